@@ -59,6 +59,19 @@ struct RowQuery {
   llvm::function_ref<bool(mlir::Value)> hasRowsShape;
 };
 
+/// What keeps an operation from working on rows.
+enum class RowObstacle {
+  None,
+  MixesPositions,             ///< a product sums over positions
+  MovesBatchOrLength,         ///< they are not the first two sizes afterwards
+  InputHasNoRows,             ///< its input has no row for each token
+  JoinsBatchOrLength,         ///< it concatenates along one of them
+  JoinsRowsWithOthers,        ///< some of what it concatenates has no rows
+  CutsBatchOrLength,          ///< it slices along one of them
+  LookupTableDependsOnLength, ///< it gathers from a table of the length
+  IndicesHaveNoRows,          ///< its indices have no row for each token
+};
+
 } // namespace transom::attn
 
 #include "dialects/attn/AttnDialect.h.inc"

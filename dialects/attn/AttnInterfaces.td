@@ -57,9 +57,8 @@ def Attn_RowwiseOpInterface : OpInterface<"RowwiseOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<
-      [{What keeps the operation from working on rows, as the end of a remark;
-        empty if nothing does.}],
-      "::llvm::StringRef", "getRowObstacle",
+      "What keeps the operation from working on rows.",
+      "::transom::attn::RowObstacle", "getRowObstacle",
       (ins "const ::transom::attn::RowQuery &":$rows)>,
     InterfaceMethod<
       [{Adapts axes and shapes once the operands are rows, which have one

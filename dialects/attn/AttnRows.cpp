@@ -25,14 +25,14 @@ static bool hasSymbols(Value value) {
 // Products
 //===----------------------------------------------------------------------===//
 
-StringRef MatmulOp::getRowObstacle(const RowQuery &rows) {
+RowObstacle MatmulOp::getRowObstacle(const RowQuery &rows) {
   int64_t lhs = getRank(getLhs()), rhs = getRank(getRhs());
   bool isByRow = lhs >= 4 || (lhs == 3 && !getTransposeLhs());
   if (rows.isRows(getLhs()) && rows.isFixed(getRhs()) && rhs == 2 && isByRow)
-    return "";
+    return RowObstacle::None;
   if (rows.isRows(getLhs()) && rows.isRows(getRhs()) && lhs == rhs && lhs >= 4)
-    return "";
-  return "a product mixes positions";
+    return RowObstacle::None;
+  return RowObstacle::MixesPositions;
 }
 
 void MatmulOp::adaptToRows() {}
@@ -45,11 +45,12 @@ bool MatmulOp::mixesRows() {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-StringRef TransposeOp::getRowObstacle(const RowQuery &rows) {
+RowObstacle TransposeOp::getRowObstacle(const RowQuery &rows) {
   ArrayRef<int64_t> order = getPermutation();
   if (order.size() < 2 || order[0] != 0 || order[1] != 1)
-    return "it moves batch or length";
-  return rows.isRows(getInput()) ? "" : "its input has no rows";
+    return RowObstacle::MovesBatchOrLength;
+  return rows.isRows(getInput()) ? RowObstacle::None
+                                 : RowObstacle::InputHasNoRows;
 }
 
 void TransposeOp::adaptToRows() {
@@ -59,10 +60,10 @@ void TransposeOp::adaptToRows() {
   setPermutation(order);
 }
 
-StringRef ReshapeOp::getRowObstacle(const RowQuery &rows) {
+RowObstacle ReshapeOp::getRowObstacle(const RowQuery &rows) {
   return rows.isRows(getInput()) && rows.hasRowsShape(getResult())
-             ? ""
-             : "it moves or merges batch or length";
+             ? RowObstacle::None
+             : RowObstacle::MovesBatchOrLength;
 }
 
 void ReshapeOp::adaptToRows() {
@@ -72,28 +73,29 @@ void ReshapeOp::adaptToRows() {
   setShapeAttr(ShapeAttr::get(getContext(), dims));
 }
 
-StringRef ConcatOp::getRowObstacle(const RowQuery &rows) {
+RowObstacle ConcatOp::getRowObstacle(const RowQuery &rows) {
   if (getAxis() < 2)
-    return "it joins along the batch or the length";
+    return RowObstacle::JoinsBatchOrLength;
   return llvm::all_of(getInputs(), rows.isRows)
-             ? ""
-             : "it joins rows with what has none";
+             ? RowObstacle::None
+             : RowObstacle::JoinsRowsWithOthers;
 }
 
 void ConcatOp::adaptToRows() { setAxis(getAxis() - 1); }
 
-StringRef SliceOp::getRowObstacle(const RowQuery &rows) {
+RowObstacle SliceOp::getRowObstacle(const RowQuery &rows) {
   return rows.isRows(getInput()) && getAxis() >= 2
-             ? ""
-             : "it cuts the batch or the length";
+             ? RowObstacle::None
+             : RowObstacle::CutsBatchOrLength;
 }
 
 void SliceOp::adaptToRows() { setAxis(getAxis() - 1); }
 
-StringRef GatherOp::getRowObstacle(const RowQuery &rows) {
+RowObstacle GatherOp::getRowObstacle(const RowQuery &rows) {
   if (!rows.isFixed(getTable()))
-    return "its table depends on the length";
-  return rows.isRows(getIndices()) ? "" : "its indices have no rows";
+    return RowObstacle::LookupTableDependsOnLength;
+  return rows.isRows(getIndices()) ? RowObstacle::None
+                                   : RowObstacle::IndicesHaveNoRows;
 }
 
 void GatherOp::adaptToRows() {}

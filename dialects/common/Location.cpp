@@ -138,22 +138,30 @@ std::string getModulePath(Location location) {
   return {};
 }
 
-std::string getOrigin(Location location) {
+Origin findOrigin(Location location) {
   if (auto fused = dyn_cast<FusedLoc>(location)) {
     for (Location fusedLocation : fused.getLocations())
-      if (std::string origin = getOrigin(fusedLocation); !origin.empty())
+      if (Origin origin = findOrigin(fusedLocation); !origin.file.empty())
         return origin;
     return {};
   }
   if (auto file = dyn_cast<FileLineColLoc>(location))
-    return file.getFilename().str();
+    return {file.getFilename().str(), ""};
   if (auto name = dyn_cast<NameLoc>(location)) {
-    std::string file = getOrigin(name.getChildLoc());
-    return file.empty() ? file : file + ": " + name.getName().str();
+    Origin origin = findOrigin(name.getChildLoc());
+    if (!origin.file.empty())
+      origin.pointer = name.getName().str();
+    return origin;
   }
   if (auto call = dyn_cast<CallSiteLoc>(location))
-    return getOrigin(call.getCallee());
+    return findOrigin(call.getCallee());
   return {};
+}
+
+std::string getOrigin(Location location) {
+  Origin origin = findOrigin(location);
+  return origin.pointer.empty() ? origin.file
+                                : origin.file + ": " + origin.pointer;
 }
 
 /// The files and pointers of a location, without the paths above them.

@@ -20,6 +20,15 @@ mlir::Location makeLocation(mlir::MLIRContext *context, llvm::StringRef path,
 /// Empty when the location is unknown.
 std::string getModulePath(mlir::Location location);
 
+/// The file and the JSON pointer in it that something was described at; empty
+/// where the location does not know them.
+struct Origin {
+  std::string file, pointer;
+};
+
+/// The first origin of a location.
+Origin findOrigin(mlir::Location location);
+
 /// `file: /json/pointer` where the location knows it, else empty.
 std::string getOrigin(mlir::Location location);
 

@@ -26,6 +26,16 @@ llvm::hash_code hash_value(const OperandFormat &format);
 } // namespace transom
 
 namespace transom::kern {
+
+/// What keeps an operation from rounding what it writes to bf16.
+enum class RoundObstacle {
+  NotSupported,   ///< it never rounds
+  ReadInF32,      ///< something else reads the buffer in f32
+  AnotherResult,  ///< it can round another buffer that it writes
+  LongK,          ///< accumulators of a long sum wait in the buffer
+  Summary,        ///< it summarizes its rows in f32
+  AttentionInF32, ///< an attention whose operands are f32
+};
 /// The norm of finished rows in the epilogue of a product.
 enum class NormKind { None, LayerNorm, RmsNorm };
 

@@ -84,14 +84,12 @@ Polynomial AttentionOp::flops() {
 }
 
 bool AttentionOp::canRoundOutput(Value out, bool onlyRounded,
-                                 StringRef &reason) {
-  if (!replacesOut(getOuts(), out, onlyRounded,
-                   "something else reads the attention's result in f32",
-                   reason))
+                                 RoundObstacle &obstacle) {
+  if (!replacesOut(getOuts(), out, onlyRounded, obstacle))
     return false;
   if (llvm::cast<BufferType>(getQuery().getType()).isBf16())
     return true;
-  reason = "the attention is in f32";
+  obstacle = RoundObstacle::AttentionInF32;
   return false;
 }
 

@@ -42,9 +42,9 @@ Polynomial kern::getRows(Value buffer) {
 }
 
 bool kern::replacesOut(Value outs, Value out, bool onlyRounded,
-                       StringRef refusal, StringRef &reason) {
+                       RoundObstacle &obstacle) {
   if (outs == out && onlyRounded)
     return true;
-  reason = refusal;
+  obstacle = RoundObstacle::ReadInF32;
   return false;
 }

@@ -22,9 +22,9 @@ Polynomial getElementCount(mlir::Value buffer);
 /// The number of rows of a buffer.
 Polynomial getRows(mlir::Value buffer);
 /// `canRoundOutput` of an operation that writes one buffer: it can write bf16
-/// instead of f32, but not both. `refusal` becomes the reason.
+/// instead of f32, but not both.
 bool replacesOut(mlir::Value outs, mlir::Value out, bool onlyRounded,
-                 llvm::StringRef refusal, llvm::StringRef &reason);
+                 RoundObstacle &obstacle);
 
 /// Defines the interface of an operation that reads `READS`, writes `outs`,
 /// owns the rows `ROWS` and takes `FLOPS` operations.

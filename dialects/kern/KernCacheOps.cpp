@@ -31,9 +31,9 @@ bool AppendOp::writesCache() { return true; }
 std::optional<Polynomial> AppendOp::ownedRows() { return getRows(getKey()); }
 Polynomial AppendOp::flops() { return Polynomial(); }
 
-bool RopeOp::canRoundOutput(Value out, bool onlyRounded, StringRef &reason) {
-  return replacesOut(getOuts(), out, onlyRounded,
-                     "something else reads the rotated rows in f32", reason);
+bool RopeOp::canRoundOutput(Value out, bool onlyRounded,
+                            RoundObstacle &obstacle) {
+  return replacesOut(getOuts(), out, onlyRounded, obstacle);
 }
 
 //===----------------------------------------------------------------------===//

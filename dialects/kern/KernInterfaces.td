@@ -30,10 +30,10 @@ def Kern_BufferOp : OpInterface<"BufferOp"> {
     InterfaceMethod<[{
       True when it can round what it writes to `out`, a buffer of f32, to bf16:
       instead of the f32 when it alone is asked for (`onlyRounded`), else beside
-      it. Otherwise `reason` says why not.}],
+      it. Otherwise `obstacle` says why not.}],
       "bool", "canRoundOutput",
-      (ins "::mlir::Value":$out, "bool":$onlyRounded, "::llvm::StringRef &":$reason), "", [{
-      reason = "what writes the buffer cannot round it";
+      (ins "::mlir::Value":$out, "bool":$onlyRounded, "::transom::kern::RoundObstacle &":$obstacle), "", [{
+      obstacle = ::transom::kern::RoundObstacle::NotSupported;
       return false;
     }]>,
     InterfaceMethod<[{

@@ -29,9 +29,9 @@ BUFFER_OP(CopyOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
 BUFFER_OP(GatherOp, (ValueRange{getTable(), getIndices()}), std::nullopt,
           Polynomial())
 
-bool PoolOp::canRoundOutput(Value out, bool onlyRounded, StringRef &reason) {
-  return replacesOut(getOuts(), out, onlyRounded,
-                     "something else reads the pooled rows in f32", reason);
+bool PoolOp::canRoundOutput(Value out, bool onlyRounded,
+                            RoundObstacle &obstacle) {
+  return replacesOut(getOuts(), out, onlyRounded, obstacle);
 }
 
 //===----------------------------------------------------------------------===//

@@ -67,18 +67,19 @@ Polynomial GemmOp::flops() {
          getBufferType(getInput()).getRowCount();
 }
 
-bool GemmOp::canRoundOutput(Value out, bool onlyRounded, StringRef &reason) {
+bool GemmOp::canRoundOutput(Value out, bool onlyRounded,
+                            RoundObstacle &obstacle) {
   if (getNormOut() == out && !getNormOutBf16())
     return true;
   WeightType weight = getWeight().getType();
   if (!onlyRounded)
-    reason = "something else reads the product in f32";
+    obstacle = RoundObstacle::ReadInF32;
   else if (weight.getShape()[1] > getMaxKBlock(weight))
-    reason = "accumulators of a long k wait in the product's result";
+    obstacle = RoundObstacle::LongK;
   else if (!getSummary().empty())
-    reason = "the product's summary is made of f32";
+    obstacle = RoundObstacle::Summary;
   else if (getNormGamma() || !llvm::is_contained(getOuts(), out))
-    reason = "the product writes another buffer";
+    obstacle = RoundObstacle::AnotherResult;
   else
     return true;
   return false;

@@ -58,10 +58,10 @@ Polynomial NormOp::flops() {
 // Rounding
 //===----------------------------------------------------------------------===//
 
-bool NormOp::canRoundOutput(Value out, bool, StringRef &reason) {
+bool NormOp::canRoundOutput(Value out, bool, RoundObstacle &obstacle) {
   if (getOuts() == out && !getOutBf16())
     return true;
-  reason = "the norm writes another buffer";
+  obstacle = RoundObstacle::AnotherResult;
   return false;
 }
 
@@ -73,10 +73,8 @@ void NormOp::roundOutput(Value, Value rounded, bool onlyRounded) {
 }
 
 bool ElementwiseOp::canRoundOutput(Value out, bool onlyRounded,
-                                   StringRef &reason) {
-  return replacesOut(getOuts(), out, onlyRounded,
-                     "something else reads the elementwise result in f32",
-                     reason);
+                                   RoundObstacle &obstacle) {
+  return replacesOut(getOuts(), out, onlyRounded, obstacle);
 }
 
 void ElementwiseOp::roundOutput(Value, Value rounded, bool) {

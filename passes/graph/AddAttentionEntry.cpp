@@ -327,10 +327,8 @@ public:
       for (func::FuncOp entry : getEntries(module))
         if ((this->*add)(entry)) {
           ++added;
-          Remarks(module, DEBUG_TYPE)
-              .passed(entry.getLoc(),
-                      "entry 'attention' has what '" + entry.getName() +
-                          "' has, and the weights of its attentions");
+          Remarks(module).report(entry, {RemarkId::AttentionEntryAdded,
+                                         {{"entry", entry.getName()}}});
           return;
         }
   }

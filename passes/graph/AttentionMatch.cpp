@@ -14,8 +14,9 @@ using namespace transom::attn;
 
 namespace transom {
 
-LogicalResult AttentionMatcher::fail(std::string text) {
-  why = std::move(text);
+LogicalResult AttentionMatcher::fail(RemarkId id,
+                                     std::vector<RemarkArgument> args) {
+  reason.emplace(id, std::move(args));
   return failure();
 }
 
@@ -27,10 +28,6 @@ LogicalResult AttentionMatcher::run() {
   return checkMasks();
 }
 
-static std::string getQuotedName(Operation *op) {
-  return "'" + op->getName().getStringRef().str() + "'";
-}
-
 static bool isFloatCast(CastOp op) {
   return isa<FloatType>(getElementTypeOrSelf(op.getInput())) &&
          isa<FloatType>(op.getTo());
@@ -40,7 +37,8 @@ LogicalResult AttentionMatcher::matchProbabilities() {
   Value probabilities = match.softmax.getResult();
   for (int links = 0; links < maxLinks; ++links) {
     if (!probabilities.hasOneUse())
-      return fail("probabilities with another user");
+      return fail(RemarkId::ProbabilitiesHaveOtherReader,
+                  {{"readers", getReaders(probabilities)}});
     Operation *user = *probabilities.user_begin();
     match.chain.push_back(user);
     if (auto cast = dyn_cast<CastOp>(user); cast && isFloatCast(cast)) {
@@ -49,15 +47,14 @@ LogicalResult AttentionMatcher::matchProbabilities() {
     }
     match.context = dyn_cast<MatmulOp>(user);
     if (!match.context)
-      return fail("an operation " + getQuotedName(user) +
-                  " between softmax and product");
+      return fail(RemarkId::OperationAfterSoftmax, {{"operation", user}});
     if (match.context.getLhs() != probabilities)
-      return fail("probabilities on the right of their product");
+      return fail(RemarkId::ProbabilitiesOnTheRight, {{"product", user}});
     if (match.context.getTransposeLhs())
-      return fail("a product with transposed probabilities");
+      return fail(RemarkId::ProbabilitiesAreTransposed, {{"product", user}});
     return success();
   }
-  return fail("too many operations between softmax and product");
+  return fail(RemarkId::ChainAfterSoftmaxIsLong, {{"limit", maxLinks}});
 }
 
 LogicalResult AttentionMatcher::matchScores() {
@@ -67,9 +64,10 @@ LogicalResult AttentionMatcher::matchScores() {
   for (int links = 0; links < maxLinks; ++links) {
     Operation *op = scores.getDefiningOp();
     if (!op)
-      return fail("scores that are not a product");
+      return fail(RemarkId::ScoresAreNotAProduct, {{"scores", scores}});
     if (!scores.hasOneUse())
-      return fail("scores with another user");
+      return fail(RemarkId::ScoresHaveOtherReader,
+                  {{"scores", op}, {"readers", getReaders(scores)}});
     match.chain.push_back(op);
     match.scores = dyn_cast<MatmulOp>(op);
     if (match.scores) {
@@ -80,9 +78,12 @@ LogicalResult AttentionMatcher::matchScores() {
     if (failed(matchLink(op, scores, factor)))
       return failure();
     if (getDims(scores) != getDims(op->getResult(0)))
-      return fail("a mask that enlarges the scores");
+      return fail(RemarkId::MaskEnlargesScores,
+                  {{"operation", op},
+                   {"scores", getDims(scores)},
+                   {"result", getDims(op->getResult(0))}});
   }
-  return fail("too many operations between product and softmax");
+  return fail(RemarkId::ChainBeforeSoftmaxIsLong, {{"limit", maxLinks}});
 }
 
 /// Goes one operation back: `scores` becomes that operation's operand.
@@ -91,14 +92,18 @@ LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
   if (auto scale = constantFactor(op, scores)) {
     factor *= *scale;
     if (!std::isfinite(factor) || factor == 0)
-      return fail("a scale that is not a finite number");
+      return fail(RemarkId::ScaleIsNotFinite, {{"scale", factor}});
     return success();
   }
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](CastOp cast) {
         scores = cast.getInput();
-        return isFloatCast(cast) ? success()
-                                 : fail("scores that are not floats");
+        if (isFloatCast(cast))
+          return success();
+        return fail(RemarkId::ScoresAreNotFloats,
+                    {{"operation", op},
+                     {"from", getElementTypeOrSelf(cast.getInput())},
+                     {"to", cast.getTo()}});
       })
       .Case([&](AddOp add) { return matchAdd(add, scores, factor); })
       .Case([&](MaskOp mask) {
@@ -107,12 +112,17 @@ LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
         return matchMask(mask.getMask(), false, value * factor);
       })
       .Case([&](WhereOp where) { return matchWhere(where, scores, factor); })
-      .Case([&](ScaleOp) { return fail("scores with an offset"); })
-      .Case<MulOp, DivOp>(
-          [&](auto) { return fail("a scale that is not a constant"); })
+      .Case([&](ScaleOp scale) {
+        return fail(RemarkId::ScoresHaveOffset,
+                    {{"operation", op},
+                     {"offset", scale.getOffset().convertToDouble()}});
+      })
+      .Case<MulOp, DivOp>([&](auto) {
+        return fail(RemarkId::ScaleIsNotConstant,
+                    {{"operation", op}, {"factor", op->getOperand(1)}});
+      })
       .Default([&](Operation *) {
-        return fail("an operation " + getQuotedName(op) +
-                    " between product and softmax");
+        return fail(RemarkId::OperationBeforeSoftmax, {{"operation", op}});
       });
 }
 
@@ -157,7 +167,7 @@ LogicalResult AttentionMatcher::matchAdd(AddOp op, Value &scores,
 LogicalResult AttentionMatcher::matchMask(Value mask, bool inverted,
                                           double value) {
   if (std::isnan(value) || value == INFINITY)
-    return fail("a mask that shows what it hides");
+    return fail(RemarkId::MaskShowsHiddenScores, {{"value", value}});
   match.masks.push_back(hidingMask(mask, inverted, value));
   return success();
 }
@@ -172,7 +182,10 @@ LogicalResult AttentionMatcher::matchWhere(WhereOp op, Value &scores,
     scores = op.getOnFalse();
   }
   if (!number)
-    return fail("a masked value that is not a constant");
+    return fail(RemarkId::MaskedValueIsNotConstant,
+                {{"operation", op.getOperation()},
+                 {"on_true", op.getOnTrue()},
+                 {"on_false", op.getOnFalse()}});
   return matchMask(op.getCondition(), inverted, *number * factor);
 }
 
@@ -222,7 +235,9 @@ LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
   // Start from the axes of the product's operand: batch, len, [heads,] d.
   size_t rank = getDims(operand).size();
   if (rank != 3 && rank != 4)
-    return fail("operands of rank " + std::to_string(rank));
+    return fail(
+        RemarkId::OperandRankUnsupported,
+        {{"operand", heads.name}, {"sizes", getDims(operand)}, {"rank", rank}});
   int64_t last = rank - 1;
   heads.order = {0, last - 1, last};
   if (swapped)
@@ -256,7 +271,10 @@ LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
   auto width = dims[heads.order.back()].constant();
   auto count = rank == 4 ? dims[heads.order[2]].constant() : 1;
   if (!width || !count)
-    return fail("heads whose count or width is a symbol");
+    return fail(RemarkId::HeadsAreSymbolic,
+                {{"operand", heads.name},
+                 {"heads", rank == 4 ? dims[heads.order[2]] : Polynomial(1)},
+                 {"head_size", dims[heads.order.back()]}});
   heads.width = *width;
   heads.heads = *count;
 
@@ -287,23 +305,32 @@ LogicalResult AttentionMatcher::matchOperands() {
                     &value = match.value;
   if (query.order.size() != key.order.size() ||
       query.order.size() != value.order.size())
-    return fail("query, key and value of different ranks");
+    return fail(RemarkId::OperandRanksDiffer, {{"query", query.order.size()},
+                                               {"key", key.order.size()},
+                                               {"value", value.order.size()}});
   if (query.batch != key.batch || query.batch != value.batch)
-    return fail("query, key and value of different batches");
+    return fail(
+        RemarkId::OperandBatchesDiffer,
+        {{"query", query.batch}, {"key", key.batch}, {"value", value.batch}});
   if (key.heads != value.heads || query.heads % key.heads != 0)
-    return fail("query, key and value with different head counts");
-  if (key.length != value.length)
-    return fail("key and value of different lengths");
+    return fail(
+        RemarkId::HeadCountsDiffer,
+        {{"query", query.heads}, {"key", key.heads}, {"value", value.heads}});
+  assert(key.length == value.length && "the inner size of a product");
   Type element = getElementTypeOrSelf(query.base);
   if (getElementTypeOrSelf(key.base) != element ||
       getElementTypeOrSelf(value.base) != element ||
       getElementTypeOrSelf(context.getResult()) != element)
-    return fail("query, key and value of different types");
+    return fail(RemarkId::OperandTypesDiffer,
+                {{"query", element},
+                 {"key", getElementTypeOrSelf(key.base)},
+                 {"value", getElementTypeOrSelf(value.base)},
+                 {"result", getElementTypeOrSelf(context.getResult())}});
 
   // The factors of query and key are factors of the scores.
   match.scale *= query.scale * key.scale;
   if (!std::isfinite(match.scale))
-    return fail("a scale that is not a finite number");
+    return fail(RemarkId::ScaleIsNotFinite, {{"scale", match.scale}});
   return success();
 }
 
@@ -326,6 +353,15 @@ void AttentionMatcher::matchCausalMask() {
   });
 }
 
+/// What a mask does, for a remark.
+static std::string describeMask(const MaskLink &link) {
+  if (link.kind == MaskLink::Adds)
+    return "another is added from " + getRemarkText(link.mask);
+  return "another hides with " + (link.kind == MaskLink::HidesWith
+                                      ? getRemarkText(link.value)
+                                      : std::string("minus infinity"));
+}
+
 /// A finite masked value cannot be combined with other masks, except with masks
 /// of the same value.
 LogicalResult AttentionMatcher::checkMasks() {
@@ -336,7 +372,8 @@ LogicalResult AttentionMatcher::checkMasks() {
     return success();
   for (const MaskLink &link : match.masks)
     if (link.kind != MaskLink::HidesWith || link.value != finite->value)
-      return fail("a finite masked value beside another mask");
+      return fail(RemarkId::FiniteMaskedValueBesideMask,
+                  {{"value", finite->value}, {"other", describeMask(link)}});
   return success();
 }
 

@@ -4,14 +4,16 @@
 // Recognises attention that is written as primitive operations: the chain
 // matmul, scale, mask, softmax, matmul. Rewrites nothing.
 #pragma once
+#include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
-#include <string>
 
 namespace transom {
 
 /// An operand of a product of heads, traced back through transposes and through
 /// copies of each head for a group of query heads.
 struct HeadOperand {
+  /// `query`, `key` or `value`.
+  llvm::StringLiteral name;
   /// Where the trace ends, `[batch, len, heads, d]` in any order, or without
   /// heads.
   mlir::Value base;
@@ -43,7 +45,7 @@ struct MaskLink {
 struct AttentionMatch {
   attn::SoftmaxOp softmax;
   attn::MatmulOp scores, context;
-  HeadOperand query, key, value;
+  HeadOperand query{"query"}, key{"key"}, value{"value"};
   double scale = 1;
   /// From the product to the softmax, without causal triangles.
   llvm::SmallVector<MaskLink> masks;
@@ -62,11 +64,11 @@ public:
 
   mlir::LogicalResult run();
   const AttentionMatch &result() const { return match; }
-  /// A noun phrase, after a failure.
-  const std::string &reason() const { return why; }
+  /// Why it does not match, after a failure.
+  const RemarkReason &getReason() const { return *reason; }
 
 private:
-  mlir::LogicalResult fail(std::string text);
+  mlir::LogicalResult fail(RemarkId id, std::vector<RemarkArgument> args);
   mlir::LogicalResult matchProbabilities();
   mlir::LogicalResult matchScores();
   mlir::LogicalResult matchLink(mlir::Operation *op, mlir::Value &scores,
@@ -83,7 +85,7 @@ private:
   mlir::LogicalResult checkMasks();
 
   AttentionMatch match;
-  std::string why;
+  std::optional<RemarkReason> reason;
 };
 
 } // namespace transom

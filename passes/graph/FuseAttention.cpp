@@ -228,8 +228,8 @@ class FuseAttentionPass
     : public impl::FuseAttentionPassBase<FuseAttentionPass> {
 public:
   void runOnOperation() override {
-    Remarks remarks(getOperation(), DEBUG_TYPE);
-    IRRewriter rewriter(&getContext(), &remarks);
+    Remarks remarks(getOperation());
+    IRRewriter rewriter(&getContext());
     SmallVector<SoftmaxOp> all;
     getOperation().walk([&](SoftmaxOp op) { all.push_back(op); });
     for (SoftmaxOp op : all)
@@ -248,16 +248,20 @@ void FuseAttentionPass::runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter,
   AttentionMatcher matcher(op);
   if (failed(matcher.run())) {
     ++refused;
-    (void)rewriter.notifyMatchFailure(op.getLoc(), matcher.reason());
+    remarks.report(op, matcher.getReason());
     return;
   }
   SdpaOp sdpa = AttentionWriter(rewriter, matcher.result()).write();
   ++fused;
-  remarks.passed(sdpa, "fused " +
-                           std::to_string(matcher.result().chain.size()) +
-                           " operations into attn.sdpa with " +
-                           (sdpa.getCausal() ? "causal " : "") + "mask kind '" +
-                           stringifyMaskKind(sdpa.getMaskKind()) + "'");
+  const AttentionMatch &match = matcher.result();
+  remarks.report(sdpa, {RemarkId::AttentionFused,
+                        {{"operations", match.chain.size()},
+                         {"mask", stringifyMaskKind(sdpa.getMaskKind())},
+                         {"causal", sdpa.getCausal() ? "yes" : "no"},
+                         {"heads", match.query.heads},
+                         {"kv_heads", match.key.heads},
+                         {"head_size", match.query.width},
+                         {"scale", match.scale}}});
 }
 
 } // namespace

@@ -42,8 +42,10 @@ public:
 
 private:
   /// Why a projection stays as it is, or nothing.
-  std::optional<std::string> obstacle(LinearOp linear);
+  std::optional<RemarkReason> obstacle(LinearOp linear);
   bool isPlain(Value weight);
+  int64_t countReads(Value weight);
+  void reportGroups(Operation *op, ArrayRef<Siblings> groups);
   void join(const Siblings &siblings);
   Value joinWeights(ArrayRef<Value> weights);
   Value joinBiases(const Siblings &siblings);
@@ -63,19 +65,33 @@ WeightOp ProjectionJoiner::getWeight(Value value) {
   return get ? symbols.lookup<WeightOp>(get.getWeight()) : WeightOp();
 }
 
-/// A weight that is read once, by one operation.
-bool ProjectionJoiner::isPlain(Value weight) {
+/// How many operations read a value; of a weight, all that read its definition.
+int64_t ProjectionJoiner::countReads(Value weight) {
+  int64_t reads = llvm::range_size(weight.getUses());
   WeightOp op = getWeight(weight);
-  return op && weight.hasOneUse() && readers.lookup(op.getSymName()) == 1;
+  return op ? reads + readers.lookup(op.getSymName()) - 1 : reads;
 }
 
-std::optional<std::string> ProjectionJoiner::obstacle(LinearOp linear) {
+/// A weight that is read once, by one operation.
+bool ProjectionJoiner::isPlain(Value weight) {
+  return getWeight(weight) && countReads(weight) == 1;
+}
+
+std::optional<RemarkReason> ProjectionJoiner::obstacle(LinearOp linear) {
+  Operation *op = linear;
   if (!linear->hasOneUse())
-    return "a projection has another user";
-  if (!isPlain(linear.getWeight()))
-    return "a projection's weight is not a weight of its own";
-  if (linear.getBias() && !isPlain(linear.getBias()))
-    return "a projection's bias is not a weight of its own";
+    return RemarkReason(
+        RemarkId::ProjectionHasOtherReader,
+        {{"projection", op}, {"readers", getReaders(linear.getResult())}});
+  if (Value weight = linear.getWeight(); !isPlain(weight))
+    return RemarkReason(RemarkId::ProjectionWeightIsShared,
+                        {{"projection", op},
+                         {"weight", weight},
+                         {"reads", countReads(weight)}});
+  if (Value bias = linear.getBias(); bias && !isPlain(bias))
+    return RemarkReason(
+        RemarkId::ProjectionBiasIsShared,
+        {{"projection", op}, {"bias", bias}, {"reads", countReads(bias)}});
   return std::nullopt;
 }
 
@@ -94,20 +110,18 @@ static LinearOp findProjection(Value value) {
 }
 
 void ProjectionJoiner::run(Operation *op, ValueRange operands) {
-  // Group the projections by input and element type.
+  // Group the projections by input.
   SmallVector<Siblings> groups;
   for (Value value : operands) {
     LinearOp linear = findProjection(value);
     if (!linear)
       continue;
-    if (std::optional<std::string> reason = obstacle(linear)) {
-      remarks.missed(op, *reason);
+    if (std::optional<RemarkReason> reason = obstacle(linear)) {
+      remarks.report(op, *reason);
       continue;
     }
     auto *group = llvm::find_if(groups, [&](Siblings &siblings) {
-      return siblings.input == linear.getInput() &&
-             getElementTypeOrSelf(siblings.projections.front().getWeight()) ==
-                 getElementTypeOrSelf(linear.getWeight());
+      return siblings.input == linear.getInput();
     });
     if (group == groups.end())
       group = &groups.emplace_back(Siblings{linear.getInput(), {}});
@@ -115,15 +129,31 @@ void ProjectionJoiner::run(Operation *op, ValueRange operands) {
   }
 
   // Join each group of two or three.
-  if (groups.size() > 1)
-    remarks.missed(op, "projections have different inputs");
+  reportGroups(op, groups);
   for (const Siblings &siblings : groups)
-    if (siblings.projections.size() > 1) {
+    if (siblings.projections.size() > 1)
       join(siblings);
-      remarks.passed(op, "joined " +
-                             std::to_string(siblings.projections.size()) +
-                             " projections of one input");
-    }
+}
+
+/// Reports which projections are joined, and why several groups stay apart.
+void ProjectionJoiner::reportGroups(Operation *op, ArrayRef<Siblings> groups) {
+  std::vector<std::string> inputs;
+  for (const Siblings &siblings : groups) {
+    inputs.push_back(getRemarkText(siblings.input));
+    if (siblings.projections.size() == 1)
+      continue;
+    int64_t columns = 0;
+    for (LinearOp projection : siblings.projections)
+      columns += cast<RankedTensorType>(projection.getWeight().getType())
+                     .getDimSize(0);
+    remarks.report(op, {RemarkId::ProjectionsJoined,
+                        {{"projections", siblings.projections.size()},
+                         {"input", siblings.input},
+                         {"columns", columns}}});
+  }
+  if (groups.size() > 1)
+    remarks.report(op, {RemarkId::ProjectionInputsDiffer,
+                        {{"inputs", llvm::join(inputs, " and ")}}});
 }
 
 /// `a.query.weight`, `a.key.weight` -> `a.query+key.weight`.
@@ -240,7 +270,7 @@ class FuseProjectionsPass
     : public impl::FuseProjectionsPassBase<FuseProjectionsPass> {
 public:
   void runOnOperation() override {
-    Remarks remarks(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation());
     ProjectionJoiner joiner(getOperation(), remarks);
     getOperation().walk([&](SdpaOp op) {
       joiner.run(op, {op.getQuery(), op.getKey(), op.getValue()});

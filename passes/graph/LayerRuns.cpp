@@ -21,6 +21,15 @@ static constexpr size_t maxPeriod = 512;
 /// Maximum number of starts of a repeat that are compared in full.
 static constexpr size_t maxPhases = 16;
 
+RemarkReason LayerProblem::getReason() const {
+  if (id == RemarkId::GroupsCarryNoTensor)
+    return {id, {{"groups", groups}, {"operations", operations}}};
+  RemarkReason reason(id, {{"operation", op}, {"value", value}});
+  if (other)
+    reason.args.emplace_back("other", other);
+  return reason;
+}
+
 LayerFinder::LayerFinder(Block &block) {
   for (Operation &op : block.without_terminator())
     if (!givesParameter(&op) && !isa<ConstantOp>(op)) {
@@ -81,18 +90,22 @@ std::vector<int> LayerFinder::signatures() const {
 void LayerFinder::find() {
   // Take the repeats that match, the best first.
   std::vector<Repeat> repeats = findRepeats(signatures(), maxPeriod);
+  std::vector<NoLayerRun> ended; // runs that equal layers follow
   for (size_t i = 0; i < repeats.size(); ++i) {
     Repeat repeat = repeats[i];
     if (!isFree(repeat))
       continue;
-    std::string reason;
-    std::optional<LayerRun> run = match(repeat, reason);
+    Problem problem;
+    std::optional<LayerRun> run = match(repeat, problem);
     if (!run) {
-      if (!reason.empty())
-        missed.push_back({repeat, reason});
+      if (problem)
+        missed.push_back({repeat, *problem});
       continue;
     }
     found.push_back(*run);
+    if (problem)
+      ended.push_back(
+          {{repeat.period, run->end(), run->end() + repeat.period}, *problem});
     // If the run ended early, look at the rest of the repeat again.
     Repeat rest = {repeat.period, run->end(), repeat.end};
     if (rest.end >= rest.begin + 2 * rest.period)
@@ -112,6 +125,7 @@ void LayerFinder::find() {
     if (!covered)
       missed.push_back(miss);
   }
+  llvm::append_range(missed, ended);
 }
 
 bool LayerFinder::isFree(const Repeat &repeat) const {
@@ -154,51 +168,66 @@ SmallVector<size_t> LayerFinder::phases(const Repeat &repeat) const {
   return begins;
 }
 
+/// Equal groups none of which reads a result of the group before.
+static LayerProblem getUncarried(size_t groups, size_t period) {
+  return {RemarkId::GroupsCarryNoTensor, nullptr, {}, {}, groups, period};
+}
+
 std::optional<LayerRun> LayerFinder::match(const Repeat &repeat,
-                                           std::string &reason) {
+                                           Problem &problem) {
   size_t tried = 0;
   for (size_t begin : phases(repeat)) {
     Group second = describe(begin + repeat.period, repeat.period, begin);
     if (second.weights.empty())
       return std::nullopt; // no layer: the same without weights
-    if (!second.problem.empty() || !second.carried) {
-      if (reason.empty())
-        reason = second.problem.empty() ? "equal groups carry no tensor"
-                                        : second.problem;
+    if (second.problem || !second.carried) {
+      if (!problem)
+        problem = second.problem
+                      ? second.problem
+                      : getUncarried((repeat.end - begin) / repeat.period,
+                                     repeat.period);
       continue;
     }
     if (++tried > maxPhases)
       break;
-    if (auto run = matchFrom(begin, repeat.end, repeat.period, reason))
+    if (auto run = matchFrom(begin, repeat.end, repeat.period, problem))
       return run;
   }
   return std::nullopt;
 }
 
-/// The first run that begins at `begin` or some groups after it.
+/// The first run that begins at `begin` or some groups after it. `problem` then
+/// says what ended the run, if an equal group follows.
 std::optional<LayerRun> LayerFinder::matchFrom(size_t begin, size_t end,
                                                size_t period,
-                                               std::string &reason) {
-  while (begin + 2 * period <= end) {
-    LayerRun run = extend(begin, end, period, reason);
+                                               Problem &problem) {
+  for (; begin + 2 * period <= end; begin += period) {
+    Problem ended;
+    LayerRun run = extend(begin, end, period, ended);
+    if (!problem || run.count >= 2)
+      problem = ended;
     if (run.count >= 2)
       return run;
-    begin += period;
   }
   return std::nullopt;
 }
 
 /// Adds groups while they equal the second one and nothing reads their inside.
 LayerRun LayerFinder::extend(size_t begin, size_t end, size_t period,
-                             std::string &reason) {
+                             Problem &problem) {
   // Compare the first two groups, which also gives the carried tensor.
   LayerRun run;
   run.begin = begin;
   run.period = period;
   Group first = describe(begin, period, begin);
   Group second = describe(begin + period, period, begin);
-  if (!second.carried || !startsRun(first, second, run.state)) {
-    reason = "neighbouring layers differ";
+  if (second.problem || !second.carried) {
+    problem = second.problem ? second.problem
+                             : getUncarried((end - begin) / period, period);
+    return run;
+  }
+  if (!startsRun(first, second, run.state)) {
+    problem = findDifference(first, second, begin, period);
     return run;
   }
 
@@ -207,17 +236,24 @@ LayerRun LayerFinder::extend(size_t begin, size_t end, size_t period,
   run.invariants = second.outside;
   for (size_t at = begin; at + period <= end; at += period) {
     Group group = at == begin ? first : describe(at, period, begin);
-    if (at != begin && (!group.problem.empty() || group.slots != second.slots))
+    if (at != begin && (group.problem || group.slots != second.slots)) {
+      problem = group.problem
+                    ? *group.problem
+                    : findDifference(second, group, at - period, period);
       break;
+    }
     Escape escape = findEscape(at, period, run.carried);
-    if (escape == Escape::Other) {
-      reason = "another operation reads the inside of a layer";
+    if (escape.kind == Escape::Other) {
+      problem = {RemarkId::InsideOfLayerIsRead, escape.reader, escape.value};
       break;
     }
     run.weights.push_back(group.weights);
     ++run.count;
-    if (escape == Escape::CarriedFurther)
+    if (escape.kind == Escape::CarriedFurther) {
+      if (at + 2 * period <= end)
+        problem = {RemarkId::LayerResultIsRead, escape.reader, escape.value};
       break;
+    }
   }
   return run;
 }
@@ -264,9 +300,10 @@ void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
 
   // Everything else has to be the one tensor that the group before carries.
   if (at + period < begin)
-    group.problem = "a layer reads a tensor of a layer before the last";
+    group.problem = {RemarkId::LayerResultIsRead, order[begin], operand};
   if (group.carried && group.carried != operand)
-    group.problem = "layers carry more than one tensor";
+    group.problem = {RemarkId::LayersCarrySeveralTensors, order[begin], operand,
+                     group.carried};
   group.carried = operand;
   group.slots.push_back({Role::Carried, at + period - begin});
 }
@@ -275,7 +312,7 @@ void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
 /// from before the run, `state`, where the second reads the carried tensor.
 bool LayerFinder::startsRun(const Group &first, const Group &second,
                             Value &state) const {
-  if (first.slots.size() != second.slots.size() || !second.problem.empty())
+  if (first.slots.size() != second.slots.size() || second.problem)
     return false;
   for (auto [a, b] : llvm::zip_equal(first.slots, second.slots)) {
     if (b.role != Role::Carried) {
@@ -294,9 +331,36 @@ bool LayerFinder::startsRun(const Group &first, const Group &second,
   return static_cast<bool>(state);
 }
 
+/// The first operand in which the first group differs from the second.
+LayerProblem LayerFinder::findDifference(const Group &first,
+                                         const Group &second, size_t begin,
+                                         size_t period) const {
+  LayerProblem problem = {RemarkId::LayersDiffer, order[begin + period]};
+  Value state;
+  size_t slot = 0;
+  for (size_t i = begin; i < begin + period; ++i)
+    for (unsigned index = 0; index < order[i]->getNumOperands(); ++index) {
+      Slot a = first.slots[slot], b = second.slots[slot];
+      ++slot;
+      Value value = order[i]->getOperand(index);
+      bool isState = b.role == Role::Carried && a.role == Role::Outside &&
+                     (!state || state == value) &&
+                     value.getType() == second.carried.getType();
+      if (isState)
+        state = value;
+      if (a == b || isState)
+        continue;
+      problem.op = order[i + period];
+      problem.value = problem.op->getOperand(index);
+      problem.other = value;
+      return problem;
+    }
+  return problem;
+}
+
 LayerFinder::Escape LayerFinder::findEscape(size_t begin, size_t period,
                                             size_t carried) const {
-  Escape escape = Escape::None;
+  Escape escape;
   for (size_t i = begin; i < begin + period; ++i)
     for (Operation *user : order[i]->getUsers()) {
       auto it = positions.find(user);
@@ -304,9 +368,9 @@ LayerFinder::Escape LayerFinder::findEscape(size_t begin, size_t period,
       if (at < begin + period)
         continue;
       if (i != begin + carried)
-        return Escape::Other;
+        return {Escape::Other, order[i]->getResult(0), user};
       if (at >= begin + 2 * period)
-        escape = Escape::CarriedFurther;
+        escape = {Escape::CarriedFurther, order[i]->getResult(0), user};
     }
   return escape;
 }

@@ -6,9 +6,9 @@
 // compared operand by operand.
 #pragma once
 #include "dialects/attn/Attn.h"
+#include "passes/Remarks.h"
 #include "passes/graph/Repeats.h"
 #include "llvm/ADT/DenseMap.h"
-#include <string>
 
 namespace transom {
 
@@ -28,10 +28,21 @@ struct LayerRun {
   size_t end() const { return begin + period * count; }
 };
 
+/// Why a candidate is not a run. Its text is made for those that are reported
+/// alone, since most candidates are parts of runs.
+struct LayerProblem {
+  RemarkReason getReason() const;
+
+  RemarkId id;
+  mlir::Operation *op = nullptr; ///< the operation of a layer, or a reader
+  mlir::Value value, other;      ///< what it reads, and what it should have
+  size_t groups = 0, operations = 0;
+};
+
 /// A candidate that is not a run, and why.
 struct NoLayerRun {
   Repeat repeat;
-  std::string reason;
+  LayerProblem problem;
 };
 
 /// Whether an operation gives a weight or a cache: a parameter of a layer's
@@ -67,17 +78,28 @@ private:
     llvm::SmallVector<mlir::Operation *> weights;
     llvm::SmallVector<mlir::Value> outside;
     mlir::Value carried;
-    std::string problem;
+    std::optional<LayerProblem> problem;
   };
-  /// How a group's values are used after it.
-  enum class Escape { None, CarriedFurther, Other };
+  /// How a group's values are used after it: by the next group alone, the
+  /// carried tensor after it, too, or a value of the inside; then `reader`
+  /// reads `value`.
+  struct Escape {
+    enum { None, CarriedFurther, Other } kind = None;
+    mlir::Value value;
+    mlir::Operation *reader = nullptr;
+  };
 
   std::vector<int> signatures() const;
   std::vector<size_t> layerNumbers() const;
-  std::optional<LayerRun> match(const Repeat &repeat, std::string &reason);
+  /// Why there is no run, as far as it is known.
+  using Problem = std::optional<LayerProblem>;
+
+  std::optional<LayerRun> match(const Repeat &repeat, Problem &problem);
   std::optional<LayerRun> matchFrom(size_t begin, size_t end, size_t period,
-                                    std::string &reason);
-  LayerRun extend(size_t begin, size_t end, size_t period, std::string &reason);
+                                    Problem &problem);
+  LayerRun extend(size_t begin, size_t end, size_t period, Problem &problem);
+  LayerProblem findDifference(const Group &first, const Group &second,
+                              size_t begin, size_t period) const;
   Group describe(size_t begin, size_t period, size_t runBegin) const;
   void describeOperand(mlir::Value operand, size_t begin, size_t period,
                        size_t runBegin, Group &group) const;

@@ -128,20 +128,25 @@ void equalizeScales(func::FuncOp entry, SymbolTable &symbols,
     // Compare with the scale of the first attention that is equal otherwise.
     auto [first, isNew] =
         scales.try_emplace(withoutScale(op), op.getScaleAttr());
-    double factor =
-        op.getScale().convertToDouble() / first->second.getValueAsDouble();
+    double scale = op.getScale().convertToDouble();
+    double factor = scale / first->second.getValueAsDouble();
     if (isNew || factor == 1 || !std::isfinite(factor) || factor == 0)
       continue;
 
     // Move the quotient into the weight.
     std::optional<ProductRows> rows = queryRows(op);
     if (!rows || !scaler.scale(*rows, factor)) {
-      remarks.missed(op, "a scale of its own, and a query that is not a "
-                         "product with a weight of its own");
+      remarks.report(op, {RemarkId::AttentionScaleStays,
+                          {{"scale", scale},
+                           {"common", first->second.getValueAsDouble()},
+                           {"query", op.getQuery()}}});
       continue;
     }
     op.setScaleAttr(first->second);
-    remarks.passed(op, "moved a scale of its own into the query's weight");
+    remarks.report(op, {RemarkId::AttentionScaleMoved,
+                        {{"scale", scale},
+                         {"common", first->second.getValueAsDouble()},
+                         {"factor", factor}}});
   }
 }
 

@@ -166,7 +166,7 @@ class OutlineLayersPass
 public:
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    Remarks remarks(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation());
     for (func::FuncOp entry : getEntries(getOperation()))
       runOnEntry(entry, symbols, remarks);
   }
@@ -183,14 +183,17 @@ void OutlineLayersPass::runOnEntry(func::FuncOp entry, SymbolTable &symbols,
   LayerFinder finder(block);
   finder.find();
   for (const NoLayerRun &miss : finder.refused())
-    remarks.missed(finder.ops()[miss.repeat.begin], miss.reason);
+    remarks.report(finder.ops()[miss.repeat.begin], miss.problem.getReason());
   for (const LayerRun &run : llvm::reverse(finder.runs())) {
     LayersOp layers = RunOutliner(entry, finder.ops(), run).outline(symbols);
     ++runs;
     rows += run.count;
-    remarks.passed(layers, std::to_string(run.count) + " equal layers of " +
-                               std::to_string(run.period) +
-                               " operations share one body");
+    LayerAttr first = cast<LayerAttr>(layers.getLayers()[0]);
+    remarks.report(layers, {RemarkId::LayersOutlined,
+                            {{"layers", run.count},
+                             {"operations", run.period},
+                             {"body", first.getBody().getValue()},
+                             {"weights", run.weights[1].size()}}});
   }
   eraseDeadOps(block);
 }

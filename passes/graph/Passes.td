@@ -100,8 +100,7 @@ def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::ModuleOp"> {
   let summary = "joins the projections of one attention into one product";
   let description = [{
     For each `attn.sdpa` those of query, key and value, and for each `attn.append`
-    those of key and value: the ones that are an `attn.linear` of one and the same
-    input become one `attn.linear` with a new weight `concat(0, ...)` of their
+    those of key and value: the ones that input become one `attn.linear` with a new weight `concat(0, ...)` of their
     weights, and a slice for each of them. Rope, norms, reshapes and scales between
     projection and attention are allowed if nothing else reads them; they then
     apply to the slice. Biases are joined, too; a projection without a bias gets
@@ -113,8 +112,7 @@ def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::ModuleOp"> {
     Refuses, reported at the attention's location: projections with different inputs
     (positions added to query and key, but not to value: then query and key are
     fused and value stays); a projection that another operation reads too; a
-    weight that is not an `attn.get_weight` or is used elsewhere (tied); different
-    element types.
+    weight that is not an `attn.get_weight` or is used elsewhere (tied).
 
     Example:
     ```mlir

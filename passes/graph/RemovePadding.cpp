@@ -54,7 +54,7 @@ private:
   Value columns;                 // the position of each row, for tables
 };
 
-/// The location for remarks and operations that concern the whole entry.
+/// The location for operations that concern the whole entry.
 Location getEntryLocation(Block &block) {
   Location loc = block.getParentOp()->getLoc();
   if (hasModulePath(loc) || block.empty())
@@ -236,7 +236,7 @@ class RemovePaddingPass
     : public impl::RemovePaddingPassBase<RemovePaddingPass> {
 public:
   void runOnOperation() override {
-    Remarks remarks(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation());
     for (func::FuncOp entry : getEntries(getOperation()))
       runOnEntry(entry, remarks);
   }
@@ -262,12 +262,13 @@ std::optional<RowBlame>
 RemovePaddingPass::makeRagged(func::FuncOp entry,
                               ArrayRef<BlockArgument> masks) {
   if (masks.size() > 1)
-    return RowBlame{entry, "it has several mask arguments"};
+    return RowBlame{
+        entry, RemarkReason(RemarkId::SeveralMasks, {{"masks", masks.size()}})};
   RowForms forms(entry, masks.front());
   if (std::optional<RowBlame> blame = forms.obstacle())
     return blame;
   if (!forms.hasRows())
-    return RowBlame{entry, "nothing works on rows"};
+    return RowBlame{entry, RemarkReason(RemarkId::NothingWorksOnRows)};
   RowWriter(entry, masks.front(), forms)
       .write(freshSymbol("rows"), freshSymbol("keys"));
   return std::nullopt;
@@ -277,20 +278,25 @@ void RemovePaddingPass::runOnEntry(func::FuncOp entry, Remarks &remarks) {
   SmallVector<BlockArgument> masks = getMasks(entry);
   if (masks.empty() || !entry.getOps<RaggedBatchOp>().empty())
     return;
-  Block &block = entry.getBody().front();
+  Dims sizes = getDims(masks.front());
+  Polynomial padded = sizes[0] * sizes[1];
   std::optional<RowBlame> blame = makeRagged(entry, masks);
   if (!blame) {
     ++ragged;
-    remarks.passed(getEntryLocation(block),
-                   "entry '" + entry.getName() + "' works on ragged rows");
+    auto batch = *entry.getOps<RaggedBatchOp>().begin();
+    remarks.report(entry,
+                   {RemarkId::EntryMadeRagged,
+                    {{"entry", entry.getName()},
+                     {"rows", batch.getResult().getType().getRows().getValue()},
+                     {"padded", padded}}});
     return;
   }
   ++rectangular;
-  Location loc = isa<func::FuncOp>(blame->op) ? getEntryLocation(block)
-                                              : blame->op->getLoc();
-  remarks.missed(loc, "entry '" + entry.getName() + "' stays rectangular: '" +
-                          blame->op->getName().getStringRef() +
-                          "': " + blame->reason);
+  RemarkReason reason = *blame->reason;
+  reason.args.emplace_back("entry", entry.getName());
+  if (blame->op != entry)
+    reason.args.emplace_back("operation", blame->op);
+  remarks.report(blame->op, reason);
 }
 
 } // namespace

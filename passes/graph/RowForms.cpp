@@ -27,9 +27,10 @@ RowForms::RowForms(func::FuncOp function, BlockArgument mask)
                                            : RowForm::Fixed;
     forms[argument] = form;
     if (form == RowForm::Opaque)
-      blames[argument] = {function,
-                          "an argument has the length in another place than "
-                          "the second"};
+      blames[argument] = {
+          function,
+          RemarkReason(RemarkId::ArgumentHasLengthElsewhere,
+                       {{"argument", Value(argument)}, {"sizes", sizes}})};
   }
   for (Operation &op : function.getBody().front().without_terminator())
     visit(&op);
@@ -64,66 +65,64 @@ std::optional<RowBlame> RowForms::getObstacle(Value result) {
   if (of(result) == RowForm::Opaque)
     return blames.lookup(result);
   if (of(result) == RowForm::Table)
-    return RowBlame{result.getDefiningOp(), "a table is a result"};
+    return RowBlame{result.getDefiningOp(),
+                    RemarkReason(RemarkId::TableIsAResult)};
   if (of(result) == RowForm::Fixed || maskedResult(result))
     return std::nullopt;
   Operation *op = result.getDefiningOp();
   return RowBlame{op ? op : function.getOperation(),
-                  "a result keeps its values at padding"};
+                  RemarkReason(RemarkId::ResultKeepsPadding)};
 }
 
 std::optional<RowBlame> RowForms::obstacle() {
   if (seqName.empty() || seq != Polynomial::symbol(seqName))
-    return RowBlame{function, "the mask's length is no symbol"};
+    return RowBlame{function, RemarkReason(RemarkId::MaskLengthIsNotASymbol,
+                                           {{"sizes", getDims(mask)}})};
   if (llvm::is_contained(batch.symbols(), seqName))
-    return RowBlame{function, "the mask's batch depends on its length"};
+    return RowBlame{function, RemarkReason(RemarkId::MaskBatchDependsOnLength,
+                                           {{"sizes", getDims(mask)}})};
   for (Value result : function.getBody().front().getTerminator()->getOperands())
     if (std::optional<RowBlame> blame = getObstacle(result))
       return blame;
-  if (firstReader && orderReader.op)
+  if (firstReader && orderReader.op) {
+    orderReader.reason->args.emplace_back("reader", firstReader);
     return orderReader;
+  }
   return std::nullopt;
 }
 
 void RowForms::visit(Operation *op) {
-  auto [form, reason] = classify(op);
+  Verdict verdict = classify(op);
   for (Value result : op->getResults()) {
-    forms[result] = form;
-    if (form != RowForm::Opaque)
+    forms[result] = verdict.form;
+    if (verdict.form != RowForm::Opaque)
       continue;
-    blames[result] = {op, reason};
-    if (!reason.empty())
+    blames[result] = {op, verdict.reason};
+    if (verdict.reason)
       continue;
     auto cause = llvm::find_if(op->getOperands(), [&](Value operand) {
       return of(operand) == RowForm::Opaque;
     });
     blames[result] = blames.lookup(*cause);
   }
-  if (form == RowForm::Rows)
+  if (verdict.form == RowForm::Rows)
     sawRows = true;
 }
 
 /// No operand depends on the length; a slice of a weight may bring it in.
 RowForms::Verdict RowForms::classifyFixed(Operation *op) {
   if (op->getNumResults() != 1 || !mentionsLength(getDims(op->getResult(0))))
-    return {RowForm::Fixed, ""};
+    return RowForm::Fixed;
   auto slice = dyn_cast<SliceOp>(op);
   if (!slice || !slice.getInput().getDefiningOp<GetWeightOp>() ||
       slice.getAxis() != 0 || getDims(slice.getInput()).size() != 2)
-    return {RowForm::Opaque, "its result has the length from no argument"};
+    return {RemarkId::LengthFromNoArgument,
+            {{"sizes", getDims(op->getResult(0))}}};
   if (slice.getStart() != 0)
-    return {RowForm::Opaque, "a table is cut from a start other than 0"};
+    return {RemarkId::TableIsCutInside,
+            {{"start", static_cast<int64_t>(slice.getStart())}}};
   tables[slice.getResult()] = slice.getInput();
-  return {RowForm::Table, ""};
-}
-
-RowForms::Verdict RowForms::rowsIf(Value value, size_t minRank,
-                                   StringRef reason) {
-  if (of(value) == RowForm::Opaque)
-    return {RowForm::Opaque, ""};
-  if (of(value) != RowForm::Rows || getDims(value).size() < minRank)
-    return {RowForm::Opaque, reason.str()};
-  return {RowForm::Rows, ""};
+  return RowForm::Table;
 }
 
 RowForms::Verdict RowForms::classify(Operation *op) {
@@ -134,16 +133,16 @@ RowForms::Verdict RowForms::classify(Operation *op) {
   bool fixed = true;
   for (Value operand : op->getOperands()) {
     if (of(operand) == RowForm::Opaque)
-      return {RowForm::Opaque, ""};
+      return RowForm::Opaque;
     fixed &= of(operand) == RowForm::Fixed;
   }
   if (fixed)
     return classifyFixed(op);
-  using Result = Verdict;
-  return TypeSwitch<Operation *, Result>(op)
-      .Case([&](RopeOp rope) {
+  return TypeSwitch<Operation *, Verdict>(op)
+      .Case([&](RopeOp rope) -> Verdict {
         if (of(rope.getRopeTable()) != RowForm::Rows)
-          return Result(RowForm::Opaque, "its rope table has no rows");
+          return {RemarkId::RopeTableHasNoRows,
+                  {{"sizes", getDims(rope.getRopeTable())}}};
         return classifyTokenwise(rope);
       })
       .Case([&](TokenwiseOpInterface tokenwise) {
@@ -157,47 +156,75 @@ RowForms::Verdict RowForms::classify(Operation *op) {
       .Case([&](SliceOp slice) { return classifySlice(slice); })
       .Case(
           [&](RowwiseOpInterface rowwise) { return classifyRowwise(rowwise); })
-      .Default([](Operation *) {
-        return Result(RowForm::Opaque, "it is not known to work on rows");
-      });
+      .Default([](Operation *) { return Verdict(RemarkId::UnknownOnRows); });
 }
 
 RowForms::Verdict RowForms::classifyTokenwise(TokenwiseOpInterface op) {
   if (op.isElementwise())
     return classifyElementwise(op);
-  int64_t rank = op.getMinRowRank();
-  return rowsIf(op.getTokenInput(), 2 + rank,
-                rank > 0 ? "it works along the length"
-                         : "its input has no rows");
+  Value input = op.getTokenInput();
+  size_t rank = op.getMinRowRank();
+  if (of(input) == RowForm::Opaque)
+    return RowForm::Opaque;
+  if (of(input) == RowForm::Rows && getDims(input).size() >= 2 + rank)
+    return RowForm::Rows;
+  return {rank > 0 ? RemarkId::WorksAlongLength : RemarkId::InputHasNoRows,
+          {{"sizes", getDims(input)}}};
 }
 
 RowForms::Verdict RowForms::classifyElementwise(Operation *op) {
   Dims result = getDims(op->getResult(0));
   if (!isRowsShape(result))
-    return {RowForm::Opaque, "its result has no rows"};
+    return {RemarkId::ResultHasNoRows, {{"sizes", result}}};
   for (Value operand : op->getOperands()) {
-    Dims dims = getDims(operand);
-    RowForm form = of(operand);
-    if (form == RowForm::Rows && dims.size() != result.size())
-      return {RowForm::Opaque, "it spreads rows along further dimensions"};
-    if (form == RowForm::Table && result.size() != 3)
-      return {RowForm::Opaque, "a table goes to other than [batch, seq, d]"};
-    if (form != RowForm::Fixed)
+    // The last axes are aligned, so that rows and tables have as many axes as
+    // a result with rows has.
+    if (of(operand) != RowForm::Fixed)
       continue;
+    Dims dims = getDims(operand);
     size_t missing = result.size() - dims.size();
     for (size_t axis = missing; axis < 2; ++axis)
       if (dims[axis - missing] != Polynomial(1))
-        return {RowForm::Opaque, "it spreads one value a sequence over rows"};
+        return {RemarkId::SpreadsValueOfSequence,
+                {{"operand", dims}, {"sizes", result}}};
   }
-  return {RowForm::Rows, ""};
+  return RowForm::Rows;
+}
+
+static RemarkId getReasonId(RowObstacle obstacle) {
+  switch (obstacle) {
+  case RowObstacle::None:
+    break;
+  case RowObstacle::MixesPositions:
+    return RemarkId::ProductMixesPositions;
+  case RowObstacle::MovesBatchOrLength:
+    return RemarkId::MovesBatchOrLength;
+  case RowObstacle::InputHasNoRows:
+    return RemarkId::InputHasNoRows;
+  case RowObstacle::JoinsBatchOrLength:
+    return RemarkId::JoinsBatchOrLength;
+  case RowObstacle::JoinsRowsWithOthers:
+    return RemarkId::JoinsRowsWithOthers;
+  case RowObstacle::CutsBatchOrLength:
+    return RemarkId::CutsBatchOrLength;
+  case RowObstacle::LookupTableDependsOnLength:
+    return RemarkId::LookupTableDependsOnLength;
+  case RowObstacle::IndicesHaveNoRows:
+    return RemarkId::IndicesHaveNoRows;
+  }
+  llvm_unreachable("no obstacle");
 }
 
 RowForms::Verdict RowForms::classifyRowwise(RowwiseOpInterface op) {
   auto isRows = [&](Value value) { return of(value) == RowForm::Rows; };
   auto isFixed = [&](Value value) { return of(value) == RowForm::Fixed; };
   auto hasRowsShape = [&](Value value) { return isRowsShape(getDims(value)); };
-  StringRef obstacle = op.getRowObstacle({isRows, isFixed, hasRowsShape});
-  return {obstacle.empty() ? RowForm::Rows : RowForm::Opaque, obstacle.str()};
+  RowObstacle obstacle = op.getRowObstacle({isRows, isFixed, hasRowsShape});
+  if (obstacle == RowObstacle::None)
+    return RowForm::Rows;
+  return {getReasonId(obstacle),
+          {{"operand", getDims(op->getOperand(0))},
+           {"sizes", getDims(op->getResult(0))}}};
 }
 
 RowForms::Verdict RowForms::classifyReshapeOfTable(ReshapeOp op) {
@@ -205,9 +232,9 @@ RowForms::Verdict RowForms::classifyReshapeOfTable(ReshapeOp op) {
   if (to.size() == 3 && to[0] == Polynomial(1) &&
       ArrayRef(to).take_back(2) == ArrayRef(from).take_back(2)) {
     tables[op.getResult()] = tables.lookup(op.getInput());
-    return {RowForm::Table, ""};
+    return RowForm::Table;
   }
-  return {RowForm::Opaque, "it reshapes a table"};
+  return {RemarkId::ReshapesTable, {{"operand", from}, {"sizes", to}}};
 }
 
 /// Column 0 of rows is the first row of each sequence.
@@ -218,58 +245,60 @@ RowForms::Verdict RowForms::classifySlice(SliceOp op) {
       isa<FloatType>(getElementTypeOrSelf(op.getInput()))) {
     firstReader = op;
     sawRows = true;
-    return {RowForm::Fixed, ""};
+    return RowForm::Fixed;
   }
   return classifyRowwise(op);
 }
 
 RowForms::Verdict RowForms::classifyPool(PoolOp op) {
   if (of(op.getInput()) == RowForm::Fixed)
-    return {RowForm::Fixed, ""};
+    return RowForm::Fixed;
   if (of(op.getInput()) != RowForm::Rows)
-    return {RowForm::Opaque, ""};
+    return RowForm::Opaque;
   bool first = op.getKind() == PoolKind::First;
   if (!op.getMask() && !first)
-    return {RowForm::Opaque, "it pools padding too, without the mask"};
+    return RemarkId::PoolsPadding;
   if (op.getMask()) {
     auto axes = maskAxes(op.getMask(), mask);
     if (!axes || ArrayRef(*axes) != ArrayRef<int64_t>(1))
-      return {RowForm::Opaque, "its mask does not follow from the argument"};
+      return {RemarkId::PoolMaskOfOtherOrigin, {{"mask", op.getMask()}}};
   }
   if (first)
     firstReader = op;
   sawRows = true;
-  return {RowForm::Fixed, ""};
+  return RowForm::Fixed;
 }
 
 RowForms::Verdict RowForms::classifySdpa(SdpaOp op) {
   bool fixed = true;
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
     if (of(operand) == RowForm::Opaque)
-      return {RowForm::Opaque, ""};
+      return RowForm::Opaque;
     fixed &= of(operand) == RowForm::Fixed;
   }
   if (fixed)
     return classifyFixed(op);
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
     if (of(operand) != RowForm::Rows || getDims(operand).size() != 3)
-      return {RowForm::Opaque, "attention reads keys of another length"};
+      return {RemarkId::KeysOfOtherLength, {{"operand", operand}}};
   for (Value bias : {op.getSlopes(), op.getRelativeBias()})
     if (bias && of(bias) != RowForm::Fixed)
-      return {RowForm::Opaque, "a bias of attention depends on the length"};
+      return {RemarkId::BiasDependsOnLength, {{"bias", bias}}};
   if (op.getMaskValue())
-    return {RowForm::Opaque, "attention has a finite masked value"};
+    return {RemarkId::FiniteMaskedValue,
+            {{"value", op.getMaskValue()->convertToDouble()}}};
   return classifySdpaMask(op);
 }
 
 RowForms::Verdict RowForms::classifySdpaMask(SdpaOp op) {
   MaskKind kind = op.getMaskKind();
   if (kind == MaskKind::None)
-    return {RowForm::Opaque, "attention has no mask"};
+    return RemarkId::AttentionHasNoMask;
   if (kind == MaskKind::Additive)
-    return {RowForm::Opaque, "attention adds a mask"};
+    return {RemarkId::AttentionAddsMask, {{"mask", op.getMask()}}};
   auto axes = maskAxes(op.getMask(), mask);
-  Verdict other = {RowForm::Opaque, "attention has a mask of other origin"};
+  Verdict other = {RemarkId::AttentionMaskOfOtherOrigin,
+                   {{"mask", op.getMask()}}};
   if (!axes)
     return other;
   bool queries = false;
@@ -283,12 +312,12 @@ RowForms::Verdict RowForms::classifySdpaMask(SdpaOp op) {
       return other;
   }
   if (queries)
-    orderReader = {op, "attention masks queries, and column 0 is read"};
+    orderReader = {op, RemarkReason(RemarkId::FirstColumnOfMaskedQueries)};
   // By the column, a hidden column 0 is in order too.
   bool byColumn = op.getWindow() || op.getSlopes() || op.getRelativeBias();
   if (op.getCausal() && !byColumn)
-    orderReader = {op, "attention is causal, and column 0 is read"};
-  return {RowForm::Rows, ""};
+    orderReader = {op, RemarkReason(RemarkId::FirstColumnOfCausalAttention)};
+  return RowForm::Rows;
 }
 
 } // namespace transom

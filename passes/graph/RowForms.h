@@ -5,9 +5,9 @@
 // that cannot matters only if a result needs it; then its RowBlame names the
 // operation that is the cause.
 #pragma once
+#include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "llvm/ADT/DenseMap.h"
-#include <string>
 
 namespace transom {
 
@@ -19,10 +19,11 @@ enum class RowForm {
   Opaque, ///< has no form on rows
 };
 
-/// The operation that keeps a value rectangular, and why.
+/// The operation that keeps a value rectangular, and why. The reason lacks the
+/// arguments `entry` and `operation`, which all of them have.
 struct RowBlame {
   mlir::Operation *op = nullptr;
-  std::string reason;
+  std::optional<RemarkReason> reason;
 };
 
 /// The forms of all values of one function, for one mask argument
@@ -49,7 +50,16 @@ public:
 private:
   std::optional<RowBlame> getObstacle(mlir::Value result);
 
-  using Verdict = std::pair<RowForm, std::string>;
+  /// The form of a result. An opaque one has no reason where an operand is
+  /// opaque, which is the cause then.
+  struct Verdict {
+    Verdict(RowForm form) : form(form) {}
+    Verdict(RemarkId id, std::vector<RemarkArgument> args = {})
+        : form(RowForm::Opaque), reason({id, std::move(args)}) {}
+
+    RowForm form;
+    std::optional<RemarkReason> reason;
+  };
 
   void visit(mlir::Operation *op);
   Verdict classify(mlir::Operation *op);
@@ -62,7 +72,6 @@ private:
   Verdict classifyPool(attn::PoolOp op);
   Verdict classifySdpa(attn::SdpaOp op);
   Verdict classifySdpaMask(attn::SdpaOp op);
-  Verdict rowsIf(mlir::Value value, size_t minRank, llvm::StringRef reason);
   bool mentionsLength(llvm::ArrayRef<Polynomial> dims) const;
 
   mlir::func::FuncOp function;

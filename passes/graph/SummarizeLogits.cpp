@@ -22,11 +22,15 @@ class SummarizeLogitsPass
     : public impl::SummarizeLogitsPassBase<SummarizeLogitsPass> {
 public:
   void runOnOperation() override {
-    Remarks remarks(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation());
     for (func::FuncOp entry : getEntries(getOperation()))
       if (givesLogits(entry)) {
         addSummary(entry);
-        remarks.passed(entry.getLoc(), "logits are summarized");
+        auto vocabulary =
+            entry->getAttrOfType<IntegerAttr>("transom.vocabulary");
+        remarks.report(entry, {RemarkId::LogitsSummarized,
+                               {{"entry", entry.getName()},
+                                {"vocabulary", vocabulary.getInt()}}});
       }
   }
 

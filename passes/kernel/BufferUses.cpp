@@ -3,6 +3,7 @@
 //
 // Uses of buffers and weights.
 #include "passes/kernel/BufferUses.h"
+#include "passes/Remarks.h"
 
 using namespace mlir;
 using namespace transom;
@@ -22,6 +23,25 @@ Operation *transom::onlyReader(Value buffer) {
     reader = user;
   }
   return reader;
+}
+
+static void collectReaders(Value buffer,
+                           llvm::SetVector<Operation *> &readers) {
+  SmallVector<Operation *> users(buffer.getUsers());
+  for (Operation *user : llvm::reverse(users)) {
+    auto op = dyn_cast<kern::BufferOp>(user);
+    if (auto view = dyn_cast<kern::ViewOp>(user))
+      collectReaders(view.getResult(), readers);
+    else if (!op || llvm::is_contained(op.readBuffers(), buffer))
+      readers.insert(user);
+  }
+}
+
+std::string transom::getBufferReaders(Value buffer, Operation *except) {
+  llvm::SetVector<Operation *> readers;
+  collectReaders(buffer, readers);
+  readers.remove(except);
+  return getRemarkText(readers.getArrayRef());
 }
 
 std::optional<Activation> transom::getActivation(kern::ElementwiseOp op) {

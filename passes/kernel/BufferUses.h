@@ -14,6 +14,11 @@ namespace transom {
 /// neither viewed nor handed to layers; else null.
 mlir::Operation *onlyReader(mlir::Value buffer);
 
+/// What reads a buffer besides one operation, through views too, as a remark
+/// names it.
+std::string getBufferReaders(mlir::Value buffer,
+                             mlir::Operation *except = nullptr);
+
 /// The activation when the region only applies one to its argument.
 std::optional<Activation> getActivation(kern::ElementwiseOp op);
 

@@ -64,7 +64,35 @@ void CastFuser::erase(bool withInput) {
     input.getDefiningOp()->erase();
 }
 
-StringRef CastFuser::fuse() {
+/// The reason for what keeps an operation from rounding a buffer.
+static RemarkReason getReason(kern::RoundObstacle obstacle, Operation *writer,
+                              kern::CastOp cast) {
+  switch (obstacle) {
+  case kern::RoundObstacle::NotSupported:
+    break;
+  case kern::RoundObstacle::ReadInF32:
+    return {RemarkId::CastInputIsReadInF32,
+            {{"writer", writer},
+             {"readers", getBufferReaders(cast.getInput(), cast)}}};
+  case kern::RoundObstacle::AnotherResult:
+    return {RemarkId::CastOfAnotherResult, {{"writer", writer}}};
+  case kern::RoundObstacle::LongK: {
+    kern::WeightType weight =
+        llvm::cast<kern::GemmOp>(writer).getWeight().getType();
+    return {RemarkId::CastWaitsForLongK,
+            {{"writer", writer},
+             {"k", weight.getShape()[1]},
+             {"limit", kern::getMaxKBlock(weight)}}};
+  }
+  case kern::RoundObstacle::Summary:
+    return {RemarkId::CastOfSummarizedRows, {{"writer", writer}}};
+  case kern::RoundObstacle::AttentionInF32:
+    return {RemarkId::CastOfF32Attention, {{"writer", writer}}};
+  }
+  return {RemarkId::CastStaysWithWriter, {{"writer", writer}}};
+}
+
+std::optional<RemarkReason> CastFuser::fuse() {
   Operation *writer = lastWriterBefore(rounding, kern::getStorage(input));
   // A copy is as good as what it copies, which nobody has changed since.
   if (Value original = copiedBy(writer);
@@ -77,15 +105,16 @@ StringRef CastFuser::fuse() {
     }
   }
   auto op = dyn_cast_or_null<kern::BufferOp>(writer);
+  if (!writer)
+    return RemarkReason(RemarkId::CastReadsArgument);
   if (!op)
-    return writer ? "what writes the buffer cannot round it"
-                  : "the buffer comes from outside";
+    return RemarkReason(RemarkId::CastStaysWithWriter, {{"writer", writer}});
   bool onlyRounded = isOnlyReader();
-  StringRef reason;
-  if (!op.canRoundOutput(input, onlyRounded, reason))
-    return reason;
+  kern::RoundObstacle obstacle = kern::RoundObstacle::NotSupported;
+  if (!op.canRoundOutput(input, onlyRounded, obstacle))
+    return getReason(obstacle, op, rounding);
   moveTarget(op);
   op.roundOutput(input, target, onlyRounded);
   erase(onlyRounded);
-  return {};
+  return std::nullopt;
 }

@@ -4,6 +4,7 @@
 // Lets the producer of a buffer round it to bf16 in place of a `kern.cast`.
 #pragma once
 #include "dialects/kern/Kern.h"
+#include "passes/Remarks.h"
 
 namespace transom {
 
@@ -13,8 +14,8 @@ class CastFuser {
 public:
   explicit CastFuser(kern::CastOp rounding);
 
-  /// Why the cast stays, or empty when it is fused.
-  llvm::StringRef fuse();
+  /// Why the cast stays, or nothing when it is fused.
+  std::optional<RemarkReason> fuse();
 
 private:
   /// True when nothing but the cast reads its input.

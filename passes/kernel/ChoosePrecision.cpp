@@ -95,7 +95,7 @@ struct ChoosePrecisionPass
         failed(
             checkDType(module, "transom.kv_dtype", caches, getCacheOptions())))
       return signalPassFailure();
-    Remarks remarks(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation());
     for (const auto &[dtype, format] : kWeightFormats)
       if (weights == dtype) {
         chooseWeights(format, remarks);
@@ -131,19 +131,21 @@ struct ChoosePrecisionPass
         chooseWeight(table, format, uses);
     });
     getOperation().walk([&](kern::GemmOp gemm) {
-      if (chooseWeight(gemm.getWeight(), format, uses)) {
-        ++products;
-        remarks.passed(gemm, "product in " + getDType("transom.dtype"));
-      } else {
-        remarks.missed(gemm, "something else reads the weight in f32");
+      if (Operation *reader = chooseWeight(gemm.getWeight(), format, uses)) {
+        remarks.report(gemm,
+                       {RemarkId::WeightIsReadInF32, {{"reader", reader}}});
+        return;
       }
+      ++products;
+      remarks.report(gemm, {RemarkId::ProductPrecisionChosen,
+                            {{"dtype", getDType("transom.dtype")}}});
     });
   }
 
   /// Gives a weight the format, with all values of the same definitions, if all
-  /// their uses can read it.
-  bool chooseWeight(Value weight, const OperandFormat &format,
-                    WeightUses &uses) {
+  /// their uses can read it; else returns a reader of f32 alone.
+  Operation *chooseWeight(Value weight, const OperandFormat &format,
+                          WeightUses &uses) {
     llvm::SetVector<Value> values;
     values.insert(weight);
     for (size_t i = 0; i < values.size(); ++i)
@@ -151,50 +153,60 @@ struct ChoosePrecisionPass
         for (Value other : uses.getValues(definition))
           values.insert(other);
     for (Value value : values)
-      if (!llvm::all_of(value.getUses(), readsAnyFormat))
-        return false;
+      for (OpOperand &use : value.getUses())
+        if (!readsAnyFormat(use))
+          return use.getOwner();
     for (Value value : values)
       uses.retype(value, [&](kern::WeightType type) {
         auto stored = kern::OperandFormatAttr::get(&getContext(), format);
         return kern::WeightType::get(&getContext(), type.getShape(), stored,
                                      type.getLayout(), type.getSplits());
       });
-    return true;
+    return nullptr;
   }
 
   //===--------------------------------------------------------------------===//
   // Attention
   //===--------------------------------------------------------------------===//
 
-  /// Why an attention stays in f32, or null.
-  static const char *refusal(kern::AttentionOp op) {
-    if (*getBufferType(op.getQuery()).getDims().back().constant() /
-        op.getHeads() % 2)
-      return "heads of an odd size stay in f32";
-    if (onlyReader(op.getKey()) != op)
-      return "the keys are not made for this attention alone";
+  /// Why an attention stays in f32, or nothing.
+  static std::optional<RemarkReason> refusal(kern::AttentionOp op) {
+    int64_t head = *getBufferType(op.getQuery()).getDims().back().constant() /
+                   op.getHeads();
+    if (head % 2)
+      return RemarkReason(RemarkId::AttentionHeadSizeIsOdd,
+                          {{"head_size", head}});
     Operation *writer = lastWriterBefore(op, op.getKey());
-    if (!isa_and_nonnull<kern::GemmOp, kern::PackKeysOp>(writer))
-      return "the keys are made elsewhere";
+    if (!isa_and_nonnull<kern::GemmOp, kern::PackKeysOp>(writer) ||
+        !op.getKey().getDefiningOp<kern::AllocOp>())
+      return RemarkReason(
+          RemarkId::KeysComeFromElsewhere,
+          {{"writer", writer ? getRemarkText(writer) : "the caller"}});
+    if (onlyReader(op.getKey()) != op)
+      return RemarkReason(RemarkId::KeysHaveOtherReader,
+                          {{"readers", getBufferReaders(op.getKey(), op)}});
     if (auto gemm = dyn_cast<kern::GemmOp>(writer)) {
       kern::WeightType weight = gemm.getWeight().getType();
       if (weight.getShape()[1] > kern::getMaxKBlock(weight))
-        return "keys of a product with a long k stay in f32";
+        return RemarkReason(RemarkId::KeysOfLongK,
+                            {{"product", writer},
+                             {"k", weight.getShape()[1]},
+                             {"limit", kern::getMaxKBlock(weight)}});
     }
-    return nullptr;
+    return std::nullopt;
   }
 
   void chooseAttention(Remarks &remarks) {
     getOperation().walk([&](kern::AttentionOp op) {
       if (op.getCache())
         return;
-      if (const char *reason = refusal(op)) {
-        remarks.missed(op, reason);
+      if (std::optional<RemarkReason> reason = refusal(op)) {
+        remarks.report(op, *reason);
         return;
       }
       op.getKey().setType(inBf16(getBufferType(op.getKey())));
       ++attentions;
-      remarks.passed(op, "attention in bf16");
+      remarks.report(op, RemarkId::AttentionPrecisionChosen);
     });
   }
 
@@ -204,8 +216,12 @@ struct ChoosePrecisionPass
     SmallVector<kern::CacheOp> all(getOperation().getOps<kern::CacheOp>());
     int64_t interleave = OperandFormat::getCache(storage).interleave;
     for (kern::CacheOp cache : all)
-      if (cast<kern::CacheType>(cache.getType()).getKey() % interleave) {
-        remarks.missed(cache, "heads of an odd size stay in f32");
+      if (int64_t size = cast<kern::CacheType>(cache.getType()).getKey();
+          size % interleave) {
+        remarks.report(cache, {RemarkId::CacheHeadSizeUnsupported,
+                               {{"cache", cache.getSymName()},
+                                {"head_size", size},
+                                {"multiple", interleave}}});
         return;
       }
     Type element = kern::getType(&getContext(), storage);
@@ -218,7 +234,8 @@ struct ChoosePrecisionPass
     replacer.recursivelyReplaceElementsIn(getOperation(), true, false, true);
     for (kern::CacheOp cache : all) {
       ++caches;
-      remarks.passed(cache, "cache in " + getDType("transom.kv_dtype"));
+      remarks.report(cache, {RemarkId::CachePrecisionChosen,
+                             {{"dtype", getDType("transom.kv_dtype")}}});
     }
   }
 
@@ -346,8 +363,8 @@ struct ChoosePrecisionPass
     SmallVector<kern::CastOp> all;
     getOperation().walk([&](kern::CastOp cast) { all.push_back(cast); });
     for (kern::CastOp cast : all) {
-      if (StringRef reason = CastFuser(cast).fuse(); !reason.empty()) {
-        remarks.missed(cast, reason);
+      if (std::optional<RemarkReason> reason = CastFuser(cast).fuse()) {
+        remarks.report(cast, *reason);
         ++casts;
       } else {
         ++fused;

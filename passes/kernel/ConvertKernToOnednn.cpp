@@ -20,51 +20,60 @@ namespace transom {
 
 static constexpr int64_t kMaxRank = 8;
 
-/// Why oneDNN cannot take these buffers, or null.
-static const char *refuseBuffers(kern::BufferOp op) {
+/// Why an operation stays a native kernel, with the values besides the
+/// operation; nothing if oneDNN has it.
+using Refusal = std::optional<RemarkReason>;
+
+static Refusal refuseBuffers(kern::BufferOp op) {
   SmallVector<Value> buffers = op.readBuffers();
   llvm::append_range(buffers, op.writtenBuffers());
   for (Value buffer : buffers) {
     auto type = cast<kern::BufferType>(buffer.getType());
     if (type.getKeyPanels())
-      return "key panels are packed by a native kernel";
+      return RemarkReason(RemarkId::OneDnnOfKeyPanels);
     if (!type.getElementType().isF32() || type.getStride())
-      return "oneDNN is given dense buffers of f32 only";
+      return RemarkReason(RemarkId::OneDnnOfOtherBuffers,
+                          {{"type", Type(type)}});
     if (type.getRank() < 1 || type.getRank() > kMaxRank)
-      return "oneDNN is given tensors of 1 to 8 dimensions only";
+      return RemarkReason(RemarkId::OneDnnOfManyDimensions,
+                          {{"rank", type.getRank()}, {"limit", kMaxRank}});
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-static const char *refuse(kern::GemmOp op) {
+static Refusal refuse(kern::GemmOp op) {
   if (op.getOuts().size() != 1)
-    return "the product has several outs";
+    return RemarkReason(RemarkId::OneDnnOfSeveralOuts,
+                        {{"outs", op.getOuts().size()}});
   if (op.getNormGamma())
-    return "the product has a norm of its own";
+    return RemarkReason(RemarkId::OneDnnOfNorm);
   if (op.getGlu())
-    return "the product makes a GLU";
+    return RemarkReason(RemarkId::OneDnnOfGlu);
   if (!op.getSummary().empty())
-    return "the product summarizes its rows";
-  if (!op.getWeight().getType().getElementType().isF32())
-    return "oneDNN is given weights of f32 only";
+    return RemarkReason(RemarkId::OneDnnOfSummary);
+  if (Type element = op.getWeight().getType().getElementType();
+      !element.isF32())
+    return RemarkReason(RemarkId::OneDnnOfWeightType, {{"type", element}});
   if (op.getActivation() &&
       !kern::OneDnnOp::supportsActivation(*op.getActivation()))
-    return "oneDNN lacks the activation";
-  return nullptr;
+    return RemarkReason(
+        RemarkId::OneDnnLacksActivation,
+        {{"activation", getActivationName(*op.getActivation())}});
+  return std::nullopt;
 }
 
-static const char *refuse(kern::BatchMatmulOp op) {
+static Refusal refuse(kern::BatchMatmulOp op) {
   for (Value operand : {op.getLhs(), op.getRhs()})
     if (kern::getStorage(operand) == kern::getStorage(op.getOuts()))
-      return "the product writes what it reads";
-  return nullptr;
+      return RemarkReason(RemarkId::OneDnnInPlace);
+  return std::nullopt;
 }
 
-static const char *refuse(kern::NormOp op) {
-  return op.getRms() ? "an RMSNorm stays a native kernel" : nullptr;
+static Refusal refuse(kern::NormOp op) {
+  return op.getRms() ? Refusal(RemarkId::OneDnnOfRmsNorm) : std::nullopt;
 }
 
-static const char *refuse(kern::SoftmaxOp) { return nullptr; }
+static Refusal refuse(kern::SoftmaxOp) { return std::nullopt; }
 
 namespace {
 
@@ -72,20 +81,24 @@ struct ConvertKernToOnednnPass
     : public transom::impl::ConvertKernToOnednnPassBase<
           ConvertKernToOnednnPass> {
   void runOnOperation() override {
-    Remarks remarks(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation());
     SmallVector<kern::BufferOp> operations;
     getOperation().walk([&](kern::BufferOp op) { operations.push_back(op); });
     for (kern::BufferOp op : operations)
       llvm::TypeSwitch<Operation *>(op)
           .Case<kern::GemmOp, kern::BatchMatmulOp, kern::NormOp,
                 kern::SoftmaxOp>([&](auto candidate) {
-            const char *reason = refuse(candidate);
-            if (!reason)
-              reason = refuseBuffers(op);
-            if (reason)
-              return remarks.missed(candidate, reason);
+            Operation *operation = candidate;
+            Refusal refusal = refuse(candidate);
+            if (!refusal)
+              refusal = refuseBuffers(op);
+            RemarkReason reason = refusal.value_or(RemarkId::ConvertedToOneDnn);
+            reason.args.emplace_back("operation", operation);
+            remarks.report(operation, reason);
+            if (refusal)
+              return;
             OpBuilder b(candidate);
-            remarks.passed(convert(b, candidate), "goes to oneDNN");
+            convert(b, candidate);
             candidate.erase();
           });
   }

@@ -41,7 +41,7 @@ struct Final {
 struct FuseCrossLayerNormPass
     : public transom::impl::FuseCrossLayerNormPassBase<FuseCrossLayerNormPass> {
   void runOnOperation() override {
-    Remarks remarks(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation());
     SmallVector<kern::LayersOp> runs;
     getOperation().walk([&](kern::LayersOp layers) { runs.push_back(layers); });
     for (kern::LayersOp layers : runs)
@@ -75,31 +75,38 @@ struct FuseCrossLayerNormPass
 
   /// The norm of the state as a body gets it, and the product that writes the
   /// state last; gives the reason if there is no such norm.
-  static const char *match(func::FuncOp function, kern::LayersOp layers,
-                           Body &body) {
+  static std::optional<RemarkReason> match(func::FuncOp function,
+                                           kern::LayersOp layers, Body &body) {
     Value state = function.getArgument(0);
     body.function = function;
     for (auto norm : function.getOps<kern::NormOp>())
       if (!body.norm && norm.getInput() == state &&
           !lastWriterBefore(norm, state))
         body.norm = norm;
-    body.last = dyn_cast_or_null<kern::GemmOp>(
-        lastWriterBefore(&function.getBody().front().back(), state));
+    Operation *last =
+        lastWriterBefore(&function.getBody().front().back(), state);
+    body.last = dyn_cast_or_null<kern::GemmOp>(last);
+    RemarkArgument name("body", function.getName());
     if (!body.norm)
-      return "the layer does not begin with a norm";
+      return RemarkReason(RemarkId::LayerBeginsWithoutNorm, {name});
+    RemarkArgument norm("norm", body.norm.getOperation());
     if (!body.last || body.last.getOuts().size() != 1 ||
         body.last.getOuts()[0] != state || body.last.getNormGamma() ||
         body.last.getGlu() || !body.last.getSummary().empty())
-      return "the layer does not end with a product";
+      return RemarkReason(
+          RemarkId::LayerEndsWithoutProduct,
+          {name, {"last", last ? getRemarkText(last) : "nothing"}});
     Value out = body.norm.getOuts();
     if (!out.getDefiningOp<kern::AllocOp>() || body.norm.getOutBf16())
-      return "the norm has other results";
+      return RemarkReason(RemarkId::FirstNormHasOtherResults, {name, norm});
     if (!isOwn(body.norm.getGamma(), layers) ||
         (body.norm.getBeta() && !isOwn(body.norm.getBeta(), layers)))
-      return "the norm's weights are not the layer's own";
-    return isReadBefore(body.last, out)
-               ? nullptr
-               : "the norm is read until the layer's end";
+      return RemarkReason(RemarkId::FirstNormSharesWeights, {name, norm});
+    if (!isReadBefore(body.last, out))
+      return RemarkReason(
+          RemarkId::FirstNormIsReadLate,
+          {name, norm, {"readers", getBufferReaders(out)}, {"last", last}});
+    return std::nullopt;
   }
 
   /// True for norms that differ in their weights alone.
@@ -151,11 +158,14 @@ struct FuseCrossLayerNormPass
       auto [known, isNew] = bodies.try_emplace(function);
       if (!isNew)
         continue;
-      const char *reason = match(function, layers, known->second);
-      if (!reason && !sameNorms(bodies.front().second.norm, known->second.norm))
-        reason = "layers have different norms";
+      auto reason = match(function, layers, known->second);
+      Body &first = bodies.front().second;
+      if (!reason && !sameNorms(first.norm, known->second.norm))
+        reason = {RemarkId::FirstNormsDiffer,
+                  {{"body", first.function.getName()},
+                   {"other", function.getName()}}};
       if (reason) {
-        remarks.missed(layers, reason);
+        remarks.report(layers, *reason);
         return;
       }
     }
@@ -166,14 +176,15 @@ struct FuseCrossLayerNormPass
     unsigned index = layers->getNumOperands();
     layers.getInvariantsMutable().append(rows);
     for (auto &[function, body] : bodies) {
-      remarks.passed(body.norm, "norm joined the product of the layer before");
+      remarks.report(body.norm, {RemarkId::NormJoinedLayerBefore,
+                                 {{"layers", layers.getLayers().size()}}});
       rewrite(body, index, rows.getType());
       ++carried;
     }
     if (!last)
       return;
     // The rows are normalized already.
-    remarks.passed(last->norm, "norm joined the product of the last layer");
+    remarks.report(last->norm, RemarkId::FinalNormJoinedLastLayer);
     replaceFinal(*last, rows);
     ++carried;
   }

@@ -44,7 +44,7 @@ struct FuseEpiloguesPass
   using FuseEpiloguesPassBase::FuseEpiloguesPassBase;
 
   void runOnOperation() override {
-    Remarks remarks(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation());
     WeightUses weights(getOperation());
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
@@ -54,12 +54,12 @@ struct FuseEpiloguesPass
       while (fuseElementwise(gemm, remarks))
         ;
       if (fuseSlices(gemm, weights))
-        remarks.passed(gemm, "product writes its slices");
+        reportSlices(gemm, remarks);
       if (fuseSummary(gemm))
-        remarks.passed(gemm, "product summarizes its rows");
+        remarks.report(gemm, RemarkId::ProductSummarizesRows);
       for (OpOperand &out : gemm.getOutsMutable())
         if (keyPanels && fuseKeys(gemm, out))
-          remarks.passed(gemm, "product writes key panels");
+          remarks.report(gemm, RemarkId::ProductWritesKeyPanels);
     }
   }
 
@@ -82,14 +82,20 @@ struct FuseEpiloguesPass
     auto reader = dyn_cast_or_null<kern::ElementwiseOp>(onlyReader(product));
     if (!reader || reader->getBlock() != gemm->getBlock())
       return false;
+    Operation *op = reader;
     if (getBufferType(reader.getOuts()).getDims() !=
         getBufferType(product).getDims()) {
-      remarks.missed(reader, "the product is broadcast");
+      remarks.report(reader,
+                     {RemarkId::ProductIsBroadcast,
+                      {{"reader", op},
+                       {"product", getBufferType(product).getDims()},
+                       {"result", getBufferType(reader.getOuts()).getDims()}}});
       return false;
     }
     if (kern::getStorage(gemm.getInput()) ==
         kern::getStorage(reader.getOuts())) {
-      remarks.missed(reader, "the result would overwrite the product's input");
+      remarks.report(reader, {RemarkId::EpilogueOverwritesInput,
+                              {{"reader", op}, {"input", gemm.getInput()}}});
       return false;
     }
     if (std::optional<Activation> activation = getActivation(reader);
@@ -98,9 +104,8 @@ struct FuseEpiloguesPass
           kern::EpilogueAttr::get(gemm.getContext(), *activation));
       moveTo(gemm, reader, reader.getOuts());
       ++activations;
-      remarks.passed(gemm, "activation '" +
-                               StringRef(getActivationName(*activation)) +
-                               "' joined the product");
+      remarks.report(gemm, {RemarkId::ActivationJoinedProduct,
+                            {{"activation", getActivationName(*activation)}}});
       return true;
     }
     Value residual = findResidual(reader, product);
@@ -111,14 +116,19 @@ struct FuseEpiloguesPass
     if (inPlace &&
         (gemm.getActivation() ||
          gemm.getWeight().getType().getShape()[1] > kern::kMaxKBlock)) {
-      remarks.missed(
-          reader, "tiles that wait in the result would overwrite the residual");
+      remarks.report(reader,
+                     {RemarkId::TilesOverwriteResidual,
+                      {{"reader", op},
+                       {"activation", gemm.getActivation() ? "yes" : "no"},
+                       {"k", gemm.getWeight().getType().getShape()[1]},
+                       {"limit", kern::kMaxKBlock}}});
       return false;
     }
     gemm.getResidualMutable().assign(residual);
     moveTo(gemm, reader, reader.getOuts());
     ++residuals;
-    remarks.passed(gemm, "residual joined the product");
+    remarks.report(gemm,
+                   {RemarkId::ResidualJoinedProduct, {{"residual", residual}}});
     return true;
   }
 
@@ -193,6 +203,15 @@ struct FuseEpiloguesPass
     alloc.erase();
     ++splits;
     return true;
+  }
+
+  static void reportSlices(kern::GemmOp gemm, Remarks &remarks) {
+    auto widths = llvm::map_range(gemm.getOuts(), [](Value out) {
+      return getBufferType(out).getDims().back().str();
+    });
+    remarks.report(gemm, {RemarkId::ProductWritesSlices,
+                          {{"slices", gemm.getOuts().size()},
+                           {"widths", llvm::join(widths, ", ")}}});
   }
 
   /// Gives weight and bias a split for each out.

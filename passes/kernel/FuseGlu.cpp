@@ -55,7 +55,7 @@ struct Glu {
 
 struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
   void runOnOperation() override {
-    Remarks remarks(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation());
     SmallVector<kern::ElementwiseOp> all;
     getOperation().walk([&](kern::ElementwiseOp op) { all.push_back(op); });
     for (kern::ElementwiseOp op : all)
@@ -109,33 +109,43 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return factor;
   }
 
-  /// Why two factors do not join, or null.
-  const char *refusal(Glu &glu, Factor &g, Factor &u, WeightUses &weights) {
+  /// Why two factors do not join, or nothing.
+  std::optional<RemarkReason> refusal(Glu &glu, Factor &g, Factor &u,
+                                      WeightUses &weights) {
+    Operation *gate = g.gemm, *up = u.gemm;
     kern::WeightType type = g.gemm.getWeight().getType();
-    if (g.gemm->getBlock() != glu.multiply->getBlock() ||
-        u.gemm->getBlock() != glu.multiply->getBlock())
-      return "the GLU is in another layer";
+    if (gate->getBlock() != glu.multiply->getBlock() ||
+        up->getBlock() != glu.multiply->getBlock())
+      return RemarkReason(RemarkId::GluIsInAnotherLayer,
+                          {{"glu", glu.multiply.getOperation()}});
     if (g.size != u.size || g.size % kInterleavedRows)
-      return "the width of the GLU is not a multiple of 8";
+      return RemarkReason(
+          RemarkId::GluWidthUnsupported,
+          {{"gate", g.size}, {"up", u.size}, {"multiple", kInterleavedRows}});
     if (g.slice ? g.gemm != u.gemm || g.from + u.from != g.size ||
                       2 * g.size != type.getShape()[0] || !hasOnlySlices(g.gemm)
                 : bool(u.slice) || g.gemm.getInput() != u.gemm.getInput())
-      return "the factors are not two halves of one input's products";
+      return RemarkReason(RemarkId::GluInputsDiffer,
+                          {{"gate", gate}, {"up", up}});
     if (bool(g.gemm.getBias()) != bool(u.gemm.getBias()))
-      return "one factor alone has a bias";
+      return RemarkReason(RemarkId::GluHasOneBias,
+                          {{"gate", gate}, {"up", up}});
     bool bf16 = false;
     if (auto dtype = getOperation()->getAttrOfType<StringAttr>("transom.dtype"))
       bf16 = dtype.getValue() == "bf16";
-    if (type.getShape()[1] > (bf16 ? 2 : 1) * kern::kMaxKBlock)
-      return "accumulators of a long k wait in the product's result";
+    if (int64_t limit = (bf16 ? 2 : 1) * kern::kMaxKBlock;
+        type.getShape()[1] > limit)
+      return RemarkReason(RemarkId::GluOfLongK,
+                          {{"k", type.getShape()[1]}, {"limit", limit}});
     for (kern::GemmOp gemm : {g.gemm, u.gemm})
       if (!isPlain(gemm.getWeight(), weights) ||
           (gemm.getBias() && !isPlain(gemm.getBias(), weights)))
-        return "something else reads a factor's weight";
+        return RemarkReason(RemarkId::GluWeightIsShared,
+                            {{"product", gemm.getOperation()}});
     if (kern::getStorage(g.gemm.getInput()) ==
         kern::getStorage(glu.multiply.getOuts()))
-      return "the result would overwrite the product's input";
-    return nullptr;
+      return RemarkReason(RemarkId::GluOverwritesInput, {{"product", gate}});
+    return std::nullopt;
   }
 
   /// True when a product is read by two slices alone.
@@ -162,12 +172,16 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
   void fuse(Glu &glu, Remarks &remarks) {
     std::optional<Factor> g = matchFactor(glu.g), u = matchFactor(glu.u);
     if (!g || !u) {
-      remarks.missed(glu.multiply, "a factor is not a product of its own");
+      Operation *writer = onlyWriter(g ? glu.u : glu.g);
+      remarks.report(glu.multiply, {RemarkId::GluFactorIsNotAProduct,
+                                    {{"factor", g ? "up projection" : "gate"},
+                                     {"writer", writer ? getRemarkText(writer)
+                                                       : "the caller"}}});
       return;
     }
     WeightUses weights(getOperation());
-    if (const char *reason = refusal(glu, *g, *u, weights)) {
-      remarks.missed(glu.multiply, reason);
+    if (std::optional<RemarkReason> reason = refusal(glu, *g, *u, weights)) {
+      remarks.report(glu.multiply, *reason);
       return;
     }
     interleave(weights, *g, *u,
@@ -185,9 +199,9 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
         kern::EpilogueAttr::get(&getContext(), glu.activation, /*glu=*/true));
     erase(glu, *g, *u);
     ++glus;
-    remarks.passed(fused, "GLU '" +
-                              StringRef(getActivationName(glu.activation)) +
-                              "' joined the product");
+    remarks.report(fused, {RemarkId::GluJoinedProduct,
+                           {{"activation", getActivationName(glu.activation)},
+                            {"columns", g->size}}});
   }
 
   /// Gives the weights (or biases) of g the rows of both, in turns. Without

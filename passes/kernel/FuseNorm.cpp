@@ -34,44 +34,54 @@ static kern::NormOp findNorm(kern::GemmOp gemm) {
   return {};
 }
 
-/// Why a norm does not join the product, or null.
-static const char *refusal(kern::GemmOp gemm, kern::NormOp norm) {
+/// Why a norm does not join the product, or nothing.
+static std::optional<RemarkReason> refusal(kern::GemmOp gemm,
+                                           kern::NormOp norm) {
+  auto because = [&](RemarkId id, std::vector<RemarkArgument> args = {}) {
+    args.emplace_back("norm", norm.getOperation());
+    return RemarkReason(id, std::move(args));
+  };
   if (gemm.getOuts().size() != 1)
-    return "the product has several outs";
+    return because(RemarkId::NormOfSeveralOuts,
+                   {{"outs", gemm.getOuts().size()}});
   if (gemm.getNormGamma())
-    return "the product has a norm already";
+    return because(RemarkId::ProductHasNorm);
   if (gemm.getGlu())
-    return "the product makes a GLU";
+    return because(RemarkId::NormOfGlu);
   if (!gemm.getSummary().empty())
-    return "the product summarizes its rows";
-  if (norm.getOutBf16() ||
-      !cast<kern::BufferType>(norm.getOuts().getType()).isF32())
-    return "the norm is rounded already";
+    return because(RemarkId::NormOfSummarizedRows);
+  auto type = cast<kern::BufferType>(norm.getOuts().getType());
+  if (norm.getOutBf16() || !type.isF32())
+    return because(
+        RemarkId::NormIsRounded,
+        {{"type", norm.getOutBf16() ? "f32 and bf16"
+                                    : getRemarkText(type.getElementType())}});
   if (kern::getStorage(norm.getOuts()) == kern::getStorage(gemm.getOuts()[0]))
-    return "the norm overwrites the product";
+    return because(RemarkId::NormOverwritesProduct);
   if (kern::getStorage(norm.getOuts()) == kern::getStorage(gemm.getInput()))
-    return "the norm overwrites what the product reads";
+    return because(RemarkId::NormOverwritesInput, {{"input", gemm.getInput()}});
   // The product moves after what is between both.
   for (Operation *op = gemm->getNextNode(); op != norm; op = op->getNextNode())
     for (Value read : gemm.readBuffers())
       if (writes(*op, kern::getStorage(read)))
-        return "what the product reads is overwritten before the norm";
-  return nullptr;
+        return because(RemarkId::InputIsOverwrittenBeforeNorm,
+                       {{"writer", op}});
+  return std::nullopt;
 }
 
 namespace {
 
 struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
   void runOnOperation() override {
-    Remarks remarks(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation());
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
     for (kern::GemmOp gemm : gemms) {
       kern::NormOp norm = findNorm(gemm);
       if (!norm)
         continue;
-      if (const char *reason = refusal(gemm, norm)) {
-        remarks.missed(norm, reason);
+      if (std::optional<RemarkReason> reason = refusal(gemm, norm)) {
+        remarks.report(norm, *reason);
         continue;
       }
       fuse(gemm, norm, remarks);
@@ -84,7 +94,7 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
                                    norm.getBeta(), norm.getOuts());
     norm.erase();
     ++fused;
-    remarks.passed(joined, "norm joined the product");
+    remarks.report(joined, RemarkId::NormJoinedProduct);
   }
 };
 

@@ -53,8 +53,8 @@ using Counts = std::map<std::string, int>;
 void countRemarks(ModuleOp module, Counts &counts) {
   std::set<std::string> passes;
   for (const Remark &remark : Remarks::readFrom(module))
-    if (remark.kind == Remark::Passed)
-      passes.insert(remark.pass);
+    if (remark.kind == RemarkKind::Passed)
+      passes.insert(remark.category);
   for (const std::string &pass : passes)
     ++counts[pass];
 }

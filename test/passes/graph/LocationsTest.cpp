@@ -74,7 +74,7 @@ TEST_P(Locations, areKnownAfterEachPass) {
   std::vector<Remark> remarks = Remarks::readFrom(**module);
   EXPECT_FALSE(remarks.empty());
   for (const Remark &remark : remarks)
-    EXPECT_FALSE(remark.location.empty()) << remark.pass << remark.reason;
+    EXPECT_FALSE(remark.location.empty()) << remark.category << remark.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(

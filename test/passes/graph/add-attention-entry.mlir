@@ -4,7 +4,8 @@ module attributes {transom.attention, attn.symbols = {batch = {max = -1 : i64}, 
   attn.weight @table : [9, 16] f32 = #weight.expr<file("table")>
 
   // The original stays as it is.
-  // CHECK: attn.symbols = {attention_batch = {max = 4 : i64}, attention_seq = {max = 24 : i64},
+  // CHECK: args = {entry = "encode"}{{[^{}]*}}name = "attention-entry-added"
+  // CHECK-SAME: attn.symbols = {attention_batch = {max = 4 : i64}, attention_seq = {max = 24 : i64},
   // CHECK: attn.weight @unit_vectors_of_1_heads : [24, 24] f32
   // CHECK-LABEL: func.func @encode(
   // CHECK-COUNT-1: attn.sdpa

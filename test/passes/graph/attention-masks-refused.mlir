@@ -6,7 +6,7 @@
 !big = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
 !c = tensor<?x?x16xf32, #attn.shape<[batch, seq, 16]>>
 
-// CHECK: reason = "a mask that enlarges the scores"
+// CHECK: args = {operation = "'attn.add'", result = "[batch, seq, seq]", scores = "[1, seq, seq]"}{{[^{}]*}}name = "mask-enlarges-scores"
 // CHECK-LABEL: func.func @mask_enlarges_the_scores(
 // CHECK-NOT: attn.sdpa
 func.func @mask_enlarges_the_scores(%q: !x, %k: !x, %v: !x, %m: !m) -> !c {
@@ -23,8 +23,8 @@ func.func @mask_enlarges_the_scores(%q: !x, %k: !x, %v: !x, %m: !m) -> !c {
 !s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
 !m = tensor<?x1x?xi1, #attn.shape<[batch, 1, seq]>>
 
-// CHECK: reason = "a finite masked value beside another mask"
-// CHECK: reason = "a mask that shows what it hides"
+// CHECK: args = {other = "another is added from argument 4", value = "-10000"}{{[^{}]*}}name = "finite-masked-value-beside-mask"
+// CHECK-SAME: args = {value = "inf"}{{[^{}]*}}name = "mask-shows-hidden-scores"
 // CHECK-LABEL: func.func @finite_value_behind_a_mask(
 // CHECK-NOT: attn.sdpa
 func.func @finite_value_behind_a_mask(%q: !x, %k: !x, %v: !x, %m: !m, %n: !s) -> !x {
@@ -53,8 +53,8 @@ func.func @scale_turns_the_mask_round(%q: !x, %k: !x, %v: !x, %m: !m) -> !x {
 !s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
 !m = tensor<?x1x?xi1, #attn.shape<[batch, 1, seq]>>
 
-// CHECK: reason = "a masked value that is not a constant"
-// CHECK: reason = "scores with an offset"
+// CHECK: args = {on_false = "argument 4", on_true = "'attn.matmul'", operation = "'attn.where'"}{{[^{}]*}}name = "masked-value-is-not-constant"
+// CHECK-SAME: args = {offset = "1", operation = "'attn.scale'"}{{[^{}]*}}name = "scores-have-offset"
 // CHECK-LABEL: func.func @masked_value_is_an_input(
 // CHECK-NOT: attn.sdpa
 func.func @masked_value_is_an_input(%q: !x, %k: !x, %v: !x, %m: !m, %n: !s) -> !x {
@@ -82,8 +82,8 @@ func.func @scores_with_an_offset(%q: !x, %k: !x, %v: !x) -> !x {
 !w = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, width]>>
 !sw = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
 
-// CHECK: reason = "operands of rank 2"
-// CHECK: reason = "heads whose count or width is a symbol"
+// CHECK: args = {operand = "query", rank = "2", sizes = "[seq, 16]"}{{[^{}]*}}name = "operand-rank-unsupported"
+// CHECK-SAME: args = {head_size = "width", heads = "4", operand = "query"}{{[^{}]*}}name = "heads-are-symbolic"
 // CHECK-LABEL: func.func @operands_without_a_batch(
 // CHECK-NOT: attn.sdpa
 func.func @operands_without_a_batch(%q: !x, %k: !x, %v: !x) -> !x {

@@ -5,7 +5,7 @@
 !k = tensor<?x1x1x?xi1, #attn.shape<[batch, 1, 1, seq]>>
 !bias = tensor<4x?x?xf32, #attn.shape<[4, seq, seq]>>
 
-// CHECK: location = "layer.0.scores", pass = "attn-fuse-attention", reason = "scores with another user"
+// CHECK: args = {readers = "'attn.softmax' at 'layer.0.scores', 'func.return'", scores = "'attn.matmul'"}, category = "attn-fuse-attention", function = "scores_are_a_result", kind = "missed", location = "layer.0.scores", name = "scores-have-other-reader"
 // CHECK-LABEL: func.func @scores_are_a_result(
 // CHECK-NOT: attn.sdpa
 func.func @scores_are_a_result(%q: !h, %k: !h, %v: !h) -> (!h, !s) {
@@ -20,7 +20,7 @@ func.func @scores_are_a_result(%q: !h, %k: !h, %v: !h) -> (!h, !s) {
 !h = tensor<?x4x?x16xf32, #attn.shape<[batch, 4, seq, 16]>>
 !s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
 
-// CHECK: reason = "probabilities with another user"
+// CHECK: args = {readers = "'attn.matmul', 'func.return'"}{{[^{}]*}}name = "probabilities-have-other-reader"
 // CHECK-LABEL: func.func @probabilities_are_a_result(
 // CHECK-NOT: attn.sdpa
 func.func @probabilities_are_a_result(%q: !h, %k: !h, %v: !h) -> (!h, !s) {
@@ -35,7 +35,7 @@ func.func @probabilities_are_a_result(%q: !h, %k: !h, %v: !h) -> (!h, !s) {
 !h = tensor<?x4x?x16xf32, #attn.shape<[batch, 4, seq, 16]>>
 !s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
 
-// CHECK: reason = "an operation 'attn.activation' between softmax and product"
+// CHECK: args = {operation = "'attn.activation'"}{{[^{}]*}}name = "operation-after-softmax"
 // CHECK-LABEL: func.func @operation_behind_the_softmax(
 // CHECK-NOT: attn.sdpa
 func.func @operation_behind_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
@@ -52,9 +52,9 @@ func.func @operation_behind_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
 !s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
 !ht = tensor<?x4x16x?xf32, #attn.shape<[batch, 4, 16, seq]>>
 
-// CHECK: reason = "an operation 'attn.activation' between product and softmax"
-// CHECK: reason = "a product with transposed probabilities"
-// CHECK: reason = "probabilities on the right of their product"
+// CHECK: args = {operation = "'attn.activation'"}{{[^{}]*}}name = "operation-before-softmax"
+// CHECK-SAME: args = {product = "'attn.matmul'"}{{[^{}]*}}name = "probabilities-are-transposed"
+// CHECK-SAME: name = "probabilities-on-the-right"
 // CHECK-LABEL: func.func @operation_in_front_of_the_softmax(
 // CHECK-NOT: attn.sdpa
 func.func @operation_in_front_of_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
@@ -89,8 +89,8 @@ func.func @probabilities_on_the_right(%q: !h, %k: !h, %v: !ht) -> !ht {
 !s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
 !one = tensor<1xf32>
 
-// CHECK: reason = "a scale that is not a constant"
-// CHECK: reason = "scores that are not a product"
+// CHECK: args = {factor = "argument 3", operation = "'attn.mul'"}{{[^{}]*}}name = "scale-is-not-constant"
+// CHECK-SAME: args = {scores = "argument 0"}{{[^{}]*}}name = "scores-are-not-a-product"
 // CHECK-LABEL: func.func @scale_is_an_input(
 // CHECK-NOT: attn.sdpa
 func.func @scale_is_an_input(%q: !h, %k: !h, %v: !h, %scale: !one) -> !h {
@@ -116,8 +116,8 @@ func.func @softmax_of_an_input(%s: !s, %v: !h) -> !h {
 !v2 = tensor<?x1x?x16xf32, #attn.shape<[batch, 1, seq, 16]>>
 !s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
 
-// CHECK: reason = "query, key and value of different batches"
-// CHECK: reason = "query, key and value with different head counts"
+// CHECK: args = {key = "batch", query = "batch", value = "1"}{{[^{}]*}}name = "operand-batches-differ"
+// CHECK-SAME: args = {key = "4", query = "4", value = "1"}{{[^{}]*}}name = "head-counts-differ"
 // CHECK-LABEL: func.func @value_of_another_batch(
 // CHECK-NOT: attn.sdpa
 func.func @value_of_another_batch(%q: !h, %k: !h, %v: !v1) -> !h {
@@ -134,4 +134,63 @@ func.func @value_with_fewer_heads(%q: !h, %k: !h, %v: !v2) -> !h {
   %p = attn.softmax %s : !s
   %c = attn.matmul %p, %v : !s, !v2
   return %c : !h
+}
+
+// -----
+
+!q3 = tensor<1x?x16xf32, #attn.shape<[1, seq, 16]>>
+!q4 = tensor<1x1x?x16xf32, #attn.shape<[1, 1, seq, 16]>>
+!s3 = tensor<1x?x?xf32, #attn.shape<[1, seq, seq]>>
+!s4 = tensor<1x1x?x?xf32, #attn.shape<[1, 1, seq, seq]>>
+!b4 = tensor<1x1x?x16xbf16, #attn.shape<[1, 1, seq, 16]>>
+!sb4 = tensor<1x1x?x?xbf16, #attn.shape<[1, 1, seq, seq]>>
+
+// CHECK: args = {key = "f32", query = "f32", result = "bf16", value = "bf16"}{{[^{}]*}}name = "operand-types-differ"
+// CHECK-SAME: args = {key = "3", query = "3", value = "4"}{{[^{}]*}}name = "operand-ranks-differ"
+// CHECK-LABEL: func.func @value_of_another_type(
+// CHECK-NOT: attn.sdpa
+func.func @value_of_another_type(%q: !q4, %k: !q4, %v: !b4) -> !b4 {
+  %s = attn.matmul %q, %k {transpose_rhs} : !q4
+  %p = attn.softmax %s : !s4
+  %r = attn.cast %p to bf16 : !s4
+  %c = attn.matmul %r, %v : !sb4, !b4
+  return %c : !b4
+}
+
+// CHECK-LABEL: func.func @value_with_an_axis_of_heads(
+// CHECK-NOT: attn.sdpa
+func.func @value_with_an_axis_of_heads(%q: !q3, %k: !q3, %v: !q4) -> !q4 {
+  %s = attn.matmul %q, %k {transpose_rhs} : !q3
+  %p = attn.softmax %s : !s3
+  %c = attn.matmul %p, %v : !s3, !q4
+  return %c : !q4
+}
+
+// -----
+
+!x = tensor<1x?x16xf32, #attn.shape<[1, seq, 16]>>
+!s = tensor<1x?x?xf32, #attn.shape<[1, seq, seq]>>
+!i = tensor<1x?x?xi64, #attn.shape<[1, seq, seq]>>
+
+// CHECK: args = {scale = "0"}{{[^{}]*}}name = "scale-is-not-finite"
+// CHECK-SAME: args = {from = "i64", operation = "'attn.cast'", to = "f32"}{{[^{}]*}}name = "scores-are-not-floats"
+// CHECK-LABEL: func.func @scale_of_zero(
+// CHECK-NOT: attn.sdpa
+func.func @scale_of_zero(%q: !x, %k: !x, %v: !x) -> !x {
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %t = attn.scale %s by 0.0 : !s
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !x
+  return %c : !x
+}
+
+// CHECK-LABEL: func.func @rounded_scores(
+// CHECK-NOT: attn.sdpa
+func.func @rounded_scores(%q: !x, %k: !x, %v: !x) -> !x {
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %i = attn.cast %s to i64 : !s
+  %t = attn.cast %i to f32 : !i
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !x
+  return %c : !x
 }

@@ -5,7 +5,7 @@
 !m = tensor<?x?xf32, #attn.shape<[seq, seq]>>
 
 // A triangle of zeros and minus infinity, cut to the length, that is added.
-// CHECK: fused 4 operations into attn.sdpa with causal mask kind 'none'
+// CHECK: args = {causal = "yes"{{[^{}]*}}mask = "none", operations = "4"{{[^{}]*}}}{{[^{}]*}}name = "attention-fused"
 // CHECK-LABEL: func.func @adds_a_triangle(
 // CHECK-NOT: attn.slice
 // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} heads 1 kv_heads 1 scale 1.{{0+e\+00}} <none> {causal}
@@ -26,7 +26,7 @@ func.func @adds_a_triangle(%x: !x) -> !x {
 !s = tensor<2x3x3xf32>
 
 // Ones above the diagonal hide; the mask of keys beside them stays.
-// CHECK: fused 5 operations into attn.sdpa with causal mask kind 'keys'
+// CHECK: args = {causal = "yes"{{[^{}]*}}mask = "keys", operations = "5"{{[^{}]*}}}{{[^{}]*}}name = "attention-fused"
 // CHECK-LABEL: func.func @hides_a_triangle_and_keys(
 // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} mask(%{{.*}}) heads 1 kv_heads 1 scale {{.*}} <keys> {causal}
 func.func @hides_a_triangle_and_keys(%x: !x, %k: tensor<2x1x3xi1>) -> !x {

@@ -11,7 +11,7 @@
 !one = tensor<1xf32>
 
 // Heads split and merged, scale after the product, a mask of keys.
-// CHECK: kind = "passed"{{.*}}fused 5 operations into attn.sdpa with mask kind 'keys'
+// CHECK: args = {causal = "no"{{.*}}mask = "keys", operations = "5"{{.*}}}, category = "attn-fuse-attention"{{[^{}]*}}kind = "passed"{{[^{}]*}}name = "attention-fused"
 // CHECK-LABEL: func.func @as_written_by_bert(
 // CHECK-SAME: %[[Q:.*]]: !{{[a-z0-9_]+}}, %[[K:.*]]: !{{[a-z0-9_]+}}, %[[V:.*]]: !{{[a-z0-9_]+}}, %[[M:.*]]: 
 // CHECK-NEXT: %[[A:.*]] = attn.sdpa %[[Q]], %[[K]], %[[V]] mask(%[[M]] : {{[^)]*}}) heads 4 kv_heads 4 scale 2.500000e-01 <keys>

@@ -13,7 +13,7 @@ attn.weight @g : [4] f32 = #weight.expr<file("g")>
 attn.cache @c : !cache
 
 // Query and key go through norms of their heads and rope.
-// CHECK: reason = "joined 3 projections of one input"
+// CHECK: projections = "3"}, category = "attn-fuse-projections"{{[^{}]*}}kind = "passed"{{[^{}]*}}name = "projections-joined"
 // CHECK-LABEL: func.func @joins_through_norms_and_rotary(
 // CHECK: %[[P:.*]] = attn.linear %{{.*}}, %{{.*}} : [rows, 8] f32, [16, 8] f32
 // CHECK: %[[Q:.*]] = attn.slice %[[P]] axis 1 from 0 size 8

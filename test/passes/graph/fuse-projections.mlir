@@ -41,8 +41,8 @@ attn.weight @k : !w = #weight.expr<file("k")>
 attn.weight @v : !w = #weight.expr<file("v")>
 
 // Positions are added to query and key, not to value.
-// CHECK: reason = "projections have different inputs"
-// CHECK: reason = "joined 2 projections of one input"
+// CHECK: projections = "2"}{{[^{}]*}}name = "projections-joined"
+// CHECK-SAME: args = {inputs = "{{.*}} and {{.*}}"}{{[^{}]*}}name = "projection-inputs-differ"
 // CHECK-LABEL: func.func @value_has_another_input(
 // CHECK-SAME: %[[X:.*]]: !{{[a-z0-9_]+}}, %{{.*}}: 
 // CHECK: %[[S:.*]] = attn.add
@@ -71,8 +71,8 @@ attn.weight @q : !w = #weight.expr<file("q")>
 attn.weight @k : !w = #weight.expr<file("k")>
 attn.weight @v : !w = #weight.expr<file("v")>
 
-// CHECK: reason = "a projection's weight is not a weight of its own"
-// CHECK: reason = "a projection has another user"
+// CHECK: reads = "2"{{[^{}]*}}}{{[^{}]*}}name = "projection-weight-is-shared"
+// CHECK-SAME: readers = "{{.*}}, {{.*}}"{{[^{}]*}}}{{[^{}]*}}name = "projection-has-other-reader"
 // CHECK-LABEL: func.func @tied_weights(
 // CHECK-COUNT-3: attn.linear
 // CHECK-NOT: attn.slice
@@ -93,4 +93,26 @@ func.func @projections_with_other_users(%x: !x) -> (!x, !x) {
   %k = attn.linear %x, %wk : !x, !w
   %a = attn.sdpa %x, %k, %k heads 2 kv_heads 2 scale 1.0 <none> : !x
   return %a, %k : !x, !x
+}
+
+// -----
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!w = tensor<8x8xf32>
+!b = tensor<8xf32>
+attn.weight @q : !w = #weight.expr<file("q")>
+attn.weight @k : !w = #weight.expr<file("k")>
+attn.weight @b : !b = #weight.expr<file("b")>
+
+// CHECK: args = {bias = "'attn.get_weight'", projection = "'attn.linear'", reads = "2"}{{[^{}]*}}name = "projection-bias-is-shared"
+// CHECK-LABEL: func.func @tied_biases(
+// CHECK-NOT: attn.slice
+func.func @tied_biases(%x: !x) -> !x {
+  %wq = attn.get_weight @q : !w
+  %wk = attn.get_weight @k : !w
+  %b = attn.get_weight @b : !b
+  %q = attn.linear %x, %wq, %b : !x, !w, !b
+  %k = attn.linear %x, %wk, %b : !x, !w, !b
+  %a = attn.sdpa %q, %k, %x heads 2 kv_heads 2 scale 1.0 <none> : !x
+  return %a : !x
 }

@@ -9,7 +9,7 @@
 
 // The second layer halves its scores: its query's rows do instead, through the
 // rope, and both layers are one body.
-// CHECK: moved a scale of its own into the query's weight
+// CHECK: args = {common = "0.5", factor = "0.5", scale = "0.25"}, category = "attn-outline-layers"{{[^{}]*}}kind = "passed"{{[^{}]*}}name = "attention-scale-moved"
 // CHECK: attn.weight @w0 : [24, 8] f32 = #weight.expr<file("w0")>
 // CHECK: attn.weight @w1 : [24, 8] f32 = #weight.expr<concat(0, scale(slice(file("w1"), 0, 0, 8), 0.5), slice(file("w1"), 0, 8, 16))>
 // CHECK: attn.weight @b1 : [24] f32 = #weight.expr<concat(0, scale(slice(file("b1"), 0, 0, 8), 0.5), slice(file("b1"), 0, 8, 16))>
@@ -51,7 +51,7 @@ attn.weight @w : !w = #weight.expr<file("w")>
 
 // One weight for both: it cannot be scaled for one. Other attributes differ
 // beside the scale: no reason to touch it.
-// CHECK: reason = "a scale of its own, and a query that is not a product
+// CHECK: args = {common = "0.5", query = "'attn.linear'", scale = "0.25"}, category = "attn-outline-layers"{{[^{}]*}}name = "attention-scale-stays"
 // CHECK: attn.weight @w : [8, 8] f32 = #weight.expr<file("w")>
 // CHECK-LABEL: func.func @keeps_scales(
 // CHECK: attn.sdpa {{.*}} scale 5.000000e-01

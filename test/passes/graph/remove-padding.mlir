@@ -7,6 +7,7 @@
 !out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
 
 // The whole encoder: ids gathered, attention by ragged, results scattered.
+// CHECK: args = {entry = "works_on_rows", padded = "batch*seq", rows = "rows"}{{[^{}]*}}kind = "passed"{{[^{}]*}}name = "entry-made-ragged"
 // CHECK-LABEL: func.func @works_on_rows(
 // CHECK-SAME: %[[IDS:.*]]: !batch_seq_long, %[[MASK:.*]]: !batch_seq_long
 // CHECK: %[[SEG:.*]] = attn.ragged_batch %[[MASK]] : {{.*}} -> <rows, keys>

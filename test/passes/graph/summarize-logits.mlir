@@ -6,6 +6,7 @@
 !logits = tensor<?x130xf32, #attn.shape<[rows, 130]>>
 attn.weight @table : [130, 8] f32 = #weight.expr<file("t")>
 
+// CHECK: args = {entry = "step", vocabulary = "130"}{{[^{}]*}}name = "logits-summarized"
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: -> (!rows_130_float {attn.name = "logits"}, !rows_3_float {attn.name = "maxima"}, !rows_3_float {attn.name = "sums"})
 // CHECK: %[[L:[0-9]+]] = attn.linear

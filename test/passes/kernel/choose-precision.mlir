@@ -1,4 +1,14 @@
 // RUN: transom-opt %s --split-input-file --kern-choose-precision | FileCheck %s
+// RUN: transom-opt %s --split-input-file --kern-choose-precision | FileCheck %s --check-prefix=REMARK
+
+// REMARK: args = {dtype = "bf16"}{{[^{}]*}}function = "products_round_for_each_other"{{[^{}]*}}name = "product-precision-chosen"
+// REMARK-SAME: args = {reader = "'kern.elementwise'"}{{[^{}]*}}function = "weights_that_are_read_in_f32_stay"{{[^{}]*}}name = "weight-is-read-in-f32"
+// REMARK-SAME: function = "attention_reads_and_writes_bf16"{{[^{}]*}}name = "attention-precision-chosen"
+// REMARK-SAME: args = {head_size = "3"}{{[^{}]*}}function = "heads_of_odd_size_stay"{{[^{}]*}}name = "attention-head-size-is-odd"
+// REMARK-SAME: function = "products_round_for_each_other"{{[^{}]*}}name = "cast-reads-argument"
+// REMARK-SAME: args = {writer = "'kern.softmax'"}{{[^{}]*}}function = "movement_is_followed_by_a_cast"{{[^{}]*}}name = "cast-stays-with-writer"
+// REMARK: args = {dtype = "bf16"}{{[^{}]*}}name = "cache-precision-chosen"
+// REMARK: args = {cache = "odd", head_size = "3", multiple = "2"}{{[^{}]*}}name = "cache-head-size-unsupported"
 
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>
@@ -313,4 +323,101 @@ kern.cache @odd : !cache
 module attributes {transom.kv_dtype = "int8", transom.dtype = "bf16"} {
 // CHECK: kern.cache @bytes : !kern.cache<heads 2, key 3, value 4, window 7, i8>
 kern.cache @bytes : !cache
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!g = !kern.weight<[8] x f32, unset>
+!keys = !kern.buffer<[keys, 8] x f32, key_panels>
+!t = !kern.buffer<[parts, 10176] x f32>
+!long = !kern.buffer<[rows, 8200] x f32>
+!wl = !kern.weight<[8, 8200] x f32, unset>
+!one = !kern.buffer<[rows, 1] x f32>
+
+module attributes {transom.dtype = "bf16"} {
+
+// REMARK: args = {readers = "'kern.attention'"}{{[^{}]*}}function = "keys_of_two_attentions_stay"{{[^{}]*}}name = "keys-have-other-reader"
+// REMARK-SAME: args = {writer = "the caller"}{{[^{}]*}}function = "keys_of_the_caller_stay"{{[^{}]*}}name = "keys-come-from-elsewhere"
+// REMARK-SAME: args = {k = "8200", limit = "8192", product = "'kern.gemm'"}{{[^{}]*}}function = "keys_of_a_long_k_stay"{{[^{}]*}}name = "keys-of-long-k"
+// REMARK-SAME: args = {writer = "'kern.attention'"}{{[^{}]*}}function = "f32_attention_does_not_round"{{[^{}]*}}name = "cast-of-f32-attention"
+// REMARK-SAME: args = {readers = "'kern.softmax'", writer = "'kern.elementwise'"}{{[^{}]*}}name = "cast-input-is-read-in-f32"
+// REMARK-SAME: args = {writer = "'kern.gemm'"}{{[^{}]*}}function = "product_with_a_norm_does_not_round"{{[^{}]*}}name = "cast-of-another-result"
+// REMARK-SAME: args = {k = "8200", limit = "8192", writer = "'kern.gemm'"}{{[^{}]*}}function = "long_sums_do_not_round"{{[^{}]*}}name = "cast-waits-for-long-k"
+// REMARK-SAME: args = {writer = "'kern.gemm'"}{{[^{}]*}}function = "summarized_rows_are_not_rounded"{{[^{}]*}}name = "cast-of-summarized-rows"
+// CHECK-LABEL: func.func @keys_of_two_attentions_stay(
+// CHECK: kern.pack_keys {{.*}} !kern.buffer<[keys, 8] x f32, key_panels>
+func.func @keys_of_two_attentions_stay(%x: !x, %y: !x, %z: !x, %s: !kern.ragged<0>) {
+  %k = kern.alloc : !keys
+  %t = kern.alloc : !t
+  kern.pack_keys %x ragged %s outs(%k) : !x, !kern.ragged<0>, !keys
+  kern.attention %x, %k, %x ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 : !x, !keys, !x, !kern.ragged<0>, !kern.ragged<0>, !t, !x
+  kern.attention %x, %k, %x ragged %s, %s scratch %t outs(%z) heads 2 kv_heads 2 scale 0.5 : !x, !keys, !x, !kern.ragged<0>, !kern.ragged<0>, !t, !x
+  return
+}
+
+func.func @keys_of_the_caller_stay(%x: !x, %k: !keys, %y: !x, %s: !kern.ragged<0>) {
+  %t = kern.alloc : !t
+  kern.attention %x, %k, %x ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 : !x, !keys, !x, !kern.ragged<0>, !kern.ragged<0>, !t, !x
+  return
+}
+
+func.func @keys_of_a_long_k_stay(%l: !long, %x: !x, %y: !x, %s: !kern.ragged<0>) {
+  %w = kern.get_weight @wl : !wl
+  %k = kern.alloc : !keys
+  %t = kern.alloc : !t
+  kern.gemm %l, %w ragged %s outs(%k) : !long, !wl, !kern.ragged<0>, !keys
+  kern.attention %x, %k, %x ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 : !x, !keys, !x, !kern.ragged<0>, !kern.ragged<0>, !t, !x
+  return
+}
+
+func.func @f32_attention_does_not_round(%x: !x, %k: !keys, %y: !x, %s: !kern.ragged<0>) {
+  %w = kern.get_weight @w : !w
+  %t = kern.alloc : !t
+  %o = kern.alloc : !x
+  kern.attention %x, %k, %x ragged %s, %s scratch %t outs(%o) heads 2 kv_heads 2 scale 0.5 : !x, !keys, !x, !kern.ragged<0>, !kern.ragged<0>, !t, !x
+  kern.gemm %o, %w outs(%y) : !x, !w, !x
+  return
+}
+
+func.func @rows_that_are_read_in_f32(%x: !x, %y: !x, %z: !x) {
+  %w = kern.get_weight @w : !w
+  %t = kern.alloc : !x
+  kern.elementwise ins(%x) outs(%t) {
+  ^bb0(%a: f32):
+    %b = arith.mulf %a, %a : f32
+    kern.yield %b : f32
+  } : (!x) -> !x
+  kern.softmax %t outs(%z) : !x, !x
+  kern.gemm %t, %w outs(%y) : !x, !w, !x
+  return
+}
+
+func.func @product_with_a_norm_does_not_round(%x: !x, %y: !x, %z: !x, %g: !g, %c: !kern.buffer<[rows] x i64>) {
+  %w = kern.get_weight @w : !w
+  %t = kern.alloc : !x
+  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%t) epilogue <layer_norm 1.0e-5> : !x, !w, !g, !x, !kern.buffer<[rows] x i64>, !x
+  kern.gemm %t, %w outs(%y) : !x, !w, !x
+  return
+}
+
+func.func @long_sums_do_not_round(%l: !long, %y: !x) {
+  %wl = kern.get_weight @wl : !wl
+  %w = kern.get_weight @w : !w
+  %t = kern.alloc : !x
+  kern.gemm %l, %wl outs(%t) : !long, !wl, !x
+  kern.gemm %t, %w outs(%y) : !x, !w, !x
+  return
+}
+
+func.func @summarized_rows_are_not_rounded(%x: !x, %m: !one, %s: !one, %y: !x) {
+  %w = kern.get_weight @w : !w
+  %t = kern.alloc : !x
+  kern.gemm %x, %w summary(%m, %s) outs(%t) : !x, !w, !one, !one, !x
+  kern.gemm %t, %w outs(%y) : !x, !w, !x
+  return
+}
+kern.weight @w : !w = #weight.expr<file("w")>
+kern.weight @wl : !wl = #weight.expr<file("wl")>
 }

@@ -1,4 +1,18 @@
 // RUN: transom-opt %s --convert-kern-to-onednn | FileCheck %s
+// RUN: transom-opt %s --convert-kern-to-onednn | FileCheck %s --check-prefix=REMARK
+
+// REMARK: args = {operation = "'kern.gemm'"}{{[^{}]*}}function = "product_takes_bias_activation_and_residual_along"{{[^{}]*}}name = "converted-to-onednn"
+// REMARK-SAME: function = "product_with_key_panels_stays"{{[^{}]*}}name = "onednn-of-key-panels"
+// REMARK-SAME: outs = "2"}{{[^{}]*}}function = "product_with_several_outs_stays"{{[^{}]*}}name = "onednn-of-several-outs"
+// REMARK-SAME: function = "product_with_a_norm_stays"{{[^{}]*}}name = "onednn-of-norm"
+// REMARK-SAME: args = {activation = "rsqrt", operation = "'kern.gemm'"}{{[^{}]*}}function = "activation_that_onednn_lacks_stays"{{[^{}]*}}name = "onednn-lacks-activation"
+// REMARK-SAME: function = "product_with_a_glu_stays"{{[^{}]*}}name = "onednn-of-glu"
+// REMARK-SAME: args = {operation = "'kern.norm'"}{{[^{}]*}}function = "rms_norm_stays"{{[^{}]*}}name = "onednn-of-rms-norm"
+// REMARK-SAME: type = "!kern.buffer<[rows, 8] x bf16>"}{{[^{}]*}}function = "norm_that_writes_bf16_stays"{{[^{}]*}}name = "onednn-of-other-buffers"
+// REMARK-SAME: function = "product_that_summarizes_stays"{{[^{}]*}}name = "onednn-of-summary"
+// REMARK-SAME: type = "bf16"}{{[^{}]*}}function = "product_with_a_bf16_weight_stays"{{[^{}]*}}name = "onednn-of-weight-type"
+// REMARK-SAME: args = {operation = "'kern.batch_matmul'"}{{[^{}]*}}function = "product_in_place_stays"{{[^{}]*}}name = "onednn-in-place"
+// REMARK-SAME: args = {limit = "8", operation = "'kern.softmax'", rank = "9"}{{[^{}]*}}function = "softmax_of_nine_dimensions_stays"{{[^{}]*}}name = "onednn-of-many-dimensions"
 
 !x = !kern.buffer<[rows, 8] x f32>
 !h = !kern.buffer<[rows, 8] x bf16>
@@ -84,5 +98,33 @@ func.func @rms_norm_stays(%x: !x, %y: !x, %g: !g) {
 // CHECK-NEXT: kern.norm
 func.func @norm_that_writes_bf16_stays(%x: !x, %y: !h, %g: !g) {
   kern.norm %x, %g outs(%y) eps 1.0e-5 : !x, !g, !h
+  return
+}
+
+// CHECK-LABEL: func.func @product_that_summarizes_stays(
+// CHECK-NEXT: kern.gemm
+func.func @product_that_summarizes_stays(%x: !x, %y: !x, %m: !kern.buffer<[rows, 1] x f32>, %s: !kern.buffer<[rows, 1] x f32>, %w: !w) {
+  kern.gemm %x, %w summary(%m, %s) outs(%y) : !x, !w, !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 1] x f32>, !x
+  return
+}
+
+// CHECK-LABEL: func.func @product_with_a_bf16_weight_stays(
+// CHECK-NEXT: kern.gemm
+func.func @product_with_a_bf16_weight_stays(%x: !h, %y: !x, %w: !kern.weight<[8, 8] x bf16, unset>) {
+  kern.gemm %x, %w outs(%y) : !h, !kern.weight<[8, 8] x bf16, unset>, !x
+  return
+}
+
+// CHECK-LABEL: func.func @product_in_place_stays(
+// CHECK-NEXT: kern.batch_matmul
+func.func @product_in_place_stays(%p: !kern.buffer<[batch, 2, 8, 8] x f32>, %q: !kern.buffer<[batch, 2, 8, 8] x f32>) {
+  kern.batch_matmul %p, %q outs(%p) : !kern.buffer<[batch, 2, 8, 8] x f32>, !kern.buffer<[batch, 2, 8, 8] x f32>, !kern.buffer<[batch, 2, 8, 8] x f32>
+  return
+}
+
+// CHECK-LABEL: func.func @softmax_of_nine_dimensions_stays(
+// CHECK-NEXT: kern.softmax
+func.func @softmax_of_nine_dimensions_stays(%x: !kern.buffer<[1, 1, 1, 1, 1, 1, 1, rows, 8] x f32>, %y: !kern.buffer<[1, 1, 1, 1, 1, 1, 1, rows, 8] x f32>) {
+  kern.softmax %x outs(%y) : !kern.buffer<[1, 1, 1, 1, 1, 1, 1, rows, 8] x f32>, !kern.buffer<[1, 1, 1, 1, 1, 1, 1, rows, 8] x f32>
   return
 }

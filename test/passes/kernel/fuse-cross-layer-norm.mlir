@@ -1,4 +1,5 @@
 // RUN: transom-opt %s --kern-fuse-cross-layer-norm --split-input-file | FileCheck %s
+// RUN: transom-opt %s --kern-fuse-cross-layer-norm --split-input-file | FileCheck %s --check-prefix=REMARK
 
 !x = !kern.buffer<[rows, 8] x f32>
 !h = !kern.buffer<[rows, 8] x bf16>
@@ -13,6 +14,8 @@ kern.weight @n : !g = #weight.expr<file("n")>
 kern.weight @w0 : !w = #weight.expr<file("w0")>
 kern.weight @w1 : !w = #weight.expr<file("w1")>
 
+// REMARK: args = {layers = "2"}{{[^{}]*}}function = "layer"{{[^{}]*}}name = "norm-joined-layer-before"
+// REMARK-SAME: function = "step"{{[^{}]*}}name = "final-norm-joined-last-layer"
 // Rows of the last layer are normalized as the rows that are asked for were.
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[I:.*]]: !kern.buffer<[wanted] x i64>, %[[Y:.*]]: !kern.buffer<[wanted, 8] x bf16>)
@@ -94,6 +97,12 @@ func.func private @odd(%x: !x, %w: !w, %o: !g, %g: !g) {
 kern.weight @g : !g = #weight.expr<file("g")>
 kern.weight @w : !w = #weight.expr<file("w")>
 
+// REMARK: args = {body = "one", other = "two"}{{[^{}]*}}name = "first-norms-differ"
+// REMARK-SAME: args = {body = "post"}{{[^{}]*}}name = "layer-begins-without-norm"
+// REMARK-SAME: args = {body = "viewed", last = "'kern.gemm'", norm = "'kern.norm'", readers = "'kern.gemm'"}{{[^{}]*}}name = "first-norm-is-read-late"
+// REMARK-SAME: args = {body = "moved", last = "'kern.softmax'"}{{[^{}]*}}name = "layer-ends-without-product"
+// REMARK-SAME: args = {body = "given", norm = "'kern.norm'"}{{[^{}]*}}name = "first-norm-has-other-results"
+// REMARK-SAME: args = {body = "twice", norm = "'kern.norm'"}{{[^{}]*}}name = "first-norm-shares-weights"
 // CHECK-LABEL: func.func @other_norms_stay(
 // CHECK: kern.layers %{{.*}} [@one(@w, @g), @two(@w, @g)] :
 func.func @other_norms_stay(%x: !x) {
@@ -142,5 +151,49 @@ func.func private @viewed(%x: !x, %w: !w, %g: !g) {
   kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
   %v = kern.view %n : !x -> !kern.buffer<[rows, 1, 8] x f32>
   kern.gemm %v, %w residual %x outs(%x) : !kern.buffer<[rows, 1, 8] x f32>, !w, !x, !x
+  return
+}
+
+// CHECK-LABEL: func.func @a_layer_that_ends_with_a_softmax_stays(
+// CHECK: kern.layers %{{.*}} [@moved(@w, @g), @moved(@w, @g)] :
+func.func @a_layer_that_ends_with_a_softmax_stays(%x: !x) {
+  kern.layers %x [@moved(@w, @g), @moved(@w, @g)] : !x
+  return
+}
+func.func private @moved(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  %t = kern.alloc : !x
+  kern.gemm %n, %w outs(%t) : !x, !w, !x
+  kern.softmax %t outs(%x) : !x, !x
+  return
+}
+
+// CHECK-LABEL: func.func @a_norm_that_writes_an_invariant_stays(
+// CHECK: kern.layers %{{.*}} [@given(@w, @g), @given(@w, @g)] :
+func.func @a_norm_that_writes_an_invariant_stays(%x: !x, %n: !x) {
+  kern.layers %x invariants(%n : !x) [@given(@w, @g), @given(@w, @g)] : !x
+  return
+}
+func.func private @given(%x: !x, %n: !x, %w: !w, %g: !g) {
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  %t = kern.alloc : !x
+  kern.softmax %n outs(%t) : !x, !x
+  kern.gemm %t, %w residual %x outs(%x) : !x, !w, !x, !x
+  return
+}
+
+// CHECK-LABEL: func.func @a_norm_whose_weight_is_read_twice_stays(
+// CHECK: kern.layers %{{.*}} [@twice(@w, @g), @twice(@w, @g)] :
+func.func @a_norm_whose_weight_is_read_twice_stays(%x: !x) {
+  kern.layers %x [@twice(@w, @g), @twice(@w, @g)] : !x
+  return
+}
+func.func private @twice(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  %t = kern.alloc : !x
+  kern.norm %n, %g outs(%t) eps 1.0e-5 {rms} : !x, !g, !x
+  kern.gemm %t, %w residual %x outs(%x) : !x, !w, !x, !x
   return
 }

@@ -1,4 +1,14 @@
 // RUN: transom-opt %s --kern-fuse-epilogues --split-input-file | FileCheck %s
+// RUN: transom-opt %s --kern-fuse-epilogues --split-input-file | FileCheck %s --check-prefix=REMARK
+
+// REMARK: args = {activation = "gelu"}{{[^{}]*}}function = "joins_activation_and_residual"{{[^{}]*}}name = "activation-joined-product"
+// REMARK-SAME: args = {residual = "argument 1"}{{[^{}]*}}function = "joins_activation_and_residual"{{[^{}]*}}name = "residual-joined-product"
+// REMARK-SAME: args = {product = "[1, 8]", reader = "'kern.elementwise'", result = "[rows, 8]"}{{[^{}]*}}function = "keeps_a_broadcast_product"{{[^{}]*}}name = "product-is-broadcast"
+// REMARK-SAME: args = {activation = "yes", k = "8", limit = "4096"{{[^{}]*}}}{{[^{}]*}}function = "keeps_a_residual_in_place_behind_an_activation"{{[^{}]*}}name = "tiles-overwrite-residual"
+// REMARK-SAME: args = {input = "argument 0", reader = "'kern.elementwise'"}{{[^{}]*}}function = "keeps_a_result_that_overwrites_the_input"{{[^{}]*}}name = "epilogue-overwrites-input"
+// REMARK: args = {slices = "3", widths = "8, 8, 8"}{{[^{}]*}}function = "writes_slices_and_key_panels"{{[^{}]*}}name = "product-writes-slices"
+// REMARK-SAME: function = "writes_slices_and_key_panels"{{[^{}]*}}name = "product-writes-key-panels"
+// REMARK: function = "summarizes_what_it_writes"{{[^{}]*}}name = "product-summarizes-rows"
 
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>
@@ -53,6 +63,20 @@ func.func @keeps_a_broadcast_residual(%x: !x, %r: !kern.buffer<[1, 8] x f32>, %y
     %s = arith.addf %p, %q : f32
     kern.yield %s : f32
   } : (!x, !kern.buffer<[1, 8] x f32>) -> !x
+  return
+}
+
+// CHECK-LABEL: func.func @keeps_a_broadcast_product(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%{{.*}}){{$}}
+// CHECK: kern.elementwise
+func.func @keeps_a_broadcast_product(%x: !kern.buffer<[1, 8] x f32>, %r: !x, %y: !x, %w: !w) {
+  %t = kern.alloc : !kern.buffer<[1, 8] x f32>
+  kern.gemm %x, %w outs(%t) : !kern.buffer<[1, 8] x f32>, !w, !kern.buffer<[1, 8] x f32>
+  kern.elementwise ins(%t, %r) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.addf %p, %q : f32
+    kern.yield %s : f32
+  } : (!kern.buffer<[1, 8] x f32>, !x) -> !x
   return
 }
 

@@ -1,4 +1,5 @@
 // RUN: transom-opt %s --kern-fuse-glu --split-input-file | FileCheck %s
+// RUN: transom-opt %s --kern-fuse-glu --split-input-file | FileCheck %s --check-prefix=REMARK
 
 !x = !kern.buffer<[rows, 4] x f32>
 !y = !kern.buffer<[rows, 8] x f32>
@@ -12,6 +13,7 @@ kern.weight @u : !w = #weight.expr<file("u")>
 kern.weight @gb : !b = #weight.expr<file("gb")>
 kern.weight @ub : !b = #weight.expr<file("ub")>
 
+// REMARK: args = {activation = "silu", columns = "8"}{{[^{}]*}}function = "two_products_become_one"{{[^{}]*}}name = "glu-joined-product"
 // CHECK-LABEL: func.func @two_products_become_one(
 // CHECK: %[[W:.*]] = kern.get_weight @g
 // CHECK: %[[B:.*]] = kern.get_weight @gb
@@ -152,6 +154,7 @@ func.func @a_factor_with_another_reader_stays(%x: !x, %y: !y, %z: !y) {
   return
 }
 
+// REMARK: function = "factors_of_other_inputs_stay"{{[^{}]*}}name = "glu-inputs-differ"
 // CHECK-LABEL: func.func @factors_of_other_inputs_stay(
 // CHECK-NOT: gate
 func.func @factors_of_other_inputs_stay(%x: !x, %z: !x, %y: !y) {
@@ -179,13 +182,194 @@ func.func @factors_of_other_inputs_stay(%x: !x, %z: !x, %y: !y) {
 
 !x = !kern.buffer<[rows, 8] x f32>
 
-// CHECK: attn.remarks = {{.*}} reason = "a factor is not a product of its own"
+// CHECK: attn.remarks = {{.*}}args = {factor = "gate", writer = "'kern.softmax'"}, category = "kern-fuse-glu"{{[^{}]*}}name = "glu-factor-is-not-a-product"
 // CHECK-LABEL: func.func @factors_that_are_no_products_stay(
 func.func @factors_that_are_no_products_stay(%x: !x, %z: !x, %y: !x) {
   %a = kern.alloc : !x
   kern.softmax %x outs(%a) : !x, !x
   %d = kern.alloc : !x
   kern.softmax %z outs(%d) : !x, !x
+  %c = kern.alloc : !x
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply <silu> %p
+    kern.yield %q : f32
+  } : (!x) -> !x
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!x, !x) -> !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 4] x f32>
+!y = !kern.buffer<[rows, 12] x f32>
+!w = !kern.weight<[12, 4] x f32, unset>
+kern.weight @g : !w = #weight.expr<file("g")>
+kern.weight @u : !w = #weight.expr<file("u")>
+
+// REMARK: args = {gate = "12", multiple = "8", up = "12"}{{[^{}]*}}name = "glu-width-unsupported"
+// CHECK-LABEL: func.func @odd_widths_stay(
+// CHECK-COUNT-2: kern.gemm
+func.func @odd_widths_stay(%x: !x, %y: !y) {
+  %g = kern.get_weight @g : !w
+  %u = kern.get_weight @u : !w
+  %a = kern.alloc : !y
+  kern.gemm %x, %g outs(%a) : !x, !w, !y
+  %d = kern.alloc : !y
+  kern.gemm %x, %u outs(%d) : !x, !w, !y
+  %c = kern.alloc : !y
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply <silu> %p
+    kern.yield %q : f32
+  } : (!y) -> !y
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!y, !y) -> !y
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!b = !kern.weight<[8] x f32, unset>
+kern.weight @g : !w = #weight.expr<file("g")>
+kern.weight @u : !w = #weight.expr<file("u")>
+kern.weight @b : !b = #weight.expr<file("b")>
+
+// REMARK: function = "one_bias_stays"{{[^{}]*}}name = "glu-has-one-bias"
+// REMARK-SAME: args = {product = "'kern.gemm'"}{{[^{}]*}}function = "one_weight_for_both_stays"{{[^{}]*}}name = "glu-weight-is-shared"
+// REMARK-SAME: args = {product = "'kern.gemm'"}{{[^{}]*}}function = "result_in_the_input_s_place_stays"{{[^{}]*}}name = "glu-overwrites-input"
+// CHECK-LABEL: func.func @one_bias_stays(
+// CHECK-COUNT-2: kern.gemm
+func.func @one_bias_stays(%x: !x, %y: !x) {
+  %g = kern.get_weight @g : !w
+  %u = kern.get_weight @u : !w
+  %b = kern.get_weight @b : !b
+  %a = kern.alloc : !x
+  kern.gemm %x, %g bias %b outs(%a) : !x, !w, !b, !x
+  %d = kern.alloc : !x
+  kern.gemm %x, %u outs(%d) : !x, !w, !x
+  %c = kern.alloc : !x
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply <silu> %p
+    kern.yield %q : f32
+  } : (!x) -> !x
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!x, !x) -> !x
+  return
+}
+
+// CHECK-LABEL: func.func @one_weight_for_both_stays(
+// CHECK-COUNT-2: kern.gemm
+func.func @one_weight_for_both_stays(%x: !x, %y: !x) {
+  %g = kern.get_weight @g : !w
+  %a = kern.alloc : !x
+  kern.gemm %x, %g outs(%a) : !x, !w, !x
+  %d = kern.alloc : !x
+  kern.gemm %x, %g outs(%d) : !x, !w, !x
+  %c = kern.alloc : !x
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply <silu> %p
+    kern.yield %q : f32
+  } : (!x) -> !x
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!x, !x) -> !x
+  return
+}
+
+kern.weight @g2 : !w = #weight.expr<file("g2")>
+kern.weight @u2 : !w = #weight.expr<file("u2")>
+
+// CHECK-LABEL: func.func @result_in_the_input_s_place_stays(
+// CHECK-COUNT-2: kern.gemm
+func.func @result_in_the_input_s_place_stays(%x: !x) {
+  %g = kern.get_weight @g2 : !w
+  %u = kern.get_weight @u2 : !w
+  %a = kern.alloc : !x
+  kern.gemm %x, %g outs(%a) : !x, !w, !x
+  %d = kern.alloc : !x
+  kern.gemm %x, %u outs(%d) : !x, !w, !x
+  %c = kern.alloc : !x
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply <silu> %p
+    kern.yield %q : f32
+  } : (!x) -> !x
+  kern.elementwise ins(%c, %d) outs(%x) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!x, !x) -> !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 4104] x f32>
+!y = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 4104] x f32, unset>
+kern.weight @g : !w = #weight.expr<file("g")>
+kern.weight @u : !w = #weight.expr<file("u")>
+
+// REMARK: args = {k = "4104", limit = "4096"}{{[^{}]*}}name = "glu-of-long-k"
+// CHECK-LABEL: func.func @sums_over_a_long_k_stay(
+// CHECK-COUNT-2: kern.gemm
+func.func @sums_over_a_long_k_stay(%x: !x, %y: !y) {
+  %g = kern.get_weight @g : !w
+  %u = kern.get_weight @u : !w
+  %a = kern.alloc : !y
+  kern.gemm %x, %g outs(%a) : !x, !w, !y
+  %d = kern.alloc : !y
+  kern.gemm %x, %u outs(%d) : !x, !w, !y
+  %c = kern.alloc : !y
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply <silu> %p
+    kern.yield %q : f32
+  } : (!y) -> !y
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!y, !y) -> !y
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+kern.weight @g : !w = #weight.expr<file("g")>
+kern.weight @u : !w = #weight.expr<file("u")>
+
+// REMARK: args = {glu = "'kern.elementwise'"}{{[^{}]*}}name = "glu-is-in-another-layer"
+// CHECK-LABEL: func.func @products_in_a_phase_stay(
+// CHECK-COUNT-2: kern.gemm
+func.func @products_in_a_phase_stay(%x: !x, %y: !x) {
+  %g = kern.get_weight @g : !w
+  %u = kern.get_weight @u : !w
+  %a = kern.alloc : !x
+  %d = kern.alloc : !x
+  kern.phase "products" {
+    kern.gemm %x, %g outs(%a) : !x, !w, !x
+    kern.gemm %x, %u outs(%d) : !x, !w, !x
+  }
   %c = kern.alloc : !x
   kern.elementwise ins(%a) outs(%c) {
   ^bb0(%p: f32):

@@ -1,4 +1,15 @@
 // RUN: transom-opt %s --kern-fuse-norm | FileCheck %s
+// RUN: transom-opt %s --kern-fuse-norm | FileCheck %s --check-prefix=REMARK
+
+// REMARK: function = "norm_joins_the_product"{{[^{}]*}}name = "norm-joined-product"
+// REMARK-SAME: args = {norm = "'kern.norm'"}{{[^{}]*}}function = "norm_in_the_product_s_place_stays"{{[^{}]*}}name = "norm-overwrites-product"
+// REMARK-SAME: args = {input = "argument 0", norm = "'kern.norm'"}{{[^{}]*}}function = "norm_in_the_operand_s_place_stays"{{[^{}]*}}name = "norm-overwrites-input"
+// REMARK-SAME: outs = "2"}{{[^{}]*}}function = "norm_of_one_of_several_outs_stays"{{[^{}]*}}name = "norm-of-several-outs"
+// REMARK-SAME: function = "norm_of_a_gate_stays"{{[^{}]*}}name = "norm-of-glu"
+// REMARK-SAME: function = "second_norm_stays"{{[^{}]*}}name = "product-has-norm"
+// REMARK-SAME: function = "norm_of_summarized_rows_stays"{{[^{}]*}}name = "norm-of-summarized-rows"
+// REMARK-SAME: type = "bf16"}{{[^{}]*}}function = "rounded_norm_stays"{{[^{}]*}}name = "norm-is-rounded"
+// REMARK-SAME: writer = "'kern.softmax'"}{{[^{}]*}}function = "norm_behind_an_overwritten_input_stays"{{[^{}]*}}name = "input-is-overwritten-before-norm"
 
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>
@@ -94,6 +105,43 @@ func.func @norm_of_one_of_several_outs_stays(%x: !x, %y: !kern.buffer<[rows, 4] 
 func.func @norm_of_a_gate_stays(%x: !x, %y: !x, %w: !kern.weight<[16, 8] x f32, unset>, %g: !g) {
   %t = kern.alloc : !x
   kern.gemm %x, %w outs(%t) epilogue <glu silu> : !x, !kern.weight<[16, 8] x f32, unset>, !x
+  kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !x
+  return
+}
+
+// CHECK-LABEL: func.func @second_norm_stays(
+// CHECK: kern.norm
+func.func @second_norm_stays(%x: !x, %y: !x, %z: !x, %w: !w, %g: !g, %c: !kern.buffer<[rows] x i64>) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%t) epilogue <layer_norm 1.0e-5> : !x, !w, !g, !x, !kern.buffer<[rows] x i64>, !x
+  kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !x
+  return
+}
+
+// CHECK-LABEL: func.func @norm_of_summarized_rows_stays(
+// CHECK: kern.norm
+func.func @norm_of_summarized_rows_stays(%x: !x, %y: !x, %m: !kern.buffer<[rows, 1] x f32>, %s: !kern.buffer<[rows, 1] x f32>, %w: !w, %g: !g) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w summary(%m, %s) outs(%t) : !x, !w, !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 1] x f32>, !x
+  kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !x
+  return
+}
+
+// CHECK-LABEL: func.func @rounded_norm_stays(
+// CHECK: kern.norm
+func.func @rounded_norm_stays(%x: !x, %y: !kern.buffer<[rows, 8] x bf16>, %w: !w, %g: !g) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !kern.buffer<[rows, 8] x bf16>
+  return
+}
+
+// CHECK-LABEL: func.func @norm_behind_an_overwritten_input_stays(
+// CHECK: kern.norm
+func.func @norm_behind_an_overwritten_input_stays(%x: !x, %y: !x, %z: !x, %w: !w, %g: !g) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.softmax %z outs(%x) : !x, !x
   kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !x
   return
 }
