@@ -3,6 +3,7 @@
 //
 // The table of passes. A pass is added by an entry here.
 #include "compiler/pipeline/Pipeline.h"
+#include "compiler/pipeline/ExtensionPoints.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
@@ -22,6 +23,12 @@ namespace transom {
 template <std::unique_ptr<Pass> (*create)()>
 static std::unique_ptr<Pass> plain(const PipelineOptions &) {
   return create();
+}
+
+/// The creator of the pass of an extension point.
+template <size_t index>
+static std::unique_ptr<Pass> extension(const PipelineOptions &) {
+  return createExtensionPass(getExtensionPoints()[index].flag);
 }
 
 /// oneDNN writes rows, which a native kernel packs into key panels.
@@ -44,6 +51,7 @@ static std::unique_ptr<Pass> convertVectorToLlvm(const PipelineOptions &) {
 llvm::ArrayRef<PassInfo> getPasses() {
   static constexpr PassInfo passes[] = {
       {Stage::AttnOpt, "attn-infer-shapes", true, plain<createInferShapesPass>},
+      {Stage::AttnOpt, "extension-attn-shaped", false, extension<0>},
       {Stage::AttnOpt, "canonicalize", false, plain<createCanonicalizerPass>},
       {Stage::AttnOpt, "cse", false, plain<createCSEPass>},
       {Stage::AttnOpt, "attn-fuse-attention", false,
@@ -51,6 +59,7 @@ llvm::ArrayRef<PassInfo> getPasses() {
       {Stage::AttnOpt, "canonicalize", false, plain<createCanonicalizerPass>},
       {Stage::AttnOpt, "attn-fuse-projections", false,
        plain<createFuseProjectionsPass>, Backend::Native},
+      {Stage::AttnOpt, "extension-attn-fused", false, extension<1>},
       {Stage::AttnOpt, "attn-remove-padding", false,
        plain<createRemovePaddingPass>},
       {Stage::AttnOpt, "cse", false, plain<createCSEPass>},
@@ -75,6 +84,7 @@ llvm::ArrayRef<PassInfo> getPasses() {
        plain<createChoosePrecisionPass>},
       {Stage::Kern, "kern-fuse-cross-layer-norm", false,
        plain<createFuseCrossLayerNormPass>, Backend::Native},
+      {Stage::Kern, "extension-kern-fused", false, extension<2>},
       {Stage::Kern, "kern-plan-caches", true, plain<createPlanCachesPass>},
       {Stage::Kern, "kern-pack-weights", true, plain<createPackWeightsPass>},
       {Stage::Kern, "kern-form-phases", true, plain<createFormPhasesPass>},

@@ -3,6 +3,7 @@
 //
 // Registers passes by their flags, and stages as pipelines.
 #include "compiler/pipeline/Register.h"
+#include "compiler/pipeline/ExtensionPoints.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
@@ -64,6 +65,7 @@ void registerTransomPasses() {
   registerGraphPasses();
   registerKernelPasses();
   registerLowerPasses();
+  registerExtensionPasses();
   for (const StageInfo &info : getStages())
     if (llvm::any_of(getPasses(), [&](const PassInfo &pass) {
           return pass.stage == info.stage;
