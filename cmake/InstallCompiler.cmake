@@ -20,6 +20,7 @@ endforeach()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/transom)
 install(EXPORT transom-compiler-dev-targets NAMESPACE transom:: DESTINATION ${package} COMPONENT compiler-dev)
+file(RELATIVE_PATH tools /prefix/${package} /prefix/${CMAKE_INSTALL_BINDIR})
 # Written here and not by Install.cmake, where the first run of cmake has not found MLIR yet.
 configure_file(${PROJECT_SOURCE_DIR}/cmake/install/transom-compiler-dev-config.cmake.in
   ${PROJECT_BINARY_DIR}/transom-compiler-dev-config.cmake @ONLY)

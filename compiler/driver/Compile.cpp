@@ -6,6 +6,7 @@
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/CompileModule.h"
 #include "compiler/driver/Hashes.h"
+#include "compiler/driver/PassPlugins.h"
 #include "compiler/import/Import.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "compiler/import/huggingface/TextConfig.h"
@@ -177,6 +178,8 @@ Result<void> ModelFacts::complete(ArtifactPlan &plan) {
 
 Result<CompileReport> transom::compile(const CompileOptions &options) {
   TRANSOM_TRY(checkOptions(options));
+  TRANSOM_ASSIGN(std::vector<std::string> plugins,
+                 loadPassPlugins(options.passPlugins));
   if (options.progress &&
       !options.progress({getStageInfo(Stage::Attn).progress}))
     return unavailable("interrupted");
@@ -197,6 +200,8 @@ Result<CompileReport> transom::compile(const CompileOptions &options) {
 
   CompileOptions recorded = options;
   recorded.flags = recordedFlags(options);
+  for (std::string &plugin : plugins)
+    recorded.flags.emplace_back("load-pass-plugin", std::move(plugin));
   ModuleSource source;
   source.tensors = &facts.info.files;
   source.release = [&](const std::string &name) {

@@ -50,6 +50,8 @@ struct CompileOptions {
   /// The layers and heads whose weights it returns, ascending; empty: all.
   std::vector<int64_t> attentionLayers, attentionHeads;
   std::vector<std::string> disabledPasses;
+  /// Files of plug-ins whose passes run at the extension points.
+  std::vector<std::string> passPlugins;
   /// Leave generation_config.json out.
   bool ignoreGenerationConfig = false;
   /// Options as given, for the manifest.

@@ -125,10 +125,13 @@ Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
   if (!done && info.flag == "convert-attn-to-kern")
     return diagnostics.error(Status::Unsupported,
                              "the model does not convert to kernels");
-  Error error = diagnostics.error(Status::Internal, "no reason given");
-  error.message = "pass '" + info.flag.str() +
-                  (done ? "' made an invalid module: " : "' failed: ") +
-                  error.message;
+  // What a plug-in does wrong is no bug of ours.
+  const bool isPlugin = info.flag.starts_with("extension-");
+  Error error = diagnostics.error(
+      isPlugin ? Status::Rejected : Status::Internal, "no reason given");
+  error.message =
+      (isPlugin ? "a plug-in's pass at '" : "pass '") + info.flag.str() +
+      (done ? "' made an invalid module: " : "' failed: ") + error.message;
   return error;
 }
 
@@ -136,7 +139,7 @@ Error ModuleCompiler::withInput(
     Error error, ModuleOp before,
     llvm::ArrayRef<const transom::PassInfo *> passes,
     const PipelineOptions &pipeline) {
-  if (error.status != Status::Internal)
+  if (error.status == Status::Unsupported)
     return error;
   DiagnosticCollector diagnostics(*module->getContext());
   PassManager manager(module->getContext());

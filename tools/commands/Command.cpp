@@ -40,8 +40,10 @@ void tools::addEnvironmentVariables(CLI::App &command) {
     if (option->get_lnames().empty() || option == command.get_help_ptr())
       continue;
     std::string name = option->get_lnames().front();
-    // Other commands have a `--target` that is a text.
+    // Other commands have a `--target` that is a text. Code is loaded by a flag
+    // alone.
     if (name == "output" || name == "in" || name == "out" ||
+        name == "load-pass-plugin" ||
         (name == "target" && command.get_name() != "compile"))
       continue;
     std::string variable = "TRANSOM_";

@@ -247,6 +247,8 @@ static void addCodeFlags(CLI::App &app, CompileFlags &flags) {
       ->type_name("LIST");
   addList(app, "--disable-pass", flags.options.disabledPasses,
           "skip a pass (repeatable); see 'transom-opt --help'");
+  addList(app, "--load-pass-plugin", flags.options.passPlugins,
+          "run the passes of a plug-in at its extension points (repeatable)");
   app.add_flag("--check-stages", flags.options.checkRoundTrip,
                "write LLVM IR and read it back, as is done with other stages");
   app.add_option("-j,--jobs", flags.options.jobs,

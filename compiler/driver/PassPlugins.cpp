@@ -1,0 +1,50 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The file is read before it is loaded, which runs its constructors.
+#include "compiler/driver/PassPlugins.h"
+#include "mlir/Tools/Plugins/PassPlugin.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Sha256.h"
+#include <mutex>
+#include <set>
+
+namespace transom {
+
+/// The name of a plug-in's file with the hash of its bytes.
+static Result<std::string> describePlugin(const std::string &path) {
+  TRANSOM_ASSIGN(MappedFile file, MappedFile::open(path));
+  Sha256 hash;
+  hash.update(file.bytes());
+  return path.substr(path.rfind('/') + 1) + " sha256:" + hash.hex();
+}
+
+Result<std::vector<std::string>>
+loadPassPlugins(const std::vector<std::string> &paths) {
+  // What a plug-in registers stays for the life of the process.
+  static std::mutex mutex;
+  static std::set<std::string> loaded;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::vector<std::string> described;
+  for (const std::string &path : paths) {
+    TRANSOM_ASSIGN(std::string text, describePlugin(path));
+    if (loaded.insert(text).second) {
+      // A name without a folder would be searched for in the system's folders.
+      llvm::Expected<mlir::PassPlugin> plugin = mlir::PassPlugin::load(
+          path.find('/') == std::string::npos ? "./" + path : path);
+      if (!plugin) {
+        Error error =
+            rejected("'" + path +
+                     "' is not a plug-in with passes; expected a shared "
+                     "library with 'mlirGetPassPluginInfo' for this compiler");
+        error.notes.push_back(llvm::toString(plugin.takeError()));
+        return error;
+      }
+      plugin->registerPassRegistryCallbacks();
+    }
+    described.push_back(std::move(text));
+  }
+  return Result<std::vector<std::string>>(std::move(described));
+}
+
+} // namespace transom
