@@ -12,6 +12,7 @@
 #include "compiler/pipeline/LowerModule.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
+#include "compiler/pipeline/Reproducer.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/Verifier.h"
@@ -104,11 +105,21 @@ void ModuleCompiler::end(Stage stage) {
           .count());
 }
 
-/// `error` with the path of a reproducer, if it could be written.
-static Error withReproducer(Error error, const std::string &path) {
-  if (!path.empty())
+/// `error` with the path of a file that holds the text.
+static Error withReproducer(Error error, const std::string &text) {
+  if (std::string path = writeReproducer(text); !path.empty())
     error.message += "; reproducer: " + path;
   return error;
+}
+
+/// `error` with the path of a reproducer of passes that fail on a module.
+static Error withReproducer(Error error, ModuleOp module,
+                            const PassManager &failing) {
+  std::string pipeline;
+  llvm::raw_string_ostream stream(pipeline);
+  failing.printAsTextualPipeline(stream);
+  return withReproducer(std::move(error),
+                        printReproducer(module, stream.str()));
 }
 
 /// The conversion may refuse what kern does not have; whatever else fails is a
@@ -148,9 +159,9 @@ Error ModuleCompiler::withInput(
     manager.addPass(info->create(pipeline));
   if (failed(manager.run(before)))
     return error;
-  PassManager failing(module->getContext());
+  PassManager failing(module->getContext(), ModuleOp::getOperationName());
   failing.addPass(passes.back()->create(pipeline));
-  return withReproducer(std::move(error), writeReproducer(before, failing));
+  return withReproducer(std::move(error), before, failing);
 }
 
 Result<void> ModuleCompiler::runPasses(Stage stage) {
@@ -181,7 +192,7 @@ Result<void> ModuleCompiler::readBack() {
   const std::string text = printModule(*module);
   Result<OwningOpRef<ModuleOp>> read = readModule(*module->getContext(), text);
   if (!read)
-    return withReproducer(read.takeError(), writeReproducer(text));
+    return withReproducer(read.takeError(), text);
   module = std::move(*read);
   return {};
 }
@@ -234,9 +245,9 @@ Error ModuleCompiler::withLowering(Error error) {
       continue;
     PipelineOptions pipeline;
     pipeline.isa = isa->name;
-    PassManager failing(module->getContext());
+    PassManager failing(module->getContext(), ModuleOp::getOperationName());
     populateStage(failing, Stage::LlvmIr, pipeline);
-    return withReproducer(std::move(error), writeReproducer(*module, failing));
+    return withReproducer(std::move(error), *module, failing);
   }
   return error;
 }

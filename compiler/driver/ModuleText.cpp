@@ -104,35 +104,15 @@ Result<OwningOpRef<ModuleOp>> transom::readModule(MLIRContext &context,
   return Result<OwningOpRef<ModuleOp>>(std::move(module));
 }
 
-/// Creates a file for a reproducer; an empty path if that fails.
-static std::string createReproducer(int &fd) {
+std::string transom::writeReproducer(const std::string &text) {
   llvm::SmallString<128> path;
+  int fd = -1;
   if (llvm::sys::fs::createTemporaryFile("transom-reproducer", "mlir", fd,
                                          path))
     return {};
-  return path.str().str();
-}
-
-std::string transom::writeReproducer(ModuleOp module, PassManager &failing) {
-  int fd = -1;
-  const std::string path = createReproducer(fd);
-  if (path.empty())
-    return {};
-  close(fd);
-  // MLIR writes the file anew; its answer is a text that names the file.
-  makeReproducer(ModuleOp::getOperationName(), failing.getPasses(), module,
-                 path, /*disableThreads=*/true, /*verifyPasses=*/true);
-  return path;
-}
-
-std::string transom::writeReproducer(const std::string &text) {
-  int fd = -1;
-  const std::string path = createReproducer(fd);
-  if (path.empty())
-    return {};
   llvm::raw_fd_ostream stream(fd, /*shouldClose=*/true);
   stream << text;
-  return path;
+  return path.str().str();
 }
 
 Result<void> transom::writeTextFile(const std::string &path,

@@ -6,7 +6,6 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "mlir/Pass/PassManager.h"
 #include "runtime/base/Error.h"
 #include <string>
 #include <vector>
@@ -30,12 +29,8 @@ std::string wrapLines(llvm::StringRef text,
 Result<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &context,
                                                      const std::string &text);
 
-/// Writes the module and the passes that fail on it to a new file in the folder
-/// for temporary files, for `transom-opt --run-reproducer`. Its path, empty
-/// when it cannot be written.
-std::string writeReproducer(mlir::ModuleOp module, mlir::PassManager &failing);
-
-/// The same of a text that does not read back, which no pass can work on.
+/// Writes text to a new file in the folder for temporary files; its path,
+/// empty when it cannot be written.
 std::string writeReproducer(const std::string &text);
 
 /// Writes a file that appears complete or not at all.

@@ -117,6 +117,46 @@ def check_plugin(folder, prefix):
     for flags, activation in {(): "gelu", (plugin,): "gelu_tanh"}.items():
         if f"attn.activation <{activation}>" not in emit(*flags):
             sys.exit(f"a compile with {flags} has no 'attn.activation <{activation}>'")
+    os.environ["TRANSOM_LOAD_PASS_PLUGIN"] = f"{build}/tanh-gelu.so"
+    if "attn.activation <gelu>" not in emit():
+        sys.exit("a variable of the environment loads a plug-in")
+    check_failing_plugin(project, prefix, model)
+
+
+def check_failing_plugin(project, prefix, model):
+    """A pass of a plug-in that fails: exit code 3, and a file that one program runs again and another makes smaller."""
+    source = os.path.join(project, "TanhGelu.cpp")
+    with open(source, encoding="utf-8") as file:
+        text = file.read()
+    start = text.index("    RewritePatternSet patterns(")
+    end = text.index("      signalPassFailure();\n", start)
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text[:start] + """
+    getOperation().walk([&](attn::ActivationOp op) {
+      op.emitOpError("is not what I like");
+      signalPassFailure();
+    });
+""" + text[end + len("      signalPassFailure();\n"):])
+    plugin = f"--load-pass-plugin={build_project(project, prefix)}/tanh-gelu.so"
+    bin = os.path.join(prefix, "bin")
+
+    def fails(code, text, *command):
+        result = subprocess.run(command, capture_output=True, text=True)
+        if result.returncode != code or text not in result.stderr:
+            sys.exit(f"{' '.join(command)}: exit {result.returncode}\n{result.stderr}")
+        return result.stderr
+
+    message = fails(3, "a plug-in's pass at 'extension-attn-shaped' failed: ", os.path.join(bin, "transom"), "compile", model,
+                    plugin, "-o", os.path.join(project, "model.so"))
+    reproducer = message.rsplit("; reproducer: ", 1)[1].strip()
+    smaller = os.path.join(project, "smaller.mlir")
+    run(os.path.join(bin, "transom-reduce"), reproducer, plugin, "-o", smaller)
+    for path in (reproducer, smaller):
+        fails(1, "is not what I like", os.path.join(bin, "transom-opt"), "--run-reproducer", path, plugin)
+    with open(smaller, encoding="utf-8") as file:
+        if (count := file.read().count(" = attn.")) != 1:
+            sys.exit(f"{smaller} has {count} operations, not one")
+    os.remove(reproducer)
 
 
 def main():

@@ -32,7 +32,7 @@ PRESET = re.compile(r"\bcmake --preset ([\w-]+)")
 OTHERS = re.compile(r"^(?:cmake|ctest|ninja|clang\S*|git|pip|python3 -m)\b")
 # Flags of mlir-opt, and projects named like a file.
 MLIR_FLAGS = {
-    "load-dialect-plugin", "load-pass-plugin", "mlir-print-debuginfo", "mlir-print-ir-after", "mlir-print-ir-after-all",
+    "load-dialect-plugin", "load-pass-plugin", "pass-pipeline", "mlir-print-debuginfo", "mlir-print-ir-after", "mlir-print-ir-after-all",
     "mlir-print-ir-after-change", "mlir-timing", "run-reproducer",
 }
 NOT_OURS = {"llama.cpp"}

@@ -54,7 +54,7 @@ static Result<void> reduce(MLIRContext &context, const Flags &flags) {
   if (code)
     return unavailable("cannot write '" + flags.output +
                        "': " + code.message());
-  out.os() << printReproducer(reproducer);
+  out.os() << printReproducer(*reproducer.module, reproducer.pipeline);
   out.keep();
   return {};
 }

@@ -5,7 +5,7 @@
 // MLIR's `reduction-tree` is not used: it prints each invalid candidate and
 // crashes on values that lose their definition.
 #pragma once
-#include "tools/transom-reduce/Reproducer.h"
+#include "compiler/pipeline/Reproducer.h"
 #include <functional>
 
 namespace transom {

@@ -23,8 +23,8 @@ struct Reproducer {
 Result<Reproducer> readReproducer(mlir::MLIRContext &context,
                                   const std::string &path);
 
-/// The module's text with the pipeline in its metadata.
-std::string printReproducer(const Reproducer &reproducer);
+/// The module's text with a pipeline in its metadata.
+std::string printReproducer(mlir::ModuleOp module, llvm::StringRef pipeline);
 
 /// Runs the pipeline on a copy of the module. The first error; an empty text if
 /// it succeeds.

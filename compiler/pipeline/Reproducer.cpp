@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // MLIR keeps the pipeline of a reproducer as a resource of the module's text.
-#include "tools/transom-reduce/Reproducer.h"
+#include "compiler/pipeline/Reproducer.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -64,17 +64,17 @@ Result<Reproducer> readReproducer(MLIRContext &context,
   return Result<Reproducer>(std::move(reproducer));
 }
 
-std::string printReproducer(const Reproducer &reproducer) {
-  AsmState state(*reproducer.module, OpPrintingFlags().enableDebugInfo());
-  state.attachResourcePrinter(
-      "mlir_reproducer", [&](Operation *, AsmResourceBuilder &builder) {
-        builder.buildString("pipeline", reproducer.pipeline);
-        builder.buildBool("disable_threading", true);
-        builder.buildBool("verify_each", true);
-      });
+std::string printReproducer(ModuleOp module, StringRef pipeline) {
+  AsmState state(module, OpPrintingFlags().enableDebugInfo());
+  state.attachResourcePrinter("mlir_reproducer",
+                              [&](Operation *, AsmResourceBuilder &builder) {
+                                builder.buildString("pipeline", pipeline);
+                                builder.buildBool("disable_threading", true);
+                                builder.buildBool("verify_each", true);
+                              });
   std::string text;
   llvm::raw_string_ostream stream(text);
-  (*reproducer.module)->print(stream, state);
+  module->print(stream, state);
   stream << "\n";
   return stream.str();
 }
