@@ -2,57 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The page: a template with style, script, names and matrices in place.
-#include "runtime/base/Sha256.h"
 #include "runtime/json/Json.h"
+#include "tools/commands/PageTemplate.h"
 #include "tools/commands/attention/AttentionReport.h"
-#include "tools/commands/attention/PageFiles.h"
 #include "tools/commands/attention/WeightCodec.h"
 
 using namespace transom;
 using namespace transom::tools;
-
-/// The hash of a script or style as a Content-Security-Policy names it.
-static std::string getPolicyHash(std::string_view text) {
-  Sha256 hash;
-  hash.update(text);
-  const auto digest = hash.digest();
-  return encodeBase64(std::string(digest.begin(), digest.end()));
-}
-
-/// Text for the content of an element.
-static std::string escapeHtml(const std::string &text) {
-  std::string escaped;
-  for (char c : text)
-    switch (c) {
-    case '<':
-      escaped += "&lt;";
-      break;
-    case '&':
-      escaped += "&amp;";
-      break;
-    default:
-      escaped += c;
-    }
-  return escaped;
-}
-
-/// JSON for a script element: no `<`, and neither of the line separators that
-/// old scripts do not have in strings.
-static std::string escapeJson(const std::string &json) {
-  std::string escaped;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const std::string_view rest = std::string_view(json).substr(i, 3);
-    if (json[i] == '<') {
-      escaped += "\\u003c";
-    } else if (rest == "\xe2\x80\xa8" || rest == "\xe2\x80\xa9") {
-      escaped += rest[2] == '\xa8' ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else {
-      escaped += json[i];
-    }
-  }
-  return escaped;
-}
 
 /// Names, tokens, layers and heads for the page's script.
 static std::string makeData(const AttentionReport &report) {
@@ -104,26 +60,14 @@ static Result<void> writeMatrices(const AttentionReport &report,
 
 Result<void> tools::writePage(const AttentionReport &report,
                               const ByteSink &sink) {
-  // Write the template up to each place, then what belongs there.
-  std::string_view rest = pageTemplate;
-  for (size_t open; (open = rest.find("{{")) != std::string_view::npos;) {
-    const size_t close = rest.find("}}", open);
-    const std::string_view name = rest.substr(open + 2, close - open - 2);
-    TRANSOM_TRY(sink(rest.substr(0, open)));
-    rest.remove_prefix(close + 2);
-    if (name == "matrices")
-      TRANSOM_TRY(writeMatrices(report, sink));
-    else if (name == "data")
-      TRANSOM_TRY(sink(makeData(report)));
-    else if (name == "title")
-      TRANSOM_TRY(sink("Attention of " + escapeHtml(report.model)));
-    else if (name == "style")
-      TRANSOM_TRY(sink(pageStyle));
-    else if (name == "script")
-      TRANSOM_TRY(sink(pageScript));
-    else
-      TRANSOM_TRY(
-          sink(getPolicyHash(name == "style-hash" ? pageStyle : pageScript)));
-  }
-  return sink(rest);
+  return fillPage(
+      attentionPage,
+      [&](std::string_view place, const ByteSink &out) {
+        if (place == "matrices")
+          return writeMatrices(report, out);
+        if (place == "data")
+          return out(makeData(report));
+        return out("Attention of " + escapeHtml(report.model));
+      },
+      sink);
 }

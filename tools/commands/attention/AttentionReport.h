@@ -4,13 +4,11 @@
 // What the page, the picture and the JSON of attention show: tokens, and the
 // weights of layers and heads.
 #pragma once
-#include "runtime/base/Error.h"
+#include "tools/commands/PageTemplate.h"
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,9 +51,6 @@ struct AttentionReport {
   std::vector<AttentionGroup> groups;
   std::optional<Alignment> alignment; ///< of words, where it is asked for
 };
-
-/// Gets the next bytes of an output.
-using ByteSink = std::function<Result<void>(std::string_view)>;
 
 /// Returns an error unless each group has tokens, layers and heads, and as many
 /// weights as these say, all in [0, 1]. Softmax may exceed 1 by rounding.

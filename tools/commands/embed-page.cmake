@@ -1,0 +1,18 @@
+# embed-page.cmake: writes OUTPUT, a C++ source with the files of FOLDER as the constant NAME of PageTemplate.h: page.html,
+# page.css, and the scripts in SCRIPTS one after another in one function.
+file(READ ${FOLDER}/page.html html)
+file(READ ${FOLDER}/page.css style)
+set(script "'use strict';\n(() => {\n")
+string(REPLACE "," ";" names "${SCRIPTS}")
+foreach(name ${names})
+  file(READ ${FOLDER}/${name} text)
+  string(APPEND script "${text}\n")
+endforeach()
+string(APPEND script "})();\n")
+set(source "// Written by embed-page.cmake.\n#include \"tools/commands/PageTemplate.h\"\n\n")
+string(APPEND source "const transom::tools::PageFiles transom::tools::${NAME} = {\n")
+foreach(part html style script)
+  string(APPEND source "    R\"~~(${${part}})~~\",\n")
+endforeach()
+string(APPEND source "};\n")
+file(WRITE ${OUTPUT} "${source}")

@@ -1,0 +1,114 @@
+// What is known about the selected operation: its place in the model, where it
+// came from, what became of it, and the code that runs it.
+
+const MOST_LISTED = 12;
+
+/** A button that shows an operation. */
+function opLink(op, change) {
+  const short = op.location.split('.').slice(-2).join('.');
+  return button('', () => select({...change, op: op.index}), {className: 'op-link', title: op.location}).appendChild(
+    make('span', '', make('b', '', op.name), short ? ` ${short}` : '')).parentNode;
+}
+
+function listOps(listing, indices, change) {
+  const items = indices.slice(0, MOST_LISTED).map(index => opLink(listing.ops[index], change));
+  if (indices.length > MOST_LISTED)
+    items.push(make('div', 'note', `and ${formatExact(indices.length - MOST_LISTED)} more`));
+  return items.length ? items : [make('div', 'note', 'none')];
+}
+
+/** Names of operations with counts: `attn.linear ×3`. */
+function countNames(ops) {
+  const counts = new Map();
+  for (const op of ops)
+    counts.set(op.name, (counts.get(op.name) || 0) + 1);
+  return [...counts].map(([name, count]) => count > 1 ? `${name} ×${count}` : name).join(', ');
+}
+
+/** What the operations of a module are after each pass that changed them. */
+function trail(location) {
+  const {passes} = getExplanation();
+  const steps = [];
+  const add = (listing, label, pass) => {
+    if (listing < 0)
+      return;
+    const found = getListing(listing).findRelated(location).map(index => getListing(listing).ops[index]);
+    const names = countNames(found);
+    if (!steps.length || steps[steps.length - 1].names !== names)
+      steps.push({label, names, pass, op: found.length ? found[0].index : -1});
+  };
+  add(getMade(-1), 'import', -1);
+  for (const [index, pass] of passes.entries())
+    add(getMade(index), pass.pass, index);
+  return steps;
+}
+
+/** Phases with an operation of a module, or of the nearest module around it, as [phase, operation]. */
+function findPhases(location) {
+  let found = [], nearest = 2;
+  for (const phase of getExplanation().entries.flatMap(entry => entry.phases))
+    for (const operation of phase.operations) {
+      const nearness = relatePaths(operation.place.location, location);
+      if (nearness > nearest)
+        [found, nearest] = [[], nearness];
+      if (nearness === nearest && !found.some(([other]) => other === phase))
+        found.push([phase, operation]);
+    }
+  return found;
+}
+
+function kernelNodes(phase) {
+  const kernels = getExplanation().kernels.filter(kernel => kernel.phases.includes(phase.name));
+  return kernels.map(kernel => make('div', 'kernel', make('b', '', `${kernel.rows} × ${kernel.columns}`), ` ${kernel.isa}`, make('code', '', kernel.symbol), assemblyNode(kernel.symbol)));
+}
+
+/** The assembly of a symbol, where a listing was given. */
+function assemblyNode(symbol) {
+  const lines = data.assembly[state.model][symbol];
+  return lines ? make('details', 'assembly', make('summary', '', `assembly of ${symbol}`), make('pre', '', lines.join('\n'))) : null;
+}
+
+function phaseNodes([phase, operation]) {
+  const link = button('', () => select({view: 'operations', phase: phase.name}), {className: 'op-link'});
+  link.append(make('span', '', make('b', '', phase.name), phase.runs > 1 ? ` ×${phase.runs}` : ''));
+  const facts = [operation.detail || operation.name, operation.split && `split by ${operation.split}`, phase.schedule && `schedule ${phase.schedule}`].filter(Boolean).join(' · ');
+  const symbols = getExplanation().compile.isas.map(isa => `transom.p.${isa}.${phase.name}`);
+  return [link, make('div', 'facts', facts), ...kernelNodes(phase), ...symbols.map(assemblyNode)].filter(Boolean);
+}
+
+const inspector = {
+  show() {
+    const box = $('inspector');
+    const listing = state.view === 'passes' || state.view === 'graph' ? getSide(state.where) : null;
+    const op = listing && state.op >= 0 ? listing.ops[state.op] : null;
+    box.hidden = !op;
+    document.documentElement.toggleAttribute('data-inspected', Boolean(op));
+    if (!op)
+      return box.replaceChildren();
+    const close = button('×', () => select({op: -1}), {className: 'close', title: 'Close (Esc)'});
+    const place = op.origins.length ? op.origins.map(origin => make('div', 'origin', origin)) : [make('div', 'note', 'made by a pass')];
+    const other = state.where === 'before' ? 'after' : 'before', otherListing = getSide(other);
+    box.replaceChildren(close, make('div', 'title', op.name), make('div', 'path', op.location || 'no module'),
+      heading('In the model'), ...place,
+      heading(other === 'before' ? 'Before this pass' : 'After this pass'),
+      ...(op.location && otherListing ? listOps(otherListing, otherListing.findRelated(op.location), {where: other}) : [make('div', 'note', 'none')]),
+      heading('Reads'), ...listOps(listing, op.operands, {}), heading('Read by'), ...listOps(listing, op.users, {}));
+    if (!op.location)
+      return undefined;
+    box.append(heading('Through the passes'), ...trail(op.location).map(step => this.makeStep(step)));
+    const phases = findPhases(op.location);
+    if (phases.length)
+      box.append(heading('Code'), ...phases.slice(0, 4).flatMap(phaseNodes));
+    const remarks = getExplanation().remarks.filter(remark => relatePaths(remark.place.location, op.location) === Infinity);
+    if (remarks.length)
+      box.append(heading('Remarks'), ...remarks.map(remark => make('div', `remark ${remark.kind}`, make('b', '', remark.category), ` ${remark.message}`)));
+    return undefined;
+  },
+
+  makeStep({label, names, pass, op}) {
+    const step = button('', () => pass >= 0 && select({pass, op, where: 'after'}), {className: pass === state.pass ? 'step current' : 'step'});
+    step.append(make('b', '', label), make('span', '', names || 'nothing'));
+    step.disabled = pass < 0;
+    return step;
+  },
+};

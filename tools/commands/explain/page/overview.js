@@ -1,0 +1,94 @@
+// The first view: what the model is, what became of it, and what the passes say.
+
+function tile(label, value, note) {
+  return make('div', 'tile', make('div', 'label', label), make('div', 'value', value), make('div', 'note', note || ''));
+}
+
+const overview = {
+  show(view) {
+    view.className = 'overview';
+    const {model, compile, passes, remarks} = getExplanation();
+    const layers = Math.max(0, ...getExplanation().entries.map(entry => entry.layers));
+    const facts = [model.architecture || model.family, layers && plural(layers, 'layer'), model.parameters && `${formatCount(model.parameters)} parameters`,
+      compile.dtype, compile.backend, compile.isas.join(', ')].filter(Boolean).join(' · ');
+    const page = make('div', 'page', make('h1', '', model.name), make('p', 'lead', facts));
+    if (getEntry())
+      page.append(sizeControls(() => this.show(view)), this.makeTiles());
+    page.append(this.makeSteps(passes));
+    if (remarks.length)
+      page.append(this.makeRemarks());
+    page.append(this.makeFooter());
+    view.replaceChildren(page);
+  },
+
+  refresh() {},
+
+  makeTiles() {
+    const entry = getEntry(), {passes, remarks} = getExplanation();
+    const call = state.sizes || entry.example;
+    const flops = valueOf(entry.flops), arena = valueOf(entry.arena_bytes), bound = valueOf(entry.arena_lower_bound);
+    const changed = passes.filter(pass => pass.changed).length;
+    const missed = remarks.filter(remark => remark.kind === 'missed' || remark.kind === 'failure').length;
+    return make('div', 'tiles',
+      tile('Work of a call', numberNode(flops, formatFlops), `${call.batch} × ${plural(call.length, 'token')}${entry.kind === 'step' ? ` after ${formatExact(call.past)}` : ''}`),
+      tile('Weights read', numberNode(entry.streamed_bytes, formatBytes), `${formatRatio(flops / entry.streamed_bytes)} FLOP for each byte`),
+      tile('Memory of a call', numberNode(arena, formatBytes), bound > 0 ? `${(100 * (arena / bound - 1)).toFixed(1)} % over the lower bound` : ''),
+      tile('Barriers', numberNode(entry.barriers, formatExact), `${plural(entry.phases.length, 'phase')}, ${formatExact(entry.order.length)} runs`),
+      tile('Passes', `${formatExact(changed)}`, `of ${formatExact(passes.length)} changed something`),
+      tile('Not done', numberNode(missed, formatExact), missed ? 'missed remarks below' : 'no missed remark'));
+  },
+
+  /** Operations that compute in the module after each pass that changed it. */
+  makeSteps(passes) {
+    const {imported} = getExplanation();
+    const steps = [{label: 'import', count: imported.computing_operations, stage: 'attn', index: -1},
+      ...passes.map((pass, index) => ({label: pass.pass, count: pass.after.computing_operations, stage: pass.stage, index, pass})).filter(({pass}) => pass.changed && !pass.isa)];
+    const most = Math.max(...steps.map(step => step.count), 1);
+    const box = make('div', 'steps');
+    let stage = '';
+    for (const step of steps) {
+      const bar = make('i', 'bar');
+      bar.style.setProperty('--size', step.count / most);
+      const item = button('', () => step.index >= 0 && select({view: 'passes', pass: step.index, op: -1}), {className: step.stage === stage ? 'pass-step' : 'pass-step first', title: step.pass ? `${step.pass.summary}` : 'the imported model'});
+      item.disabled = step.index < 0;
+      item.append(make('span', 'stage', step.stage === stage ? '' : step.stage), make('span', 'flag', step.label), bar, make('span', 'count', formatExact(step.count)));
+      stage = step.stage;
+      box.append(item);
+    }
+    return make('section', '', heading('From model to kernels', make('small', '', 'operations that compute, after each pass that changed something')), box);
+  },
+
+  makeRemarks() {
+    const {remarks, passes} = getExplanation();
+    const passOf = new Map(passes.flatMap((pass, index) => pass.remarks.map(remark => [remarks[remark], index])));
+    const list = make('div', 'remarks');
+    const order = remark => KINDS.indexOf(remark.kind);
+    const groups = groupRemarks(remarks.filter(remark => isShownKind(remark.kind))).sort((a, b) => order(a.remark) - order(b.remark));
+    for (const {remark, all, location} of groups) {
+      const item = button('', () => this.openRemark(remark, passOf.get(remark)), {className: `remark-item ${remark.kind}`, title: remark.help});
+      item.append(make('span', 'kind', remark.kind), make('span', 'message', remark.message, all.length > 1 ? make('i', '', ` ×${all.length}`) : null),
+        make('span', 'category', remark.category), make('span', 'path', location, remark.place.pointer ? make('i', '', ` ${remark.place.file}${remark.place.pointer}`) : null));
+      if (remark.help && remark.kind !== 'passed')
+        item.append(make('span', 'help', remark.help));
+      list.append(item);
+    }
+    return make('section', '', heading('What the passes say', kindSwitches(remarks, () => this.show($('view')))), list);
+  },
+
+  /** Shows the pass of a remark with its operation selected. */
+  openRemark(remark, pass) {
+    if (pass === undefined)
+      return;
+    state.pass = pass;
+    const listing = getAfter();
+    const related = listing ? listing.findRelated(remark.place.location) : [];
+    select({view: 'passes', pass, where: 'after', op: related.find(op => !MINOR.test(listing.ops[op].name)) ?? -1});
+  },
+
+  makeFooter() {
+    const {compile, notes} = getExplanation();
+    const options = compile.options.map(({key, value}) => `${key} ${value}`.trim()).join(', ');
+    return make('footer', '', make('div', '', `transom ${compile.transom}`), options ? make('div', '', options) : null,
+      compile.disabled_passes.length ? make('div', '', `without ${compile.disabled_passes.join(', ')}`) : null, ...notes.map(note => make('div', '', note)));
+  },
+};

@@ -1,0 +1,111 @@
+// The list of passes, and the command that runs again from one of them.
+
+const passList = {
+  /** Indices of the passes that search and filter leave. */
+  getShown() {
+    const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+    return getExplanation().passes.map((pass, index) => ({pass, index})).filter(({pass, index}) => {
+      if (state.changedOnly && !pass.changed && !pass.remarks.length && index !== state.pass)
+        return false;
+      const text = `${pass.pass} ${pass.stage} ${pass.isa} ${pass.summary}`.toLowerCase();
+      return words.every(word => text.includes(word) || this.isInIr(index, word));
+    }).map(({index}) => index);
+  },
+
+  /** True when a line of the IR that a pass made has a word. */
+  isInIr(pass, word) {
+    if (getMade(pass) < 0 || word.length < 3)
+      return false;
+    const {lines} = data.listings[getMade(pass)];
+    const matches = this.findLines(word);
+    for (let i = 0; i < lines.length; i += 2)
+      for (let j = 0; j < lines[i + 1]; ++j)
+        if (matches.has(lines[i] + j))
+          return true;
+    return false;
+  },
+
+  findLines(word) {
+    if (this.word !== word) {
+      this.word = word;
+      this.found = new Set();
+      for (const [index, line] of data.lines.entries())
+        if (line.toLowerCase().includes(word))
+          this.found.add(index);
+    }
+    return this.found;
+  },
+
+  show() {
+    const {passes, remarks} = getExplanation();
+    const items = [];
+    let heading = '';
+    for (const index of this.getShown()) {
+      const pass = passes[index];
+      const title = pass.isa ? `${pass.stage} · ${pass.isa}` : pass.stage;
+      if (title !== heading)
+        items.push(make('h2', '', heading = title));
+      items.push(this.makeItem(pass, index, remarks));
+    }
+    if (!items.length)
+      items.push(make('div', 'note', 'No pass matches.'));
+    $('passes').replaceChildren(...items);
+    const current = $('passes').querySelector('[aria-selected=true]');
+    if (current)
+      current.scrollIntoView({block: 'nearest'});
+  },
+
+  makeItem(pass, index, remarks) {
+    const delta = countOps(pass.after) - countOps(getSummaryBefore(index));
+    const item = make('div', pass.changed ? 'pass' : 'pass quiet', make('span', 'flag', pass.pass));
+    const missed = pass.remarks.some(remark => remarks[remark].kind === 'missed' || remarks[remark].kind === 'failure');
+    if (pass.remarks.length)
+      item.append(make('span', missed ? 'dot missed' : 'dot', ''));
+    item.append(make('span', 'delta', !pass.changed ? '' : delta ? signed(delta) : '~'));
+    item.setAttribute('role', 'option');
+    item.setAttribute('aria-selected', index === state.pass);
+    item.dataset.pass = index;
+    item.title = `${pass.summary}${pass.changed ? '' : ' (changed nothing)'}`;
+    item.addEventListener('click', () => select({pass: index, op: -1, ...(state.view === 'graph' ? {} : {view: 'passes'})}));
+    return item;
+  },
+
+  /** Selects the pass that comes `by` after the selected one in the list. */
+  move(by) {
+    const shown = this.getShown();
+    const at = shown.indexOf(state.pass);
+    const next = shown[Math.min(shown.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
+    if (next !== undefined)
+      select({pass: next, op: -1, ...(state.view === 'graph' ? {} : {view: 'passes'})});
+  },
+};
+
+/** A word for a shell. */
+const quote = word => /^[\w@%+=:,./{}-]+$/.test(word) && word ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+/** Commands that write the module before a pass, and run the passes from there to the end of the stage. */
+function getReplay(index) {
+  const {passes, model, compile} = getExplanation();
+  const {stage, isa} = passes[index];
+  const inStage = passes.map((pass, i) => ({pass, i})).filter(({pass}) => pass.stage === stage && pass.isa === isa);
+  const before = {'attn-opt': 'attn', kern: 'attn-opt', 'llvm-ir': 'kern'}[stage] || 'attn';
+  const flags = compile.options.flatMap(({key, value}) => [`--${key.replace(/^--/, '').replaceAll('_', '-')}`, value]).filter(word => word !== '');
+  const option = flag => flag === 'convert-kern-to-llvm' ? `--${flag}=isa=${isa}` : `--${flag}`;
+  const earlier = inStage.filter(({i}) => i < index).map(({pass}) => option(pass.pass));
+  const later = inStage.filter(({i}) => i >= index).map(({pass}) => option(pass.pass));
+  return [
+    ['transom', 'compile', model.name, ...flags, '--emit', before, '--emit-locations', '-o', `${before}.mlir`],
+    ...(earlier.length ? [['transom-opt', `${before}.mlir`, ...earlier, '--mlir-print-debuginfo', '-o', 'before.mlir']] : []),
+    ['transom-opt', earlier.length ? 'before.mlir' : `${before}.mlir`, ...later, '--mlir-print-debuginfo'],
+  ].map(words => words.map(quote).join(' ')).join('\n');
+}
+
+/** The box with the commands. */
+function replayBox(index) {
+  const text = getReplay(index);
+  const code = make('pre', '', text);
+  const copy = button('copy', () => copyText(text, code, copy), {className: 'copy', title: 'Copy the commands (y)'});
+  const box = make('details', 'replay', make('summary', '', 'Run again from here'), make('div', 'code', code, copy));
+  box.id = 'replay';
+  return box;
+}

@@ -1,0 +1,172 @@
+// What is selected, and questions about the explanation that is shown.
+
+const state = {view: 'overview', model: 0, pass: -1, where: 'after', op: -1, query: '', changedOnly: true, kinds: null, entry: 0, sizes: null};
+
+const getExplanation = () => data.explanations[state.model];
+const getPass = (pass = state.pass) => getExplanation().passes[pass];
+const getEntry = () => getExplanation().entries[state.entry];
+
+/** The listing that a pass made, -1 for none; of pass -1 the imported module. */
+const getMade = pass => data.ir[state.model][pass + 1];
+
+/** The index of the listing after a pass, or before it; -1 for none. Passes of one instruction set follow each other. */
+function findListing(pass, isBefore = false) {
+  const {passes} = getExplanation();
+  const {isa} = passes[pass] || {isa: ''};
+  for (let i = isBefore ? pass - 1 : pass; i >= 0; --i)
+    if (getMade(i) >= 0 && (passes[i].isa === '' || passes[i].isa === isa))
+      return getMade(i);
+  return getMade(-1);
+}
+
+const getBefore = (pass = state.pass) => findListing(pass, true) < 0 ? null : getListing(findListing(pass, true));
+const getAfter = (pass = state.pass) => findListing(pass) < 0 ? null : getListing(findListing(pass));
+const getSide = where => where === 'before' ? getBefore() : getAfter();
+
+/** The summary of the module before a pass. */
+function getSummaryBefore(pass) {
+  const {passes, imported} = getExplanation();
+  const {isa} = passes[pass];
+  for (let i = pass - 1; i >= 0; --i)
+    if (passes[i].isa === '' || passes[i].isa === isa)
+      return passes[i].after;
+  return imported;
+}
+
+const countOps = summary => Object.values(summary.operations).reduce((sum, count) => sum + count, 0);
+
+/** Operations by name, as [name, before, after] where they differ. */
+function compareOps(before, after) {
+  return [...new Set([...Object.keys(before.operations), ...Object.keys(after.operations)])].sort()
+    .map(name => [name, before.operations[name] || 0, after.operations[name] || 0]).filter(([, a, b]) => a !== b);
+}
+
+const alignments = new Map();  // pair of listings to rows
+
+function getAlignment(before, after) {
+  const key = `${before} ${after}`;
+  if (!alignments.has(key))
+    alignments.set(key, alignStatements(getListing(before).statements, getListing(after).statements));
+  return alignments.get(key);
+}
+
+/** The value of a symbol of formulas for sizes of a call, as the runtime counts it for a batch without padding. */
+function getSymbol(name, {batch, length, past, workers}, isStep) {
+  const toPanel = value => Math.ceil(value / 32) * 32;
+  if (name === 'parts')
+    return workers;
+  if (name === 'batch')
+    return batch;
+  if (name.startsWith('pairs_of_')) {
+    if (!isStep)
+      return batch * length * length;
+    const window = Number((/\d+$/.exec(name) || [Infinity])[0]);
+    let sum = 0;
+    for (let position = past; position < past + length; ++position)
+      sum += Math.min(position + 1, window);
+    return batch * sum;
+  }
+  if (name.startsWith('keys'))
+    return isStep ? toPanel(past + length) : batch * toPanel(length);
+  if (name.startsWith('rows'))
+    return batch * length;
+  return isStep ? batch : length;
+}
+
+/** The amount for the sizes that are chosen; its own value for those of the example. */
+function valueOf(amount, entry = getEntry(), sizes = state.sizes) {
+  if (!sizes || Object.keys(sizes).every(name => sizes[name] === entry.example[name]))
+    return amount.value === null ? NaN : amount.value;
+  return evaluate(amount.formula, new Proxy({}, {get: (_, name) => getSymbol(name, sizes, entry.kind === 'step')}));
+}
+
+const knownSizes = new Map();  // entry to whether its formulas can be computed for other sizes
+
+/** True when the formulas of an entry give their values for the sizes of its example. */
+function canResize(entry) {
+  if (!knownSizes.has(entry)) {
+    const symbols = new Proxy({}, {get: (_, name) => getSymbol(name, entry.example, entry.kind === 'step')});
+    const amounts = [entry.flops, entry.arena_bytes, entry.arena_lower_bound, ...entry.buffers.flatMap(one => [one.offset, one.bytes]),
+      ...entry.phases.flatMap(phase => [phase.flops, phase.bytes])];
+    knownSizes.set(entry, amounts.every(({formula, value}) => value !== null && evaluate(formula, symbols) === value));
+  }
+  return knownSizes.get(entry);
+}
+
+/** Controls for entry and sizes; `change` is called after a change. */
+function sizeControls(change) {
+  const box = make('div', 'sizes');
+  const {entries} = getExplanation();
+  if (entries.length > 1)
+    box.append(make('div', 'switch', ...entries.map((entry, index) =>
+      button(entry.name, () => { state.entry = index; state.sizes = null; change(); }, {pressed: index === state.entry}))));
+  const entry = getEntry();
+  const shown = state.sizes || entry.example;
+  for (const [name, label] of [['batch', 'batch'], ['length', 'tokens'], ['past', 'past'], ['workers', 'threads']]) {
+    if (name === 'past' && entry.kind !== 'step')
+      continue;
+    const input = make('input');
+    Object.assign(input, {type: 'number', min: name === 'past' ? 0 : 1, value: shown[name], disabled: !canResize(entry), name});
+    input.addEventListener('change', () => {
+      const value = Math.min(1 << 20, Math.max(Number(input.min), Math.round(Number(input.value)) || 1));
+      state.sizes = {...(state.sizes || entry.example), [name]: value};
+      change(name);
+    });
+    box.append(make('label', '', label, input));
+  }
+  return box;
+}
+
+/** Remarks that differ in their layer only, as one; in the order of the first. */
+function groupRemarks(remarks) {
+  const groups = new Map();
+  for (const remark of remarks) {
+    const {location} = remark.place;
+    const key = [remark.kind, remark.category, remark.name, remark.message, location.replace(/(^|\.)\d+(?=\.|$)/g, '$1#')].join('\n');
+    const group = groups.get(key) || {remark, all: []};
+    group.all.push(remark);
+    groups.set(key, group);
+  }
+  return [...groups.values()].map(({remark, all}) => ({remark, all, location: mergeLocations(all.map(one => one.place.location))}));
+}
+
+/** Paths that differ in one number, as one path with ranges. */
+function mergeLocations(paths) {
+  if (paths.length < 2)
+    return paths[0];
+  const parts = paths.map(path => path.split('.'));
+  return parts[0].map((word, i) => {
+    const words = [...new Set(parts.map(part => part[i]))];
+    if (words.length === 1)
+      return word;
+    const numbers = words.map(Number).sort((a, b) => a - b);
+    if (numbers.some(Number.isNaN))
+      return `{${words.join(',')}}`;
+    const ranges = [];
+    for (let j = 0; j < numbers.length; ++j) {
+      const first = numbers[j];
+      while (numbers[j + 1] === numbers[j] + 1)
+        ++j;
+      ranges.push(first === numbers[j] ? String(first) : `${first}-${numbers[j]}`);
+    }
+    return `{${ranges.join(',')}}`;
+  }).join('.');
+}
+
+const KINDS = ['failure', 'missed', 'passed', 'analysis'];
+const isShownKind = kind => !state.kinds || state.kinds.has(kind);
+
+/** Switches for the kinds of remarks. */
+function kindSwitches(remarks, change) {
+  const present = KINDS.filter(kind => remarks.some(remark => remark.kind === kind));
+  return make('div', 'kinds', ...present.map(kind => {
+    const chip = button(kind, () => {
+      const kinds = new Set(state.kinds || KINDS);
+      kinds.has(kind) ? kinds.delete(kind) : kinds.add(kind);
+      state.kinds = kinds.size === KINDS.length ? null : kinds;
+      change();
+    }, {pressed: isShownKind(kind), className: `kind ${kind}`});
+    chip.append(make('span', '', formatExact(remarks.filter(remark => remark.kind === kind).length)));
+    return chip;
+  }));
+}
