@@ -1,0 +1,286 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The data of the page: explanations without IR, all distinct lines of the IR,
+// and for each module the runs of lines that it consists of.
+#include "tools/commands/explain/ExplainPage.h"
+#include "runtime/json/Json.h"
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+using namespace transom;
+using namespace transom::tools;
+
+namespace {
+
+/// The modules of all explanations.
+class Listings {
+public:
+  /// Takes the IR of a pass; the index under which the page finds it, -1 for a
+  /// pass without IR.
+  Result<int64_t> add(JsonValue ir);
+
+  /// Writes `lines` and `listings`.
+  void write(JsonWriter &json) const;
+
+private:
+  struct Stored {
+    /// First line and number of lines, in pairs.
+    std::vector<int64_t> runs;
+    JsonValue ir;
+  };
+
+  int64_t getLine(std::string_view line);
+
+  std::unordered_map<std::string, int64_t> indices;
+  std::vector<const std::string *> lines;
+  std::vector<Stored> listings;
+};
+
+} // namespace
+
+/// Copies a value.
+static void copy(JsonWriter &json, JsonValue value) {
+  switch (value.kind()) {
+  case JsonValue::Kind::Null:
+    return json.null();
+  case JsonValue::Kind::Bool:
+    return json.value(*value.asBool());
+  case JsonValue::Kind::Int64:
+    return json.value(*value.asInt());
+  case JsonValue::Kind::Uint64:
+    return json.value(*value.asUint());
+  case JsonValue::Kind::Double:
+    return json.value(*value.asDouble());
+  case JsonValue::Kind::String:
+    return json.value(*value.asString());
+  case JsonValue::Kind::Array:
+    json.beginArray();
+    for (JsonValue item : value.elements())
+      copy(json, item);
+    return json.endArray();
+  case JsonValue::Kind::Object:
+    json.beginObject();
+    for (auto [key, member] : value.members()) {
+      json.key(key);
+      copy(json, member);
+    }
+    return json.endObject();
+  }
+}
+
+int64_t Listings::getLine(std::string_view line) {
+  auto [known, isNew] = indices.try_emplace(std::string(line), lines.size());
+  if (isNew)
+    lines.push_back(&known->first);
+  return known->second;
+}
+
+Result<int64_t> Listings::add(JsonValue ir) {
+  if (ir.isNull())
+    return int64_t(-1);
+  TRANSOM_ASSIGN(JsonValue text, ir.get("text"));
+  TRANSOM_ASSIGN(std::string_view rest, text.asString());
+  std::vector<int64_t> runs;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const int64_t line = getLine(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (!runs.empty() && runs[runs.size() - 2] + runs.back() == line)
+      ++runs.back();
+    else
+      runs.insert(runs.end(), {line, 1});
+  }
+  listings.push_back({std::move(runs), ir});
+  return static_cast<int64_t>(listings.size()) - 1;
+}
+
+void Listings::write(JsonWriter &json) const {
+  json.key("lines");
+  json.beginArray();
+  for (const std::string *line : lines)
+    json.value(*line);
+  json.endArray();
+  json.key("listings");
+  json.beginArray();
+  for (const Stored &stored : listings) {
+    json.beginObject();
+    json.key("lines");
+    json.array(stored.runs);
+    for (auto [key, member] : stored.ir.members())
+      if (key != "text") {
+        json.key(key);
+        copy(json, member);
+      }
+    json.endObject();
+  }
+  json.endArray();
+}
+
+/// Copies an explanation, or one of its passes, with null in place of IR.
+static Result<void> copyWithoutIr(JsonWriter &json, JsonValue value) {
+  TRANSOM_TRY(value.expectObject());
+  json.beginObject();
+  for (auto [key, member] : value.members()) {
+    json.key(key);
+    if (key == "ir" || key == "imported_ir") {
+      json.null();
+    } else if (key == "passes") {
+      json.beginArray();
+      for (JsonValue pass : member.elements())
+        TRANSOM_TRY(copyWithoutIr(json, pass));
+      json.endArray();
+    } else {
+      copy(json, member);
+    }
+  }
+  json.endObject();
+  return {};
+}
+
+/// The indices of the listings of an explanation: of the imported module, then
+/// of each pass.
+static Result<std::vector<int64_t>> addListings(Listings &listings,
+                                                JsonValue explanation) {
+  std::vector<int64_t> indices;
+  TRANSOM_ASSIGN(JsonValue imported, explanation.get("imported_ir"));
+  TRANSOM_ASSIGN(indices.emplace_back(), listings.add(imported));
+  TRANSOM_ASSIGN(JsonValue passes, explanation.get("passes"));
+  for (JsonValue pass : passes.elements()) {
+    TRANSOM_ASSIGN(JsonValue ir, pass.get("ir"));
+    TRANSOM_ASSIGN(indices.emplace_back(), listings.add(ir));
+  }
+  return Result<std::vector<int64_t>>(std::move(indices));
+}
+
+/// True for a character of the symbols of assembly.
+static bool isSymbolCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' ||
+         c == '$' || c == '-';
+}
+
+/// The symbol when a line is the label of a function of the model's code, else
+/// empty.
+static std::string_view getLabel(std::string_view line) {
+  if (line.size() > 2 && line.front() == '"')
+    line = line.substr(1, line.find('"', 1) - 1);
+  else
+    line = line.substr(
+        0, line.find(':') == std::string_view::npos ? 0 : line.find(':'));
+  return line.substr(0, 8) == "transom." &&
+                 std::all_of(line.begin(), line.end(), isSymbolCharacter)
+             ? line
+             : std::string_view();
+}
+
+/// Writes the lines of each function of a text of assembly, by symbol.
+static void writeAssembly(JsonWriter &json, std::string_view text) {
+  json.beginObject();
+  bool isOpen = false;
+  std::set<std::string_view> seen;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view label = getLabel(line);
+    const bool isEnd = line.find(".Lfunc_end") == 0;
+    if (isOpen && (isEnd || !label.empty())) {
+      json.endArray();
+      isOpen = false;
+    }
+    if (!label.empty() && seen.insert(label).second) {
+      json.key(label);
+      json.beginArray();
+      isOpen = true;
+    } else if (isOpen) {
+      json.value(line);
+    }
+  }
+  if (isOpen)
+    json.endArray();
+  json.endObject();
+}
+
+/// Writes `profiles` and `assembly`, one item for each compilation.
+static Result<void>
+writeMeasured(JsonWriter &json,
+              const std::vector<ShownCompilation> &compilations) {
+  json.key("profiles");
+  json.beginArray();
+  for (const ShownCompilation &one : compilations) {
+    if (one.profile.empty()) {
+      json.null();
+      continue;
+    }
+    TRANSOM_ASSIGN(JsonDocument profile, parseJson(one.profile, "profile"));
+    copy(json, profile.root());
+  }
+  json.endArray();
+  json.key("assembly");
+  json.beginArray();
+  for (const ShownCompilation &one : compilations)
+    writeAssembly(json, one.assembly);
+  json.endArray();
+  return {};
+}
+
+/// The JSON that the page's script reads: `explanations`, `lines`, `listings`,
+/// and in `ir` for each explanation the indices of its listings.
+static Result<std::string>
+makeData(const std::vector<ShownCompilation> &compilations,
+         const std::vector<JsonDocument> &explanations) {
+  Listings listings;
+  std::string text;
+  JsonWriter json(text);
+  json.beginObject();
+  json.key("explanations");
+  json.beginArray();
+  for (const JsonDocument &explanation : explanations)
+    TRANSOM_TRY(copyWithoutIr(json, explanation.root()));
+  json.endArray();
+  json.key("ir");
+  json.beginArray();
+  for (const JsonDocument &explanation : explanations) {
+    TRANSOM_ASSIGN(std::vector<int64_t> indices,
+                   addListings(listings, explanation.root()));
+    json.array(indices);
+  }
+  json.endArray();
+  TRANSOM_TRY(writeMeasured(json, compilations));
+  listings.write(json);
+  json.endObject();
+  return escapeJson(text);
+}
+
+/// The title: the names of the models.
+static Result<std::string>
+getTitle(const std::vector<JsonDocument> &explanations) {
+  std::string title;
+  for (const JsonDocument &explanation : explanations) {
+    TRANSOM_ASSIGN(JsonValue model, explanation.root().get("model"));
+    TRANSOM_ASSIGN(JsonValue name, model.get("name"));
+    TRANSOM_ASSIGN(std::string_view text, name.asString());
+    title += (title.empty() ? "Compilation of " : " and ") + std::string(text);
+  }
+  return escapeHtml(title);
+}
+
+Result<void>
+tools::writeExplainPage(const std::vector<ShownCompilation> &compilations,
+                        const ByteSink &sink) {
+  std::vector<JsonDocument> explanations;
+  for (const ShownCompilation &one : compilations) {
+    TRANSOM_ASSIGN(JsonDocument explanation,
+                   parseJson(one.explanation, "explanation"));
+    explanations.push_back(std::move(explanation));
+  }
+  TRANSOM_ASSIGN(const std::string title, getTitle(explanations));
+  TRANSOM_ASSIGN(const std::string data, makeData(compilations, explanations));
+  return fillPage(
+      explainPage,
+      [&](std::string_view place, const ByteSink &out) {
+        return out(place == "data" ? data : title);
+      },
+      sink);
+}
