@@ -115,13 +115,21 @@ std::string getRemarkText(Value value) {
 /// More operations than these are only counted.
 static constexpr size_t maxListed = 4;
 
+std::string listTexts(std::vector<std::string> texts) {
+  if (texts.empty())
+    return "none";
+  if (size_t more = texts.size(); more > maxListed) {
+    texts.resize(maxListed);
+    texts.push_back(std::to_string(more - maxListed) + " more");
+  }
+  return llvm::join(texts, ", ");
+}
+
 std::string getRemarkText(ArrayRef<Operation *> ops) {
   std::vector<std::string> texts;
-  for (Operation *op : ops.take_front(maxListed))
+  for (Operation *op : ops)
     texts.push_back(getRemarkText(op));
-  if (ops.size() > maxListed)
-    texts.push_back(std::to_string(ops.size() - maxListed) + " more");
-  return texts.empty() ? "none" : llvm::join(texts, ", ");
+  return listTexts(std::move(texts));
 }
 
 std::string getReaders(Value value) {

@@ -68,9 +68,11 @@ std::string getRemarkText(Int number) {
   return std::to_string(number);
 }
 
-/// A list of operations, of which more than four are only counted; `none` for
-/// an empty one.
+/// The texts of operations as `listTexts` joins them.
 std::string getRemarkText(llvm::ArrayRef<mlir::Operation *> ops);
+
+/// Texts in one, of which more than four are only counted; `none` for no text.
+std::string listTexts(std::vector<std::string> texts);
 
 /// What reads a value.
 std::string getReaders(mlir::Value value);

@@ -3,6 +3,7 @@
 //
 // Collects the names that operations read, then erases the weights and caches
 // without one. Bodies go first, since they hold no names of weights themselves.
+#include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
 
@@ -28,12 +29,22 @@ public:
       if (function.isPrivate() && !used.contains(function.getSymNameAttr()))
         function.erase();
     used = usedNames();
+    SmallVector<Location> locations;
+    std::vector<std::string> names;
     for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
       if (isa<WeightOp, CacheOp>(op) &&
           !used.contains(SymbolTable::getSymbolName(&op))) {
+        locations.push_back(op.getLoc());
+        names.push_back("'" + SymbolTable::getSymbolName(&op).str() + "'");
         op.erase();
         ++dropped;
       }
+    if (!names.empty())
+      Remarks(getOperation())
+          .report(locations.front(), nullptr,
+                  {RemarkId::UnusedWeightsDropped,
+                   {{"count", names.size()},
+                    {"names", listTexts(std::move(names))}}});
   }
 
 private:

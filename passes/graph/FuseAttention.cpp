@@ -262,6 +262,9 @@ void FuseAttentionPass::runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter,
                          {"kv_heads", match.key.heads},
                          {"head_size", match.query.width},
                          {"scale", match.scale}}});
+  if (sdpa.getMaskKind() == MaskKind::Additive)
+    remarks.report(sdpa,
+                   {RemarkId::MaskStaysAdditive, {{"mask", sdpa.getMask()}}});
 }
 
 } // namespace

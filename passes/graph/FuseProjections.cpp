@@ -46,6 +46,8 @@ private:
   bool isPlain(Value weight);
   int64_t countReads(Value weight);
   void reportGroups(Operation *op, ArrayRef<Siblings> groups);
+  void reportOthers(Operation *op, ArrayRef<Siblings> groups,
+                    ArrayRef<Value> others);
   void join(const Siblings &siblings);
   Value joinWeights(ArrayRef<Value> weights);
   Value joinBiases(const Siblings &siblings);
@@ -95,14 +97,23 @@ std::optional<RemarkReason> ProjectionJoiner::obstacle(LinearOp linear) {
   return std::nullopt;
 }
 
+/// The most operations between a product and an attention that are looked at.
+static constexpr int maxLinks = 8;
+
+/// Whether an operation may be between a projection and the attention: it works
+/// on each row alone and has no other reader.
+static bool isBetween(Operation *op) {
+  return isa<RopeOp, RmsNormOp, LayerNormOp, ReshapeOp, ScaleOp>(op) &&
+         op->hasOneUse();
+}
+
 /// The product that an operand comes from, through operations that
 /// work on each row alone and have no other reader.
 static LinearOp findProjection(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto linear = dyn_cast<LinearOp>(op))
       return linear;
-    if (!isa<RopeOp, RmsNormOp, LayerNormOp, ReshapeOp, ScaleOp>(op) ||
-        !op->hasOneUse())
+    if (!isBetween(op))
       return {};
     value = op->getOperand(0);
   }
@@ -112,10 +123,13 @@ static LinearOp findProjection(Value value) {
 void ProjectionJoiner::run(Operation *op, ValueRange operands) {
   // Group the projections by input.
   SmallVector<Siblings> groups;
+  SmallVector<Value> others;
   for (Value value : operands) {
     LinearOp linear = findProjection(value);
-    if (!linear)
+    if (!linear) {
+      others.push_back(value);
       continue;
+    }
     if (std::optional<RemarkReason> reason = obstacle(linear)) {
       remarks.report(op, *reason);
       continue;
@@ -129,10 +143,50 @@ void ProjectionJoiner::run(Operation *op, ValueRange operands) {
   }
 
   // Join each group of two or three.
+  reportOthers(op, groups, others);
   reportGroups(op, groups);
   for (const Siblings &siblings : groups)
     if (siblings.projections.size() > 1)
       join(siblings);
+}
+
+/// The operand of an operation on one activation: the others are weights and
+/// constants, or the table of a rope.
+static Value findOnlyActivation(Operation *op) {
+  if (isa<RopeOp>(op))
+    return op->getOperand(0);
+  Value activation;
+  for (Value operand : op->getOperands()) {
+    if (isa_and_nonnull<GetWeightOp, ConstantOp>(operand.getDefiningOp()))
+      continue;
+    if (activation)
+      return {};
+    activation = operand;
+  }
+  return activation;
+}
+
+/// Reports operands that come from a product, but not as a projection may, if
+/// another operand is a projection.
+void ProjectionJoiner::reportOthers(Operation *op, ArrayRef<Siblings> groups,
+                                    ArrayRef<Value> others) {
+  for (Value value : others) {
+    Operation *obstacle = nullptr;
+    for (int links = 0; value && links < maxLinks; ++links) {
+      Operation *definition = value.getDefiningOp();
+      if (!definition || groups.empty())
+        break;
+      if (isa<LinearOp>(definition)) {
+        remarks.report(op,
+                       {RemarkId::ProjectionIsInterrupted,
+                        {{"projection", definition}, {"operation", obstacle}}});
+        break;
+      }
+      if (!obstacle && !isBetween(definition))
+        obstacle = definition;
+      value = findOnlyActivation(definition);
+    }
+  }
 }
 
 /// Reports which projections are joined, and why several groups stay apart.

@@ -175,6 +175,23 @@ private:
   void runOnEntry(func::FuncOp entry, SymbolTable &symbols, Remarks &remarks);
 };
 
+/// Reports how much of an entry is in layers.
+static void reportEntry(func::FuncOp entry, ArrayRef<LayerRun> runs,
+                        Remarks &remarks) {
+  size_t layers = 0;
+  for (const LayerRun &run : runs)
+    layers += run.count;
+  auto others = llvm::count_if(
+      entry.getBody().front().without_terminator(), [](Operation &op) {
+        return !givesParameter(&op) && !isa<ConstantOp, LayersOp>(op);
+      });
+  remarks.report(entry, {RemarkId::EntryOutlined,
+                         {{"entry", entry.getName()},
+                          {"layers", layers},
+                          {"runs", runs.size()},
+                          {"operations", others}}});
+}
+
 void OutlineLayersPass::runOnEntry(func::FuncOp entry, SymbolTable &symbols,
                                    Remarks &remarks) {
   Block &block = entry.getBody().front();
@@ -196,6 +213,7 @@ void OutlineLayersPass::runOnEntry(func::FuncOp entry, SymbolTable &symbols,
                              {"weights", run.weights[1].size()}}});
   }
   eraseDeadOps(block);
+  reportEntry(entry, finder.runs(), remarks);
 }
 
 } // namespace

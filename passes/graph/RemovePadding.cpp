@@ -276,8 +276,14 @@ RemovePaddingPass::makeRagged(func::FuncOp entry,
 
 void RemovePaddingPass::runOnEntry(func::FuncOp entry, Remarks &remarks) {
   SmallVector<BlockArgument> masks = getMasks(entry);
-  if (masks.empty() || !entry.getOps<RaggedBatchOp>().empty())
+  if (!entry.getOps<RaggedBatchOp>().empty() ||
+      !entry.getOps<DecodeBatchOp>().empty())
+    return; // works on rows already
+  if (masks.empty()) {
+    remarks.report(entry,
+                   {RemarkId::EntryHasNoMask, {{"entry", entry.getName()}}});
     return;
+  }
   Dims sizes = getDims(masks.front());
   Polynomial padded = sizes[0] * sizes[1];
   std::optional<RowBlame> blame = makeRagged(entry, masks);

@@ -239,20 +239,25 @@ LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
 }
 
 /// The body's result may be written to the state at once when nothing reads the
-/// state afterwards, and its own operation at most row by row.
-static bool mayUpdateInPlace(Value result, Value state) {
+/// state afterwards, and its own operation at most row by row. Otherwise gives
+/// the operation that prevents it.
+static Operation *findStateReader(func::ReturnOp returned, Value state) {
+  Value result = returned.getOperand(0);
   Operation *producer = result.getDefiningOp();
-  if (!ownsBuffer(result) || !result.hasOneUse())
-    return false;
+  if (!ownsBuffer(result))
+    return producer ? producer : returned.getOperation();
+  for (Operation *user : result.getUsers())
+    if (user != returned || !result.hasOneUse())
+      return user;
   for (Operation *user : state.getUsers()) {
     if (isa<attn::ReshapeOp, attn::AppendOp>(user)) // their results show it
-      return false;
+      return user;
     if (user == producer
             ? !isa<attn::AddOp, attn::LayerNormOp, attn::RmsNormOp>(user)
             : !user->isBeforeInBlock(producer))
-      return false;
+      return user;
   }
-  return true;
+  return nullptr;
 }
 
 LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state,
@@ -279,7 +284,12 @@ LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state,
     body.lowered[old] = argument;
   auto returned = cast<func::ReturnOp>(source.getBody().front().back());
   Value result = returned.getOperand(0);
-  if (mayUpdateInPlace(result, source.getArgument(0)))
+  Operation *reader = findStateReader(returned, source.getArgument(0));
+  if (reader)
+    entry.remarks.report(
+        source, {RemarkId::LayerStateIsCopied,
+                 {{"body", name}, {"result", result}, {"operation", reader}}});
+  else
     body.chosen[result] = block->getArgument(0);
   for (Operation &op : source.getBody().front().without_terminator())
     if (failed(body.convertOp(op)))

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/Remarks.h"
 #include "llvm/ADT/DenseMap.h"
 #include <map>
 #include <set>
@@ -18,6 +19,9 @@ namespace transom {
 
 /// What an entry has collected while it is converted.
 struct EntryState {
+  explicit EntryState(Remarks &remarks) : remarks(remarks) {}
+
+  Remarks &remarks;
   mlir::func::FuncOp function; ///< the new function
   std::set<std::string> symbols;
   int64_t raggedBatches = 0; ///< ragged batches made so far

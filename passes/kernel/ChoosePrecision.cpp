@@ -127,8 +127,10 @@ struct ChoosePrecisionPass
   void chooseWeights(const OperandFormat &format, Remarks &remarks) {
     WeightUses uses(getOperation());
     getOperation().walk([&](kern::EmbeddingOp embedding) {
-      for (Value table : embedding.getTables())
-        chooseWeight(table, format, uses);
+      for (Value table : embedding.getTables()) {
+        Operation *reader = chooseWeight(table, format, uses);
+        reportTable(embedding, table, reader, remarks);
+      }
     });
     getOperation().walk([&](kern::GemmOp gemm) {
       if (Operation *reader = chooseWeight(gemm.getWeight(), format, uses)) {
@@ -140,6 +142,17 @@ struct ChoosePrecisionPass
       remarks.report(gemm, {RemarkId::ProductPrecisionChosen,
                             {{"dtype", getDType("transom.dtype")}}});
     });
+  }
+
+  void reportTable(kern::EmbeddingOp embedding, Value table, Operation *reader,
+                   Remarks &remarks) {
+    RemarkArgument name("table", table);
+    if (reader)
+      remarks.report(embedding,
+                     {RemarkId::TableIsReadInF32, {name, {"reader", reader}}});
+    else
+      remarks.report(embedding, {RemarkId::TablePrecisionChosen,
+                                 {name, {"dtype", getDType("transom.dtype")}}});
   }
 
   /// Gives a weight the format, with all values of the same definitions, if all

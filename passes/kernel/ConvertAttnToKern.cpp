@@ -100,7 +100,8 @@ struct ConvertAttnToKernPass
   }
 
   LogicalResult convertEntry(SymbolTable &symbols, func::FuncOp source) {
-    EntryState state;
+    Remarks remarks(getOperation());
+    EntryState state(remarks);
     if (auto declared =
             getOperation()->getAttrOfType<DictionaryAttr>("attn.symbols"))
       for (NamedAttribute symbol : declared)

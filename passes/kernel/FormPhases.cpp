@@ -5,6 +5,7 @@
 #include "dialects/common/Location.h"
 #include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
 
@@ -65,6 +66,9 @@ struct Group {
   SmallVector<kern::BufferOp> ops;
   DenseMap<Value, SmallVector<kern::BufferOp, 1>> readers, writers;
   SmallVector<kern::BufferOp> cached; ///< append to a cache or read one
+  /// The operation of an earlier phase that the first operation waits for.
+  Operation *waitsFor = nullptr;
+  bool followsFull = false; ///< the phase before could not take more
 };
 
 /// Distributes the operations of a function, in order, over phases. For each
@@ -93,6 +97,7 @@ private:
   size_t findRoom(size_t first);
   bool fits(const Group &group, kern::BufferOp next);
   void remember(kern::BufferOp op, size_t index);
+  void explain(kern::BufferOp op, size_t earliest);
 
   const kern::SizeBounds &bounds;
   DenseMap<Value, Touched> buffers;
@@ -203,6 +208,26 @@ void PhaseCutter::remember(kern::BufferOp op, size_t index) {
     raise(lastCached);
 }
 
+/// Remembers why an operation begins a phase. `earliest` is the first phase
+/// that it may join.
+void PhaseCutter::explain(kern::BufferOp op, size_t earliest) {
+  Group &group = groups.back();
+  group.followsFull = earliest < groups.size() - 1;
+  if (earliest <= open)
+    return;
+  const Group &earlier = groups[earliest - 1];
+  for (kern::BufferOp other : llvm::reverse(earlier.ops))
+    if (!independent(other, op) || other.getWrittenSize() ||
+        isa<kern::OneDnnOp>(*other)) {
+      group.waitsFor = other;
+      return;
+    }
+  if (earlier.ops.size() == kMaxOperations)
+    group.followsFull = true;
+  else
+    group.waitsFor = earlier.ops.back(); // a bounded size
+}
+
 bool PhaseCutter::add(kern::BufferOp op) {
   // The operation may run beside each phase after the last that it depends
   // on, and beside that one if their workers own the same rows.
@@ -212,12 +237,14 @@ bool PhaseCutter::add(kern::BufferOp op) {
   if (blocking > first && groups[blocking - 1].ops.size() < kMaxOperations &&
       fits(groups[blocking - 1], op))
     index = blocking - 1;
+  size_t earliest = index;
   index = isa<kern::OneDnnOp>(op) ? groups.size() : findRoom(index);
 
   bool joins = index < groups.size();
   if (!joins) {
     groups.emplace_back();
     rooms.push_back(index);
+    explain(op, earliest);
   }
   remember(op, index);
   if (groups[index].ops.size() == kMaxOperations)
@@ -231,24 +258,55 @@ struct FormPhasesPass
     : public transom::impl::FormPhasesPassBase<FormPhasesPass> {
   void runOnOperation() override {
     kern::SizeBounds bounds(getOperation());
+    Remarks remarks(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      formPhases(function, bounds);
+      formPhases(function, bounds, remarks);
   }
 
-  void formPhases(func::FuncOp function, const kern::SizeBounds &bounds) {
+  void formPhases(func::FuncOp function, const kern::SizeBounds &bounds,
+                  Remarks &remarks) {
     PhaseCutter cutter(bounds);
+    int64_t count = 0, joins = 0;
     SmallVector<Operation *> operations;
     for (Operation &op : function.getBody().front())
       operations.push_back(&op);
     for (Operation *op : operations) {
-      if (auto next = dyn_cast<kern::BufferOp>(op))
-        joined += cutter.add(next);
-      else if (isa<kern::LayersOp>(op))
+      if (auto next = dyn_cast<kern::BufferOp>(op)) {
+        ++count;
+        joins += cutter.add(next);
+      } else if (isa<kern::LayersOp>(op))
         cutter.close(); // layers end a phase; definitions move in front of all
     }
     hoistDefinitions(operations);
     for (auto [i, group] : llvm::enumerate(cutter.groups))
-      makePhase(function, i, group.ops);
+      report(makePhase(function, i, group.ops), group, remarks);
+    joined += joins;
+    if (!cutter.groups.empty())
+      remarks.report(function, {RemarkId::PhasesFormed,
+                                {{"body", function.getSymName()},
+                                 {"phases", cutter.groups.size()},
+                                 {"operations", count},
+                                 {"joined", joins}}});
+  }
+
+  /// Reports why a phase begins.
+  static void report(kern::PhaseOp phase, const Group &group,
+                     Remarks &remarks) {
+    Operation *first = group.ops.front();
+    RemarkReason reason(
+        RemarkId::PhaseIsFirst,
+        {{"phase", phase.getName()}, {"operations", group.ops.size()}});
+    if (isa<kern::OneDnnOp>(first)) {
+      reason = {RemarkId::PhaseIsACall, {{"phase", phase.getName()}}};
+    } else if (group.waitsFor) {
+      reason.id = RemarkId::PhaseWaits;
+      reason.args.emplace_back("operation", first);
+      reason.args.emplace_back("earlier", group.waitsFor);
+    } else if (group.followsFull) {
+      reason.id = RemarkId::PhaseFollowsFull;
+      reason.args.emplace_back("limit", kMaxOperations);
+    }
+    remarks.report(phase, reason);
   }
 
   /// Allocations, views, weights and ragged batches first, in their order.
@@ -278,8 +336,8 @@ struct FormPhasesPass
     return group.front();
   }
 
-  void makePhase(func::FuncOp function, size_t index,
-                 ArrayRef<kern::BufferOp> group) {
+  kern::PhaseOp makePhase(func::FuncOp function, size_t index,
+                          ArrayRef<kern::BufferOp> group) {
     OpBuilder b(group.front());
     SmallVector<Location> locations;
     for (kern::BufferOp op : group)
@@ -297,6 +355,7 @@ struct FormPhasesPass
     for (kern::BufferOp op : group)
       op->moveBefore(body, body->end());
     ++phases;
+    return phase;
   }
 };
 

@@ -142,6 +142,17 @@ struct FuseCrossLayerNormPass
     return found;
   }
 
+  /// Reports what reads the state after the layers in place of a final norm.
+  static void reportFinal(kern::LayersOp layers, Remarks &remarks) {
+    SmallVector<Operation *> readers;
+    for (Operation *user :
+         llvm::reverse(SmallVector<Operation *>(layers.getState().getUsers())))
+      if (user != layers && !user->isBeforeInBlock(layers))
+        readers.push_back(user);
+    remarks.report(layers, {RemarkId::FinalNormStays,
+                            {{"readers", ArrayRef<Operation *>(readers)}}});
+  }
+
   static FlatSymbolRefAttr getSymbol(Value weight) {
     auto get = weight.getDefiningOp<kern::GetWeightOp>();
     return get ? get.getWeightAttr() : FlatSymbolRefAttr();
@@ -181,8 +192,10 @@ struct FuseCrossLayerNormPass
       rewrite(body, index, rows.getType());
       ++carried;
     }
-    if (!last)
+    if (!last) {
+      reportFinal(layers, remarks);
       return;
+    }
     // The rows are normalized already.
     remarks.report(last->norm, RemarkId::FinalNormJoinedLastLayer);
     replaceFinal(*last, rows);

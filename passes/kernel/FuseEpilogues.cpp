@@ -53,12 +53,13 @@ struct FuseEpiloguesPass
         continue; // it has no other epilogue
       while (fuseElementwise(gemm, remarks))
         ;
-      if (fuseSlices(gemm, weights))
+      if (fuseSlices(gemm, weights, remarks))
         reportSlices(gemm, remarks);
-      if (fuseSummary(gemm))
+      if (fuseSummary(gemm, remarks))
         remarks.report(gemm, RemarkId::ProductSummarizesRows);
-      for (OpOperand &out : gemm.getOutsMutable())
-        if (keyPanels && fuseKeys(gemm, out))
+      // A new ragged operand moves the others, so they are found by index.
+      for (size_t i = 0; i < gemm.getOuts().size(); ++i)
+        if (keyPanels && fuseKeys(gemm, gemm.getOutsMutable()[i], remarks))
           remarks.report(gemm, RemarkId::ProductWritesKeyPanels);
     }
   }
@@ -75,13 +76,28 @@ struct FuseEpiloguesPass
     old->erase();
   }
 
+  /// Reports what would join a product that nothing else read.
+  static void reportOtherReaders(Value product, Remarks &remarks) {
+    for (Operation *user : product.getUsers()) {
+      auto reader = dyn_cast<kern::ElementwiseOp>(user);
+      if (reader && reader.getOuts() != product &&
+          (getActivation(reader) || findResidual(reader, product)))
+        remarks.report(reader, {RemarkId::ProductHasOtherReaders,
+                                {{"reader", user},
+                                 {"readers", getBufferReaders(product)}}});
+    }
+  }
+
   bool fuseElementwise(kern::GemmOp gemm, Remarks &remarks) {
     if (gemm.getOuts().size() != 1 || gemm.getResidual())
       return false;
     Value product = gemm.getOuts()[0];
     auto reader = dyn_cast_or_null<kern::ElementwiseOp>(onlyReader(product));
-    if (!reader || reader->getBlock() != gemm->getBlock())
+    if (!reader || reader->getBlock() != gemm->getBlock()) {
+      if (!onlyReader(product))
+        reportOtherReaders(product, remarks);
       return false;
+    }
     Operation *op = reader;
     if (getBufferType(reader.getOuts()).getDims() !=
         getBufferType(product).getDims()) {
@@ -109,8 +125,10 @@ struct FuseEpiloguesPass
       return true;
     }
     Value residual = findResidual(reader, product);
-    if (!residual)
+    if (!residual) {
+      remarks.report(reader, {RemarkId::EpilogueUnsupported, {{"reader", op}}});
       return false;
+    }
     bool inPlace =
         kern::getStorage(residual) == kern::getStorage(reader.getOuts());
     if (inPlace &&
@@ -158,7 +176,7 @@ struct FuseEpiloguesPass
       Polynomial width = getBufferType(copy.getOuts()).getDims().back();
       if (column != Polynomial(from) ||
           *Polynomial::parse(copy.getSize().str()) != width ||
-          !width.constant() || isReadBefore(copy))
+          !width.constant())
         return {};
       column = column + width;
       slices.push_back(copy);
@@ -174,15 +192,49 @@ struct FuseEpiloguesPass
     });
   }
 
-  bool fuseSlices(kern::GemmOp gemm, WeightUses &weights) {
-    if (gemm.getOuts().size() != 1 || gemm.getResidual() ||
-        gemm.getActivation())
+  /// True for a product whose last columns something copies.
+  static bool isSliced(kern::GemmOp gemm) {
+    Value product = gemm.getOuts()[0];
+    return llvm::any_of(product.getUsers(), [&](Operation *user) {
+      auto copy = dyn_cast<kern::CopyOp>(user);
+      return copy && copy.getInput() == product &&
+             int64_t(copy.getAxis()) + 1 == getBufferType(product).getRank();
+    });
+  }
+
+  /// Why a product does not write its slices, or nothing.
+  static std::optional<RemarkReason>
+  refuseSlices(kern::GemmOp gemm, const Slices &slices, WeightUses &weights) {
+    Value product = gemm.getOuts()[0];
+    if (gemm.getResidual() || gemm.getActivation())
+      return RemarkReason(RemarkId::SlicesOfFinishedProduct);
+    if (slices.size() < 2)
+      return RemarkReason(
+          RemarkId::SlicesDoNotCover,
+          {{"readers", getBufferReaders(product)},
+           {"columns", getBufferType(product).getDims().back()}});
+    for (kern::CopyOp copy : slices)
+      if (isReadBefore(copy))
+        return RemarkReason(RemarkId::SliceIsReadEarlier,
+                            {{"slice", copy.getOperation()}});
+    if (!weights.hasOneUse(gemm.getWeight()) ||
+        (gemm.getBias() && !weights.hasOneUse(gemm.getBias())))
+      return RemarkReason(RemarkId::SlicedWeightIsShared);
+    return std::nullopt;
+  }
+
+  bool fuseSlices(kern::GemmOp gemm, WeightUses &weights, Remarks &remarks) {
+    if (gemm.getOuts().size() != 1)
       return false;
     auto alloc = gemm.getOuts()[0].getDefiningOp<kern::AllocOp>();
-    Slices slices = alloc ? findSlices(gemm) : Slices();
-    if (slices.size() < 2 || !weights.hasOneUse(gemm.getWeight()) ||
-        (gemm.getBias() && !weights.hasOneUse(gemm.getBias())))
+    if (!alloc || !isSliced(gemm))
       return false;
+    Slices slices = findSlices(gemm);
+    if (std::optional<RemarkReason> reason =
+            refuseSlices(gemm, slices, weights)) {
+      remarks.report(gemm, *reason);
+      return false;
+    }
     SmallVector<int64_t> widths;
     SmallVector<Value> outs;
     SmallVector<Location> locations{gemm.getLoc()};
@@ -226,8 +278,19 @@ struct FuseEpiloguesPass
       weights.retype(gemm.getBias(), split);
   }
 
+  /// Reports a summary of rows that another operation writes before it.
+  static void reportLateSummary(Value product, Operation *writer,
+                                Remarks &remarks) {
+    for (Operation *user : product.getUsers())
+      if (isa<kern::RowSummaryOp>(user) &&
+          user->getBlock() == writer->getBlock() &&
+          writer->isBeforeInBlock(user))
+        remarks.report(user, {RemarkId::SummaryOfOverwrittenRows,
+                              {{"summary", user}, {"writer", writer}}});
+  }
+
   /// The summary of what a product writes, if nothing writes there in between.
-  static kern::RowSummaryOp findSummary(kern::GemmOp gemm) {
+  static kern::RowSummaryOp findSummary(kern::GemmOp gemm, Remarks &remarks) {
     Value product = gemm.getOuts()[0];
     for (Operation *op = gemm->getNextNode(); op; op = op->getNextNode()) {
       auto summary = dyn_cast<kern::RowSummaryOp>(op);
@@ -240,16 +303,18 @@ struct FuseEpiloguesPass
       auto buffer = dyn_cast<kern::BufferOp>(op);
       if (buffer ? llvm::any_of(buffer.writtenBuffers(), touches)
                  : isa<kern::LayersOp>(op) &&
-                       llvm::any_of(op->getOperands(), touches))
+                       llvm::any_of(op->getOperands(), touches)) {
+        reportLateSummary(product, op, remarks);
         return {};
+      }
     }
     return {};
   }
 
-  bool fuseSummary(kern::GemmOp gemm) {
+  bool fuseSummary(kern::GemmOp gemm, Remarks &remarks) {
     if (gemm.getOuts().size() != 1)
       return false;
-    kern::RowSummaryOp summary = findSummary(gemm);
+    kern::RowSummaryOp summary = findSummary(gemm, remarks);
     if (!summary)
       return false;
     auto isOwn = [](Value out) {
@@ -268,18 +333,29 @@ struct FuseEpiloguesPass
     return true;
   }
 
-  bool fuseKeys(kern::GemmOp gemm, OpOperand &out) {
+  /// Why a product does not write key panels, or nothing.
+  static std::optional<RemarkReason> refuseKeys(kern::GemmOp gemm,
+                                                kern::PackKeysOp pack) {
+    if (gemm.getResidual() || gemm.getActivation())
+      return RemarkReason(RemarkId::KeyPanelsOfFinishedProduct);
+    Operation *ragged = pack.getRagged().getDefiningOp();
+    if ((gemm.getRagged() && gemm.getRagged() != pack.getRagged()) ||
+        (ragged && gemm->isBeforeInBlock(ragged)))
+      return RemarkReason(RemarkId::KeyPanelsOfOtherBatch,
+                          {{"batch", Value(pack.getRagged())}});
+    return std::nullopt;
+  }
+
+  bool fuseKeys(kern::GemmOp gemm, OpOperand &out, Remarks &remarks) {
     auto pack = dyn_cast_or_null<kern::PackKeysOp>(onlyReader(out.get()));
-    if (!pack || gemm.getResidual() || gemm.getActivation() ||
-        pack->getBlock() != gemm->getBlock())
+    if (!pack || pack->getBlock() != gemm->getBlock())
       return false;
-    if (gemm.getRagged() && gemm.getRagged() != pack.getRagged())
+    if (std::optional<RemarkReason> reason = refuseKeys(gemm, pack)) {
+      remarks.report(pack, *reason);
       return false;
+    }
     Operation *old = out.get().getDefiningOp();
     pack.getOuts().getDefiningOp()->moveBefore(gemm);
-    if (Operation *ragged = pack.getRagged().getDefiningOp();
-        ragged && gemm->isBeforeInBlock(ragged))
-      return false;
     out.set(pack.getOuts());
     gemm.getRaggedMutable().assign(pack.getRagged());
     gemm->setLoc(

@@ -61,13 +61,50 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     for (kern::ElementwiseOp op : all)
       if (std::optional<Glu> glu = matchGlu(op))
         fuse(*glu, remarks);
+      else
+        reportOtherReader(op, remarks);
+  }
+
+  static bool isProductOfTwo(kern::ElementwiseOp op) {
+    Block &block = op.getBody().front();
+    return op.getInputs().size() == 2 && block.getOperations().size() == 2 &&
+           isa<arith::MulFOp>(block.front());
+  }
+
+  /// The operation that writes a buffer: a product, or a slice of one.
+  static bool isColumnsOfProduct(Value buffer) {
+    Operation *writer = onlyWriter(buffer);
+    if (auto slice = dyn_cast_or_null<kern::CopyOp>(writer))
+      writer = onlyWriter(slice.getInput());
+    return isa_and_nonnull<kern::GemmOp>(writer);
+  }
+
+  /// Reports a GLU of two products that is not fused since something else reads
+  /// a factor.
+  static void reportOtherReader(kern::ElementwiseOp op, Remarks &remarks) {
+    if (!isProductOfTwo(op))
+      return;
+    for (int first : {0, 1}) {
+      Value applied = op.getInputs()[first], other = op.getInputs()[1 - first];
+      if (!isa<kern::BufferType>(applied.getType()) ||
+          !isa<kern::BufferType>(other.getType()))
+        continue;
+      auto apply = dyn_cast_or_null<kern::ElementwiseOp>(onlyWriter(applied));
+      if (!apply || !getActivation(apply) || !isColumnsOfProduct(other) ||
+          !isColumnsOfProduct(apply.getInputs()[0]))
+        continue;
+      for (auto [factor, reader] :
+           {std::pair(applied, op), {other, op}, {apply.getInputs()[0], apply}})
+        if (onlyReader(factor) != reader)
+          remarks.report(op, {RemarkId::GluFactorHasOtherReader,
+                              {{"factor", getRemarkText(onlyWriter(factor))},
+                               {"readers", getBufferReaders(factor, reader)}}});
+    }
   }
 
   /// Matches the product of an activation's result and another buffer.
   static std::optional<Glu> matchGlu(kern::ElementwiseOp op) {
-    Block &block = op.getBody().front();
-    if (op.getInputs().size() != 2 || block.getOperations().size() != 2 ||
-        !isa<arith::MulFOp>(block.front()))
+    if (!isProductOfTwo(op))
       return std::nullopt;
     for (int first : {0, 1}) {
       Value applied = op.getInputs()[first], other = op.getInputs()[1 - first];

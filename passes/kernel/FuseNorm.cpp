@@ -18,9 +18,22 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
+/// Reports a norm of a product that another operation touches before it.
+static void reportLateNorm(kern::GemmOp gemm, Operation *other,
+                           Remarks &remarks) {
+  for (Operation *user : gemm.getOuts()[0].getUsers()) {
+    auto norm = dyn_cast<kern::NormOp>(user);
+    if (norm && norm.getInput() == gemm.getOuts()[0] &&
+        norm->getBlock() == gemm->getBlock() && other->isBeforeInBlock(norm) &&
+        gemm->isBeforeInBlock(norm))
+      remarks.report(norm, {RemarkId::NormAfterOtherReader,
+                            {{"norm", user}, {"reader", other}}});
+  }
+}
+
 /// The first operation after a product that touches its result, when that is
 /// a norm of it.
-static kern::NormOp findNorm(kern::GemmOp gemm) {
+static kern::NormOp findNorm(kern::GemmOp gemm, Remarks &remarks) {
   Value product = gemm.getOuts()[0], storage = kern::getStorage(product);
   for (Operation *op = gemm->getNextNode(); op; op = op->getNextNode()) {
     if (auto norm = dyn_cast<kern::NormOp>(op))
@@ -28,8 +41,10 @@ static kern::NormOp findNorm(kern::GemmOp gemm) {
         return norm;
     for (Value operand : op->getOperands())
       if (isa<kern::BufferType>(operand.getType()) &&
-          kern::getStorage(operand) == storage)
+          kern::getStorage(operand) == storage) {
+        reportLateNorm(gemm, op, remarks);
         return {};
+      }
   }
   return {};
 }
@@ -77,7 +92,7 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
     for (kern::GemmOp gemm : gemms) {
-      kern::NormOp norm = findNorm(gemm);
+      kern::NormOp norm = findNorm(gemm, remarks);
       if (!norm)
         continue;
       if (std::optional<RemarkReason> reason = refusal(gemm, norm)) {

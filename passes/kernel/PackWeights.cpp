@@ -3,6 +3,7 @@
 //
 // Layouts by use, one copy of equal weights, offsets in the order of
 // definition.
+#include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
 #include "llvm/ADT/StringSet.h"
@@ -40,8 +41,9 @@ namespace {
 struct PackWeightsPass
     : public transom::impl::PackWeightsPassBase<PackWeightsPass> {
   void runOnOperation() override {
-    joinEqualWeights();
-    separateLayouts();
+    Remarks remarks(getOperation());
+    joinEqualWeights(remarks);
+    separateLayouts(remarks);
     dropUnusedWeights();
     WeightUses uses(getOperation());
     SmallVector<Value> values = weightValues();
@@ -54,6 +56,7 @@ struct PackWeightsPass
           WeightLayout::Unset)
         setLayout(uses, value, WeightLayout::Rows);
     placeWeights();
+    report(remarks);
   }
 
   /// No part of a weight that nothing reads goes into the artifact.
@@ -106,7 +109,7 @@ struct PackWeightsPass
     });
   }
 
-  void joinEqualWeights() {
+  void joinEqualWeights(Remarks &remarks) {
     llvm::StringMap<kern::WeightOp> seen;
     llvm::StringMap<StringAttr> replacement;
     for (auto weight :
@@ -118,6 +121,9 @@ struct PackWeightsPass
       if (isNew)
         continue;
       replacement[weight.getSymName()] = first->second.getSymNameAttr();
+      remarks.report(weight, {RemarkId::WeightStoredOnce,
+                              {{"weight", weight.getSymName()},
+                               {"other", first->second.getSymName()}}});
       weight.erase();
     }
     rename(replacement);
@@ -125,7 +131,7 @@ struct PackWeightsPass
 
   /// A weight that needs two layouts gets a copy for the get_weight
   /// operations that want another than the first.
-  void separateLayouts() {
+  void separateLayouts(Remarks &remarks) {
     SymbolTable symbols(getOperation());
     std::map<std::string, WeightLayout> first;
     std::map<std::pair<std::string, WeightLayout>, StringAttr> copies;
@@ -135,9 +141,14 @@ struct PackWeightsPass
         return name;
       StringAttr &copyName = copies[{name.str(), layout}];
       if (!copyName) {
-        auto copy =
-            cast<kern::WeightOp>(symbols.lookup(name.getValue())->clone());
+        auto weight = symbols.lookup<kern::WeightOp>(name.getValue());
+        auto copy = cast<kern::WeightOp>(weight->clone());
         copyName = symbols.insert(copy);
+        remarks.report(weight, {RemarkId::WeightStoredTwice,
+                                {{"weight", name.getValue()},
+                                 {"layout", getLayoutName(known->second)},
+                                 {"other", getLayoutName(layout)},
+                                 {"bytes", weight.getType().getByteSize()}}});
       }
       return copyName;
     };
@@ -180,6 +191,26 @@ struct PackWeightsPass
           kern::LayerAttr::get(&getContext(), layer.getBody(), parameters));
     }
     layers.setLayers(resolved);
+  }
+
+  void report(Remarks &remarks) {
+    std::map<WeightLayout, int64_t> counts;
+    int64_t weights = 0;
+    for (auto weight : getOperation().getOps<kern::WeightOp>()) {
+      ++counts[weight.getType().getLayout()];
+      ++weights;
+    }
+    if (!weights)
+      return;
+    auto total =
+        getOperation()->getAttrOfType<IntegerAttr>("kern.weight_bytes");
+    remarks.report(*getOperation().getOps<kern::WeightOp>().begin(),
+                   {RemarkId::WeightsPlaced,
+                    {{"weights", weights},
+                     {"bytes", total.getInt()},
+                     {"panels", counts[WeightLayout::Panels32]},
+                     {"padded", counts[WeightLayout::Padded32]},
+                     {"rows", counts[WeightLayout::Rows]}}});
   }
 
   void placeWeights() {

@@ -4,6 +4,7 @@
 // Caches of one window and type share blocks, layer after layer.
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/Remarks.h"
 #include "passes/kernel/Passes.h"
 
 #define DEBUG_TYPE "kern-plan-caches"
@@ -30,6 +31,7 @@ struct PlanCachesPass
     : public transom::impl::PlanCachesPassBase<PlanCachesPass> {
   void runOnOperation() override {
     SmallVector<Group> all;
+    SmallVector<kern::CacheOp> firsts; // of each group
     Builder b(&getContext());
     for (auto cache : getOperation().getOps<kern::CacheOp>()) {
       auto type = cast<kern::CacheType>(cache.getType());
@@ -38,9 +40,11 @@ struct PlanCachesPass
                known.positions == type.getPositions() &&
                known.element == type.getElementType();
       });
-      if (group == all.end())
+      if (group == all.end()) {
         group = &all.emplace_back(Group{type.getWindow(), type.getPositions(),
                                         type.getElementType()});
+        firsts.push_back(cache);
+      }
       cache.setGroupAttr(b.getI64IntegerAttr(group - all.begin()));
       cache.setOffsetAttr(b.getI64IntegerAttr(group->bytes));
       group->bytes += type.getByteSize();
@@ -48,8 +52,20 @@ struct PlanCachesPass
       ++caches;
     }
     groups += all.size();
+    report(all, firsts);
     if (!all.empty())
       getOperation()->setAttr("kern.cache_groups", getTable(all, b));
+  }
+
+  void report(ArrayRef<Group> all, ArrayRef<kern::CacheOp> firsts) {
+    Remarks remarks(getOperation());
+    for (auto [i, group] : llvm::enumerate(all))
+      remarks.report(kern::CacheOp(firsts[i]), {RemarkId::CacheGroupPlanned,
+                                                {{"group", i},
+                                                 {"layers", group.layers},
+                                                 {"type", group.element},
+                                                 {"window", group.window},
+                                                 {"bytes", group.bytes}}});
   }
 
   static ArrayAttr getTable(ArrayRef<Group> all, Builder &b) {

@@ -5,6 +5,7 @@
 #include "dialects/common/Location.h"
 #include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/MemoryPlanner.h"
 #include "passes/kernel/Passes.h"
@@ -113,26 +114,34 @@ struct PlanMemoryPass
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     kern::SizeBounds bounds(getOperation());
-    getOperation().walk([&](kern::AllocOp alloc) { pad(alloc, symbols); });
+    Remarks remarks(getOperation());
+    getOperation().walk(
+        [&](kern::AllocOp alloc) { pad(alloc, symbols, remarks); });
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.isPublic())
-        plan(function, symbols, bounds);
+        report(function, plan(function, symbols, bounds), remarks);
   }
 
   /// Rows a multiple of 4096 bytes apart get a cache line more.
-  void pad(kern::AllocOp alloc, SymbolTable &symbols) {
+  void pad(kern::AllocOp alloc, SymbolTable &symbols, Remarks &remarks) {
     auto type = cast<kern::BufferType>(alloc.getType());
     if (type.getRank() != 2 || type.getKeyPanels() || type.getStride() ||
         !(type.isF32() || type.isBf16()))
       return;
     std::optional<int64_t> columns = type.getDims().back().constant();
     SmallVector<Value> names;
-    if (!columns || *columns * type.getElementBytes() % kSetBytes ||
-        !takesStride(alloc.getResult(), symbols, names))
+    if (!columns || *columns * type.getElementBytes() % kSetBytes)
       return;
-    auto padded = kern::BufferType::get(
-        &getContext(), type.getDims(), type.getElementType(),
-        *columns + kLineBytes / type.getElementBytes());
+    if (Operation *op = findDenseUser(alloc.getResult(), symbols, names)) {
+      remarks.report(alloc, {RemarkId::RowsNotPadded,
+                             {{"columns", *columns}, {"operation", op}}});
+      return;
+    }
+    int64_t stride = *columns + kLineBytes / type.getElementBytes();
+    remarks.report(alloc, {RemarkId::RowsPadded,
+                           {{"columns", *columns}, {"stride", stride}}});
+    auto padded = kern::BufferType::get(&getContext(), type.getDims(),
+                                        type.getElementType(), stride);
     for (Value name : names) {
       name.setType(padded);
       if (auto argument = dyn_cast<BlockArgument>(name))
@@ -141,26 +150,29 @@ struct PlanMemoryPass
     ++this->padded;
   }
 
-  /// True when all users of a buffer, in layer bodies too, can do with a stride
-  /// between rows; collects the buffer's `names`, itself and the bodies'
-  /// arguments.
-  static bool takesStride(Value buffer, SymbolTable &symbols,
-                          SmallVector<Value> &names) {
+  /// The first user of a buffer, in layer bodies too, that cannot do with a
+  /// stride between rows, or null; collects the buffer's `names`, itself and
+  /// the bodies' arguments.
+  static Operation *findDenseUser(Value buffer, SymbolTable &symbols,
+                                  SmallVector<Value> &names) {
     if (llvm::is_contained(names, buffer))
-      return true;
+      return nullptr;
     names.push_back(buffer);
-    return llvm::all_of(buffer.getUses(), [&](OpOperand &use) {
+    for (OpOperand &use : buffer.getUses()) {
       auto layers = dyn_cast<kern::LayersOp>(use.getOwner());
-      if (!layers) {
-        auto op = dyn_cast<kern::BufferOp>(use.getOwner());
-        return op && op.acceptsStride();
-      }
-      return llvm::all_of(layers.getLayerRange(), [&](kern::LayerAttr layer) {
+      auto op = dyn_cast<kern::BufferOp>(use.getOwner());
+      if (!layers && !(op && op.acceptsStride()))
+        return use.getOwner();
+      if (!layers)
+        continue;
+      for (kern::LayerAttr layer : layers.getLayerRange()) {
         func::FuncOp body = layers.getBody(layer, symbols);
-        return takesStride(body.getArgument(use.getOperandNumber()), symbols,
-                           names);
-      });
-    });
+        if (Operation *user = findDenseUser(
+                body.getArgument(use.getOperandNumber()), symbols, names))
+          return user;
+      }
+    }
+    return nullptr;
   }
 
   static void retype(func::FuncOp function) {
@@ -169,8 +181,8 @@ struct PlanMemoryPass
                           function.getBody().front().getArgumentTypes(), {}));
   }
 
-  void plan(func::FuncOp entry, SymbolTable &symbols,
-            const kern::SizeBounds &bounds) {
+  MemoryPlan plan(func::FuncOp entry, SymbolTable &symbols,
+                  const kern::SizeBounds &bounds) {
     Lifetimes lives(entry, symbols, bounds);
     // A buffer that nobody touches takes no step of its own.
     for (BufferLifetime &life : lives.lifetimes)
@@ -193,6 +205,22 @@ struct PlanMemoryPass
     entry->setAttr("kern.arena_bytes", b.getStringAttr(plan.bytes.str()));
     entry->setAttr("kern.arena_lower_bound",
                    b.getStringAttr(plan.lowerBound.str()));
+    return plan;
+  }
+
+  static void report(func::FuncOp entry, const MemoryPlan &plan,
+                     Remarks &remarks) {
+    if (plan.offsets.empty())
+      return;
+    RemarkReason reason(RemarkId::ArenaReachesBound,
+                        {{"entry", entry.getSymName()},
+                         {"bytes", plan.bytes},
+                         {"buffers", plan.offsets.size()}});
+    if (plan.bytes != plan.lowerBound) {
+      reason.id = RemarkId::ArenaExceedsBound;
+      reason.args.emplace_back("lower_bound", plan.lowerBound);
+    }
+    remarks.report(entry, reason);
   }
 };
 

@@ -1,4 +1,7 @@
 // RUN: transom-opt %s --attn-fuse-attention --split-input-file | FileCheck %s
+// RUN: transom-opt %s --attn-fuse-attention --split-input-file | FileCheck %s --check-prefix=REMARK
+
+// REMARK: args = {mask = "'attn.where'"}{{[^{}]*}}function = "turns_bools_into_floats"{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "mask-stays-additive"
 
 !h = tensor<?x4x?x16xf32, #attn.shape<[batch, 4, seq, 16]>>
 !s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>

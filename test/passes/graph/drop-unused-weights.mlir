@@ -1,4 +1,7 @@
 // RUN: transom-opt %s --attn-drop-unused-weights | FileCheck %s
+// RUN: transom-opt %s --attn-drop-unused-weights | FileCheck %s --check-prefix=REMARK
+
+// REMARK: args = {count = "2", names = "'unused', 'dead'"}{{[^{}]*}}name = "unused-weights-dropped"
 
 !x = tensor<4x8xf32>
 !w = tensor<8x8xf32>

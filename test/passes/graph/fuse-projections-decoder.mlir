@@ -1,4 +1,7 @@
 // RUN: transom-opt %s --attn-fuse-projections --split-input-file | FileCheck %s
+// RUN: transom-opt %s --attn-fuse-projections --split-input-file | FileCheck %s --check-prefix=REMARK
+
+// REMARK: args = {operation = "'attn.rope'", projection = "'attn.linear'"}{{[^{}]*}}function = "rotated_queries_with_another_reader"{{[^{}]*}}name = "projection-is-interrupted"
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !k = tensor<?x4xf32, #attn.shape<[rows, 4]>>

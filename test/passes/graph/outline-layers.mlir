@@ -1,4 +1,7 @@
 // RUN: transom-opt %s --attn-outline-layers --split-input-file | FileCheck %s
+// RUN: transom-opt %s --attn-outline-layers --split-input-file | FileCheck %s --check-prefix=REMARK
+
+// REMARK: args = {entry = "post_norm_layers", layers = "2", operations = "1", runs = "1"}{{[^{}]*}}{{.*}}name = "entry-outlined"
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !w = tensor<8x8xf32>

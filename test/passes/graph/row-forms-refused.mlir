@@ -21,7 +21,7 @@ func.func @attention_without_a_mask(%x: !x, %m: !mask {attn.role = "mask"}) -> !
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
 
 // Without a mask argument nothing is padding.
-// CHECK-NOT: attn.remarks
+// CHECK: attn.remarks = [{args = {entry = "leaves_entries_without_a_mask"}{{[^{}]*}}kind = "analysis", name = "entry-has-no-mask"}]
 // CHECK-LABEL: func.func @leaves_entries_without_a_mask(
 // CHECK-NEXT: %[[A:.*]] = attn.sdpa
 // CHECK-NEXT: return %[[A]]

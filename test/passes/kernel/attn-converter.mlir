@@ -1,4 +1,7 @@
 // RUN: transom-opt %s --convert-attn-to-kern --split-input-file -verify-diagnostics | FileCheck %s
+// RUN: transom-opt %s --convert-attn-to-kern --split-input-file -verify-diagnostics | FileCheck %s --check-prefix=REMARK
+
+// REMARK: args = {body = "layer", operation = "'attn.linear'", result = "'attn.linear'"}{{[^{}]*}}name = "layer-state-is-copied"
 
 !x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 !w = tensor<8x8xf32>

@@ -1,7 +1,8 @@
 // RUN: transom-opt %s --split-input-file --kern-choose-precision | FileCheck %s
 // RUN: transom-opt %s --split-input-file --kern-choose-precision | FileCheck %s --check-prefix=REMARK
 
-// REMARK: args = {dtype = "bf16"}{{[^{}]*}}function = "products_round_for_each_other"{{[^{}]*}}name = "product-precision-chosen"
+// REMARK: args = {dtype = "bf16", table = "'kern.get_weight'"}{{[^{}]*}}function = "tied_tables_are_bf16"{{[^{}]*}}name = "table-precision-chosen"
+// REMARK-SAME: args = {dtype = "bf16"}{{[^{}]*}}function = "products_round_for_each_other"{{[^{}]*}}name = "product-precision-chosen"
 // REMARK-SAME: args = {reader = "'kern.elementwise'"}{{[^{}]*}}function = "weights_that_are_read_in_f32_stay"{{[^{}]*}}name = "weight-is-read-in-f32"
 // REMARK-SAME: function = "attention_reads_and_writes_bf16"{{[^{}]*}}name = "attention-precision-chosen"
 // REMARK-SAME: args = {head_size = "3"}{{[^{}]*}}function = "heads_of_odd_size_stay"{{[^{}]*}}name = "attention-head-size-is-odd"
@@ -338,7 +339,8 @@ kern.cache @bytes : !cache
 
 module attributes {transom.dtype = "bf16"} {
 
-// REMARK: args = {readers = "'kern.attention'"}{{[^{}]*}}function = "keys_of_two_attentions_stay"{{[^{}]*}}name = "keys-have-other-reader"
+// REMARK: args = {reader = "'kern.elementwise'", table = "'kern.get_weight'"}{{[^{}]*}}function = "tables_that_are_read_in_f32"{{[^{}]*}}name = "table-is-read-in-f32"
+// REMARK-SAME: args = {readers = "'kern.attention'"}{{[^{}]*}}function = "keys_of_two_attentions_stay"{{[^{}]*}}name = "keys-have-other-reader"
 // REMARK-SAME: args = {writer = "the caller"}{{[^{}]*}}function = "keys_of_the_caller_stay"{{[^{}]*}}name = "keys-come-from-elsewhere"
 // REMARK-SAME: args = {k = "8200", limit = "8192", product = "'kern.gemm'"}{{[^{}]*}}function = "keys_of_a_long_k_stay"{{[^{}]*}}name = "keys-of-long-k"
 // REMARK-SAME: args = {writer = "'kern.attention'"}{{[^{}]*}}function = "f32_attention_does_not_round"{{[^{}]*}}name = "cast-of-f32-attention"
@@ -410,6 +412,17 @@ func.func @long_sums_do_not_round(%l: !long, %y: !x) {
   kern.gemm %t, %w outs(%y) : !x, !w, !x
   return
 }
+
+func.func @tables_that_are_read_in_f32(%i: !kern.buffer<[rows] x i64>, %x: !x, %z: !kern.buffer<[8, 8] x f32>) {
+  %w = kern.get_weight @t : !w
+  kern.embedding ids(%i) tables(%w) outs(%x) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!w), !x
+  kern.elementwise ins(%w) outs(%z) {
+  ^bb0(%a: f32):
+    kern.yield %a : f32
+  } : (!w) -> !kern.buffer<[8, 8] x f32>
+  return
+}
+kern.weight @t : !w = #weight.expr<file("t")>
 
 func.func @summarized_rows_are_not_rounded(%x: !x, %m: !one, %s: !one, %y: !x) {
   %w = kern.get_weight @w : !w

@@ -1,4 +1,11 @@
 // RUN: transom-opt %s --kern-form-phases --split-input-file | FileCheck %s
+// RUN: transom-opt %s --kern-form-phases --split-input-file | FileCheck %s --check-prefix=REMARK
+
+// REMARK: args = {operations = "3", phase = "rows_need_no_barrier.0.norm"}{{[^{}]*}}name = "phase-is-first"
+// REMARK: args = {body = "rows_need_no_barrier", joined = "2", operations = "3", phases = "1"}{{[^{}]*}}name = "phases-formed"
+// REMARK: args = {earlier = "'kern.norm'", operation = "'kern.gemm'", operations = "1", phase = "a_product_stands_between_barriers.1.gemm"}{{[^{}]*}}name = "phase-waits"
+// REMARK: args = {earlier = "'kern.softmax'", operation = "'kern.group_tokens'", operations = "1", phase = "sizes_are_written_after_they_are_read.1.group_tokens"}{{[^{}]*}}name = "phase-waits"
+// REMARK: args = {phase = "calls_stand_alone.1.onednn_softmax"}{{[^{}]*}}name = "phase-is-a-call"
 
 !x = !kern.buffer<[rows, 8] x f32>
 !y = !kern.buffer<[n, 8] x f32>
@@ -233,5 +240,18 @@ func.func @sizes_have_values_after_a_phase(%g: !groups, %s: !kern.buffer<[rows, 
 func.func @sizes_are_written_after_they_are_read(%g: !groups, %t: !tokens, %o: !offsets, %p: !groups, %r: !packed) {
   kern.softmax %r outs(%r) : !packed, !packed
   kern.group_tokens %g outs(%t, %o, %p) size @routed : !groups, !tokens, !offsets, !groups
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+
+// CHECK-LABEL: func.func @calls_stand_alone(
+// CHECK: kern.phase "calls_stand_alone.0.softmax"
+// CHECK: kern.phase "calls_stand_alone.1.onednn_softmax"
+func.func @calls_stand_alone(%x: !x, %y: !x, %z: !x) {
+  kern.softmax %x outs(%y) : !x, !x
+  kern.onednn <softmax> %x outs(%z) : !x, !x
   return
 }

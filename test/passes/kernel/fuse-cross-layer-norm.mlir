@@ -60,6 +60,7 @@ kern.weight @w : !w = #weight.expr<file("w")>
 
 // Two bodies in turn whose weights have other indices; the state is read
 // after the layers, so that the last norm is for nobody.
+// REMARK: args = {readers = "'kern.softmax'"}{{[^{}]*}}function = "bodies_in_turn"{{[^{}]*}}name = "final-norm-stays"
 // CHECK-LABEL: func.func @bodies_in_turn(
 // CHECK: kern.layers %{{.*}} invariants({{.*}}) [@even(@n1, @w, @n0), @odd(@w, @n0, @n0), @even(@n0, @w, @n0)]
 // CHECK: kern.softmax

@@ -3,12 +3,21 @@
 
 // REMARK: args = {activation = "gelu"}{{[^{}]*}}function = "joins_activation_and_residual"{{[^{}]*}}name = "activation-joined-product"
 // REMARK-SAME: args = {residual = "argument 1"}{{[^{}]*}}function = "joins_activation_and_residual"{{[^{}]*}}name = "residual-joined-product"
+// REMARK-SAME: args = {reader = "'kern.elementwise'", readers = "'kern.elementwise', 'kern.softmax'"}{{[^{}]*}}function = "keeps_a_product_with_two_readers"{{[^{}]*}}name = "product-has-other-readers"
+// REMARK-SAME: args = {reader = "'kern.elementwise'"}{{[^{}]*}}function = "keeps_a_broadcast_residual"{{[^{}]*}}name = "epilogue-unsupported"
 // REMARK-SAME: args = {product = "[1, 8]", reader = "'kern.elementwise'", result = "[rows, 8]"}{{[^{}]*}}function = "keeps_a_broadcast_product"{{[^{}]*}}name = "product-is-broadcast"
 // REMARK-SAME: args = {activation = "yes", k = "8", limit = "4096"{{[^{}]*}}}{{[^{}]*}}function = "keeps_a_residual_in_place_behind_an_activation"{{[^{}]*}}name = "tiles-overwrite-residual"
 // REMARK-SAME: args = {input = "argument 0", reader = "'kern.elementwise'"}{{[^{}]*}}function = "keeps_a_result_that_overwrites_the_input"{{[^{}]*}}name = "epilogue-overwrites-input"
 // REMARK: args = {slices = "3", widths = "8, 8, 8"}{{[^{}]*}}function = "writes_slices_and_key_panels"{{[^{}]*}}name = "product-writes-slices"
 // REMARK-SAME: function = "writes_slices_and_key_panels"{{[^{}]*}}name = "product-writes-key-panels"
+// REMARK: args = {columns = "16", readers = "'kern.copy', 'kern.copy'"}{{[^{}]*}}function = "keeps_slices_with_a_gap"{{[^{}]*}}name = "slices-do-not-cover"
+// REMARK-SAME: function = "keeps_slices_of_a_shared_weight"{{[^{}]*}}name = "sliced-weight-is-shared"
+// REMARK: args = {slice = "'kern.copy'"}{{[^{}]*}}function = "keeps_slices_of_a_state_that_is_still_read"{{[^{}]*}}name = "slice-is-read-earlier"
+// REMARK-SAME: function = "keeps_slices_behind_an_activation"{{[^{}]*}}name = "slices-of-finished-product"
+// REMARK-SAME: function = "keeps_keys_behind_an_activation"{{[^{}]*}}name = "key-panels-of-finished-product"
+// REMARK-SAME: args = {batch = "argument 3"}{{[^{}]*}}function = "keeps_keys_of_another_batch"{{[^{}]*}}name = "key-panels-of-other-batch"
 // REMARK: function = "summarizes_what_it_writes"{{[^{}]*}}name = "product-summarizes-rows"
+// REMARK-SAME: args = {summary = "'kern.row_summary'", writer = "'kern.softmax'"}{{[^{}]*}}function = "does_not_summarize_what_was_overwritten"{{[^{}]*}}name = "summary-of-overwritten-rows"
 
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>
@@ -218,6 +227,46 @@ func.func @keeps_slices_of_a_state_that_is_still_read(%state: !x, %x: !x, %y: !x
   kern.softmax %state outs(%y) : !x, !x
   kern.copy %t outs(%z) axis 1 from "0" to "0" size "8" : !p, !x
   kern.copy %t outs(%state) axis 1 from "8" to "0" size "8" : !p, !x
+  return
+}
+
+// CHECK-LABEL: func.func @keeps_slices_behind_an_activation(
+// CHECK: kern.gemm
+// CHECK-COUNT-2: kern.copy
+func.func @keeps_slices_behind_an_activation(%x: !x, %y: !x, %z: !x, %w: !w) {
+  %t = kern.alloc : !p
+  kern.gemm %x, %w outs(%t) epilogue <relu> : !x, !w, !p
+  kern.copy %t outs(%y) axis 1 from "0" to "0" size "8" : !p, !x
+  kern.copy %t outs(%z) axis 1 from "8" to "0" size "8" : !p, !x
+  return
+}
+
+!square = !kern.weight<[8, 8] x f32, unset>
+!keys = !kern.buffer<[keys, 8] x f32, key_panels>
+!pair = !kern.weight<[16, 8] x f32, unset, splits [8, 8]>
+
+// CHECK-LABEL: func.func @keeps_keys_behind_an_activation(
+// CHECK: kern.pack_keys
+func.func @keeps_keys_behind_an_activation(%x: !x, %w: !square, %s: !kern.ragged<0>) {
+  %k = kern.alloc : !x
+  kern.gemm %x, %w outs(%k) epilogue <relu> : !x, !square, !x
+  %p = kern.alloc : !keys
+  kern.pack_keys %k ragged %s outs(%p) : !x, !kern.ragged<0>, !keys
+  return
+}
+
+// The product writes the keys of one batch already.
+// CHECK-LABEL: func.func @keeps_keys_of_another_batch(
+// CHECK: kern.gemm {{.*}} ragged %[[S:.*]] outs(
+// CHECK: kern.pack_keys
+func.func @keeps_keys_of_another_batch(%x: !x, %w: !pair, %s: !kern.ragged<0>, %r: !kern.ragged<1>) {
+  %k = kern.alloc : !x
+  %l = kern.alloc : !x
+  kern.gemm %x, %w outs(%k, %l) : !x, !pair, !x, !x
+  %p = kern.alloc : !keys
+  kern.pack_keys %k ragged %s outs(%p) : !x, !kern.ragged<0>, !keys
+  %q = kern.alloc : !keys
+  kern.pack_keys %l ragged %r outs(%q) : !x, !kern.ragged<1>, !keys
   return
 }
 

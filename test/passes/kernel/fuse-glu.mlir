@@ -130,6 +130,7 @@ func.func @halves_of_one_product(%x: !x, %y: !y) {
 kern.weight @g : !w = #weight.expr<file("g")>
 kern.weight @u : !w = #weight.expr<file("u")>
 
+// REMARK: args = {factor = "'kern.gemm'", readers = "'kern.softmax'"}{{[^{}]*}}name = "glu-factor-has-other-reader"
 // CHECK-LABEL: func.func @a_factor_with_another_reader_stays(
 // CHECK-NOT: gate
 func.func @a_factor_with_another_reader_stays(%x: !x, %y: !y, %z: !y) {

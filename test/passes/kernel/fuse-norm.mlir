@@ -2,6 +2,7 @@
 // RUN: transom-opt %s --kern-fuse-norm | FileCheck %s --check-prefix=REMARK
 
 // REMARK: function = "norm_joins_the_product"{{[^{}]*}}name = "norm-joined-product"
+// REMARK-SAME: args = {norm = "'kern.norm'", reader = "'kern.softmax'"}{{[^{}]*}}function = "norm_behind_another_reader_stays"{{[^{}]*}}name = "norm-after-other-reader"
 // REMARK-SAME: args = {norm = "'kern.norm'"}{{[^{}]*}}function = "norm_in_the_product_s_place_stays"{{[^{}]*}}name = "norm-overwrites-product"
 // REMARK-SAME: args = {input = "argument 0", norm = "'kern.norm'"}{{[^{}]*}}function = "norm_in_the_operand_s_place_stays"{{[^{}]*}}name = "norm-overwrites-input"
 // REMARK-SAME: outs = "2"}{{[^{}]*}}function = "norm_of_one_of_several_outs_stays"{{[^{}]*}}name = "norm-of-several-outs"

@@ -1,4 +1,9 @@
 // RUN: transom-opt %s --kern-pack-weights --split-input-file | FileCheck %s
+// RUN: transom-opt %s --kern-pack-weights --split-input-file | FileCheck %s --check-prefix=REMARK
+
+// REMARK: args = {other = "w", weight = "same"}{{[^{}]*}}name = "weight-stored-once"
+// REMARK: args = {bytes = "3392", padded = "1", panels = "2", rows = "2", weights = "5"}{{[^{}]*}}name = "weights-placed"
+// REMARK: args = {bytes = "256", layout = "rows", other = "panels32", weight = "tied"}{{[^{}]*}}name = "weight-stored-twice"
 
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>

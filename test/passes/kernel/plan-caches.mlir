@@ -1,7 +1,10 @@
 // RUN: transom-opt %s --kern-plan-caches | FileCheck %s
+// RUN: transom-opt %s --kern-plan-caches | FileCheck %s --check-prefix=REMARK
+
+// REMARK: args = {bytes = "24576", group = "0", layers = "2", type = "f32", window = "0"}{{[^{}]*}}name = "cache-group-planned"
 
 // Caches of one window and type share blocks; the offset is that of the layer.
-// CHECK: module attributes {kern.cache_groups = [{bytes = 24576 : i64, layers = 2 : i64, type = f32, window = 0 : i64}, {bytes = 16384 : i64, layers = 1 : i64, type = f32, window = 300 : i64}, {bytes = 6144 : i64, layers = 1 : i64, type = bf16, window = 300 : i64}, {bytes = 16384 : i64, layers = 1 : i64, positions = 1500 : i64, type = f32, window = 0 : i64}]}
+// CHECK: module attributes {{.*}}kern.cache_groups = [{bytes = 24576 : i64, layers = 2 : i64, type = f32, window = 0 : i64}, {bytes = 16384 : i64, layers = 1 : i64, type = f32, window = 300 : i64}, {bytes = 6144 : i64, layers = 1 : i64, type = bf16, window = 300 : i64}, {bytes = 16384 : i64, layers = 1 : i64, positions = 1500 : i64, type = f32, window = 0 : i64}]}
 // CHECK: kern.cache @a : !kern.cache<heads 1, key 8, value 8, f32> {group = 0 : i64, offset = 0 : i64}
 kern.cache @a : !kern.cache<heads 1, key 8, value 8, f32>
 // CHECK: kern.cache @near : !kern.cache<heads 1, key 8, value 8, window 300, f32> {group = 1 : i64, offset = 0 : i64}
