@@ -412,6 +412,22 @@ class CompareTest(Browser):
         page.keyboard.press("a")
         self.assertEqual(self.state(page)["model"], 1)
 
+    def test_ir_side_by_side(self):
+        a, b = made_up.explanation(3), made_up.explanation(3)
+        b["passes"][1] |= {"changed": False, "ir": None, "remarks": [], "after": b["imported"]}
+        page = self.open(self.make(a, b), hash="#compare", size=(1360, 2000))
+        page.click("button:text-is('attn-fuse-all')")
+        # The pass of A fused; in B there is what was imported.
+        for side, ir in (("before", a["passes"][1]["ir"]), ("after", b["imported_ir"])):
+            page.keyboard.press("F")
+            lines = page.locator(f".pane[data-side={side}] .text").all_inner_texts()
+            self.assertEqual([line.strip() for line in lines], [line.strip() for line in ir["text"].splitlines()])
+        page.keyboard.press("b")
+        self.assertEqual(page.evaluate("explanation.diff.pairs.filter(pair => pair.kind === 'removed').length"), 6)
+        page.keyboard.press("b")
+        page.keyboard.press("g")
+        self.assertEqual([text.split()[0] for text in page.locator(".graph-pane .caption").all_inner_texts()], ["A", "B"])
+
     def test_one_compilation_has_nothing_to_compare(self):
         page = self.open(self.make(made_up.explanation()), hash="#compare")
         page.keyboard.press("6")

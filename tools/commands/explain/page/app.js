@@ -13,7 +13,7 @@ function select(change) {
   writeHash();
   controls();
   hideTip();
-  if (state.view !== before.view || state.model !== before.model || hasList() && state.pass !== before.pass)
+  if (state.view !== before.view || state.model !== before.model || state.across !== before.across || hasList() && state.pass !== before.pass)
     show();
   else
     VIEWS[state.view].refresh();
@@ -81,7 +81,8 @@ const KEYS = [
   ['+ − 0', 'zoom of the graph', event => inGraph() && graph.each(pane => event.key === '0' ? pane.fit() : pane.zoom(event.key === '-' ? 1 / 1.3 : 1.3, pane.width / 2, pane.height / 2)), /^[-+=0]$/],
   ['g', 'operation in the graph, or in the IR', () => hasList() && select({view: inGraph() ? 'passes' : 'graph'}), /^g$/],
   ['y', 'copy the command that runs again from here', () => copyReplay(), /^y$/],
-  ...(data.explanations.length > 1 ? [['a', 'the other compilation', () => select({model: 1 - state.model}), /^a$/]] : []),
+  ...(data.explanations.length > 1 ? [['a', 'the other compilation', () => select({model: 1 - state.model}), /^a$/],
+    ['b', 'both compilations side by side', () => select({across: !state.across, op: -1, view: hasList() ? state.view : 'passes'}), /^b$/]] : []),
   ['t', 'light or dark', toggleTheme, /^t$/],
   ['Esc', 'no operation', () => select({op: -1}), /^Escape$/],
   ['?', 'these keys', () => $('keys').showModal(), /^\?$/],

@@ -37,11 +37,11 @@ const compare = {
   makeCosts(a, b) {
     const rows = [];
     const add = (label, format, x, y) => {
-      if (x === y && !x)
+      if (!x && !y)
         return;
       const change = isNumber(x) && isNumber(y) && x ? 100 * (y / x - 1) : NaN;
-      const text = x === y ? '' : isNumber(change) ? `${change > 0 ? '+' : '\u2212'}${Math.abs(change) >= 1000 ? formatRatio(y / x) + '×' : Math.abs(change).toFixed(1) + ' %'}` : 'new';
-      rows.push(make('tr', x === y ? 'quiet' : '', make('td', '', label), make('td', 'right', numberNode(x, format)), make('td', 'right', numberNode(y, format)), make('td', `right ${change > 0 ? 'worse' : 'better'}`, text)));
+      const text = x === y ? '' : isNumber(change) ? `${change > 0 ? '+' : '\u2212'}${Math.abs(change) >= 1000 ? formatRatio(y / x) + '×' : Math.abs(change).toFixed(1) + ' %'}` : isNumber(x) && isNumber(y) ? '' : `only ${isNumber(x) ? 'A' : 'B'}`;
+      rows.push(make('tr', x === y ? 'quiet' : '', make('td', '', label), make('td', 'right', numberNode(x, format)), make('td', 'right', numberNode(y, format)), make('td', `right ${change > 0 ? 'worse' : change < 0 ? 'better' : ''}`, text)));
     };
     const names = [...new Set([...a.entries, ...b.entries].map(entry => entry.name))];
     for (const name of names) {
@@ -67,8 +67,17 @@ const compare = {
     const describe = pass => !pass ? 'not run' : `${pass.changed ? '' : 'changed nothing, '}${plural(countOps(pass.after), 'operation')}`;
     const rows = [...new Set([...left.keys(), ...right.keys()])].map(key => [key, left.get(key), right.get(key)])
       .filter(([, x, y]) => !x || !y || x.changed !== y.changed || countOps(x.after) !== countOps(y.after))
-      .map(([, x, y]) => make('tr', '', make('td', 'code', (x || y).pass, (x || y).isa ? ` ${(x || y).isa}` : ''), make('td', 'right', describe(x)), make('td', 'right', describe(y))));
+      .map(([, x, y]) => make('tr', '', make('td', 'code', this.linkPass(x || y, x ? a : b)), make('td', 'right', describe(x)), make('td', 'right', describe(y))));
     return rows.length ? this.makeTable(rows, ['', 'A', 'B']) : make('div', 'note', 'All passes did the same.');
+  },
+
+  /** A button that shows the IR after a pass in both compilations. */
+  linkPass(pass, explanation) {
+    const model = data.explanations.indexOf(explanation);
+    return button(`${pass.pass}${pass.isa ? ` ${pass.isa}` : ''}`, () => {
+      select({model});
+      select({view: 'passes', pass: explanation.passes.indexOf(pass), across: true, op: -1});
+    }, {className: 'link', title: 'After this pass in A and in B'});
   },
 
   makeRemarks(a, b) {

@@ -62,16 +62,16 @@ const diff = {
     const head = make('div', 'head', make('div', 'title', make('h1', '', pass.pass), make('span', 'stage', pass.isa ? `${pass.stage} · ${pass.isa}` : pass.stage)),
       make('p', '', `${pass.summary}.`));
     head.append(this.makeDeltas(pass), replayBox(state.pass));
-    if (!this.left || !this.right || getMade(state.pass) < 0 && pass.changed) {
+    if (!this.left || !this.right || !state.across && getMade(state.pass) < 0 && pass.changed) {
       view.replaceChildren(head, make('div', 'note', 'The IR after this pass is not part of the page.'));
       return;
     }
-    this.pairs = getMade(state.pass) < 0 ? this.right.statements.map((_, index) => ({left: index, right: index, kind: 'same'})) :
-      getAlignment(findListing(state.pass, true), findListing(state.pass));
-    if (this.shownPass !== `${state.model} ${state.pass}`) {
+    const sides = getSides();
+    this.pairs = sides[0] === sides[1] ? this.right.statements.map((_, index) => ({left: index, right: index, kind: 'same'})) : getAlignment(...sides);
+    if (this.shownPass !== `${sides} ${state.pass}`) {
       this.folds = new Map();
       this.closed = new Set();
-      this.shownPass = `${state.model} ${state.pass}`;
+      this.shownPass = `${sides} ${state.pass}`;
     }
     this.makePanes(view, head);
     this.layRows();
@@ -83,13 +83,13 @@ const diff = {
   },
 
   makeDeltas(pass) {
-    const before = getSummaryBefore(state.pass);
+    const [before, after] = getSummaries(state.pass);
     const box = make('div', 'deltas');
-    for (const [name, a, b] of compareOps(before, pass.after))
+    for (const [name, a, b] of compareOps(before, after))
       box.append(make('span', b > a ? 'delta more' : 'delta less', make('b', '', name), ` ${a} → ${b}`));
-    if (before.weight_bytes !== pass.after.weight_bytes)
-      box.append(make('span', 'delta', make('b', '', 'weights'), ` ${formatBytes(before.weight_bytes)} → ${formatBytes(pass.after.weight_bytes)}`));
-    if (!pass.changed)
+    if (before.weight_bytes !== after.weight_bytes)
+      box.append(make('span', 'delta', make('b', '', 'weights'), ` ${formatBytes(before.weight_bytes)} → ${formatBytes(after.weight_bytes)}`));
+    if (!pass.changed && !state.across)
       box.append(make('span', 'delta', 'changed nothing'));
     else if (!box.children.length)
       box.append(make('span', 'delta', 'no operation more or less'));
@@ -99,6 +99,8 @@ const diff = {
   makePanes(view, head) {
     const tools = make('div', 'tools', make('span', 'count'), button('changes ↓', () => this.jump(1), {title: 'Next change (n)'}), button('↑', () => this.jump(-1), {title: 'Change before (p)'}),
       button('fold all', () => this.foldAll(true), {title: 'Fold what did not change (f)'}), button('unfold all', () => this.foldAll(false), {title: 'Show all lines (F)'}));
+    if (data.explanations.length > 1)
+      tools.append(button('A | B', () => select({across: !state.across, op: -1}), {pressed: state.across, title: 'After this pass in A and in B (b)'}));
     const remarks = getPass().remarks.map(index => getExplanation().remarks[index]);
     if (remarks.length)
       tools.append(kindSwitches(remarks, () => this.show($('view'))));

@@ -13,7 +13,7 @@ class GraphPane {
     this.canvas = make('canvas');
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute('aria-label', `Graph ${side} the pass; arrow keys move between nodes, Enter opens groups`);
-    this.caption = make('div', 'caption', make('b', '', side), ` ${plural(this.tree.root.size, 'node')}`, this.tree.root.changed ? make('i', '', ` · ${formatExact(this.tree.root.changed)} changed`) : null);
+    this.caption = make('div', 'caption', make('b', '', state.across ? side === 'before' ? 'A' : 'B' : side), ` ${plural(this.tree.root.size, 'node')}`, this.tree.root.changed ? make('i', '', ` · ${formatExact(this.tree.root.changed)} changed`) : null);
     this.box = make('div', 'graph-pane', this.caption, this.canvas);
     this.box.dataset.side = side;
     this.view = null;     // {x, y, scale} of the root's corner
@@ -379,7 +379,7 @@ const graph = {
   show(view) {
     view.className = 'graph';
     const pass = getPass();
-    const index = [pass ? findListing(state.pass, true) : -1, pass ? findListing(state.pass) : getMade(-1)];
+    const index = pass ? getSides() : [-1, getMade(-1)];
     const isSame = index[0] === index[1];
     const isNarrow = view.clientWidth < 900;
     const sides = isSame || !pass || index[0] < 0 ? ['after'] : this.shown === 'both' && !isNarrow ? ['before', 'after'] : [this.shown === 'before' ? 'before' : 'after'];

@@ -4,7 +4,7 @@ const COLUMNS = [
   ['phase', row => row.phase.name], ['operation', row => row.operation.detail || row.operation.name], ['module', row => row.operation.place.location], ['runs', row => row.runs],
   ['FLOP', row => row.flops], ['bytes', row => row.bytes], ['FLOP/byte', row => row.intensity], ['share', row => row.share],
 ];
-const TIMED = [['time', row => row.seconds], ['GFLOP/s', row => row.speed], ['of limit', row => row.ofLimit]];
+const TIMED = [['time', row => row.seconds], ['GFLOP/s', row => row.speed], ['of peak', row => row.ofLimit]];
 
 /** A power of ten. */
 const formatTick = value => value < 1000 ? String(Number(value.toPrecision(1))) : formatCount(value).replace(/\.0+/, '').replace('\u202f', '');

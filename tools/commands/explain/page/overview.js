@@ -79,7 +79,7 @@ const overview = {
   openRemark(remark, pass) {
     if (pass === undefined)
       return;
-    state.pass = pass;
+    Object.assign(state, {pass, across: false});
     const listing = getAfter();
     const related = listing ? listing.findRelated(remark.place.location) : [];
     select({view: 'passes', pass, where: 'after', op: related.find(op => !MINOR.test(listing.ops[op].name)) ?? -1});

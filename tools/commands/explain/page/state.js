@@ -1,26 +1,40 @@
 // What is selected, and questions about the explanation that is shown.
 
-const state = {view: 'overview', model: 0, pass: -1, where: 'after', op: -1, query: '', changedOnly: true, kinds: null, entry: 0, sizes: null};
+const state = {view: 'overview', model: 0, pass: -1, where: 'after', op: -1, across: false, query: '', changedOnly: true, kinds: null, entry: 0, sizes: null};
 
 const getExplanation = () => data.explanations[state.model];
 const getPass = (pass = state.pass) => getExplanation().passes[pass];
 const getEntry = () => getExplanation().entries[state.entry];
 
 /** The listing that a pass made, -1 for none; of pass -1 the imported module. */
-const getMade = pass => data.ir[state.model][pass + 1];
+const getMade = (pass, model = state.model) => data.ir[model][pass + 1];
 
 /** The index of the listing after a pass, or before it; -1 for none. Passes of one instruction set follow each other. */
-function findListing(pass, isBefore = false) {
-  const {passes} = getExplanation();
+function findListing(pass, isBefore = false, model = state.model) {
+  const {passes} = data.explanations[model];
   const {isa} = passes[pass] || {isa: ''};
   for (let i = isBefore ? pass - 1 : pass; i >= 0; --i)
-    if (getMade(i) >= 0 && (passes[i].isa === '' || passes[i].isa === isa))
-      return getMade(i);
-  return getMade(-1);
+    if (getMade(i, model) >= 0 && (passes[i].isa === '' || passes[i].isa === isa))
+      return getMade(i, model);
+  return getMade(-1, model);
 }
 
-const getBefore = (pass = state.pass) => findListing(pass, true) < 0 ? null : getListing(findListing(pass, true));
-const getAfter = (pass = state.pass) => findListing(pass) < 0 ? null : getListing(findListing(pass));
+/** The pass of a compilation that is the shown one, or the nearest before it that both have: the same run of the same flag; -1 for none. */
+function findSame(pass, model) {
+  if (pass < 0)
+    return -1;
+  const {passes} = getExplanation(), {pass: flag, isa} = passes[pass];
+  let count = passes.slice(0, pass).filter(one => one.pass === flag && one.isa === isa).length;
+  const found = data.explanations[model].passes.findIndex(one => one.pass === flag && one.isa === isa && count-- === 0);
+  return found < 0 ? findSame(pass - 1, model) : found;
+}
+
+/** The listings on both sides: before and after the pass, or after it in both compilations. */
+const getSides = (pass = state.pass) => !state.across ? [findListing(pass, true), findListing(pass)] : [0, 1].map(model => findListing(findSame(pass, model), false, model));
+
+const getListingOf = index => index < 0 ? null : getListing(index);
+const getBefore = () => getListingOf(getSides()[0]);
+const getAfter = () => getListingOf(getSides()[1]);
 const getSide = where => where === 'before' ? getBefore() : getAfter();
 
 /** The summary of the module before a pass. */
@@ -31,6 +45,13 @@ function getSummaryBefore(pass) {
     if (passes[i].isa === '' || passes[i].isa === isa)
       return passes[i].after;
   return imported;
+}
+
+/** The summaries of both sides. */
+function getSummaries(pass) {
+  if (!state.across)
+    return [getSummaryBefore(pass), getPass(pass).after];
+  return data.explanations.map((one, model) => (one.passes[findSame(pass, model)] || {after: one.imported}).after);
 }
 
 const countOps = summary => Object.values(summary.operations).reduce((sum, count) => sum + count, 0);
