@@ -407,23 +407,24 @@ void Emitter::countTensors(ImportInfo &info) {
     for (const std::string &file : weight.getExpr().getExpr().files())
       used.insert(file);
   CheckedSize parameters;
-  auto count = [&](const std::string &dtype,
+  auto count = [&](const std::string &name, const std::string &dtype,
                    const std::vector<int64_t> &shape) {
     ++info.dtypes[dtype];
-    parameters +=
-        CheckedSize::fromSigned(elementCount(shape).value_or(int64_t(0)));
+    const int64_t elements = elementCount(shape).value_or(int64_t(0));
+    info.tensorElements[name] = static_cast<uint64_t>(elements);
+    parameters += CheckedSize::fromSigned(elements);
   };
   for (const std::string &name : files.names()) {
     const SafetensorsTensor *tensor = files.find(name);
     if (used.count(name))
-      count(std::string(safetensorsName(tensor->dtype)), tensor->shape);
+      count(name, std::string(safetensorsName(tensor->dtype)), tensor->shape);
     else
       info.unusedTensors.push_back(name);
   }
   if (assumed)
     for (const auto &[name, shape] : assumed->shapes)
       if (used.count(name))
-        count(assumedDtype, shape);
+        count(name, assumedDtype, shape);
   info.parameters = parameters.value().value_or(0);
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/driver/CompileModule.h"
 #include "compiler/import/Import.h"
 #include "compiler/inspect/InspectModelCost.h"
+#include "compiler/inspect/ModelParameters.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/base/File.h"
@@ -72,6 +73,7 @@ static std::vector<EntryLines> getEntries(ModuleOp module) {
 
 static std::string getText(const ImportInfo &info,
                            const std::vector<EntryLines> &entries,
+                           const ParameterReport &parameters,
                            const std::optional<DecoderReport> &decoder) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -81,6 +83,7 @@ static std::string getText(const ImportInfo &info,
     out << "tensors     " << count << " of " << dtype << "\n";
   if (decoder)
     decoder->addText(out);
+  parameters.addText(out);
   for (const EntryLines &entry : entries) {
     out << "\nentry " << entry.name << "\n";
     for (const TensorLine &line : entry.inputs)
@@ -111,6 +114,7 @@ static void writeLines(JsonWriter &json, const char *key,
 
 static std::string toJson(const ImportInfo &info,
                           const std::vector<EntryLines> &entries,
+                          const ParameterReport &parameters,
                           const std::optional<DecoderReport> &decoder) {
   std::string text;
   JsonWriter json(text, 2);
@@ -119,6 +123,7 @@ static std::string toJson(const ImportInfo &info,
   json.member("family", info.family);
   json.member("architecture", info.architecture);
   json.member("parameters", info.parameters);
+  parameters.writeJson(json);
   json.key("dtypes");
   json.beginObject();
   for (const auto &[dtype, count] : info.dtypes)
@@ -173,6 +178,8 @@ Result<ModelReport> transom::inspectModel(const std::string &path) {
                  importModel(context, options, info));
   std::vector<EntryLines> entries = getEntries(*module);
   std::optional<DecoderReport> decoder = reportDecoder(*module);
-  return ModelReport{toJson(info, entries, decoder),
-                     getText(info, entries, decoder)};
+  const ParameterReport parameters =
+      reportParameters(*module, info, ModelComponents(*module));
+  return ModelReport{toJson(info, entries, parameters, decoder),
+                     getText(info, entries, parameters, decoder)};
 }

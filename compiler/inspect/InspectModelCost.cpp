@@ -37,7 +37,7 @@ static Polynomial getPairs(attn::SdpaOp op) {
   return getProduct(ArrayRef(query).drop_back()) * key[key.size() - 2];
 }
 
-static Polynomial getOpFlops(Operation &op) {
+Polynomial transom::getFlops(Operation *op) {
   if (auto linear = dyn_cast<attn::LinearOp>(op))
     return Polynomial(2) *
            getProduct(attn::getSymbolicShape(linear.getResult().getType())) *
@@ -53,13 +53,19 @@ static Polynomial getOpFlops(Operation &op) {
     return Polynomial(2) * getPairs(sdpa) *
            (attn::getSymbolicShape(sdpa.getQuery().getType()).back() +
             attn::getSymbolicShape(sdpa.getResult().getType()).back());
+  if (auto cross = dyn_cast<attn::CrossSdpaOp>(op))
+    return Polynomial(2) *
+           Polynomial::symbol(
+               kern::sourcePairsName(cross.getRagged().getType().getRows())) *
+           (attn::getSymbolicShape(cross.getQuery().getType()).back() +
+            attn::getSymbolicShape(cross.getResult().getType()).back());
   return {};
 }
 
 Polynomial transom::getFlops(func::FuncOp entry) {
   Polynomial flops;
   for (Operation &op : entry.getBody().front())
-    flops = flops + getOpFlops(op);
+    flops = flops + getFlops(&op);
   return flops;
 }
 
@@ -112,6 +118,9 @@ static double flopsAt(const Polynomial &flops, int64_t first, int64_t last) {
           return last + 1 - first;
         if (!text.consume_front("pairs_of_rows"))
           return 1;
+        // The source is as long as the sequence.
+        if (text == "_source")
+          return (last + 1 - first) * (last + 1);
         int64_t window = 0;
         if (text.consume_front("_window_") && text.getAsInteger(10, window))
           return std::nullopt;

@@ -18,8 +18,12 @@ namespace transom {
 /// Floating-point operations of the products and attentions of an entry, a
 /// multiply-add counts two; in the symbols of its shapes and, where attention
 /// reads a cache, `pairs_of_rows` or `pairs_of_rows_window_W` (rows times
-/// positions that they see).
+/// positions that they see) or `pairs_of_rows_source` (rows times tokens of
+/// their source).
 Polynomial getFlops(mlir::func::FuncOp entry);
+
+/// The same of one operation of attn; zero for those that are not counted.
+Polynomial getFlops(mlir::Operation *op);
 
 /// Layers whose caches have one window.
 struct ModelCache {
