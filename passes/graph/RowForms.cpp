@@ -222,6 +222,8 @@ RowForms::Verdict RowForms::classifyRowwise(RowwiseOpInterface op) {
   RowObstacle obstacle = op.getRowObstacle({isRows, isFixed, hasRowsShape});
   if (obstacle == RowObstacle::None)
     return RowForm::Rows;
+  if (obstacle == RowObstacle::InputHasNoRows)
+    return {RemarkId::InputHasNoRows, {{"sizes", getDims(op->getOperand(0))}}};
   return {getReasonId(obstacle),
           {{"operand", getDims(op->getOperand(0))},
            {"sizes", getDims(op->getResult(0))}}};

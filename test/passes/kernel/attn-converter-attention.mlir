@@ -185,3 +185,13 @@ func.func @encode(%x: !x, %mask: !mask) -> !x {
   %y = attn.cross_sdpa %x ragged(%s : <rows, keys>) cache(%c : !cross) heads 1 scale 1.0 : !x
   return %y : !x
 }
+
+// -----
+
+!x = tensor<2x3x16xf32>
+
+func.func @slopes_of_the_caller(%x: !x, %slopes: tensor<4xf32>) -> !x {
+  // expected-error @below {{expects slopes and relative bias to be weights}}
+  %y = attn.sdpa %x, %x, %x slopes(%slopes : [4] f32) heads 4 kv_heads 4 scale 0.25 <none> : !x
+  return %y : !x
+}

@@ -77,3 +77,11 @@ func.func private @layer(%s: !x, %w: !w) -> !x {
   %t = attn.linear %s, %w : !x, !w
   return %t : !x
 }
+
+// -----
+
+func.func @operations_of_other_dialects(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error @below {{has no kernel}}
+  %c = arith.constant 1 : i64
+  return %x : tensor<4x8xf32>
+}
