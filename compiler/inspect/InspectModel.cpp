@@ -8,6 +8,7 @@
 #include "compiler/driver/CompileModule.h"
 #include "compiler/import/Import.h"
 #include "compiler/inspect/InspectModelCost.h"
+#include "compiler/inspect/ModelFormulas.h"
 #include "compiler/inspect/ModelParameters.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -74,6 +75,7 @@ static std::vector<EntryLines> getEntries(ModuleOp module) {
 static std::string getText(const ImportInfo &info,
                            const std::vector<EntryLines> &entries,
                            const ParameterReport &parameters,
+                           const FormulaReport &formulas,
                            const std::optional<DecoderReport> &decoder) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -84,6 +86,7 @@ static std::string getText(const ImportInfo &info,
   if (decoder)
     decoder->addText(out);
   parameters.addText(out);
+  formulas.addText(out);
   for (const EntryLines &entry : entries) {
     out << "\nentry " << entry.name << "\n";
     for (const TensorLine &line : entry.inputs)
@@ -115,6 +118,7 @@ static void writeLines(JsonWriter &json, const char *key,
 static std::string toJson(const ImportInfo &info,
                           const std::vector<EntryLines> &entries,
                           const ParameterReport &parameters,
+                          const FormulaReport &formulas,
                           const std::optional<DecoderReport> &decoder) {
   std::string text;
   JsonWriter json(text, 2);
@@ -124,6 +128,7 @@ static std::string toJson(const ImportInfo &info,
   json.member("architecture", info.architecture);
   json.member("parameters", info.parameters);
   parameters.writeJson(json);
+  formulas.writeJson(json);
   json.key("dtypes");
   json.beginObject();
   for (const auto &[dtype, count] : info.dtypes)
@@ -178,8 +183,11 @@ Result<ModelReport> transom::inspectModel(const std::string &path) {
                  importModel(context, options, info));
   std::vector<EntryLines> entries = getEntries(*module);
   std::optional<DecoderReport> decoder = reportDecoder(*module);
+  const ModelComponents components(*module);
   const ParameterReport parameters =
-      reportParameters(*module, info, ModelComponents(*module));
-  return ModelReport{toJson(info, entries, parameters, decoder),
-                     getText(info, entries, parameters, decoder)};
+      reportParameters(*module, info, components);
+  const FormulaReport formulas =
+      reportFormulas(*module, parameters, components);
+  return ModelReport{toJson(info, entries, parameters, formulas, decoder),
+                     getText(info, entries, parameters, formulas, decoder)};
 }

@@ -140,9 +140,43 @@ class InspectModel(ToolTest):
                 found = self.inspect_config(config)
                 self.assertEqual(sum(evaluate(entry["flops"], sizes) for entry in found["entries"]), flops)
 
+    def test_formulas_of_an_encoder(self):
+        found = self.inspect_config(ORACLES["bert"][0])["formulas"]
+        layers, d, f, v, s = 3, 48, 100, 211, 96
+        self.assertEqual((found["layers"], found["width"]), (layers, d))
+        self.assertEqual(found["parameters"]["textbook"], 12 * layers * d * d)
+        self.assertEqual(found["parameters"]["exact"], layers * (4 * d * d + 2 * d * f))
+        self.assertEqual(found["training_flops_per_token"]["textbook"], 6 * ORACLES["bert"][1])
+        (entry,) = found["entries"]
+        self.assertEqual(entry["length"], s)
+        terms = {term["name"]: (term["textbook"], term["exact"]) for term in entry["terms"]}
+        attention = 4 * layers * s * s * d
+        projections = 8 * layers * s * d * d
+        self.assertEqual(terms, {
+            "attention_projections": (projections, projections), "attention": (attention, attention),
+            "mlp": (16 * layers * s * d * d, 4 * layers * s * d * f), "head": (0, 2 * s * d * (d + v))})
+        self.assertEqual(entry["textbook_flops"], 24 * layers * s * d * d + attention)
+        self.assertEqual(entry["exact_flops"], sum(exact for _, exact in terms.values()))
+        for term in entry["terms"]:
+            self.assertEqual("why" in term, term["textbook"] != term["exact"])
+
+    def test_formulas_of_a_decoder(self):
+        """Grouped queries, three products in the MLP, causal attention, and a head for the last token only."""
+        (entry,) = self.inspect_config(ORACLES["llama"][0])["formulas"]["entries"]
+        layers, d, f, v, keys, s = 3, 48, 112, 211, 16, 96
+        terms = {term["name"]: term for term in entry["terms"]}
+        self.assertEqual({name: term["exact"] for name, term in terms.items()}, {
+            "attention_projections": 2 * layers * s * (2 * d * d + 2 * d * keys),
+            "attention": 4 * layers * d * s * (s + 1) // 2, "mlp": 2 * layers * s * 3 * d * f, "head": 2 * d * v})
+        self.assertIn("6 of 48 x 16", terms["attention_projections"]["why"])
+        self.assertIn("6 of 48 x 112", terms["mlp"]["why"])
+        self.assertIn("s*(s+1)/2", terms["attention"]["why"])
+        self.assertIn("last token", terms["head"]["why"])
+
     def test_text(self):
         text = self.succeed("inspect", os.path.join(GOLDENS, "llama-gqa")).stdout
         self.assertIn("model.layers 0-1, each: 43136 (attention_query 4096, attention_key 2048", text)
+        self.assertIn("formulas for 2 layers of width 64", text)
 
 
 if __name__ == "__main__":
