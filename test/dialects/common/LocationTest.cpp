@@ -36,6 +36,14 @@ TEST_F(LocationTest, HasAPathAndAnOrigin) {
             "graph.json");
 }
 
+TEST_F(LocationTest, OriginOfFusedLocationsIsTheFirst) {
+  Location first = makeLocation(&context, "a", "graph.json", "/ops/0");
+  Origin origin = findOrigin(fuseLocations(&context, {first, at("b")}));
+  EXPECT_EQ(origin.file, "graph.json");
+  EXPECT_EQ(origin.pointer, "/ops/0");
+  EXPECT_EQ(findOrigin(UnknownLoc::get(&context)).file, "");
+}
+
 TEST_F(LocationTest, UnknownLocationsHaveNone) {
   EXPECT_FALSE(hasModulePath(UnknownLoc::get(&context)));
   EXPECT_EQ(getOrigin(UnknownLoc::get(&context)), "");
