@@ -39,11 +39,16 @@ static bool isListOf(Attribute value, function_ref<bool(Attribute)> isElement) {
   return list && llvm::all_of(list, isElement);
 }
 
-/// `{offset = "SIZE", bytes = "SIZE", location = "PATH"}`.
+/// `{offset = "SIZE", bytes = "SIZE", location = "PATH"}`, perhaps with
+/// `first = N, last = N`.
 static bool isBuffer(Attribute value) {
   auto entry = llvm::dyn_cast<DictionaryAttr>(value);
+  auto isAbsentOrCount = [&](StringRef name) {
+    return !entry.contains(name) || isCount(entry.get(name));
+  };
   return entry && isSize(entry.get("offset")) && isSize(entry.get("bytes")) &&
-         isString(entry.get("location"));
+         isString(entry.get("location")) && isAbsentOrCount("first") &&
+         isAbsentOrCount("last");
 }
 
 /// `{window = W, type = TYPE, layers = N, bytes = N}`.
@@ -74,6 +79,8 @@ static const Rule kRules[] = {
      [](Attribute value) { return isListOf(value, isString); }},
     {"kern.buffers", false, "a list of 'offset', 'bytes' and 'location'",
      [](Attribute value) { return isListOf(value, isBuffer); }},
+    {"kern.memory_steps", false, "a list of names",
+     [](Attribute value) { return isListOf(value, isString); }},
     {"kern.arena_bytes", false, "a size", isSize},
     {"kern.arena_lower_bound", false, "a size", isSize},
     {"kern.weight_bytes", true, "a number", isCount},

@@ -23,8 +23,11 @@ def Kern_Dialect : Dialect {
     Attributes of an entry, a public function:
     - `kern.inputs`: the number of arguments that are inputs; results follow.
     - `kern.symbols`: the names of the sizes, in the order of the frame.
-    - `kern.buffers`: for each slot `offset` and `bytes`, both sizes, and
-      `location`.
+    - `kern.buffers`: for each slot `offset` and `bytes`, both sizes, `location`,
+      and `first` and `last`, the first and the last step that uses it.
+    - `kern.memory_steps`: the steps in which lifetimes are counted. Each has the
+      name of a phase; the name is empty before the first phase and where layers
+      begin and end.
     - `kern.arena_bytes`, `kern.arena_lower_bound`: the size of the arena, and the
       least that any plan needs.
 

@@ -38,6 +38,9 @@ public:
 
   std::vector<BufferLifetime> lifetimes;
   SmallVector<kern::AllocOp> allocs;
+  /// The phase of each step; empty at step 0, which is before all phases, and
+  /// where layers begin and end.
+  SmallVector<StringRef> steps{""};
 
 private:
   /// `outer` are the storages of a body's leading arguments.
@@ -49,7 +52,7 @@ private:
         lifetimes.push_back(
             {bounds.getBound(alloc.getType().getByteSize()), INT64_MAX, -1});
       } else if (auto phase = dyn_cast<kern::PhaseOp>(op)) {
-        ++step;
+        steps.push_back(phase.getName());
         for (auto inner : phase.getBody().getOps<kern::BufferOp>()) {
           for (Value buffer : inner.readBuffers())
             use(buffer, outer);
@@ -72,7 +75,7 @@ private:
       for (Value value : given)
         use(value, {});
     };
-    ++step;
+    steps.push_back("");
     useAll();
     llvm::SmallPtrSet<Operation *, 2> seen;
     for (kern::LayerAttr layer : layers.getLayerRange()) {
@@ -80,7 +83,7 @@ private:
       if (seen.insert(body).second)
         visit(body, given);
     }
-    ++step;
+    steps.push_back("");
     useAll();
   }
 
@@ -98,6 +101,7 @@ private:
     auto known = index.find(storage(buffer, outer));
     if (known == index.end())
       return;
+    const int64_t step = int64_t(steps.size()) - 1;
     BufferLifetime &life = lifetimes[known->second];
     life.first = std::min(life.first, step);
     life.last = std::max(life.last, step);
@@ -106,7 +110,6 @@ private:
   SymbolTable &symbols;
   const kern::SizeBounds &bounds;
   DenseMap<Value, size_t> index;
-  int64_t step = 0;
 };
 
 struct PlanMemoryPass
@@ -197,11 +200,15 @@ struct PlanMemoryPass
           {b.getNamedAttr("offset", b.getStringAttr(plan.offsets[i].str())),
            b.getNamedAttr("bytes",
                           b.getStringAttr(lives.lifetimes[i].bytes.str())),
+           b.getNamedAttr("first",
+                          b.getI64IntegerAttr(lives.lifetimes[i].first)),
+           b.getNamedAttr("last", b.getI64IntegerAttr(lives.lifetimes[i].last)),
            b.getNamedAttr("location",
                           b.getStringAttr(getModulePath(alloc.getLoc())))}));
     }
     buffers += table.size();
     entry->setAttr("kern.buffers", b.getArrayAttr(table));
+    entry->setAttr("kern.memory_steps", b.getStrArrayAttr(lives.steps));
     entry->setAttr("kern.arena_bytes", b.getStringAttr(plan.bytes.str()));
     entry->setAttr("kern.arena_lower_bound",
                    b.getStringAttr(plan.lowerBound.str()));

@@ -31,6 +31,16 @@ func.func private @f() attributes {kern.buffers = [{offset = "rows*", bytes = "6
 
 // -----
 
+// expected-error @below {{'func.func' op expects a list of 'offset', 'bytes' and 'location' as 'kern.buffers', got [{bytes = "64", first = -1 : i64, location = "x", offset = "0"}]}}
+func.func private @f() attributes {kern.buffers = [{offset = "0", bytes = "64", location = "x", first = -1 : i64}]}
+
+// -----
+
+// expected-error @below {{'func.func' op expects a list of names as 'kern.memory_steps', got [1]}}
+func.func private @f() attributes {kern.memory_steps = [1]}
+
+// -----
+
 // expected-error @below {{'builtin.module' op expects a number as 'kern.weight_bytes', got -64 : i64}}
 module attributes {kern.weight_bytes = -64 : i64} {}
 

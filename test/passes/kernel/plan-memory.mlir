@@ -12,7 +12,10 @@
 // of 64 whatever the symbols are.
 // CHECK-LABEL: func.func @dead_buffers_give_their_place(
 // CHECK-SAME: kern.arena_bytes = "128*rows", kern.arena_lower_bound = "128*rows",
-// CHECK-SAME: kern.buffers = [{bytes = "32*rows", location = "", offset = "[[A:[0-9*rows]*]]"}, {bytes = "32*rows", location = "", offset = "{{.*}}"}, {bytes = "32*rows", location = "", offset = "[[A]]"}]
+// CHECK-SAME: kern.buffers = [{bytes = "32*rows", first = 1 : i64, last = 2 : i64, location = "", offset = "[[A:[0-9*rows]*]]"},
+// CHECK-SAME: {bytes = "32*rows", first = 2 : i64, last = 3 : i64, location = "", offset = "{{.*}}"},
+// CHECK-SAME: {bytes = "32*rows", first = 3 : i64, last = 4 : i64, location = "", offset = "[[A]]"}]
+// CHECK-SAME: kern.memory_steps = ["", "0", "1", "2", "3"]
 // CHECK: kern.alloc {slot = 0 : i64}
 // CHECK: kern.alloc {slot = 1 : i64}
 // CHECK: kern.alloc {slot = 2 : i64}
@@ -159,11 +162,11 @@ kern.bounded_size @routed bound "2*rows"
 // it.
 // CHECK-LABEL: func.func @bounded_sizes_are_planned_by_their_bound(
 // CHECK-SAME: kern.arena_bytes = "[[BYTES:[0-9*rows+]*]]"
-// CHECK-SAME: {bytes = "16*rows", location = "", offset = "{{[0-9*rows+]*}}"},
-// CHECK-SAME: {bytes = "40", location = "", offset = "{{[0-9*rows+]*}}"},
-// CHECK-SAME: {bytes = "16*rows", location = "", offset = "{{[0-9*rows+]*}}"},
-// CHECK-SAME: {bytes = "64*rows", location = "", offset = "{{[0-9*rows+]*}}"},
-// CHECK-SAME: {bytes = "64*rows", location = "", offset = "{{[0-9*rows+]*}}"}]
+// CHECK-SAME: {bytes = "16*rows", first = 1 : i64, last = 2 : i64, location = "", offset = "{{[0-9*rows+]*}}"},
+// CHECK-SAME: {bytes = "40", first = 1 : i64, last = 1 : i64, location = "", offset = "{{[0-9*rows+]*}}"},
+// CHECK-SAME: {bytes = "16*rows", first = 1 : i64, last = 4 : i64, location = "", offset = "{{[0-9*rows+]*}}"},
+// CHECK-SAME: {bytes = "64*rows", first = 2 : i64, last = 3 : i64, location = "", offset = "{{[0-9*rows+]*}}"},
+// CHECK-SAME: {bytes = "64*rows", first = 3 : i64, last = 4 : i64, location = "", offset = "{{[0-9*rows+]*}}"}]
 // CHECK: kern.alloc {slot = 0 : i64} : <[routed] x i64>
 // CHECK: kern.alloc {slot = 3 : i64} : <[routed, 8] x f32>
 func.func @bounded_sizes_are_planned_by_their_bound(%g: !groups, %s: !kern.buffer<[rows, 2] x f32>, %x: !x, %y: !x) attributes {kern.symbols = ["routed", "rows"]} {
