@@ -5,6 +5,7 @@
 // to the manifest what comes from the files.
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/CompileModule.h"
+#include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Hashes.h"
 #include "compiler/driver/PassPlugins.h"
 #include "compiler/import/Import.h"
@@ -161,7 +162,9 @@ Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
     notes.insert(notes.end(), generation.notes.begin(), generation.notes.end());
     files.insert(files.end(), generation.files.begin(), generation.files.end());
   }
-  hashes.start(info.folder, files);
+  // Only an artifact has hashes.
+  if (options.emit == Stage::So)
+    hashes.start(info.folder, files);
   return {};
 }
 
@@ -176,7 +179,9 @@ Result<void> ModelFacts::complete(ArtifactPlan &plan) {
   return {};
 }
 
-Result<CompileReport> transom::compile(const CompileOptions &options) {
+/// Compiles a model; `observer` may be null.
+static Result<CompileReport> compileModel(const CompileOptions &options,
+                                          CompileObserver *observer) {
   TRANSOM_TRY(checkOptions(options));
   TRANSOM_ASSIGN(std::vector<std::string> plugins,
                  loadPassPlugins(options.passPlugins));
@@ -187,13 +192,16 @@ Result<CompileReport> transom::compile(const CompileOptions &options) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   prepareContext(context);
   ModelFacts facts;
+  ImportOptions import{options.model};
+  import.configOnly = observer && isConfigAlone(options.model);
   TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
-                 importModel(context, {options.model}, facts.info));
+                 importModel(context, import, facts.info));
   if (!options.kvDtype.empty() && !getStepEntry(*module))
     return usageError("'--kv-dtype' needs a decoder; the model has no cache of "
                       "keys and values");
   TRANSOM_TRY(checkMemory(facts.info, options.memLimit));
-  TRANSOM_TRY(facts.read(*module, options));
+  if (!import.configOnly)
+    TRANSOM_TRY(facts.read(*module, options));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started)
           .count();
@@ -202,6 +210,8 @@ Result<CompileReport> transom::compile(const CompileOptions &options) {
   recorded.flags = recordedFlags(options);
   for (std::string &plugin : plugins)
     recorded.flags.emplace_back("load-pass-plugin", std::move(plugin));
+  if (observer)
+    observer->imported(*module, facts.info, recorded);
   ModuleSource source;
   source.tensors = &facts.info.files;
   source.release = [&](const std::string &name) {
@@ -209,9 +219,21 @@ Result<CompileReport> transom::compile(const CompileOptions &options) {
   };
   source.complete = [&](ArtifactPlan &plan) { return facts.complete(plan); };
   TRANSOM_ASSIGN(CompileReport report,
-                 compileModule(std::move(module), source, recorded));
-  report.notes = facts.notes;
+                 compileModule(std::move(module), source, recorded, observer));
+  report.notes = import.configOnly ? facts.info.notes : facts.notes;
   report.seconds.insert(report.seconds.begin(),
                         {getStageInfo(Stage::Attn).progress, seconds});
   return report;
+}
+
+Result<CompileReport> transom::compile(const CompileOptions &options) {
+  return compileModel(options, nullptr);
+}
+
+Result<CompileReport> transom::observeCompile(const CompileOptions &options,
+                                              CompileObserver &observer) {
+  CompileOptions lowered = options;
+  lowered.emit = Stage::LlvmIr;
+  lowered.output.clear();
+  return compileModel(lowered, &observer);
 }

@@ -99,11 +99,16 @@ struct ModelReport {
 /// Reads a model folder or graph.json, headers only.
 Result<ModelReport> inspectModel(const std::string &path);
 
+// In compiler/explain/Explanation.h.
+struct Explanation;
+struct ExplainOptions;
+
 /// The functions of the shared library; `transom_compiler()` gives them.
 struct CompilerApi {
   const char *version;
   Result<CompileReport> (*compile)(const CompileOptions &);
   Result<ModelReport> (*inspectModel)(const std::string &);
+  Result<Explanation> (*explainModel)(const ExplainOptions &);
 };
 
 } // namespace transom

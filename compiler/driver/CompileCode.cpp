@@ -4,6 +4,7 @@
 // Lowering is done in one thread, since instruction sets share MLIR's context;
 // LLVM's part, which takes most of the time, runs for several at once.
 #include "compiler/driver/CompileCode.h"
+#include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/pipeline/LowerModule.h"
 #include <atomic>
@@ -29,8 +30,9 @@ transom::lowerToLlvm(mlir::ModuleOp module,
     told = progress(++done, total);
     return static_cast<bool>(told);
   };
+  auto passDone = [&](const PassInfo &, mlir::ModuleOp) { return tell(); };
   for (const InstructionSet *isa : isas) {
-    auto lowered = lowerModule(module, isa->name, tell);
+    auto lowered = lowerModule(module, isa->name, passDone);
     if (!told)
       return told.takeError();
     if (mlir::failed(lowered))
@@ -41,6 +43,24 @@ transom::lowerToLlvm(mlir::ModuleOp module,
       return told.takeError();
   }
   return Result<std::vector<IsaModule>>(std::move(modules));
+}
+
+Result<void>
+transom::observeLowering(mlir::ModuleOp module,
+                         const std::vector<const InstructionSet *> &isas,
+                         CompileObserver &observer) {
+  DiagnosticCollector diagnostics(*module.getContext());
+  for (const InstructionSet *isa : isas) {
+    auto lowered = lowerModule(module, isa->name,
+                               [&](const PassInfo &pass, mlir::ModuleOp code) {
+                                 observer.passed(pass, code, isa);
+                                 return true;
+                               });
+    if (mlir::failed(lowered))
+      return diagnostics.error(Status::Internal, "lowering failed");
+    observer.finished(Stage::LlvmIr, **lowered);
+  }
+  return {};
 }
 
 namespace {

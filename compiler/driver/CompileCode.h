@@ -10,6 +10,8 @@
 
 namespace transom {
 
+class CompileObserver;
+
 /// Called in the calling thread with how much is done; an error stops the work.
 using StageProgress =
     std::function<Result<void>(uint64_t done, uint64_t total)>;
@@ -19,6 +21,12 @@ Result<std::vector<IsaModule>>
 lowerToLlvm(mlir::ModuleOp module,
             const std::vector<const InstructionSet *> &isas,
             const StageProgress &progress);
+
+/// Lowers the module for each instruction set, shows `observer` each step and
+/// keeps nothing.
+Result<void> observeLowering(mlir::ModuleOp module,
+                             const std::vector<const InstructionSet *> &isas,
+                             CompileObserver &observer);
 
 /// How code is generated.
 struct CodeOptions {

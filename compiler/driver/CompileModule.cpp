@@ -7,6 +7,7 @@
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/codegen/CodeSize.h"
 #include "compiler/driver/CompileCode.h"
+#include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/ModuleText.h"
 #include "compiler/pipeline/LowerModule.h"
@@ -30,8 +31,9 @@ namespace {
 class ModuleCompiler {
 public:
   ModuleCompiler(OwningOpRef<ModuleOp> module, const ModuleSource &source,
-                 const CompileOptions &options)
-      : module(std::move(module)), source(source), options(options) {}
+                 const CompileOptions &options, CompileObserver *observer)
+      : module(std::move(module)), source(source), options(options),
+        observer(observer) {}
 
   Result<CompileReport> run();
 
@@ -56,6 +58,7 @@ private:
   /// `error` of lowering, with a file that holds the kern module.
   Error withLowering(Error error);
   Result<void> makeCode();
+  Result<void> showLowering();
   Result<void> readBackLlvm(std::vector<IsaModule> &modules);
   Result<void> writeLibrary(std::vector<IsaObject> objects);
   /// Hands a stage's text over, one an instruction set where `isa` is given.
@@ -64,6 +67,7 @@ private:
   OwningOpRef<ModuleOp> module;
   const ModuleSource &source;
   const CompileOptions &options;
+  CompileObserver *observer; ///< null for none
   CompileReport report;
   std::vector<const InstructionSet *> isas;
   std::chrono::steady_clock::time_point started;
@@ -181,9 +185,13 @@ Result<void> ModuleCompiler::runPasses(Stage stage) {
     if (Result<void> done = runPass(*passes[i], pipeline); !done)
       return withInput(done.takeError(), *before,
                        llvm::ArrayRef(passes).take_front(i + 1), pipeline);
+    if (observer)
+      observer->passed(*passes[i], *module, nullptr);
     TRANSOM_TRY(tell(stage, i + 1, passes.size() + 1));
   }
   TRANSOM_TRY(readBack());
+  if (observer)
+    observer->finished(stage, *module);
   end(stage);
   return {};
 }
@@ -252,7 +260,18 @@ Error ModuleCompiler::withLowering(Error error) {
   return error;
 }
 
+/// Lowers the module for each instruction set, and keeps nothing of it.
+Result<void> ModuleCompiler::showLowering() {
+  TRANSOM_TRY(begin(Stage::LlvmIr));
+  if (Result<void> shown = observeLowering(*module, isas, *observer); !shown)
+    return withLowering(shown.takeError());
+  end(Stage::LlvmIr);
+  return {};
+}
+
 Result<void> ModuleCompiler::makeCode() {
+  if (observer && options.emit == Stage::LlvmIr)
+    return showLowering();
   TRANSOM_TRY(begin(Stage::LlvmIr));
   Result<std::vector<IsaModule>> modules =
       lowerToLlvm(*module, isas, [&](uint64_t done, uint64_t total) {
@@ -460,9 +479,10 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
 
 Result<CompileReport> transom::compileModule(OwningOpRef<ModuleOp> module,
                                              const ModuleSource &source,
-                                             const CompileOptions &options) {
+                                             const CompileOptions &options,
+                                             CompileObserver *observer) {
   TRANSOM_TRY(checkOptions(options));
-  return ModuleCompiler(std::move(module), source, options).run();
+  return ModuleCompiler(std::move(module), source, options, observer).run();
 }
 
 Result<CompileReport> transom::compileModule(ModuleOp module,

@@ -12,6 +12,8 @@
 
 namespace transom {
 
+class CompileObserver;
+
 /// What a module's weights come from, and what its artifact holds besides.
 struct ModuleSource {
   const TensorSource *tensors = nullptr;
@@ -33,9 +35,11 @@ mlir::func::FuncOp getStepEntry(mlir::ModuleOp module);
 
 /// Compiles a module of the attn dialect until the stage of `options.emit`;
 /// `options.model` is not looked at. The context is one of `prepareContext`.
+/// With an observer, the stage `llvm-ir` ends in the LLVM dialect.
 Result<CompileReport> compileModule(mlir::OwningOpRef<mlir::ModuleOp> module,
                                     const ModuleSource &source,
-                                    const CompileOptions &options);
+                                    const CompileOptions &options,
+                                    CompileObserver *observer = nullptr);
 
 /// The same with weights alone; `module` is not changed.
 Result<CompileReport> compileModule(mlir::ModuleOp module,

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the shared library of the compiler exports for the tool.
-#include "compiler/driver/Compile.h"
+#include "compiler/explain/Explanation.h"
 
 extern "C" __attribute__((visibility("default"))) const transom::CompilerApi *
 transom_compiler() {
   static const transom::CompilerApi api = {TRANSOM_VERSION, transom::compile,
-                                           transom::inspectModel};
+                                           transom::inspectModel,
+                                           transom::explainModel};
   return &api;
 }

@@ -89,3 +89,17 @@ Result<OwningOpRef<ModuleOp>> transom::importModel(MLIRContext &context,
   error.message = oneLine(error.message);
   return error;
 }
+
+/// Names that weights have in a folder, those that are never opened too.
+static constexpr const char *weightFiles[] = {
+    "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+    "pytorch_model.bin.index.json"};
+
+bool transom::isConfigAlone(const std::string &path) {
+  if (!isFolder(path))
+    return getFileName(path) == "config.json";
+  return fileExists(joinPath(path, "config.json")) &&
+         llvm::none_of(weightFiles, [&](const char *name) {
+           return fileExists(joinPath(path, name));
+         });
+}

@@ -58,6 +58,10 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const ImportOptions &options,
             ImportInfo &info);
 
+/// True for the path of a config.json or of a folder that has a config.json and
+/// no weights.
+bool isConfigAlone(const std::string &path);
+
 /// The values of `model_type` that are built, sorted.
 std::vector<std::string> supportedModelTypes();
 

@@ -12,7 +12,6 @@
 #include "compiler/inspect/ModelParameters.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "runtime/base/File.h"
 #include "runtime/json/Json.h"
 
 using namespace mlir;
@@ -155,22 +154,6 @@ static std::string toJson(const ImportInfo &info,
   json.array(info.notes);
   json.endObject();
   return text + "\n";
-}
-
-/// Names that weights have in a folder, those that are never opened too.
-static constexpr const char *weightFiles[] = {
-    "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-    "pytorch_model.bin.index.json"};
-
-/// True for a config without weights: then their shapes are those
-/// that it asks for.
-static bool isConfigAlone(const std::string &path) {
-  if (!isFolder(path))
-    return getFileName(path) == "config.json";
-  return fileExists(joinPath(path, "config.json")) &&
-         llvm::none_of(weightFiles, [&](const char *name) {
-           return fileExists(joinPath(path, name));
-         });
 }
 
 Result<ModelReport> transom::inspectModel(const std::string &path) {

@@ -11,24 +11,24 @@
 using namespace mlir;
 
 uint64_t transom::getNumLowerPasses() {
-  return llvm::count_if(getPasses(), [](const PassInfo &pass) {
+  return llvm::count_if(getPasses(), [](const transom::PassInfo &pass) {
     return pass.stage == Stage::LlvmIr;
   });
 }
 
-FailureOr<OwningOpRef<ModuleOp>>
-transom::lowerModule(ModuleOp module, const std::string &isa,
-                     const std::function<bool()> &passDone) {
+FailureOr<OwningOpRef<ModuleOp>> transom::lowerModule(
+    ModuleOp module, const std::string &isa,
+    const std::function<bool(const transom::PassInfo &, ModuleOp)> &passDone) {
   OwningOpRef<ModuleOp> code(module.clone());
   PipelineOptions options;
   options.isa = isa;
-  for (const PassInfo &pass : getPasses()) {
+  for (const transom::PassInfo &pass : getPasses()) {
     if (pass.stage != Stage::LlvmIr)
       continue;
     PassManager passes(module.getContext());
     passes.enableVerifier(false);
     passes.addPass(pass.create(options));
-    if (failed(passes.run(*code)) || (passDone && !passDone()))
+    if (failed(passes.run(*code)) || (passDone && !passDone(pass, *code)))
       return failure();
   }
   if (failed(verify(*code)))

@@ -10,12 +10,16 @@
 
 namespace transom {
 
+struct PassInfo;
+
 /// Lowers a copy of a planned kern module to the LLVM dialect for an
 /// instruction set. On failure a diagnostic is emitted. The module itself is
-/// not changed. `passDone` is called after each pass; false stops the lowering.
-mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
-lowerModule(mlir::ModuleOp module, const std::string &isa,
-            const std::function<bool()> &passDone = nullptr);
+/// not changed. `passDone` is called with the copy after each pass; false stops
+/// the lowering.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> lowerModule(
+    mlir::ModuleOp module, const std::string &isa,
+    const std::function<bool(const PassInfo &, mlir::ModuleOp)> &passDone =
+        nullptr);
 /// The number of passes that lowerModule() runs.
 uint64_t getNumLowerPasses();
 

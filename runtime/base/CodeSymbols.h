@@ -4,6 +4,8 @@
 // Names of generated functions. Lowering creates them, the artifact's tables
 // point to them, and sizes of code are counted by them.
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,5 +22,16 @@ inline std::string getPhaseSymbol(std::string_view isa,
                                   std::string_view phase) {
   return std::string(phaseSymbolPrefix).append(isa).append(".").append(phase);
 }
+
+/// The register tile of a micro-kernel, as its name says.
+struct KernelTile {
+  int64_t rows = 0;    ///< MR
+  int64_t columns = 0; ///< NR
+  std::string family;  ///< the name without the rows
+};
+
+/// The tile of a name such as `transom.k.avx2.f32.6x16.k768.zero`; nothing for
+/// another name.
+std::optional<KernelTile> parseKernelTile(std::string_view symbol);
 
 } // namespace transom

@@ -44,7 +44,8 @@ void tools::addEnvironmentVariables(CLI::App &command) {
     // alone.
     if (name == "output" || name == "in" || name == "out" ||
         name == "load-pass-plugin" ||
-        (name == "target" && command.get_name() != "compile"))
+        (name == "target" && command.get_name() != "compile" &&
+         command.get_name() != "explain"))
       continue;
     std::string variable = "TRANSOM_";
     for (char c : name)

@@ -43,7 +43,8 @@ Command &addCommand(CLI::App &app, CommandList &commands,
 
 /// Lets an environment variable `TRANSOM_...` set each flag of a command,
 /// except
-/// `-o`, `--in`, `--out`, and a `--target` of other commands than `compile`.
+/// `-o`, `--in`, `--out`, and a `--target` of other commands than `compile` and
+/// `explain`.
 void addEnvironmentVariables(CLI::App &command);
 
 // Each adds one command.
@@ -57,6 +58,7 @@ void addTranslate(CLI::App &app, CommandList &commands);
 void addSummarize(CLI::App &app, CommandList &commands);
 void addTokenize(CLI::App &app, CommandList &commands);
 void addAttention(CLI::App &app, CommandList &commands);
+void addExplain(CLI::App &app, CommandList &commands);
 void addInspect(CLI::App &app, CommandList &commands);
 void addBench(CLI::App &app, CommandList &commands);
 

@@ -8,6 +8,7 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
+#include "runtime/manifest/ExampleSizes.h"
 #include "runtime/manifest/ManifestWriter.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Compiler.h"
@@ -20,12 +21,6 @@ using namespace transom;
 using namespace transom::tools;
 
 namespace {
-
-/// Example sizes for the formulas of an entry: sequences, new rows of each, and
-/// in a step of a decoder the positions before them.
-struct Example {
-  int64_t batch, length, past = 0;
-};
 
 /// A text, appended to with the formats of printf.
 class Page {
@@ -43,93 +38,6 @@ public:
 };
 
 } // namespace
-
-static constexpr int64_t exampleWorkers = 2;
-/// Values of formulas that make sense for an entry: short and long, one and
-/// several sequences.
-static std::vector<Example> getExamples(const Manifest &manifest) {
-  int64_t longest = 512;
-  for (const ManifestSymbol &symbol : manifest.symbols)
-    if (symbol.name != "batch" && symbol.max)
-      longest = std::min(longest, *symbol.max);
-  std::vector<Example> examples;
-  for (Example example : {Example{1, 16}, Example{1, 128}, Example{8, 128},
-                          Example{1, longest}, Example{8, longest}}) {
-    example.length = std::min(example.length, longest);
-    if (std::none_of(examples.begin(), examples.end(), [&](const Example &e) {
-          return e.batch == example.batch && e.length == example.length;
-        }))
-      examples.push_back(example);
-  }
-  return examples;
-}
-
-/// The same for steps: prompts, and tokens after a past.
-static std::vector<Example> stepExamples(const ManifestDecoder &decoder) {
-  const int64_t context = decoder.context.value_or(4096);
-  std::vector<Example> examples;
-  for (int64_t length : {int64_t(128), int64_t(512)})
-    if (length <= context)
-      examples.push_back({1, length});
-  for (int64_t batch : {1, 8})
-    examples.push_back({batch, 1, context - 1});
-  return examples;
-}
-
-static std::vector<Example> getExamples(const Manifest &manifest,
-                                        const ManifestEntry &entry) {
-  return entry.kind == EntryKind::Step && manifest.decoder
-             ? stepExamples(*manifest.decoder)
-             : getExamples(manifest);
-}
-
-/// The value of a symbol in a step of a decoder; `pairs_of_...` are rows times
-/// positions that they see. Sources are as long as the sequences.
-static int64_t stepValue(std::string_view name,
-                         const ManifestRaggedBatch &ragged,
-                         const Example &example) {
-  const std::string pairs = "pairs_of_" + ragged.rows;
-  const int64_t seen = example.past + example.length;
-  if (name == ragged.keys)
-    return alignToPanel(seen);
-  if (name == pairs + "_source")
-    return example.batch * example.length * seen;
-  if (name.substr(0, pairs.size()) != pairs)
-    return example.batch * (name == ragged.rows ? example.length : 1);
-  const size_t digits = name.find_last_not_of("0123456789") + 1;
-  const int64_t window =
-      digits == name.size() ? seen : atoll(name.data() + digits);
-  int64_t sum = 0;
-  for (int64_t position = example.past; position < seen; ++position)
-    sum += std::min(position + 1, window);
-  return example.batch * sum;
-}
-
-/// A formula of an entry for a batch without padding; nothing where it has
-/// symbols whose value is not known.
-static std::optional<int64_t> getValue(const Polynomial &formula,
-                                       const ManifestEntry &entry,
-                                       const Example &example) {
-  Result<int64_t> value =
-      formula.evaluate([&](const std::string &name) -> std::optional<int64_t> {
-        if (name == "parts")
-          return exampleWorkers;
-        if (name == "batch")
-          return example.batch;
-        for (const ManifestRaggedBatch &ragged : entry.ragged) {
-          if (ragged.sequences)
-            return stepValue(name, ragged, example);
-          if (name == ragged.pairs)
-            return example.batch * example.length * example.length;
-          if (name == ragged.rows)
-            return example.batch * example.length;
-          if (name == ragged.keys)
-            return example.batch * alignToPanel(example.length);
-        }
-        return example.length;
-      });
-  return value ? std::optional<int64_t>(*value) : std::nullopt;
-}
 
 /// Bytes of the caches for one token of one sequence, or of its source.
 static int64_t positionBytes(const ManifestDecoder &decoder, bool ofSource) {
@@ -213,18 +121,18 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
                                      {"arena_bytes", "arena_lower_bound"});
   json.key("examples");
   json.beginArray();
-  for (const Example &example : getExamples(manifest, entry)) {
+  for (const ExampleSizes &example : getExamples(manifest, entry)) {
     json.beginObject();
     json.member("batch", example.batch);
     json.member("seq", example.length);
     if (manifest.decoder)
       json.member("past", example.past);
     json.member("parts", exampleWorkers);
-    if (auto bytes = getValue(entry.arenaBytes, entry, example))
+    if (auto bytes = evaluateExample(entry.arenaBytes, entry, example))
       json.member("arena_bytes", *bytes);
-    if (auto flops = getValue(entry.flops, entry, example))
+    if (auto flops = evaluateExample(entry.flops, entry, example))
       json.member("flops", *flops);
-    if (auto flops = getValue(entry.bf16Flops, entry, example))
+    if (auto flops = evaluateExample(entry.bf16Flops, entry, example))
       json.member("bf16_flops", *flops);
     json.endObject();
   }
@@ -330,7 +238,7 @@ static void addTensors(Page &page, const ManifestEntry &entry) {
 }
 
 /// Sizes of an example: `8x128`, of tokens after a past `8x1 at 4095`.
-static std::string getText(const Example &example) {
+static std::string getText(const ExampleSizes &example) {
   std::string text =
       std::to_string(example.batch) + "x" + std::to_string(example.length);
   return example.past ? text + " at " + std::to_string(example.past) : text;
@@ -358,9 +266,9 @@ static void addEntry(Page &page, const Manifest &manifest,
     page.add("  streamed     %s of weights a call\n",
              formatBytes(static_cast<uint64_t>(*entry.streamedBytes)).c_str());
   page.add("  with %" PRId64 " workers:\n", exampleWorkers);
-  for (const Example &example : getExamples(manifest, entry)) {
-    auto bytes = getValue(entry.arenaBytes, entry, example);
-    auto flops = getValue(entry.flops, entry, example);
+  for (const ExampleSizes &example : getExamples(manifest, entry)) {
+    auto bytes = evaluateExample(entry.arenaBytes, entry, example);
+    auto flops = evaluateExample(entry.flops, entry, example);
     if (bytes && flops)
       page.add("    %-12s arena %10s  %10.3f GFLOP\n", getText(example).c_str(),
                formatBytes(static_cast<uint64_t>(*bytes)).c_str(),

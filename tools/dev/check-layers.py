@@ -64,10 +64,22 @@ LAYERS = {
     "compiler/artifact": ["compiler/artifact", "compiler/codegen", "runtime/artifact/Digest", *DIALECTS, *SUPPORT, *ABI, *MLIR, "lld"],
     "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *LAYOUT, *MLIR],
     "compiler/inspect": ["compiler/inspect", "compiler/driver", "compiler/import", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/explain": [
+        "compiler/explain", "compiler/driver", "compiler/inspect", "compiler/import", "compiler/artifact", "compiler/pipeline",
+        "passes/*", *DIALECTS, *SUPPORT, *MLIR,
+    ],
+    # The form of an explanation, which the tool reads and writes without LLVM.
+    "compiler/explain/Explanation": ["compiler/explain/Explanation", "compiler/driver/Compile", *SUPPORT],
+    "compiler/explain/ExplanationFields": ["compiler/explain/Explanation"],
+    "compiler/explain/ExplanationJson": [
+        "compiler/explain/Explanation", "compiler/explain/ExplanationFields", "compiler/explain/ExplanationJson",
+        "compiler/explain/FieldJson", *SUPPORT,
+    ],
+    "compiler/explain/FieldJson": SUPPORT,
     "compiler/driver": [
         "compiler", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
     ],
-    "tools": ["tools", *RUNTIME, *SUPPORT, "compiler/driver", "CLI", "nlohmann"],
+    "tools": ["tools", *RUNTIME, *SUPPORT, "compiler/driver", "compiler/explain/Explanation", "compiler/explain/ExplanationJson", "compiler/explain/FieldJson", "CLI", "nlohmann"],
     "tools/transom-opt": ["tools/transom-opt", *SUPPORT, "compiler/pipeline", *MLIR],
     "tools/transom-reduce": ["tools/transom-reduce", *SUPPORT, "compiler/pipeline", *MLIR],
     "tools/transom-lsp-server": ["tools/transom-lsp-server", "compiler/pipeline", *MLIR],

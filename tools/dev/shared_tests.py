@@ -33,7 +33,10 @@ SHARED = {
     "test/runtime/tokenizer/BpeTest.cpp": ("words that come again", ["WordCache.cpp"]),
     "test/compiler/import/MutationTest.cpp": ("what importers share", ["Emitter.cpp"]),
     "test/tools/commands/attention/test_attention.py": ("align words of translations", ["WordAligner.cpp"]),
+    "test/compiler/explain/test_explain.py": ("all that a compile is known to do, checked on examples", [
+        "DescribeOperation.cpp", "ExplainEntries.cpp", "ExplainKernels.cpp", "ModuleSummary.cpp"]),
+    "test/tools/commands/explain/test_comparison.py": ("the comparison and its text", ["ComparisonText.cpp"]),
     "test/tools/commands/test_compile.py": ("the command is a thin layer over the driver, which opens in its own library", [
-        "Compiler.cpp", "../../compiler/driver/SharedLibrary.cpp"]),
+        "CompileFlags.cpp", "Compiler.cpp", "../../compiler/driver/SharedLibrary.cpp"]),
     "test/compiler/driver/test_compile.py": ("errors and hashes of a compile", ["Diagnostics.cpp", "Hashes.cpp"]),
 }

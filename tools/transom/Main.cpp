@@ -20,9 +20,9 @@ int main(int argc, char **argv) {
                        "print the version");
   app.allow_extras();
   CommandList commands;
-  for (auto *add :
-       {addCompile, addRun, addGenerate, addTranslate, addSummarize, addScore,
-        addEmbed, addClassify, addAttention, addTokenize, addInspect, addBench})
+  for (auto *add : {addCompile, addRun, addGenerate, addTranslate, addSummarize,
+                    addScore, addEmbed, addClassify, addAttention, addTokenize,
+                    addInspect, addExplain, addBench})
     add(app, commands);
   for (Command &command : commands)
     addEnvironmentVariables(*command.app);

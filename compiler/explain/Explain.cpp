@@ -1,0 +1,268 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Explaining is compiling with an observer that writes down what it sees.
+#include "compiler/artifact/PlanArtifact.h"
+#include "compiler/driver/CompileObserver.h"
+#include "compiler/explain/ExplainEntries.h"
+#include "compiler/explain/ExplainKernels.h"
+#include "compiler/explain/Explanation.h"
+#include "compiler/explain/ModuleListing.h"
+#include "compiler/explain/ModuleSummary.h"
+#include "compiler/import/Import.h"
+#include "passes/Remarks.h"
+#include "runtime/base/InstructionSet.h"
+#include "runtime/manifest/ExampleSizes.h"
+
+using namespace mlir;
+using namespace transom;
+
+namespace {
+
+/// Writes down the modules of a compile.
+class ExplainingObserver : public CompileObserver {
+public:
+  explicit ExplainingObserver(const ExplainOptions &options)
+      : options(options) {}
+
+  void imported(ModuleOp module, const ImportInfo &info,
+                const CompileOptions &recorded) override;
+  void passed(const transom::PassInfo &pass, ModuleOp module,
+              const InstructionSet *isa) override;
+  void finished(Stage stage, ModuleOp module) override;
+
+  /// The explanation, after the compile.
+  Result<Explanation> take(const CompileReport &report);
+
+private:
+  void addRemarks(ModuleOp module, ExplainedPass &pass);
+
+  const ExplainOptions &options;
+  Explanation result;
+  Manifest manifest;
+  ModuleListing listing; ///< of the module after the last pass
+  std::optional<OperationFingerPrint> fingerPrint; ///< of lowered code
+  Result<void> status;                             ///< of planArtifact()
+};
+
+} // namespace
+
+/// The first pass of the stage `llvm-ir`.
+static constexpr llvm::StringLiteral conversion = "convert-kern-to-llvm";
+
+/// Indices of strings in the order in which they come.
+class StringTable {
+public:
+  explicit StringTable(std::vector<std::string> &strings) : strings(strings) {}
+
+  int64_t getIndex(const std::string &text) {
+    auto [known, isNew] =
+        indices.try_emplace(text, static_cast<int64_t>(strings.size()));
+    if (isNew)
+      strings.push_back(text);
+    return known->second;
+  }
+
+private:
+  std::vector<std::string> &strings;
+  llvm::StringMap<int64_t> indices;
+};
+
+static IrListing toIr(const ModuleListing &listing) {
+  IrListing ir;
+  ir.text = listing.text;
+  StringTable names(ir.names), locations(ir.locations), origins(ir.origins);
+  for (const ListedOperation &listed : listing.operations) {
+    IrOperation &operation = ir.operations.emplace_back();
+    operation.line = listed.line;
+    operation.name = names.getIndex(listed.name);
+    operation.location = locations.getIndex(listed.location);
+    for (const std::string &origin : listed.origins)
+      operation.origins.push_back(origins.getIndex(origin));
+    operation.parent = listed.parent;
+    operation.operands.assign(listed.operands.begin(), listed.operands.end());
+  }
+  return ir;
+}
+
+static std::string getText(DictionaryAttr info, StringRef key) {
+  auto text = info ? info.getAs<StringAttr>(key) : StringAttr();
+  return text ? text.getValue().str() : "";
+}
+
+void ExplainingObserver::imported(ModuleOp module, const ImportInfo &info,
+                                  const CompileOptions &recorded) {
+  auto attributes = module->getAttrOfType<DictionaryAttr>("attn.info");
+  result.model = {info.name,
+                  info.family,
+                  info.architecture,
+                  getText(attributes, "head"),
+                  info.baseFile,
+                  static_cast<int64_t>(info.parameters),
+                  !isConfigAlone(options.compile.model)};
+  result.compile.dtype = recorded.dtype;
+  result.compile.backend = recorded.backend;
+  for (const auto &[key, value] : recorded.flags)
+    result.compile.options.push_back({key, value});
+  result.compile.disabledPasses = recorded.disabledPasses;
+  result.imported = summarizeModule(module);
+  listing = listModule(module);
+  if (options.ir)
+    result.importedIr = toIr(listing);
+}
+
+/// Adds the remarks that were made since the last pass.
+void ExplainingObserver::addRemarks(ModuleOp module, ExplainedPass &pass) {
+  std::vector<Remark> remarks = Remarks::readFrom(module);
+  for (size_t i = result.remarks.size(); i < remarks.size(); ++i) {
+    const Remark &remark = remarks[i];
+    ExplainedRemark &explained = result.remarks.emplace_back();
+    explained.kind = getRemarkKindName(remark.kind).str();
+    explained.category = remark.category;
+    explained.name = remark.name;
+    explained.function = remark.function;
+    explained.place = {remark.location, remark.file, remark.pointer};
+    for (const RemarkArgument &argument : remark.args)
+      explained.args.push_back({argument.key, argument.value});
+    explained.message = remark.getMessage();
+    if (const RemarkInfo *info = findRemarkInfo(remark.category, remark.name))
+      explained.help = info->help.str();
+    pass.remarks.push_back(static_cast<int64_t>(i));
+  }
+}
+
+void ExplainingObserver::passed(const transom::PassInfo &info, ModuleOp module,
+                                const InstructionSet *isa) {
+  const std::string isaName = isa ? isa->name : "";
+  ExplainedPass pass;
+  pass.stage = getStageInfo(info.stage).name;
+  pass.pass = info.flag.str();
+  pass.isa = isaName;
+  pass.summary = info.create({})->getDescription().str();
+  pass.after = summarizeModule(module);
+  if (isa) {
+    // Code of the LLVM dialect is long: comparing texts would take longer than
+    // the passes.
+    OperationFingerPrint after(module);
+    pass.changed =
+        info.flag == conversion || !fingerPrint || after != *fingerPrint;
+    fingerPrint = after;
+    if (info.flag == conversion)
+      llvm::append_range(result.kernels, explainKernels(module, isaName));
+    result.passes.push_back(std::move(pass));
+    return;
+  }
+  ModuleListing after = listModule(module);
+  pass.changed = after.text != listing.text;
+  if (options.ir && pass.changed)
+    pass.ir = toIr(after);
+  listing = std::move(after);
+  addRemarks(module, pass);
+  // Extension points are passes, too: those that run nothing are left out.
+  if (pass.changed || !pass.remarks.empty() ||
+      !info.flag.starts_with("extension-"))
+    result.passes.push_back(std::move(pass));
+}
+
+void ExplainingObserver::finished(Stage stage, ModuleOp module) {
+  if (stage != Stage::Kern)
+    return;
+  Result<ArtifactPlan> plan = planArtifact(module);
+  if (!plan) {
+    status = plan.takeError();
+    return;
+  }
+  manifest = std::move(plan->manifest);
+  result.entries = explainEntries(module, manifest);
+  result.weights = explainWeights(module);
+  result.weightBytes = static_cast<int64_t>(plan->weightBytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Computes the amounts of an entry for its example call.
+class Evaluator {
+public:
+  Evaluator(const Manifest &manifest, const ManifestEntry &entry)
+      : entry(entry) {
+    // One sequence that is not short, without a past.
+    constexpr int64_t length = 128;
+    for (const ExampleSizes &candidate : getExamples(manifest, entry))
+      if (sizes.length == 0 ||
+          (candidate.batch == 1 && candidate.past == 0 &&
+           candidate.length <= length && candidate.length > sizes.length))
+        sizes = candidate;
+  }
+
+  void set(Amount &amount) const {
+    if (Result<Polynomial> formula = Polynomial::parse(amount.formula))
+      amount.value = evaluateExample(*formula, entry, sizes);
+  }
+  void set(EntryCost &cost) const {
+    set(cost.flops);
+    set(cost.bufferBytes);
+  }
+  void set(ExplainedEntry &explained) const;
+
+private:
+  const ManifestEntry &entry;
+  ExampleSizes sizes;
+};
+
+} // namespace
+
+void Evaluator::set(ExplainedEntry &explained) const {
+  explained.example = {sizes.batch, sizes.length, sizes.past, exampleWorkers};
+  for (Amount *amount : {&explained.flops, &explained.bf16Flops,
+                         &explained.arenaBytes, &explained.arenaLowerBound})
+    set(*amount);
+  for (ExplainedPhase &phase : explained.phases) {
+    for (Amount *amount : {&phase.flops, &phase.bf16Flops, &phase.bytes})
+      set(*amount);
+    for (PhaseOperation &operation : phase.operations) {
+      set(operation.flops);
+      set(operation.bytes);
+    }
+  }
+  for (ExplainedBuffer &buffer : explained.buffers) {
+    set(buffer.offset);
+    set(buffer.bytes);
+  }
+}
+
+Result<Explanation> ExplainingObserver::take(const CompileReport &report) {
+  TRANSOM_TRY(std::move(status));
+  result.compile.transom = TRANSOM_VERSION;
+  result.notes = report.notes;
+  for (const ExplainedPass &pass : result.passes)
+    if (!pass.isa.empty() && !llvm::is_contained(result.compile.isas, pass.isa))
+      result.compile.isas.push_back(pass.isa);
+  if (manifest.decoder && !manifest.decoder->caches.empty())
+    result.compile.kvDtype =
+        std::string(dtypeName(manifest.decoder->caches.front().dtype));
+  for (ExplainedEntry &explained : result.entries) {
+    const ManifestEntry &entry = *manifest.findEntry(explained.name);
+    Evaluator evaluator(manifest, entry);
+    evaluator.set(explained);
+    auto setCosts = [&](ModuleSummary &summary) {
+      for (EntryCost &cost : summary.entries)
+        if (cost.entry == explained.name)
+          evaluator.set(cost);
+    };
+    setCosts(result.imported);
+    for (ExplainedPass &pass : result.passes)
+      setCosts(pass.after);
+  }
+  return std::move(result);
+}
+
+Result<Explanation> transom::explainModel(const ExplainOptions &options) {
+  ExplainingObserver observer(options);
+  TRANSOM_ASSIGN(CompileReport report,
+                 observeCompile(options.compile, observer));
+  return observer.take(report);
+}

@@ -1,0 +1,16 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The micro-kernels of a lowered module.
+#pragma once
+#include "compiler/explain/Explanation.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace transom {
+
+/// The micro-kernels that the phases of a module call, and by which phases.
+/// `module` is what convert-kern-to-llvm leaves.
+std::vector<ExplainedKernel> explainKernels(mlir::ModuleOp module,
+                                            const std::string &isa);
+
+} // namespace transom

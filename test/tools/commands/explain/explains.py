@@ -1,0 +1,37 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the tests of explain share: graphs whose attention is not fused, explanations as JSON."""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from base import SOURCE, ToolTest
+
+EXAMPLES = os.path.join(SOURCE, "examples")
+
+
+def write_graph(folder, change):
+    """The example with an attention of single operations, changed by a function of its nodes by name; its path."""
+    with open(os.path.join(EXAMPLES, "decomposed-attention", "graph.json"), encoding="utf-8") as file:
+        graph = json.load(file)
+    del graph["$schema"]
+    change(graph, {node["name"]: node for node in graph["nodes"]})
+    os.symlink(os.path.join(EXAMPLES, "decomposed-attention", "model.safetensors"), os.path.join(folder, "model.safetensors"))
+    path = os.path.join(folder, "graph.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(graph, file)
+    return path
+
+
+def read_scores(graph, nodes):
+    """The scores are read a second time, as an output."""
+    graph["outputs"].append("scores")
+
+
+class ExplainTest(ToolTest):
+    def explain(self, *arguments, **options):
+        return json.loads(self.succeed("explain", *arguments, "--json", **options).stdout)
+
+    def example(self, name):
+        return os.path.join(EXAMPLES, name)

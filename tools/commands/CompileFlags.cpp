@@ -1,0 +1,110 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The flags of a compile, and what of them is not supported.
+#include "tools/commands/CompileFlags.h"
+#include "runtime/weights/OperandFormat.h"
+#include "tools/commands/NumberList.h"
+#include <CLI/Validators.hpp>
+
+using namespace transom;
+using namespace transom::tools;
+
+/// Refuses flags of the interface that this version does not support.
+static Result<void> checkSupported(const CompileFlags &flags) {
+  if (!flags.quantize.empty())
+    return unsupported("'--quantize " + flags.quantize + "' is not supported");
+  if (flags.groupSize != 0)
+    return unsupported(
+        "'--group-size' needs '--quantize', which is not supported");
+  if (flags.weights != "embed")
+    return unsupported("'--weights " + flags.weights +
+                       "' is not supported; supported: embed");
+  return {};
+}
+
+Result<void> tools::finishOptions(CompileFlags &flags) {
+  CompileOptions &options = flags.options;
+  TRANSOM_TRY(checkSupported(flags));
+  if (!options.attention &&
+      !(flags.attentionLayers.empty() && flags.attentionHeads.empty()))
+    return usageError(
+        "'--attention-layers' and '--attention-heads' need '--attention'");
+  TRANSOM_ASSIGN(options.attentionLayers,
+                 parseNumberList("--attention-layers", flags.attentionLayers));
+  TRANSOM_ASSIGN(options.attentionHeads,
+                 parseNumberList("--attention-heads", flags.attentionHeads));
+  return {};
+}
+
+/// Adds a flag that may be repeated, with a value each.
+static void addList(CLI::App &app, const std::string &flag,
+                    std::vector<std::string> &values, const std::string &help) {
+  app.add_option(flag, values, help)
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+/// Flags that decide what the code computes with.
+static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
+  addChoice(app, "--dtype", flags.options.dtype, {"f32", "bf16"},
+            "type of weights and activations (default f32)");
+  addChoice(app, "--kv-dtype", flags.options.kvDtype, getCacheOptions(),
+            "type of a decoder's cached keys and values (default: as --dtype)");
+  // Of the interface, but not supported: not in the help.
+  addChoice(app, "--quantize", flags.quantize, {"int8", "int4"}, "")->group("");
+  app.add_option("--group-size", flags.groupSize, "")
+      ->check(CLI::IsMember({32u, 64u, 128u}))
+      ->group("");
+  addChoice(app, "--weights", flags.weights, {"embed", "external"}, "")
+      ->group("");
+}
+
+/// Flags that add the entry with weights of attention.
+static void addAttentionFlags(CLI::App &app, CompileFlags &flags) {
+  app.add_flag("--attention", flags.options.attention,
+               "add an entry that returns the weights of attention, which "
+               "'transom attention' shows");
+  app.add_option("--attention-layers", flags.attentionLayers,
+                 "with --attention: layers, such as 0,2-5 (default: all)")
+      ->type_name("LIST");
+  app.add_option("--attention-heads", flags.attentionHeads,
+                 "with --attention: heads, such as 0,2-5 (default: all)")
+      ->type_name("LIST");
+}
+
+/// Flags that decide how code is generated.
+static void addCodeFlags(CLI::App &app, CompileFlags &flags) {
+  addList(app, "--target", flags.options.targets,
+          "CPUs to generate code for (repeatable): native, x86-64-v3, "
+          "x86-64-v4, aarch64 (default: all of x86-64, chosen at load)");
+  addChoice(app, "--backend", flags.options.backend, {"native", "onednn"},
+            "what computes products, softmax and norms (default native)");
+  app.add_option("--attention-schedule", flags.options.attentionSchedule,
+                 "how attention divides its work: auto, streaming, two-pass or "
+                 "split-kv, optionally with the most query rows of a work item "
+                 "('streaming:12'); results are bit-identical (default auto)")
+      ->type_name("KIND[:ROWS]");
+  app.add_option("-O,--opt-level", flags.options.optLevel,
+                 "0: compile in half of the time; the code is slower but "
+                 "bit-identical "
+                 "(default 2)")
+      ->type_name("0|2")
+      ->check(CLI::IsMember({0u, 2u}));
+  addList(app, "--disable-pass", flags.options.disabledPasses,
+          "skip a pass (repeatable); see 'transom-opt --help'");
+  addList(app, "--load-pass-plugin", flags.options.passPlugins,
+          "run the passes of a plug-in at its extension points (repeatable)");
+}
+
+void tools::addCompileFlags(CLI::App &command, CompileFlags &flags) {
+  addNumberFlags(command, flags);
+  command.add_flag("--ignore-generation-config",
+                   flags.options.ignoreGenerationConfig,
+                   "do not read generation_config.json");
+  addCodeFlags(command, flags);
+  addAttentionFlags(command, flags);
+}

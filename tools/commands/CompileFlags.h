@@ -1,0 +1,26 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The flags that decide what a compile makes of a model: those of `compile` and
+// `explain`.
+#pragma once
+#include "compiler/driver/Compile.h"
+#include "tools/commands/Command.h"
+
+namespace transom::tools {
+
+/// The values of the flags.
+struct CompileFlags {
+  CompileOptions options;
+  // Texts that finishOptions() checks or parses.
+  std::string quantize, weights = "embed", attentionLayers, attentionHeads;
+  unsigned groupSize = 0;
+};
+
+/// Adds the flags to a command. `flags` must outlive it.
+void addCompileFlags(CLI::App &command, CompileFlags &flags);
+
+/// Completes `flags.options` from the flags that are text.
+Result<void> finishOptions(CompileFlags &flags);
+
+} // namespace transom::tools

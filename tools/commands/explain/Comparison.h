@@ -1,0 +1,99 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What differs between two explanations.
+#pragma once
+#include "compiler/explain/Explanation.h"
+
+namespace transom::tools {
+
+/// A text that both compiles have: an option, a version, a name.
+struct ComparedText {
+  std::string name, a, b;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit) {
+    visit.field("name", self.name, "what it is");
+    visit.field("a", self.a, "in the first compile; empty if it has none");
+    visit.field("b", self.b, "in the second compile");
+  }
+};
+
+/// A number that both compiles have. Equal numbers are listed too.
+struct ComparedNumber {
+  std::string entry, name, unit;
+  std::optional<int64_t> a, b;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit) {
+    visit.field("entry", self.entry, "entry; empty for the whole model");
+    visit.field("name", self.name, "what it is");
+    visit.field("unit", self.unit, "bytes, FLOP, or empty for a count");
+    visit.field("a", self.a, "in the first compile; null if it has none");
+    visit.field("b", self.b, "in the second compile");
+  }
+};
+
+/// Remarks of one kind that one compile alone has.
+struct ComparedRemark {
+  std::string in, kind, category, place, message;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit) {
+    visit.field("in", self.in, "the compile that has it: a or b");
+    visit.field("kind", self.kind, "kind of the remark");
+    visit.field("category", self.category, "the pass");
+    visit.field("place", self.place, "where, with layers as a range");
+    visit.field("message", self.message, "the reason");
+  }
+};
+
+/// A phase that differs, or that one compile alone has.
+struct ComparedPhase {
+  std::string entry, place, a, b;
+  std::optional<int64_t> flopsA, flopsB, bytesA, bytesB;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit) {
+    visit.field("entry", self.entry, "entry");
+    visit.field("place", self.place, "where, with layers as a range");
+    visit.field("a", self.a, "its operations in the first compile");
+    visit.field("b", self.b, "its operations in the second compile");
+    visit.field("flops_a", self.flopsA, "FLOP of all its runs in a call");
+    visit.field("flops_b", self.flopsB, "the same of the second compile");
+    visit.field("bytes_a", self.bytesA,
+                "bytes of weights and buffers of all its runs in a call");
+    visit.field("bytes_b", self.bytesB, "the same of the second compile");
+  }
+};
+
+/// What differs between two compiles, `a` and `b`.
+struct Comparison {
+  std::vector<ComparedText> texts;
+  std::vector<ComparedNumber> numbers;
+  std::vector<ComparedText> passes; ///< `changed`, `no change` or `not run`
+  std::vector<ComparedRemark> remarks;
+  std::vector<ComparedPhase> phases;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit) {
+    visit.field("texts", self.texts, "names and options that differ");
+    visit.field("numbers", self.numbers, "what both compiles cost");
+    visit.field("passes", self.passes,
+                "passes that changed the module in one compile alone: "
+                "changed, no change or not run");
+    visit.field("remarks", self.remarks, "remarks of one compile alone");
+    visit.field("phases", self.phases, "phases that differ");
+  }
+};
+
+/// Compares two explanations. Entries are those of equal names; phases are
+/// those of equal places, in their order.
+Comparison compare(const Explanation &a, const Explanation &b);
+
+/// The comparison as JSON and as text for a terminal. With `all` the text has
+/// every difference.
+std::string toJson(const Comparison &comparison);
+std::string toText(const Comparison &comparison, bool all);
+
+} // namespace transom::tools

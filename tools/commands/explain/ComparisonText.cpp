@@ -1,0 +1,145 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A comparison as text: what was asked for, what it costs, what changed.
+#include "tools/commands/Command.h"
+#include "tools/commands/explain/Comparison.h"
+#include "tools/commands/explain/ExplainFormat.h"
+#include <cmath>
+
+using namespace transom;
+using namespace transom::tools;
+
+static std::string formatValue(const std::optional<int64_t> &value,
+                               const std::string &unit) {
+  if (!value)
+    return "-";
+  if (unit == "bytes")
+    return formatBytes(static_cast<uint64_t>(*value));
+  if (unit.empty())
+    return std::to_string(*value);
+  const std::string count = formatCount(*value);
+  return count + (*value < 1000 ? " " : "") + unit;
+}
+
+/// `-50 %`, `2.1 times`; empty where nothing changed.
+static std::string formatChange(const std::optional<int64_t> &a,
+                                const std::optional<int64_t> &b) {
+  if (!a || !b || *a == *b)
+    return {};
+  if (*a == 0)
+    return "new";
+  const double ratio = static_cast<double>(*b) / static_cast<double>(*a);
+  char text[32];
+  if (ratio >= 2)
+    snprintf(text, sizeof text, "%.1f times", ratio);
+  else if (std::abs(ratio - 1) < 0.0005)
+    return "+0.0 %";
+  else
+    snprintf(text, sizeof text, "%+.1f %%", 100 * (ratio - 1));
+  return text;
+}
+
+static void addTexts(std::string &page, const Comparison &comparison) {
+  if (comparison.texts.empty())
+    return;
+  TextTable table("lll");
+  table.add({"", "A", "B"});
+  for (const ComparedText &text : comparison.texts)
+    table.add({text.name, text.a.empty() ? "-" : text.a,
+               text.b.empty() ? "-" : text.b});
+  page += "What was compared\n" + table.str();
+}
+
+static void addNumbers(std::string &page, const Comparison &comparison) {
+  TextTable table("lrrr");
+  table.add({"", "A", "B", "change"});
+  std::string entry;
+  for (const ComparedNumber &number : comparison.numbers) {
+    if (!number.a.value_or(0) && !number.b.value_or(0))
+      continue;
+    if (number.entry != entry)
+      table.addTitle("entry '" + number.entry + "'");
+    entry = number.entry;
+    table.add({number.name, formatValue(number.a, number.unit),
+               formatValue(number.b, number.unit),
+               formatChange(number.a, number.b)});
+  }
+  page += "\nWhat it costs\n" + table.str();
+}
+
+static void addPasses(std::string &page, const Comparison &comparison) {
+  if (comparison.passes.empty())
+    return;
+  TextTable table("lll");
+  table.add({"pass", "A", "B"});
+  for (const ComparedText &pass : comparison.passes)
+    table.add({pass.name, pass.a, pass.b});
+  page += "\nPasses that changed something in one of them\n" + table.str();
+}
+
+/// `... and 3 more; -v shows all`.
+static void addRest(std::string &page, size_t count, size_t shown) {
+  if (count > shown)
+    page +=
+        "  ... and " + std::to_string(count - shown) + " more; -v shows all\n";
+}
+
+static void addRemarks(std::string &page, const Comparison &comparison,
+                       size_t most) {
+  for (const char *in : {"a", "b"}) {
+    size_t count = 0;
+    for (const ComparedRemark &remark : comparison.remarks) {
+      if (remark.in != in)
+        continue;
+      if (count++ == 0)
+        page += std::string("\nWhat passes say of ") +
+                (*in == 'a' ? "A" : "B") + " alone\n";
+      if (count > most)
+        continue;
+      page += "  ";
+      appendWrapped(page, 6,
+                    (remark.kind == "missed" ? "not done: " : "") +
+                        remark.place + (remark.place.empty() ? "" : ": ") +
+                        remark.message + " (" + remark.category + ")");
+      page += "\n";
+    }
+    addRest(page, count, most);
+  }
+}
+
+static void addPhases(std::string &page, const Comparison &comparison,
+                      size_t most) {
+  if (comparison.phases.empty())
+    return;
+  page += "\nPhases that differ\n";
+  size_t shown = 0;
+  for (const ComparedPhase &phase : comparison.phases) {
+    if (shown == most)
+      break;
+    ++shown;
+    page += "  " + phase.place + "\n";
+    TextTable table("lrrl");
+    if (!phase.a.empty())
+      table.add({"  A", formatValue(phase.flopsA, "FLOP"),
+                 formatValue(phase.bytesA, "bytes"), phase.a});
+    if (!phase.b.empty())
+      table.add({"  B", formatValue(phase.flopsB, "FLOP"),
+                 formatValue(phase.bytesB, "bytes"), phase.b});
+    page += table.str();
+  }
+  addRest(page, comparison.phases.size(), shown);
+}
+
+std::string tools::toText(const Comparison &comparison, bool all) {
+  std::string page;
+  addTexts(page, comparison);
+  addNumbers(page, comparison);
+  addPasses(page, comparison);
+  addRemarks(page, comparison, all ? SIZE_MAX : 6);
+  addPhases(page, comparison, all ? SIZE_MAX : 8);
+  if (comparison.passes.empty() && comparison.remarks.empty() &&
+      comparison.phases.empty())
+    page += "\nBoth compiles make the same code.\n";
+  return page;
+}

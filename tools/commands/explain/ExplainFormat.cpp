@@ -1,0 +1,304 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Formats of numbers, places and tables.
+#include "tools/commands/explain/ExplainFormat.h"
+#include "runtime/base/Utf8.h"
+#include "tools/commands/Command.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+using namespace transom;
+using namespace transom::tools;
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+std::string tools::formatCount(int64_t count) {
+  const char *prefixes[] = {"", " k", " M", " G", " T", " P"};
+  double value = static_cast<double>(count);
+  int prefix = 0;
+  for (; std::abs(value) >= 999.5 && prefix < 5; ++prefix)
+    value /= 1000;
+  char text[64];
+  snprintf(text, sizeof text,
+           prefix && std::abs(value) < 99.95 ? "%.1f%s" : "%.0f%s", value,
+           prefixes[prefix]);
+  return text;
+}
+
+std::string tools::formatCount(const Amount &amount) {
+  return amount.value ? formatCount(*amount.value) : "?";
+}
+
+std::string tools::formatBytes(const Amount &amount) {
+  return amount.value && *amount.value >= 0
+             ? formatBytes(static_cast<uint64_t>(*amount.value))
+             : "?";
+}
+
+std::string tools::formatNumber(int64_t count, const std::string &thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
+std::string tools::join(const std::vector<std::string> &texts,
+                        const char *separator) {
+  std::string joined;
+  for (const std::string &text : texts)
+    joined += (joined.empty() ? "" : separator) + text;
+  return joined;
+}
+
+std::string tools::formatPercent(double share) {
+  char text[32];
+  snprintf(text, sizeof text, "%.0f %%", 100 * share);
+  return text;
+}
+
+double tools::getShare(int64_t some, int64_t whole) {
+  return whole > 0 ? static_cast<double>(some) / static_cast<double>(whole) : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Locations
+//===----------------------------------------------------------------------===//
+
+/// Reads `3`, `0-11` or `0-2,5`; false for another text.
+static bool readNumbers(std::string_view text, std::set<int64_t> &numbers) {
+  const char *at = text.data(), *end = at + text.size();
+  while (at != end) {
+    int64_t first = 0;
+    auto read = std::from_chars(at, end, first);
+    if (read.ec != std::errc() || first < 0)
+      return false;
+    int64_t last = first;
+    if (read.ptr != end && *read.ptr == '-')
+      read = std::from_chars(read.ptr + 1, end, last);
+    constexpr int64_t most = 8192;
+    if (read.ec != std::errc() || last < first || last - first > most)
+      return false;
+    for (int64_t number = first; number <= last; ++number)
+      numbers.insert(number);
+    at = read.ptr;
+    if (at != end && *at++ != ',')
+      return false;
+  }
+  return !numbers.empty();
+}
+
+LayerPath tools::splitLayer(const std::string &path) {
+  for (size_t begin = 0; begin < path.size();) {
+    // Points in braces do not separate items.
+    size_t end = begin;
+    for (int depth = 0; end < path.size() && (depth > 0 || path[end] != '.');
+         ++end)
+      depth += path[end] == '{' ? 1 : path[end] == '}' ? -1 : 0;
+    std::string_view name(path.data() + begin, end - begin);
+    if (name.size() > 2 && name.front() == '{' && name.back() == '}')
+      name = name.substr(1, name.size() - 2);
+    LayerPath result;
+    if (readNumbers(name, result.layers)) {
+      result.rest = end < path.size() ? path.substr(end + 1) : "";
+      return result;
+    }
+    begin = end + 1;
+  }
+  return {path, {}};
+}
+
+std::string tools::formatLayers(const std::set<int64_t> &layers) {
+  if (layers.empty())
+    return {};
+  std::string text;
+  for (auto at = layers.begin(); at != layers.end();) {
+    const int64_t first = *at;
+    int64_t last = first;
+    for (++at; at != layers.end() && *at == last + 1; ++at)
+      ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(first);
+    if (last > first)
+      text += "-" + std::to_string(last);
+  }
+  return (layers.size() == 1 ? "layer " : "layers ") + text;
+}
+
+static std::string joinPlace(const std::string &rest,
+                             const std::set<int64_t> &layers) {
+  if (layers.empty() || rest.empty())
+    return rest + formatLayers(layers);
+  return rest + ", " + formatLayers(layers);
+}
+
+std::string tools::formatPlace(const std::string &path) {
+  const LayerPath place = splitLayer(path);
+  return joinPlace(place.rest, place.layers);
+}
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+std::string RemarkGroup::getPlace() const {
+  return joinPlace(splitLayer(first->place.location).rest, layers);
+}
+
+/// Replaces `from` by `to`, wherever it is.
+static std::string replaceAll(std::string text, const std::string &from,
+                              const std::string &to) {
+  for (size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+/// A message with `.#.` where paths in it have the number of a layer.
+static std::string getPattern(const std::string &message,
+                              const std::set<int64_t> &layers) {
+  if (layers.size() != 1)
+    return message;
+  return replaceAll(message, "." + std::to_string(*layers.begin()) + ".",
+                    ".#.");
+}
+
+std::string RemarkGroup::getMessage() const {
+  if (pattern.find(".#.") == std::string::npos)
+    return first->message;
+  const std::string range = formatLayers(layers);
+  const std::string numbers = range.substr(range.find(' ') + 1);
+  return replaceAll(pattern, ".#.",
+                    layers.size() == 1 ? "." + numbers + "."
+                                       : ".{" + numbers + "}.");
+}
+
+std::vector<RemarkGroup>
+tools::groupRemarks(const std::vector<const ExplainedRemark *> &remarks) {
+  std::vector<RemarkGroup> groups;
+  std::map<std::vector<std::string>, size_t> known;
+  for (const ExplainedRemark *remark : remarks) {
+    const LayerPath place = splitLayer(remark->place.location);
+    const std::string pattern = getPattern(remark->message, place.layers);
+    auto [at, isNew] =
+        known.try_emplace({remark->kind, remark->category, pattern, place.rest,
+                           place.layers.empty() ? "" : "layer"},
+                          groups.size());
+    if (isNew)
+      groups.push_back({remark, {}, 0, pattern});
+    RemarkGroup &group = groups[at->second];
+    group.layers.insert(place.layers.begin(), place.layers.end());
+    ++group.count;
+  }
+  return groups;
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+/// The name of an operation for readers.
+static std::string getPlainName(const PhaseOperation &operation) {
+  if (operation.name == "kern.gemm" || operation.name == "kern.batch_matmul")
+    return "product";
+  return operation.name.substr(operation.name.find('.') + 1);
+}
+
+std::string tools::describePhase(const ExplainedPhase &phase) {
+  // Equal ones are counted.
+  std::vector<std::pair<std::string, int64_t>> items;
+  auto add = [&](const std::string &item) {
+    auto known =
+        std::find_if(items.begin(), items.end(),
+                     [&](const auto &other) { return other.first == item; });
+    if (known == items.end())
+      items.emplace_back(item, 1);
+    else
+      ++known->second;
+  };
+  for (const PhaseOperation &operation : phase.operations) {
+    if (operation.columns == 0)
+      continue;
+    std::string item = getPlainName(operation) + " " + operation.detail;
+    if (operation.columns != operation.paddedColumns)
+      item +=
+          ", " +
+          formatPercent(getShare(operation.columns, operation.paddedColumns)) +
+          " of columns used";
+    add(item);
+  }
+  const bool hasProducts = !items.empty();
+  if (!hasProducts)
+    for (const PhaseOperation &operation : phase.operations)
+      add(getPlainName(operation));
+
+  // The first items, as many as a column of a table has room for.
+  constexpr size_t room = 58;
+  std::string text;
+  for (size_t i = 0; i < items.size(); ++i) {
+    std::string item = (items[i].second > 1 && hasProducts
+                            ? std::to_string(items[i].second) + " x "
+                            : "") +
+                       items[i].first;
+    if (i && text.size() + item.size() > room)
+      return text + " and " + std::to_string(items.size() - i) + " more";
+    text += (i ? ", " : "") + item;
+  }
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Lines
+//===----------------------------------------------------------------------===//
+
+void tools::appendWrapped(std::string &page, size_t indent,
+                          const std::string &text) {
+  const size_t lastLine = page.rfind('\n');
+  size_t column =
+      page.size() - (lastLine == std::string::npos ? 0 : lastLine + 1);
+  bool isFirst = true;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    const size_t length = end - begin;
+    if (!isFirst && column + 1 + length > lineWidth) {
+      page += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (!isFirst) {
+      page += ' ';
+      ++column;
+    }
+    page.append(text, begin, length);
+    column += length;
+    isFirst = false;
+    begin = end + 1;
+  }
+}
+
+std::string TextTable::str() const {
+  std::vector<size_t> widths(alignments.size());
+  for (const std::vector<std::string> &row : rows)
+    for (size_t i = 0; i < row.size() && row.size() > 1; ++i)
+      widths[i] = std::max(widths[i], row[i].size());
+  std::string page;
+  for (const std::vector<std::string> &row : rows) {
+    if (row.size() == 1) {
+      page += " " + row.front() + "\n";
+      continue;
+    }
+    std::string line = " ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += i ? "  " : " ";
+      const std::string gap(widths[i] - row[i].size(), ' ');
+      const bool isLast = i + 1 == alignments.size();
+      if (alignments[i] == 'r')
+        line += gap + row[i];
+      else if (isLast)
+        appendWrapped(line, line.size(), row[i]);
+      else
+        line += row[i] + gap;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    page += line + "\n";
+  }
+  return page;
+}

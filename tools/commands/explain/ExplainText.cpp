@@ -1,0 +1,428 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sections of the text: the model, what each pass did, what was not done
+// and why, what runs, memory.
+#include "tools/commands/explain/ExplainText.h"
+#include "tools/commands/Command.h"
+#include "tools/commands/explain/ExplainFormat.h"
+#include <algorithm>
+#include <map>
+
+using namespace transom;
+using namespace transom::tools;
+
+namespace {
+
+/// Writes the text of one explanation.
+class TextWriter {
+public:
+  TextWriter(const Explanation &explanation, bool all)
+      : explanation(explanation), all(all) {}
+
+  std::string run();
+
+private:
+  void addModel();
+  void addPasses();
+  void addMissed();
+  void addEntry(const ExplainedEntry &entry);
+  void addPhases(const ExplainedEntry &entry);
+  void addOperations(const ExplainedEntry &entry);
+  void addMemory(const ExplainedEntry &entry);
+  void addKernels();
+  void addNotes();
+  std::string getPassText(const ExplainedPass &pass,
+                          const ModuleSummary &before) const;
+  std::vector<const ExplainedRemark *>
+  getRemarks(const ExplainedPass &pass, const std::string &kind) const;
+  std::string getTiles(const ExplainedPhase &phase) const;
+  void heading(const std::string &text) { page += "\n" + text + "\n"; }
+
+  const Explanation &explanation;
+  const bool all;
+  std::string page;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+/// `1 sequence of 128 tokens`.
+static std::string formatCall(const ExampleCall &call) {
+  std::string text = formatNumber(call.batch, "sequence") + " of " +
+                     formatNumber(call.length, "token");
+  if (call.past)
+    text += " after " + formatNumber(call.past, "token");
+  return text;
+}
+
+void TextWriter::addModel() {
+  const ExplainedModel &model = explanation.model;
+  const ExplainedCompile &compile = explanation.compile;
+  std::string head = model.name + ": " + model.architecture;
+  if (model.family != "graph")
+    head += " (" + model.family + ")";
+  head +=
+      ", " + formatCount(model.parameters) + " parameters in " + compile.dtype;
+  if (!compile.kvDtype.empty())
+    head += ", cache in " + compile.kvDtype;
+  head += ", code for " + join(compile.isas);
+  if (compile.backend != "native")
+    head += ", products by " + compile.backend;
+  appendWrapped(page, 2, head);
+  page += "\n";
+  if (!model.hasWeights)
+    page += "  There are no weights beside the config; all numbers hold "
+            "without them.\n";
+  for (const ExplainedEntry &entry : explanation.entries) {
+    page += "  ";
+    appendWrapped(
+        page, 6,
+        "entry '" + entry.name + "'" +
+            (entry.layers ? ", " + formatNumber(entry.layers, "layer") : "") +
+            ": " + formatCall(entry.example) + " takes " +
+            formatCount(entry.flops) + "FLOP, reads " +
+            formatBytes(static_cast<uint64_t>(entry.streamedBytes)) +
+            " of weights and uses " + formatBytes(entry.arenaBytes) +
+            " of memory");
+    page += "\n";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+std::vector<const ExplainedRemark *>
+TextWriter::getRemarks(const ExplainedPass &pass,
+                       const std::string &kind) const {
+  std::vector<const ExplainedRemark *> remarks;
+  for (int64_t index : pass.remarks)
+    if (explanation.remarks[static_cast<size_t>(index)].kind == kind)
+      remarks.push_back(&explanation.remarks[static_cast<size_t>(index)]);
+  return remarks;
+}
+
+static const EntryCost *findCost(const ModuleSummary &summary,
+                                 const std::string &entry) {
+  for (const EntryCost &cost : summary.entries)
+    if (cost.entry == entry)
+      return &cost;
+  return nullptr;
+}
+
+/// What the numbers say that the remarks do not.
+static void addChanges(const ModuleSummary &before, const ModuleSummary &after,
+                       bool hasBuffers, std::vector<std::string> &lines) {
+  const std::string oldBytes =
+      formatBytes(static_cast<uint64_t>(before.weightBytes));
+  const std::string newBytes =
+      formatBytes(static_cast<uint64_t>(after.weightBytes));
+  if (hasBuffers && oldBytes != newBytes)
+    lines.push_back("weights " + oldBytes + " -> " + newBytes);
+  for (const EntryCost &cost : after.entries) {
+    const EntryCost *old = findCost(before, cost.entry);
+    const std::string name =
+        after.entries.size() > 1 ? "entry " + cost.entry + ": " : "";
+    if (!old) {
+      lines.push_back("new entry " + cost.entry);
+      continue;
+    }
+    if (formatCount(old->flops) != formatCount(cost.flops))
+      lines.push_back(name + formatCount(old->flops) + "FLOP -> " +
+                      formatCount(cost.flops) + "FLOP");
+    if (hasBuffers && cost.phases && !old->phases)
+      lines.push_back(name + formatNumber(cost.phases, "function") +
+                      " of code; all threads wait for each other " +
+                      formatNumber(cost.barriers, "time") + " in a call");
+  }
+}
+
+/// What a pass did: its remarks, grouped, and what they leave out.
+std::string TextWriter::getPassText(const ExplainedPass &pass,
+                                    const ModuleSummary &before) const {
+  std::vector<std::string> lines;
+  const size_t most = all ? SIZE_MAX : 2;
+  std::vector<RemarkGroup> groups = groupRemarks(getRemarks(pass, "passed"));
+  // What a pass found is told in short if it is one sentence.
+  std::vector<RemarkGroup> found = groupRemarks(getRemarks(pass, "analysis"));
+  if (all || (groups.empty() && found.size() == 1))
+    groups.insert(groups.end(), found.begin(), found.end());
+  std::map<std::string, std::set<int64_t>> layersOf;
+  std::vector<std::string> messages;
+  // The same sentence at several places is one line.
+  for (const RemarkGroup &group : groups) {
+    const std::string message = group.getMessage();
+    auto [known, isNew] = layersOf.try_emplace(message);
+    known->second.insert(group.layers.begin(), group.layers.end());
+    if (isNew)
+      messages.push_back(message);
+  }
+  for (const std::string &message : messages) {
+    if (lines.size() == most) {
+      lines.push_back(std::to_string(messages.size() - most) + " more");
+      break;
+    }
+    std::string layers = formatLayers(layersOf[message]);
+    lines.push_back(layers.empty() ? message : layers + ": " + message);
+  }
+  addChanges(before, pass.after, pass.stage == "kern", lines);
+  if (size_t missed = groupRemarks(getRemarks(pass, "missed")).size())
+    lines.push_back(std::to_string(missed) + " not done, see below");
+  if (lines.empty())
+    return pass.changed ? pass.summary : "nothing to do";
+  return join(lines, "; ");
+}
+
+/// The stages that have passes, in words.
+static const std::pair<const char *, const char *> stageTitles[] = {
+    {"attn-opt", "on the model's operations"},
+    {"kern", "on kernels and their memory"}};
+
+void TextWriter::addPasses() {
+  heading("What the passes did (number of operations before and after)");
+  TextTable table("lrl");
+  const ModuleSummary *before = &explanation.imported;
+  std::string stage;
+  std::vector<std::string> idle;
+  for (const ExplainedPass &pass : explanation.passes) {
+    if (!pass.isa.empty())
+      continue;
+    if (!pass.changed && pass.remarks.empty() && !all) {
+      if (std::find(idle.begin(), idle.end(), pass.pass) == idle.end())
+        idle.push_back(pass.pass);
+      continue;
+    }
+    for (const auto &[name, title] : stageTitles)
+      if (pass.stage == name && stage != pass.stage)
+        table.addTitle(title);
+    stage = pass.stage;
+    const std::string count = std::to_string(pass.after.computing);
+    table.add({pass.pass,
+               pass.after.computing == before->computing
+                   ? count
+                   : std::to_string(before->computing) + " -> " + count,
+               getPassText(pass, *before)});
+    before = &pass.after;
+  }
+  page += table.str();
+  if (!idle.empty()) {
+    page += "  ";
+    appendWrapped(page, 4, "nothing to do: " + join(idle));
+    page += "\n";
+  }
+  if (!explanation.compile.disabledPasses.empty())
+    page += "  left out by --disable-pass: " +
+            join(explanation.compile.disabledPasses) + "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// What was not done
+//===----------------------------------------------------------------------===//
+
+void TextWriter::addMissed() {
+  std::vector<const ExplainedRemark *> missed;
+  for (const ExplainedRemark &remark : explanation.remarks)
+    if (remark.kind == "missed" || remark.kind == "failure")
+      missed.push_back(&remark);
+  std::vector<RemarkGroup> groups = groupRemarks(missed);
+  if (groups.empty())
+    return;
+  heading("What was not done, and why");
+  const size_t most = all ? SIZE_MAX : 8;
+  size_t shown = 0;
+  for (const RemarkGroup &group : groups) {
+    if (shown++ == most)
+      break;
+    const ExplainedRemark &remark = *group.first;
+    const std::string place = group.getPlace();
+    page += "  ";
+    appendWrapped(page, 4,
+                  (place.empty() ? "" : place + ": ") + group.getMessage());
+    page += "\n      pass " + remark.category;
+    if (!remark.place.pointer.empty())
+      page += ", " + remark.place.file + " " + remark.place.pointer;
+    page += "\n";
+    if (!remark.help.empty()) {
+      page += "      ";
+      appendWrapped(page, 6, remark.help);
+      page += "\n";
+    }
+  }
+  if (groups.size() > shown)
+    page += "  ... and " + std::to_string(groups.size() - shown) +
+            " more; -v shows all\n";
+}
+
+//===----------------------------------------------------------------------===//
+// What runs
+//===----------------------------------------------------------------------===//
+
+/// The largest tile of each instruction set that a phase's kernels have.
+std::string TextWriter::getTiles(const ExplainedPhase &phase) const {
+  std::vector<std::string> tiles;
+  for (const std::string &isa : explanation.compile.isas) {
+    const ExplainedKernel *largest = nullptr;
+    for (const ExplainedKernel &kernel : explanation.kernels)
+      if (kernel.isa == isa &&
+          std::find(kernel.phases.begin(), kernel.phases.end(), phase.name) !=
+              kernel.phases.end() &&
+          (!largest ||
+           kernel.rows * kernel.columns > largest->rows * largest->columns))
+        largest = &kernel;
+    if (largest)
+      tiles.push_back(std::to_string(largest->rows) + "x" +
+                      std::to_string(largest->columns));
+  }
+  return join(tiles, " ");
+}
+
+/// Where a phase comes from within its layer. What fused operations of several
+/// modules have in common may be the layer alone; then the weight tells more.
+static std::string getPlace(const ExplainedPhase &phase) {
+  std::string rest = splitLayer(phase.place.location).rest;
+  for (const PhaseOperation &operation : phase.operations)
+    if (rest.empty() && operation.columns && !operation.weights.empty()) {
+      rest = splitLayer(operation.weights.front()).rest;
+      rest = rest.substr(0, rest.rfind('.'));
+    }
+  // Lines can be broken at spaces.
+  std::string text;
+  for (char letter : rest)
+    text += letter == ',' ? ", " : std::string(1, letter);
+  return text;
+}
+
+void TextWriter::addPhases(const ExplainedEntry &entry) {
+  TextTable table("rrrrll");
+  table.add(
+      {"share", "FLOP", "weights", "layers", "what it computes", "where"});
+  const int64_t whole = entry.flops.value.value_or(0);
+  int64_t rest = 0, restFlops = 0;
+  for (const ExplainedPhase &phase : entry.phases) {
+    const int64_t flops = phase.flops.value.value_or(0) * phase.runs;
+    if (!all && getShare(flops, whole) < 0.005) {
+      ++rest;
+      restFlops += flops;
+      continue;
+    }
+    const LayerPath place = splitLayer(phase.place.location);
+    const std::string layers = formatLayers(place.layers);
+    table.add({formatPercent(getShare(flops, whole)), formatCount(flops),
+               phase.weightBytes
+                   ? formatBytes(static_cast<uint64_t>(phase.weightBytes) *
+                                 static_cast<uint64_t>(phase.runs))
+                   : "",
+               layers.substr(layers.find(' ') + 1), describePhase(phase),
+               getPlace(phase)});
+  }
+  if (rest)
+    table.add({formatPercent(getShare(restFlops, whole)),
+               formatCount(restFlops), "", "", formatNumber(rest, "more phase"),
+               ""});
+  page += table.str();
+}
+
+void TextWriter::addOperations(const ExplainedEntry &entry) {
+  for (const ExplainedPhase &phase : entry.phases) {
+    page += "\n  phase " + phase.name + ", " + formatNumber(phase.runs, "run") +
+            "\n";
+    TextTable table("lrrll");
+    for (const PhaseOperation &operation : phase.operations)
+      table.add({"  " + operation.name, formatCount(operation.flops),
+                 formatBytes(operation.bytes), operation.split,
+                 operation.detail + (operation.detail.empty() ? "" : "; ") +
+                     operation.place.location});
+    page += table.str();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+void TextWriter::addMemory(const ExplainedEntry &entry) {
+  const int64_t arena = entry.arenaBytes.value.value_or(0);
+  int64_t sum = 0;
+  for (const ExplainedBuffer &buffer : entry.buffers)
+    sum += buffer.bytes.value.value_or(0);
+  page += "  ";
+  std::string text =
+      "Memory of a call: " + formatBytes(entry.arenaBytes) + " for " +
+      formatNumber(static_cast<int64_t>(entry.buffers.size()), "buffer");
+  const std::string sumText = formatBytes(static_cast<uint64_t>(sum));
+  text += sum > arena
+              ? ", which would take " + sumText + " if none shared memory."
+              : " of " + sumText +
+                    ": offsets are rounded up to multiples of 64 bytes that "
+                    "hold for all sizes of a call.";
+  const bool isBest = arena == entry.arenaLowerBound.value.value_or(-1);
+  text += isBest ? " No plan takes less."
+                 : " No plan takes less than " +
+                       formatBytes(entry.arenaLowerBound) +
+                       ", the buffers that live at the fullest moment.";
+  appendWrapped(page, 2, text);
+  page += "\n  ";
+  appendWrapped(page, 4, "In bytes: " + entry.arenaBytes.formula);
+  page += "\n";
+  if (!all)
+    return;
+  TextTable table("rrll");
+  table.add({"offset", "bytes", "steps", "buffer"});
+  for (const ExplainedBuffer &buffer : entry.buffers)
+    table.add({buffer.offset.formula, formatBytes(buffer.bytes),
+               std::to_string(buffer.first) + "-" + std::to_string(buffer.last),
+               formatPlace(buffer.location)});
+  page += table.str();
+}
+
+void TextWriter::addEntry(const ExplainedEntry &entry) {
+  heading("What runs in a call of '" + entry.name + "' (" +
+          formatCall(entry.example) + ", " +
+          formatNumber(entry.barriers, "phase") +
+          " with a barrier after each)");
+  addPhases(entry);
+  if (all)
+    addOperations(entry);
+  addMemory(entry);
+}
+
+void TextWriter::addKernels() {
+  if (!all || explanation.kernels.empty())
+    return;
+  heading("Micro-kernels");
+  TextTable table("lrl");
+  for (const ExplainedKernel &kernel : explanation.kernels)
+    table.add(
+        {kernel.symbol,
+         std::to_string(kernel.rows) + "x" + std::to_string(kernel.columns),
+         join(kernel.phases)});
+  page += table.str();
+}
+
+void TextWriter::addNotes() {
+  for (const std::string &note : explanation.notes)
+    page += "\nnote: " + note;
+  if (!explanation.notes.empty())
+    page += "\n";
+  if (!all)
+    page += "\n-v shows everything; --json writes it for programs.\n";
+}
+
+std::string TextWriter::run() {
+  addModel();
+  addPasses();
+  addMissed();
+  for (const ExplainedEntry &entry : explanation.entries)
+    addEntry(entry);
+  addKernels();
+  addNotes();
+  return page;
+}
+
+std::string tools::toText(const Explanation &explanation, bool all) {
+  return TextWriter(explanation, all).run();
+}

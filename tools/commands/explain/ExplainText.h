@@ -1,0 +1,14 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An explanation as text for a terminal.
+#pragma once
+#include "compiler/explain/Explanation.h"
+
+namespace transom::tools {
+
+/// The story of a compile in about one screen; with `all` every remark, phase,
+/// kernel and buffer.
+std::string toText(const Explanation &explanation, bool all);
+
+} // namespace transom::tools
