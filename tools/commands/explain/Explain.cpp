@@ -8,6 +8,7 @@
 #include "tools/commands/Compiler.h"
 #include "tools/commands/ModelPath.h"
 #include "tools/commands/explain/Comparison.h"
+#include "tools/commands/explain/ExplainPage.h"
 #include "tools/commands/explain/ExplainText.h"
 
 using namespace transom;
@@ -19,6 +20,11 @@ struct ExplainFlags {
   CompileFlags compile;
   std::string other, otherFlags;
   bool ir = false;
+  /// Files: the page to write, and the profiles and the assembly that it shows;
+  /// empty: none.
+  std::string page, profile, otherProfile, assembly;
+
+  bool compares() const { return !other.empty() || !otherFlags.empty(); }
 };
 
 } // namespace
@@ -58,30 +64,85 @@ static Result<void> parseOtherFlags(const std::string &text,
   return finishOptions(flags);
 }
 
-static Result<void> runComparison(const ExplainFlags &flags,
-                                  const CommonFlags &common) {
+/// The second of two explanations.
+static Result<Explanation> getOther(const ExplainFlags &flags, bool ir) {
   CompileFlags other = flags.compile;
   if (!flags.other.empty())
     other.options.model = flags.other;
   TRANSOM_TRY(parseOtherFlags(flags.otherFlags, other));
+  return getExplanation(other.options, ir);
+}
+
+static Result<void> runComparison(const ExplainFlags &flags,
+                                  const CommonFlags &common) {
   TRANSOM_ASSIGN(Explanation first,
                  getExplanation(flags.compile.options, false));
-  TRANSOM_ASSIGN(Explanation second, getExplanation(other.options, false));
+  TRANSOM_ASSIGN(Explanation second, getOther(flags, false));
   const Comparison comparison = compare(first, second);
   return writeOut(common.json
                       ? toJson(comparison)
                       : escapeLines(toText(comparison, common.verbose)));
 }
 
+/// The text of a file; empty where no file is named.
+static Result<std::string> readText(const std::string &path) {
+  if (path.empty())
+    return std::string();
+  TRANSOM_ASSIGN(MappedFile file, MappedFile::open(path));
+  return std::string(file.bytes());
+}
+
+static Result<void> writePageFile(const ExplainFlags &flags) {
+  std::vector<ShownCompilation> shown(flags.compares() ? 2 : 1);
+  TRANSOM_ASSIGN(Explanation first,
+                 getExplanation(flags.compile.options, true));
+  shown.front().explanation = toJson(first);
+  TRANSOM_ASSIGN(shown.front().profile, readText(flags.profile));
+  TRANSOM_ASSIGN(shown.front().assembly, readText(flags.assembly));
+  if (flags.compares()) {
+    TRANSOM_ASSIGN(Explanation second, getOther(flags, true));
+    shown.back().explanation = toJson(second);
+    TRANSOM_ASSIGN(shown.back().profile, readText(flags.otherProfile));
+  }
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.page));
+  TRANSOM_TRY(writeExplainPage(
+      shown, [&](std::string_view bytes) { return file.append(bytes); }));
+  return file.commit();
+}
+
 static Result<void> runExplain(ExplainFlags &flags, const CommonFlags &common) {
   TRANSOM_TRY(finishOptions(flags.compile));
-  if (!flags.other.empty() || !flags.otherFlags.empty())
+  if (!flags.page.empty())
+    return writePageFile(flags);
+  if (flags.compares())
     return runComparison(flags, common);
   TRANSOM_ASSIGN(Explanation explanation,
                  getExplanation(flags.compile.options, flags.ir));
   return writeOut(common.json
                       ? toJson(explanation)
                       : escapeLines(toText(explanation, common.verbose)));
+}
+
+/// Flags of the page.
+static void addPageFlags(CLI::App &app, ExplainFlags &flags) {
+  CLI::Option *page =
+      app.add_option("--html", flags.page,
+                     "write a page with the IR after each pass, graphs, the "
+                     "memory plan and the operations")
+          ->type_name("FILE");
+  app.add_option("--profile", flags.profile,
+                 "with --html: show the times that 'bench --profile --json' "
+                 "printed")
+      ->type_name("FILE")
+      ->needs(page);
+  app.add_option("--other-profile", flags.otherProfile,
+                 "with --html: the times of OTHER")
+      ->type_name("FILE")
+      ->needs(page);
+  app.add_option("--assembly", flags.assembly,
+                 "with --html: show the code that 'compile --emit asm' wrote")
+      ->type_name("FILE")
+      ->needs(page);
 }
 
 void tools::addExplain(CLI::App &app, CommandList &commands) {
@@ -102,6 +163,7 @@ void tools::addExplain(CLI::App &app, CommandList &commands) {
       ->type_name("FLAGS");
   command.app->add_flag("--ir", flags->ir,
                         "with --json: also the IR after each pass");
+  addPageFlags(*command.app, *flags);
   addCompileFlags(*command.app, flags->compile);
   command.run = [flags](const CommonFlags &common) {
     return runExplain(*flags, common);

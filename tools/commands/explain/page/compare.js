@@ -10,7 +10,7 @@ function getCosts(explanation, name) {
     ['its lower bound', formatBytes, entry.arena_lower_bound.value], ['phases', formatExact, entry.phases.length], ['barriers', formatExact, entry.barriers], ['buffers', formatExact, entry.buffers.length]];
 }
 
-const remarkKey = ({remark, location}) => [remark.kind, remark.category, remark.message, location].join('\n');
+const remarkKey = ({remark, location, message}) => [remark.kind, remark.category, message, location].join('\n');
 
 const compare = {
   show(view) {
@@ -86,8 +86,8 @@ const compare = {
     const only = [...left.filter(group => !inRight.has(remarkKey(group))).map(group => ['A', group]), ...right.filter(group => !inLeft.has(remarkKey(group))).map(group => ['B', group])];
     if (!only.length)
       return make('div', 'note', 'All remarks are the same.');
-    return make('div', 'remarks', ...only.map(([side, {remark, location}]) => make('div', `remark-item ${remark.kind}`, make('span', `kind side-${side.toLowerCase()}`, `only ${side}`),
-      make('span', 'message', `${remark.kind}: ${remark.message}`), make('span', 'category', remark.category), make('span', 'path', location))));
+    return make('div', 'remarks', ...only.map(([side, {remark, location, message}]) => make('div', `remark-item ${remark.kind}`, make('span', `kind side-${side.toLowerCase()}`, `only ${side}`),
+      make('span', 'message', `${remark.kind}: ${message}`), make('span', 'category', remark.category), make('span', 'path', location))));
   },
 
   makePhases(a, b) {

@@ -133,7 +133,7 @@ const diff = {
         const statement = right >= 0 ? this.right.statements[right] : this.left.statements[left];
         if (statement.op < 0 || !statement.place)
           continue;
-        const nearness = relatePaths(statement.place, group.place.location);
+        const nearness = relatePaths(statement.place, group.location);
         const score = nearness && Math.min(nearness, 99) * 4 + (kind === 'changed' || kind === 'added' ? 2 : kind === 'removed' ? 1 : 0) - (/^(builtin|func|\})/.test(statement.name) || MINOR.test(statement.name) ? 1.5 : 0);
         if (score > bestScore && score > 0)
           [best, bestScore] = [index, score];
@@ -304,7 +304,7 @@ const diff = {
   makeRemark(remark, side) {
     const row = make('div', `row remark ${remark.kind}`);
     if (side !== 'before')
-      row.append(make('span', 'bubble', make('b', '', remark.kind), ` ${remark.message}`, remark.place.location ? make('i', '', ` ${remark.place.location}`) : null));
+      row.append(make('span', 'bubble', make('b', '', remark.kind), ` ${remark.message}`, remark.location ? make('i', '', ` ${remark.location}`) : null));
     row.title = remark.help || '';
     return row;
   },

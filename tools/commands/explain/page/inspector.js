@@ -48,7 +48,7 @@ function findPhases(location) {
   let found = [], nearest = 2;
   for (const phase of getExplanation().entries.flatMap(entry => entry.phases))
     for (const operation of phase.operations) {
-      const nearness = relatePaths(operation.place.location, location);
+      const nearness = relatePaths(operation.location, location);
       if (nearness > nearest)
         [found, nearest] = [[], nearness];
       if (nearness === nearest && !found.some(([other]) => other === phase))
@@ -99,7 +99,7 @@ const inspector = {
     const phases = findPhases(op.location);
     if (phases.length)
       box.append(heading('Code'), ...phases.slice(0, 4).flatMap(phaseNodes));
-    const remarks = getExplanation().remarks.filter(remark => relatePaths(remark.place.location, op.location) === Infinity);
+    const remarks = getExplanation().remarks.filter(remark => relatePaths(remark.location, op.location) === Infinity);
     if (remarks.length)
       box.append(heading('Remarks'), ...remarks.map(remark => make('div', `remark ${remark.kind}`, make('b', '', remark.category), ` ${remark.message}`)));
     return undefined;

@@ -1,7 +1,7 @@
 // The operations of the code with their work, and where they are on a roofline.
 
 const COLUMNS = [
-  ['phase', row => row.phase.name], ['operation', row => row.operation.detail || row.operation.name], ['module', row => row.operation.place.location], ['runs', row => row.runs],
+  ['phase', row => row.phase.name], ['operation', row => row.operation.detail || row.operation.name], ['module', row => row.operation.location], ['runs', row => row.runs],
   ['FLOP', row => row.flops], ['bytes', row => row.bytes], ['FLOP/byte', row => row.intensity], ['share', row => row.share],
 ];
 const TIMED = [['time', row => row.seconds], ['GFLOP/s', row => row.speed], ['of peak', row => row.ofLimit]];
@@ -99,7 +99,7 @@ const operations = {
     const {phase, operation} = row;
     const share = make('i', 'bar');
     share.style.setProperty('--size', row.share);
-    const link = button(operation.place.location || 'no module', () => this.open(operation), {className: 'link', title: 'Show in the IR'});
+    const link = button(operation.location || 'no module', () => this.open(operation), {className: 'link', title: 'Show in the IR'});
     const cells = [make('td', 'code', phase.name), make('td', '', operation.detail || operation.name), make('td', 'path', link), make('td', 'right', formatExact(row.runs)),
       make('td', 'right', numberNode(row.flops, formatCount)), make('td', 'right', numberNode(row.bytes, formatBytes)), make('td', 'right', numberNode(row.intensity, formatRatio)),
       make('td', 'right', share, row.share >= .0005 ? `${(100 * row.share).toFixed(1)} %` : '')];
@@ -115,7 +115,7 @@ const operations = {
     const listing = pass < 0 ? null : getListing(getMade(pass));
     if (!listing)
       return;
-    const related = listing.findRelated(operation.place.location);
+    const related = listing.findRelated(operation.location);
     select({view: 'passes', pass, where: 'after', op: related.find(op => listing.ops[op].name === operation.name) ?? related[0] ?? -1});
   },
 
@@ -160,7 +160,7 @@ const operations = {
 
   makePoint(row, x, y) {
     const point = svg('circle', {cx: x, cy: y, r: 4 + 18 * Math.sqrt(row.share), class: 'point', tabindex: 0});
-    point.addEventListener('pointermove', event => showTip(event, make('b', '', row.operation.detail || row.operation.name), make('div', '', row.operation.place.location), make('div', 'note', `${formatFlops(row.flops)} · ${formatBytes(row.bytes)} · ${formatRatio(row.intensity)} FLOP/byte`),
+    point.addEventListener('pointermove', event => showTip(event, make('b', '', row.operation.detail || row.operation.name), make('div', '', row.operation.location), make('div', 'note', `${formatFlops(row.flops)} · ${formatBytes(row.bytes)} · ${formatRatio(row.intensity)} FLOP/byte`),
       row.seconds ? make('div', 'note', `${row.phase.name}: ${formatSeconds(row.seconds)}, ${formatRatio(row.speed)} GFLOP/s`) : null));
     point.addEventListener('pointerleave', hideTip);
     point.addEventListener('click', () => { hideTip(); this.open(row.operation); });

@@ -64,10 +64,10 @@ const overview = {
     const list = make('div', 'remarks');
     const order = remark => KINDS.indexOf(remark.kind);
     const groups = groupRemarks(remarks.filter(remark => isShownKind(remark.kind))).sort((a, b) => order(a.remark) - order(b.remark));
-    for (const {remark, all, location} of groups) {
+    for (const {remark, all, location, message} of groups) {
       const item = button('', () => this.openRemark(remark, passOf.get(remark)), {className: `remark-item ${remark.kind}`, title: remark.help});
-      item.append(make('span', 'kind', remark.kind), make('span', 'message', remark.message, all.length > 1 ? make('i', '', ` ×${all.length}`) : null),
-        make('span', 'category', remark.category), make('span', 'path', location, remark.place.pointer ? make('i', '', ` ${remark.place.file}${remark.place.pointer}`) : null));
+      item.append(make('span', 'kind', remark.kind), make('span', 'message', message, all.length > 1 ? make('i', '', ` ×${all.length}`) : null),
+        make('span', 'category', remark.category), make('span', 'path', location, remark.pointer ? make('i', '', ` ${remark.file}${remark.pointer}`) : null));
       if (remark.help && remark.kind !== 'passed')
         item.append(make('span', 'help', remark.help));
       list.append(item);
@@ -81,7 +81,7 @@ const overview = {
       return;
     Object.assign(state, {pass, across: false});
     const listing = getAfter();
-    const related = listing ? listing.findRelated(remark.place.location) : [];
+    const related = listing ? listing.findRelated(remark.location) : [];
     select({view: 'passes', pass, where: 'after', op: related.find(op => !MINOR.test(listing.ops[op].name)) ?? -1});
   },
 

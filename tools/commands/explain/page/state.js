@@ -142,13 +142,13 @@ function sizeControls(change) {
 function groupRemarks(remarks) {
   const groups = new Map();
   for (const remark of remarks) {
-    const {location} = remark.place;
-    const key = [remark.kind, remark.category, remark.name, remark.message, location.replace(/(^|\.)\d+(?=\.|$)/g, '$1#')].join('\n');
+    const {location} = remark;
+    const key = [remark.kind, remark.category, remark.name, ...[remark.message, location].map(text => text.replace(/(^|\.)\d+(?=\.|$)/g, '$1#'))].join('\n');
     const group = groups.get(key) || {remark, all: []};
     group.all.push(remark);
     groups.set(key, group);
   }
-  return [...groups.values()].map(({remark, all}) => ({remark, all, location: mergeLocations(all.map(one => one.place.location))}));
+  return [...groups.values()].map(({remark, all}) => ({remark, all, location: mergeLocations(all.map(one => one.location)), message: mergeLocations(all.map(one => one.message))}));
 }
 
 /** Paths that differ in one number, as one path with ranges. */

@@ -1,0 +1,57 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The page that `explain --html` writes has what `explain --json` prints; test_explain_page.py opens pages in a browser."""
+import json
+import os
+import re
+import unittest
+
+from explains import ExplainTest
+
+
+class ExplainHtml(ExplainTest):
+    def write(self, *arguments):
+        """The data of a page."""
+        path = os.path.join(self.folder, "page.html")
+        self.succeed("explain", *arguments, "--html", path)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertLess(len(text), 1e6)
+        return json.loads(re.search(r'<script type="application/json" id="explanation">(.*?)</script>', text, re.S).group(1))
+
+    def read_json(self, *arguments):
+        """The JSON without IR, and the lines of each module."""
+        explanation = json.loads(self.succeed("explain", *arguments, "--json", "--ir").stdout)
+        modules = [explanation["imported_ir"], *(one["ir"] for one in explanation["passes"])]
+        explanation["imported_ir"] = None
+        for one in explanation["passes"]:
+            one["ir"] = None
+        return explanation, [module and module["text"].splitlines() for module in modules]
+
+    def check(self, data, index, explanation, modules):
+        self.assertEqual(data["explanations"][index], explanation)
+        for module, listing in zip(modules, data["ir"][index], strict=True):
+            if module is None:
+                self.assertEqual(listing, -1)
+                continue
+            runs = data["listings"][listing]["lines"]
+            self.assertEqual([data["lines"][first + i] for first, count in zip(runs[::2], runs[1::2]) for i in range(count)], module)
+
+    def test_page_has_the_json(self):
+        data = self.write(self.example("tiny-bert"))
+        explanation, modules = self.read_json(self.example("tiny-bert"))
+        self.assertGreater(sum(module is not None for module in modules), 8)
+        self.check(data, 0, explanation, modules)
+        self.assertEqual((len(data["explanations"]), data["profiles"], data["assembly"]), (1, [None], [{}]))
+
+    def test_two_compilations_with_a_profile(self):
+        profile = os.path.join(self.folder, "profile.json")
+        with open(profile, "w", encoding="utf-8") as file:
+            file.write('[{"entry": "encode", "batch": 1, "seq": 16, "profile": []}]')
+        data = self.write(self.example("tiny-bert"), "--other-flags", "--dtype bf16", "--other-profile", profile)
+        self.check(data, 0, *self.read_json(self.example("tiny-bert")))
+        self.check(data, 1, *self.read_json(self.example("tiny-bert"), "--dtype", "bf16"))
+        self.assertEqual(data["profiles"], [None, [{"entry": "encode", "batch": 1, "seq": 16, "profile": []}]])
+
+
+unittest.main()
