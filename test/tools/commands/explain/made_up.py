@@ -83,19 +83,19 @@ def explained_pass(name, stage, ir, after, remarks=()):
 
 
 def remark(kind, category, location, message, help=""):
-    return {"kind": kind, "category": category, "name": "a-reason", "function": "encode", **place(location), "args": [],
+    return {"kind": kind, "category": category, "name": "a-reason", "function": "encode", "place": place(location), "args": [],
             "message": message, "help": help}
 
 
 def operation(name, location, flops, weight_bytes):
-    return {"name": name, "detail": f"the {name}", **place(location), "split": "tiles", "flops": amount(f"{flops}*rows", flops * 128),
+    return {"name": name, "detail": f"the {name}", "place": place(location), "split": "tiles", "flops": amount(f"{flops}*rows", flops * 128),
             "bytes": amount("64*rows", 8192), "weights": [], "weight_bytes": weight_bytes, "columns": 8, "padded_columns": 32}
 
 
 def entry(count):
     def phase(name, runs, *operations):
         total = sum(one["flops"]["value"] for one in operations) // 128
-        return {"name": name, **{key: operations[0][key] for key in ("location", "file", "pointer")}, "runs": runs, "flops": amount(f"{total}*rows", total * 128), "bf16_flops": amount("0", 0),
+        return {"name": name, "place": operations[0]["place"], "runs": runs, "flops": amount(f"{total}*rows", total * 128), "bf16_flops": amount("0", 0),
                 "bytes": amount("128*rows", 16384), "weight_bytes": 0, "schedule": "", "operations": list(operations)}
     phases = [phase("encode.0.embedding", 1, operation("kern.embedding", "embeddings", 8, 0)),
               phase("layer.0.gemm", count, operation("kern.gemm", f"encoder.layer.{{0-{count - 1}}}.mlp", 1000, 4096), operation("kern.norm", f"encoder.layer.{{0-{count - 1}}}.norm", 16, 0))]

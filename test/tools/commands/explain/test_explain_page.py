@@ -1,7 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The page of explanations: its size and what is in the file; and, where Debian's chromium-headless-shell and PyPI's playwright
-are installed, what a browser shows. `test_explain_page.py PROGRAM`: PROGRAM makes a page of the JSON of explanations."""
+are installed, what a browser shows. `test_explain_page.py PROGRAM TOOL`: PROGRAM makes a page of the JSON of explanations, TOOL is
+transom."""
 import json
 import os
 import pathlib
@@ -21,7 +22,7 @@ try:
 except ImportError:
     sync_playwright = None
 MISSING = None if sync_playwright and os.path.exists(BROWSER) else "chromium-headless-shell or playwright is not installed"
-MAKE = sys.argv.pop(1)
+MAKE, TOOL = sys.argv.pop(1), sys.argv.pop(1)
 HTML = "</script><img src=x onerror=alert(1)>\u2028"
 
 
@@ -234,6 +235,26 @@ class ViewTest(Browser):
         page.click(".remark-item")
         self.assertEqual((self.state(page)["view"], self.state(page)["pass"]), ("passes", 1))
         self.assertEqual(page.inner_text("#inspector .title"), "attn.fused")
+
+
+@unittest.skipIf(MISSING, MISSING)
+class CompiledTest(Browser):
+    def test_views_of_an_example(self):
+        path = os.path.join(self.folder, "tiny-bert.html")
+        subprocess.run([TOOL, "explain", os.path.join(os.environ["TRANSOM_SOURCE_DIR"], "examples", "tiny-bert"), "--html", path], check=True)
+        page = self.open(path)
+        for index, view in enumerate(VIEWS):
+            page.keyboard.press(str(index + 1))
+            page.wait_for_selector(f"html[data-ready={view}]")
+            self.assertFalse("cannot be shown" in page.inner_text("#view"), view)
+        page.keyboard.press("2")
+        for _ in range(len(read_data(path)["ir"][0])):
+            page.keyboard.press("j")
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("5")
+        page.click(".operations-table .link")
+        self.assertTrue(page.is_visible("#inspector"))
+        self.assertIn("transom.k.", page.inner_text("#inspector"))
 
 
 @unittest.skipIf(MISSING, MISSING)

@@ -2,6 +2,10 @@
 // are stored once each.
 
 const data = JSON.parse(document.getElementById('explanation').textContent);
+// Remarks, phases and operations get the members of their place in the model.
+for (const {remarks, entries} of data.explanations)
+  for (const one of [...remarks, ...entries.flatMap(entry => entry.phases.flatMap(phase => [phase, ...phase.operations]))])
+    Object.assign(one, one.place);
 
 /** A polynomial such as `2*batch*seq+64` as a function of the symbols' values. */
 function parsePolynomial(text) {
