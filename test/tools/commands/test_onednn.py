@@ -46,7 +46,8 @@ class OneDnnTest(ToolTest):
     def test_emitted_kernels_show_the_calls(self):
         text = self.succeed("compile", os.path.join(GOLDENS, "bert"), "--backend", "onednn", "--emit", "kern").stdout
         self.assertIn('kern.onednn <matmul>', text)
-        self.assertNotIn("kern.gemm", text)
+        # The remarks before the functions may name products.
+        self.assertNotRegex(text, r"(?m)^ *kern\.gemm ")
 
     def test_no_library(self):
         result = self.alone()
