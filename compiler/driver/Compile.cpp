@@ -112,11 +112,16 @@ static void noteUnusedTensors(const ImportInfo &info,
   notes.push_back(text + (unused.size() > shown ? ", ..." : ""));
 }
 
+/// The number of ids that a decoder's step chooses from, if it is known.
+static std::optional<int64_t> getVocabularySize(func::FuncOp step) {
+  auto count = step->getAttrOfType<IntegerAttr>("transom.vocabulary");
+  return count ? std::optional(count.getInt()) : std::nullopt;
+}
+
 /// What the settings of a decoder have to fit.
 static GenerationModel getGenerationModel(ModuleOp module, func::FuncOp step) {
   GenerationModel model;
-  if (auto count = step->getAttrOfType<IntegerAttr>("transom.vocabulary"))
-    model.vocabulary = count.getInt();
+  model.vocabulary = getVocabularySize(step);
   model.hasSource =
       llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp entry) {
         return entry->hasAttr("transom.encoder");
@@ -128,9 +133,8 @@ static GenerationModel getGenerationModel(ModuleOp module, func::FuncOp step) {
 static ModelVocabulary getVocabulary(ModuleOp module) {
   ModelVocabulary vocabulary;
   func::FuncOp step = getStepEntry(module);
-  if (auto count = step ? step->getAttrOfType<IntegerAttr>("transom.vocabulary")
-                        : nullptr)
-    vocabulary.source = vocabulary.target = count.getInt();
+  if (auto size = step ? getVocabularySize(step) : std::nullopt)
+    vocabulary.source = vocabulary.target = *size;
   for (func::FuncOp entry : module.getOps<func::FuncOp>())
     for (unsigned i = 0; entry != step && i < entry.getNumArguments(); ++i) {
       auto name = entry.getArgAttrOfType<StringAttr>(i, "attn.name");

@@ -10,6 +10,7 @@
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/ModuleText.h"
+#include "compiler/pipeline/ExtensionPoints.h"
 #include "compiler/pipeline/LowerModule.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
@@ -141,7 +142,7 @@ Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
     return diagnostics.error(Status::Unsupported,
                              "the model does not convert to kernels");
   // What a plug-in does wrong is no bug of ours.
-  const bool isPlugin = info.flag.starts_with("extension-");
+  const bool isPlugin = isExtensionPoint(info.flag);
   Error error = diagnostics.error(
       isPlugin ? Status::Rejected : Status::Internal, "no reason given");
   error.message =

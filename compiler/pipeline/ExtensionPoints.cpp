@@ -81,8 +81,10 @@ static const ExtensionPoint *findPoint(StringRef flag) {
   return point == getExtensionPoints().end() ? nullptr : point;
 }
 
+bool isExtensionPoint(StringRef flag) { return findPoint(flag) != nullptr; }
+
 LogicalResult registerExtension(StringRef flag, ExtensionBuilder builder) {
-  if (!findPoint(flag)) {
+  if (!isExtensionPoint(flag)) {
     llvm::WithColor::error(llvm::errs(), "plug-in")
         << "unknown extension point '" << flag << "'; supported: ";
     llvm::interleaveComma(

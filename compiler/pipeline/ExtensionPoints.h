@@ -21,6 +21,9 @@ struct ExtensionPoint {
 /// All places, in the order of the pipeline.
 llvm::ArrayRef<ExtensionPoint> getExtensionPoints();
 
+/// True for the flag of a place.
+bool isExtensionPoint(llvm::StringRef flag);
+
 /// Adds passes to a pass manager on modules.
 using ExtensionBuilder = std::function<void(mlir::OpPassManager &)>;
 
