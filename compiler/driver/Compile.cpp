@@ -7,7 +7,10 @@
 #include "compiler/driver/CompileModule.h"
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Hashes.h"
+#include "compiler/driver/ModuleOptions.h"
+#include "compiler/driver/PassMonitor.h"
 #include "compiler/driver/PassPlugins.h"
+#include "compiler/driver/Resume.h"
 #include "compiler/import/Import.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "compiler/import/huggingface/TextConfig.h"
@@ -89,10 +92,13 @@ struct ModelFacts {
   TextConfig text;
   GenerationSettings generation; ///< of a decoder
   InputHashes hashes;
+  std::optional<FileHashes> hashed;
   std::vector<std::string> notes;
 
   Result<void> read(ModuleOp module, const CompileOptions &options);
-  Result<void> complete(ArtifactPlan &plan);
+  /// The hashes of all files, once they are known.
+  Result<const FileHashes *> getHashes();
+  Result<void> complete(ArtifactPlan &plan, const ResumedStage *resumed);
 };
 
 } // namespace
@@ -166,15 +172,27 @@ Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
     notes.insert(notes.end(), generation.notes.begin(), generation.notes.end());
     files.insert(files.end(), generation.files.begin(), generation.files.end());
   }
-  // Only an artifact has hashes.
-  if (options.emit == Stage::So)
+  // Only an artifact and an index of stages have hashes.
+  if (options.emit == Stage::So || !options.stagesFolder.empty())
     hashes.start(info.folder, files);
   return {};
 }
 
-Result<void> ModelFacts::complete(ArtifactPlan &plan) {
-  TRANSOM_ASSIGN(auto hashed, hashes.take());
-  plan.manifest.inputsSha256 = std::move(hashed);
+Result<const FileHashes *> ModelFacts::getHashes() {
+  if (!hashed) {
+    TRANSOM_ASSIGN(hashed, hashes.take());
+  }
+  return &*hashed;
+}
+
+Result<void> ModelFacts::complete(ArtifactPlan &plan,
+                                  const ResumedStage *resumed) {
+  TRANSOM_ASSIGN(const FileHashes *inputs, getHashes());
+  plan.manifest.inputsSha256 = *inputs;
+  // An artifact names what it was compiled from.
+  if (resumed)
+    if (std::optional<std::string> edited = resumed->describe(*inputs))
+      plan.manifest.options.emplace_back("resume-from", *edited);
   plan.manifest.text = text.manifest;
   plan.manifest.notes = notes;
   plan.tokenizer = std::move(text.tokenizer);
@@ -183,10 +201,75 @@ Result<void> ModelFacts::complete(ArtifactPlan &plan) {
   return {};
 }
 
+/// The options as the module and the manifest have them.
+static CompileOptions getRecordedOptions(const CompileOptions &options,
+                                         std::vector<std::string> plugins) {
+  CompileOptions recorded = options;
+  recorded.flags = recordedFlags(options);
+  for (std::string &plugin : plugins)
+    recorded.flags.emplace_back("load-pass-plugin", std::move(plugin));
+  return recorded;
+}
+
+/// The stage to go on from; nothing without one.
+static Result<std::optional<ResumedStage>>
+getResumedStage(const CompileOptions &options) {
+  if (options.resumeFrom.empty())
+    return std::optional<ResumedStage>();
+  TRANSOM_ASSIGN(ResumedStage resumed, readStage(options.resumeFrom));
+  if (options.emit < resumed.stage)
+    return usageError(
+        "'--emit " + std::string(getStageInfo(options.emit).name) +
+        "' is before the stage '" + getStageInfo(resumed.stage).name +
+        "' of '" + options.resumeFrom + "'");
+  return std::optional(std::move(resumed));
+}
+
+/// Runs the stages of an imported module, or those after `resumed`.
+static Result<CompileReport>
+compileStages(OwningOpRef<ModuleOp> module, ModelFacts &facts,
+              const CompileOptions &options,
+              const std::optional<ResumedStage> &resumed,
+              CompileObserver *observer) {
+  std::optional<StageWriter> stages;
+  if (!options.stagesFolder.empty()) {
+    TRANSOM_ASSIGN(stages, StageWriter::create(options.stagesFolder));
+  }
+  ModuleSource source;
+  source.tensors = &facts.info.files;
+  source.resumed = resumed ? &*resumed : nullptr;
+  source.stages = stages ? &*stages : nullptr;
+  source.release = [&](const std::string &name) {
+    facts.info.files.release(name);
+  };
+  source.complete = [&](ArtifactPlan &plan) {
+    return facts.complete(plan, source.resumed);
+  };
+  CompileReport report;
+  auto work = [&]() -> Result<void> {
+    if (resumed) {
+      TRANSOM_ASSIGN(module, readStageModule(*module->getContext(), *resumed,
+                                             facts.info.files, options));
+    }
+    TRANSOM_ASSIGN(report,
+                   compileModule(std::move(module), source, options, observer));
+    return {};
+  };
+  TRANSOM_TRY(resumed ? guardCompile(resumed->path, work) : work());
+  if (stages) {
+    TRANSOM_ASSIGN(const FileHashes *inputs, facts.getHashes());
+    TRANSOM_TRY(stages->finish(*inputs, options));
+  }
+  return report;
+}
+
 /// Compiles a model; `observer` may be null.
 static Result<CompileReport> compileModel(const CompileOptions &options,
                                           CompileObserver *observer) {
   TRANSOM_TRY(checkOptions(options));
+  TRANSOM_ASSIGN(std::optional<ResumedStage> resumed, getResumedStage(options));
+  TRANSOM_TRY(checkPrintedPasses(
+      options, resumed ? std::optional(resumed->stage) : std::nullopt));
   TRANSOM_ASSIGN(std::vector<std::string> plugins,
                  loadPassPlugins(options.passPlugins));
   if (options.progress &&
@@ -210,20 +293,13 @@ static Result<CompileReport> compileModel(const CompileOptions &options,
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started)
           .count();
 
-  CompileOptions recorded = options;
-  recorded.flags = recordedFlags(options);
-  for (std::string &plugin : plugins)
-    recorded.flags.emplace_back("load-pass-plugin", std::move(plugin));
+  const CompileOptions recorded =
+      getRecordedOptions(options, std::move(plugins));
   if (observer)
     observer->imported(*module, facts.info, recorded);
-  ModuleSource source;
-  source.tensors = &facts.info.files;
-  source.release = [&](const std::string &name) {
-    facts.info.files.release(name);
-  };
-  source.complete = [&](ArtifactPlan &plan) { return facts.complete(plan); };
-  TRANSOM_ASSIGN(CompileReport report,
-                 compileModule(std::move(module), source, recorded, observer));
+  TRANSOM_ASSIGN(
+      CompileReport report,
+      compileStages(std::move(module), facts, recorded, resumed, observer));
   report.notes = import.configOnly ? facts.info.notes : facts.notes;
   report.seconds.insert(report.seconds.begin(),
                         {getStageInfo(Stage::Attn).progress, seconds});

@@ -63,6 +63,19 @@ struct CompileOptions {
   unsigned jobs = 0;     ///< threads that generate code; 0: one a core
   /// Write and read back LLVM IR too, as is always done with modules of MLIR.
   bool checkRoundTrip = false;
+  /// A folder that gets a file of each stage and an index; empty: none.
+  std::string stagesFolder;
+  /// Where to go on: a file of such a folder, or FOLDER/STAGE. `model` still
+  /// gives weights, tokenizer and settings. Empty: from the model.
+  std::string resumeFrom;
+  /// Passes after which the module is printed, `cse:2`.
+  std::vector<std::string> printAfter;
+  /// Print the module after each pass that changes it.
+  bool printChanged = false;
+  /// Gets the modules that are printed.
+  std::function<void(const std::string &)> print;
+  /// Measure passes, for `CompileReport::passes`.
+  bool timePasses = false;
   /// Called from the compiling thread; false stops the compile.
   std::function<bool(const CompileProgress &)> progress;
 };
@@ -73,6 +86,16 @@ struct CompiledCode {
   uint64_t phases = 0, kernels = 0, bytes = 0;
 };
 
+/// One pass of a compile, as `timePasses` measures it.
+struct PassTime {
+  std::string stage; ///< as in `CompileReport::seconds`
+  std::string pass;  ///< `cse:2`
+  std::string isa;   ///< of a pass of the stage `llvm-ir`
+  double seconds = 0;
+  uint64_t operationsBefore = 0, operationsAfter = 0;
+  uint64_t passed = 0, missed = 0; ///< remarks
+};
+
 /// The result of a compile.
 struct CompileReport {
   /// Text of a stage that was emitted without an output file.
@@ -81,6 +104,7 @@ struct CompileReport {
   std::vector<std::string> notes;   ///< what a user may want to know
   /// Seconds of each stage, in order.
   std::vector<std::pair<std::string, double>> seconds;
+  std::vector<PassTime> passes;   ///< with `timePasses`, in order
   std::vector<CompiledCode> code; ///< where objects were made
   uint64_t fileBytes = 0;
   uint64_t parameters = 0;

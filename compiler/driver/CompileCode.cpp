@@ -7,6 +7,10 @@
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/pipeline/LowerModule.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/SourceMgr.h"
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -17,10 +21,9 @@ using namespace transom;
 /// How often the calling thread reports progress while others work.
 static constexpr std::chrono::milliseconds kProgressInterval{100};
 
-Result<std::vector<IsaModule>>
-transom::lowerToLlvm(mlir::ModuleOp module,
-                     const std::vector<const InstructionSet *> &isas,
-                     const StageProgress &progress) {
+Result<std::vector<IsaModule>> transom::lowerToLlvm(
+    mlir::ModuleOp module, const std::vector<const InstructionSet *> &isas,
+    const StageProgress &progress, CompileObserver *observer, bool keep) {
   DiagnosticCollector diagnostics(*module.getContext());
   std::vector<IsaModule> modules;
   uint64_t done = 0;
@@ -30,37 +33,56 @@ transom::lowerToLlvm(mlir::ModuleOp module,
     told = progress(++done, total);
     return static_cast<bool>(told);
   };
-  auto passDone = [&](const PassInfo &, mlir::ModuleOp) { return tell(); };
   for (const InstructionSet *isa : isas) {
-    auto lowered = lowerModule(module, isa->name, passDone);
+    LoweringEvents events;
+    events.willRun = [&](const PassInfo &pass, mlir::ModuleOp code) {
+      if (observer)
+        observer->willRun(pass, code, isa);
+    };
+    events.passDone = [&](const PassInfo &pass, mlir::ModuleOp code) {
+      if (observer)
+        observer->passed(pass, code, isa);
+      return tell();
+    };
+    auto lowered = lowerModule(module, isa->name, events);
     if (!told)
       return told.takeError();
     if (mlir::failed(lowered))
       return diagnostics.error(Status::Internal, "lowering failed");
-    TRANSOM_ASSIGN(IsaModule code, translate(**lowered, *isa));
-    modules.push_back(std::move(code));
+    if (observer)
+      observer->finished(Stage::LlvmIr, **lowered);
+    if (keep) {
+      TRANSOM_ASSIGN(IsaModule code, translate(**lowered, *isa));
+      modules.push_back(std::move(code));
+    }
     if (!tell())
       return told.takeError();
   }
   return Result<std::vector<IsaModule>>(std::move(modules));
 }
 
-Result<void>
-transom::observeLowering(mlir::ModuleOp module,
-                         const std::vector<const InstructionSet *> &isas,
-                         CompileObserver &observer) {
-  DiagnosticCollector diagnostics(*module.getContext());
-  for (const InstructionSet *isa : isas) {
-    auto lowered = lowerModule(module, isa->name,
-                               [&](const PassInfo &pass, mlir::ModuleOp code) {
-                                 observer.passed(pass, code, isa);
-                                 return true;
-                               });
-    if (mlir::failed(lowered))
-      return diagnostics.error(Status::Internal, "lowering failed");
-    observer.finished(Stage::LlvmIr, **lowered);
-  }
-  return {};
+Result<IsaModule> transom::readLlvm(const std::string &text,
+                                    const InstructionSet &isa) {
+  IsaModule code;
+  code.isa = &isa;
+  TRANSOM_ASSIGN(code.machine, createTargetMachine(isa));
+  // Constants count their uses in the context.
+  code.context = std::make_unique<llvm::LLVMContext>();
+  llvm::SMDiagnostic problem;
+  code.module = llvm::parseAssemblyString(text, problem, *code.context);
+  if (!code.module)
+    return rejected("line " + std::to_string(problem.getLineNo()) + ": " +
+                    problem.getMessage().str());
+  std::string broken;
+  llvm::raw_string_ostream stream(broken);
+  if (llvm::verifyModule(*code.module, &stream))
+    return rejected(llvm::StringRef(stream.str()).split('\n').first.str());
+  const std::string triple = code.machine->getTargetTriple().str();
+  if (code.module->getTargetTriple() != triple ||
+      code.module->getDataLayout() != code.machine->createDataLayout())
+    return rejected("is code for '" + code.module->getTargetTriple() +
+                    "'; expected '" + triple + "'");
+  return code;
 }
 
 namespace {
@@ -127,8 +149,13 @@ Result<std::string> CodeGenerator::generateOne(size_t index) {
 }
 
 void CodeGenerator::work() {
-  for (size_t i = next++; i < modules.size(); i = next++)
-    results[i].object = generateOne(i);
+  for (size_t i = next++; i < modules.size(); i = next++) {
+    llvm::CrashRecoveryContext guard;
+    if (!options.guarded)
+      results[i].object = generateOne(i);
+    else if (!guard.RunSafely([&] { results[i].object = generateOne(i); }))
+      results[i].object = internalError("LLVM cannot generate its code");
+  }
   std::lock_guard<std::mutex> lock(mutex);
   --numRunning;
   finished.notify_one();

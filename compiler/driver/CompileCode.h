@@ -16,23 +16,25 @@ class CompileObserver;
 using StageProgress =
     std::function<Result<void>(uint64_t done, uint64_t total)>;
 
-/// LLVM IR of each instruction set, not optimized.
+/// LLVM IR of each instruction set, not optimized; nothing with `keep` false,
+/// when the modules are lowered for `observer` alone. It may be null.
 Result<std::vector<IsaModule>>
 lowerToLlvm(mlir::ModuleOp module,
             const std::vector<const InstructionSet *> &isas,
-            const StageProgress &progress);
+            const StageProgress &progress, CompileObserver *observer = nullptr,
+            bool keep = true);
 
-/// Lowers the module for each instruction set, shows `observer` each step and
-/// keeps nothing.
-Result<void> observeLowering(mlir::ModuleOp module,
-                             const std::vector<const InstructionSet *> &isas,
-                             CompileObserver &observer);
+/// Reads what `printLLVM` has written, in a context of its own, and verifies
+/// it.
+Result<IsaModule> readLlvm(const std::string &text, const InstructionSet &isa);
 
 /// How code is generated.
 struct CodeOptions {
   CodeKind kind = CodeKind::Object;
   unsigned level = 2; ///< of optimize()
   unsigned jobs = 0;  ///< threads at most; 0: one a core
+  /// The IR was read from a file: a crash of LLVM is an error.
+  bool guarded = false;
 };
 
 /// Optimizes and generates code: for each instruction set an object file, or

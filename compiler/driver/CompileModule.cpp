@@ -9,7 +9,10 @@
 #include "compiler/driver/CompileCode.h"
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Diagnostics.h"
+#include "compiler/driver/ModuleOptions.h"
 #include "compiler/driver/ModuleText.h"
+#include "compiler/driver/PassMonitor.h"
+#include "compiler/driver/StageFiles.h"
 #include "compiler/pipeline/ExtensionPoints.h"
 #include "compiler/pipeline/LowerModule.h"
 #include "compiler/pipeline/Pipeline.h"
@@ -18,15 +21,36 @@
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/AsmParser/Parser.h"
-#include "llvm/Support/SourceMgr.h"
 #include <chrono>
-#include <set>
 
 using namespace mlir;
 using namespace transom;
 
 namespace {
+
+/// Tells several observers.
+class Observers : public CompileObserver {
+public:
+  void add(CompileObserver *observer) { observers.push_back(observer); }
+
+  void willRun(const transom::PassInfo &pass, ModuleOp module,
+               const InstructionSet *isa) override {
+    for (CompileObserver *observer : observers)
+      observer->willRun(pass, module, isa);
+  }
+  void passed(const transom::PassInfo &pass, ModuleOp module,
+              const InstructionSet *isa) override {
+    for (CompileObserver *observer : observers)
+      observer->passed(pass, module, isa);
+  }
+  void finished(Stage stage, ModuleOp module) override {
+    for (CompileObserver *observer : observers)
+      observer->finished(stage, module);
+  }
+
+private:
+  std::vector<CompileObserver *> observers;
+};
 
 /// One compile of one module.
 class ModuleCompiler {
@@ -34,7 +58,12 @@ public:
   ModuleCompiler(OwningOpRef<ModuleOp> module, const ModuleSource &source,
                  const CompileOptions &options, CompileObserver *observer)
       : module(std::move(module)), source(source), options(options),
-        observer(observer) {}
+        isExplained(observer), monitor(options) {
+    if (observer)
+      observers.add(observer);
+    if (monitor.isNeeded())
+      observers.add(&monitor);
+  }
 
   Result<CompileReport> run();
 
@@ -44,6 +73,8 @@ private:
   /// Reports the progress and begins to measure a stage.
   Result<void> begin(Stage stage);
   void end(Stage stage);
+  /// The report, complete.
+  CompileReport finish();
   /// Runs the passes of a stage, then writes and reads the module.
   Result<void> runPasses(Stage stage);
   Result<void> runPass(const transom::PassInfo &info,
@@ -53,13 +84,17 @@ private:
   Error withInput(Error error, ModuleOp before,
                   llvm::ArrayRef<const transom::PassInfo *> passes,
                   const PipelineOptions &pipeline);
-  void setAttentionAttributes();
-  Result<void> checkAttentionEntry();
-  Result<void> readBack();
+  /// Writes the module, for the folder of stages too, and reads it.
+  Result<void> readBack(Stage stage);
   /// `error` of lowering, with a file that holds the kern module.
   Error withLowering(Error error);
   Result<void> makeCode();
-  Result<void> showLowering();
+  /// LLVM IR: lowered, or that of the resumed stage.
+  Result<std::vector<IsaModule>> getLlvmIr();
+  /// Objects or assembly: generated, or those of the resumed stage.
+  Result<std::vector<IsaObject>> getObjects(CodeKind kind);
+  /// An instruction set's code of the resumed stage.
+  Result<const std::string *> getResumedCode(const InstructionSet &isa);
   Result<void> readBackLlvm(std::vector<IsaModule> &modules);
   Result<void> writeLibrary(std::vector<IsaObject> objects);
   /// Hands a stage's text over, one an instruction set where `isa` is given.
@@ -68,7 +103,10 @@ private:
   OwningOpRef<ModuleOp> module;
   const ModuleSource &source;
   const CompileOptions &options;
-  CompileObserver *observer; ///< null for none
+  /// An explanation ends in the LLVM dialect.
+  const bool isExplained;
+  PassMonitor monitor;
+  Observers observers;
   CompileReport report;
   std::vector<const InstructionSet *> isas;
   std::chrono::steady_clock::time_point started;
@@ -110,6 +148,11 @@ void ModuleCompiler::end(Stage stage) {
           .count());
 }
 
+CompileReport ModuleCompiler::finish() {
+  report.passes = monitor.takeTimes();
+  return std::move(report);
+}
+
 /// `error` with the path of a file that holds the text.
 static Error withReproducer(Error error, const std::string &text) {
   if (std::string path = writeReproducer(text); !path.empty())
@@ -131,13 +174,16 @@ static Error withReproducer(Error error, ModuleOp module,
 /// bug of ours.
 Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
                                      const PipelineOptions &pipeline) {
+  observers.willRun(info, *module, nullptr);
   DiagnosticCollector diagnostics(*module->getContext());
   PassManager passes(module->getContext());
   passes.enableVerifier(false); // below, to tell a refusal from a broken module
   passes.addPass(info.create(pipeline));
   const bool done = succeeded(passes.run(*module));
-  if (done && succeeded(verify(*module)))
+  if (done && succeeded(verify(*module))) {
+    observers.passed(info, *module, nullptr);
     return {};
+  }
   if (!done && info.flag == "convert-attn-to-kern")
     return diagnostics.error(Status::Unsupported,
                              "the model does not convert to kernels");
@@ -186,19 +232,18 @@ Result<void> ModuleCompiler::runPasses(Stage stage) {
     if (Result<void> done = runPass(*passes[i], pipeline); !done)
       return withInput(done.takeError(), *before,
                        llvm::ArrayRef(passes).take_front(i + 1), pipeline);
-    if (observer)
-      observer->passed(*passes[i], *module, nullptr);
     TRANSOM_TRY(tell(stage, i + 1, passes.size() + 1));
   }
-  TRANSOM_TRY(readBack());
-  if (observer)
-    observer->finished(stage, *module);
+  TRANSOM_TRY(readBack(stage));
+  observers.finished(stage, *module);
   end(stage);
   return {};
 }
 
-Result<void> ModuleCompiler::readBack() {
+Result<void> ModuleCompiler::readBack(Stage stage) {
   const std::string text = printModule(*module);
+  if (source.stages)
+    TRANSOM_TRY(source.stages->add(stage, {}, text));
   Result<OwningOpRef<ModuleOp>> read = readModule(*module->getContext(), text);
   if (!read)
     return withReproducer(read.takeError(), text);
@@ -209,18 +254,12 @@ Result<void> ModuleCompiler::readBack() {
 /// Writes LLVM IR and reads it back, with the order of uses.
 Result<void> ModuleCompiler::readBackLlvm(std::vector<IsaModule> &modules) {
   for (IsaModule &code : modules) {
-    const std::string text = printLLVM(code);
-    // In a context of its own: constants count their uses there.
-    auto context = std::make_unique<llvm::LLVMContext>();
-    llvm::SMDiagnostic problem;
-    std::unique_ptr<llvm::Module> read =
-        llvm::parseAssemblyString(text, problem, *context);
+    Result<IsaModule> read = readLlvm(printLLVM(code), *code.isa);
     if (!read)
       return internalError("LLVM IR does not read back: " +
-                           problem.getMessage().str());
-    code.module.reset();
-    code.context = std::move(context);
-    code.module = std::move(read);
+                           read.error().message);
+    code.module.reset(); // before its context
+    code = std::move(*read);
   }
   return {};
 }
@@ -261,58 +300,93 @@ Error ModuleCompiler::withLowering(Error error) {
   return error;
 }
 
-/// Lowers the module for each instruction set, and keeps nothing of it.
-Result<void> ModuleCompiler::showLowering() {
+Result<const std::string *>
+ModuleCompiler::getResumedCode(const InstructionSet &isa) {
+  const auto &code = source.resumed->code;
+  if (auto found = code.find(isa.name); found != code.end())
+    return &found->second;
+  return usageError("'" + options.resumeFrom + "' has no code for '" +
+                    isa.name + "'; supported: " + source.resumed->getIsas());
+}
+
+Result<std::vector<IsaModule>> ModuleCompiler::getLlvmIr() {
+  if (source.resumed && source.resumed->stage == Stage::LlvmIr) {
+    std::vector<IsaModule> modules;
+    for (const InstructionSet *isa : isas) {
+      TRANSOM_ASSIGN(const std::string *text, getResumedCode(*isa));
+      Result<IsaModule> code = readLlvm(*text, *isa);
+      if (!code)
+        return rejected(options.resumeFrom + ": code for '" + isa->name +
+                        "': " + code.error().message);
+      modules.push_back(std::move(*code));
+    }
+    return Result<std::vector<IsaModule>>(std::move(modules));
+  }
+  Result<std::vector<IsaModule>> modules = lowerToLlvm(
+      *module, isas,
+      [&](uint64_t done, uint64_t total) {
+        return tell(Stage::LlvmIr, done, total);
+      },
+      &observers, !isExplained);
+  if (!modules && modules.error().status == Status::Internal)
+    return withLowering(modules.takeError());
+  return modules;
+}
+
+Result<std::vector<IsaObject>> ModuleCompiler::getObjects(CodeKind kind) {
+  if (source.resumed && source.resumed->stage == Stage::Obj) {
+    std::vector<IsaObject> objects;
+    for (const InstructionSet *isa : isas) {
+      TRANSOM_ASSIGN(const std::string *bytes, getResumedCode(*isa));
+      objects.push_back({isa->name, *bytes});
+    }
+    return Result<std::vector<IsaObject>>(std::move(objects));
+  }
   TRANSOM_TRY(begin(Stage::LlvmIr));
-  if (Result<void> shown = observeLowering(*module, isas, *observer); !shown)
-    return withLowering(shown.takeError());
+  TRANSOM_ASSIGN(std::vector<IsaModule> modules, getLlvmIr());
+  if (options.checkRoundTrip)
+    TRANSOM_TRY(readBackLlvm(modules));
+  if (source.stages)
+    for (const IsaModule &code : modules)
+      TRANSOM_TRY(
+          source.stages->add(Stage::LlvmIr, code.isa->name, printLLVM(code)));
   end(Stage::LlvmIr);
-  return {};
+  if (options.emit == Stage::LlvmIr) {
+    for (const IsaModule &code : modules)
+      TRANSOM_TRY(emitText(printLLVM(code), code.isa->name));
+    return std::vector<IsaObject>();
+  }
+
+  TRANSOM_TRY(begin(Stage::Obj));
+  CodeOptions how{kind, options.optLevel, options.jobs,
+                  source.resumed != nullptr};
+  TRANSOM_ASSIGN(
+      std::vector<IsaObject> objects,
+      generate(std::move(modules), how, [&](uint64_t done, uint64_t total) {
+        return tell(Stage::Obj, done, total);
+      }));
+  end(Stage::Obj);
+  return Result<std::vector<IsaObject>>(std::move(objects));
 }
 
 Result<void> ModuleCompiler::makeCode() {
-  if (observer && options.emit == Stage::LlvmIr)
-    return showLowering();
-  TRANSOM_TRY(begin(Stage::LlvmIr));
-  Result<std::vector<IsaModule>> modules =
-      lowerToLlvm(*module, isas, [&](uint64_t done, uint64_t total) {
-        return tell(Stage::LlvmIr, done, total);
-      });
-  if (!modules && modules.error().status != Status::Internal)
-    return modules.takeError(); // interrupted
-  if (!modules)
-    return withLowering(modules.takeError());
-  if (options.checkRoundTrip)
-    if (Result<void> read = readBackLlvm(*modules); !read)
-      return read;
-  end(Stage::LlvmIr);
-  if (options.emit == Stage::LlvmIr) {
-    for (IsaModule &code : *modules)
-      if (Result<void> done = emitText(printLLVM(code), code.isa->name); !done)
-        return done;
-    return {};
-  }
-  TRANSOM_TRY(begin(Stage::Obj));
-  CodeOptions how{options.emit == Stage::Asm ? CodeKind::Assembly
-                                             : CodeKind::Object,
-                  options.optLevel, options.jobs};
+  const bool isAssembly = options.emit == Stage::Asm;
   TRANSOM_ASSIGN(
       std::vector<IsaObject> objects,
-      generate(std::move(*modules), how, [&](uint64_t done, uint64_t total) {
-        return tell(Stage::Obj, done, total);
-      }));
-  if (how.kind == CodeKind::Object)
-    for (const IsaObject &object : objects) {
-      TRANSOM_ASSIGN(CodeSize size, getCodeSize(object.object));
-      report.code.push_back(
-          {object.isa, size.phases, size.kernels, size.bytes});
-    }
-  end(Stage::Obj);
+      getObjects(isAssembly ? CodeKind::Assembly : CodeKind::Object));
+  for (const IsaObject &object : objects) {
+    if (source.stages)
+      TRANSOM_TRY(source.stages->add(isAssembly ? Stage::Asm : Stage::Obj,
+                                     object.isa, object.object));
+    if (isAssembly)
+      continue;
+    TRANSOM_ASSIGN(CodeSize size, getCodeSize(object.object));
+    report.code.push_back({object.isa, size.phases, size.kernels, size.bytes});
+  }
   if (options.emit == Stage::So)
     return writeLibrary(std::move(objects));
   for (const IsaObject &object : objects)
-    if (Result<void> done = emitText(object.object, object.isa); !done)
-      return done;
+    TRANSOM_TRY(emitText(object.object, object.isa));
   return {};
 }
 
@@ -342,140 +416,31 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
   return {};
 }
 
-/// The type of caches. Without `--kv-dtype` it is that of weights if caches
-/// support it, else f32.
-static std::string getCacheType(const CompileOptions &options) {
-  if (!options.kvDtype.empty())
-    return options.kvDtype;
-  return parseCacheOption(options.dtype) ? options.dtype : "f32";
-}
-
-/// An error if the caches of a decoder round keys and values in another way
-/// than the entry with weights of attention, which has none.
-static Result<void> checkCachesBesideAttention(const CompileOptions &options) {
-  if (!options.attention || options.kvDtype.empty() ||
-      options.kvDtype == options.dtype)
-    return {};
-  return unsupported("'--attention' with '--kv-dtype " + options.kvDtype +
-                     "' is not supported for '--dtype " + options.dtype +
-                     "'; supported: '--kv-dtype " + options.dtype + "'");
-}
-
-/// Tells the pass that adds the entry with weights of attention which.
-void ModuleCompiler::setAttentionAttributes() {
-  Builder builder(module->getContext());
-  (*module)->setAttr("transom.attention", builder.getUnitAttr());
-  if (!options.attentionLayers.empty())
-    (*module)->setAttr("transom.attention_layers",
-                       builder.getDenseI64ArrayAttr(options.attentionLayers));
-  if (!options.attentionHeads.empty())
-    (*module)->setAttr("transom.attention_heads",
-                       builder.getDenseI64ArrayAttr(options.attentionHeads));
-}
-
-/// An error unless there is an entry with weights of attention, and in it all
-/// layers and heads that are asked for.
-Result<void> ModuleCompiler::checkAttentionEntry() {
-  auto entry = module->lookupSymbol<func::FuncOp>("attention");
-  if (!entry)
-    return unsupported("weights of attention are not supported for this "
-                       "model; supported: encoders, decoders and "
-                       "encoder-decoders of token ids");
-  // Results are called `attentions.0` and have a dimension of heads.
-  std::set<int64_t> layers;
-  int64_t heads = 0;
-  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
-    auto name = entry.getResultAttrOfType<StringAttr>(i, "attn.name");
-    int64_t layer = 0;
-    if (!name || !name.getValue().contains("attentions.") ||
-        name.getValue().rsplit('.').second.getAsInteger(10, layer))
-      continue;
-    layers.insert(layer);
-    auto type = cast<RankedTensorType>(entry.getResultTypes()[i]);
-    heads = std::max(heads, type.getDimSize(1));
-  }
-  if (heads < static_cast<int64_t>(options.attentionHeads.size()))
-    return usageError(
-        "'--attention-heads': the model has no layer with head '" +
-        std::to_string(options.attentionHeads.back()) + "'");
-  for (int64_t layer : options.attentionLayers)
-    if (!layers.count(layer))
-      return usageError("'--attention-layers': the model has no layer '" +
-                        std::to_string(layer) + "' with these heads");
-  return {};
-}
-
 Result<CompileReport> ModuleCompiler::run() {
-  const std::string kvDtype = getCacheType(options);
   TRANSOM_TRY(checkCachesBesideAttention(options));
-  TRANSOM_ASSIGN(std::vector<const InstructionSet *> chosen,
-                 selectTargets(options.targets,
-                               options.dtype == "bf16" || kvDtype == "bf16"));
-  isas = std::move(chosen);
-  // The passes are told by the module itself.
-  if (options.dtype != "f32")
-    (*module)->setAttr("transom.dtype",
-                       StringAttr::get(module->getContext(), options.dtype));
-  if (kvDtype != "f32")
-    (*module)->setAttr("transom.kv_dtype",
-                       StringAttr::get(module->getContext(), kvDtype));
-  if (options.attentionSchedule != "auto")
-    (*module)->setAttr("transom.attention_schedule",
-                       kern::ScheduleAttr::get(module->getContext(),
-                                               *kern::AttentionSchedule::parse(
-                                                   options.attentionSchedule)));
-  if (options.attention)
-    setAttentionAttributes();
-  (*module)->setAttr("transom.backend",
-                     StringAttr::get(module->getContext(), options.backend));
+  TRANSOM_ASSIGN(isas, selectTargets(options.targets,
+                                     options.dtype == "bf16" ||
+                                         getCacheType(options) == "bf16"));
+  setModuleOptions(*module, options);
+  const Stage first = source.resumed ? source.resumed->stage : Stage::Attn;
   for (Stage stage : {Stage::Attn, Stage::AttnOpt, Stage::Kern}) {
-    // The caller has imported the module.
-    TRANSOM_TRY(stage == Stage::Attn ? readBack() : runPasses(stage));
+    if (stage < first)
+      continue;
+    // The caller has imported or read the module of the first stage.
+    if (stage != first)
+      TRANSOM_TRY(runPasses(stage));
+    else if (!source.resumed)
+      TRANSOM_TRY(readBack(stage));
     if (stage == Stage::AttnOpt && options.attention)
-      TRANSOM_TRY(checkAttentionEntry());
+      TRANSOM_TRY(checkAttentionEntry(*module, options));
     if (options.emit == stage) {
-      if (Result<void> done =
-              emitText(printForReading(*module, options.emitLocations), {});
-          !done)
-        return done.takeError();
-      return std::move(report);
+      TRANSOM_TRY(
+          emitText(printForReading(*module, options.emitLocations), {}));
+      return finish();
     }
   }
   TRANSOM_TRY(makeCode());
-  return std::move(report);
-}
-
-Result<void> transom::checkOptions(const CompileOptions &options) {
-  if (Result<void> known = checkDisabledPasses(
-          {options.disabledPasses.begin(), options.disabledPasses.end()});
-      !known)
-    return known;
-  TRANSOM_ASSIGN(std::vector<const InstructionSet *> isas,
-                 selectTargets(options.targets));
-  if (options.dtype != "f32" && options.dtype != "bf16")
-    return usageError("unknown dtype '" + options.dtype +
-                      "'; supported: f32, bf16");
-  if (!parseCacheOption(getCacheType(options)))
-    return usageError("unknown dtype of caches '" + options.kvDtype +
-                      "'; supported: " + llvm::join(getCacheOptions(), ", "));
-  if (!kern::AttentionSchedule::parse(options.attentionSchedule))
-    return usageError(
-        "unknown attention schedule '" + options.attentionSchedule +
-        "'; supported: " + kern::AttentionSchedule::getSupported().str());
-  if (!parseBackend(options.backend))
-    return usageError("unknown backend '" + options.backend +
-                      "'; supported: native, onednn");
-  if (options.backend == "onednn" && options.dtype != "f32")
-    return unsupported("'--backend onednn' with '--dtype " + options.dtype +
-                       "' is not supported; supported: f32");
-  if (options.optLevel != 0 && options.optLevel != 2)
-    return usageError("unknown level of optimization " +
-                      std::to_string(options.optLevel) + "; supported: 0, 2");
-  if (options.output.empty() &&
-      (options.emit == Stage::So || options.emit == Stage::Obj))
-    return usageError("'" + std::string(getStageInfo(options.emit).name) +
-                      "' needs an output file, '-o FILE'");
-  return {};
+  return finish();
 }
 
 Result<CompileReport> transom::compileModule(OwningOpRef<ModuleOp> module,

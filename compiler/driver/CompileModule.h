@@ -13,10 +13,17 @@
 namespace transom {
 
 class CompileObserver;
+class StageWriter;
+struct ResumedStage;
 
 /// What a module's weights come from, and what its artifact holds besides.
 struct ModuleSource {
   const TensorSource *tensors = nullptr;
+  /// The stage that the module is of, with its code; null for an imported
+  /// module.
+  const ResumedStage *resumed = nullptr;
+  /// Gets the stages; null for none.
+  StageWriter *stages = nullptr;
   /// Lets go of the pages of a file tensor; may be empty.
   std::function<void(const std::string &)> release;
   /// Adds to the plan what the module does not know; may be empty.
@@ -25,9 +32,6 @@ struct ModuleSource {
 
 /// Makes the dialects and translations known that compiling needs.
 void prepareContext(mlir::MLIRContext &context);
-
-/// An error for targets, passes or outputs that make no sense.
-Result<void> checkOptions(const CompileOptions &options);
 
 /// The entry that takes new rows of sequences; null where a module of the attn
 /// dialect is no decoder, whatever the names of its entries are.

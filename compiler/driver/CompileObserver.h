@@ -20,14 +20,17 @@ public:
   virtual ~CompileObserver() = default;
   /// The imported module, before the first pass. `options.flags` are those that
   /// change the result, as the manifest lists them.
-  virtual void imported(mlir::ModuleOp module, const ImportInfo &info,
-                        const CompileOptions &options) = 0;
-  /// The module after a pass; `isa` is the instruction set of a pass of the
+  virtual void imported(mlir::ModuleOp /*module*/, const ImportInfo & /*info*/,
+                        const CompileOptions & /*options*/) {}
+  /// The module before a pass; `isa` is the instruction set of a pass of the
   /// stage `llvm-ir`, else null.
+  virtual void willRun(const PassInfo & /*pass*/, mlir::ModuleOp /*module*/,
+                       const InstructionSet * /*isa*/) {}
+  /// The module after a pass, verified before the stage `llvm-ir`.
   virtual void passed(const PassInfo &pass, mlir::ModuleOp module,
                       const InstructionSet *isa) = 0;
   /// The module that all passes of a stage have left, read back from its text.
-  virtual void finished(Stage stage, mlir::ModuleOp module) = 0;
+  virtual void finished(Stage /*stage*/, mlir::ModuleOp /*module*/) {}
 };
 
 /// Compiles a model until its code is lowered to the LLVM dialect, and shows

@@ -8,8 +8,6 @@
 
 using namespace transom;
 
-using HashMap = std::map<std::string, std::string>;
-
 /// The hash of a file. Its pages are released after they were read.
 static Result<std::string> getHash(const std::string &path,
                                    const std::atomic<bool> &stopped) {
@@ -30,8 +28,8 @@ InputHashes::~InputHashes() {
 void InputHashes::start(const std::string &folder,
                         const std::vector<std::string> &names) {
   pending = std::async(
-      std::launch::async, [this, folder, names]() -> Result<HashMap> {
-        HashMap hashes;
+      std::launch::async, [this, folder, names]() -> Result<FileHashes> {
+        FileHashes hashes;
         for (const std::string &name : names) {
           TRANSOM_ASSIGN(std::string hash,
                          getHash(joinPath(folder, name), stopped));
@@ -41,4 +39,4 @@ void InputHashes::start(const std::string &folder,
       });
 }
 
-Result<HashMap> InputHashes::take() { return pending.get(); }
+Result<FileHashes> InputHashes::take() { return pending.get(); }

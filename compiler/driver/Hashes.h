@@ -12,6 +12,9 @@
 
 namespace transom {
 
+/// Hashes of files by their names.
+using FileHashes = std::map<std::string, std::string>;
+
 /// Hashes files in a thread of its own while the compile goes on; only a few
 /// megabytes of them are in memory at a time.
 class InputHashes {
@@ -24,11 +27,11 @@ public:
   /// Begins with these files of a folder.
   void start(const std::string &folder, const std::vector<std::string> &names);
   /// Waits; the hash of each file by its name.
-  Result<std::map<std::string, std::string>> take();
+  Result<FileHashes> take();
 
 private:
   std::atomic<bool> stopped{false};
-  std::future<Result<std::map<std::string, std::string>>> pending;
+  std::future<Result<FileHashes>> pending;
 };
 
 } // namespace transom

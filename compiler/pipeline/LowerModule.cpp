@@ -16,19 +16,22 @@ uint64_t transom::getNumLowerPasses() {
   });
 }
 
-FailureOr<OwningOpRef<ModuleOp>> transom::lowerModule(
-    ModuleOp module, const std::string &isa,
-    const std::function<bool(const transom::PassInfo &, ModuleOp)> &passDone) {
+FailureOr<OwningOpRef<ModuleOp>>
+transom::lowerModule(ModuleOp module, const std::string &isa,
+                     const LoweringEvents &events) {
   OwningOpRef<ModuleOp> code(module.clone());
   PipelineOptions options;
   options.isa = isa;
   for (const transom::PassInfo &pass : getPasses()) {
     if (pass.stage != Stage::LlvmIr)
       continue;
+    if (events.willRun)
+      events.willRun(pass, *code);
     PassManager passes(module.getContext());
     passes.enableVerifier(false);
     passes.addPass(pass.create(options));
-    if (failed(passes.run(*code)) || (passDone && !passDone(pass, *code)))
+    if (failed(passes.run(*code)) ||
+        (events.passDone && !events.passDone(pass, *code)))
       return failure();
   }
   if (failed(verify(*code)))

@@ -12,14 +12,20 @@ namespace transom {
 
 struct PassInfo;
 
+/// What lowerModule() calls; both may be empty.
+struct LoweringEvents {
+  /// With the module before a pass.
+  std::function<void(const PassInfo &, mlir::ModuleOp)> willRun;
+  /// With the module after a pass; false stops the lowering.
+  std::function<bool(const PassInfo &, mlir::ModuleOp)> passDone;
+};
+
 /// Lowers a copy of a planned kern module to the LLVM dialect for an
 /// instruction set. On failure a diagnostic is emitted. The module itself is
-/// not changed. `passDone` is called with the copy after each pass; false stops
-/// the lowering.
-mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> lowerModule(
-    mlir::ModuleOp module, const std::string &isa,
-    const std::function<bool(const PassInfo &, mlir::ModuleOp)> &passDone =
-        nullptr);
+/// not changed.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+lowerModule(mlir::ModuleOp module, const std::string &isa,
+            const LoweringEvents &events = {});
 /// The number of passes that lowerModule() runs.
 uint64_t getNumLowerPasses();
 

@@ -41,9 +41,16 @@ ParseResult parseShortType(AsmParser &parser, Type &type) {
   if (failed(parser.parseOptionalRSquare()) &&
       (parser.parseCommaSeparatedList(parseDim) || parser.parseRSquare()))
     return failure();
+  const SMLoc location = parser.getCurrentLocation();
   Type element;
   if (parser.parseType(element))
     return failure();
+  if (!TensorType::isValidElementType(element))
+    return parser.emitError(location, "expects a type of tensor elements");
+  for (const Polynomial &dim : dims)
+    if (std::optional<int64_t> constant = dim.constant();
+        constant && *constant < 0)
+      return parser.emitError(location, "size ") << *constant << " is negative";
   type = getTensorType(dims, element);
   return success();
 }

@@ -42,8 +42,8 @@ void tools::addEnvironmentVariables(CLI::App &command) {
     std::string name = option->get_lnames().front();
     // Other commands have a `--target` that is a text. Code is loaded by a flag
     // alone.
-    if (name == "output" || name == "in" || name == "out" ||
-        name == "load-pass-plugin" ||
+    if (name == "output" || name == "in" || name == "out" || name == "stages" ||
+        name == "resume-from" || name == "load-pass-plugin" ||
         (name == "target" && command.get_name() != "compile" &&
          command.get_name() != "explain"))
       continue;

@@ -43,8 +43,8 @@ Command &addCommand(CLI::App &app, CommandList &commands,
 
 /// Lets an environment variable `TRANSOM_...` set each flag of a command,
 /// except
-/// `-o`, `--in`, `--out`, and a `--target` of other commands than `compile` and
-/// `explain`.
+/// `-o`, `--in`, `--out`, `--stages`, `--resume-from`, `--load-pass-plugin`,
+/// and a `--target` of other commands than `compile` and `explain`.
 void addEnvironmentVariables(CLI::App &command);
 
 // Each adds one command.

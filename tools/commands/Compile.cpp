@@ -55,6 +55,26 @@ createProgressPrinter(const std::string &mode, bool quiet) {
   };
 }
 
+/// What `--time-passes` has measured.
+static void writePasses(JsonWriter &json, const CompileReport &report) {
+  json.key("passes");
+  json.beginArray();
+  for (const PassTime &pass : report.passes) {
+    json.beginObject();
+    json.member("stage", pass.stage);
+    json.member("pass", pass.pass);
+    if (!pass.isa.empty())
+      json.member("isa", pass.isa);
+    json.member("seconds", pass.seconds);
+    json.member("operations_before", pass.operationsBefore);
+    json.member("operations_after", pass.operationsAfter);
+    json.member("passed", pass.passed);
+    json.member("missed", pass.missed);
+    json.endObject();
+  }
+  json.endArray();
+}
+
 /// The report as one line of JSON.
 static std::string toJson(const CompileReport &report) {
   std::string line;
@@ -69,6 +89,8 @@ static std::string toJson(const CompileReport &report) {
   for (const auto &[stage, seconds] : report.seconds)
     json.member(stage, seconds);
   json.endObject();
+  if (!report.passes.empty())
+    writePasses(json, report);
   json.key("code");
   json.beginArray();
   for (const CompiledCode &code : report.code) {
@@ -84,6 +106,33 @@ static std::string toJson(const CompileReport &report) {
   json.array(report.notes);
   json.endObject();
   return line + "\n";
+}
+
+/// Prints the times of passes below those of their stages. What a stage takes
+/// besides its passes is writing and reading its module.
+static void printPassTimes(const CompileReport &report) {
+  double total = 0;
+  for (const auto &[stage, seconds] : report.seconds)
+    total += seconds;
+  auto getShare = [&](double seconds) {
+    return total > 0 ? 100 * seconds / total : 0;
+  };
+  fprintf(stderr, "%-46s %10s %7s %21s %6s %6s\n", "pass", "ms", "share",
+          "operations", "passed", "missed");
+  for (const auto &[stage, seconds] : report.seconds) {
+    fprintf(stderr, "%-46s %10.2f %5.1f %%\n", stage.c_str(), 1000 * seconds,
+            getShare(seconds));
+    for (const PassTime &pass : report.passes)
+      if (pass.stage == stage)
+        fprintf(
+            stderr,
+            "  %-44s %10.2f %5.1f %% %9" PRIu64 " -> %8" PRIu64 " %6" PRIu64
+            " %6" PRIu64 "\n",
+            (pass.pass + (pass.isa.empty() ? "" : " for " + pass.isa)).c_str(),
+            1000 * pass.seconds, getShare(pass.seconds), pass.operationsBefore,
+            pass.operationsAfter, pass.passed, pass.missed);
+  }
+  fprintf(stderr, "%-46s %10.2f\n", "total", 1000 * total);
 }
 
 /// Prints notes, with `-v` times and sizes, and on a terminal a last line.
@@ -155,14 +204,46 @@ static Result<void> runCompile(Flags &flags, const CommonFlags &common) {
   TRANSOM_TRY(finishFlags(flags, common));
   TRANSOM_ASSIGN(const CompilerApi *compiler, openCompiler());
   flags.options.progress = createProgressPrinter(flags.progress, common.quiet);
+  flags.options.print = [](const std::string &text) {
+    fputs(text.c_str(), stderr);
+  };
   Result<CompileReport> report = compiler->compile(flags.options);
   if (flags.options.progress && flags.progress != "json")
     flags.options.progress({""});
   if (!report)
     return report.takeError();
   tellReport(*report, common);
+  if (flags.options.timePasses && !common.json)
+    printPassTimes(*report);
   return writeOut(common.json && report->text.empty() ? toJson(*report)
                                                       : report->text);
+}
+
+/// Flags that show what stages and passes do, or begin at a stage.
+static void addStageFlags(CLI::App &compile, CompileOptions &options) {
+  compile
+      .add_option("--stages", options.stagesFolder,
+                  "write the modules and the code of all stages into a folder, "
+                  "with an index")
+      ->type_name("FOLDER");
+  compile
+      .add_option("--resume-from", options.resumeFrom,
+                  "go on from a file of such a folder; MODEL gives weights, "
+                  "tokenizer and settings")
+      ->type_name("FILE|FOLDER/STAGE");
+  addList(compile, "--print-after", options.printAfter,
+          "print the module to stderr after a pass, such as 'cse:2' "
+          "(repeatable)");
+  compile.add_flag("--print-changed", options.printChanged,
+                   "print the module to stderr after each pass that changes "
+                   "it");
+  compile.add_flag("--time-passes", options.timePasses,
+                   "print for each pass its time, how many operations there "
+                   "are before and after it, and its remarks; with --json as "
+                   "'passes'");
+  compile.add_flag("--check-stages", options.checkRoundTrip,
+                   "write LLVM IR and read it back, as is done with other "
+                   "stages");
 }
 
 void tools::addCompile(CLI::App &app, CommandList &commands) {
@@ -183,9 +264,7 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
                    "print the module path and the origin of each operation "
                    "with --emit attn, attn-opt and kern");
   addCompileFlags(compile, *flags);
-  compile.add_flag("--check-stages", flags->options.checkRoundTrip,
-                   "write LLVM IR and read it back, as is done with other "
-                   "stages");
+  addStageFlags(compile, flags->options);
   compile
       .add_option("-j,--jobs", flags->options.jobs,
                   "threads that generate code (default: one per core)")

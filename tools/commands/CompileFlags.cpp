@@ -37,8 +37,7 @@ Result<void> tools::finishOptions(CompileFlags &flags) {
   return {};
 }
 
-/// Adds a flag that may be repeated, with a value each.
-static void addList(CLI::App &app, const std::string &flag,
+void tools::addList(CLI::App &app, const std::string &flag,
                     std::vector<std::string> &values, const std::string &help) {
   app.add_option(flag, values, help)
       ->type_name("NAME")

@@ -17,6 +17,10 @@ struct CompileFlags {
   unsigned groupSize = 0;
 };
 
+/// Adds a flag that may be repeated, with a value or several with commas each.
+void addList(CLI::App &app, const std::string &flag,
+             std::vector<std::string> &values, const std::string &help);
+
 /// Adds the flags to a command. `flags` must outlive it.
 void addCompileFlags(CLI::App &command, CompileFlags &flags);
 

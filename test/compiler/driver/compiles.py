@@ -6,5 +6,5 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "commands"))
 
-from base import ALL_TARGETS, write_tensors  # noqa: E402, F401
+from base import ALL_TARGETS, SOURCE, ToolTest, write_tensors  # noqa: E402, F401
 from bert import BERT, CompileTest  # noqa: E402, F401

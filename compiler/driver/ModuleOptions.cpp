@@ -1,0 +1,216 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options that change what passes do are attributes of the module, so that a
+// module that was written and read is compiled as before.
+#include "compiler/driver/ModuleOptions.h"
+#include "compiler/codegen/TargetMachine.h"
+#include "compiler/pipeline/PassRange.h"
+#include "dialects/kern/Kern.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/weights/OperandFormat.h"
+#include <set>
+
+using namespace mlir;
+using namespace transom;
+
+std::string transom::getCacheType(const CompileOptions &options) {
+  if (!options.kvDtype.empty())
+    return options.kvDtype;
+  return parseCacheOption(options.dtype) ? options.dtype : "f32";
+}
+
+Result<void>
+transom::checkCachesBesideAttention(const CompileOptions &options) {
+  if (!options.attention || options.kvDtype.empty() ||
+      options.kvDtype == options.dtype)
+    return {};
+  return unsupported("'--attention' with '--kv-dtype " + options.kvDtype +
+                     "' is not supported for '--dtype " + options.dtype +
+                     "'; supported: '--kv-dtype " + options.dtype + "'");
+}
+
+void transom::setModuleOptions(ModuleOp module, const CompileOptions &options) {
+  Builder builder(module.getContext());
+  auto setText = [&](StringRef name, StringRef value, StringRef unset) {
+    if (value != unset)
+      module->setAttr(name, builder.getStringAttr(value));
+  };
+  setText("transom.dtype", options.dtype, "f32");
+  setText("transom.kv_dtype", getCacheType(options), "f32");
+  setText("transom.backend", options.backend, "");
+  if (options.attentionSchedule != "auto")
+    module->setAttr("transom.attention_schedule",
+                    kern::ScheduleAttr::get(module.getContext(),
+                                            *kern::AttentionSchedule::parse(
+                                                options.attentionSchedule)));
+
+  // Which layers and heads the entry with weights of attention has.
+  if (options.attention)
+    module->setAttr("transom.attention", builder.getUnitAttr());
+  if (!options.attentionLayers.empty())
+    module->setAttr("transom.attention_layers",
+                    builder.getDenseI64ArrayAttr(options.attentionLayers));
+  if (!options.attentionHeads.empty())
+    module->setAttr("transom.attention_heads",
+                    builder.getDenseI64ArrayAttr(options.attentionHeads));
+
+  // Passes that are left out or added.
+  auto setTexts = [&](StringRef name, ArrayRef<std::string> values) {
+    if (values.empty())
+      module->removeAttr(name);
+    else
+      module->setAttr(name, builder.getStrArrayAttr(SmallVector<StringRef>(
+                                values.begin(), values.end())));
+  };
+  const std::set<std::string> disabled(options.disabledPasses.begin(),
+                                       options.disabledPasses.end());
+  setTexts("transom.disabled_passes",
+           std::vector(disabled.begin(), disabled.end()));
+  std::vector<std::string> plugins;
+  for (const auto &[flag, value] : options.flags)
+    if (flag == "load-pass-plugin")
+      plugins.push_back(value);
+  setTexts("transom.pass_plugins", plugins);
+}
+
+/// The attributes of options and their flags.
+static constexpr std::pair<StringLiteral, StringLiteral> kOptionAttributes[] = {
+    {"transom.dtype", "--dtype"},
+    {"transom.kv_dtype", "--kv-dtype"},
+    {"transom.backend", "--backend"},
+    {"transom.attention_schedule", "--attention-schedule"},
+    {"transom.attention", "--attention"},
+    {"transom.attention_layers", "--attention-layers"},
+    {"transom.attention_heads", "--attention-heads"},
+    {"transom.disabled_passes", "--disable-pass"},
+    {"transom.pass_plugins", "--load-pass-plugin"},
+};
+
+/// `with '--dtype bf16'`, `with '--attention'`, `without '--dtype'`.
+static std::string describeOption(Attribute value, StringRef flag) {
+  if (!value)
+    return ("without '" + flag + "'").str();
+  std::string text;
+  if (auto name = dyn_cast<StringAttr>(value))
+    text = name.getValue();
+  else if (auto schedule = dyn_cast<kern::ScheduleAttr>(value))
+    text = schedule.getValue().str();
+  else if (auto numbers = dyn_cast<DenseI64ArrayAttr>(value))
+    text =
+        llvm::join(llvm::map_range(numbers.asArrayRef(),
+                                   [](int64_t n) { return std::to_string(n); }),
+                   ",");
+  else if (auto names = dyn_cast<ArrayAttr>(value))
+    text =
+        llvm::join(llvm::map_range(names.getAsValueRange<StringAttr>(),
+                                   [](StringRef name) { return name.str(); }),
+                   ",");
+  return ("with '" + flag + (text.empty() ? "" : " ") + text + "'").str();
+}
+
+/// A list of passes without those that run only after `stage`.
+static Attribute getPassesUntil(Attribute passes, Stage stage) {
+  auto names = dyn_cast_or_null<ArrayAttr>(passes);
+  if (!names)
+    return passes;
+  SmallVector<Attribute> ran;
+  for (Attribute name : names)
+    if (llvm::any_of(getPasses(), [&](const transom::PassInfo &pass) {
+          return pass.stage <= stage &&
+                 name == StringAttr::get(name.getContext(), pass.flag);
+        }))
+      ran.push_back(name);
+  return ran.empty() ? Attribute() : ArrayAttr::get(passes.getContext(), ran);
+}
+
+Result<void> transom::checkModuleOptions(ModuleOp module, Stage stage,
+                                         const CompileOptions &options,
+                                         const std::string &file) {
+  if (!module->hasAttr("transom.backend"))
+    return rejected(file + ": no 'transom.backend' on the module; expected one "
+                           "that 'transom compile --stages' has written");
+  OwningOpRef<ModuleOp> expected(ModuleOp::create(module.getLoc()));
+  setModuleOptions(*expected, options);
+  for (const auto &[name, flag] : kOptionAttributes) {
+    Attribute made = module->getAttr(name), given = (*expected)->getAttr(name);
+    if (name == "transom.disabled_passes") {
+      made = getPassesUntil(made, stage);
+      given = getPassesUntil(given, stage);
+    }
+    if (made != given)
+      return usageError("'" + file + "' was compiled " +
+                        describeOption(made, flag) + ", this compile is " +
+                        describeOption(given, flag) +
+                        "; expected the options of the stage");
+  }
+  return {};
+}
+
+Result<void> transom::checkAttentionEntry(ModuleOp module,
+                                          const CompileOptions &options) {
+  auto entry = module.lookupSymbol<func::FuncOp>("attention");
+  if (!entry)
+    return unsupported("weights of attention are not supported for this "
+                       "model; supported: encoders, decoders and "
+                       "encoder-decoders of token ids");
+  // Results are called `attentions.0` and have a dimension of heads.
+  std::set<int64_t> layers;
+  int64_t heads = 0;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    auto name = entry.getResultAttrOfType<StringAttr>(i, "attn.name");
+    int64_t layer = 0;
+    if (!name || !name.getValue().contains("attentions.") ||
+        name.getValue().rsplit('.').second.getAsInteger(10, layer))
+      continue;
+    layers.insert(layer);
+    auto type = cast<RankedTensorType>(entry.getResultTypes()[i]);
+    heads = std::max(heads, type.getDimSize(1));
+  }
+  if (heads < static_cast<int64_t>(options.attentionHeads.size()))
+    return usageError(
+        "'--attention-heads': the model has no layer with head '" +
+        std::to_string(options.attentionHeads.back()) + "'");
+  for (int64_t layer : options.attentionLayers)
+    if (!layers.count(layer))
+      return usageError("'--attention-layers': the model has no layer '" +
+                        std::to_string(layer) + "' with these heads");
+  return {};
+}
+
+Result<void> transom::checkOptions(const CompileOptions &options) {
+  if (Result<void> known = checkDisabledPasses(
+          {options.disabledPasses.begin(), options.disabledPasses.end()});
+      !known)
+    return known;
+  TRANSOM_ASSIGN(std::vector<const InstructionSet *> isas,
+                 selectTargets(options.targets));
+  if (options.dtype != "f32" && options.dtype != "bf16")
+    return usageError("unknown dtype '" + options.dtype +
+                      "'; supported: f32, bf16");
+  if (!parseCacheOption(getCacheType(options)))
+    return usageError("unknown dtype of caches '" + options.kvDtype +
+                      "'; supported: " + llvm::join(getCacheOptions(), ", "));
+  if (!kern::AttentionSchedule::parse(options.attentionSchedule))
+    return usageError(
+        "unknown attention schedule '" + options.attentionSchedule +
+        "'; supported: " + kern::AttentionSchedule::getSupported().str());
+  if (!parseBackend(options.backend))
+    return usageError("unknown backend '" + options.backend +
+                      "'; supported: native, onednn");
+  if (options.backend == "onednn" && options.dtype != "f32")
+    return unsupported("'--backend onednn' with '--dtype " + options.dtype +
+                       "' is not supported; supported: f32");
+  if (options.optLevel != 0 && options.optLevel != 2)
+    return usageError("unknown level of optimization " +
+                      std::to_string(options.optLevel) + "; supported: 0, 2");
+  if (!options.stagesFolder.empty() && !options.resumeFrom.empty())
+    return usageError("'--stages' and '--resume-from' exclude each other; a "
+                      "compile that goes on from a stage prints the others "
+                      "with '--emit'");
+  if (options.output.empty() &&
+      (options.emit == Stage::So || options.emit == Stage::Obj))
+    return usageError("'" + std::string(getStageInfo(options.emit).name) +
+                      "' needs an output file, '-o FILE'");
+  return {};
+}
