@@ -10,6 +10,7 @@
 #include "compiler/explain/ModuleListing.h"
 #include "compiler/explain/ModuleSummary.h"
 #include "compiler/import/Import.h"
+#include "compiler/pipeline/PassRange.h"
 #include "passes/Remarks.h"
 #include "runtime/base/InstructionSet.h"
 #include "runtime/manifest/ExampleSizes.h"
@@ -90,6 +91,18 @@ static std::string getText(DictionaryAttr info, StringRef key) {
   return text ? text.getValue().str() : "";
 }
 
+/// What a pass is for, in one line.
+static std::string getSummary(const transom::PassInfo &info) {
+  return info.create({})->getDescription().str();
+}
+
+static std::string getSummary(StringRef flag) {
+  for (const transom::PassInfo &info : getPasses())
+    if (info.flag == flag)
+      return getSummary(info);
+  return {};
+}
+
 void ExplainingObserver::imported(ModuleOp module, const ImportInfo &info,
                                   const CompileOptions &recorded) {
   auto attributes = module->getAttrOfType<DictionaryAttr>("attn.info");
@@ -104,7 +117,8 @@ void ExplainingObserver::imported(ModuleOp module, const ImportInfo &info,
   result.compile.backend = recorded.backend;
   for (const auto &[key, value] : recorded.flags)
     result.compile.options.push_back({key, value});
-  result.compile.disabledPasses = recorded.disabledPasses;
+  for (const std::string &flag : recorded.disabledPasses)
+    result.compile.disabledPasses.push_back({flag, getSummary(flag)});
   result.imported = summarizeModule(module);
   listing = listModule(module);
   if (options.ir)
@@ -138,7 +152,8 @@ void ExplainingObserver::passed(const transom::PassInfo &info, ModuleOp module,
   pass.stage = getStageInfo(info.stage).name;
   pass.pass = info.flag.str();
   pass.isa = isaName;
-  pass.summary = info.create({})->getDescription().str();
+  pass.name = getPassName(info);
+  pass.summary = getSummary(info);
   pass.after = summarizeModule(module);
   if (isa) {
     // Code of the LLVM dialect is long: comparing texts would take longer than

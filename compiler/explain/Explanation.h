@@ -100,7 +100,7 @@ struct IrListing {
 
 /// One run of a pass.
 struct ExplainedPass {
-  std::string stage, pass, isa, summary;
+  std::string stage, pass, name, isa, summary;
   bool changed = false;
   ModuleSummary after;
   std::vector<int64_t> remarks;
@@ -208,11 +208,19 @@ struct ExplainedModel {
   static void visitFields(Self &self, Visitor &visit);
 };
 
+/// A pass that `--disable-pass` left out.
+struct DisabledPass {
+  std::string pass, summary;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
 struct ExplainedCompile {
   std::string transom, dtype, kvDtype, backend;
   std::vector<std::string> isas;
   std::vector<ExplainedArgument> options;
-  std::vector<std::string> disabledPasses;
+  std::vector<DisabledPass> disabledPasses;
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);

@@ -116,6 +116,9 @@ template <typename Self, typename Visitor>
 void ExplainedPass::visitFields(Self &self, Visitor &visit) {
   visit.field("stage", self.stage, "stage of the compile, as --emit names it");
   visit.field("pass", self.pass, "flag of the pass");
+  visit.field("name", self.name,
+              "what --start-at and --stop-after of transom-opt call this run: "
+              "the flag, with a number where the pass runs several times");
   visit.field("isa", self.isa,
               "instruction set that the code is lowered for; empty before the "
               "stage llvm-ir");
@@ -270,6 +273,12 @@ void ExplainedModel::visitFields(Self &self, Visitor &visit) {
               "numbers in the tensors that it uses");
   visit.field("has_weights", self.hasWeights,
               "false if a config.json alone was explained");
+}
+
+template <typename Self, typename Visitor>
+void DisabledPass::visitFields(Self &self, Visitor &visit) {
+  visit.field("pass", self.pass, "flag of the pass");
+  visit.field("summary", self.summary, "what the pass is for, in one line");
 }
 
 template <typename Self, typename Visitor>

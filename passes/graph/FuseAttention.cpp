@@ -53,8 +53,9 @@ private:
 };
 
 Location getChainLocation(const AttentionMatch &match) {
+  // In the order of execution, as everywhere: the last gives the result.
   SmallVector<Location> locations;
-  for (Operation *op : match.chain)
+  for (Operation *op : llvm::reverse(match.chain))
     locations.push_back(op->getLoc());
   return fuseLocations(locations.front().getContext(), locations);
 }

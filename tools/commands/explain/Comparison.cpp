@@ -6,6 +6,7 @@
 #include "compiler/explain/FieldJson.h"
 #include "tools/commands/explain/ExplainFormat.h"
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 using namespace transom;
@@ -16,7 +17,8 @@ namespace {
 /// Two explanations and what is found.
 class Comparer {
 public:
-  Comparer(const Explanation &a, const Explanation &b) : a(a), b(b) {}
+  Comparer(const MeasuredCompile &a, const MeasuredCompile &b)
+      : a(a.explanation), b(b.explanation), measuredA(a), measuredB(b) {}
 
   Comparison run();
 
@@ -29,10 +31,14 @@ private:
   void compareRemarks();
   void comparePhases(const std::string &name, const ExplainedEntry *entryA,
                      const ExplainedEntry *entryB);
+  void findCalls(const ExplainedEntry *entryA, const ExplainedEntry *entryB);
   void addText(const std::string &name, const std::string &textA,
                const std::string &textB);
 
   const Explanation &a, &b;
+  const MeasuredCompile &measuredA, &measuredB;
+  /// The calls of the entry whose times are compared; null without one.
+  const MeasuredCall *callA = nullptr, *callB = nullptr;
   Comparison result;
 };
 
@@ -48,14 +54,20 @@ void Comparer::addText(const std::string &name, const std::string &textA,
     result.texts.push_back({name, textA, textB});
 }
 
+static std::string getDisabledPasses(const Explanation &explanation) {
+  std::vector<std::string> flags;
+  for (const DisabledPass &pass : explanation.compile.disabledPasses)
+    flags.push_back(pass.pass);
+  return join(flags);
+}
+
 void Comparer::compareTexts() {
   addText("model", a.model.name, b.model.name);
   addText("architecture", a.model.architecture, b.model.architecture);
   addText("transom", a.compile.transom, b.compile.transom);
   addText("instruction sets", join(a.compile.isas), join(b.compile.isas));
   addText("cache", a.compile.kvDtype, b.compile.kvDtype);
-  addText("disabled passes", join(a.compile.disabledPasses),
-          join(b.compile.disabledPasses));
+  addText("disabled passes", getDisabledPasses(a), getDisabledPasses(b));
   std::map<std::string, std::pair<std::string, std::string>> options;
   for (const ExplainedArgument &option : a.compile.options)
     options[option.key].first = option.value;
@@ -102,6 +114,10 @@ static std::optional<int64_t> getBytes(const ExplainedPhase &phase) {
   return (*phase.bytes.value + phase.weightBytes) * phase.runs;
 }
 
+static int64_t toNs(double ms) {
+  return static_cast<int64_t>(std::llround(ms * 1e6));
+}
+
 static std::optional<int64_t> getMovedBytes(const ExplainedEntry &entry) {
   int64_t sum = 0;
   for (const ExplainedPhase &phase : entry.phases) {
@@ -138,6 +154,29 @@ void Comparer::compareEntry(const std::string &name,
     result.numbers.push_back({name, what, unit,
                               entryA ? get(*entryA) : std::nullopt,
                               entryB ? get(*entryB) : std::nullopt});
+  if (callA || callB)
+    result.numbers.push_back(
+        {name, "time of " + (callA ? callA : callB)->getSizes(), "ns",
+         callA ? std::optional(toNs(callA->ms)) : std::nullopt,
+         callB ? std::optional(toNs(callB->ms)) : std::nullopt});
+}
+
+void Comparer::findCalls(const ExplainedEntry *entryA,
+                         const ExplainedEntry *entryB) {
+  callA = entryA ? findCall(measuredA.calls, *entryA) : nullptr;
+  callB = entryB ? findCall(measuredB.calls, *entryB) : nullptr;
+  if (!callA || !callB || callA->getSizes() == callB->getSizes())
+    return;
+  // Any sizes that both have.
+  for (const MeasuredCall &first : measuredA.calls)
+    for (const MeasuredCall &second : measuredB.calls)
+      if (first.entry == entryA->name && second.entry == entryB->name &&
+          first.getSizes() == second.getSizes()) {
+        callA = &first;
+        callB = &second;
+        return;
+      }
+  callA = callB = nullptr;
 }
 
 void Comparer::compareNumbers() {
@@ -148,6 +187,7 @@ void Comparer::compareNumbers() {
   for (const std::string &name : getEntryNames(a, b)) {
     const ExplainedEntry *entryA = findEntry(a, name);
     const ExplainedEntry *entryB = findEntry(b, name);
+    findCalls(entryA, entryB);
     compareEntry(name, entryA, entryB);
     comparePhases(name, entryA, entryB);
   }
@@ -227,61 +267,89 @@ void Comparer::compareRemarks() {
 // Phases
 //===----------------------------------------------------------------------===//
 
-/// Phases by place; a second one of the same place is numbered.
-static std::vector<std::pair<std::string, const ExplainedPhase *>>
-getPhases(const ExplainedEntry *entry) {
-  std::vector<std::pair<std::string, const ExplainedPhase *>> phases;
-  std::map<std::string, int> known;
+namespace {
+
+/// What the phases of one compile at one place do together.
+struct PhaseSum {
+  std::vector<std::string> texts;
+  std::optional<int64_t> flops = 0, bytes = 0, ns;
+  int64_t runs = 0;
+
+  void add(const ExplainedPhase &phase, const MeasuredCall *call);
+};
+
+/// Phases of both compiles at one place, in all layers.
+struct PhaseGroup {
+  std::string path; ///< without a layer, as the first phase names it
+  std::set<int64_t> layers;
+  PhaseSum a, b;
+};
+
+} // namespace
+
+/// Adds a number, unless one of them is not known.
+static void addKnown(std::optional<int64_t> &sum,
+                     std::optional<int64_t> number) {
+  sum = sum && number ? std::optional(*sum + *number) : std::nullopt;
+}
+
+void PhaseSum::add(const ExplainedPhase &phase, const MeasuredCall *call) {
+  const std::string text = describePhase(phase);
+  if (std::find(texts.begin(), texts.end(), text) == texts.end())
+    texts.push_back(text);
+  addKnown(flops, getFlops(phase));
+  addKnown(bytes, getBytes(phase));
+  if (const PhaseTime *time = call ? call->find(phase.name) : nullptr)
+    ns = ns.value_or(0) + toNs(time->ms);
+  runs += phase.runs;
+}
+
+/// Adds the phases of an entry to the groups of their places.
+static void addPhases(const ExplainedEntry *entry, const MeasuredCall *call,
+                      PhaseSum PhaseGroup::*side,
+                      std::vector<PhaseGroup> &groups) {
   if (!entry)
-    return phases;
+    return;
   for (const ExplainedPhase &phase : entry->phases) {
-    std::string place = formatPlace(phase.place.location);
-    const int number = ++known[place];
-    if (number > 1)
-      place += " (" + std::to_string(number) + ")";
-    phases.emplace_back(std::move(place), &phase);
+    const LayerPath path = splitLayer(phase.place.location);
+    auto group = std::find_if(
+        groups.begin(), groups.end(), [&](const PhaseGroup &other) {
+          return other.layers.empty() == path.layers.empty() &&
+                 nameCommonModule(other.path, path.rest);
+        });
+    if (group == groups.end())
+      group = groups.insert(groups.end(), PhaseGroup{path.rest, {}, {}, {}});
+    group->layers.insert(path.layers.begin(), path.layers.end());
+    ((*group).*side).add(phase, call);
   }
-  return phases;
 }
 
 void Comparer::comparePhases(const std::string &name,
                              const ExplainedEntry *entryA,
                              const ExplainedEntry *entryB) {
-  const auto phasesA = getPhases(entryA), phasesB = getPhases(entryB);
-  auto find = [](const auto &phases,
-                 const std::string &place) -> const ExplainedPhase * {
-    for (const auto &[other, phase] : phases)
-      if (other == place)
-        return phase;
-    return nullptr;
-  };
-  auto add = [&](const std::string &place, const ExplainedPhase *phaseA,
-                 const ExplainedPhase *phaseB) {
-    ComparedPhase phase{name,
-                        place,
-                        phaseA ? describePhase(*phaseA) : "",
-                        phaseB ? describePhase(*phaseB) : "",
-                        {},
-                        {},
-                        {},
-                        {}};
-    if (phaseA) {
-      phase.flopsA = getFlops(*phaseA);
-      phase.bytesA = getBytes(*phaseA);
-    }
-    if (phaseB) {
-      phase.flopsB = getFlops(*phaseB);
-      phase.bytesB = getBytes(*phaseB);
-    }
-    if (phase.a != phase.b || phase.flopsA != phase.flopsB ||
-        phase.bytesA != phase.bytesB)
+  std::vector<PhaseGroup> groups;
+  addPhases(entryA, callA, &PhaseGroup::a, groups);
+  addPhases(entryB, callB, &PhaseGroup::b, groups);
+  for (const PhaseGroup &group : groups) {
+    ComparedPhase phase;
+    phase.entry = name;
+    phase.place = joinPlace(shortenPath(group.path), group.layers);
+    phase.a = join(group.a.texts, "; ");
+    phase.b = join(group.b.texts, "; ");
+    phase.runsA = group.a.runs;
+    phase.runsB = group.b.runs;
+    phase.flopsA = group.a.flops;
+    phase.flopsB = group.b.flops;
+    phase.bytesA = group.a.bytes;
+    phase.bytesB = group.b.bytes;
+    phase.nsA = group.a.ns;
+    phase.nsB = group.b.ns;
+    // Times always differ a little.
+    if (phase.a != phase.b || phase.runsA != phase.runsB ||
+        phase.flopsA != phase.flopsB || phase.bytesA != phase.bytesB ||
+        (phase.nsA && phase.nsB))
       result.phases.push_back(std::move(phase));
-  };
-  for (const auto &[place, phase] : phasesA)
-    add(place, phase, find(phasesB, place));
-  for (const auto &[place, phase] : phasesB)
-    if (!find(phasesA, place))
-      add(place, nullptr, phase);
+  }
 }
 
 Comparison Comparer::run() {
@@ -292,7 +360,7 @@ Comparison Comparer::run() {
   return std::move(result);
 }
 
-Comparison tools::compare(const Explanation &a, const Explanation &b) {
+Comparison tools::compare(const MeasuredCompile &a, const MeasuredCompile &b) {
   return Comparer(a, b).run();
 }
 

@@ -3,7 +3,7 @@
 //
 // What differs between two explanations.
 #pragma once
-#include "compiler/explain/Explanation.h"
+#include "tools/commands/explain/Profile.h"
 
 namespace transom::tools {
 
@@ -28,7 +28,7 @@ struct ComparedNumber {
   static void visitFields(Self &self, Visitor &visit) {
     visit.field("entry", self.entry, "entry; empty for the whole model");
     visit.field("name", self.name, "what it is");
-    visit.field("unit", self.unit, "bytes, FLOP, or empty for a count");
+    visit.field("unit", self.unit, "bytes, FLOP, ns, or empty for a count");
     visit.field("a", self.a, "in the first compile; null if it has none");
     visit.field("b", self.b, "in the second compile");
   }
@@ -48,22 +48,33 @@ struct ComparedRemark {
   }
 };
 
-/// A phase that differs, or that one compile alone has.
+/// The phases of one place, in all layers, that differ or that one compile
+/// alone has.
 struct ComparedPhase {
   std::string entry, place, a, b;
+  int64_t runsA = 0, runsB = 0;
   std::optional<int64_t> flopsA, flopsB, bytesA, bytesB;
+  std::optional<int64_t> nsA, nsB;
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit) {
     visit.field("entry", self.entry, "entry");
     visit.field("place", self.place, "where, with layers as a range");
-    visit.field("a", self.a, "its operations in the first compile");
-    visit.field("b", self.b, "its operations in the second compile");
-    visit.field("flops_a", self.flopsA, "FLOP of all its runs in a call");
+    visit.field("a", self.a, "their operations in the first compile");
+    visit.field("b", self.b, "their operations in the second compile");
+    visit.field("runs_a", self.runsA,
+                "runs in a call, each with a barrier after it");
+    visit.field("runs_b", self.runsB, "the same of the second compile");
+    visit.field("flops_a", self.flopsA, "FLOP of all their runs in a call");
     visit.field("flops_b", self.flopsB, "the same of the second compile");
     visit.field("bytes_a", self.bytesA,
-                "bytes of weights and buffers of all its runs in a call");
+                "bytes of weights and buffers of all their runs in a call");
     visit.field("bytes_b", self.bytesB, "the same of the second compile");
+    visit.field(
+        "ns_a", self.nsA,
+        "measured nanoseconds of all their runs in a call; null without "
+        "a profile");
+    visit.field("ns_b", self.nsB, "the same of the second compile");
   }
 };
 
@@ -87,9 +98,10 @@ struct Comparison {
   }
 };
 
-/// Compares two explanations. Entries are those of equal names; phases are
-/// those of equal places, in their order.
-Comparison compare(const Explanation &a, const Explanation &b);
+/// Compares two compiles. Entries are those of equal names; phases are those
+/// whose places name a common module, however layers share them. Times are
+/// compared where both profiles have a call of the same sizes.
+Comparison compare(const MeasuredCompile &a, const MeasuredCompile &b);
 
 /// The comparison as JSON and as text for a terminal. With `all` the text has
 /// every difference.

@@ -5,6 +5,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/explain/Comparison.h"
 #include "tools/commands/explain/ExplainFormat.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace transom;
@@ -16,6 +17,8 @@ static std::string formatValue(const std::optional<int64_t> &value,
     return "-";
   if (unit == "bytes")
     return formatBytes(static_cast<uint64_t>(*value));
+  if (unit == "ns")
+    return formatTime(static_cast<double>(*value) * 1e-6);
   if (unit.empty())
     return std::to_string(*value);
   const std::string count = formatCount(*value);
@@ -86,11 +89,13 @@ static void addRest(std::string &page, size_t count, size_t shown) {
 }
 
 static void addRemarks(std::string &page, const Comparison &comparison,
-                       size_t most) {
+                       bool all) {
+  const size_t most = all ? SIZE_MAX : 6;
   for (const char *in : {"a", "b"}) {
     size_t count = 0;
     for (const ComparedRemark &remark : comparison.remarks) {
-      if (remark.in != in)
+      // What a pass only found out follows from what others did.
+      if (remark.in != in || (!all && remark.kind == "analysis"))
         continue;
       if (count++ == 0)
         page += std::string("\nWhat passes say of ") +
@@ -108,27 +113,53 @@ static void addRemarks(std::string &page, const Comparison &comparison,
   }
 }
 
+/// The difference of two times; a compile without the phases takes none.
+static int64_t getSlowdown(const ComparedPhase &phase) {
+  return phase.nsB.value_or(0) - phase.nsA.value_or(0);
+}
+
 static void addPhases(std::string &page, const Comparison &comparison,
                       size_t most) {
   if (comparison.phases.empty())
     return;
-  page += "\nPhases that differ\n";
-  size_t shown = 0;
-  for (const ComparedPhase &phase : comparison.phases) {
-    if (shown == most)
-      break;
-    ++shown;
-    page += "  " + phase.place + "\n";
-    TextTable table("lrrl");
-    if (!phase.a.empty())
-      table.add({"  A", formatValue(phase.flopsA, "FLOP"),
-                 formatValue(phase.bytesA, "bytes"), phase.a});
-    if (!phase.b.empty())
-      table.add({"  B", formatValue(phase.flopsB, "FLOP"),
-                 formatValue(phase.bytesB, "bytes"), phase.b});
+  std::vector<const ComparedPhase *> phases;
+  for (const ComparedPhase &phase : comparison.phases)
+    phases.push_back(&phase);
+  const bool hasTimes =
+      std::any_of(phases.begin(), phases.end(), [](const ComparedPhase *one) {
+        return one->nsA || one->nsB;
+      });
+  if (hasTimes)
+    // Phases are in one vector, so addresses keep their order.
+    std::sort(phases.begin(), phases.end(), [](auto *a, auto *b) {
+      return std::make_pair(-std::abs(getSlowdown(*a)), a) <
+             std::make_pair(-std::abs(getSlowdown(*b)), b);
+    });
+  page += hasTimes ? "\nTimes by place, what changed most first\n"
+                   : "\nPhases that differ\n";
+  for (size_t i = 0; i < std::min(most, phases.size()); ++i) {
+    const ComparedPhase &phase = *phases[i];
+    const std::string change = formatChange(phase.nsA, phase.nsB);
+    page += "  " + phase.place + (change.empty() ? "" : ": " + change) + "\n";
+    TextTable table(hasTimes ? "lrrrrl" : "lrrrl");
+    auto add = [&](const char *side, const std::string &text, int64_t runs,
+                   const std::optional<int64_t> &flops,
+                   const std::optional<int64_t> &bytes,
+                   const std::optional<int64_t> &ns) {
+      if (runs == 0)
+        return;
+      std::vector<std::string> cells = {side, formatNumber(runs, "run"),
+                                        formatValue(flops, "FLOP"),
+                                        formatValue(bytes, "bytes"), text};
+      if (hasTimes)
+        cells.insert(cells.begin() + 1, formatValue(ns, "ns"));
+      table.add(std::move(cells));
+    };
+    add("  A", phase.a, phase.runsA, phase.flopsA, phase.bytesA, phase.nsA);
+    add("  B", phase.b, phase.runsB, phase.flopsB, phase.bytesB, phase.nsB);
     page += table.str();
   }
-  addRest(page, comparison.phases.size(), shown);
+  addRest(page, phases.size(), most);
 }
 
 std::string tools::toText(const Comparison &comparison, bool all) {
@@ -136,10 +167,13 @@ std::string tools::toText(const Comparison &comparison, bool all) {
   addTexts(page, comparison);
   addNumbers(page, comparison);
   addPasses(page, comparison);
-  addRemarks(page, comparison, all ? SIZE_MAX : 6);
+  addRemarks(page, comparison, all);
   addPhases(page, comparison, all ? SIZE_MAX : 8);
   if (comparison.passes.empty() && comparison.remarks.empty() &&
-      comparison.phases.empty())
+      std::all_of(comparison.phases.begin(), comparison.phases.end(),
+                  [](const ComparedPhase &phase) {
+                    return phase.a == phase.b && phase.runsA == phase.runsB;
+                  }))
     page += "\nBoth compiles make the same code.\n";
   return page;
 }

@@ -10,6 +10,8 @@
 #include "tools/commands/explain/Comparison.h"
 #include "tools/commands/explain/ExplainPage.h"
 #include "tools/commands/explain/ExplainText.h"
+#include "tools/commands/explain/ModelExplorer.h"
+#include <set>
 
 using namespace transom;
 using namespace transom::tools;
@@ -20,9 +22,10 @@ struct ExplainFlags {
   CompileFlags compile;
   std::string other, otherFlags;
   bool ir = false;
-  /// Files: the page to write, and the profiles and the assembly that it shows;
-  /// empty: none.
-  std::string page, profile, otherProfile, assembly;
+  /// Files to write: the page, the graphs; empty: none.
+  std::string page, modelExplorer;
+  /// Files to show: profiles and assembly; empty: none.
+  std::string profile, otherProfile, assembly, otherAssembly;
 
   bool compares() const { return !other.empty() || !otherFlags.empty(); }
 };
@@ -73,12 +76,24 @@ static Result<Explanation> getOther(const ExplainFlags &flags, bool ir) {
   return getExplanation(other.options, ir);
 }
 
+/// The measured calls of a file; none where no file is named.
+static Result<std::vector<MeasuredCall>> readCalls(const std::string &path) {
+  if (path.empty())
+    return std::vector<MeasuredCall>();
+  TRANSOM_ASSIGN(JsonDocument document, parseJsonFile(path));
+  return readProfile(document);
+}
+
 static Result<void> runComparison(const ExplainFlags &flags,
                                   const CommonFlags &common) {
   TRANSOM_ASSIGN(Explanation first,
                  getExplanation(flags.compile.options, false));
   TRANSOM_ASSIGN(Explanation second, getOther(flags, false));
-  const Comparison comparison = compare(first, second);
+  TRANSOM_ASSIGN(std::vector<MeasuredCall> callsA, readCalls(flags.profile));
+  TRANSOM_ASSIGN(std::vector<MeasuredCall> callsB,
+                 readCalls(flags.otherProfile));
+  const Comparison comparison =
+      compare({first, std::move(callsA)}, {second, std::move(callsB)});
   return writeOut(common.json
                       ? toJson(comparison)
                       : escapeLines(toText(comparison, common.verbose)));
@@ -92,17 +107,58 @@ static Result<std::string> readText(const std::string &path) {
   return std::string(file.bytes());
 }
 
+/// The files of a model that places of its operations name. Long ones are left
+/// out; a saved explanation has none.
+static Result<std::map<std::string, std::string>>
+readSources(const std::string &model, const Explanation &explanation) {
+  std::map<std::string, std::string> sources;
+  if (isExplanation(model))
+    return sources;
+  const std::string folder =
+      isFolder(model) ? model + "/" : model.substr(0, model.rfind('/') + 1);
+  std::set<std::string> names = {explanation.model.file};
+  for (const ExplainedRemark &remark : explanation.remarks)
+    names.insert(remark.place.file);
+  for (const ExplainedEntry &entry : explanation.entries)
+    for (const ExplainedPhase &phase : entry.phases)
+      names.insert(phase.place.file);
+  constexpr uint64_t most = uint64_t(2) << 20;
+  for (const std::string &name : names) {
+    if (name.empty() || name.find('/') != std::string::npos ||
+        !fileExists(folder + name))
+      continue;
+    TRANSOM_ASSIGN(MappedFile file, MappedFile::open(folder + name));
+    if (file.bytes().size() <= most)
+      sources[name] = file.bytes();
+  }
+  return Result<std::map<std::string, std::string>>(std::move(sources));
+}
+
+/// What the page shows of one compilation.
+static Result<ShownCompilation> getShown(const std::string &model,
+                                         const Explanation &explanation,
+                                         const std::string &profile,
+                                         const std::string &assembly) {
+  ShownCompilation shown;
+  shown.explanation = toJson(explanation);
+  TRANSOM_ASSIGN(shown.sources, readSources(model, explanation));
+  TRANSOM_ASSIGN(shown.profile, readText(profile));
+  TRANSOM_ASSIGN(shown.assembly, readText(assembly));
+  return Result<ShownCompilation>(std::move(shown));
+}
+
 static Result<void> writePageFile(const ExplainFlags &flags) {
-  std::vector<ShownCompilation> shown(flags.compares() ? 2 : 1);
+  std::vector<ShownCompilation> shown;
+  const std::string &model = flags.compile.options.model;
   TRANSOM_ASSIGN(Explanation first,
                  getExplanation(flags.compile.options, true));
-  shown.front().explanation = toJson(first);
-  TRANSOM_ASSIGN(shown.front().profile, readText(flags.profile));
-  TRANSOM_ASSIGN(shown.front().assembly, readText(flags.assembly));
+  TRANSOM_ASSIGN(shown.emplace_back(),
+                 getShown(model, first, flags.profile, flags.assembly));
   if (flags.compares()) {
     TRANSOM_ASSIGN(Explanation second, getOther(flags, true));
-    shown.back().explanation = toJson(second);
-    TRANSOM_ASSIGN(shown.back().profile, readText(flags.otherProfile));
+    TRANSOM_ASSIGN(shown.emplace_back(),
+                   getShown(flags.other.empty() ? model : flags.other, second,
+                            flags.otherProfile, flags.otherAssembly));
   }
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.page));
   TRANSOM_TRY(writeExplainPage(
@@ -110,39 +166,70 @@ static Result<void> writePageFile(const ExplainFlags &flags) {
   return file.commit();
 }
 
+static Result<void> writeGraphs(const ExplainFlags &flags) {
+  TRANSOM_ASSIGN(Explanation explanation,
+                 getExplanation(flags.compile.options, true));
+  TRANSOM_ASSIGN(std::string graphs, toModelExplorer(explanation));
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.modelExplorer));
+  TRANSOM_TRY(file.append(graphs));
+  return file.commit();
+}
+
+/// Refuses flags that would have no effect together.
+static Result<void> checkFlags(const ExplainFlags &flags, bool json) {
+  if (!flags.compares() &&
+      (!flags.otherProfile.empty() || !flags.otherAssembly.empty()))
+    return usageError("'--other-profile' and '--other-assembly' belong to a "
+                      "second compile; name OTHER or '--other-flags'");
+  if (json && !flags.compares() && flags.page.empty() && !flags.profile.empty())
+    return usageError("'--json' of one compile has no times; leave out "
+                      "'--profile'");
+  if (!flags.modelExplorer.empty() && (flags.compares() || !flags.page.empty()))
+    return usageError("'--model-explorer' writes the graphs of one compile, "
+                      "and no page");
+  return {};
+}
+
 static Result<void> runExplain(ExplainFlags &flags, const CommonFlags &common) {
   TRANSOM_TRY(finishOptions(flags.compile));
+  TRANSOM_TRY(checkFlags(flags, common.json));
+  if (!flags.modelExplorer.empty())
+    return writeGraphs(flags);
   if (!flags.page.empty())
     return writePageFile(flags);
   if (flags.compares())
     return runComparison(flags, common);
   TRANSOM_ASSIGN(Explanation explanation,
                  getExplanation(flags.compile.options, flags.ir));
-  return writeOut(common.json
-                      ? toJson(explanation)
-                      : escapeLines(toText(explanation, common.verbose)));
+  TRANSOM_ASSIGN(std::vector<MeasuredCall> calls, readCalls(flags.profile));
+  return writeOut(
+      common.json ? toJson(explanation)
+                  : escapeLines(toText({explanation, calls}, common.verbose)));
 }
 
-/// Flags of the page.
-static void addPageFlags(CLI::App &app, ExplainFlags &flags) {
+/// Flags of the page and of other files.
+static void addFileFlags(CLI::App &app, ExplainFlags &flags) {
   CLI::Option *page =
       app.add_option("--html", flags.page,
                      "write a page with the IR after each pass, graphs, the "
                      "memory plan and the operations")
           ->type_name("FILE");
   app.add_option("--profile", flags.profile,
-                 "with --html: show the times that 'bench --profile --json' "
-                 "printed")
-      ->type_name("FILE")
-      ->needs(page);
-  app.add_option("--other-profile", flags.otherProfile,
-                 "with --html: the times of OTHER")
-      ->type_name("FILE")
-      ->needs(page);
+                 "show the times that 'bench --profile --json' printed")
+      ->type_name("FILE");
+  app.add_option("--other-profile", flags.otherProfile, "the times of OTHER")
+      ->type_name("FILE");
   app.add_option("--assembly", flags.assembly,
                  "with --html: show the code that 'compile --emit asm' wrote")
       ->type_name("FILE")
       ->needs(page);
+  app.add_option("--other-assembly", flags.otherAssembly,
+                 "with --html: the code of OTHER")
+      ->type_name("FILE")
+      ->needs(page);
+  app.add_option("--model-explorer", flags.modelExplorer,
+                 "write the graph after each pass for Google's Model Explorer")
+      ->type_name("FILE");
 }
 
 void tools::addExplain(CLI::App &app, CommandList &commands) {
@@ -163,7 +250,7 @@ void tools::addExplain(CLI::App &app, CommandList &commands) {
       ->type_name("FLAGS");
   command.app->add_flag("--ir", flags->ir,
                         "with --json: also the IR after each pass");
-  addPageFlags(*command.app, *flags);
+  addFileFlags(*command.app, *flags);
   addCompileFlags(*command.app, flags->compile);
   command.run = [flags](const CommonFlags &common) {
     return runExplain(*flags, common);

@@ -44,6 +44,17 @@ std::string tools::formatNumber(int64_t count, const std::string &thing) {
   return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
 }
 
+std::string tools::formatTime(double ms) {
+  char text[32];
+  if (ms >= 1000)
+    snprintf(text, sizeof text, "%.2f s", ms / 1000);
+  else if (ms >= 1)
+    snprintf(text, sizeof text, ms < 100 ? "%.2f ms" : "%.0f ms", ms);
+  else
+    snprintf(text, sizeof text, "%.1f us", ms * 1000);
+  return text;
+}
+
 std::string tools::join(const std::vector<std::string> &texts,
                         const char *separator) {
   std::string joined;
@@ -89,24 +100,79 @@ static bool readNumbers(std::string_view text, std::set<int64_t> &numbers) {
   return !numbers.empty();
 }
 
-LayerPath tools::splitLayer(const std::string &path) {
-  for (size_t begin = 0; begin < path.size();) {
-    // Points in braces do not separate items.
+/// The items between separators that are not in braces.
+static std::vector<std::string_view> splitOutsideBraces(std::string_view text,
+                                                        char separator) {
+  std::vector<std::string_view> items;
+  for (size_t begin = 0; begin < text.size();) {
     size_t end = begin;
-    for (int depth = 0; end < path.size() && (depth > 0 || path[end] != '.');
-         ++end)
-      depth += path[end] == '{' ? 1 : path[end] == '}' ? -1 : 0;
-    std::string_view name(path.data() + begin, end - begin);
-    if (name.size() > 2 && name.front() == '{' && name.back() == '}')
-      name = name.substr(1, name.size() - 2);
+    for (int depth = 0;
+         end < text.size() && (depth > 0 || text[end] != separator); ++end)
+      depth += text[end] == '{' ? 1 : text[end] == '}' ? -1 : 0;
+    items.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return items;
+}
+
+/// `a,b` of `{a,b}`; a text without braces as it is.
+static std::string_view withoutBraces(std::string_view name) {
+  if (name.size() > 2 && name.front() == '{' && name.back() == '}')
+    return name.substr(1, name.size() - 2);
+  return name;
+}
+
+LayerPath tools::splitLayer(const std::string &path) {
+  for (std::string_view name : splitOutsideBraces(path, '.')) {
     LayerPath result;
-    if (readNumbers(name, result.layers)) {
+    if (readNumbers(withoutBraces(name), result.layers)) {
+      const auto end = static_cast<size_t>(name.end() - path.data());
       result.rest = end < path.size() ? path.substr(end + 1) : "";
       return result;
     }
-    begin = end + 1;
   }
   return {path, {}};
+}
+
+std::string tools::shortenPath(const std::string &path) {
+  std::string shortened;
+  for (std::string_view name : splitOutsideBraces(path, '.')) {
+    std::set<int64_t> numbers;
+    const std::string_view inner = withoutBraces(name);
+    if (inner.size() != name.size() && !readNumbers(inner, numbers)) {
+      if (!shortened.empty())
+        break;
+      name = splitOutsideBraces(inner, ',').back();
+    }
+    shortened += (shortened.empty() ? "" : ".") + std::string(name);
+  }
+  return shortened;
+}
+
+std::vector<std::string> tools::splitPath(const std::string &path) {
+  std::vector<std::string> modules;
+  for (std::string_view name : splitOutsideBraces(path, '.')) {
+    std::set<int64_t> numbers;
+    if (!modules.empty() && readNumbers(withoutBraces(name), numbers))
+      modules.back() += "." + std::string(name);
+    else
+      modules.emplace_back(name);
+  }
+  return modules;
+}
+
+bool tools::nameCommonModule(const std::string &a, const std::string &b) {
+  const auto partsA = splitOutsideBraces(a, '.');
+  const auto partsB = splitOutsideBraces(b, '.');
+  auto haveCommonName = [](std::string_view partA, std::string_view partB) {
+    const auto namesB = splitOutsideBraces(withoutBraces(partB), ',');
+    for (std::string_view name : splitOutsideBraces(withoutBraces(partA), ','))
+      if (std::find(namesB.begin(), namesB.end(), name) != namesB.end())
+        return true;
+    return false;
+  };
+  return std::equal(partsA.begin(), partsA.end(), partsB.begin(), partsB.end(),
+                    haveCommonName);
 }
 
 std::string tools::formatLayers(const std::set<int64_t> &layers) {
@@ -125,7 +191,7 @@ std::string tools::formatLayers(const std::set<int64_t> &layers) {
   return (layers.size() == 1 ? "layer " : "layers ") + text;
 }
 
-static std::string joinPlace(const std::string &rest,
+std::string tools::joinPlace(const std::string &rest,
                              const std::set<int64_t> &layers) {
   if (layers.empty() || rest.empty())
     return rest + formatLayers(layers);
@@ -134,7 +200,7 @@ static std::string joinPlace(const std::string &rest,
 
 std::string tools::formatPlace(const std::string &path) {
   const LayerPath place = splitLayer(path);
-  return joinPlace(place.rest, place.layers);
+  return joinPlace(shortenPath(place.rest), place.layers);
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,7 +208,7 @@ std::string tools::formatPlace(const std::string &path) {
 //===----------------------------------------------------------------------===//
 
 std::string RemarkGroup::getPlace() const {
-  return joinPlace(splitLayer(first->place.location).rest, layers);
+  return joinPlace(shortenPath(splitLayer(first->place.location).rest), layers);
 }
 
 /// Replaces `from` by `to`, wherever it is.
@@ -202,6 +268,14 @@ static std::string getPlainName(const PhaseOperation &operation) {
   if (operation.name == "kern.gemm" || operation.name == "kern.batch_matmul")
     return "product";
   return operation.name.substr(operation.name.find('.') + 1);
+}
+
+std::string tools::describeColumns(const PhaseOperation &operation) {
+  const std::string place =
+      shortenPath(splitLayer(operation.place.location).rest);
+  return (place.empty() ? "" : place + ": ") + getPlainName(operation) + " " +
+         operation.detail + ", " + std::to_string(operation.columns) + " of " +
+         std::to_string(operation.paddedColumns) + " columns used";
 }
 
 std::string tools::describePhase(const ExplainedPhase &phase) {

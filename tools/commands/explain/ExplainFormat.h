@@ -20,6 +20,8 @@ std::string formatCount(const Amount &amount);
 std::string formatBytes(const Amount &amount);
 /// `n thing` or `n things`.
 std::string formatNumber(int64_t count, const std::string &thing);
+/// `12.3 ms`, `45.6 us`.
+std::string formatTime(double ms);
 
 /// `33 %`.
 std::string formatPercent(double share);
@@ -32,6 +34,9 @@ std::string join(const std::vector<std::string> &texts,
 /// What a phase does: its products and attentions, else its operations.
 std::string describePhase(const ExplainedPhase &phase);
 
+/// `attention.self: attention 12 heads of 20, 240 of 384 columns used`.
+std::string describeColumns(const PhaseOperation &operation);
+
 /// A module path without its layer, and that layer.
 struct LayerPath {
   std::string rest;         ///< `attention.self`, or the whole path
@@ -43,8 +48,24 @@ struct LayerPath {
 /// the number is dropped.
 LayerPath splitLayer(const std::string &path);
 
+/// A path whose braces with names are left out: what several modules have in
+/// common, else the last of them, which gives the result. `mlp.{dense,act}` is
+/// `mlp`, `{scores,sum}` is `sum`.
+std::string shortenPath(const std::string &path);
+
+/// The modules of a path, outer ones first; a number belongs to the one before
+/// it: `encoder`, `layer.0`, `output`.
+std::vector<std::string> splitPath(const std::string &path);
+
+/// True when two paths without layers name a module in common, such as
+/// `mlp.{dense,act}` and `mlp.act`.
+bool nameCommonModule(const std::string &a, const std::string &b);
+
 /// `layers 0-11`, `layer 3`, `layers 0, 2-5`; empty for none.
 std::string formatLayers(const std::set<int64_t> &layers);
+
+/// A path and its layers: `attention.self, layers 0-11`.
+std::string joinPlace(const std::string &rest, const std::set<int64_t> &layers);
 
 /// `attention.self, layers 0-11`.
 std::string formatPlace(const std::string &path);

@@ -4,7 +4,8 @@
 // The data of the page: explanations without IR, all distinct lines of the IR,
 // and for each module the runs of lines that it consists of.
 #include "tools/commands/explain/ExplainPage.h"
-#include "runtime/json/Json.h"
+#include "compiler/explain/ExplanationJson.h"
+#include "tools/commands/explain/Findings.h"
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -225,6 +226,37 @@ writeMeasured(JsonWriter &json,
   return {};
 }
 
+/// Writes `sources`, and in `findings` what makes each model slow.
+static Result<void>
+writeStory(JsonWriter &json, const std::vector<ShownCompilation> &compilations,
+           const std::vector<JsonDocument> &explanations) {
+  json.key("sources");
+  json.beginArray();
+  for (const ShownCompilation &one : compilations) {
+    json.beginObject();
+    for (const auto &[name, text] : one.sources)
+      json.member(name, text);
+    json.endObject();
+  }
+  json.endArray();
+  json.key("findings");
+  json.beginArray();
+  for (const JsonDocument &document : explanations) {
+    TRANSOM_ASSIGN(Explanation explanation, parseExplanation(document));
+    json.beginArray();
+    for (const Finding &finding : findCosts(explanation)) {
+      json.beginObject();
+      json.member("what", finding.what);
+      json.member("why", finding.why);
+      json.member("advice", finding.advice);
+      json.endObject();
+    }
+    json.endArray();
+  }
+  json.endArray();
+  return {};
+}
+
 /// The JSON that the page's script reads: `explanations`, `lines`, `listings`,
 /// and in `ir` for each explanation the indices of its listings.
 static Result<std::string>
@@ -248,6 +280,7 @@ makeData(const std::vector<ShownCompilation> &compilations,
   }
   json.endArray();
   TRANSOM_TRY(writeMeasured(json, compilations));
+  TRANSOM_TRY(writeStory(json, compilations, explanations));
   listings.write(json);
   json.endObject();
   return escapeJson(text);

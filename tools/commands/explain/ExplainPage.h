@@ -4,6 +4,7 @@
 // Explanations as a page: one file that works offline.
 #pragma once
 #include "tools/commands/PageTemplate.h"
+#include <map>
 #include <vector>
 
 namespace transom::tools {
@@ -12,6 +13,8 @@ namespace transom::tools {
 struct ShownCompilation {
   /// The explanation as JSON, with the IR after each pass.
   std::string explanation;
+  /// Texts of the model's files by name: config.json, graph.json.
+  std::map<std::string, std::string> sources;
   /// What `transom bench --profile --json` printed of it; empty: nothing.
   std::string profile;
   /// What `transom compile --emit asm` wrote for it; empty: nothing.

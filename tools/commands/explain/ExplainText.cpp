@@ -6,6 +6,7 @@
 #include "tools/commands/explain/ExplainText.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/explain/ExplainFormat.h"
+#include "tools/commands/explain/Findings.h"
 #include <algorithm>
 #include <map>
 
@@ -17,13 +18,14 @@ namespace {
 /// Writes the text of one explanation.
 class TextWriter {
 public:
-  TextWriter(const Explanation &explanation, bool all)
-      : explanation(explanation), all(all) {}
+  TextWriter(const MeasuredCompile &compile, bool all)
+      : explanation(compile.explanation), calls(compile.calls), all(all) {}
 
   std::string run();
 
 private:
   void addModel();
+  void addFindings();
   void addPasses();
   void addMissed();
   void addEntry(const ExplainedEntry &entry);
@@ -40,6 +42,7 @@ private:
   void heading(const std::string &text) { page += "\n" + text + "\n"; }
 
   const Explanation &explanation;
+  const std::vector<MeasuredCall> &calls;
   const bool all;
   std::string page;
 };
@@ -88,6 +91,25 @@ void TextWriter::addModel() {
             formatBytes(static_cast<uint64_t>(entry.streamedBytes)) +
             " of weights and uses " + formatBytes(entry.arenaBytes) +
             " of memory");
+    page += "\n";
+  }
+}
+
+void TextWriter::addFindings() {
+  const std::vector<Finding> findings = findCosts(explanation);
+  if (findings.empty())
+    return;
+  heading("What makes it slower than it has to be");
+  for (const Finding &finding : findings) {
+    page += "  * ";
+    appendWrapped(page, 4, finding.what);
+    const std::pair<const char *, const std::string &> lines[] = {
+        {"Why: ", finding.why}, {"What to do: ", finding.advice}};
+    for (const auto &[label, text] : lines)
+      if (!text.empty()) {
+        page += "\n    ";
+        appendWrapped(page, 6, label + text);
+      }
     page += "\n";
   }
 }
@@ -214,9 +236,6 @@ void TextWriter::addPasses() {
     appendWrapped(page, 4, "nothing to do: " + join(idle));
     page += "\n";
   }
-  if (!explanation.compile.disabledPasses.empty())
-    page += "  left out by --disable-pass: " +
-            join(explanation.compile.disabledPasses) + "\n";
 }
 
 //===----------------------------------------------------------------------===//
@@ -289,29 +308,50 @@ static std::string getPlace(const ExplainedPhase &phase) {
       rest = splitLayer(operation.weights.front()).rest;
       rest = rest.substr(0, rest.rfind('.'));
     }
-  // Lines can be broken at spaces.
-  std::string text;
-  for (char letter : rest)
-    text += letter == ',' ? ", " : std::string(1, letter);
-  return text;
+  return shortenPath(rest);
 }
 
 void TextWriter::addPhases(const ExplainedEntry &entry) {
-  TextTable table("rrrrll");
-  table.add(
-      {"share", "FLOP", "weights", "layers", "what it computes", "where"});
+  const MeasuredCall *call = findCall(calls, entry);
+  // Columns of times come before the others.
+  TextTable table(call ? "rrrrrrll" : "rrrrll");
+  auto add = [&](const PhaseTime &time, std::vector<std::string> cells) {
+    if (call)
+      cells.insert(cells.begin(),
+                   {formatTime(time.ms),
+                    time.limitShare > 0 ? formatPercent(time.limitShare) : ""});
+    table.add(std::move(cells));
+  };
+  if (call) {
+    page += "  Measured: " + call->getSizes() + " tokens take " +
+            formatTime(call->ms) +
+            (call->limitShare > 0 ? ", " + formatPercent(call->limitShare) +
+                                        " of the machine's limit"
+                                  : "") +
+            ".\n";
+    table.add({"time", "of limit", "share", "FLOP", "weights", "layers",
+               "what it computes", "where"});
+  } else {
+    table.add(
+        {"share", "FLOP", "weights", "layers", "what it computes", "where"});
+  }
   const int64_t whole = entry.flops.value.value_or(0);
   int64_t rest = 0, restFlops = 0;
+  PhaseTime restTime;
   for (const ExplainedPhase &phase : entry.phases) {
     const int64_t flops = phase.flops.value.value_or(0) * phase.runs;
-    if (!all && getShare(flops, whole) < 0.005) {
+    const PhaseTime *known = call ? call->find(phase.name) : nullptr;
+    const PhaseTime time = known ? *known : PhaseTime();
+    const bool isShort = !call || time.ms < 0.005 * call->ms;
+    if (!all && isShort && getShare(flops, whole) < 0.005) {
       ++rest;
       restFlops += flops;
+      restTime.ms += time.ms;
       continue;
     }
     const LayerPath place = splitLayer(phase.place.location);
     const std::string layers = formatLayers(place.layers);
-    table.add({formatPercent(getShare(flops, whole)), formatCount(flops),
+    add(time, {formatPercent(getShare(flops, whole)), formatCount(flops),
                phase.weightBytes
                    ? formatBytes(static_cast<uint64_t>(phase.weightBytes) *
                                  static_cast<uint64_t>(phase.runs))
@@ -320,9 +360,9 @@ void TextWriter::addPhases(const ExplainedEntry &entry) {
                getPlace(phase)});
   }
   if (rest)
-    table.add({formatPercent(getShare(restFlops, whole)),
-               formatCount(restFlops), "", "", formatNumber(rest, "more phase"),
-               ""});
+    add(restTime,
+        {formatPercent(getShare(restFlops, whole)), formatCount(restFlops), "",
+         "", formatNumber(rest, "more phase"), ""});
   page += table.str();
 }
 
@@ -414,6 +454,7 @@ void TextWriter::addNotes() {
 
 std::string TextWriter::run() {
   addModel();
+  addFindings();
   addPasses();
   addMissed();
   for (const ExplainedEntry &entry : explanation.entries)
@@ -423,6 +464,6 @@ std::string TextWriter::run() {
   return page;
 }
 
-std::string tools::toText(const Explanation &explanation, bool all) {
-  return TextWriter(explanation, all).run();
+std::string tools::toText(const MeasuredCompile &compile, bool all) {
+  return TextWriter(compile, all).run();
 }

@@ -3,12 +3,12 @@
 //
 // An explanation as text for a terminal.
 #pragma once
-#include "compiler/explain/Explanation.h"
+#include "tools/commands/explain/Profile.h"
 
 namespace transom::tools {
 
 /// The story of a compile in about one screen; with `all` every remark, phase,
 /// kernel and buffer.
-std::string toText(const Explanation &explanation, bool all);
+std::string toText(const MeasuredCompile &compile, bool all);
 
 } // namespace transom::tools

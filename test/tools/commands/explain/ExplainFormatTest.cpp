@@ -26,8 +26,34 @@ TEST(ExplainFormat, layersAreSplitOff) {
   EXPECT_EQ(formatPlace("h.3.mlp"), "mlp, layer 3");
   EXPECT_EQ(formatPlace("layers.{0-1}"), "layers 0-1");
   EXPECT_EQ(formatPlace("embeddings.norm"), "embeddings.norm");
-  EXPECT_EQ(formatPlace("a.{b.0.c,d}.e"), "a.{b.0.c,d}.e");
+  EXPECT_EQ(formatPlace("a.{b.0.c,d}.e"), "a");
   EXPECT_EQ(formatPlace(""), "");
+}
+
+TEST(ExplainFormat, fusedPathsAreShort) {
+  EXPECT_EQ(shortenPath("mlp.{dense,act}"), "mlp");
+  EXPECT_EQ(shortenPath("{scores,out,sum}"), "sum");
+  EXPECT_EQ(shortenPath("layer.{0-3,5}.mlp"), "layer.{0-3,5}.mlp");
+  EXPECT_EQ(shortenPath(""), "");
+}
+
+TEST(ExplainFormat, pathsNameCommonModules) {
+  EXPECT_TRUE(nameCommonModule("mlp.{dense,act}", "mlp.act"));
+  EXPECT_TRUE(nameCommonModule("", ""));
+  EXPECT_FALSE(nameCommonModule("mlp.{dense,act}", "mlp.norm"));
+  EXPECT_FALSE(nameCommonModule("mlp", "mlp.act"));
+}
+
+TEST(ExplainFormat, modulesHaveTheirNumbers) {
+  EXPECT_EQ(splitPath("encoder.layer.{0-3}.mlp"),
+            (std::vector<std::string>{"encoder", "layer.{0-3}", "mlp"}));
+  EXPECT_EQ(splitPath("0.mlp"), (std::vector<std::string>{"0", "mlp"}));
+}
+
+TEST(ExplainFormat, timesHaveUnits) {
+  EXPECT_EQ(formatTime(0.0123), "12.3 us");
+  EXPECT_EQ(formatTime(12.345), "12.35 ms");
+  EXPECT_EQ(formatTime(1234.5), "1.23 s");
 }
 
 TEST(ExplainFormat, remarksOfLayersAreOneGroup) {

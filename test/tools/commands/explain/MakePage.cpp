@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Writes the page of explanations: `make-explain-page page.html a.json
-// [b.json]`. `a.json.profile` and `a.json.s`, if there, are its profile and its
-// assembly.
+// [b.json]`. `a.json.profile`, `a.json.s` and `a.json.config`, if there, are
+// its profile, its assembly and its config.json.
 #include "tools/commands/explain/ExplainPage.h"
 #include <cstdio>
 #include <fstream>
@@ -22,9 +22,14 @@ static std::string readText(const std::string &path) {
 static Result<void> makePage(const std::string &output,
                              const std::vector<std::string> &inputs) {
   std::vector<tools::ShownCompilation> compilations;
-  for (const std::string &input : inputs)
-    compilations.push_back({readText(input), readText(input + ".profile"),
+  for (const std::string &input : inputs) {
+    compilations.push_back({readText(input),
+                            {},
+                            readText(input + ".profile"),
                             readText(input + ".s")});
+    if (std::string config = readText(input + ".config"); !config.empty())
+      compilations.back().sources["config.json"] = config;
+  }
   std::ofstream file(output, std::ios::binary);
   return tools::writeExplainPage(
       compilations, [&](std::string_view text) -> Result<void> {

@@ -78,7 +78,7 @@ def summary(ir, phases=0):
 
 
 def explained_pass(name, stage, ir, after, remarks=()):
-    return {"stage": stage, "pass": name, "isa": "", "summary": f"what {name} does", "changed": ir is not None, "after": after,
+    return {"stage": stage, "pass": name, "name": name, "isa": "", "summary": f"what {name} does", "changed": ir is not None, "after": after,
             "remarks": list(remarks), "ir": ir}
 
 

@@ -353,8 +353,8 @@ class PassesTest(Browser):
         page.wait_for_selector("#replay[open]")
         self.assertEqual(page.inner_text("#replay pre").splitlines(), [
             "transom compile 'a model'\\''s' --emit attn --emit-locations -o attn.mlir",
-            "transom-opt attn.mlir --attn-infer-shapes --attn-fuse-all --mlir-print-debuginfo -o before.mlir",
-            "transom-opt before.mlir --attn-look --mlir-print-debuginfo"])
+            "transom-opt attn.mlir --stop-after=attn-fuse-all --mlir-print-debuginfo -o before.mlir",
+            "transom-opt before.mlir --start-at=attn-look --stop-after=attn-look --mlir-print-debuginfo"])
 
 
 @unittest.skipIf(MISSING, MISSING)

@@ -1,15 +1,19 @@
 // Views, controls, keys and the address.
 
-const VIEWS = {overview, passes: diff, graph, memory, operations, ...(data.explanations.length > 1 ? {compare} : {})};
-const NAMES = {overview: 'Overview', passes: 'Passes', graph: 'Graph', memory: 'Memory', operations: 'Operations', compare: 'Compare'};
+const VIEWS = {overview, passes: diff, graph, memory, operations, ...(data.explanations.length > 1 ? {compare} : {}),
+  ...(data.sources.some(files => Object.keys(files).length) ? {model: sourceView} : {})};
+const NAMES = {overview: 'Overview', passes: 'Passes', graph: 'Graph', memory: 'Memory', operations: 'Operations', compare: 'Compare', model: 'Model'};
 const hasList = () => state.view === 'passes' || state.view === 'graph';
+
+/** True while the page is laid out for paper. */
+const isPrinting = () => matchMedia('print').matches;
 
 /** Changes the selection and shows what follows from it. */
 function select(change) {
   const before = {...state};
   Object.assign(state, change);
   if (state.model !== before.model)
-    Object.assign(state, {pass: findFirstPass(), op: -1, entry: 0, sizes: null});
+    Object.assign(state, {pass: findFirstPass(), op: -1, entry: 0, sizes: null, pointer: ''});
   writeHash();
   controls();
   hideTip();
@@ -67,9 +71,19 @@ function toggleTheme() {
   show();
 }
 
+let screenTheme = '';
+
+/** On paper a view is light, and there is all of it, not what fits the window. */
+function preparePaper({matches}) {
+  if (matches)
+    screenTheme = document.documentElement.dataset.theme;
+  setTheme(matches ? 'light' : screenTheme);
+  show();
+}
+
 const inGraph = () => state.view === 'graph';
 const KEYS = [
-  [Object.keys(VIEWS).map((_, index) => index + 1).join(' '), Object.keys(VIEWS).map(name => NAMES[name].toLowerCase()).join(', '), event => select({view: Object.keys(VIEWS)[event.key - 1] || state.view, op: -1}), /^[1-6]$/],
+  [Object.keys(VIEWS).map((_, index) => index + 1).join(' '), Object.keys(VIEWS).map(name => NAMES[name].toLowerCase()).join(', '), event => select({view: Object.keys(VIEWS)[event.key - 1] || state.view, op: -1}), /^[1-7]$/],
   ['j k', 'next pass, pass before', event => passList.move(event.key === 'j' ? 1 : -1), /^[jk]$/],
   ['/', 'search', () => { if (!hasList()) select({view: 'passes'}); $('search').focus(); }, /^\/$/],
   ['x', 'all passes, or those that changed something', () => select({changedOnly: !state.changedOnly}), /^x$/],
@@ -80,11 +94,12 @@ const KEYS = [
   ['o c', 'open, close all groups', event => inGraph() && graph.each(pane => { pane.tree.setAllOpen(event.key === 'o'); pane.fit(true); }), /^[oc]$/],
   ['+ − 0', 'zoom of the graph', event => inGraph() && graph.each(pane => event.key === '0' ? pane.fit() : pane.zoom(event.key === '-' ? 1 / 1.3 : 1.3, pane.width / 2, pane.height / 2)), /^[-+=0]$/],
   ['g', 'operation in the graph, or in the IR', () => hasList() && select({view: inGraph() ? 'passes' : 'graph'}), /^g$/],
-  ['y', 'copy the command that runs again from here', () => copyReplay(), /^y$/],
+  ['m', 'operation in the JSON of the model', () => showOrigin(), /^m$/],
+  ['y', 'copy the commands that run the pass again', () => copyReplay(), /^y$/],
   ...(data.explanations.length > 1 ? [['a', 'the other compilation', () => select({model: 1 - state.model}), /^a$/],
     ['b', 'both compilations side by side', () => select({across: !state.across, op: -1, view: hasList() ? state.view : 'passes'}), /^b$/]] : []),
   ['t', 'light or dark', toggleTheme, /^t$/],
-  ['Esc', 'no operation', () => select({op: -1}), /^Escape$/],
+  ['Esc', 'no operation', () => select({op: -1, pointer: ''}), /^Escape$/],
   ['?', 'these keys', () => $('keys').showModal(), /^\?$/],
 ];
 
@@ -96,6 +111,16 @@ function switchSide(where) {
   const related = listing ? listing.findRelated(op.location) : [];
   if (related.length)
     select({where, op: related.find(index => listing.ops[index].name === op.name) ?? related[0]});
+}
+
+/** Shows where the model describes the selected operation. */
+function showOrigin() {
+  const listing = hasList() ? getSide(state.where) : null;
+  const op = listing && state.op >= 0 ? listing.ops[state.op] : null;
+  if (op && op.origins.length && VIEWS.model) {
+    const {file, pointer} = splitOrigin(op.origins[0]);
+    sourceView.open(file, pointer);
+  }
 }
 
 function copyReplay() {
@@ -161,6 +186,7 @@ function start() {
     else if (view.resize)
       view.resize();
   });
+  matchMedia('print').addEventListener('change', preparePaper);
   addEventListener('hashchange', () => { readHash(); controls(); show(); inspector.show(); });
   addEventListener('keydown', onKey);
   controls();
@@ -168,5 +194,5 @@ function start() {
   inspector.show();
 }
 
-window.explanation = {data, state, select, getListing, getAlignment, valueOf, diff, graph, memory, operations};
+window.explanation = {data, state, select, getListing, getAlignment, valueOf, diff, graph, memory, operations, sourceView};
 start();

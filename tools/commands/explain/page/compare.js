@@ -27,7 +27,7 @@ const compare = {
 
   describe({model, compile}) {
     const options = compile.options.map(({key, value}) => `${key} ${value}`.trim());
-    return [model.name, compile.dtype, compile.backend, compile.isas.join(', '), ...options, ...compile.disabled_passes.map(pass => `without ${pass}`)].filter(Boolean).join(' · ');
+    return [model.name, compile.dtype, compile.backend, compile.isas.join(', '), ...options, ...compile.disabled_passes.map(({pass}) => `without ${pass}`)].filter(Boolean).join(' · ');
   },
 
   makeTable(rows, names) {

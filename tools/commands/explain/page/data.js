@@ -55,8 +55,7 @@ const pathParts = new Map();  // path to sets of words, one a part
 function splitPath(path) {
   let parts = pathParts.get(path);
   if (!parts) {
-    // Points in braces do not divide.
-    parts = (path.match(/(\{[^}]*\}|[^.{])+/g) || []).map(part => new Set(getAlternatives(part)));
+    parts = getParts(path).map(part => new Set(getAlternatives(part)));
     pathParts.set(path, parts);
   }
   return parts;
@@ -74,6 +73,28 @@ function relatePaths(a, b) {
       return 0;
   }
   return left.length === right.length ? length && Infinity : length;
+}
+
+/** Parts of a path; points in braces do not divide. */
+const getParts = path => path.match(/(\{[^}]*\}|[^.{])+/g) || [];
+
+const hasWords = part => /^\{.*\}$/.test(part) && !/^\{[\d,-]+\}$/.test(part);
+
+/** A path whose braces with names are left out: what several modules have in common, else the last of them, which gives the result. */
+function shortPath(path) {
+  const found = [];
+  for (const part of getParts(path)) {
+    if (hasWords(part) && found.length)
+      break;
+    found.push(hasWords(part) ? part.slice(1, -1).split(',').pop() : part);
+  }
+  return found.join('.');
+}
+
+/** A path as what is in a layer, and the part that says which layer; that part is empty outside of layers. */
+function splitLayer(path) {
+  const parts = getParts(path), at = parts.findIndex(part => /^(\d+|\{[\d,-]+\})$/.test(part));
+  return at < 0 ? {rest: path, layers: ''} : {rest: parts.slice(at + 1).join('.'), layers: parts[at].replace(/[{}]/g, '').replaceAll(',', ', ')};
 }
 
 /** Operations that are named after a module and compute nothing. */

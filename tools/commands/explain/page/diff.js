@@ -63,7 +63,8 @@ const diff = {
       make('p', '', `${pass.summary}.`));
     head.append(this.makeDeltas(pass), replayBox(state.pass));
     if (!this.left || !this.right || !state.across && getMade(state.pass) < 0 && pass.changed) {
-      view.replaceChildren(head, make('div', 'note', 'The IR after this pass is not part of the page.'));
+      this.rows = this.scroller = null;
+      view.replaceChildren(make('div', 'scroller', head, this.makeCounts()));
       return;
     }
     const sides = getSides();
@@ -96,6 +97,16 @@ const diff = {
     return box;
   },
 
+  /** Operations by name before and after a pass whose IR is too long for the page. */
+  makeCounts() {
+    const [before, after] = getSummaries(state.pass);
+    const names = [...new Set([...Object.keys(before.operations), ...Object.keys(after.operations)])];
+    const rows = names.map(name => [name, before.operations[name] || 0, after.operations[name] || 0]).sort((a, b) => Math.max(b[1], b[2]) - Math.max(a[1], a[2]))
+      .map(([name, a, b]) => make('tr', a === b ? 'quiet' : '', make('td', 'code', name), ...[a, b].map(count => make('td', 'right', numberNode(count, formatExact))), make('td', 'right', a === b ? '' : signed(b - a))));
+    const table = make('table', 'counts', make('thead', '', make('tr', '', ...['operation', 'before', 'after', ''].map((name, index) => make('th', index ? 'right' : '', name)))), make('tbody', '', ...rows));
+    return make('div', 'page', make('p', 'lead', 'The IR of this stage is too long for a page. The commands above print it.'), make('div', 'scrollable', table));
+  },
+
   makePanes(view, head) {
     const tools = make('div', 'tools', make('span', 'count'), button('changes ↓', () => this.jump(1), {title: 'Next change (n)'}), button('↑', () => this.jump(-1), {title: 'Change before (p)'}),
       button('fold all', () => this.foldAll(true), {title: 'Fold what did not change (f)'}), button('unfold all', () => this.foldAll(false), {title: 'Show all lines (F)'}));
@@ -107,7 +118,7 @@ const diff = {
     this.scroller = make('div', 'scroller');
     this.spacer = make('div', 'spacer');
     this.panes = make('div', 'panes');
-    this.isNarrow = view.clientWidth < 700;
+    this.isNarrow = view.clientWidth < 700 || isPrinting();
     const sides = this.isNarrow ? ['both'] : ['before', 'after'];
     this.columns = sides.map(side => {
       const rows = make('div', 'rows');
@@ -245,12 +256,12 @@ const diff = {
   draw() {
     if (!this.scroller || !this.scroller.isConnected)
       return;
-    const {scrollTop, clientHeight} = this.scroller;
-    this.panes.style.height = `${clientHeight}px`;
-    const first = Math.floor(scrollTop / ROW), last = Math.min(this.rows.length, first + Math.ceil(clientHeight / ROW) + 1);
+    const {scrollTop, clientHeight} = this.scroller, isAll = isPrinting();
+    this.panes.style.height = isAll ? '' : `${clientHeight}px`;
+    const first = isAll ? 0 : Math.floor(scrollTop / ROW), last = isAll ? this.rows.length : Math.min(this.rows.length, first + Math.ceil(clientHeight / ROW) + 1);
     const marks = this.findMarks();
     for (const {side, rows} of this.columns) {
-      rows.style.transform = `translateY(${-(scrollTop - first * ROW)}px)`;
+      rows.style.transform = isAll ? '' : `translateY(${-(scrollTop - first * ROW)}px)`;
       rows.replaceChildren(...this.rows.slice(first, last).map(row => this.makeRow(row, side, marks)));
     }
   },

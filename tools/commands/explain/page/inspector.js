@@ -79,6 +79,8 @@ function phaseNodes([phase, operation]) {
 const inspector = {
   show() {
     const box = $('inspector');
+    if (state.view === 'model')
+      return this.showValue(box);
     const listing = state.view === 'passes' || state.view === 'graph' ? getSide(state.where) : null;
     const op = listing && state.op >= 0 ? listing.ops[state.op] : null;
     box.hidden = !op;
@@ -86,7 +88,7 @@ const inspector = {
     if (!op)
       return box.replaceChildren();
     const close = button('×', () => select({op: -1}), {className: 'close', title: 'Close (Esc)'});
-    const place = op.origins.length ? op.origins.map(origin => make('div', 'origin', origin)) : [make('div', 'note', 'made by a pass')];
+    const place = op.origins.length ? op.origins.flatMap(originNodes) : [make('div', 'note', 'made by a pass')];
     const other = state.where === 'before' ? 'after' : 'before', otherListing = getSide(other);
     box.replaceChildren(close, make('div', 'title', op.name), make('div', 'path', op.location || 'no module'),
       heading('In the model'), ...place,
@@ -102,6 +104,27 @@ const inspector = {
     const remarks = getExplanation().remarks.filter(remark => relatePaths(remark.location, op.location) === Infinity);
     if (remarks.length)
       box.append(heading('Remarks'), ...remarks.map(remark => make('div', `remark ${remark.kind}`, make('b', '', remark.category), ` ${remark.message}`)));
+    return undefined;
+  },
+
+  /** What came of a value of the model's JSON. */
+  showValue(box) {
+    const {file, pointer} = state;
+    box.hidden = !pointer;
+    document.documentElement.toggleAttribute('data-inspected', Boolean(pointer));
+    if (!pointer)
+      return box.replaceChildren();
+    const isHere = place => place.file === file && (place.pointer === pointer || place.pointer.startsWith(`${pointer}/`));
+    const close = button('×', () => select({pointer: ''}), {className: 'close', title: 'Close (Esc)'});
+    const ops = sourceView.findOps(file, pointer), listing = getListingOf(getMade(-1));
+    const phases = getExplanation().entries.flatMap(entry => entry.phases.flatMap(phase => phase.operations.filter(isHere).slice(0, 1).map(operation => [phase, operation])));
+    const remarks = getExplanation().remarks.filter(isHere);
+    box.replaceChildren(close, make('div', 'title', pointer.split('/').pop()), make('div', 'path', `${file}: ${pointer}`),
+      heading('Operations', make('small', '', 'as imported')), ...(listing ? listOps(listing, ops.map(op => op.index), {view: 'passes', pass: findFirstPass(), where: 'before'}) : []));
+    if (phases.length)
+      box.append(heading('Code'), ...phases.slice(0, 4).flatMap(phaseNodes));
+    if (remarks.length)
+      box.append(heading('Remarks'), ...groupRemarks(remarks).map(({remark, message}) => make('div', `remark ${remark.kind}`, make('b', '', remark.category), ` ${message}`, remark.help && remark.kind !== 'passed' ? make('div', 'help', remark.help) : null)));
     return undefined;
   },
 

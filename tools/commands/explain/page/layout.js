@@ -7,7 +7,7 @@ const CONTAINERS = /^(builtin\.module|func\.func|kern\.phase)$/;
 
 /** The names of the groups around an operation. */
 function getGroups(listing, op) {
-  const path = op.location ? (op.location.match(/(\{[^}]*\}|[^.{])+/g) || []) : [];
+  const path = getParts(op.location);
   const groups = [];
   let inPhase = false;
   for (let at = op.parent; at >= 0; at = listing.ops[at].parent) {

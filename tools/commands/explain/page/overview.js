@@ -14,6 +14,8 @@ const overview = {
     const page = make('div', 'page', make('h1', '', model.name), make('p', 'lead', facts));
     if (getEntry())
       page.append(sizeControls(() => this.show(view)), this.makeTiles());
+    if (data.findings[state.model].length)
+      page.append(this.makeFindings());
     page.append(this.makeSteps(passes));
     if (remarks.length)
       page.append(this.makeRemarks());
@@ -36,6 +38,12 @@ const overview = {
       tile('Barriers', numberNode(entry.barriers, formatExact), `${plural(entry.phases.length, 'phase')}, ${formatExact(entry.order.length)} runs`),
       tile('Passes', `${formatExact(changed)}`, `of ${formatExact(passes.length)} changed something`),
       tile('Not done', numberNode(missed, formatExact), missed ? 'missed remarks below' : 'no missed remark'));
+  },
+
+  /** What makes the model slower than it has to be. */
+  makeFindings() {
+    const items = data.findings[state.model].map(({what, why, advice}) => make('div', 'finding', make('b', '', what), why ? make('div', '', why) : null, advice ? make('div', 'note', advice) : null));
+    return make('section', 'findings', heading('What makes it slower than it has to be'), ...items);
   },
 
   /** Operations that compute in the module after each pass that changed it. */
@@ -89,6 +97,6 @@ const overview = {
     const {compile, notes} = getExplanation();
     const options = compile.options.map(({key, value}) => `${key} ${value}`.trim()).join(', ');
     return make('footer', '', make('div', '', `transom ${compile.transom}`), options ? make('div', '', options) : null,
-      compile.disabled_passes.length ? make('div', '', `without ${compile.disabled_passes.join(', ')}`) : null, ...notes.map(note => make('div', '', note)));
+      compile.disabled_passes.length ? make('div', '', `without ${compile.disabled_passes.map(({pass}) => pass).join(', ')}`) : null, ...notes.map(note => make('div', '', note)));
   },
 };

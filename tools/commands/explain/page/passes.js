@@ -83,20 +83,18 @@ const passList = {
 /** A word for a shell. */
 const quote = word => /^[\w@%+=:,./{}-]+$/.test(word) && word ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
-/** Commands that write the module before a pass, and run the passes from there to the end of the stage. */
+/** Commands that write the imported module, run the pipeline up to a pass, and run the pass alone. */
 function getReplay(index) {
   const {passes, model, compile} = getExplanation();
-  const {stage, isa} = passes[index];
-  const inStage = passes.map((pass, i) => ({pass, i})).filter(({pass}) => pass.stage === stage && pass.isa === isa);
-  const before = {'attn-opt': 'attn', kern: 'attn-opt', 'llvm-ir': 'kern'}[stage] || 'attn';
+  const {name, isa} = passes[index];
   const flags = compile.options.flatMap(({key, value}) => [`--${key.replace(/^--/, '').replaceAll('_', '-')}`, value]).filter(word => word !== '');
-  const option = flag => flag === 'convert-kern-to-llvm' ? `--${flag}=isa=${isa}` : `--${flag}`;
-  const earlier = inStage.filter(({i}) => i < index).map(({pass}) => option(pass.pass));
-  const later = inStage.filter(({i}) => i >= index).map(({pass}) => option(pass.pass));
+  const disabled = compile.disabled_passes.map(({pass}) => `--disable-pass=${pass}`);
+  const range = [...disabled, ...(compile.backend === 'native' ? [] : [`--backend=${compile.backend}`]), ...(isa ? [`--isa=${isa}`] : [])];
+  const before = passes.findLast((pass, i) => i < index && (pass.isa === '' || pass.isa === isa) && pass.name);
   return [
-    ['transom', 'compile', model.name, ...flags, '--emit', before, '--emit-locations', '-o', `${before}.mlir`],
-    ...(earlier.length ? [['transom-opt', `${before}.mlir`, ...earlier, '--mlir-print-debuginfo', '-o', 'before.mlir']] : []),
-    ['transom-opt', earlier.length ? 'before.mlir' : `${before}.mlir`, ...later, '--mlir-print-debuginfo'],
+    ['transom', 'compile', model.name, ...flags, '--emit', 'attn', '--emit-locations', '-o', 'attn.mlir'],
+    ...(before ? [['transom-opt', 'attn.mlir', `--stop-after=${before.name}`, ...range, '--mlir-print-debuginfo', '-o', 'before.mlir']] : []),
+    ['transom-opt', before ? 'before.mlir' : 'attn.mlir', `--start-at=${name}`, `--stop-after=${name}`, ...range, '--mlir-print-debuginfo'],
   ].map(words => words.map(quote).join(' ')).join('\n');
 }
 
@@ -105,7 +103,7 @@ function replayBox(index) {
   const text = getReplay(index);
   const code = make('pre', '', text);
   const copy = button('copy', () => copyText(text, code, copy), {className: 'copy', title: 'Copy the commands (y)'});
-  const box = make('details', 'replay', make('summary', '', 'Run again from here'), make('div', 'code', code, copy));
+  const box = make('details', 'replay', make('summary', '', 'Run this pass again'), make('div', 'code', code, copy));
   box.id = 'replay';
   return box;
 }

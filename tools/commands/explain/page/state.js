@@ -1,6 +1,6 @@
 // What is selected, and questions about the explanation that is shown.
 
-const state = {view: 'overview', model: 0, pass: -1, where: 'after', op: -1, across: false, query: '', changedOnly: true, kinds: null, entry: 0, sizes: null};
+const state = {view: 'overview', model: 0, pass: -1, where: 'after', op: -1, across: false, query: '', changedOnly: true, kinds: null, entry: 0, sizes: null, file: '', pointer: ''};
 
 const getExplanation = () => data.explanations[state.model];
 const getPass = (pass = state.pass) => getExplanation().passes[pass];

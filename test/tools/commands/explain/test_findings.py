@@ -1,0 +1,74 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What makes a model slow is in the first lines of explain."""
+import json
+import os
+import unittest
+
+from explains import ExplainTest, read_scores, write_graph
+
+HEADING = "What makes it slower than it has to be"
+
+
+def read_probabilities(graph, nodes):
+    """The probabilities are a result of the model, too."""
+    graph["outputs"].append("shares")
+
+
+class Findings(ExplainTest):
+    def findings(self, *arguments):
+        """The section, with each paragraph as one line; empty where there is none."""
+        text = self.succeed("explain", *arguments).stdout
+        section = text.partition(HEADING + "\n")[2].partition("\n\n")[0]
+        if section:
+            self.assertLess(text[:text.index(HEADING)].count("\n"), 8)
+        return " ".join(section.split())
+
+    def test_nothing_to_find(self):
+        self.assertEqual(self.findings(self.example("tiny-bert")), "")
+
+    def test_disabled_passes(self):
+        found = self.findings(self.example("tiny-bert"), "--disable-pass", "attn-fuse-attention")
+        self.assertIn("Pass 'attn-fuse-attention' is switched off: it fuses matmul, scale, mask, softmax, matmul", found)
+        self.assertIn("2 attentions are not fused", found)
+
+    def test_attention_that_is_not_fused(self):
+        for change, reason in [(read_scores, "the scores of 'attn.scale' at 'scores' are read by"), (read_probabilities, "the probabilities are read by")]:
+            with self.subTest(reason):
+                folder = self.path(change.__name__)
+                os.mkdir(folder)
+                found = self.findings(write_graph(folder, change))
+                self.assertIn("* 1 attention is not fused: scores go through memory", found)
+                self.assertIn(reason, found)
+
+    def test_columns_that_nothing_uses(self):
+        config = json.loads(self.read(os.path.join(self.example("tiny-bert"), "config.json")))
+        for heads, wasted in [(2, False), (4, True)]:
+            folder = self.path(str(heads))
+            os.mkdir(folder)
+            with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+                json.dump(config | {"num_attention_heads": heads}, file)
+            found = self.findings(folder)
+            self.assertEqual("of the work is for columns that are computed and not used" in found, wasted)
+            self.assertEqual("attention.self: attention 4 heads of 8, mask, 32 of 64 columns used" in found
+                             or "attention.self: attention 4 heads of 8, 32 of 64 columns used" in found, wasted, found)
+
+    def test_padding_that_is_computed(self):
+        graph = json.loads(self.read(os.path.join(self.example("transformer-encoder"), "graph.json")))
+        del graph["$schema"]
+        (attention,) = [node for node in graph["blocks"]["layer"]["nodes"] if node["op"] == "attention"]
+        attention["inputs"].remove("visible")
+        os.symlink(os.path.join(self.example("transformer-encoder"), "model.safetensors"), self.path("model.safetensors"))
+        with open(self.path("graph.json"), "w", encoding="utf-8") as file:
+            json.dump(graph, file)
+        found = self.findings(self.path("graph.json"))
+        self.assertIn("Padding is computed like other tokens: of two sequences of 128 and 32 tokens, 96 of 256 rows are padding", found)
+        self.assertIn("has no mask, so that padding has a part in its result", found)
+
+    def read(self, path):
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,188 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each kind of finding is a search through phases and remarks. Reasons and
+// advice are those of the remarks; numbers are those of the example call.
+#include "tools/commands/explain/Findings.h"
+#include "tools/commands/Command.h"
+#include "tools/commands/explain/ExplainFormat.h"
+#include <algorithm>
+#include <map>
+
+using namespace transom;
+using namespace transom::tools;
+
+namespace {
+
+/// Finds what costs time in one explanation.
+class CostFinder {
+public:
+  explicit CostFinder(const Explanation &explanation)
+      : explanation(explanation) {}
+
+  std::vector<Finding> run();
+
+private:
+  void findDisabledPasses();
+  void findPadding();
+  void findUnfusedAttention(const ExplainedEntry &entry);
+  void findUnusedColumns(const ExplainedEntry &entry);
+  std::vector<RemarkGroup> getMissed(const std::string &pass) const;
+  std::string getEntryText(const ExplainedEntry &entry) const;
+
+  const Explanation &explanation;
+  std::vector<Finding> found;
+};
+
+} // namespace
+
+/// The remarks of a pass that say what it did not do.
+std::vector<RemarkGroup> CostFinder::getMissed(const std::string &pass) const {
+  std::vector<const ExplainedRemark *> remarks;
+  for (const ExplainedRemark &remark : explanation.remarks)
+    if (remark.kind == "missed" && remark.category == pass)
+      remarks.push_back(&remark);
+  return groupRemarks(remarks);
+}
+
+/// ` of entry 'step'` where a model has several entries.
+std::string CostFinder::getEntryText(const ExplainedEntry &entry) const {
+  return explanation.entries.size() > 1 ? " of entry '" + entry.name + "'" : "";
+}
+
+void CostFinder::findDisabledPasses() {
+  for (const DisabledPass &pass : explanation.compile.disabledPasses)
+    found.push_back(
+        {"Pass '" + pass.pass + "' is switched off: it " + pass.summary + ".",
+         "",
+         "Leave out '--disable-pass " + pass.pass +
+             "'. 'transom explain MODEL --other-flags "
+             "\"--disable-pass " +
+             pass.pass + "\"' shows what it costs."});
+}
+
+void CostFinder::findPadding() {
+  for (const RemarkGroup &group : getMissed("attn-remove-padding")) {
+    // Where no result has a row for each token, no row is padding.
+    if (group.first->name == "nothing-works-on-rows")
+      continue;
+    std::string what = "Padding is computed like other tokens.";
+    for (const ExplainedEntry &entry : explanation.entries) {
+      const int64_t length = entry.example.length, some = length / 4;
+      if (entry.kind != "step" && some > 0) {
+        what = "Padding is computed like other tokens: of two sequences of " +
+               std::to_string(length) + " and " + std::to_string(some) +
+               " tokens, " + std::to_string(length - some) + " of " +
+               std::to_string(2 * length) + " rows are padding.";
+        break;
+      }
+    }
+    found.push_back({what, group.getMessage(), group.first->help});
+  }
+}
+
+/// What runs of an operation read and write in buffers.
+static int64_t getBufferBytes(const ExplainedPhase &phase,
+                              const PhaseOperation &operation) {
+  return operation.bytes.value.value_or(0) * phase.runs;
+}
+
+void CostFinder::findUnfusedAttention(const ExplainedEntry &entry) {
+  // A softmax between two products of activations is an attention.
+  int64_t products = 0, softmaxes = 0, bytes = 0;
+  for (const ExplainedPhase &phase : entry.phases)
+    for (const PhaseOperation &operation : phase.operations) {
+      if (operation.name == "kern.batch_matmul")
+        products += phase.runs;
+      if (operation.name == "kern.softmax") {
+        softmaxes += phase.runs;
+        bytes += getBufferBytes(phase, operation);
+      }
+    }
+  const int64_t count = std::min(products / 2, softmaxes);
+  if (count == 0)
+    return;
+  const std::vector<RemarkGroup> reasons = getMissed("attn-fuse-attention");
+  std::string advice = reasons.empty() ? "" : reasons.front().first->help;
+  if (reasons.size() > 1)
+    advice += " There are " + std::to_string(reasons.size() - 1) +
+              " more reasons, see below.";
+  found.push_back(
+      {formatNumber(count, "attention") + getEntryText(entry) +
+           (count > 1 ? " are" : " is") +
+           " not fused: scores go through memory, and each softmax reads and "
+           "writes them (" +
+           formatBytes(static_cast<uint64_t>(bytes)) + " in a call).",
+       reasons.empty() ? "" : reasons.front().getMessage(), advice});
+}
+
+namespace {
+/// Operations of one place that compute columns which nothing uses.
+struct UnusedColumns {
+  std::string text;
+  double share = 0; ///< of the work of the call
+};
+} // namespace
+
+void CostFinder::findUnusedColumns(const ExplainedEntry &entry) {
+  // Work in columns that are used, and in all that are computed.
+  double whole = 0, unused = 0;
+  bool hasAttention = false;
+  std::map<std::string, UnusedColumns> operations;
+  for (const ExplainedPhase &phase : entry.phases)
+    for (const PhaseOperation &operation : phase.operations) {
+      const double flops =
+          static_cast<double>(operation.flops.value.value_or(0)) *
+          static_cast<double>(phase.runs);
+      whole += flops;
+      if (operation.columns == operation.paddedColumns)
+        continue;
+      const double more =
+          flops *
+          (1 / getShare(operation.columns, operation.paddedColumns) - 1);
+      whole += more;
+      unused += more;
+      hasAttention |= operation.name == "kern.attention";
+      const std::string text = describeColumns(operation);
+      UnusedColumns &sum = operations[text];
+      sum.text = text;
+      sum.share += more;
+    }
+  constexpr double least = 0.05;
+  if (whole == 0 || unused / whole < least)
+    return;
+  std::vector<UnusedColumns> sorted;
+  for (const auto &[text, one] : operations)
+    sorted.push_back(one);
+  std::sort(sorted.begin(), sorted.end(), [](const auto &a, const auto &b) {
+    return std::tie(b.share, a.text) < std::tie(a.share, b.text);
+  });
+  constexpr size_t most = 3;
+  std::string why;
+  for (size_t i = 0; i < std::min(most, sorted.size()); ++i)
+    why += (i ? "; " : "") + sorted[i].text;
+  found.push_back(
+      {formatPercent(unused / whole) + " of the work" + getEntryText(entry) +
+           " is for columns that are computed and not used.",
+       why,
+       std::string("Code computes panels of 32 columns in products") +
+           (hasAttention ? ", and vectors of 16 numbers for each head of "
+                           "attention: choose a head size that is a multiple "
+                           "of 16"
+                         : ": choose sizes that are multiples of 32") +
+           "."});
+}
+
+std::vector<Finding> CostFinder::run() {
+  findDisabledPasses();
+  findPadding();
+  for (const ExplainedEntry &entry : explanation.entries) {
+    findUnfusedAttention(entry);
+    findUnusedColumns(entry);
+  }
+  return std::move(found);
+}
+
+std::vector<Finding> tools::findCosts(const Explanation &explanation) {
+  return CostFinder(explanation).run();
+}
