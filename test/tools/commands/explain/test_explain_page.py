@@ -33,8 +33,8 @@ class Folder(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
 
-    def make(self, *explanations, profile=None, assembly=None):
-        """The path of a page; `profile` and `assembly` are those of the first explanation."""
+    def make(self, *explanations, profile=None, assembly=None, config=None, other_profile=None):
+        """The path of a page; `profile`, `assembly` and `config` are those of the first explanation."""
         path = os.path.join(self.folder, f"{len(os.listdir(self.folder))}.html")
         inputs = []
         for index, explanation in enumerate(explanations):
@@ -45,6 +45,10 @@ class Folder(unittest.TestCase):
             pathlib.Path(inputs[0] + ".profile").write_text(json.dumps(profile))
         if assembly is not None:
             pathlib.Path(inputs[0] + ".s").write_text(assembly)
+        if config is not None:
+            pathlib.Path(inputs[0] + ".config").write_text(config)
+        if other_profile is not None:
+            pathlib.Path(inputs[1] + ".profile").write_text(json.dumps(other_profile))
         subprocess.run([MAKE, path, *inputs], check=True)
         return path
 
@@ -214,6 +218,23 @@ class ViewTest(Browser):
         page.press("input[name=length]", "Enter")
         self.assertEqual((page.locator("th").count(), page.locator(".point").count()), (8, 3))
 
+    def test_the_nearer_limit_of_a_profile_counts(self):
+        lines = [{"location": "l", "phase": "layer.0.gemm", "dispatches": 4, "ms": 3, "share": .8, "gflops": 40, "gbps": 5, "peak_share": .25}]
+        profile = [{"entry": "encode", "batch": 1, "seq": 128, "ms_min": 4, "limit_gflops": 160, "limit_gbps": 10, "profile": lines}]
+        page = self.open(self.make(made_up.explanation(), profile=profile), hash="#operations")
+        row = page.locator(".operations-table tr:has-text('the kern.gemm')")
+        self.assertEqual(float(row.locator(".number").last.get_attribute("data-value")), .5)
+        self.assertIn("75.0 %", row.inner_text())
+        # Two lines that meet at 16 FLOP for each byte.
+        self.assertEqual(page.get_attribute(".roof", "d").count("L"), 2)
+
+    def test_findings_come_first(self):
+        explanation = made_up.explanation()
+        explanation["compile"]["disabled_passes"] = [{"pass": "attn-fuse-all", "summary": "fuses all"}]
+        page = self.open(self.make(explanation))
+        self.assertEqual(page.inner_text(".finding b"), "Pass 'attn-fuse-all' is switched off: it fuses all.")
+        self.assertLess(page.locator(".finding").first.bounding_box()["y"], page.locator(".pass-step").first.bounding_box()["y"])
+
     def test_a_buffer_is_named_under_the_pointer(self):
         page = self.open(self.make(made_up.explanation()), hash="#memory")
         box = page.locator(".chart canvas").bounding_box()
@@ -321,6 +342,37 @@ class PassesTest(Browser):
         self.assertEqual((self.state(page)["where"], page.inner_text("#inspector .title")), ("before", "attn.add"))
         page.keyboard.press("Escape")
         self.assertFalse(page.is_visible("#inspector"))
+
+    def test_from_an_operation_to_its_json_and_back(self):
+        config = '{\n  "layers": [\n    {"a": 1}\n  ],\n  "hidden_size": 8\n}\n'
+        page = self.open(self.make(made_up.explanation(3), config=config), hash="#passes,0,1,after,3")
+        self.assertEqual(page.inner_text("#inspector .excerpt"), '"hidden_size": 8')
+        page.keyboard.press("m")
+        self.assertEqual(page.locator(".source .row.selected .text").all_inner_texts(), ['  "hidden_size": 8'])
+        self.assertEqual(page.inner_text("#inspector > .path"), "config.json: /hidden_size")
+        self.assertIn("fused 3 operations", page.inner_text("#inspector"))
+        self.assertEqual(page.locator(".source .dot.missed").count(), 1)
+        page.click(".source .row >> nth=2")
+        self.assertEqual(page.inner_text("#inspector > .path"), "config.json: /layers/0/a")
+        self.assertEqual(page.inner_text("#inspector .note"), "none")
+        page.click(".source .row >> nth=4")
+        page.click("#inspector .op-link >> nth=1")
+        self.assertEqual((self.state(page)["view"], page.inner_text("#inspector .title")), ("passes", "attn.norm"))
+
+    def test_json_in_one_line_is_shown_in_several(self):
+        config = json.dumps({"text": 'a "quoted" {text} \\' * 40, "a/b": {"~": [1, {"x": None}]}})
+        page = self.open(self.make(made_up.explanation(2), config=config), hash="#model")
+        for pointer, line in (("/a~1b/~0/1/x", '        "x": null'), ("/a~1b/~0/0", "      1,")):
+            page.evaluate("pointer => explanation.select({pointer})", pointer)
+            self.assertEqual(page.locator(".source .row.selected .text").all_inner_texts(), [line])
+
+    def test_a_pass_without_ir_has_its_operations(self):
+        explanation = made_up.explanation(2)
+        explanation["passes"][3]["ir"] = None
+        page = self.open(self.make(explanation), hash="#passes,0,3")
+        self.assertIn("too long for a page", page.inner_text("#view"))
+        row = page.locator(".counts tr:has-text('attn.fused')")
+        self.assertEqual([one.get_attribute("data-value") for one in row.locator(".number").all()], ["2", "0"])
 
     def test_keys(self):
         page = self.open(self.make(made_up.explanation(40)), hash="#passes,0,1")
@@ -449,6 +501,21 @@ class CompareTest(Browser):
         page.keyboard.press("g")
         self.assertEqual([text.split()[0] for text in page.locator(".graph-pane .caption").all_inner_texts()], ["A", "B"])
 
+    def test_times_of_two(self):
+        def profile(scale, names):
+            return [{"entry": "encode", "batch": 1, "seq": 128, "ms_min": 10 * scale, "profile": [
+                {"location": "l", "phase": name, "dispatches": 1, "ms": 2 * scale, "share": .2, "gflops": 1, "gbps": 1, "peak_share": .1} for name in names]}]
+        a, b = made_up.explanation(4), made_up.explanation(4)
+        # In B two layers share a body each.
+        phases = b["entries"][0]["phases"]
+        halves = [json.loads(json.dumps(phases[1]).replace("{0-3}", layers)) | {"runs": 2, "name": f"half.{layers}"} for layers in ("{0-1}", "{2-3}")]
+        b["entries"][0]["phases"] = [phases[0], *halves]
+        page = self.open(self.make(a, b, profile=profile(1, ["layer.0.gemm"]), other_profile=profile(3, ["half.{0-1}", "half.{2-3}"])), hash="#compare")
+        row = page.locator(".comparison tr:has-text('mlp')")
+        self.assertEqual(row.count(), 1)
+        self.assertEqual([text.split(" · ")[0] for text in row.locator("td.right").all_inner_texts()], ["2.00\u202fms", "12.00\u202fms", "+10.00\u202fms"])
+        self.assertIn("+200.0 %", page.locator(".comparison tr:has-text('time of 1 × 128')").inner_text())
+
     def test_one_compilation_has_nothing_to_compare(self):
         page = self.open(self.make(made_up.explanation()), hash="#compare")
         page.keyboard.press("6")
@@ -469,6 +536,22 @@ class SafetyTest(Browser):
         page.keyboard.press("2")
         page.click(".pane[data-side=after] .row[data-pair] >> nth=2")
         self.assertEqual(page.locator("img").count(), 0)
+
+    def test_a_long_diff_is_printed_whole(self):
+        page = self.open(self.make(made_up.explanation(60)), hash="#passes,0,1", size=(1360, 500))
+        page.keyboard.press("F")
+        shown = page.locator(".row .text").count()
+        page.emulate_media(media="print")
+        lines = page.locator(".row .text")
+        # Each line of both sides once; what is the same is there once.
+        kinds = page.evaluate("explanation.diff.pairs.map(pair => pair.kind)")
+        self.assertEqual(lines.count(), len(kinds) + kinds.count("changed"))
+        self.assertGreater(lines.count(), 2 * shown)
+        bottom = lines.last.bounding_box()
+        self.assertLessEqual(bottom["y"] + bottom["height"], page.evaluate("document.documentElement.scrollHeight"))
+        self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 1360)
+        page.emulate_media(media="screen")
+        self.assertEqual(page.locator(".row .text").count(), shown)
 
     def test_print(self):
         page = self.open(self.make(made_up.explanation(30)), size=(1360, 300))

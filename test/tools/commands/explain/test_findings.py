@@ -17,7 +17,7 @@ def read_probabilities(graph, nodes):
 
 class Findings(ExplainTest):
     def findings(self, *arguments):
-        """The section, with each paragraph as one line; empty where there is none."""
+        """The section, with each paragraph as one line; empty where it is missing."""
         text = self.succeed("explain", *arguments).stdout
         section = text.partition(HEADING + "\n")[2].partition("\n\n")[0]
         if section:

@@ -18,8 +18,8 @@ const compare = {
     const [a, b] = data.explanations;
     const page = make('div', 'page', make('h1', '', 'Two compilations'),
       make('p', 'lead', make('b', 'side-a', 'A'), ` ${this.describe(a)}`), make('p', 'lead', make('b', 'side-b', 'B'), ` ${this.describe(b)}`));
-    page.append(heading('Costs', make('small', '', 'of the example calls')), this.makeCosts(a, b), heading('Passes'), this.makePasses(a, b), heading('Remarks'), this.makeRemarks(a, b),
-      heading('Phases'), this.makePhases(a, b));
+    page.append(heading('Costs', make('small', '', 'of the example calls')), this.makeCosts(a, b), heading('Phases', make('small', '', 'by module, in all layers')), this.makePhases(a, b),
+      heading('Passes'), this.makePasses(a, b), heading('Remarks'), this.makeRemarks(a, b));
     view.replaceChildren(page);
   },
 
@@ -50,24 +50,28 @@ const compare = {
         add(names.length > 1 ? `${name}: ${label}` : label, format, left.length ? left[index][2] : NaN, right.length ? right[index][2] : NaN);
     }
     add('packed weights', formatBytes, a.weight_bytes, b.weight_bytes);
+    const measured = this.findMeasured();
+    if (measured)
+      add(`time of ${measured[0].batch} × ${measured[0].seq}`, formatSeconds, ...measured.map(row => row.ms_min / 1e3));
     return this.makeTable(rows, ['', 'A', 'B', 'B − A']);
   },
 
-  /** Passes that are in one only, or changed the module in one only, or left different numbers of operations. */
+  /** Passes that are in one only, or that made another difference to the number of operations. */
   makePasses(a, b) {
-    const list = ({passes}) => {
+    const list = explanation => {
       const seen = new Map();
-      return new Map(passes.map(pass => {
+      return new Map(explanation.passes.map((pass, index) => {
         const key = `${pass.pass} ${pass.isa}`, count = seen.get(key) || 0;
         seen.set(key, count + 1);
-        return [`${key}#${count}`, pass];
+        return [`${key}#${count}`, {pass, delta: countOps(pass.after) - countOps(getSummaryBefore(index, explanation))}];
       }));
     };
     const [left, right] = [list(a), list(b)];
-    const describe = pass => !pass ? 'not run' : `${pass.changed ? '' : 'changed nothing, '}${plural(countOps(pass.after), 'operation')}`;
+    const describe = one => !one ? 'not run' : one.pass.changed ? `${plural(countOps(one.pass.after), 'operation')}${one.delta ? `, ${signed(one.delta)}` : ''}` : 'changed nothing';
+    // Lowered code differs wherever kernels do.
     const rows = [...new Set([...left.keys(), ...right.keys()])].map(key => [key, left.get(key), right.get(key)])
-      .filter(([, x, y]) => !x || !y || x.changed !== y.changed || countOps(x.after) !== countOps(y.after))
-      .map(([, x, y]) => make('tr', '', make('td', 'code', this.linkPass(x || y, x ? a : b)), make('td', 'right', describe(x)), make('td', 'right', describe(y))));
+      .filter(([, x, y]) => !x || !y || x.pass.changed !== y.pass.changed || !x.pass.isa && x.delta !== y.delta)
+      .map(([, x, y]) => make('tr', '', make('td', 'code', this.linkPass((x || y).pass, x ? a : b)), make('td', 'right', describe(x)), make('td', 'right', describe(y))));
     return rows.length ? this.makeTable(rows, ['', 'A', 'B']) : make('div', 'note', 'All passes did the same.');
   },
 
@@ -86,16 +90,63 @@ const compare = {
     const only = [...left.filter(group => !inRight.has(remarkKey(group))).map(group => ['A', group]), ...right.filter(group => !inLeft.has(remarkKey(group))).map(group => ['B', group])];
     if (!only.length)
       return make('div', 'note', 'All remarks are the same.');
-    return make('div', 'remarks', ...only.map(([side, {remark, location, message}]) => make('div', `remark-item ${remark.kind}`, make('span', `kind side-${side.toLowerCase()}`, `only ${side}`),
+    const show = all => make('div', 'remarks', ...all.map(([side, {remark, location, message}]) => make('div', `remark-item ${remark.kind}`, make('span', `kind side-${side.toLowerCase()}`, `only ${side}`),
       make('span', 'message', `${remark.kind}: ${message}`), make('span', 'category', remark.category), make('span', 'path', location))));
+    // What a pass only found out follows from what others did.
+    const [found, done] = [only.filter(([, {remark}]) => remark.kind === 'analysis'), only.filter(([, {remark}]) => remark.kind !== 'analysis')];
+    return make('div', '', done.length ? show(done) : null, found.length ? make('details', 'more', make('summary', '', `${formatExact(found.length)} more that passes found out`), show(found)) : null);
   },
 
+  /** Phases by their module in the model, in all layers: paired where they name a module in common. */
   makePhases(a, b) {
-    const list = ({entries}) => new Map(entries.flatMap(entry => entry.phases.map(phase => [phase.name, {phase, entry}])));
-    const [left, right] = [list(a), list(b)];
-    const describe = one => !one ? '–' : `${one.phase.runs > 1 ? `${one.phase.runs} × ` : ''}${formatFlops(one.phase.flops.value)}`;
-    const rows = [...new Set([...left.keys(), ...right.keys()])].map(name => [name, left.get(name), right.get(name)])
-      .map(([name, x, y]) => make('tr', describe(x) === describe(y) ? 'quiet' : '', make('td', 'code', name), make('td', 'right', describe(x)), make('td', 'right', describe(y))));
-    return this.makeTable(rows, ['', 'A', 'B']);
+    const measured = this.findMeasured();
+    const groups = [];
+    for (const [side, explanation] of [a, b].entries())
+      for (const entry of explanation.entries)
+        for (const phase of entry.phases)
+          this.addPhase(groups, side, entry, phase, measured && measured[side]);
+    const difference = ({sides: [x, y]}) => (y.seconds || 0) - (x.seconds || 0);
+    if (measured)
+      groups.sort((x, y) => Math.abs(difference(y)) - Math.abs(difference(x)));
+    const describe = sum => !sum.runs ? '–' : [measured && formatSeconds(sum.seconds), formatFlops(sum.flops), formatBytes(sum.bytes), plural(sum.runs, 'run')].filter(Boolean).join(' · ');
+    const rows = groups.map(({rest, layers, entry, sides: [x, y]}) => {
+      const isSame = x.texts.join() === y.texts.join() && x.runs === y.runs && x.bytes === y.bytes && x.flops === y.flops;
+      const change = measured ? (y.seconds || 0) - (x.seconds || 0) : NaN;
+      const what = [...new Set([...x.texts, ...y.texts])].join('; ');
+      return make('tr', isSame && !measured ? 'quiet' : '', make('td', '', make('b', '', shortPath(rest) || 'layer'), [...layers].length ? ` layers ${[...layers].join(', ')}` : '', make('div', 'note', a.entries.length > 1 ? `${entry}: ${what}` : what)),
+        make('td', 'right', describe(x)), make('td', 'right', describe(y)),
+        ...measured ? [make('td', `right ${change > 0 ? 'worse' : 'better'}`, Math.abs(change) < 1e-9 ? '' : `${change > 0 ? '+' : '\u2212'}${formatSeconds(Math.abs(change))}`)] : []);
+    });
+    return this.makeTable(rows, measured ? ['', 'A', 'B', 'B − A'] : ['', 'A', 'B']);
+  },
+
+  addPhase(groups, side, entry, phase, measured) {
+    const {rest, layers} = splitLayer(phase.location);
+    let group = groups.find(one => one.entry === entry.name && Boolean(one.layers.size) === Boolean(layers) && (one.rest === rest || relatePaths(one.rest, rest) === Infinity));
+    if (!group)
+      groups.push(group = {entry: entry.name, rest, layers: new Set(), sides: [0, 1].map(() => ({runs: 0, flops: 0, bytes: 0, seconds: NaN, texts: []}))});
+    if (layers)
+      group.layers.add(layers);
+    const sum = group.sides[side], line = measured && measured.entry === entry.name && measured.profile.find(one => one.phase === phase.name);
+    sum.runs += phase.runs;
+    sum.flops += phase.flops.value * phase.runs;
+    sum.bytes += (phase.bytes.value + phase.weight_bytes) * phase.runs;
+    if (line)
+      sum.seconds = (sum.seconds || 0) + line.ms / 1e3;
+    for (const {detail, name} of phase.operations)
+      if (detail && !sum.texts.includes(detail) || !detail && phase.operations.length === 1)
+        sum.texts.push(detail || name);
+  },
+
+  /** The rows of both profiles with the same entry and sizes; null without them. */
+  findMeasured() {
+    const [left, right] = data.profiles.map(rows => (rows || []).filter(row => row.profile));
+    const key = row => [row.entry, row.batch, row.seq, row.depth].join(' ');
+    for (const row of left || []) {
+      const other = (right || []).find(one => key(one) === key(row));
+      if (other)
+        return [row, other];
+    }
+    return null;
   },
 };

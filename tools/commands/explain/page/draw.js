@@ -81,6 +81,9 @@ function hideTip() {
   $('tip').hidden = true;
 }
 
+/** A module path that is broken after points. */
+const pathNodes = path => path.split('.').flatMap((word, index, all) => index + 1 < all.length ? [`${word}.`, make('wbr')] : [word]);
+
 function heading(text, ...more) {
   return make('h2', '', make('span', '', text), ...more);
 }

@@ -134,7 +134,7 @@ const memory = {
   },
 
   makeTable() {
-    const rows = [...this.buffers].sort((a, b) => b.size - a.size).map(buffer => make('tr', '', make('td', 'path', buffer.location || 'buffer'), make('td', 'right', numberNode(buffer.size, formatBytes)),
+    const rows = [...this.buffers].sort((a, b) => b.size - a.size).map(buffer => make('tr', '', make('td', 'path', ...pathNodes(buffer.location || 'buffer')), make('td', 'right', numberNode(buffer.size, formatBytes)),
       make('td', 'right', numberNode(buffer.at, formatBytes)), make('td', 'code', buffer.bytes.formula), make('td', '', this.steps[buffer.first] || `step ${buffer.first}`), make('td', '', this.steps[buffer.last] || `step ${buffer.last}`)));
     const names = ['buffer', 'size', 'offset', 'bytes', 'first', 'last'];
     return make('div', 'scrollable', make('table', 'buffers', make('thead', '', make('tr', '', ...names.map((name, index) => make('th', index === 1 || index === 2 ? 'right' : '', name)))), make('tbody', '', ...rows)));

@@ -4,13 +4,13 @@ const COLUMNS = [
   ['phase', row => row.phase.name], ['operation', row => row.operation.detail || row.operation.name], ['module', row => row.operation.location], ['runs', row => row.runs],
   ['FLOP', row => row.flops], ['bytes', row => row.bytes], ['FLOP/byte', row => row.intensity], ['share', row => row.share],
 ];
-const TIMED = [['time', row => row.seconds], ['GFLOP/s', row => row.speed], ['of peak', row => row.ofLimit]];
+const TIMED = [['time', row => row.seconds], ['of time', row => row.timeShare], ['GFLOP/s', row => row.speed], ['of limit', row => row.ofLimit]];
 
 /** A power of ten. */
 const formatTick = value => value < 1000 ? String(Number(value.toPrecision(1))) : formatCount(value).replace(/\.0+/, '').replace('\u202f', '');
 
 const operations = {
-  sort: {column: 'FLOP', isDown: true},
+  sort: null,  // what the reader chose: column and whether the largest come first
 
   /** The rows of `bench` that have a profile of the entry. */
   getProfiles() {
@@ -38,7 +38,8 @@ const operations = {
       // A phase is measured as a whole: its time is shown at its largest operation.
       const line = lines.get(row.phase.name);
       if (line && !row.phase.operations.some(other => valueOf(other.flops) > valueOf(row.operation.flops)) && !rows.some(other => other.line === line))
-        Object.assign(row, {line, seconds: line.ms / 1e3, speed: line.gflops, ofLimit: line.peak_share, reached: line.gbps ? line.gflops / line.gbps : 0});
+        Object.assign(row, {line, seconds: line.ms / 1e3, timeShare: line.ms / profile.ms_min, speed: line.gflops, ofPeak: line.peak_share, reached: line.gbps ? line.gflops / line.gbps : 0,
+          ofLimit: Math.max(line.peak_share, profile.limit_gbps ? line.gbps / profile.limit_gbps : 0)});
     }
     return rows;
   },
@@ -74,7 +75,7 @@ const operations = {
   },
 
   fillTable() {
-    const {column, isDown} = this.sort;
+    const {column, isDown} = this.sort || {column: this.getProfile() ? 'time' : 'FLOP', isDown: true};
     const get = (this.columns.find(([name]) => name === column) || this.columns[0])[1];
     const missing = isDown ? -Infinity : Infinity;
     const sorted = [...this.rows].sort((a, b) => {
@@ -99,12 +100,13 @@ const operations = {
     const {phase, operation} = row;
     const share = make('i', 'bar');
     share.style.setProperty('--size', row.share);
-    const link = button(operation.location || 'no module', () => this.open(operation), {className: 'link', title: 'Show in the IR'});
+    const link = button('', () => this.open(operation), {className: 'link', title: `Show ${operation.location} in the IR`});
+    link.append(...pathNodes(shortPath(operation.location) || 'no module'));
     const cells = [make('td', 'code', phase.name), make('td', '', operation.detail || operation.name), make('td', 'path', link), make('td', 'right', formatExact(row.runs)),
       make('td', 'right', numberNode(row.flops, formatCount)), make('td', 'right', numberNode(row.bytes, formatBytes)), make('td', 'right', numberNode(row.intensity, formatRatio)),
       make('td', 'right', share, row.share >= .0005 ? `${(100 * row.share).toFixed(1)} %` : '')];
     if (this.getProfile())
-      cells.push(make('td', 'right', numberNode(row.seconds, formatSeconds)), make('td', 'right', numberNode(row.speed, formatRatio)), make('td', 'right', numberNode(row.ofLimit, value => `${(100 * value).toFixed(0)} %`)));
+      cells.push(make('td', 'right', numberNode(row.seconds, formatSeconds)), make('td', 'right', row.timeShare === undefined ? '' : `${(100 * row.timeShare).toFixed(1)} %`), make('td', 'right', numberNode(row.speed, formatRatio)), make('td', 'right', row.ofLimit === undefined ? '' : numberNode(row.ofLimit, value => `${(100 * value).toFixed(0)} %`)));
     return make('tr', phase.name === state.phase ? 'current' : '', ...cells);
   },
 
@@ -147,21 +149,22 @@ const operations = {
     return chart;
   },
 
-  /** The machine's limits, as the profile's shares of them say; the bandwidth where the profile has it. */
+  /** The machine's limits as the profile has them; the peak of multiply-adds also follows from the shares of it. */
   getLimits(points) {
     const profile = this.getProfile();
-    const known = points.filter(row => row.ofLimit > .01 && row.speed > 0);
-    if (!profile || !known.length)
+    const known = points.filter(row => row.ofPeak > .01 && row.speed > 0);
+    if (!profile || !known.length && !profile.limit_gflops)
       return {};
-    const best = known.reduce((a, b) => a.ofLimit > b.ofLimit ? a : b);
-    const flops = best.speed * 1e9 / best.ofLimit, bandwidth = profile.limit_gbps ? profile.limit_gbps * 1e9 : 0;
+    const getPeak = () => known.reduce((a, b) => a.ofPeak > b.ofPeak ? a : b);
+    const flops = profile.limit_gflops ? profile.limit_gflops * 1e9 : getPeak().speed * 1e9 / getPeak().ofPeak;
+    const bandwidth = profile.limit_gbps ? profile.limit_gbps * 1e9 : 0;
     return {flops, bandwidth, ridge: bandwidth ? flops / bandwidth : 0};
   },
 
   makePoint(row, x, y) {
-    const point = svg('circle', {cx: x, cy: y, r: 4 + 18 * Math.sqrt(row.share), class: 'point', tabindex: 0});
+    const point = svg('circle', {cx: x, cy: y, r: 4 + 18 * Math.sqrt(row.timeShare ?? row.share), class: 'point', tabindex: 0});
     point.addEventListener('pointermove', event => showTip(event, make('b', '', row.operation.detail || row.operation.name), make('div', '', row.operation.location), make('div', 'note', `${formatFlops(row.flops)} · ${formatBytes(row.bytes)} · ${formatRatio(row.intensity)} FLOP/byte`),
-      row.seconds ? make('div', 'note', `${row.phase.name}: ${formatSeconds(row.seconds)}, ${formatRatio(row.speed)} GFLOP/s`) : null));
+      row.seconds ? make('div', 'note', `${row.phase.name}: ${formatSeconds(row.seconds)}, ${formatRatio(row.speed)} GFLOP/s, ${(100 * row.ofLimit).toFixed(0)} % of the limit`) : null));
     point.addEventListener('pointerleave', hideTip);
     point.addEventListener('click', () => { hideTip(); this.open(row.operation); });
     return point;

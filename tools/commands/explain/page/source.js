@@ -218,6 +218,6 @@ const sourceView = {
       const place = splitOrigin(origin);
       return place.file === file && (place.pointer === pointer || place.pointer.startsWith(`${pointer}/`));
     };
-    return listing ? listing.ops.filter(op => op.origins.some(isInside) && !MINOR.test(op.name)) : [];
+    return listing ? listing.ops.filter(op => op.origins.some(isInside) && !MINOR.test(op.name) && !CONTAINERS.test(op.name)) : [];
   },
 };

@@ -38,8 +38,8 @@ const getAfter = () => getListingOf(getSides()[1]);
 const getSide = where => where === 'before' ? getBefore() : getAfter();
 
 /** The summary of the module before a pass. */
-function getSummaryBefore(pass) {
-  const {passes, imported} = getExplanation();
+function getSummaryBefore(pass, explanation = getExplanation()) {
+  const {passes, imported} = explanation;
   const {isa} = passes[pass];
   for (let i = pass - 1; i >= 0; --i)
     if (passes[i].isa === '' || passes[i].isa === isa)
