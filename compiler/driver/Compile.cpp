@@ -14,6 +14,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "compiler/import/huggingface/TextConfig.h"
+#include "compiler/inspect/ModelFormulas.h"
 #include "runtime/base/Utf8.h"
 #include <chrono>
 
@@ -94,6 +95,7 @@ struct ModelFacts {
   InputHashes hashes;
   std::optional<FileHashes> hashed;
   std::vector<std::string> notes;
+  std::string figures; ///< JSON, for the manifest
 
   Result<void> read(ModuleOp module, const CompileOptions &options);
   /// The hashes of all files, once they are known.
@@ -175,6 +177,8 @@ Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
   // Only an artifact and an index of stages have hashes.
   if (options.emit == Stage::So || !options.stagesFolder.empty())
     hashes.start(info.folder, files);
+  if (options.emit == Stage::So)
+    figures = reportFigures(module, info).toJson();
   return {};
 }
 
@@ -195,6 +199,7 @@ Result<void> ModelFacts::complete(ArtifactPlan &plan,
       plan.manifest.options.emplace_back("resume-from", *edited);
   plan.manifest.text = text.manifest;
   plan.manifest.notes = notes;
+  plan.manifest.figures = std::move(figures);
   plan.tokenizer = std::move(text.tokenizer);
   if (plan.manifest.decoder)
     plan.manifest.decoder->generation = std::move(generation.json);

@@ -114,14 +114,9 @@ struct CompileReport {
 /// a file with a reproducer.
 Result<CompileReport> compile(const CompileOptions &options);
 
-/// What `inspect` tells about a model that is not compiled yet.
-struct ModelReport {
-  std::string json; ///< one object
-  std::string text; ///< for people
-};
-
-/// Reads a model folder or graph.json, headers only.
-Result<ModelReport> inspectModel(const std::string &path);
+// In compiler/inspect/Inspection.h.
+struct Inspection;
+struct InspectOptions;
 
 // In compiler/explain/Explanation.h.
 struct Explanation;
@@ -131,7 +126,7 @@ struct ExplainOptions;
 struct CompilerApi {
   const char *version;
   Result<CompileReport> (*compile)(const CompileOptions &);
-  Result<ModelReport> (*inspectModel)(const std::string &);
+  Result<Inspection> (*inspectModel)(const InspectOptions &);
   Result<Explanation> (*explainModel)(const ExplainOptions &);
 };
 

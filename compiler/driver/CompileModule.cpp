@@ -18,8 +18,8 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
 #include "compiler/pipeline/Reproducer.h"
-#include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include <chrono>
 
@@ -120,13 +120,6 @@ void transom::prepareContext(MLIRContext &context) {
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
   registerLLVMTranslations(context);
-}
-
-func::FuncOp transom::getStepEntry(ModuleOp module) {
-  for (auto function : module.getOps<func::FuncOp>())
-    if (!function.getOps<attn::DecodeBatchOp>().empty())
-      return function;
-  return func::FuncOp();
 }
 
 Result<void> ModuleCompiler::tell(Stage stage, uint64_t done, uint64_t total) {

@@ -6,7 +6,6 @@
 #pragma once
 #include "compiler/artifact/Artifact.h"
 #include "compiler/driver/Compile.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -33,9 +32,6 @@ struct ModuleSource {
 /// Makes the dialects and translations known that compiling needs.
 void prepareContext(mlir::MLIRContext &context);
 
-/// The entry that takes new rows of sequences; null where a module of the attn
-/// dialect is no decoder, whatever the names of its entries are.
-mlir::func::FuncOp getStepEntry(mlir::ModuleOp module);
 
 /// Compiles a module of the attn dialect until the stage of `options.emit`;
 /// `options.model` is not looked at. The context is one of `prepareContext`.

@@ -3,6 +3,7 @@
 //
 // What the shared library of the compiler exports for the tool.
 #include "compiler/explain/Explanation.h"
+#include "compiler/inspect/Inspection.h"
 
 extern "C" __attribute__((visibility("default"))) const transom::CompilerApi *
 transom_compiler() {

@@ -6,7 +6,6 @@
 #include "compiler/import/graphjson/GraphImport.h"
 #include "compiler/import/huggingface/HuggingFace.h"
 #include "dialects/attn/Attn.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/base/File.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -88,6 +87,13 @@ Result<OwningOpRef<ModuleOp>> transom::importModel(MLIRContext &context,
   Error error = module.takeError();
   error.message = oneLine(error.message);
   return error;
+}
+
+func::FuncOp transom::getStepEntry(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.getOps<attn::DecodeBatchOp>().empty())
+      return function;
+  return func::FuncOp();
 }
 
 /// Names that weights have in a folder, those that are never opened too.

@@ -6,6 +6,7 @@
 // Weights stay in their files; only headers are read.
 #pragma once
 #include "compiler/import/huggingface/GenerationSettings.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "runtime/base/Error.h"
@@ -57,6 +58,10 @@ struct ImportInfo {
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const ImportOptions &options,
             ImportInfo &info);
+
+/// The entry that takes new rows of sequences; null where a module of the attn
+/// dialect is no decoder, whatever the names of its entries are.
+mlir::func::FuncOp getStepEntry(mlir::ModuleOp module);
 
 /// True for the path of a config.json or of a folder that has a config.json and
 /// no weights.

@@ -4,7 +4,6 @@
 // Symbols have the names that the author of a graph gave them, so their meaning
 // comes from their places.
 #include "compiler/inspect/EntrySizes.h"
-#include "compiler/driver/CompileModule.h"
 #include "dialects/attn/Attn.h"
 
 using namespace mlir;

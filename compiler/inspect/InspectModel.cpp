@@ -4,12 +4,14 @@
 // What a model folder, a config.json alone or a graph.json holds, before it is
 // compiled: entries, what they cost, tensors that are used and not, keys that
 // are not known.
-#include "compiler/driver/Compile.h"
+#include "compiler/artifact/PlanArtifact.h"
 #include "compiler/driver/CompileModule.h"
+#include "compiler/driver/CompileObserver.h"
 #include "compiler/import/Import.h"
 #include "compiler/inspect/InspectModelCost.h"
+#include "compiler/inspect/Inspection.h"
 #include "compiler/inspect/ModelFormulas.h"
-#include "compiler/inspect/ModelParameters.h"
+#include "compiler/inspect/ReadGraph.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/json/Json.h"
@@ -73,8 +75,7 @@ static std::vector<EntryLines> getEntries(ModuleOp module) {
 
 static std::string getText(const ImportInfo &info,
                            const std::vector<EntryLines> &entries,
-                           const ParameterReport &parameters,
-                           const FormulaReport &formulas,
+                           const ModelFigures &figures,
                            const std::optional<DecoderReport> &decoder) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -84,8 +85,8 @@ static std::string getText(const ImportInfo &info,
     out << "tensors     " << count << " of " << dtype << "\n";
   if (decoder)
     decoder->addText(out);
-  parameters.addText(out);
-  formulas.addText(out);
+  figures.parameters.addText(text);
+  figures.formulas.addText(text);
   for (const EntryLines &entry : entries) {
     out << "\nentry " << entry.name << "\n";
     for (const TensorLine &line : entry.inputs)
@@ -116,8 +117,7 @@ static void writeLines(JsonWriter &json, const char *key,
 
 static std::string toJson(const ImportInfo &info,
                           const std::vector<EntryLines> &entries,
-                          const ParameterReport &parameters,
-                          const FormulaReport &formulas,
+                          const ModelFigures &figures,
                           const std::optional<DecoderReport> &decoder) {
   std::string text;
   JsonWriter json(text, 2);
@@ -126,8 +126,7 @@ static std::string toJson(const ImportInfo &info,
   json.member("family", info.family);
   json.member("architecture", info.architecture);
   json.member("parameters", info.parameters);
-  parameters.writeJson(json);
-  formulas.writeJson(json);
+  figures.writeJson(json);
   json.key("dtypes");
   json.beginObject();
   for (const auto &[dtype, count] : info.dtypes)
@@ -156,21 +155,57 @@ static std::string toJson(const ImportInfo &info,
   return text + "\n";
 }
 
-Result<ModelReport> transom::inspectModel(const std::string &path) {
+namespace {
+
+/// Keeps the manifest of the planned module.
+class PlanObserver : public CompileObserver {
+public:
+  void imported(ModuleOp, const ImportInfo &, const CompileOptions &) override {
+  }
+  void passed(const transom::PassInfo &, ModuleOp,
+              const InstructionSet *) override {}
+  void finished(Stage stage, ModuleOp module) override {
+    if (stage == Stage::Kern)
+      plan = planArtifact(module);
+  }
+
+  std::optional<Result<ArtifactPlan>> plan;
+};
+
+} // namespace
+
+/// The manifest of the module's artifact.
+static Result<Manifest> planModel(OwningOpRef<ModuleOp> module,
+                                  CompileOptions options) {
+  options.emit = Stage::Kern;
+  options.output.clear();
+  PlanObserver observer;
+  TRANSOM_TRY(compileModule(std::move(module), {}, options, &observer));
+  if (!observer.plan)
+    return internalError("the passes left no plan");
+  TRANSOM_ASSIGN(ArtifactPlan plan, std::move(*observer.plan));
+  plan.manifest.dtype = options.dtype;
+  return std::move(plan.manifest);
+}
+
+Result<Inspection> transom::inspectModel(const InspectOptions &options) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   prepareContext(context);
   ImportInfo info;
-  ImportOptions options{path};
-  options.configOnly = isConfigAlone(path);
+  ImportOptions import{options.model};
+  import.configOnly = isConfigAlone(options.model);
   TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
-                 importModel(context, options, info));
-  std::vector<EntryLines> entries = getEntries(*module);
-  std::optional<DecoderReport> decoder = reportDecoder(*module);
-  const ModelComponents components(*module);
-  const ParameterReport parameters =
-      reportParameters(*module, info, components);
-  const FormulaReport formulas =
-      reportFormulas(*module, parameters, components);
-  return ModelReport{toJson(info, entries, parameters, formulas, decoder),
-                     getText(info, entries, parameters, formulas, decoder)};
+                 importModel(context, import, info));
+  const std::vector<EntryLines> entries = getEntries(*module);
+  const std::optional<DecoderReport> decoder = reportDecoder(*module);
+  const ModelFigures figures = reportFigures(*module, info);
+  Inspection result;
+  result.json = toJson(info, entries, figures, decoder);
+  result.text = getText(info, entries, figures, decoder);
+  if (options.draws)
+    result.graph = readGraph(*module, info.name);
+  if (options.plans) {
+    TRANSOM_ASSIGN(result.plan, planModel(std::move(module), options.compile));
+  }
+  return result;
 }

@@ -3,7 +3,7 @@
 //
 // Layers are not outlined yet, so an entry is one list of operations.
 #include "compiler/inspect/InspectModelCost.h"
-#include "compiler/driver/CompileModule.h"
+#include "compiler/import/Import.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
 #include "llvm/Support/Format.h"

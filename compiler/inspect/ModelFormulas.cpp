@@ -6,8 +6,8 @@
 #include "compiler/inspect/ModelFormulas.h"
 #include "compiler/inspect/EntrySizes.h"
 #include "compiler/inspect/InspectModelCost.h"
+#include "compiler/inspect/ModelParameters.h"
 #include "dialects/common/Location.h"
-#include "llvm/Support/Format.h"
 #include <set>
 
 using namespace mlir;
@@ -163,29 +163,19 @@ static EntryFormulas getFormulas(StringRef name, const EntryProducts &products,
   return formulas;
 }
 
-double EntryFormulas::getTextbook() const {
-  double sum = 0;
-  for (const FormulaTerm &term : terms)
-    sum += term.textbook;
-  return sum;
-}
-
-double EntryFormulas::getExact() const {
-  double sum = 0;
-  for (const FormulaTerm &term : terms)
-    sum += term.exact;
-  return sum;
-}
-
 /// 12 l d^2 beside the matrices of the layers.
 static FormulaTerm getParameterTerm(const FormulaReport &report,
                                     const ParameterReport &parameters) {
   FormulaTerm term{"parameters", "12*l*d^2", 0, 0, ""};
   term.textbook =
       12.0 * static_cast<double>(report.layers * report.width * report.width);
+  std::set<std::string> matrices;
   for (auto i = static_cast<size_t>(Component::Query);
        i <= static_cast<size_t>(Component::Mlp); ++i)
-    term.exact += static_cast<double>(parameters.counts[i]);
+    matrices.insert(getComponentName(static_cast<Component>(i)));
+  for (const auto &[name, count] : parameters.components)
+    if (matrices.count(name))
+      term.exact += static_cast<double>(count);
   if (term.exact != term.textbook)
     term.why = "the reasons are those of the products below";
   return term;
@@ -197,11 +187,9 @@ FormulaReport transom::reportFormulas(ModuleOp module,
   FormulaReport report;
   const int64_t length =
       std::min(exampleLength, getMaxLength(module).value_or(exampleLength));
-  uint64_t all = 0;
-  for (uint64_t count : parameters.counts)
-    all += count;
-  report.training = {"training", "6*N*D", 6.0 * static_cast<double>(all), 0,
-                     ""};
+  report.training = {
+      "training", "6*N*D",
+      6.0 * static_cast<double>(countParameters(parameters.components)), 0, ""};
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function.isPublic() || function.isDeclaration())
       continue;
@@ -227,94 +215,10 @@ FormulaReport transom::reportFormulas(ModuleOp module,
   return report;
 }
 
-//===----------------------------------------------------------------------===//
-// Text and JSON
-//===----------------------------------------------------------------------===//
-
-static void addTerm(llvm::raw_ostream &out, const FormulaTerm &term,
-                    double scale) {
-  out << llvm::format("  %-22s %-13s %16.6g %16.6g", term.name.c_str(),
-                      term.formula.empty() ? "-" : term.formula.c_str(),
-                      term.textbook * scale, term.exact * scale);
-  if (term.textbook > 0)
-    out << llvm::format("  x %.3f", term.exact / term.textbook);
-  out << "\n";
-  if (!term.why.empty())
-    out << "    " << term.why << "\n";
-}
-
-void FormulaReport::addText(llvm::raw_ostream &out) const {
-  if (entries.empty())
-    return;
-  out << "\nformulas for " << layers << " layers of width " << width << "\n"
-      << "  term                   formula               textbook            "
-         "exact\n";
-  addTerm(out, parameters, 1);
-  addTerm(out, training, 1);
-  out << "    (operations for each token, in sequences of "
-      << entries.front().length << " tokens)\n";
-  for (const EntryFormulas &entry : entries) {
-    out << "\nGFLOP of entry " << entry.entry << " for one sequence of "
-        << entry.length << " tokens, " << entry.layers << " layers of width "
-        << entry.width << "\n";
-    for (const FormulaTerm &term : entry.terms)
-      addTerm(out, term, 1e-9);
-    addTerm(out,
-            {"all", "", entry.getTextbook(), entry.getExact(), std::string()},
-            1e-9);
-    const auto length = static_cast<double>(entry.length);
-    addTerm(out,
-            {"per token", "", entry.getTextbook() / length,
-             entry.getExact() / length, std::string()},
-            1e-9);
-  }
-}
-
-static void writeTerm(JsonWriter &json, const FormulaTerm &term) {
-  json.beginObject();
-  json.member("name", term.name);
-  json.key("formula");
-  if (term.formula.empty())
-    json.null();
-  else
-    json.value(term.formula);
-  json.member("textbook", term.textbook);
-  json.member("exact", term.exact);
-  if (!term.why.empty())
-    json.member("why", term.why);
-  json.endObject();
-}
-
-void FormulaReport::writeJson(JsonWriter &json) const {
-  if (entries.empty())
-    return;
-  json.key("formulas");
-  json.beginObject();
-  json.member("layers", layers);
-  json.member("width", width);
-  json.key("parameters");
-  writeTerm(json, parameters);
-  json.key("training_flops_per_token");
-  writeTerm(json, training);
-  json.key("entries");
-  json.beginArray();
-  for (const EntryFormulas &entry : entries) {
-    json.beginObject();
-    json.member("entry", entry.entry);
-    json.member("layers", entry.layers);
-    json.member("width", entry.width);
-    json.member("length", entry.length);
-    json.key("terms");
-    json.beginArray();
-    for (const FormulaTerm &term : entry.terms)
-      writeTerm(json, term);
-    json.endArray();
-    json.member("textbook_flops", entry.getTextbook());
-    json.member("exact_flops", entry.getExact());
-    json.member("exact_flops_per_token",
-                entry.getExact() / static_cast<double>(entry.length));
-    json.endObject();
-  }
-  json.endArray();
-  json.endObject();
+ModelFigures transom::reportFigures(ModuleOp module, const ImportInfo &info) {
+  const ModelComponents components(module);
+  ModelFigures figures;
+  figures.parameters = reportParameters(module, info, components);
+  figures.formulas = reportFormulas(module, figures.parameters, components);
+  return figures;
 }

@@ -5,8 +5,6 @@
 // several weights (queries, keys and values), and several weights may share one
 // (embedding and head).
 #include "compiler/inspect/ModelParameters.h"
-#include "llvm/Support/Format.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace transom;
@@ -22,8 +20,14 @@ struct WeightUse {
 
 } // namespace
 
-static uint64_t sum(const ComponentCounts &counts) {
-  return std::accumulate(counts.begin(), counts.end(), uint64_t(0));
+/// The counts that are not zero, by name.
+static ComponentParameters nameCounts(const ComponentCounts &counts) {
+  ComponentParameters named;
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (counts[i])
+      named.emplace_back(getComponentName(static_cast<Component>(i)),
+                         counts[i]);
+  return named;
 }
 
 /// Splits the elements of a tensor among the weights that read it.
@@ -68,86 +72,20 @@ ParameterReport transom::reportParameters(ModuleOp module,
   // Equal neighbours become one line.
   ParameterReport report;
   report.tiedHead = components.hasTiedHead();
+  ComponentCounts all{};
   for (const auto &[layer, counts] : layers) {
     for (size_t i = 0; i < counts.size(); ++i)
-      report.counts[i] += counts[i];
+      all[i] += counts[i];
+    ComponentParameters named = nameCounts(counts);
     LayerParameters *last =
         report.layers.empty() ? nullptr : &report.layers.back();
     if (layer.isLayer() && last && last->stack == layer.stack &&
-        last->last + 1 == layer.index && last->counts == counts)
+        last->last + 1 == layer.index && last->components == named)
       last->last = layer.index;
     else
-      report.layers.push_back({layer.stack, layer.index, layer.index, counts});
+      report.layers.push_back(
+          {layer.stack, layer.index, layer.index, std::move(named)});
   }
+  report.components = nameCounts(all);
   return report;
-}
-
-/// `embedding 1234, norm 64`.
-static std::string listComponents(const ComponentCounts &counts) {
-  std::string text;
-  for (size_t i = 0; i < counts.size(); ++i)
-    if (counts[i])
-      text += (text.empty() ? "" : ", ") +
-              std::string(getComponentName(static_cast<Component>(i))) + " " +
-              std::to_string(counts[i]);
-  return text;
-}
-
-void ParameterReport::addText(llvm::raw_ostream &out) const {
-  const uint64_t all = sum(counts);
-  out << "\nparameters by component\n";
-  for (size_t i = 0; i < counts.size(); ++i)
-    if (counts[i])
-      out << llvm::format("  %-16s %14llu  %5.1f %%\n",
-                          getComponentName(static_cast<Component>(i)),
-                          static_cast<unsigned long long>(counts[i]),
-                          100.0 * static_cast<double>(counts[i]) /
-                              static_cast<double>(all));
-  if (tiedHead)
-    out << "  the head shares its matrix with the embedding\n";
-  out << "\nparameters by layer\n";
-  for (const LayerParameters &layer : layers) {
-    std::string name = "outside of layers";
-    if (!layer.stack.empty()) {
-      name = layer.stack + " " + std::to_string(layer.first);
-      if (layer.last > layer.first)
-        name += "-" + std::to_string(layer.last) + ", each";
-    }
-    out << "  " << name << ": " << sum(layer.counts) << " ("
-        << listComponents(layer.counts) << ")\n";
-  }
-}
-
-static void writeComponents(JsonWriter &json, const ComponentCounts &counts) {
-  json.key("components");
-  json.beginObject();
-  for (size_t i = 0; i < counts.size(); ++i)
-    if (counts[i])
-      json.member(getComponentName(static_cast<Component>(i)), counts[i]);
-  json.endObject();
-}
-
-void ParameterReport::writeJson(JsonWriter &json) const {
-  json.key("parameter_report");
-  json.beginObject();
-  json.member("tied_head", tiedHead);
-  writeComponents(json, counts);
-  json.key("layers");
-  json.beginArray();
-  for (const LayerParameters &layer : layers) {
-    json.beginObject();
-    json.key("stack");
-    if (layer.stack.empty()) {
-      json.null();
-    } else {
-      json.value(layer.stack);
-      json.member("first", layer.first);
-      json.member("last", layer.last);
-    }
-    json.member("parameters", sum(layer.counts));
-    writeComponents(json, layer.counts);
-    json.endObject();
-  }
-  json.endArray();
-  json.endObject();
 }

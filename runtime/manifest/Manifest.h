@@ -295,6 +295,9 @@ struct Manifest {
   std::vector<std::string> labels;        ///< empty: absent
   std::optional<std::string> problemType; ///< of a classification head
   std::vector<std::string> places, notes, disabledPasses;
+  /// JSON text of the figures of the model that `inspect` shows beside those of
+  /// the manifest; see compiler/inspect/ModelFigures.h. Empty: absent.
+  std::string figures;
 
   const ManifestEntry *findEntry(std::string_view entry) const;
   /// The first entry of a kind, or NULL.

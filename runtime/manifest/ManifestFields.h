@@ -251,6 +251,7 @@ void Manifest::visitFields(Self &self, Visitor &visit) {
   visit.defaulted("places", self.places);
   visit.defaulted("notes", self.notes);
   visit.defaulted("disabled_passes", self.disabledPasses);
+  visit.optional("figures", self.figures);
 }
 
 } // namespace transom

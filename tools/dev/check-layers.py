@@ -63,7 +63,13 @@ LAYERS = {
     "compiler/codegen": ["compiler/codegen", "runtime/base", "llvm", "mlir/IR", "mlir/Dialect/LLVMIR", "mlir/Target/LLVMIR"],
     "compiler/artifact": ["compiler/artifact", "compiler/codegen", "runtime/artifact/Digest", *DIALECTS, *SUPPORT, *ABI, *MLIR, "lld"],
     "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *LAYOUT, *MLIR],
-    "compiler/inspect": ["compiler/inspect", "compiler/driver", "compiler/import", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/inspect": [
+        "compiler/inspect", "compiler/driver", "compiler/artifact/PlanArtifact", "compiler/import", *DIALECTS, *SUPPORT, *MLIR,
+    ],
+    # What the tool reads of a model's figures without LLVM.
+    "compiler/inspect/Inspection": ["compiler/inspect/ModelGraph", "compiler/driver/Compile", *SUPPORT],
+    "compiler/inspect/ModelGraph": [],
+    "compiler/inspect/ModelFigures": ["compiler/inspect/ModelFigures", *SUPPORT],
     "compiler/explain": [
         "compiler/explain", "compiler/driver", "compiler/inspect", "compiler/import", "compiler/artifact", "compiler/pipeline",
         "passes/*", *DIALECTS, *SUPPORT, *MLIR,
@@ -79,7 +85,10 @@ LAYERS = {
     "compiler/driver": [
         "compiler", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
     ],
-    "tools": ["tools", *RUNTIME, *SUPPORT, "compiler/driver", "compiler/explain/Explanation", "compiler/explain/ExplanationJson", "compiler/explain/FieldJson", "CLI", "nlohmann"],
+    "tools": [
+        "tools", *RUNTIME, *SUPPORT, "compiler/driver", "compiler/explain/Explanation", "compiler/explain/ExplanationJson", "compiler/explain/FieldJson",
+        "compiler/inspect/Inspection", "compiler/inspect/ModelFigures", "compiler/inspect/ModelGraph", "CLI", "nlohmann",
+    ],
     "tools/transom-opt": ["tools/transom-opt", *SUPPORT, "compiler/pipeline", *MLIR],
     "tools/transom-reduce": ["tools/transom-reduce", *SUPPORT, "compiler/pipeline", *MLIR],
     "tools/transom-lsp-server": ["tools/transom-lsp-server", "compiler/pipeline", *MLIR],

@@ -35,6 +35,9 @@ SHARED = {
     "test/tools/commands/attention/test_attention.py": ("align words of translations", ["WordAligner.cpp"]),
     "test/compiler/explain/test_explain.py": ("all that a compile is known to do, checked on examples", [
         "DescribeOperation.cpp", "ExplainEntries.cpp", "ExplainKernels.cpp", "ModuleSummary.cpp"]),
+    "test/compiler/inspect/InspectModelTest.cpp": ("pictures are in test/tools/commands/inspect", ["ReadGraph.cpp"]),
+    "test/tools/commands/inspect/test_inspect.py": ("both forms of an artifact", ["ArtifactJson.cpp", "ArtifactText.cpp"]),
+    "test/tools/commands/inspect/test_difference.py": ("what is compared", ["Facts.cpp"]),
     "test/tools/commands/explain/test_comparison.py": ("the comparison and its text", ["ComparisonText.cpp"]),
     "test/tools/commands/test_compile.py": ("the command is a thin layer over the driver, which opens in its own library", [
         "CompileFlags.cpp", "Compiler.cpp", "../../compiler/driver/SharedLibrary.cpp"]),

@@ -3,7 +3,7 @@
 //
 // Reports on graphs written in a test.
 #pragma once
-#include "compiler/driver/Compile.h"
+#include "compiler/inspect/Inspection.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -11,11 +11,13 @@
 namespace transom::test {
 
 /// The report on a graph.json of this text.
-inline Result<ModelReport> inspectGraph(const std::string &text) {
+inline Result<Inspection> inspectGraph(const std::string &text) {
   std::string folder = ::testing::TempDir() + "/inspect-model";
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/graph.json") << text;
-  Result<ModelReport> report = inspectModel(folder + "/graph.json");
+  InspectOptions options;
+  options.model = folder + "/graph.json";
+  Result<Inspection> report = inspectModel(options);
   std::filesystem::remove_all(folder);
   return report;
 }

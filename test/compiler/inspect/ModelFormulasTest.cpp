@@ -1,35 +1,37 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums of terms. Formulas of whole models are compared with numbers computed by
-// hand in test/tools/commands/test_inspect_model.py.
-#include "compiler/inspect/ModelFormulas.h"
+// Formulas of a graph; those of model families are in
+// test/tools/commands/inspect/test_inspect_model.py.
+#include "test/compiler/inspect/InspectGraph.h"
 #include <gtest/gtest.h>
 
-using namespace transom;
+using namespace transom::test;
 
 namespace {
 
-TEST(ModelFormulas, theSumsAreOfAllTerms) {
-  EntryFormulas entry{"run", 1, 8, 4, {}};
-  entry.terms = {{"mlp", "16*l*b*s*d^2", 4096, 2048, "narrow"},
-                 {"head", "", 0, 100, "not in the formula"}};
-  EXPECT_EQ(entry.getTextbook(), 4096);
-  EXPECT_EQ(entry.getExact(), 2148);
-
-  FormulaReport report;
-  report.entries = {entry};
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  report.addText(stream);
-  EXPECT_NE(text.find("  x 0.500\n    narrow\n"), std::string::npos) << text;
+TEST(ModelFormulas, aGraphWithoutAttentionHasNone) {
+  auto report = inspectGraph(R"json({
+    "transom": 1, "name": "graph", "dims": {"n": {}},
+    "inputs": [{"name": "x", "dtype": "f32", "shape": ["n", 4]}],
+    "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}],
+    "outputs": ["y"]})json");
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->json.find("\"formulas\""), std::string::npos);
 }
 
-TEST(ModelFormulas, aModelWithoutAttentionHasNone) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  FormulaReport().addText(stream);
-  EXPECT_EQ(text, "");
+TEST(ModelFormulas, attentionWithoutProductsIsExact) {
+  auto report = inspectGraph(R"json({
+    "transom": 1, "name": "graph", "dims": {"n": {"max": 16}},
+    "inputs": [{"name": "x", "dtype": "f32", "shape": [1, "n", 8]}],
+    "nodes": [{"name": "p", "op": "matmul", "inputs": ["x", "x"],
+               "attrs": {"transpose_b": true}},
+              {"name": "q", "op": "softmax", "inputs": ["p"]},
+              {"name": "y", "op": "matmul", "inputs": ["q", "x"]}],
+    "outputs": ["y"]})json");
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_NE(report->json.find("\"flops\": \"32*n*n\""), std::string::npos)
+      << report->json;
 }
 
 } // namespace

@@ -5,8 +5,10 @@ and torch."""
 import json
 import os
 import re
+import sys
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from base import GOLDENS, ToolTest, write_tensors
 
 # Configurations; `num_parameters()` of transformers 5.23 for them; and what `torch.utils.flop_counter` of torch 2.13

@@ -8,8 +8,10 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from base import ALL_TARGETS, GOLDENS, ToolTest, write_tensors
 
 
@@ -146,6 +148,17 @@ class Inspect(ToolTest):
         text = self.succeed("inspect", self.compiled("bert", *ALL_TARGETS)).stdout
         for part in ("entry encode", "input_ids", "avx2 avx512", "arena bytes", "sha256"):
             self.assertIn(part, text)
+
+    def test_figures_of_an_artifact_are_those_of_its_model(self):
+        for name in ("bert", "llama-gqa", "encoder-decoders/t5"):
+            with self.subTest(name):
+                model, artifact = self.json_of(os.path.join(GOLDENS, name)), self.json_of(self.compiled(name))
+                for key in ("parameter_report", "formulas"):
+                    self.assertEqual(artifact[key], model[key])
+                self.assertEqual(sum(artifact["parameter_report"]["components"].values()), artifact["parameters"])
+        text = self.succeed("inspect", self.compiled("bert")).stdout
+        self.assertIn("parameters by component", text)
+        self.assertIn("formulas for 2 layers of width 64", text)
 
     def test_model_folder(self):
         folder = os.path.join(GOLDENS, "bert-mlm")
