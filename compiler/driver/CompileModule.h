@@ -32,7 +32,6 @@ struct ModuleSource {
 /// Makes the dialects and translations known that compiling needs.
 void prepareContext(mlir::MLIRContext &context);
 
-
 /// Compiles a module of the attn dialect until the stage of `options.emit`;
 /// `options.model` is not looked at. The context is one of `prepareContext`.
 /// With an observer, the stage `llvm-ir` ends in the LLVM dialect.

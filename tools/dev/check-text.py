@@ -34,7 +34,7 @@ CLIMB = re.compile(r"(?<![\w/])(?:\.\./)+[A-Za-z]\w*")
 URL = re.compile(r"(?:https?|ftp|file)://([^/\s'\"`)>\]]*)")
 KNOWN_HOSTS = {
     "arxiv.org", "github.com", "huggingface.co", "json-schema.org", "llvm.org", "mlir.llvm.org", "spdx.org",
-    "www.apache.org", "www.unicode.org", "unicode.org", "example.com",
+    "www.apache.org", "www.unicode.org", "www.w3.org", "unicode.org", "example.com",
 }
 
 

@@ -36,6 +36,7 @@ SHARED = {
     "test/compiler/explain/test_explain.py": ("all that a compile is known to do, checked on examples", [
         "DescribeOperation.cpp", "ExplainEntries.cpp", "ExplainKernels.cpp", "ModuleSummary.cpp"]),
     "test/compiler/inspect/InspectModelTest.cpp": ("pictures are in test/tools/commands/inspect", ["ReadGraph.cpp"]),
+    "test/tools/commands/inspect/GraphLayoutTest.cpp": ("the rows of each group", ["GraphRows.cpp"]),
     "test/tools/commands/inspect/test_inspect.py": ("both forms of an artifact", ["ArtifactJson.cpp", "ArtifactText.cpp"]),
     "test/tools/commands/inspect/test_difference.py": ("what is compared", ["Facts.cpp"]),
     "test/tools/commands/explain/test_comparison.py": ("the comparison and its text", ["ComparisonText.cpp"]),

@@ -135,15 +135,15 @@ void FactCollector::addModel(JsonValue report) {
 
 void FactCollector::addParameters(JsonValue report) {
   addMember("parameters", "parameters", report);
-  auto parts = report.find("parameter_report");
-  if (!parts)
+  auto details = report.find("parameter_report");
+  if (!details)
     return;
-  if (auto components = parts->find("components"))
+  if (auto components = details->find("components"))
     for (auto [name, value] : components->members())
       add("parameters", std::string(name), value);
-  addMember("parameters", "tied_head", *parts);
+  addMember("parameters", "tied_head", *details);
   std::string stacks;
-  if (auto layers = parts->find("layers"))
+  if (auto layers = details->find("layers"))
     for (JsonValue layer : layers->elements())
       if (auto first = layer.find("first"), last = layer.find("last");
           first && last)
@@ -185,7 +185,7 @@ void FactCollector::addMemory(JsonValue memory) {
   }
 }
 
-/// A model's tensor has its type in one text, an artifact's in parts.
+/// A model's tensor has its type in one text, an artifact's its type and sizes.
 static std::string getType(JsonValue tensor) {
   if (tensor.find("type"))
     return getString(tensor, "type");

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where the nodes of a graph are drawn: in rows from top to bottom, each group
-// in a box of its own (Sugiyama, Tagawa and Toda 1981, once for each group).
+// in a box of its own.
 #pragma once
 #include "compiler/inspect/ModelGraph.h"
 
@@ -31,8 +31,7 @@ struct GraphLayout {
   std::vector<GraphLine> lines;
 };
 
-/// Places the nodes of a graph without cycles. The same graph gives the same
-/// layout.
+/// Lays out a graph. The same graph gives the same layout.
 GraphLayout layOut(const ModelGraph &graph);
 
 } // namespace transom::tools

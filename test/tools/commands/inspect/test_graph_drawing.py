@@ -121,6 +121,16 @@ class GraphDrawing(ToolTest):
         with open(self.path("bert.svg"), encoding="utf-8") as file:
             self.assertEqual(file.read(), self.succeed("inspect", os.path.join(EXAMPLES, "tiny-bert"), "--graph", "svg").stdout)
 
+    def test_the_picture_of_the_page(self):
+        """TRANSOM_UPDATE=1 draws it anew."""
+        path = os.path.join(SOURCE, "docs", "images", "inspect-graph.svg")
+        drawn = self.succeed("inspect", os.path.join(EXAMPLES, "tiny-llama"), "--graph", "svg").stdout
+        if os.environ.get("TRANSOM_UPDATE"):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(drawn)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), drawn)
+
     def test_what_has_no_graph(self):
         self.fail_with(2, "inspect", self.compiled("bert"), "--graph", "svg", says="is compiled")
         self.fail_with(2, "inspect", os.path.join(GOLDENS, "bert"), "--graph", "png", says="supported: svg, dot")
