@@ -3,7 +3,9 @@
 """explain --json: what a compile is known to do, in the published form."""
 import json
 import os
+import re
 import shutil
+import subprocess
 import sys
 import unittest
 
@@ -109,6 +111,35 @@ class Explain(ExplainTest):
         self.succeed("explain", self.path("model"), cwd=self.folder)
         self.assertEqual(sorted(os.listdir(self.path("model"))), before)
         self.assertEqual(os.listdir(self.folder), ["model"])
+
+    def test_what_is_observed_is_what_is_compiled(self):
+        # The modules of explain are those of a compile without it.
+        for stage in ["attn-opt", "kern"]:
+            told = self.explain(self.example("tiny-bert"), "--ir")
+            last = [each["ir"]["text"] for each in told["passes"] if each["stage"] == stage and each["ir"]][-1]
+            written = self.succeed("compile", self.example("tiny-bert"), "--emit", stage).stdout
+            # The attributes of a stage's module have the remarks, too.
+            bodies = [text[re.search(r"^  (attn|kern)\.weight ", text, re.M).start():].strip() for text in (last, written)]
+            self.assertGreater(len(bodies[0].splitlines()), 60)
+            self.assertEqual(*bodies)
+
+    def test_a_pass_runs_again_by_its_name(self):
+        # The commands that the page shows for a pass.
+        opt = os.path.join(os.environ["TRANSOM_BINARY_DIR"], "bin", "transom-opt")
+        if not os.path.exists(opt):
+            self.skipTest("there is no transom-opt")
+        told = self.explain(self.example("tiny-bert"))
+        names = [each["name"] for each in told["passes"]]
+        self.succeed("compile", self.example("tiny-bert"), "--emit", "attn", "--emit-locations", "-o", self.path("attn.mlir"))
+        for name in ["attn-outline-layers", "kern-fuse-epilogues"]:
+            before, after = self.path("before.mlir"), self.path("after.mlir")
+            index = names.index(name)
+            for source, flags, result in [("attn.mlir", [f"--stop-after={names[index - 1]}"], before), ("before.mlir", [f"--start-at={name}", f"--stop-after={name}"], after)]:
+                subprocess.run([opt, self.path(source), *flags, "--mlir-print-debuginfo", "-o", result], check=True)
+            with open(after, encoding="utf-8") as file:
+                text = file.read()
+            for operation in ["attn.sdpa", "attn.linear", "kern.gemm", "kern.attention", "kern.norm"]:
+                self.assertEqual(len(re.findall(rf"^ *(%.* = )?{operation} ", text, re.M)), told["passes"][index]["after"]["operations"].get(operation, 0), operation)
 
     def test_ir_of_passes_that_changed_something(self):
         told = self.explain(self.example("tiny-bert"), "--ir")
