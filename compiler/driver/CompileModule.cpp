@@ -269,6 +269,10 @@ static std::string getIsaPath(const std::string &path, const std::string &isa) {
 Result<void> ModuleCompiler::emitText(const std::string &text,
                                       const std::string &isa) {
   if (options.output.empty()) {
+    // The codes of several sets follow each other, each after a comment.
+    if (isas.size() > 1 && !isa.empty())
+      report.text += (options.emit == Stage::Asm ? "# " : "; ") +
+                     std::string("code for ") + isa + "\n";
     report.text += text;
     return {};
   }

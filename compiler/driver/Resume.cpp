@@ -5,6 +5,7 @@
 #include "compiler/driver/Resume.h"
 #include "compiler/driver/ModuleOptions.h"
 #include "dialects/attn/Attn.h"
+#include "dialects/common/FirstError.h"
 #include "dialects/common/Location.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,16 +21,17 @@ using namespace transom;
 
 /// `FILE:LINE:COLUMN: text` for what the parser says, `FILE: PATH: text` for
 /// the verifier.
-static std::string formatProblem(Diagnostic &problem, const std::string &path) {
+static std::string formatError(const FirstError &error,
+                               const std::string &path) {
+  if (!error.location)
+    return path + ": not a module";
   std::string place = path;
-  if (auto line = dyn_cast<FileLineColLoc>(problem.getLocation()))
+  if (auto line = dyn_cast<FileLineColLoc>(*error.location))
     place += ":" + std::to_string(line.getLine()) + ":" +
              std::to_string(line.getColumn());
-  else if (std::string layer = getModulePath(problem.getLocation());
-           !layer.empty())
+  else if (std::string layer = getModulePath(*error.location); !layer.empty())
     place += ": " + layer;
-  const std::string text = problem.str();
-  return place + ": " + text.substr(0, text.find('\n'));
+  return place + ": " + error.text.substr(0, error.text.find('\n'));
 }
 
 /// Parses and verifies.
@@ -39,20 +41,13 @@ parseModuleText(MLIRContext &context, const ResumedStage &resumed) {
   if (resumed.module.find('\0') != std::string::npos ||
       StringRef(resumed.module).starts_with("ML\xefR"))
     return rejected(resumed.path + ": not the text of a module");
-  std::string problem;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (problem.empty() &&
-        diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      problem = formatProblem(diagnostic, resumed.path);
-    return success();
-  });
+  FirstError error(context);
   llvm::SourceMgr manager;
   manager.AddNewSourceBuffer(
       llvm::MemoryBuffer::getMemBuffer(resumed.module, resumed.path), {});
   auto module = parseSourceFile<ModuleOp>(manager, &context);
   if (!module)
-    return rejected(problem.empty() ? resumed.path + ": not a module"
-                                    : problem);
+    return rejected(formatError(error, resumed.path));
   return Result<OwningOpRef<ModuleOp>>(std::move(module));
 }
 

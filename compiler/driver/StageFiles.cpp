@@ -169,6 +169,8 @@ static Result<StageIndex> readIndex(const std::string &path) {
   return Result<StageIndex>(std::move(index));
 }
 
+namespace {
+
 /// Where a stage is.
 struct StagePlace {
   std::string folder;
@@ -176,6 +178,8 @@ struct StagePlace {
   Stage stage = Stage::Attn;
   StageIndex index;
 };
+
+} // namespace
 
 /// The stage of a file: that of the index, or of the file's first line.
 static Result<Stage> getStageOfFile(const StagePlace &place) {

@@ -32,8 +32,8 @@ struct StageIndex {
 /// Writes the files of a folder.
 class StageWriter {
 public:
-  /// Makes the folder if there is none. An index in it is removed, so that none
-  /// lists what a failing compile has left.
+  /// Makes the folder where it is missing. An index in it is removed, so that
+  /// none lists what a failing compile has left.
   static Result<StageWriter> create(const std::string &folder);
   /// Writes a file, `3-kern.mlir` or `5-obj.avx2.o`.
   Result<void> add(Stage stage, const std::string &isa,

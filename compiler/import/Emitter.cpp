@@ -4,6 +4,7 @@
 // One place where importers touch MLIR: each operation gets the current place
 // and its inferred type, and diagnostics of the dialect become errors.
 #include "compiler/import/Emitter.h"
+#include "dialects/common/FirstError.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/base/Checked.h"
 
@@ -11,22 +12,6 @@ using namespace mlir;
 using namespace transom;
 
 namespace {
-
-/// Collects the first diagnostic of a scope as text.
-class DiagnosticText {
-public:
-  explicit DiagnosticText(MLIRContext *context)
-      : handler(context, [this](Diagnostic &diagnostic) {
-          if (text.empty())
-            text = diagnostic.str();
-          return success();
-        }) {}
-  const std::string &str() const { return text; }
-
-private:
-  std::string text;
-  ScopedDiagnosticHandler handler;
-};
 
 DictionaryAttr inputAttributes(OpBuilder &builder, const EntryInput &input) {
   SmallVector<NamedAttribute> attributes;
@@ -81,7 +66,9 @@ Emitter::Emitter(MLIRContext &context, const ModelFiles &files,
 
 Emitter::~Emitter() = default;
 
-void Emitter::at(const std::string &path, const std::string &jsonPointer) {
+void Emitter::at(const std::string &modulePath,
+                 const std::string &jsonPointer) {
+  path = modulePath;
   pointer = jsonPointer;
   loc = makeLocation(builder.getContext(), path, baseFile, pointer);
 }
@@ -98,8 +85,16 @@ const TensorSource &Emitter::tensors() const {
 }
 
 Value Emitter::fail(Error error) {
-  if (!failure)
-    failure = std::move(error);
+  if (failure)
+    return {};
+  // An operation outside of layers has its JSON pointer alone.
+  if (StringRef(path).contains('.') &&
+      !StringRef(error.message).contains(path)) {
+    const size_t suggestion = error.message.find("; did you mean");
+    error.message.insert(std::min(suggestion, error.message.size()),
+                         "; in '" + path + "'");
+  }
+  failure = std::move(error);
   return {};
 }
 
@@ -162,10 +157,10 @@ Value Emitter::infer(Operation *op) {
   FailureOr<SmallVector<Type>> types = mlir::failure();
   std::string text;
   {
-    DiagnosticText diagnostics(builder.getContext());
+    FirstError error(*builder.getContext());
     types = llvm::cast<attn::ShapeInferable>(op).inferShapes(
         [&] { return op->emitOpError(); });
-    text = diagnostics.str();
+    text = error.text;
   }
   if (mlir::failed(types)) {
     op->erase();
@@ -210,22 +205,16 @@ bool Emitter::checkTensor(const std::string &file,
     return true;
   }
   const SafetensorsTensor *tensor = files.find(file);
-  const std::string explained = sizes.empty() ? "" : " (" + sizes + ")";
   auto reject = [&](Error error) {
     fail(std::move(error));
     return false;
   };
   if (!tensor)
-    return reject(rejected(
-        (errorPrefix.empty() ? files.folder() + ": " : errorPrefix) +
-        "tensor '" + file + "' is missing" +
-        (shape ? ", expected with shape " + shapeText(*shape) + explained
-               : "")));
-  std::string where =
-      errorPrefix + files.getFile(file) + ": tensor '" + file + "'";
+    return reject(getMissing(file, shape, sizes));
   if (shape && tensor->shape != *shape)
-    return reject(rejected(where + " has shape " + shapeText(tensor->shape) +
-                           ", expected " + shapeText(*shape) + explained));
+    return reject(getMisshapen(file, tensor->shape, *shape, sizes));
+  const std::string where =
+      errorPrefix + files.getFile(file) + ": tensor '" + file + "'";
   if (!isFloat(tensor->dtype))
     return reject(unsupported(where + " has dtype " +
                               std::string(safetensorsName(tensor->dtype)) +
@@ -469,9 +458,8 @@ void Emitter::finish(
 Result<OwningOpRef<ModuleOp>> Emitter::take() {
   if (failed())
     return takeError();
-  DiagnosticText diagnostics(builder.getContext());
+  FirstError error(*builder.getContext());
   if (mlir::failed(verify(*module)))
-    return internalError("the imported module is invalid: " +
-                         diagnostics.str());
+    return internalError("the imported module is invalid: " + error.text);
   return std::move(module);
 }

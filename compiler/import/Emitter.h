@@ -7,6 +7,7 @@
 // give null values, so that builders read as the model does.
 #pragma once
 #include "compiler/import/Import.h"
+#include "compiler/import/ImportErrors.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -69,12 +70,16 @@ public:
   /// `graph.json:3:5: '/nodes/0': `).
   void setErrorPrefix(std::string prefix) { errorPrefix = std::move(prefix); }
 
+  /// Sets what ends the errors of tensors.
+  void setTensorHelp(TensorHelp help) { tensorHelp = std::move(help); }
+
   /// From now on tensors are not looked for in files: each is taken to be there
   /// in the shape that is asked for, with elements of that type (`F32`).
   void assumeTensors(std::string dtype);
   bool assumesTensors() const { return assumed.has_value(); }
 
-  /// Records an error unless there is one; gives a null value.
+  /// Records an error unless there is one; gives a null value. The layer of the
+  /// current location is added where the text does not name it.
   mlir::Value fail(Error error);
   bool failed() const { return failure.has_value(); }
   Error takeError() { return std::move(*failure); }
@@ -175,6 +180,13 @@ private:
   mlir::Value infer(mlir::Operation *op);
   mlir::Value getWeight(const std::string &symbol,
                         llvm::ArrayRef<int64_t> shape, const WeightExpr &expr);
+  /// Errors of `checkTensor`.
+  Error getMissing(const std::string &file,
+                   const std::optional<std::vector<int64_t>> &shape,
+                   const std::string &sizes) const;
+  Error getMisshapen(const std::string &file, const std::vector<int64_t> &found,
+                     const std::vector<int64_t> &expected,
+                     const std::string &sizes) const;
   void dropUnusedWeights();
   void countTensors(ImportInfo &info);
   const TensorSource &tensors() const;
@@ -183,8 +195,9 @@ private:
 
   const ModelFiles &files;
   std::string baseFile;
-  std::string pointer;
+  std::string path, pointer; ///< of the current location
   std::string errorPrefix;
+  TensorHelp tensorHelp;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::OpBuilder builder;
   mlir::Operation *lastSymbol = nullptr; // weights come first, in order

@@ -3,8 +3,8 @@
 //
 // MLIR keeps the pipeline of a reproducer as a resource of the module's text.
 #include "compiler/pipeline/Reproducer.h"
+#include "dialects/common/FirstError.h"
 #include "mlir/IR/AsmState.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -14,27 +14,6 @@
 using namespace mlir;
 
 namespace transom {
-
-namespace {
-
-/// Keeps the first error of a context while it lives; prints nothing.
-class FirstError {
-public:
-  explicit FirstError(MLIRContext &context)
-      : handler(&context, [this](Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-              text.empty())
-            text = diagnostic.str();
-          return success();
-        }) {}
-
-  std::string text;
-
-private:
-  ScopedDiagnosticHandler handler;
-};
-
-} // namespace
 
 Result<Reproducer> readReproducer(MLIRContext &context,
                                   const std::string &path) {

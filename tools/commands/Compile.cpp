@@ -259,7 +259,8 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
   compile.add_option("-o,--output", flags->options.output, "file to write")
       ->type_name("FILE");
   addChoice(compile, "--emit", flags->emit, getStageNames(),
-            "stop at this stage and print or write it (default so)");
+            "stop at this stage and print or write it; code of several "
+            "instruction sets to one file each (default so)");
   compile.add_flag("--emit-locations", flags->options.emitLocations,
                    "print the module path and the origin of each operation "
                    "with --emit attn, attn-opt and kern");

@@ -6,6 +6,7 @@
 #include "compiler/import/PositionBias.h"
 #include "compiler/import/graphjson/GraphOpGroups.h"
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace transom;
@@ -45,10 +46,20 @@ static AttentionSizes attentionSizes(OpCall &call) {
   if (call.emit.failed())
     return sizes;
   if (sizes.heads % sizes.kvHeads || !width || *width % sizes.kvHeads) {
-    call.fail("'kv_heads' " + std::to_string(sizes.kvHeads) +
-              " must divide 'heads' " + std::to_string(sizes.heads) +
-              " and the key's width '" +
-              call.emit.getShape(call.inputs[1]).back().str() + "'");
+    const bool own = call.has("kv_heads");
+    const std::string text =
+        (own ? "'kv_heads' " : "'heads' ") + std::to_string(sizes.kvHeads) +
+        " must divide " +
+        (own ? "'heads' " + std::to_string(sizes.heads) + " and " : "") +
+        "the key's width '" + call.emit.getShape(call.inputs[1]).back().str() +
+        "'" +
+        (width ? "; the nearest number that does is " +
+                     std::to_string(getNearestDivisor(
+                         sizes.kvHeads,
+                         own ? std::gcd(sizes.heads, *width) : *width))
+               : "");
+    std::optional<JsonValue> at = call.find(own ? "kv_heads" : "heads");
+    call.emit.fail((at ? *at : call.node.at).error(text));
     return sizes;
   }
   sizes.scale = call.number(

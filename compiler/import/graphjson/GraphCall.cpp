@@ -142,17 +142,18 @@ void OpCall::check() {
     }
   }
 
-  // Required attributes are there, and no others than the op has.
+  // No attributes but those of the op, and the required ones. One that is
+  // misspelt is both unknown and missing: the first says more.
   std::vector<std::string> names;
-  for (const OpAttr &attr : op.attrs) {
+  for (const OpAttr &attr : op.attrs)
     names.push_back(attr.name);
-    if (attr.required && !has(attr.name))
-      fail("op '" + std::string(op.name) + "' needs the attribute '" +
-           attr.name + "'");
-  }
   if (node.attrs)
     if (Result<void> known = node.attrs->expectOnlyKeys(names); !known)
       emit.fail(known.takeError());
+  for (const OpAttr &attr : op.attrs)
+    if (attr.required && !has(attr.name))
+      fail("op '" + std::string(op.name) + "' needs the attribute '" +
+           attr.name + "'");
 }
 
 std::optional<JsonValue> OpCall::find(const char *attr) const {

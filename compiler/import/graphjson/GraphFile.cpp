@@ -340,6 +340,9 @@ static Result<GraphInput> readInput(JsonValue value) {
   // What it masks, and the value where the caller gives none.
   if (std::optional<JsonValue> mask = value.find("mask_of")) {
     TRANSOM_ASSIGN(std::string of, readName(*mask, "an input"));
+    if (isFloat(type))
+      return dtype->error("a mask is i64, i32 or bool, got '" +
+                          std::string(dtypeName(type)) + "'");
     input.maskOf = of;
   }
   if (std::optional<JsonValue> fill = value.find("default")) {

@@ -147,8 +147,7 @@ void GraphBuilder::checkMask(const GraphInput &mask,
   if (!target || target == self || target->role == "mask")
     emit.fail(at.error("'" + *mask.maskOf + "' is no input that can be masked" +
                        suggest(*mask.maskOf, names)));
-  else if (isFloat(self->dtype) || self->shape.size() != 2 ||
-           target->shape.size() < 2 ||
+  else if (self->shape.size() != 2 || target->shape.size() < 2 ||
            !std::equal(self->shape.begin(), self->shape.end(),
                        target->shape.begin()))
     emit.fail(at.error("a mask is i64, i32 or bool [batch, seq] with the "
@@ -484,6 +483,8 @@ Result<OwningOpRef<ModuleOp>> transom::importGraph(MLIRContext &context,
   graph.build();
   if (source)
     source->build();
+  if (emit.failed())
+    return emit.takeError();
 
   // What the manifest says of the model.
   OpBuilder builder(&context);

@@ -54,9 +54,13 @@ Result<const Definition *> BodyOrder::find(const GraphEdge &edge) const {
   std::vector<std::string> candidates;
   for (const auto &[name, definition] : names)
     candidates.push_back(name);
+  const std::string suggestion = suggest(edge.source, candidates);
+  constexpr size_t shown = 16;
   return edge.at.error("edge '" + edge.source + "' leads to nothing: no node " +
                        "or input of that name" +
-                       suggest(edge.source, candidates));
+                       (suggestion.empty() && candidates.size() <= shown
+                            ? "; supported: " + joinNames(candidates)
+                            : suggestion));
 }
 
 Error BodyOrder::cycleError(size_t node) const {

@@ -67,7 +67,45 @@ bool Config::isNull(const ConfigKey &key) {
 int64_t Config::integer(const ConfigKey &key, int64_t absent, int64_t low,
                         int64_t high) {
   std::optional<JsonValue> value = find(key);
-  return value ? take(value->asInt(low, high), absent) : absent;
+  const int64_t number = value ? take(value->asInt(low, high), absent) : absent;
+  if (!key.empty())
+    integers.push_back({value ? std::string(value->key()) : key[0], number});
+  return number;
+}
+
+std::string Config::explain(const Integer &integer) const {
+  if (std::optional<JsonValue> value = root().find(integer.key);
+      value && !value->isNull())
+    return "; see " + value->where();
+  std::string text = "; " + document.fileName() + " has no '/" + integer.key +
+                     "', its default is " + std::to_string(integer.value);
+  for (const std::string &unknown : unknownKeys())
+    if (!suggest(unknown, {integer.key}).empty())
+      text += "; key '" + unknown + "' is not known" +
+              suggest(unknown, {integer.key});
+  return text;
+}
+
+std::string Config::explainSizes(const std::vector<int64_t> &sizes,
+                                 const std::string &words) const {
+  const Integer *best = nullptr;
+  for (const Integer &integer : integers) {
+    if (std::find(sizes.begin(), sizes.end(), integer.value) == sizes.end())
+      continue;
+    std::string name = integer.key;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    if (words.find(name) != std::string::npos)
+      return explain(integer);
+    best = best ? best : &integer;
+  }
+  return best ? explain(*best) : "";
+}
+
+std::string Config::explainLayer(int64_t layer) const {
+  for (const Integer &integer : integers)
+    if (integer.key.find("layer") != std::string::npos && integer.value > layer)
+      return explain(integer);
+  return "";
 }
 
 double Config::number(const ConfigKey &key, double absent) {
@@ -99,8 +137,8 @@ std::optional<Activation> Config::activation(const ConfigKey &key,
     std::vector<std::string> names = getActivationNames(activation::Model);
     for (const ActivationRow &row : activations)
       names.push_back(row.name);
-    fail(find(key)->error("unsupported activation '" + name +
-                              "'; supported: " + joinNames(names),
+    fail(find(key)->error("unsupported activation '" + name + "'; supported: " +
+                              joinNames(names) + suggest(name, names),
                           Status::Unsupported));
   }
   return found.kind;

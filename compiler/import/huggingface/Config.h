@@ -42,6 +42,14 @@ public:
   /// Refuses a key that is there and neither null nor empty.
   void requireAbsent(const ConfigKey &key, const std::string &why);
 
+  /// What the config says, or would say, that makes these sizes: a note for an
+  /// error, `; see config.json:3:18: '/hidden_size'`; empty if it is unknown.
+  /// `words` are those of the sizes, which choose between equal numbers.
+  std::string explainSizes(const std::vector<int64_t> &sizes,
+                           const std::string &words) const;
+  /// The same for a number of layers of which `layer` is one.
+  std::string explainLayer(int64_t layer) const;
+
   /// Notes members of an object that are not among the known ones.
   void checkMembers(JsonValue object, const std::vector<const char *> &known);
 
@@ -63,8 +71,16 @@ private:
     fail(result.takeError());
     return absent;
   }
+  /// An integer that was asked for.
+  struct Integer {
+    std::string key; ///< as it is in the file, or the preferred spelling
+    int64_t value;
+  };
+  std::string explain(const Integer &integer) const;
+
   JsonDocument document;
   std::set<std::string> known;
+  std::vector<Integer> integers;
   std::vector<std::string> unknownMembers; // of objects, by pointer
   std::optional<Error> failure;
 };

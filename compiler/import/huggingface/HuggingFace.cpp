@@ -93,7 +93,8 @@ HuggingFaceImport::chooseHead(const ModelFamily &family) {
   }
   return (*value)[0].error("unsupported architecture '" + names.front() +
                                "' of model_type '" + family.modelType +
-                               "'; supported: " + joinNames(supported),
+                               "'; supported: " + joinNames(supported) +
+                               suggest(names.front(), supported),
                            Status::Unsupported);
 }
 
@@ -161,8 +162,14 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
   return {};
 }
 
-/// Without files, tensors are of the type that the config names.
+/// Without files, tensors are of the type that the config names. What is wrong
+/// with tensors of files may be wrong in the config.
 void HuggingFaceImport::prepare(Emitter &emit) {
+  emit.setTensorHelp([this](const TensorProblem &problem) {
+    return problem.missingLayer
+               ? config.explainLayer(*problem.missingLayer)
+               : config.explainSizes(problem.sizes, problem.words);
+  });
   if (!options.configOnly)
     return;
   std::string dtype = config.text({"dtype", "torch_dtype"}, "float32");
@@ -272,7 +279,8 @@ Result<OwningOpRef<ModuleOp>> HuggingFaceImport::run() {
   const std::string name(text);
   if (const ModelFamily *family = findModelFamily(name))
     return importFamily(*family);
-  return type->error("unsupported model_type '" + name + "'" + supported,
+  return type->error("unsupported model_type '" + name + "'" + supported +
+                         suggest(name, supportedModelTypes()),
                      Status::Unsupported);
 }
 

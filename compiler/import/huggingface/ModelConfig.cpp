@@ -5,6 +5,7 @@
 // differ: an absent `sliding_window` has the class's default, a null one means
 // no window.
 #include "compiler/import/huggingface/ModelConfig.h"
+#include "compiler/import/ImportErrors.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -143,17 +144,23 @@ void ModelReader::readHeads() {
   auto counts = [](const char *name, int64_t value) {
     return "'" + std::string(name) + "' " + std::to_string(value);
   };
+  auto nearest = [](int64_t number, int64_t of) {
+    return "; the nearest number that does is " +
+           std::to_string(getNearestDivisor(number, of));
+  };
   if (model.heads % model.kvHeads)
     fail(keys.kvHeads, counts(keys.kvHeads[0], model.kvHeads) +
                            " does not divide " +
-                           counts(keys.heads[0], model.heads));
+                           counts(keys.heads[0], model.heads) +
+                           nearest(model.kvHeads, model.heads));
   // A head dimension of its own need not divide the hidden size.
   bool own = !keys.headDim.empty() &&
              (config.find(keys.headDim) ||
               (defaults.headDim && !config.isNull(keys.headDim)));
   if (!own && model.hidden % model.heads)
     fail(keys.heads, counts(keys.heads[0], model.heads) + " does not divide " +
-                         counts(keys.hidden[0], model.hidden));
+                         counts(keys.hidden[0], model.hidden) +
+                         nearest(model.heads, model.hidden));
   if ((model.heads + 2 * model.kvHeads) * model.headDim > maxDim)
     fail(keys.heads,
          "query, key and value are wider than " + std::to_string(maxDim));

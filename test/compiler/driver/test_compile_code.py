@@ -17,6 +17,15 @@ class CompileCode(CompileTest):
         self.assertIn("one.o", os.listdir(self.folder))
         self.fail_with(2, "compile", BERT, "--emit", "obj", says="output")
 
+    def test_texts_of_each_instruction_set(self):
+        self.succeed("compile", BERT, "-q", "--emit", "llvm-ir", "-o", self.path("m.ll"), *ALL_TARGETS)
+        texts = []
+        for isa in ("avx2", "avx512"):
+            with open(self.path(f"m.{isa}.ll"), encoding="utf-8") as file:
+                texts.append(f"; code for {isa}\n" + file.read())
+        self.assertEqual(self.succeed("compile", BERT, "-q", "--emit", "llvm-ir", *ALL_TARGETS).stdout, "".join(texts))
+        self.assertFalse(self.succeed("compile", BERT, "-q", "--emit", "llvm-ir").stdout.startswith("; code for"))
+
     def test_compiles_are_reproducible(self):
         for name in ("a.so", "b.so"):
             self.succeed("compile", BERT, "-o", self.path(name), "-q", "--jobs", "1" if name == "a.so" else "2")
