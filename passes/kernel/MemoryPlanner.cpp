@@ -14,7 +14,7 @@
 using namespace transom;
 
 /// Each coefficient rounded up: then every value is a multiple of 64.
-static Polynomial aligned(const Polynomial &bytes) {
+static Polynomial roundCoefficients(const Polynomial &bytes) {
   Polynomial sum;
   for (const auto &[monomial, coefficient] : bytes.terms()) {
     Polynomial term((coefficient + bufferAlignment - 1) / bufferAlignment *
@@ -35,6 +35,19 @@ static double nominalSize(const Polynomial &bytes, int64_t nominal) {
     sum += term;
   }
   return sum;
+}
+
+/// What rounding coefficients may cost a buffer.
+static constexpr double maxRounding = 1024 * 1024;
+
+/// The bytes with room for an offset that is rounded up, if rounded
+/// coefficients cost much more than that.
+static Polynomial addRoom(const Polynomial &bytes, int64_t nominal) {
+  const Polynomial rounded = roundCoefficients(bytes);
+  return nominalSize(rounded, nominal) - nominalSize(bytes, nominal) >
+                 maxRounding
+             ? bytes + Polynomial(bufferAlignment)
+             : rounded;
 }
 
 namespace {
@@ -138,10 +151,13 @@ struct Region {
 
 class Planner {
 public:
-  Planner(const std::vector<BufferLifetime> &buffers, int64_t nominal)
+  /// `hasRoom`: sizes have room where that is better than rounding them.
+  Planner(const std::vector<BufferLifetime> &buffers, int64_t nominal,
+          bool hasRoom)
       : buffers(buffers), nominal(nominal) {
     for (const BufferLifetime &buffer : buffers)
-      sizes.push_back(table.add(aligned(buffer.bytes)));
+      sizes.push_back(table.add(hasRoom ? addRoom(buffer.bytes, nominal)
+                                        : roundCoefficients(buffer.bytes)));
   }
 
   MemoryPlan plan() {
@@ -163,9 +179,21 @@ private:
     for (Region &region : regions)
       if (std::optional<PolynomialTable::Id> offset = fit(region, buffer))
         return put(region, buffer, *offset);
+    if (const Region *other = findIncomparable(buffer))
+      apart.push_back({buffer, other->placed.front().buffer});
     Region &region = regions.emplace_back();
     region.bytes = sizes[buffer];
     put(region, buffer, zero);
+  }
+
+  /// A region that is free while a buffer lives, but may be too small.
+  const Region *findIncomparable(size_t buffer) {
+    for (const Region &region : regions) {
+      region.lives.find(buffers[buffer].first, buffers[buffer].last, together);
+      if (together.empty())
+        return &region;
+    }
+    return nullptr;
   }
 
   void put(Region &region, size_t buffer, PolynomialTable::Id offset) {
@@ -203,11 +231,21 @@ private:
   MemoryPlan collect() {
     MemoryPlan plan;
     plan.offsets.resize(buffers.size());
+    // Regions with room for rounding come last: the others need none then.
+    std::stable_partition(
+        regions.begin(), regions.end(), [&](const Region &region) {
+          return roundCoefficients(table[region.bytes]) == table[region.bytes];
+        });
     for (const Region &region : regions) {
-      for (const Placed &placed : region.placed)
+      MemoryRegion &made = plan.regions.emplace_back();
+      made.bytes = table[region.bytes];
+      for (const Placed &placed : region.placed) {
         plan.offsets[placed.buffer] = plan.bytes + table[placed.offset];
-      plan.bytes = plan.bytes + table[region.bytes];
+        made.buffers.push_back(placed.buffer);
+      }
+      plan.bytes = plan.bytes + made.bytes;
     }
+    plan.apart = apart;
     plan.lowerBound = findLowerBound();
     return plan;
   }
@@ -256,6 +294,7 @@ private:
   const PolynomialTable::Id zero = table.add(Polynomial());
   std::vector<PolynomialTable::Id> sizes;
   std::vector<Region> regions;
+  std::vector<BuffersApart> apart;
   std::vector<uint32_t> together; ///< of a region, while a buffer is placed
 };
 
@@ -263,5 +302,16 @@ private:
 
 MemoryPlan transom::planMemory(const std::vector<BufferLifetime> &buffers,
                                int64_t nominal) {
-  return Planner(buffers, nominal).plan();
+  MemoryPlan rounded = Planner(buffers, nominal, /*hasRoom=*/false).plan();
+  const bool fits = std::all_of(buffers.begin(), buffers.end(),
+                                [&](const BufferLifetime &buffer) {
+                                  return addRoom(buffer.bytes, nominal) ==
+                                         roundCoefficients(buffer.bytes);
+                                });
+  if (fits)
+    return rounded;
+  MemoryPlan roomy = Planner(buffers, nominal, /*hasRoom=*/true).plan();
+  return nominalSize(roomy.bytes, nominal) < nominalSize(rounded.bytes, nominal)
+             ? roomy
+             : rounded;
 }

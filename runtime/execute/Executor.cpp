@@ -5,6 +5,7 @@
 // run the dispatches, copy results. All errors come before the first dispatch,
 // and nothing of the caller's is written before it.
 #include "runtime/execute/Executor.h"
+#include "runtime/abi/Layout.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/execute/ExecutorRun.h"
 #include "runtime/execute/Tensor.h"
@@ -228,11 +229,15 @@ Result<void> Executor::placeBuffers(const Entry &entry, int64_t *symbols,
                       " bytes, the session's has " +
                       std::to_string(places.arenaBytes));
   auto *offsets = at<int64_t>(places.offsets);
-  for (size_t i = 0; i != entry.offsets.size(); ++i)
+  for (size_t i = 0; i != entry.offsets.size(); ++i) {
     if (!entry.offsets[i].evaluate(symbols, offsets[i]) || offsets[i] < 0 ||
         offsets[i] > needed)
       return rejected("entry '" + entry.manifest->name + "': buffer " +
                       std::to_string(i) + " is outside of the arena");
+    // The plan has room for this.
+    offsets[i] =
+        (offsets[i] + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+  }
   uint64_t unused = 0;
   if (settings.arenaAtEnd)
     unused = (layout.arena.bytes - uint64_t(needed)) / 64 * 64;
