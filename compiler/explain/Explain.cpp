@@ -36,7 +36,7 @@ public:
   Result<Explanation> take(const CompileReport &report);
 
 private:
-  void addRemarks(ModuleOp module, ExplainedPass &pass);
+  void addRemarks(ModuleOp module, size_t known, ExplainedPass &pass);
 
   const ExplainOptions &options;
   Explanation result;
@@ -125,11 +125,12 @@ void ExplainingObserver::imported(ModuleOp module, const ImportInfo &info,
     result.importedIr = toIr(listing);
 }
 
-/// Adds the remarks that were made since the last pass.
-void ExplainingObserver::addRemarks(ModuleOp module, ExplainedPass &pass) {
+/// Adds the remarks of a module after the first `known` ones.
+void ExplainingObserver::addRemarks(ModuleOp module, size_t known,
+                                    ExplainedPass &pass) {
   std::vector<Remark> remarks = Remarks::readFrom(module);
-  for (size_t i = result.remarks.size(); i < remarks.size(); ++i) {
-    const Remark &remark = remarks[i];
+  for (const Remark &remark : llvm::ArrayRef(remarks).drop_front(known)) {
+    pass.remarks.push_back(static_cast<int64_t>(result.remarks.size()));
     ExplainedRemark &explained = result.remarks.emplace_back();
     explained.kind = getRemarkKindName(remark.kind).str();
     explained.category = remark.category;
@@ -141,7 +142,6 @@ void ExplainingObserver::addRemarks(ModuleOp module, ExplainedPass &pass) {
     explained.message = remark.getMessage();
     if (const RemarkInfo *info = findRemarkInfo(remark.category, remark.name))
       explained.help = info->help.str();
-    pass.remarks.push_back(static_cast<int64_t>(i));
   }
 }
 
@@ -162,8 +162,11 @@ void ExplainingObserver::passed(const transom::PassInfo &info, ModuleOp module,
     pass.changed =
         info.flag == conversion || !fingerPrint || after != *fingerPrint;
     fingerPrint = after;
-    if (info.flag == conversion)
+    if (info.flag == conversion) {
       llvm::append_range(result.kernels, explainKernels(module, isaName));
+      // The code has the remarks of its own lowering alone.
+      addRemarks(module, 0, pass);
+    }
     result.passes.push_back(std::move(pass));
     return;
   }
@@ -172,7 +175,7 @@ void ExplainingObserver::passed(const transom::PassInfo &info, ModuleOp module,
   if (options.ir && pass.changed)
     pass.ir = toIr(after);
   listing = std::move(after);
-  addRemarks(module, pass);
+  addRemarks(module, result.remarks.size(), pass);
   // Extension points are passes, too: those that run nothing are left out.
   if (pass.changed || !pass.remarks.empty() ||
       !info.flag.starts_with("extension-"))

@@ -109,14 +109,19 @@ BlockArgument WeightsWriter::findIds(Value tokens) const {
 /// Finds the attentions of tokens among each other, and of a target to its
 /// source: first those of encoders, then of decoders, then of both.
 void WeightsWriter::collect() {
+  Remarks remarks(function->getParentOfType<ModuleOp>());
   for (auto op : function.getOps<SdpaOp>()) {
     Value queries = getTokens(op, op.getQuery()),
           keys = getTokens(op, op.getKey());
-    if (!queries || !keys)
-      continue;
-    Attention attention{op, findIds(queries), findIds(keys)};
+    Attention attention{op, queries ? findIds(queries) : BlockArgument(),
+                        keys ? findIds(keys) : BlockArgument()};
     if (attention.queries && attention.keys)
       attentions.push_back(attention);
+    else
+      remarks.report(op, {RemarkId::AttentionWeightsLeftOut,
+                          {{"attention", op.getOperation()},
+                           {"query", op.getQuery()},
+                           {"key", op.getKey()}}});
   }
   llvm::stable_sort(attentions, [&](const Attention &a, const Attention &b) {
     auto rank = [&](const Attention &attention) {
@@ -296,21 +301,32 @@ bool isSelfAttention(SdpaOp op, BlockArgument ids) {
   return queries && keys && isOfBatch(queries, ids) && isOfBatch(keys, ids);
 }
 
-/// True for a size that is one symbol.
-bool isSymbol(const Polynomial &size) {
-  return size.symbols().size() == 1 &&
-         size == Polynomial::symbol(size.symbols().front());
-}
-
-/// The ids of an entry whose batch and length are symbols; null without any.
-BlockArgument findSymbolicIds(func::FuncOp entry) {
-  BlockArgument ids = findArgument(entry, "ids");
-  if (!ids)
-    return ids;
-  Dims dims = getDims(ids);
-  return isSymbol(dims[0]) && isSymbol(dims[1]) && dims[0] != dims[1]
-             ? ids
-             : BlockArgument();
+/// Why an entry does not get one with the weights of its attentions.
+RemarkReason getObstacle(func::FuncOp entry) {
+  RemarkArgument name("entry", entry.getName());
+  auto attentions = entry.getOps<SdpaOp>();
+  const auto count = llvm::range_size(attentions);
+  if (entry.getOps<DecodeBatchOp>().empty()) {
+    std::vector<std::string> arguments;
+    for (BlockArgument argument : entry.getArguments())
+      arguments.push_back(getRemarkText(Value(argument)) + " " +
+                          getRemarkText(getDims(argument)));
+    if (!findSymbolicIds(entry))
+      return {RemarkId::AttentionEntryWithoutIds,
+              {name, {"arguments", listTexts(std::move(arguments))}}};
+    return {RemarkId::AttentionEntryWithoutAttention,
+            {name, {"attentions", count}}};
+  }
+  if (!entry.getOps<CrossSdpaOp>().empty())
+    return {RemarkId::AttentionEntryWithoutSource, {name}};
+  if (count == 0)
+    return {RemarkId::AttentionEntryWithoutAttention,
+            {name, {"attentions", count}}};
+  return {RemarkId::AttentionEntryOfOtherStep,
+          {name,
+           {"arguments", entry.getNumArguments()},
+           {"readers",
+            getReaders((*entry.getOps<DecodeBatchOp>().begin()).getResult())}}};
 }
 
 class AddAttentionEntryPass
@@ -331,6 +347,9 @@ public:
                                          {{"entry", entry.getName()}}});
           return;
         }
+    Remarks remarks(module);
+    for (func::FuncOp entry : getEntries(module))
+      remarks.report(entry, getObstacle(entry));
   }
 
 private:

@@ -135,22 +135,23 @@ std::optional<MaskLink> additiveAsBool(Value value, double factor) {
   return std::nullopt;
 }
 
-/// Whether a constant is `[1, .., n, n]`, shows the keys up to the diagonal (1,
-/// or 0 if it is added), and hides the keys after it.
-static bool isTriangle(ConstantOp op, const MaskLink &link) {
+/// Compares a constant `[1, .., n, n]` with one that shows the keys up to the
+/// diagonal (1, or 0 if it is added), and hides the keys after it.
+static std::optional<TriangleDifference>
+compareWithTriangle(ConstantOp op, const MaskLink &link) {
   // Check shape and element type.
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
   ArrayRef<int64_t> shape = op.getValue().getShapedType().getShape();
   if (!elements || shape.size() < 2)
-    return false;
+    return std::nullopt;
   int64_t rows = shape[shape.size() - 2], columns = shape.back();
   if (rows != columns || rows < 2 ||
       op.getValue().getNumElements() != rows * columns)
-    return false;
+    return std::nullopt;
   bool adds = link.kind == MaskLink::Adds;
   Type element = elements.getElementType();
   if (adds && !isa<FloatType>(element))
-    return false;
+    return std::nullopt;
 
   // Check each element: shown up to the diagonal, hidden after it.
   auto sees = [&](int64_t index) {
@@ -166,11 +167,16 @@ static bool isTriangle(ConstantOp op, const MaskLink &link) {
                link.factor <=
            hidingValue;
   };
+  TriangleDifference difference;
+  difference.entries = rows * columns;
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
       if (j <= i ? !sees(i * columns + j) : !hides(i * columns + j))
-        return false;
-  return true;
+        if (difference.wrong++ == 0) {
+          difference.row = i;
+          difference.column = j;
+        }
+  return difference;
 }
 
 /// The constant that a mask is cut from, starting at its first row and column.
@@ -204,9 +210,9 @@ static ConstantOp triangleSource(Value mask, bool adds) {
   return {};
 }
 
-bool isTriangle(const MaskLink &link) {
+std::optional<TriangleDifference> compareWithTriangle(const MaskLink &link) {
   ConstantOp source = triangleSource(link.mask, link.kind == MaskLink::Adds);
-  return source && isTriangle(source, link);
+  return source ? compareWithTriangle(source, link) : std::nullopt;
 }
 
 } // namespace transom

@@ -22,8 +22,16 @@ MaskLink hidingMask(mlir::Value mask, bool inverted, double value);
 /// A float mask that is 0 where a bool mask lets pass, and hides elsewhere.
 std::optional<MaskLink> additiveAsBool(mlir::Value value, double factor);
 
-/// True for a mask that is cut, from its first row and column on, from a
-/// constant `[n, n]` that shows keys up to the diagonal and hides all others.
-bool isTriangle(const MaskLink &link);
+/// How a constant mask differs from one that shows keys up to the diagonal and
+/// hides all others.
+struct TriangleDifference {
+  int64_t entries = 0;         ///< of the constant
+  int64_t wrong = 0;           ///< that differ; 0: it is a triangle
+  int64_t row = 0, column = 0; ///< of the first that differs
+};
+
+/// Compares a mask that is cut, from its first row and column on, from a
+/// constant `[n, n]`; nothing for any other mask.
+std::optional<TriangleDifference> compareWithTriangle(const MaskLink &link);
 
 } // namespace transom

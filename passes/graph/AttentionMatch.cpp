@@ -334,23 +334,49 @@ LogicalResult AttentionMatcher::matchOperands() {
   return success();
 }
 
+/// A mask is nearly causal if at most one entry in so many is not.
+static constexpr int64_t nearlyCausal = 5;
+
 /// Replaces masks that hide the keys after each query by `causal`, if there are
 /// as many queries as keys.
 void AttentionMatcher::matchCausalMask() {
   if (match.query.length != match.key.length)
     return;
-  llvm::erase_if(match.masks, [&](const MaskLink &link) {
-    if (link.kind == MaskLink::HidesWith)
-      return false;
-    Dims dims = getDims(link.mask);
-    if (dims.size() < 2 || dims.back() != match.key.length ||
-        dims[dims.size() - 2] != match.query.length)
-      return false;
-    if (!isTriangle(link))
-      return false;
-    match.causal = true;
-    return true;
-  });
+  size_t before = match.masks.size();
+  llvm::erase_if(match.masks,
+                 [&](const MaskLink &link) { return isCausalMask(link); });
+  match.causal = match.masks.size() < before;
+}
+
+/// Whether a mask hides the keys after each query with minus infinity. One that
+/// differs a little is remembered with the reason.
+bool AttentionMatcher::isCausalMask(const MaskLink &link) {
+  Dims dims = getDims(link.mask);
+  if (dims.size() < 2 || dims.back() != match.key.length ||
+      dims[dims.size() - 2] != match.query.length)
+    return false;
+  std::optional<TriangleDifference> difference = compareWithTriangle(link);
+  if (!difference)
+    return false;
+  RemarkArgument mask("mask", link.mask);
+  if (difference->wrong == 0 && link.kind == MaskLink::HidesWith)
+    match.keptTriangles.emplace_back(
+        RemarkId::CausalMaskHidesWithNumber,
+        std::vector<RemarkArgument>{mask, {"value", link.value}});
+  else if (difference->wrong > 0 &&
+           difference->wrong <= difference->entries / nearlyCausal)
+    match.keptTriangles.emplace_back(
+        RemarkId::MaskIsNearlyCausal,
+        std::vector<RemarkArgument>{
+            mask,
+            {"wrong", difference->wrong},
+            {"entries", difference->entries},
+            {"row", difference->row},
+            {"column", difference->column},
+            {"difference", difference->column > difference->row
+                               ? "shows a key after its query"
+                               : "hides a key that is not after its query"}});
+  return difference->wrong == 0 && link.kind != MaskLink::HidesWith;
 }
 
 /// What a mask does, for a remark.

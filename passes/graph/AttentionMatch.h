@@ -50,6 +50,8 @@ struct AttentionMatch {
   /// From the product to the softmax, without causal triangles.
   llvm::SmallVector<MaskLink> masks;
   bool causal = false; ///< a triangle hides the keys after each query
+  /// Why masks that look like a triangle stay masks.
+  llvm::SmallVector<RemarkReason> keptTriangles;
   /// All operations from `scores` to `context`.
   llvm::SmallVector<mlir::Operation *> chain;
 };
@@ -82,6 +84,7 @@ private:
   mlir::LogicalResult matchHeads(mlir::Value operand, bool swapped,
                                  bool takesScale, HeadOperand &heads);
   void matchCausalMask();
+  bool isCausalMask(const MaskLink &link);
   mlir::LogicalResult checkMasks();
 
   AttentionMatch match;

@@ -263,6 +263,8 @@ void FuseAttentionPass::runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter,
                          {"kv_heads", match.key.heads},
                          {"head_size", match.query.width},
                          {"scale", match.scale}}});
+  for (const RemarkReason &kept : match.keptTriangles)
+    remarks.report(sdpa, kept);
   if (sdpa.getMaskKind() == MaskKind::Additive)
     remarks.report(sdpa,
                    {RemarkId::MaskStaysAdditive, {{"mask", sdpa.getMask()}}});

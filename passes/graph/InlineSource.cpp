@@ -20,6 +20,22 @@ BlockArgument findArgument(func::FuncOp function, StringRef role) {
   return BlockArgument();
 }
 
+/// True for a size that is one symbol.
+static bool isSymbol(const Polynomial &size) {
+  return size.symbols().size() == 1 &&
+         size == Polynomial::symbol(size.symbols().front());
+}
+
+BlockArgument findSymbolicIds(func::FuncOp entry) {
+  BlockArgument ids = findArgument(entry, "ids");
+  if (!ids)
+    return ids;
+  Dims dims = getDims(ids);
+  return isSymbol(dims[0]) && isSymbol(dims[1]) && dims[0] != dims[1]
+             ? ids
+             : BlockArgument();
+}
+
 bool isPlainSource(func::FuncOp encoder, func::FuncOp source) {
   if (!findArgument(encoder, "ids") || !findArgument(encoder, "mask") ||
       encoder.getNumResults() == 0 || source.getNumArguments() != 2)

@@ -22,6 +22,10 @@ struct SourceValues {
 mlir::BlockArgument findArgument(mlir::func::FuncOp function,
                                  llvm::StringRef role);
 
+/// The token ids of an entry whose batch and length are symbols; null without
+/// any.
+mlir::BlockArgument findSymbolicIds(mlir::func::FuncOp entry);
+
 /// True for an entry that fills read-only caches from the states of an encoder
 /// [batch, seq, width] and a mask, its two arguments, and for an encoder whose
 /// first result are such states and which has a mask, too.

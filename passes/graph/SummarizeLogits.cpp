@@ -23,29 +23,48 @@ class SummarizeLogitsPass
 public:
   void runOnOperation() override {
     Remarks remarks(getOperation());
-    for (func::FuncOp entry : getEntries(getOperation()))
-      if (givesLogits(entry)) {
-        addSummary(entry);
-        auto vocabulary =
-            entry->getAttrOfType<IntegerAttr>("transom.vocabulary");
-        remarks.report(entry, {RemarkId::LogitsSummarized,
+    for (func::FuncOp entry : getEntries(getOperation())) {
+      auto vocabulary = entry->getAttrOfType<IntegerAttr>("transom.vocabulary");
+      if (!vocabulary || entry.getOps<DecodeBatchOp>().empty())
+        continue; // gives no logits of tokens
+      const int64_t size = vocabulary.getInt();
+      if (!givesLogits(entry, size)) {
+        remarks.report(entry, {RemarkId::LogitsNotSummarized,
                                {{"entry", entry.getName()},
-                                {"vocabulary", vocabulary.getInt()}}});
+                                {"results", describeResults(entry)},
+                                {"vocabulary", size}}});
+        continue;
       }
+      addSummary(entry);
+      remarks.report(entry,
+                     {RemarkId::LogitsSummarized,
+                      {{"entry", entry.getName()}, {"vocabulary", size}}});
+    }
   }
 
 private:
-  /// Whether an entry is a step whose one result is the logits of the
-  /// vocabulary.
-  static bool givesLogits(func::FuncOp entry) {
-    auto vocabulary = entry->getAttrOfType<IntegerAttr>("transom.vocabulary");
-    if (!vocabulary || entry.getOps<DecodeBatchOp>().empty() ||
-        entry.getNumResults() != 1)
+  static StringRef getResultName(func::FuncOp entry, unsigned index) {
+    auto name = entry.getResultAttrOfType<StringAttr>(index, "attn.name");
+    return name ? name.getValue() : StringRef();
+  }
+
+  /// Whether the one result of a step is the logits of the vocabulary.
+  static bool givesLogits(func::FuncOp entry, int64_t vocabulary) {
+    if (entry.getNumResults() != 1)
       return false;
-    auto name = entry.getResultAttrOfType<StringAttr>(0, "attn.name");
     Dims dims = getDims(entry.front().getTerminator()->getOperand(0));
-    return name && name.getValue() == "logits" && dims.size() == 2 &&
-           dims[1] == Polynomial(vocabulary.getInt());
+    return getResultName(entry, 0) == "logits" && dims.size() == 2 &&
+           dims[1] == Polynomial(vocabulary);
+  }
+
+  /// `'logits' [rows, 100], 'states' [rows, 8]`.
+  static std::string describeResults(func::FuncOp entry) {
+    std::vector<std::string> results;
+    for (auto [index, value] :
+         llvm::enumerate(entry.front().getTerminator()->getOperands()))
+      results.push_back("'" + getResultName(entry, index).str() + "' " +
+                        getRemarkText(getDims(value)));
+    return listTexts(std::move(results));
   }
 
   void addSummary(func::FuncOp entry) {

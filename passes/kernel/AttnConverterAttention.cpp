@@ -57,6 +57,43 @@ static AttentionMemory getAttentionMemory(AttnConverter &c, Operation *op,
   return memory;
 }
 
+/// Lanes of a vector in generated code.
+static constexpr int64_t vectorLanes = 16;
+/// Heads that waste less of their vectors are not reported, in percent.
+static constexpr int64_t reportedWaste = 10;
+
+/// Why an attention has its schedule.
+static std::string getScheduleReason(kern::AttentionSchedule schedule,
+                                     bool ownKeys) {
+  if (schedule.kind != kern::AttentionSchedule::Kind::Auto)
+    return "option --attention-schedule asks for it";
+  return ownKeys ? "there are as many work items as blocks of keys, so that "
+                   "each item streams its blocks"
+                 : "a call streams the blocks, or splits them over threads "
+                   "where it has few queries";
+}
+
+/// Reports how an attention is computed.
+static void reportAttention(AttnConverter &c, Operation *op, int64_t heads,
+                            int64_t queryColumns, int64_t valueSize,
+                            bool ownKeys, kern::AttentionSchedule schedule) {
+  const int64_t lanes = llvm::alignTo(valueSize, vectorLanes);
+  c.entry.remarks.report(op, {RemarkId::AttentionScheduled,
+                              {{"heads", heads},
+                               {"head_size", queryColumns / heads},
+                               {"schedule", schedule.str()},
+                               {"reason", getScheduleReason(schedule, ownKeys)},
+                               {"queries", kern::kQueryBlock},
+                               {"keys", kvBlockSize}}});
+  if (100 * (lanes - valueSize) >= reportedWaste * lanes)
+    c.entry.remarks.report(op, {RemarkId::HeadsPartlyFillVectors,
+                                {{"head_size", valueSize},
+                                 {"vectors", lanes / vectorLanes},
+                                 {"lanes", vectorLanes},
+                                 {"waste", 100 * (lanes - valueSize) / lanes},
+                                 {"better", lanes}}});
+}
+
 static AttentionRows getAttentionRows(AttnConverter &c, attn::SdpaOp op) {
   Location loc = op.getLoc();
   AttentionRows rows;
@@ -127,6 +164,10 @@ static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
       op.getHeads();
   bool ownKeys = !op.getCache() && rows.queries == rows.keys;
   AttentionMemory memory = getAttentionMemory(c, op, ownKeys, dv);
+  reportAttention(
+      c, op, op.getHeads(),
+      *attn::getSymbolicShape(op.getQuery().getType()).back().constant(), dv,
+      ownKeys, memory.schedule);
   if (op.getCache()) {
     cache = c.getLowered(op.getCache());
     c.b.create<kern::AppendOp>(loc, key, value, rows.keys, cache);
@@ -175,6 +216,8 @@ static LogicalResult convertCrossSdpa(attn::CrossSdpaOp op, AttnConverter &c) {
   Value table = c.cacheBatch(loc, type), out = c.outBuffer(op.getResult());
   AttentionMemory memory =
       getAttentionMemory(c, op, /*ownKeys=*/false, type.getValue());
+  reportAttention(c, op, op.getHeads(), int64_t(op.getHeads()) * type.getKey(),
+                  type.getValue(), /*ownKeys=*/false, memory.schedule);
   c.b.create<kern::AttentionOp>(
       loc, query, /*key=*/Value(), /*value=*/Value(), table, table, cache,
       /*slopes=*/Value(), /*relative_bias=*/Value(), /*mask=*/Value(),

@@ -110,7 +110,7 @@ struct ChoosePrecisionPass
     SmallVector<kern::LayersOp> runs;
     getOperation().walk([&](kern::LayersOp layers) { runs.push_back(layers); });
     for (kern::LayersOp layers : runs)
-      carryState(layers);
+      carryState(layers, remarks);
     fuseCasts(remarks);
   }
 
@@ -327,15 +327,27 @@ struct ChoosePrecisionPass
 
   /// A body that begins with a cast of its state gets it rounded by the norm
   /// that ended the layer before.
-  void carryState(kern::LayersOp layers) {
+  void carryState(kern::LayersOp layers, Remarks &remarks) {
     SmallVector<func::FuncOp> bodies;
     for (kern::LayerAttr layer : layers.getLayerRange()) {
       auto body = getOperation().lookupSymbol<func::FuncOp>(layer.getBody());
       if (!llvm::is_contained(bodies, body))
         bodies.push_back(body);
     }
-    if (llvm::none_of(bodies, castOfState) || !llvm::all_of(bodies, lastNorm))
-      return;
+    if (llvm::none_of(bodies, castOfState))
+      return; // no body reads its state rounded first
+    for (func::FuncOp body : bodies)
+      if (!lastNorm(body)) {
+        Operation *last = lastWriterBefore(&body.getBody().front().back(),
+                                           body.getArgument(0));
+        remarks.report(layers,
+                       {RemarkId::StateIsNotCarried,
+                        {{"body", body.getName()},
+                         {"last", last ? getRemarkText(last) : "nothing"}}});
+        return;
+      }
+    remarks.report(layers, {RemarkId::StateIsCarried,
+                            {{"layers", layers.getLayers().size()}}});
     unsigned index = layers->getNumOperands();
     Value copy = insertCast(layers, layers.getState());
     layers.getInvariantsMutable().append(copy);

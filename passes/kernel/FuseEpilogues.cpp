@@ -89,10 +89,17 @@ struct FuseEpiloguesPass
   }
 
   bool fuseElementwise(kern::GemmOp gemm, Remarks &remarks) {
-    if (gemm.getOuts().size() != 1 || gemm.getResidual())
-      return false;
+    if (gemm.getOuts().size() != 1)
+      return false; // slices have readers of their own
     Value product = gemm.getOuts()[0];
     auto reader = dyn_cast_or_null<kern::ElementwiseOp>(onlyReader(product));
+    if (gemm.getResidual()) {
+      if (reader && getActivation(reader))
+        remarks.report(reader, {RemarkId::ActivationAfterResidual,
+                                {{"reader", reader.getOperation()},
+                                 {"residual", gemm.getResidual()}}});
+      return false;
+    }
     if (!reader || reader->getBlock() != gemm->getBlock()) {
       if (!onlyReader(product))
         reportOtherReaders(product, remarks);
@@ -226,9 +233,14 @@ struct FuseEpiloguesPass
   bool fuseSlices(kern::GemmOp gemm, WeightUses &weights, Remarks &remarks) {
     if (gemm.getOuts().size() != 1)
       return false;
+    if (!isSliced(gemm))
+      return false; // no reader wants columns of their own
     auto alloc = gemm.getOuts()[0].getDefiningOp<kern::AllocOp>();
-    if (!alloc || !isSliced(gemm))
+    if (!alloc) {
+      remarks.report(gemm, {RemarkId::SlicedProductIsAResult,
+                            {{"result", gemm.getOuts()[0]}}});
       return false;
+    }
     Slices slices = findSlices(gemm);
     if (std::optional<RemarkReason> reason =
             refuseSlices(gemm, slices, weights)) {
@@ -320,8 +332,13 @@ struct FuseEpiloguesPass
     auto isOwn = [](Value out) {
       return !out.getDefiningOp() || out.getDefiningOp<kern::AllocOp>();
     };
-    if (!llvm::all_of(summary.getOuts(), isOwn))
+    if (auto out = llvm::find_if_not(summary.getOuts(), isOwn);
+        out != summary.getOuts().end()) {
+      remarks.report(summary, {RemarkId::SummaryOfOtherBuffers,
+                               {{"summary", summary.getOperation()},
+                                {"out", Value(*out)}}});
       return false;
+    }
     for (Value out : summary.getOuts())
       if (Operation *alloc = out.getDefiningOp())
         alloc->moveBefore(gemm);
@@ -346,8 +363,21 @@ struct FuseEpiloguesPass
     return std::nullopt;
   }
 
+  /// Reports keys of a product that something else reads as rows.
+  static void reportRowsOfKeys(Value product, Remarks &remarks) {
+    const bool isOwn = product.getDefiningOp<kern::AllocOp>() != nullptr;
+    for (Operation *user : product.getUsers())
+      if (isa<kern::PackKeysOp>(user))
+        remarks.report(user,
+                       {RemarkId::KeysAreReadAsRows,
+                        {{"readers", isOwn ? getBufferReaders(product, user)
+                                           : std::string("other functions")}}});
+  }
+
   bool fuseKeys(kern::GemmOp gemm, OpOperand &out, Remarks &remarks) {
     auto pack = dyn_cast_or_null<kern::PackKeysOp>(onlyReader(out.get()));
+    if (!pack)
+      reportRowsOfKeys(out.get(), remarks);
     if (!pack || pack->getBlock() != gemm->getBlock())
       return false;
     if (std::optional<RemarkReason> reason = refuseKeys(gemm, pack)) {

@@ -31,6 +31,17 @@ static void reportLateNorm(kern::GemmOp gemm, Operation *other,
   }
 }
 
+/// Reports norms of all outs of a product but the first.
+static void reportNormsOfSlices(kern::GemmOp gemm, Remarks &remarks) {
+  for (Value out : gemm.getOuts().drop_front())
+    for (Operation *user : out.getUsers())
+      if (auto norm = dyn_cast<kern::NormOp>(user);
+          norm && norm.getInput() == out)
+        remarks.report(norm,
+                       {RemarkId::NormOfSeveralOuts,
+                        {{"norm", user}, {"outs", gemm.getOuts().size()}}});
+}
+
 /// The first operation after a product that touches its result, when that is
 /// a norm of it.
 static kern::NormOp findNorm(kern::GemmOp gemm, Remarks &remarks) {
@@ -92,6 +103,7 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
     for (kern::GemmOp gemm : gemms) {
+      reportNormsOfSlices(gemm, remarks);
       kern::NormOp norm = findNorm(gemm, remarks);
       if (!norm)
         continue;

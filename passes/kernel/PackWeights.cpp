@@ -6,6 +6,8 @@
 #include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 #define DEBUG_TYPE "kern-pack-weights"
@@ -17,6 +19,10 @@ namespace transom {
 #define GEN_PASS_DEF_PACKWEIGHTSPASS
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
+
+/// Products whose panels have less padding, and those with less of all
+/// products' weights, are not reported; in percent.
+static constexpr int64_t kReportedWaste = 10, kReportedShare = 2;
 
 /// The layout in which an operation wants a weight operand; an embedding reads
 /// rows and panels alike.
@@ -57,6 +63,7 @@ struct PackWeightsPass
         setLayout(uses, value, WeightLayout::Rows);
     placeWeights();
     report(remarks);
+    reportPadding(WeightUses(getOperation()), remarks);
   }
 
   /// No part of a weight that nothing reads goes into the artifact.
@@ -211,6 +218,53 @@ struct PackWeightsPass
                      {"panels", counts[WeightLayout::Panels32]},
                      {"padded", counts[WeightLayout::Padded32]},
                      {"rows", counts[WeightLayout::Rows]}}});
+  }
+
+  /// The columns of a product's weight: `96`, or `32 + 32 + 32` with splits.
+  static std::string getColumns(kern::WeightType type) {
+    ArrayRef<int64_t> splits = type.getSplits();
+    if (splits.empty())
+      splits = type.getShape().take_front();
+    return llvm::join(
+        llvm::map_range(
+            splits, [](int64_t columns) { return std::to_string(columns); }),
+        " + ");
+  }
+
+  /// Reports products much of whose panels is padding, if they are a part of
+  /// the model that matters. Those of equal columns have one remark.
+  void reportPadding(const WeightUses &uses, Remarks &remarks) {
+    struct Padding {
+      SmallVector<Operation *> products;
+      int64_t columns = 0, padded = 0;
+      int64_t elements = 0; ///< of all products and layers
+    };
+    llvm::MapVector<StringAttr, Padding> all;
+    int64_t total = 0;
+    getOperation().walk([&](kern::GemmOp op) {
+      kern::WeightType type = op.getWeight().getType();
+      Padding &padding = all[StringAttr::get(&getContext(), getColumns(type))];
+      padding.products.push_back(op);
+      padding.columns = type.getShape()[0];
+      padding.padded = type.getPaddedStarts().back();
+      int64_t elements = int64_t(uses.definitions(op.getWeight()).size()) *
+                         padding.padded * type.getShape()[1];
+      padding.elements += elements;
+      total += elements;
+    });
+    for (const auto &[columns, padding] : all) {
+      const int64_t wasted = padding.padded - padding.columns;
+      if (100 * wasted < kReportedWaste * padding.padded ||
+          100 * padding.elements < kReportedShare * total)
+        continue; // costs little
+      remarks.report(padding.products.front(),
+                     {RemarkId::PanelsPartlyFilled,
+                      {{"products", ArrayRef<Operation *>(padding.products)},
+                       {"columns", columns.getValue()},
+                       {"padded", padding.padded},
+                       {"width", panelWidth},
+                       {"waste", 100 * wasted / padding.padded}}});
+    }
   }
 
   void placeWeights() {

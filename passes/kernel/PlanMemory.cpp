@@ -122,7 +122,7 @@ struct PlanMemoryPass
         [&](kern::AllocOp alloc) { pad(alloc, symbols, remarks); });
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.isPublic())
-        report(function, plan(function, symbols, bounds), remarks);
+        plan(function, symbols, bounds, remarks);
   }
 
   /// Rows a multiple of 4096 bytes apart get a cache line more.
@@ -184,8 +184,8 @@ struct PlanMemoryPass
                           function.getBody().front().getArgumentTypes(), {}));
   }
 
-  MemoryPlan plan(func::FuncOp entry, SymbolTable &symbols,
-                  const kern::SizeBounds &bounds) {
+  void plan(func::FuncOp entry, SymbolTable &symbols,
+            const kern::SizeBounds &bounds, Remarks &remarks) {
     Lifetimes lives(entry, symbols, bounds);
     // A buffer that nobody touches takes no step of its own.
     for (BufferLifetime &life : lives.lifetimes)
@@ -212,7 +212,38 @@ struct PlanMemoryPass
     entry->setAttr("kern.arena_bytes", b.getStringAttr(plan.bytes.str()));
     entry->setAttr("kern.arena_lower_bound",
                    b.getStringAttr(plan.lowerBound.str()));
-    return plan;
+    report(entry, plan, remarks);
+    reportSharing(entry, lives, plan, remarks);
+  }
+
+  /// Reports which buffers share memory, and which cannot.
+  static void reportSharing(func::FuncOp entry, const Lifetimes &lives,
+                            const MemoryPlan &plan, Remarks &remarks) {
+    auto getName = [&](size_t buffer) {
+      return getRemarkText(kern::AllocOp(lives.allocs[buffer]).getOperation());
+    };
+    RemarkArgument name("entry", entry.getSymName());
+    for (const MemoryRegion &region : plan.regions) {
+      if (region.buffers.size() < 2)
+        continue; // alone in its memory
+      std::vector<std::string> names;
+      for (size_t buffer : region.buffers)
+        names.push_back(getName(buffer));
+      remarks.report(kern::AllocOp(lives.allocs[region.buffers.front()]),
+                     {RemarkId::BuffersShareMemory,
+                      {name,
+                       {"buffers", names.size()},
+                       {"bytes", region.bytes},
+                       {"names", listTexts(std::move(names))}}});
+    }
+    for (const BuffersApart &pair : plan.apart)
+      remarks.report(kern::AllocOp(lives.allocs[pair.buffer]),
+                     {RemarkId::BuffersStayApart,
+                      {name,
+                       {"buffer", getName(pair.buffer)},
+                       {"bytes", lives.lifetimes[pair.buffer].bytes},
+                       {"other", getName(pair.other)},
+                       {"other_bytes", lives.lifetimes[pair.other].bytes}}});
   }
 
   static void report(func::FuncOp entry, const MemoryPlan &plan,

@@ -106,15 +106,17 @@ struct ConvertKernToLlvm
       return signalPassFailure();
     }
     OwningOpRef<ModuleOp> code = ModuleOp::create(getOperation().getLoc());
-    if (failed(emitCode(*target, *code)))
+    Remarks remarks(getOperation());
+    if (failed(emitCode(*target, *code, remarks)))
       return signalPassFailure();
     replaceModule(*code);
   }
 
 private:
   /// Emits the functions of all phases that no library does.
-  LogicalResult emitCode(const InstructionSet &target, ModuleOp code) {
-    ModuleInfo info(getOperation());
+  LogicalResult emitCode(const InstructionSet &target, ModuleOp code,
+                         Remarks &remarks) {
+    ModuleInfo info(getOperation(), remarks);
     MicroKernels kernels(code, target);
     std::optional<SharedOperations> shared;
     if (countOperations() >= shareFrom)
@@ -149,7 +151,8 @@ private:
     return count;
   }
 
-  /// Replaces the contents of the module by the code.
+  /// Replaces the contents of the module by the code. It keeps no attribute;
+  /// the remarks of the lowering are added afterwards.
   void replaceModule(ModuleOp code) {
     ModuleOp module = getOperation();
     module->setDiscardableAttrs(ArrayRef<NamedAttribute>{});

@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-ModuleInfo::ModuleInfo(ModuleOp module) : symbols(module) {
+ModuleInfo::ModuleInfo(ModuleOp module, Remarks &remarks)
+    : symbols(module), remarks(remarks) {
   module.walk([&](kern::LayersOp layers) {
     for (kern::LayerAttr layer : layers.getLayerRange())
       callSites[layers.getBody(layer, symbols)] = layers;

@@ -2,17 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Queries on a planned kern module: which entry calls a layer body, and what a
-// parameter of the body stands for at its call site.
+// parameter of the body stands for at its call site. Remarks on its operations
+// go through it, too.
 #pragma once
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Remarks.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace transom::lower {
 
 class ModuleInfo {
 public:
-  explicit ModuleInfo(mlir::ModuleOp module);
+  ModuleInfo(mlir::ModuleOp module, Remarks &remarks);
+
+  /// Where lowerings report what they choose.
+  Remarks &getRemarks() const { return remarks; }
 
   /// The owner of a buffer's memory: follows views, and from a layer body's
   /// argument the operand at the call site.
@@ -40,6 +45,7 @@ private:
   void findNextProducts(mlir::func::FuncOp function);
 
   mlir::SymbolTable symbols;
+  Remarks &remarks;
   /// The op that calls a layer body, by the body's function.
   llvm::DenseMap<mlir::Operation *, kern::LayersOp> callSites;
   /// The first product of a later phase, else of the function; by phase.

@@ -29,7 +29,8 @@ def ConvertKernToLlvmPass : Pass<"convert-kern-to-llvm", "::mlir::ModuleOp"> {
 
     Pre-condition: phases are formed, memory is planned, weights have a layout
     and an offset. Post-condition: no kern operation remains, and no attribute of
-    the module.
+    the module but the remarks of this pass: the tiles of each product and
+    attention. Operations that share a function have one remark.
 
     Skips phases that are calls of a library. Fails for an unknown instruction
     set and for an operation without a lowering.

@@ -23,6 +23,9 @@ public:
 private:
   using Value = mlir::Value;
 
+  /// Reports the tiles of this instruction set.
+  void report();
+
   /// One sequence of the ragged batches, as queries and as keys.
   struct Sequence {
     Index index;    ///< in the batch

@@ -55,7 +55,22 @@ AttentionEmitter::AttentionEmitter(PhaseEmitter &e, kern::AttentionOp op)
     *rowValues = take(kern::kRowValues);
 }
 
+void AttentionEmitter::report() {
+  const MicroKernels &kernels = e.kernels();
+  const int64_t computed = llvm::alignTo(dv, kLanes);
+  e.getModuleInfo().getRemarks().report(
+      op, {RemarkId::AttentionTiled,
+           {{"isa", kernels.getIsa().name},
+            {"score_rows", kernels.getMaxMr(keyFormat)},
+            {"value_rows", kernels.getMaxMr(valueFormat)},
+            {"columns", kernels.getNr()},
+            {"used", dv},
+            {"computed", computed},
+            {"waste", 100 * (computed - dv) / computed}}});
+}
+
 void AttentionEmitter::emit() {
+  report();
   blockRows = chooseBlockRows();
   auto emitItems = [&] {
     distribute(

@@ -69,6 +69,7 @@ public:
     worker = select(*ownsRows, 0, e.worker());
     numWorkers = select(*ownsRows, 1, e.numWorkers());
 
+    report();
     Index divisor = max(chunks, 1);
     e.forLoop(first, last, 1, [&](Index i) {
       Index from = i * rows / divisor;
@@ -111,6 +112,28 @@ private:
     bool keys = getBufferType(range.out).getKeyPanels();
     int64_t numBlocks = keys ? 1 : llvm::divideCeil(k, getMaxKBlock());
     return llvm::alignTo(llvm::divideCeil(k, numBlocks), getKPerIteration());
+  }
+
+  /// Reports the tiles of this instruction set.
+  void report() {
+    const MicroKernels &kernels = e.kernels();
+    int64_t used = 0, computed = 0, kBlock = 0;
+    for (const Range &range : getRanges()) {
+      used += range.columns;
+      computed += llvm::alignTo(range.columns, kernels.getNr());
+      kBlock = std::max(kBlock, getKBlock(range));
+    }
+    e.getModuleInfo().getRemarks().report(
+        op, {RemarkId::ProductTiled,
+             {{"isa", kernels.getIsa().name},
+              {"rows", kernels.getMaxMr(format)},
+              {"columns", kernels.getNr()},
+              {"used", used},
+              {"computed", computed},
+              {"waste", 100 * (computed - used) / computed},
+              {"k", k},
+              {"k_block", kBlock},
+              {"chunk", getChunkRows()}}});
   }
 
   SmallVector<Range> getRanges() {

@@ -101,3 +101,63 @@ func.func @heads_of_symbolic_width(%q: !w, %k: !w, %v: !w) -> !w {
   %c = attn.matmul %p, %v : !sw, !w
   return %c : !w
 }
+
+// -----
+
+!x = tensor<1x6x16xf32>
+!s = tensor<1x6x6xf32>
+
+// A triangle but for one entry, and one that hides with a number, stay masks.
+// CHECK: args = {column = "3", difference = "shows a key after its query", entries = "36", mask = "'attn.constant'", row = "2", wrong = "1"}{{[^{}]*}}kind = "missed"{{[^{}]*}}name = "mask-is-nearly-causal"
+// CHECK-SAME: args = {mask = "'attn.constant'", value = "-10000"}{{[^{}]*}}kind = "missed"{{[^{}]*}}name = "causal-mask-hides-with-number"
+// CHECK-SAME: args = {column = "0", difference = "hides a key that is not after its query", entries = "36", mask = "'attn.constant'", row = "0", wrong = "6"}{{[^{}]*}}name = "mask-is-nearly-causal"
+// CHECK-LABEL: func.func @one_entry_shows_the_next_key(
+// CHECK: attn.sdpa {{.*}} <select>
+func.func @one_entry_shows_the_next_key(%q: !x, %k: !x, %v: !x) -> !x {
+  %m = attn.constant dense<[[[true, false, false, false, false, false], [true, true, false, false, false, false],
+                             [true, true, true, true, false, false], [true, true, true, true, false, false],
+                             [true, true, true, true, true, false], [true, true, true, true, true, true]]]> : tensor<1x6x6xi1>
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %t = attn.mask %s, %m with 0xFFF0000000000000 : !s, tensor<1x6x6xi1>
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !x
+  return %c : !x
+}
+
+// CHECK-LABEL: func.func @causal_mask_of_a_number(
+// CHECK: attn.sdpa {{.*}} <select> {mask_value = -1.000000e+04 : f64}
+func.func @causal_mask_of_a_number(%q: !x, %k: !x, %v: !x) -> !x {
+  %m = attn.constant dense<[[[true, false, false, false, false, false], [true, true, false, false, false, false],
+                             [true, true, true, false, false, false], [true, true, true, true, false, false],
+                             [true, true, true, true, true, false], [true, true, true, true, true, true]]]> : tensor<1x6x6xi1>
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %t = attn.mask %s, %m with -1.0e4 : !s, tensor<1x6x6xi1>
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !x
+  return %c : !x
+}
+
+// CHECK-LABEL: func.func @hides_the_diagonal(
+// CHECK: attn.sdpa {{.*}} <select>
+func.func @hides_the_diagonal(%q: !x, %k: !x, %v: !x) -> !x {
+  %m = attn.constant dense<[[[false, false, false, false, false, false], [true, false, false, false, false, false],
+                             [true, true, false, false, false, false], [true, true, true, false, false, false],
+                             [true, true, true, true, false, false], [true, true, true, true, true, false]]]> : tensor<1x6x6xi1>
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %t = attn.mask %s, %m with 0xFFF0000000000000 : !s, tensor<1x6x6xi1>
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !x
+  return %c : !x
+}
+
+// Half of the entries differ: not meant to be causal.
+// CHECK-LABEL: func.func @shows_all(
+// CHECK: attn.sdpa {{.*}} <select>
+func.func @shows_all(%q: !x, %k: !x, %v: !x) -> !x {
+  %m = attn.constant dense<true> : tensor<1x6x6xi1>
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %t = attn.mask %s, %m with 0xFFF0000000000000 : !s, tensor<1x6x6xi1>
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !x
+  return %c : !x
+}

@@ -7,6 +7,8 @@
 attn.weight @table : [130, 8] f32 = #weight.expr<file("t")>
 
 // CHECK: args = {entry = "step", vocabulary = "130"}{{[^{}]*}}name = "logits-summarized"
+// CHECK-SAME: args = {entry = "states", results = "'last_hidden_state' [rows, 8]", vocabulary = "130"}{{[^{}]*}}kind = "missed"{{[^{}]*}}name = "logits-not-summarized"
+// CHECK-SAME: args = {entry = "labels", results = "'logits' [rows, 8]", vocabulary = "130"}{{[^{}]*}}name = "logits-not-summarized"
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: -> (!rows_130_float {attn.name = "logits"}, !rows_3_float {attn.name = "maxima"}, !rows_3_float {attn.name = "sums"})
 // CHECK: %[[L:[0-9]+]] = attn.linear

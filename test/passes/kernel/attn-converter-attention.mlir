@@ -2,7 +2,10 @@
 
 !x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 
-// Without ragged attention is uniform: each sequence has all its columns.
+// Without ragged attention is uniform: each sequence has all its columns. Four
+// of the sixteen lanes of a vector are used.
+// CHECK: args = {head_size = "4", heads = "2", keys = "256", queries = "24", reason = "{{[^"]*}}", schedule = "auto"}{{[^{}]*}}name = "attention-scheduled"
+// CHECK-SAME: args = {better = "16", head_size = "4", lanes = "16", vectors = "1", waste = "75"}{{[^{}]*}}kind = "missed"{{[^{}]*}}name = "heads-partly-fill-vectors"
 // CHECK-LABEL: func.func @uniform_attention(
 // CHECK-SAME: kern.symbols = ["keys0", "parts", "rows0"]
 // CHECK: %[[S:.*]] = kern.ragged_batch {batch = "batch", columns = "seq", keys = "keys0", rows = "rows0"} : <0>

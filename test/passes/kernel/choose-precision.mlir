@@ -8,8 +8,10 @@
 // REMARK-SAME: args = {head_size = "3"}{{[^{}]*}}function = "heads_of_odd_size_stay"{{[^{}]*}}name = "attention-head-size-is-odd"
 // REMARK-SAME: function = "products_round_for_each_other"{{[^{}]*}}name = "cast-reads-argument"
 // REMARK-SAME: args = {writer = "'kern.softmax'"}{{[^{}]*}}function = "movement_is_followed_by_a_cast"{{[^{}]*}}name = "cast-stays-with-writer"
+// REMARK: args = {layers = "1"}{{[^{}]*}}function = "state_is_carried", kind = "passed", name = "state-is-carried"
 // REMARK: args = {dtype = "bf16"}{{[^{}]*}}name = "cache-precision-chosen"
 // REMARK: args = {cache = "odd", head_size = "3", multiple = "2"}{{[^{}]*}}name = "cache-head-size-unsupported"
+// REMARK: args = {body = "layer", last = "'kern.gemm'"}{{[^{}]*}}function = "state_is_rounded_in_each_layer", kind = "missed", name = "state-is-not-carried"
 
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>
@@ -433,4 +435,30 @@ func.func @summarized_rows_are_not_rounded(%x: !x, %m: !one, %s: !one, %y: !x) {
 }
 kern.weight @w : !w = #weight.expr<file("w")>
 kern.weight @wl : !wl = #weight.expr<file("wl")>
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+
+module attributes {transom.dtype = "bf16"} {
+
+// A product with a residual ends the layer: each begins with a cast of its own.
+// CHECK-LABEL: func.func @state_is_rounded_in_each_layer(
+// CHECK: kern.layers %{{[a-z0-9]*}} [@layer
+func.func @state_is_rounded_in_each_layer(%s: !x) {
+  kern.layers %s [@layer(@w)] : !x
+  return
+}
+
+// CHECK-LABEL: func.func private @layer(
+// CHECK: kern.cast
+func.func private @layer(%s: !x, %w: !w) {
+  %u = kern.alloc : !x
+  kern.gemm %s, %w outs(%u) : !x, !w, !x
+  kern.gemm %u, %w residual %s outs(%s) : !x, !w, !x, !x
+  return
+}
+kern.weight @w : !w = #weight.expr<file("w")>
 }

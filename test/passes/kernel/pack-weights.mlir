@@ -3,6 +3,8 @@
 
 // REMARK: args = {other = "w", weight = "same"}{{[^{}]*}}name = "weight-stored-once"
 // REMARK: args = {bytes = "3392", padded = "1", panels = "2", rows = "2", weights = "5"}{{[^{}]*}}name = "weights-placed"
+// REMARK-SAME: args = {columns = "8", padded = "32", products = "'kern.gemm', 'kern.gemm'", waste = "75", width = "32"}{{[^{}]*}}name = "panels-partly-filled"
+// REMARK-SAME: args = {columns = "4 + 4", padded = "64", products = "'kern.gemm'", waste = "87", width = "32"}{{[^{}]*}}name = "panels-partly-filled"
 // REMARK: args = {bytes = "256", layout = "rows", other = "panels32", weight = "tied"}{{[^{}]*}}name = "weight-stored-twice"
 
 !x = !kern.buffer<[rows, 8] x f32>

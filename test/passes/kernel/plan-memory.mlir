@@ -2,7 +2,9 @@
 // RUN: transom-opt %s --kern-plan-memory --split-input-file | FileCheck %s --check-prefix=REMARK
 
 // REMARK: args = {buffers = "3", bytes = "128*rows", entry = "dead_buffers_give_their_place"}{{[^{}]*}}name = "arena-reaches-bound"
+// REMARK-SAME: args = {buffers = "2", bytes = "64*rows", entry = "dead_buffers_give_their_place", names = "'kern.alloc', 'kern.alloc'"}{{[^{}]*}}name = "buffers-share-memory"
 // REMARK: args = {buffers = "2", bytes = "64*batch+64*rows", entry = "sizes_that_cannot_be_compared_stand_apart", lower_bound = "64*rows"}{{[^{}]*}}name = "arena-exceeds-bound"
+// REMARK-SAME: args = {buffer = "'kern.alloc'", bytes = "{{[^"]*}}", entry = "sizes_that_cannot_be_compared_stand_apart", other = "'kern.alloc'", other_bytes = "{{[^"]*}}"}{{[^{}]*}}name = "buffers-stay-apart"
 // REMARK: args = {columns = "1024", stride = "1040"}{{[^{}]*}}function = "pads_rows_of_products"{{[^{}]*}}name = "rows-padded"
 // REMARK: args = {columns = "1024", operation = "'kern.softmax'"}{{[^{}]*}}function = "keeps_rows_dense_for_others"{{[^{}]*}}name = "rows-not-padded"
 

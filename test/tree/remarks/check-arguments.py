@@ -36,9 +36,9 @@ def commands(path, tool, scratch):
 def remarks_of(root, tool):
     """The file, category, name and keys of arguments of all remarks that the tests produce."""
     with tempfile.TemporaryDirectory() as scratch:
-        for folder in ("graph", "kernel"):
-            base = os.path.join(root, "test/passes", folder)
-            for name in sorted(os.listdir(base)):
+        for base, folders, names in os.walk(os.path.join(root, "test/passes")):
+            folders.sort()
+            for name in sorted(names):
                 if not name.endswith((".mlir", ".test")):
                     continue
                 for command in commands(os.path.join(base, name), tool, scratch):

@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.join(sys.argv[1], "tools/dev"))
 import remark_table  # noqa: E402
 
-CHECK = re.compile(r"(?:CHECK|REMARK)[A-Z-]*:.*name = \"([a-z0-9-]+)\"")
+CHECK = re.compile(r"\b[A-Z][A-Z0-9-]*:.*name = \"([a-z0-9-]+)\"")
 
 
 # Errors that no module of this tree's dialects meets: kern.phase allows operations on buffers alone, and each has a lowering.

@@ -441,6 +441,19 @@ void TextWriter::addKernels() {
          std::to_string(kernel.rows) + "x" + std::to_string(kernel.columns),
          join(kernel.phases)});
   page += table.str();
+  // What the lowering chose for each instruction set.
+  for (const ExplainedPass &pass : explanation.passes) {
+    if (pass.isa.empty())
+      continue;
+    for (const RemarkGroup &group :
+         groupRemarks(getRemarks(pass, "analysis"))) {
+      const std::string place = group.getPlace();
+      page += "  ";
+      appendWrapped(page, 4,
+                    (place.empty() ? "" : place + ": ") + group.getMessage());
+      page += "\n";
+    }
+  }
 }
 
 void TextWriter::addNotes() {

@@ -8,6 +8,9 @@
 !scratch = !kern.buffer<[parts, 8640] x f32>
 !scratch2 = !kern.buffer<[parts, 54336] x f32>
 
+// A head takes half of a vector.
+// CHECK: args = {columns = "{{16|32}}", computed = "16", isa = "{{[a-z0-9]+}}", score_rows = "{{[0-9]+}}", used = "8", value_rows = "{{[0-9]+}}", waste = "50"}, category = "convert-kern-to-llvm"{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "attention-tiled"
+
 // The number of query rows of a work item: 24, or as many as the schedule says.
 // CHECK: llvm.func @transom.p.{{.*}}.streaming(
 // CHECK: arith.constant 24 : i64

@@ -5,6 +5,9 @@
 // RUN: transom-opt %s --transom-llvm-ir=isa=avx512 | FileCheck %s --check-prefix=LLVM
 // RUN: transom-opt %s --transom-llvm-ir=isa=neon | FileCheck %s --check-prefix=LLVM
 
+// AVX2: args = {chunk = "4096", columns = "16", computed = "96", isa = "avx2", k = "64", k_block = "64", rows = "6", used = "96", waste = "0"}, category = "convert-kern-to-llvm", function = "f", kind = "analysis", name = "product-tiled"
+// AVX512: args = {chunk = "4096", columns = "32", {{[^}]*}}isa = "avx512", {{[^}]*}}rows = "14", {{[^}]*}}name = "product-tiled"
+
 // The kernels by MR: six rows of 16 columns with AVX2 and NEON, 14 of 32 with
 // AVX-512. The name tells K, strides, accumulator init and epilogue.
 // AVX2: llvm.mlir.global internal constant @transom.kernels_by_mr.avx2.f32.k64.lda64.ldb32.bias_gelu_prefetch() {{.*}} : !llvm.array<6 x ptr>
