@@ -45,6 +45,8 @@ LogicalResult AttentionMatcher::matchProbabilities() {
       probabilities = cast.getResult();
       continue;
     }
+    if (isa<TransposeOp>(user))
+      return fail(RemarkId::ProbabilitiesAreTransposed, {{"product", user}});
     match.context = dyn_cast<MatmulOp>(user);
     if (!match.context)
       return fail(RemarkId::OperationAfterSoftmax, {{"operation", user}});

@@ -6,6 +6,7 @@
 // follow.
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/Remarks.h"
 #include "passes/lower/Passes.h"
 #include "passes/lower/SharedOperations.h"
 #include "passes/lower/ops/LowerOps.h"

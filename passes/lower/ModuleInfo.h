@@ -7,8 +7,11 @@
 #pragma once
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/Remarks.h"
 #include "llvm/ADT/DenseMap.h"
+
+namespace transom {
+class Remarks;
+} // namespace transom
 
 namespace transom::lower {
 

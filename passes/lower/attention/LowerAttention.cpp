@@ -6,6 +6,7 @@
 // begins in its share of the total. A KV block gives scores, their maximum, the
 // probabilities and their sum, and a product with the values that starts from
 // zero; KV blocks are merged in order (online softmax).
+#include "passes/Remarks.h"
 #include "passes/lower/attention/AttentionEmitter.h"
 #include "passes/lower/ops/LowerOps.h"
 #include "runtime/abi/Abi.h"

@@ -6,6 +6,7 @@
 // tile by column tile, are divided among the workers. A column tile is NR
 // columns of the product over all rows of the chunk: a panel of the weight, or
 // half of one.
+#include "passes/Remarks.h"
 #include "passes/lower/ops/LowerOps.h"
 #include "runtime/abi/Abi.h"
 #include "runtime/abi/RowSummary.h"

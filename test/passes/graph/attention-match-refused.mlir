@@ -53,7 +53,8 @@ func.func @operation_behind_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
 !ht = tensor<?x4x16x?xf32, #attn.shape<[batch, 4, 16, seq]>>
 
 // CHECK: args = {operation = "'attn.activation'"}{{[^{}]*}}name = "operation-before-softmax"
-// CHECK-SAME: args = {product = "'attn.matmul'"}{{[^{}]*}}name = "probabilities-are-transposed"
+// CHECK-SAME: args = {product = "'attn.matmul'"}{{[^{}]*}}function = "transposed_probabilities"{{[^{}]*}}name = "probabilities-are-transposed"
+// CHECK-SAME: args = {product = "'attn.transpose'"}{{[^{}]*}}function = "softmax_over_queries"{{[^{}]*}}name = "probabilities-are-transposed"
 // CHECK-SAME: name = "probabilities-on-the-right"
 // CHECK-LABEL: func.func @operation_in_front_of_the_softmax(
 // CHECK-NOT: attn.sdpa
@@ -71,6 +72,17 @@ func.func @transposed_probabilities(%q: !h, %k: !h, %v: !h) -> !h {
   %s = attn.matmul %q, %k {transpose_rhs} : !h
   %p = attn.softmax %s : !s
   %c = attn.matmul %p, %v {transpose_lhs} : !s, !h
+  return %c : !h
+}
+
+// A softmax over the queries.
+// CHECK-LABEL: func.func @softmax_over_queries(
+// CHECK-NOT: attn.sdpa
+func.func @softmax_over_queries(%q: !h, %k: !h, %v: !h) -> !h {
+  %s = attn.matmul %k, %q {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %t = attn.transpose %p [0, 1, 3, 2] : !s
+  %c = attn.matmul %t, %v : !s, !h
   return %c : !h
 }
 
