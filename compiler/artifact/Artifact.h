@@ -36,6 +36,12 @@ struct ArtifactWeight {
 /// the shape, or on overflow.
 std::optional<uint64_t> packedBytes(const ArtifactWeight &weight);
 
+/// A phase with code.
+struct ArtifactPhase {
+  std::string name;
+  std::string location{}; ///< its path in the model, which its symbol has
+};
+
 /// A phase with the first index of its layer row, -1 without one.
 struct ArtifactStep {
   int32_t phase = 0;
@@ -50,7 +56,7 @@ struct ArtifactEntry {
 
 /// All of an artifact but its code.
 struct ArtifactPlan {
-  std::vector<std::string> phases; ///< names, in the order of the tables
+  std::vector<ArtifactPhase> phases; ///< in the order of the tables
   std::vector<ArtifactEntry> entries;
   std::vector<int64_t> rows; ///< weight offsets of all layer rows
   std::vector<ArtifactWeight> weights;

@@ -60,22 +60,9 @@ static bool multipliesBf16(Operation *op) {
       .isBF16();
 }
 
-/// Orders costs whose symbols have no values yet.
-static int64_t getWeight(const Polynomial &flops) {
-  int64_t sum = 0;
-  for (const auto &[monomial, coefficient] : flops.terms())
-    sum += coefficient;
-  return sum;
-}
-
 PhaseCost transom::getCost(kern::PhaseOp phase) {
   PhaseCost cost;
-  int64_t most = 0;
   for (auto op : phase.getBody().getOps<kern::BufferOp>()) {
-    if (int64_t weight = getWeight(op.flops()); weight > most) {
-      most = weight;
-      cost.heaviest = op;
-    }
     cost.flops = cost.flops + op.flops();
     if (multipliesBf16(op))
       cost.bf16Flops = cost.bf16Flops + op.flops();

@@ -16,8 +16,6 @@ struct PhaseCost {
   /// Weights that it reads whole. Tables from which it gathers rows do not
   /// count.
   llvm::SmallVector<mlir::Value> weights;
-  /// The operation that takes most, by whose place the phase is known.
-  mlir::Operation *heaviest = nullptr;
 };
 
 /// Adds up the operations of a phase.

@@ -8,6 +8,7 @@
 #include "compiler/artifact/PlanCalls.h"
 #include "compiler/artifact/PlanDecoder.h"
 #include "dialects/common/Location.h"
+#include "dialects/kern/PhaseLocation.h"
 #include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -73,7 +74,8 @@ private:
       if (phase.getCall())
         return;
       phaseIndex[phase] = result.phases.size();
-      result.phases.push_back(phase.getName().str());
+      result.phases.push_back({phase.getName().str(),
+                               getModulePath(kern::getPhaseLocation(phase))});
     });
   }
 
@@ -360,10 +362,8 @@ private:
     for (auto op : phase.getBody().front().getOps<kern::AttentionOp>())
       schedule = op.getSchedule().str();
     entry.dispatches.push_back(
-        {phase.getName().str(),
-         getModulePath(cost.heaviest ? cost.heaviest->getLoc()
-                                     : phase.getLoc()),
-         1, cost.flops, cost.bf16Flops, weightBytes, cost.bytes, schedule});
+        {phase.getName().str(), getModulePath(kern::getPhaseLocation(phase)), 1,
+         cost.flops, cost.bf16Flops, weightBytes, cost.bytes, schedule});
   }
 
   /// The symbol of a weight; in the body of layers that of the layer.

@@ -96,9 +96,10 @@ llvm::Constant *TableBuilder::isaTable(const ArtifactPlan &plan,
   std::vector<llvm::Constant *> codes;
   for (const std::string &isa : isas) {
     std::vector<llvm::Constant *> functions;
-    for (const std::string &phase : plan.phases)
+    for (const ArtifactPhase &phase : plan.phases)
       functions.push_back(
-          outside(llvm::Type::getInt8Ty(context), getPhaseSymbol(isa, phase)));
+          outside(llvm::Type::getInt8Ty(context),
+                  getPhaseSymbol(isa, phase.name, phase.location)));
     codes.push_back(
         record({string(isa), table(functions, "transom.phases." + isa)}));
   }

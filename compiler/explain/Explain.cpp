@@ -163,7 +163,8 @@ void ExplainingObserver::passed(const transom::PassInfo &info, ModuleOp module,
         info.flag == conversion || !fingerPrint || after != *fingerPrint;
     fingerPrint = after;
     if (info.flag == conversion) {
-      llvm::append_range(result.kernels, explainKernels(module, isaName));
+      llvm::append_range(result.kernels,
+                         explainKernels(module, isaName, manifest));
       // The code has the remarks of its own lowering alone.
       addRemarks(module, 0, pass);
     }

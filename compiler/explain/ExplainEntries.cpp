@@ -4,9 +4,9 @@
 // Costs of phases and the memory plan come from the artifact's manifest; what
 // the phases consist of comes from the module.
 #include "compiler/explain/ExplainEntries.h"
-#include "compiler/artifact/PhaseCost.h"
 #include "compiler/explain/DescribeOperation.h"
 #include "dialects/common/Location.h"
+#include "dialects/kern/PhaseLocation.h"
 #include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <map>
@@ -96,8 +96,7 @@ void PhaseReader::visit(func::FuncOp function, kern::LayersOp site) {
       if (!result.name.empty())
         continue;
       result.name = phase.getName().str();
-      Operation *heaviest = getCost(phase).heaviest;
-      result.place = getPlace(heaviest ? heaviest->getLoc() : phase.getLoc());
+      result.place = getPlace(kern::getPhaseLocation(phase));
       for (auto inner : phase.getBody().getOps<kern::BufferOp>())
         result.operations.push_back(readOperation(inner, site));
     } else if (auto layers = dyn_cast<kern::LayersOp>(op)) {

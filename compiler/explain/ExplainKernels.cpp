@@ -47,22 +47,30 @@ private:
 
 } // namespace
 
-static bool startsWith(StringRef name, std::string_view prefix) {
-  return name.starts_with(StringRef(prefix));
+/// The names of phases by the symbols of their code.
+static std::map<std::string, std::string>
+getPhaseNames(const std::string &isa, const Manifest &manifest) {
+  std::map<std::string, std::string> names;
+  for (const ManifestEntry &entry : manifest.entries)
+    for (const ManifestDispatch &dispatch : entry.dispatches)
+      names[getPhaseSymbol(isa, dispatch.phase, dispatch.location)] =
+          dispatch.phase;
+  return names;
 }
 
 std::vector<ExplainedKernel> transom::explainKernels(ModuleOp module,
-                                                     const std::string &isa) {
+                                                     const std::string &isa,
+                                                     const Manifest &manifest) {
   References references(module);
+  const std::map<std::string, std::string> names = getPhaseNames(isa, manifest);
   // Kernels that differ in rows only have one key.
   std::map<std::string, ExplainedKernel> kernels;
   for (Operation &op : *module.getBody()) {
-    StringRef phase = SymbolTable::getSymbolName(&op);
-    const std::string prefix = getPhaseSymbol(isa, "");
-    if (!phase.starts_with(prefix))
+    const auto phase = names.find(SymbolTable::getSymbolName(&op).str());
+    if (phase == names.end())
       continue;
     std::set<std::string> reached;
-    references.collect(phase.str(), reached);
+    references.collect(phase->first, reached);
     for (const std::string &symbol : reached) {
       std::optional<KernelTile> tile = parseKernelTile(symbol);
       if (!tile)
@@ -70,9 +78,8 @@ std::vector<ExplainedKernel> transom::explainKernels(ModuleOp module,
       ExplainedKernel &kernel = kernels[tile->family];
       if (tile->rows > kernel.rows)
         kernel = {isa, symbol, tile->rows, tile->columns, kernel.phases};
-      std::string name = phase.drop_front(prefix.size()).str();
-      if (kernel.phases.empty() || kernel.phases.back() != name)
-        kernel.phases.push_back(name);
+      if (kernel.phases.empty() || kernel.phases.back() != phase->second)
+        kernel.phases.push_back(phase->second);
     }
   }
   std::vector<ExplainedKernel> result;

@@ -5,12 +5,14 @@
 #pragma once
 #include "compiler/explain/Explanation.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/manifest/Manifest.h"
 
 namespace transom {
 
 /// The micro-kernels that the phases of a module call, and by which phases.
-/// `module` is what convert-kern-to-llvm leaves.
+/// `module` is what convert-kern-to-llvm leaves; `manifest` has the phases.
 std::vector<ExplainedKernel> explainKernels(mlir::ModuleOp module,
-                                            const std::string &isa);
+                                            const std::string &isa,
+                                            const Manifest &manifest);
 
 } // namespace transom

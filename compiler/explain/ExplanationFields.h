@@ -175,9 +175,9 @@ void PhaseOperation::visitFields(Self &self, Visitor &visit) {
 
 template <typename Self, typename Visitor>
 void ExplainedPhase::visitFields(Self &self, Visitor &visit) {
-  visit.field(
-      "name", self.name,
-      "name of the phase; the symbol of its code is transom.p.ISA.NAME");
+  visit.field("name", self.name,
+              "name of the phase; the symbol of its code begins with "
+              "transom.p.ISA.NAME");
   visit.field("place", self.place, "where in the model it comes from");
   visit.field("runs", self.runs,
               "runs in one call: the number of layers that share it");

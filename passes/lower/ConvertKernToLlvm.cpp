@@ -4,13 +4,12 @@
 // Each phase becomes one function that all workers run. The loops and vectors
 // in it are lowered to the LLVM dialect by the upstream conversions that
 // follow.
-#include "dialects/kern/Kern.h"
+#include "dialects/kern/PhaseLocation.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Remarks.h"
 #include "passes/lower/Passes.h"
 #include "passes/lower/SharedOperations.h"
 #include "passes/lower/ops/LowerOps.h"
-#include "runtime/base/CodeSymbols.h"
 #include "runtime/base/InstructionSet.h"
 #include "runtime/base/Suggest.h"
 
@@ -80,8 +79,7 @@ static LogicalResult lowerPhase(kern::PhaseOp phase, const ModuleInfo &info,
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
                                           {pointer, pointer, word, word});
   auto function = b.create<LLVM::LLVMFuncOp>(
-      phase.getLoc(), getPhaseSymbol(kernels.getIsa().name, phase.getName()),
-      type);
+      phase.getLoc(), kern::getPhaseSymbol(kernels.getIsa().name, phase), type);
   setTargetAttributes(function, kernels.getIsa());
 
   b.setInsertionPointToStart(function.addEntryBlock(b));

@@ -11,8 +11,8 @@ def ConvertKernToLlvmPass : Pass<"convert-kern-to-llvm", "::mlir::ModuleOp"> {
   let summary = "emits the functions of all phases for an instruction set";
   let description = [{
     Replaces a planned kern module by code: a function
-    `transom.p.<isa>.<phase>(frame, offsets, worker, num_workers)` for each
-    phase, in the order of the module, and the micro-kernels
+    `transom.p.<isa>.<phase>.<location>(frame, offsets, worker, num_workers)` for
+    each phase, in the order of the module, and the micro-kernels
     `transom.k.<isa>.<type>.<MR>x<NR>...` that they call. All workers run the
     function of a phase; each does its share of the work.
 

@@ -1,11 +1,44 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads the names of micro-kernels: `transom.k.ISA.TYPE.MRxNR...`.
+// Makes the names of phases, and reads those of micro-kernels:
+// `transom.k.ISA.TYPE.MRxNR...`.
 #include "runtime/base/CodeSymbols.h"
+#include <algorithm>
 #include <charconv>
 
 using namespace transom;
+
+/// Bytes of a location in a symbol at most.
+static constexpr size_t maxLocation = 128;
+
+/// A character that gdb, perf and assemblers take in the name of a function
+/// without escapes; a comma ends a name in gdb.
+static char getSymbolCharacter(char c) {
+  if (c == ',')
+    return '+';
+  const bool isPlain =
+      (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+      (c >= 'a' && c <= 'z') ||
+      std::string_view("._-{}").find(c) != std::string_view::npos;
+  return isPlain ? c : '_';
+}
+
+std::string transom::getPhaseSymbol(std::string_view isa,
+                                    std::string_view phase,
+                                    std::string_view location) {
+  std::string symbol(phaseSymbolPrefix);
+  symbol.append(isa).append(".").append(phase);
+  if (location.empty())
+    return symbol;
+  std::string cleaned(location);
+  std::transform(cleaned.begin(), cleaned.end(), cleaned.begin(),
+                 getSymbolCharacter);
+  // The beginning and the end of a path say most.
+  if (cleaned.size() > maxLocation)
+    cleaned.replace(maxLocation / 2, cleaned.size() - maxLocation, "..");
+  return symbol.append(".").append(cleaned);
+}
 
 /// Reads a positive number at the beginning of `text` and drops it.
 static std::optional<int64_t> takeNumber(std::string_view &text) {

@@ -17,11 +17,13 @@ inline constexpr std::string_view phaseSymbolPrefix = "transom.p.";
 inline constexpr std::string_view sharedSymbolPrefix = "transom.o.";
 inline constexpr std::string_view kernelSymbolPrefix = "transom.k.";
 
-/// The name of the function of a phase for an instruction set.
-inline std::string getPhaseSymbol(std::string_view isa,
-                                  std::string_view phase) {
-  return std::string(phaseSymbolPrefix).append(isa).append(".").append(phase);
-}
+/// The name of the function of a phase for an instruction set: the phase's name
+/// and its location in the model, `encode.3.gemm.encoder.layer.{0-11}.output`.
+/// Of the location, characters that debuggers do not take in a name are
+/// replaced, and the middle of a long one is left out. The phase's name alone
+/// is unique.
+std::string getPhaseSymbol(std::string_view isa, std::string_view phase,
+                           std::string_view location);
 
 /// The register tile of a micro-kernel, as its name says.
 struct KernelTile {

@@ -161,7 +161,7 @@ PreparedPhase KernelHarness::prepare(const std::string &isa,
                                      const std::string &phase,
                                      const PhaseCall &call) {
   PreparedPhase prepared;
-  auto address = code->jit->lookup(getPhaseSymbol(isa, phase));
+  auto address = code->jit->lookup(getPhaseSymbol(isa, phase, ""));
   if (!address) {
     ADD_FAILURE() << llvm::toString(address.takeError());
     return prepared;

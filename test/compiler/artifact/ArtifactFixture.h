@@ -32,7 +32,7 @@ protected:
   /// Two phases, one entry, a weight in each layout.
   static ArtifactPlan smallPlan() {
     ArtifactPlan plan;
-    plan.phases = {"double", "mark"};
+    plan.phases = {{"double"}, {"mark"}};
     plan.entries = {{"run", {{0, 0}, {1, -1}, {0, 1}}}};
     plan.rows = {0, 128};
     plan.weights = {{"a", "file(\"32\")", WeightLayout::Rows, 0, 128, {32}, {}},

@@ -59,12 +59,12 @@ TEST_F(Link, UndefinedSymbolFailsTheLink) {
   std::vector<IsaObject> objects = smallObjects();
   objects.pop_back();
   ArtifactPlan plan = smallPlan();
-  plan.phases.push_back("missing");
+  plan.phases.push_back({"missing", "layer.{0,1}"});
   Result<ArtifactReport> report = writeArtifact(
       plan, objects, IndexSource(), nullptr, folder / "model.so", nullptr);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().status, Status::Internal);
-  EXPECT_NE(report.error().message.find("transom.p.avx2.missing"),
+  EXPECT_NE(report.error().message.find("transom.p.avx2.missing.layer.{0+1}"),
             std::string::npos)
       << report.error().message;
   EXPECT_TRUE(files().empty());

@@ -9,6 +9,29 @@ using namespace transom;
 
 namespace {
 
+TEST(CodeSymbols, aPhaseIsNamedAfterItsLocation) {
+  EXPECT_EQ(getPhaseSymbol("avx2", "encode.3.gemm",
+                           "encoder.layer.{0-2,5}.attention.{query,key}"),
+            "transom.p.avx2.encode.3.gemm.encoder.layer.{0-2+5}.attention."
+            "{query+key}");
+  EXPECT_EQ(getPhaseSymbol("neon", "step.0.norm", ""),
+            "transom.p.neon.step.0.norm");
+}
+
+TEST(CodeSymbols, aLocationOfAnyTextMakesAPlainName) {
+  EXPECT_EQ(getPhaseSymbol("avx2", "run.0.gemm", "a b@1\n\"\xc3\xa4"),
+            "transom.p.avx2.run.0.gemm.a_b_1____");
+}
+
+TEST(CodeSymbols, theMiddleOfALongLocationIsLeftOut) {
+  const std::string first(100, 'a'), last(100, 'b');
+  EXPECT_EQ(getPhaseSymbol("avx2", "run.0.gemm", first + "." + last),
+            "transom.p.avx2.run.0.gemm." + first.substr(0, 64) + ".." +
+                last.substr(0, 64));
+  EXPECT_EQ(getPhaseSymbol("avx2", "run.0.gemm", std::string(128, 'a')),
+            "transom.p.avx2.run.0.gemm." + std::string(128, 'a'));
+}
+
 TEST(CodeSymbols, theTileOfAKernelIsInItsName) {
   auto tile = parseKernelTile("transom.k.avx2.f32.6x16.k768.zero_gelu");
   ASSERT_TRUE(tile);

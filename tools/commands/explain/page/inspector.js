@@ -72,7 +72,8 @@ function phaseNodes([phase, operation]) {
   const link = button('', () => select({view: 'operations', phase: phase.name}), {className: 'op-link'});
   link.append(make('span', '', make('b', '', phase.name), phase.runs > 1 ? ` ×${phase.runs}` : ''));
   const facts = [operation.detail || operation.name, operation.split && `split by ${operation.split}`, phase.schedule && `schedule ${phase.schedule}`].filter(Boolean).join(' · ');
-  const symbols = getExplanation().compile.isas.map(isa => `transom.p.${isa}.${phase.name}`);
+  const prefixes = getExplanation().compile.isas.map(isa => `transom.p.${isa}.${phase.name}`);
+  const symbols = Object.keys(data.assembly[state.model]).filter(symbol => prefixes.some(prefix => symbol === prefix || symbol.startsWith(`${prefix}.`)));
   return [link, make('div', 'facts', facts), ...kernelNodes(phase), ...symbols.map(assemblyNode)].filter(Boolean);
 }
 
