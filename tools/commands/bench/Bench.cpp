@@ -8,6 +8,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/bench/BenchDecode.h"
 #include "tools/commands/bench/BenchReport.h"
+#include "tools/commands/bench/BenchTrace.h"
 #include "tools/commands/bench/BenchTranslate.h"
 #include <CLI/Validators.hpp>
 #include <algorithm>
@@ -165,6 +166,17 @@ static void noteLimits(const CommonFlags &common, const BenchModel &bench,
   note(common, text);
 }
 
+/// Says when calls were faster than the limits allow.
+static void noteBusyMachine(const CommonFlags &common,
+                            const std::vector<BenchRow> &rows) {
+  constexpr double tolerance = 1.1;
+  for (const BenchRow &row : rows)
+    if (row.limitMs > tolerance * row.times.min)
+      return note(common, "calls are faster than the measured limits allow: "
+                          "other programs took the machine while the limits "
+                          "were measured; repeat on an idle machine");
+}
+
 static Result<void> writeTrace(const std::string &path,
                                const std::string &text) {
   FILE *file = fopen(path.c_str(), "wbe");
@@ -240,11 +252,10 @@ static Result<void> runBench(const BenchFlags &flags,
   TRANSOM_ASSIGN(BenchTable table, measureAll(bench, other ? &*other : nullptr,
                                               works, options, meter));
   if (!flags.trace.empty())
-    if (Result<void> written =
-            writeTrace(flags.trace, getTrace(table.rows.back(), bench));
-        !written)
-      return written;
+    TRANSOM_TRY(writeTrace(flags.trace, getTrace(table.rows.back(), bench,
+                                                 works.back()->runs(bench))));
   noteLimits(common, bench, meter.best());
+  noteBusyMachine(common, table.rows);
   if (common.json || flags.format == "json")
     return writeOut(table.json());
   return writeOut(flags.format == "md" ? table.markdown() : table.csv());

@@ -254,6 +254,7 @@ Result<BenchRow> tools::measure(const BenchModel &bench,
 
 void tools::applyLimits(BenchRow &row, const std::vector<BenchRun> &runs,
                         size_t barriersPerRun, const MachineLimits &limits) {
+  row.limits = limits;
   for (const auto &[symbols, cost] : runs) {
     row.limitMs += 1e3 * cost.limit(limits);
     row.cost.flops += cost.flops;

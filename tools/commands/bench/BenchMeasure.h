@@ -64,7 +64,8 @@ struct BenchRow {
   std::string entry;
   size_t calls = 1;
   BenchCost cost; ///< all runs together; `rows` and `columns` of the largest
-  double limitMs = 0; ///< sum of the runs' limits
+  double limitMs = 0;   ///< sum of the runs' limits
+  MachineLimits limits; ///< that they were computed with
   Times times;
   std::optional<Times> other; ///< of the artifact that is compared
   /// The other's time over this one's, repetition by repetition: quartiles and

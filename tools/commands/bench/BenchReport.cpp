@@ -127,6 +127,13 @@ static Cells getCells(const ProfileLine &line) {
           {"peak_share", rounded(line.peak), {}}};
 }
 
+/// The limits of the machine, which only JSON has.
+static Cells getCells(const MachineLimits &limits) {
+  return {{"limit_gflops", rounded(limits.flops * 1e-9), {}},
+          {"limit_bf16_gflops", rounded(limits.bf16Flops * 1e-9), {}},
+          {"limit_gbps", rounded(limits.bandwidth * 1e-9), {}}};
+}
+
 static void writeCells(JsonWriter &json, const Cells &cells) {
   for (const Cell &cell : cells) {
     if (!cell.text.empty())
@@ -146,6 +153,7 @@ std::string BenchTable::json() const {
   for (size_t i = 0; i < rows.size(); ++i) {
     json.beginObject();
     writeCells(json, getCells(rows[i]));
+    writeCells(json, getCells(rows[i].limits));
     if (!profiles[i].empty()) {
       json.key("profile");
       json.beginArray();
@@ -232,65 +240,3 @@ std::string BenchTable::markdown() const {
   return getTables(*this, markdownForm);
 }
 std::string BenchTable::csv() const { return getTables(*this, csvForm); }
-
-//===----------------------------------------------------------------------===//
-// Trace
-//===----------------------------------------------------------------------===//
-
-static void writeThreadName(JsonWriter &json, size_t worker) {
-  json.beginObject();
-  json.member("name", "thread_name");
-  json.member("ph", "M");
-  json.member("pid", int64_t(1));
-  json.member("tid", static_cast<int64_t>(worker));
-  json.key("args");
-  json.beginObject();
-  json.member("name", "worker " + std::to_string(worker));
-  json.endObject();
-  json.endObject();
-}
-
-std::string tools::getTrace(const BenchRow &row, const BenchModel &bench) {
-  const ManifestEntry &entry = *bench.entry;
-  const std::vector<transom_worker_time> &times = row.dispatchTimes.workerTimes;
-  const size_t workers = row.dispatchTimes.numWorkers;
-  // Times in the trace count from the first begin.
-  int64_t origin = times.empty() ? 0 : times.front().begin;
-  for (const transom_worker_time &time : times)
-    origin = std::min(origin, time.begin);
-  std::string text;
-  JsonWriter json(text, 0);
-  json.beginObject();
-  json.member("displayTimeUnit", "ms");
-  json.key("traceEvents");
-  json.beginArray();
-  for (size_t worker = 0; worker < workers; ++worker)
-    writeThreadName(json, worker);
-  for (size_t i = 0; i < times.size(); ++i) {
-    const size_t number = i / workers;
-    const size_t index = number < entry.dispatchOrder.size()
-                             ? size_t(entry.dispatchOrder[number])
-                             : 0;
-    json.beginObject();
-    json.member("name", index < entry.dispatches.size()
-                            ? entry.dispatches[index].location
-                            : std::to_string(number));
-    json.member("cat", index < entry.dispatches.size()
-                           ? entry.dispatches[index].phase
-                           : "dispatch");
-    json.member("ph", "X");
-    json.member("pid", int64_t(1));
-    json.member("tid", static_cast<int64_t>(i % workers));
-    json.member("ts", static_cast<double>(times[i].begin - origin) * 1e-3);
-    json.member("dur",
-                static_cast<double>(times[i].end - times[i].begin) * 1e-3);
-    json.key("args");
-    json.beginObject();
-    json.member("dispatch", static_cast<int64_t>(number));
-    json.endObject();
-    json.endObject();
-  }
-  json.endArray();
-  json.endObject();
-  return text + "\n";
-}

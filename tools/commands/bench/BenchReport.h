@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What bench prints: its table, the profile by operation of the model, and a
-// trace for Chrome's viewer.
+// What bench prints: its table, and the profile by operation of the model.
 #pragma once
 #include "tools/commands/bench/BenchMeasure.h"
 
@@ -36,8 +35,5 @@ struct BenchTable {
   std::string markdown() const;
   std::string csv() const;
 };
-
-/// The work of each worker in a row's last call as trace events, JSON text.
-std::string getTrace(const BenchRow &row, const BenchModel &bench);
 
 } // namespace transom::tools

@@ -3,7 +3,7 @@
 """Two artifacts in one run."""
 import unittest
 
-from benches import COLUMNS, COMPARED, MORE, BenchTest
+from benches import COLUMNS, COMPARED, LIMITS, MORE, BenchTest
 
 
 class BenchMeasure(BenchTest):
@@ -11,7 +11,7 @@ class BenchMeasure(BenchTest):
         other = self.compiled("bert", "--disable-pass", "kern-fuse-norm")
         row = self.row("--compare", other, "-r", "3")
         self.assertEqual(row["seq"], 96)  # the model's maximum, below the default
-        self.assertEqual(list(row), ["entry", *COLUMNS, *MORE, *COMPARED])
+        self.assertEqual(list(row), ["entry", *COLUMNS, *MORE, *COMPARED, *LIMITS])
         self.assertLessEqual(row["ratio_low"], row["ratio"])
         self.assertLessEqual(row["ratio"], row["ratio_high"])
         self.assertGreater(row["other_ms_min"], 0)

@@ -6,7 +6,7 @@ import io
 import json
 import unittest
 
-from benches import COLUMNS, MORE, BenchTest
+from benches import COLUMNS, LIMITS, MORE, BenchTest
 
 
 class BenchReport(BenchTest):
@@ -14,7 +14,9 @@ class BenchReport(BenchTest):
         rows = self.rows("-b", "1,2", "-s", "4,8", "-r", "2")
         self.assertEqual([(row["batch"], row["seq"]) for row in rows], [(1, 4), (1, 8), (2, 4), (2, 8)])
         for row in rows:
-            self.assertEqual(list(row), ["entry", *COLUMNS, *MORE])
+            self.assertEqual(list(row), ["entry", *COLUMNS, *MORE, *LIMITS])
+            self.assertGreater(row["limit_gflops"], row["gflops"])
+            self.assertGreater(row["limit_gbps"], 0)
             self.assertEqual(row["tokens"], row["batch"] * row["seq"])
             self.assertLessEqual(row["ms_min"], row["ms_median"])
             self.assertGreaterEqual(row["spread"], 0)
@@ -58,6 +60,14 @@ class BenchReport(BenchTest):
         for event in work:
             self.assertGreaterEqual(event["ts"], 0)
             self.assertGreaterEqual(event["dur"], 0)
+        # Both layers of the model share their phases; the events say which is which.
+        products = [event["args"] for event in work if event["tid"] == 0 and event["args"].get("operation") == "attention"]
+        self.assertEqual([(args["layer"], args["location"]) for args in products],
+                         [(0, "encoder.layer.0.attention.self"), (1, "encoder.layer.1.attention.self")])
+        for args in products:
+            self.assertGreater(args["flops"], 0)
+            self.assertGreater(args["bytes"], 0)
+            self.assertRegex(args["function"], r"^transom\.p\.\w+\..*\.attention\.encoder\.layer\.\{0-1\}\.attention\.self$")
         # No worker begins a dispatch before all have ended the one before.
         ends = {}
         for event in work:
