@@ -33,6 +33,7 @@ install(TARGETS transom-runtime-shared EXPORT transom-runtime-targets
 install(FILES ${bundle} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/transom DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT runtime
   FILES_MATCHING PATTERN "*.h")
+install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/transom-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/transom COMPONENT runtime)
 foreach(major 2 3)
   if(TARGET transom-onednn-${major})
     install(TARGETS transom-onednn-${major} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)

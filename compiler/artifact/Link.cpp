@@ -28,8 +28,9 @@ using llvm::ELF::Elf64_Ehdr;
 using llvm::ELF::Elf64_Phdr;
 using llvm::ELF::Elf64_Shdr;
 
-/// Read-only data, code, constants with relocations, weights: the weights come
-/// last, so that their size moves nothing.
+/// Read-only data with the tables of unwinders, code, constants with
+/// relocations, weights: the weights come last, so that their size moves
+/// nothing. Symbols and line tables are sections that are not loaded.
 static const char *const linkerScript = R"(SECTIONS {
   . = SIZEOF_HEADERS;
   .note.transom : { *(.note.transom) }
@@ -41,6 +42,8 @@ static const char *const linkerScript = R"(SECTIONS {
   .rela.dyn : { *(.rela.dyn) }
   .transom.tokenizer : { *(.transom.tokenizer) }
   .rodata : { *(.rodata .rodata.*) }
+  .eh_frame_hdr : { *(.eh_frame_hdr) }
+  .eh_frame : { KEEP(*(.eh_frame)) }
   . = ALIGN(CONSTANT(MAXPAGESIZE));
   .text : { *(.text .text.*) }
   . = ALIGN(CONSTANT(MAXPAGESIZE));
@@ -48,7 +51,7 @@ static const char *const linkerScript = R"(SECTIONS {
   .dynamic : { *(.dynamic) }
   . = ALIGN(CONSTANT(MAXPAGESIZE));
   .transom.weights : { *(.transom.weights) }
-  /DISCARD/ : { *(.comment) *(.note.GNU-stack) *(.eh_frame) }
+  /DISCARD/ : { *(.comment) *(.note.GNU-stack) }
 }
 )";
 
@@ -185,7 +188,7 @@ static Result<std::string> linkStub(const std::vector<std::string> &objects) {
     return unavailable("cannot open a pipe: " + std::string(strerror(errno)));
   std::vector<std::string> arguments = {
       "ld.lld", "-shared", "--no-undefined", "--hash-style=gnu",
-      "--build-id=none", "--color-diagnostics=never",
+      "--eh-frame-hdr", "--build-id=none", "--color-diagnostics=never",
       // More threads would unlink the output before it is written.
       "--threads=1", "-o", output.path(), "--script=" + files[0].path(),
       "--version-script=" + files[1].path()};

@@ -4,6 +4,7 @@
 // Code generation with LLVM. Nothing may call out of the artifact: functions
 // carry `no-builtins`, and the passes are told that there is no library.
 #include "compiler/codegen/Object.h"
+#include "compiler/codegen/AnnotatedAssembly.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -74,6 +75,8 @@ static void setAttributes(llvm::Module &module, const InstructionSet &isa) {
     function.addFnAttr("target-features", isa.features);
     function.addFnAttr("frame-pointer", "none");
     function.addFnAttr(llvm::Attribute::NoUnwind);
+    // Profilers and debuggers find the callers at any instruction.
+    function.setUWTableKind(llvm::UWTableKind::Async);
   }
 }
 
@@ -158,12 +161,14 @@ Result<std::string> transom::emitCode(IsaModule &code, CodeKind kind,
     llvm::TargetLibraryInfoImpl library(code.machine->getTargetTriple());
     library.disableAllFunctions();
     passes.add(new llvm::TargetLibraryInfoWrapperPass(library));
-    if (code.machine->addPassesToEmitFile(
-            passes, stream, nullptr,
-            kind == CodeKind::Object ? llvm::CodeGenFileType::ObjectFile
-                                     : llvm::CodeGenFileType::AssemblyFile))
+    if (kind == CodeKind::Assembly) {
+      TRANSOM_TRY(addAssemblyPasses(code, passes, stream));
+    } else if (code.machine->addPassesToEmitFile(
+                   passes, stream, nullptr,
+                   llvm::CodeGenFileType::ObjectFile)) {
       return internalError("LLVM cannot emit code for '" +
                            std::string(code.isa->target) + "'");
+    }
     if (numDone)
       passes.add(new CountFunctions(*numDone));
     passes.run(*code.module);

@@ -11,6 +11,8 @@
 #include "llvm/Target/TargetMachine.h"
 #include <atomic>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace transom {
 
@@ -21,6 +23,8 @@ struct IsaModule {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;
+  /// What assembly says at the code of each line of the listing; may be empty.
+  std::vector<std::string> lineNotes{};
 };
 
 /// What code generation ends in.

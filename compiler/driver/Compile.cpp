@@ -80,6 +80,8 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("attention-heads", joinNumbers(options.attentionHeads));
   if (options.ignoreGenerationConfig)
     flags.emplace_back("ignore-generation-config", "true");
+  if (options.debugInfo)
+    flags.emplace_back("debug-info", "true");
   if (options.optLevel != 2)
     flags.emplace_back("opt-level", std::to_string(options.optLevel));
   return flags;

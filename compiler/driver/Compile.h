@@ -59,6 +59,8 @@ struct CompileOptions {
   /// 2, or 0: LLVM optimizes nothing, which compiles faster and gives slow code
   /// of the same results.
   unsigned optLevel = 2;
+  /// Write line tables and, beside the output, the listing that they refer to.
+  bool debugInfo = false;
   uint64_t memLimit = 0; ///< most bytes the compile may take; 0: no limit
   unsigned jobs = 0;     ///< threads that generate code; 0: one a core
   /// Write and read back LLVM IR too, as is always done with modules of MLIR.

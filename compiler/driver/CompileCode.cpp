@@ -4,6 +4,8 @@
 // Lowering is done in one thread, since instruction sets share MLIR's context;
 // LLVM's part, which takes most of the time, runs for several at once.
 #include "compiler/driver/CompileCode.h"
+#include "compiler/codegen/LineTables.h"
+#include "compiler/driver/CodeListing.h"
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/pipeline/LowerModule.h"
@@ -21,9 +23,11 @@ using namespace transom;
 /// How often the calling thread reports progress while others work.
 static constexpr std::chrono::milliseconds kProgressInterval{100};
 
-Result<std::vector<IsaModule>> transom::lowerToLlvm(
-    mlir::ModuleOp module, const std::vector<const InstructionSet *> &isas,
-    const StageProgress &progress, CompileObserver *observer, bool keep) {
+Result<std::vector<IsaModule>>
+transom::lowerToLlvm(mlir::ModuleOp module,
+                     const std::vector<const InstructionSet *> &isas,
+                     const StageProgress &progress, CompileObserver *observer,
+                     bool keep, const CodeListing *listing) {
   DiagnosticCollector diagnostics(*module.getContext());
   std::vector<IsaModule> modules;
   uint64_t done = 0;
@@ -44,7 +48,8 @@ Result<std::vector<IsaModule>> transom::lowerToLlvm(
         observer->passed(pass, code, isa);
       return tell();
     };
-    auto lowered = lowerModule(module, isa->name, events);
+    auto lowered =
+        lowerModule(listing ? *listing->module : module, isa->name, events);
     if (!told)
       return told.takeError();
     if (mlir::failed(lowered))
@@ -52,7 +57,11 @@ Result<std::vector<IsaModule>> transom::lowerToLlvm(
     if (observer)
       observer->finished(Stage::LlvmIr, **lowered);
     if (keep) {
+      if (listing)
+        addLineTables(**lowered, listing->file);
       TRANSOM_ASSIGN(IsaModule code, translate(**lowered, *isa));
+      if (listing)
+        code.lineNotes = listing->notes;
       modules.push_back(std::move(code));
     }
     if (!tell())

@@ -11,18 +11,20 @@
 namespace transom {
 
 class CompileObserver;
+struct CodeListing;
 
 /// Called in the calling thread with how much is done; an error stops the work.
 using StageProgress =
     std::function<Result<void>(uint64_t done, uint64_t total)>;
 
 /// LLVM IR of each instruction set, not optimized; nothing with `keep` false,
-/// when the modules are lowered for `observer` alone. It may be null.
+/// when the modules are lowered for `observer` alone. It may be null. With a
+/// listing of the module, the code has its lines.
 Result<std::vector<IsaModule>>
 lowerToLlvm(mlir::ModuleOp module,
             const std::vector<const InstructionSet *> &isas,
             const StageProgress &progress, CompileObserver *observer = nullptr,
-            bool keep = true);
+            bool keep = true, const CodeListing *listing = nullptr);
 
 /// Reads what `printLLVM` has written, in a context of its own, and verifies
 /// it.

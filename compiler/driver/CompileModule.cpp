@@ -6,6 +6,7 @@
 #include "compiler/driver/CompileModule.h"
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/codegen/CodeSize.h"
+#include "compiler/driver/CodeListing.h"
 #include "compiler/driver/CompileCode.h"
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Diagnostics.h"
@@ -21,6 +22,7 @@
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "runtime/base/File.h"
 #include <chrono>
 
 using namespace mlir;
@@ -96,6 +98,7 @@ private:
   /// An instruction set's code of the resumed stage.
   Result<const std::string *> getResumedCode(const InstructionSet &isa);
   Result<void> readBackLlvm(std::vector<IsaModule> &modules);
+  Result<void> writeCode(std::vector<IsaObject> objects);
   Result<void> writeLibrary(std::vector<IsaObject> objects);
   /// Hands a stage's text over, one an instruction set where `isa` is given.
   Result<void> emitText(const std::string &text, const std::string &isa);
@@ -109,6 +112,7 @@ private:
   Observers observers;
   CompileReport report;
   std::vector<const InstructionSet *> isas;
+  std::optional<CodeListing> listing; ///< of the module whose code has lines
   std::chrono::steady_clock::time_point started;
 };
 
@@ -319,12 +323,15 @@ Result<std::vector<IsaModule>> ModuleCompiler::getLlvmIr() {
     }
     return Result<std::vector<IsaModule>>(std::move(modules));
   }
+  // Assembly has lines, too, for its comments; a stage that is kept has none.
+  if (options.debugInfo || (options.emit == Stage::Asm && !source.stages))
+    listing = makeListing(*module, getFileName(getListingPath(options.output)));
   Result<std::vector<IsaModule>> modules = lowerToLlvm(
       *module, isas,
       [&](uint64_t done, uint64_t total) {
         return tell(Stage::LlvmIr, done, total);
       },
-      &observers, !isExplained);
+      &observers, !isExplained, listing ? &*listing : nullptr);
   if (!modules && modules.error().status == Status::Internal)
     return withLowering(modules.takeError());
   return modules;
@@ -380,6 +387,23 @@ Result<void> ModuleCompiler::makeCode() {
     TRANSOM_ASSIGN(CodeSize size, getCodeSize(object.object));
     report.code.push_back({object.isa, size.phases, size.kernels, size.bytes});
   }
+  if (!options.debugInfo)
+    return writeCode(std::move(objects));
+
+  // The listing appears when the code has been written.
+  if (!listing)
+    return usageError("'--debug-info' needs the module of stage 'kern' or of "
+                      "one before; '" +
+                      options.resumeFrom + "' is of a later one");
+  const std::string path = getListingPath(options.output);
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
+  TRANSOM_TRY(file.append(listing->text));
+  TRANSOM_TRY(writeCode(std::move(objects)));
+  report.written.insert(report.written.begin(), path);
+  return file.commit();
+}
+
+Result<void> ModuleCompiler::writeCode(std::vector<IsaObject> objects) {
   if (options.emit == Stage::So)
     return writeLibrary(std::move(objects));
   for (const IsaObject &object : objects)

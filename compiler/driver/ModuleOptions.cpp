@@ -201,6 +201,11 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
   if (options.backend == "onednn" && options.dtype != "f32")
     return unsupported("'--backend onednn' with '--dtype " + options.dtype +
                        "' is not supported; supported: f32");
+  if (options.debugInfo && options.emit != Stage::So &&
+      options.emit != Stage::Obj)
+    return usageError("'--debug-info' is for '--emit so' and '--emit obj', got "
+                      "'--emit " +
+                      std::string(getStageInfo(options.emit).name) + "'");
   if (options.optLevel != 0 && options.optLevel != 2)
     return usageError("unknown level of optimization " +
                       std::to_string(options.optLevel) + "; supported: 0, 2");

@@ -15,10 +15,12 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <utility>
@@ -191,16 +193,35 @@ static bool isOnNoexec(const std::string &path) {
   return statvfs(path.c_str(), &info) == 0 && (info.f_flag & ST_NOEXEC);
 }
 
+/// True when the path is that of the open file.
+static bool isPathOf(const std::string &path, int descriptor) {
+  struct stat named, opened;
+  return stat(path.c_str(), &named) == 0 && fstat(descriptor, &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+/// What the dynamic loader is to open: the path that the file has, which
+/// debuggers can open, too, or that of its descriptor when it has none.
+static std::string getLoadPath(int descriptor) {
+  const std::string link = getDescriptorPath(descriptor);
+  char path[PATH_MAX];
+  const ssize_t size = readlink(link.c_str(), path, sizeof path);
+  if (size > 0 && static_cast<size_t>(size) < sizeof path &&
+      isPathOf({path, static_cast<size_t>(size)}, descriptor))
+    return {path, static_cast<size_t>(size)};
+  return link;
+}
+
 Result<ArtifactCode> ArtifactCode::load(const ArtifactFile &file) {
   const std::string &path = file.path();
   constexpr int spellings = 64;
-  const std::string name =
-      file.descriptor() >= 0 ? getDescriptorPath(file.descriptor()) : path;
-  const size_t slash = name.rfind('/');
-  std::string folder =
-      slash == std::string::npos ? "./" : name.substr(0, slash + 1);
-  const std::string base =
-      slash == std::string::npos ? name : name.substr(slash + 1);
+  std::string folder, base;
+  auto setName = [&](const std::string &name) {
+    const size_t slash = name.rfind('/');
+    folder = slash == std::string::npos ? "./" : name.substr(0, slash + 1);
+    base = slash == std::string::npos ? name : name.substr(slash + 1);
+  };
+  setName(file.descriptor() >= 0 ? getLoadPath(file.descriptor()) : path);
   for (int i = 0; i != spellings; ++i, folder += "./") {
     ArtifactCode code;
     code.handle = dlopen((folder + base).c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -214,6 +235,11 @@ Result<ArtifactCode> ArtifactCode::load(const ArtifactFile &file) {
                       (reason ? reason : "no reason given"));
     }
     LoadedRange range = getRange(code.handle);
+    if (file.descriptor() >= 0 && !isPathOf(folder + base, file.descriptor())) {
+      // Another file took the path meanwhile, and may have been loaded.
+      setName(getDescriptorPath(file.descriptor()));
+      continue;
+    }
     if (!holdsManifest(range, file))
       continue;
     code.artifact = static_cast<const transom_artifact_code *>(

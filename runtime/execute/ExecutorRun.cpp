@@ -30,6 +30,17 @@ FloatMode::FloatMode() : saved(0) {}
 FloatMode::~FloatMode() {}
 #endif
 
+namespace {
+/// What a debugger looks for on the stack of a worker, above the frame of a
+/// phase: tools/gdb/transom-gdb.py. Generated code keeps none of it.
+struct DispatchMark {
+  char mark[16];                   ///< `transom.dispatch`, without a zero
+  const transom_entry_code *entry; ///< of the run
+  int64_t dispatch;                ///< index among those of the entry
+  int64_t worker, numWorkers;
+};
+} // namespace
+
 static int64_t clockNow() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -46,6 +57,13 @@ void ExecutorRun::runWorker(int64_t index, int64_t worker) {
       workerTimes ? workerTimes + index * numWorkers + worker : nullptr;
   if (time)
     time->begin = clockNow();
+  const DispatchMark mark = {{'t', 'r', 'a', 'n', 's', 'o', 'm', '.', 'd', 'i',
+                              's', 'p', 'a', 't', 'c', 'h'},
+                             entry,
+                             index,
+                             worker,
+                             numWorkers};
+  __asm__ volatile("" : : "r"(&mark) : "memory"); // it is in memory
   // A library call runs on worker 0; the others wait at the barrier.
   if (dispatch.phase >= 0)
     phases[dispatch.phase](frame, getLayer(dispatch), worker, numWorkers);

@@ -264,6 +264,9 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
   compile.add_flag("--emit-locations", flags->options.emitLocations,
                    "print the module path and the origin of each operation "
                    "with --emit attn, attn-opt and kern");
+  compile.add_flag("--debug-info", flags->options.debugInfo,
+                   "with --emit so and obj: add line tables, and write the "
+                   "listing that they refer to as FILE.kern.mlir");
   addCompileFlags(compile, *flags);
   addStageFlags(compile, flags->options);
   compile

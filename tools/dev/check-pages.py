@@ -29,7 +29,7 @@ NINJA = re.compile(r"^ninja(?: -C \S+)?((?: [a-z][\w-]+)+)$")
 PRESET = re.compile(r"\bcmake --preset ([\w-]+)")
 
 # Programs of others, whose flags are not ours.
-OTHERS = re.compile(r"^(?:cmake|ctest|ninja|clang\S*|git|pip|python3 -m)\b")
+OTHERS = re.compile(r"^(?:cmake|ctest|ninja|clang\S*|git|pip|python3 -m|perf|gdb|valgrind)\b")
 # Flags of mlir-opt, and projects named like a file.
 MLIR_FLAGS = {
     "load-dialect-plugin", "load-pass-plugin", "pass-pipeline", "mlir-print-debuginfo", "mlir-print-ir-after", "mlir-print-ir-after-all",

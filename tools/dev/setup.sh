@@ -6,7 +6,7 @@
 
 BUILD_PACKAGES=(clang-19 lld-19 liblld-19-dev llvm-19-dev libmlir-19-dev mlir-19-tools libzstd-dev zlib1g-dev
   nlohmann-json3-dev libcli11-dev)
-TEST_PACKAGES=(llvm-19-tools libgtest-dev libclang-rt-19-dev clang-format-19 clang-tidy-19 binutils file
+TEST_PACKAGES=(llvm-19-tools libgtest-dev libclang-rt-19-dev clang-format-19 clang-tidy-19 binutils file gdb
   crossbuild-essential-arm64 qemu-user libdnnl-dev)
 
 say() { printf '[%3ds] %s\n' $SECONDS "$*" >&2; }
