@@ -127,9 +127,30 @@ static void fillRows(LaidGroup &group) {
                    group.rows.end());
 }
 
+/// For two items of neighboring rows, how far from their middles the line
+/// between them begins and ends.
+using LineEnds = std::map<std::pair<size_t, size_t>, std::pair<double, double>>;
+
+static LineEnds getLineEnds(const LaidGroup &group) {
+  LineEnds ends;
+  for (size_t i = 0; i < group.items.size(); ++i)
+    for (size_t after : group.items[i].after)
+      ends[{i, after}] = {0, 0};
+  for (const GraphItemLine &line : group.lines) {
+    const size_t second = line.bends.empty() ? line.to : line.bends.front();
+    const size_t previous = line.bends.empty() ? line.from : line.bends.back();
+    ends[{line.from, second}].first = line.fromOffset;
+    ends[{previous, line.to}].second = line.toOffset;
+  }
+  return ends;
+}
+
 /// Orders the items of each row by the mean position of their neighbors, in
-/// turn downwards and upwards.
+/// turn downwards and upwards. Of those with one neighbor the ends of their
+/// lines at it decide.
 static void orderRows(LaidGroup &group) {
+  constexpr double perColumn = 1e-4; // less than the next position
+  const LineEnds ends = getLineEnds(group);
   std::vector<double> position(group.items.size());
   auto number = [&](const std::vector<size_t> &row) {
     for (size_t i = 0; i < row.size(); ++i)
@@ -148,7 +169,9 @@ static void orderRows(LaidGroup &group) {
             isDown ? group.items[i].before : group.items[i].after;
         double sum = 0;
         for (size_t neighbor : neighbors)
-          sum += position[neighbor];
+          sum += position[neighbor] +
+                 perColumn * (isDown ? ends.at({neighbor, i}).first
+                                     : ends.at({i, neighbor}).second);
         mean[i] = neighbors.empty()
                       ? position[i]
                       : sum / static_cast<double>(neighbors.size());
@@ -212,14 +235,7 @@ static void placeRow(LaidGroup &group, const std::vector<size_t> &row,
 
 /// Items want to be below those before them, then above those after them.
 static void placeColumns(LaidGroup &group) {
-  // Where lines end at an item that is not a point.
-  std::map<std::pair<size_t, size_t>, std::pair<double, double>> ends;
-  for (const GraphItemLine &line : group.lines) {
-    const size_t second = line.bends.empty() ? line.to : line.bends.front();
-    const size_t previous = line.bends.empty() ? line.from : line.bends.back();
-    ends[{line.from, second}].first = line.fromOffset;
-    ends[{previous, line.to}].second = line.toOffset;
-  }
+  const LineEnds ends = getLineEnds(group);
   for (const auto &row : group.rows)
     placeRow(group, row, std::vector<double>(row.size(), 0));
   for (int sweep = 0; sweep < 2 * numSweeps; ++sweep) {
@@ -234,7 +250,7 @@ static void placeColumns(LaidGroup &group) {
         for (size_t neighbor : neighbors) {
           const auto key = isDown ? std::make_pair(neighbor, i)
                                   : std::make_pair(i, neighbor);
-          auto [from, to] = ends[key];
+          auto [from, to] = ends.at(key);
           sum += group.items[neighbor].x + (isDown ? from - to : to - from);
         }
         targets.push_back(neighbors.empty()
