@@ -15,8 +15,10 @@ using namespace transom::attn;
 namespace transom {
 
 LogicalResult AttentionMatcher::fail(RemarkId id,
-                                     std::vector<RemarkArgument> args) {
+                                     std::vector<RemarkArgument> args,
+                                     Operation *op) {
   reason.emplace(id, std::move(args));
+  obstacle = op;
   return failure();
 }
 
@@ -46,14 +48,16 @@ LogicalResult AttentionMatcher::matchProbabilities() {
       continue;
     }
     if (isa<TransposeOp>(user))
-      return fail(RemarkId::ProbabilitiesAreTransposed, {{"product", user}});
+      return fail(RemarkId::ProbabilitiesAreTransposed, {{"product", user}},
+                  user);
     match.context = dyn_cast<MatmulOp>(user);
     if (!match.context)
-      return fail(RemarkId::OperationAfterSoftmax, {{"operation", user}});
+      return fail(RemarkId::OperationAfterSoftmax, {{"operation", user}}, user);
     if (match.context.getLhs() != probabilities)
-      return fail(RemarkId::ProbabilitiesOnTheRight, {{"product", user}});
+      return fail(RemarkId::ProbabilitiesOnTheRight, {{"product", user}}, user);
     if (match.context.getTransposeLhs())
-      return fail(RemarkId::ProbabilitiesAreTransposed, {{"product", user}});
+      return fail(RemarkId::ProbabilitiesAreTransposed, {{"product", user}},
+                  user);
     return success();
   }
   return fail(RemarkId::ChainAfterSoftmaxIsLong, {{"limit", maxLinks}});
@@ -83,7 +87,8 @@ LogicalResult AttentionMatcher::matchScores() {
       return fail(RemarkId::MaskEnlargesScores,
                   {{"operation", op},
                    {"scores", getDims(scores)},
-                   {"result", getDims(op->getResult(0))}});
+                   {"result", getDims(op->getResult(0))}},
+                  op);
   }
   return fail(RemarkId::ChainBeforeSoftmaxIsLong, {{"limit", maxLinks}});
 }
@@ -105,7 +110,8 @@ LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
         return fail(RemarkId::ScoresAreNotFloats,
                     {{"operation", op},
                      {"from", getElementTypeOrSelf(cast.getInput())},
-                     {"to", cast.getTo()}});
+                     {"to", cast.getTo()}},
+                    op);
       })
       .Case([&](AddOp add) { return matchAdd(add, scores, factor); })
       .Case([&](MaskOp mask) {
@@ -117,14 +123,15 @@ LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
       .Case([&](ScaleOp scale) {
         return fail(RemarkId::ScoresHaveOffset,
                     {{"operation", op},
-                     {"offset", scale.getOffset().convertToDouble()}});
+                     {"offset", scale.getOffset().convertToDouble()}},
+                    op);
       })
       .Case<MulOp, DivOp>([&](auto) {
         return fail(RemarkId::ScaleIsNotConstant,
-                    {{"operation", op}, {"factor", op->getOperand(1)}});
+                    {{"operation", op}, {"factor", op->getOperand(1)}}, op);
       })
       .Default([&](Operation *) {
-        return fail(RemarkId::OperationBeforeSoftmax, {{"operation", op}});
+        return fail(RemarkId::OperationBeforeSoftmax, {{"operation", op}}, op);
       });
 }
 
@@ -187,7 +194,8 @@ LogicalResult AttentionMatcher::matchWhere(WhereOp op, Value &scores,
     return fail(RemarkId::MaskedValueIsNotConstant,
                 {{"operation", op.getOperation()},
                  {"on_true", op.getOnTrue()},
-                 {"on_false", op.getOnFalse()}});
+                 {"on_false", op.getOnFalse()}},
+                op);
   return matchMask(op.getCondition(), inverted, *number * factor);
 }
 

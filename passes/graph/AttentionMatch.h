@@ -68,9 +68,12 @@ public:
   const AttentionMatch &result() const { return match; }
   /// Why it does not match, after a failure.
   const RemarkReason &getReason() const { return *reason; }
+  /// The operation that is in the way, or the softmax; after a failure.
+  mlir::Operation *getObstacle() { return obstacle ? obstacle : match.softmax; }
 
 private:
-  mlir::LogicalResult fail(RemarkId id, std::vector<RemarkArgument> args);
+  mlir::LogicalResult fail(RemarkId id, std::vector<RemarkArgument> args,
+                           mlir::Operation *op = nullptr);
   mlir::LogicalResult matchProbabilities();
   mlir::LogicalResult matchScores();
   mlir::LogicalResult matchLink(mlir::Operation *op, mlir::Value &scores,
@@ -89,6 +92,7 @@ private:
 
   AttentionMatch match;
   std::optional<RemarkReason> reason;
+  mlir::Operation *obstacle = nullptr;
 };
 
 } // namespace transom

@@ -249,7 +249,7 @@ void FuseAttentionPass::runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter,
   AttentionMatcher matcher(op);
   if (failed(matcher.run())) {
     ++refused;
-    remarks.report(op, matcher.getReason());
+    remarks.report(matcher.getObstacle(), matcher.getReason());
     return;
   }
   SdpaOp sdpa = AttentionWriter(rewriter, matcher.result()).write();

@@ -35,13 +35,14 @@ func.func @probabilities_are_a_result(%q: !h, %k: !h, %v: !h) -> (!h, !s) {
 !h = tensor<?x4x?x16xf32, #attn.shape<[batch, 4, seq, 16]>>
 !s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
 
-// CHECK: args = {operation = "'attn.activation'"}{{[^{}]*}}name = "operation-after-softmax"
+// The remark is at the operation that prevents it.
+// CHECK: args = {operation = "'attn.activation' at 'layer.0.relu'"}{{[^{}]*}}location = "layer.0.relu", name = "operation-after-softmax"
 // CHECK-LABEL: func.func @operation_behind_the_softmax(
 // CHECK-NOT: attn.sdpa
 func.func @operation_behind_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
   %s = attn.matmul %q, %k {transpose_rhs} : !h
   %p = attn.softmax %s : !s
-  %r = attn.activation <relu> %p : !s
+  %r = attn.activation <relu> %p : !s loc("layer.0.relu")
   %c = attn.matmul %r, %v : !s, !h
   return %c : !h
 }
