@@ -232,6 +232,45 @@ SmallVector<BlockArgument> getMasks(func::FuncOp function) {
   return masks;
 }
 
+/// An argument that hides keys as a mask of padding does, and the attentions in
+/// which it does.
+struct UnmarkedMask {
+  BlockArgument argument;
+  int64_t attentions = 0;
+};
+
+/// Collects the values that a value depends on, with itself.
+void collectSources(Value value, llvm::SetVector<Value> &seen) {
+  if (!seen.insert(value))
+    return;
+  if (Operation *op = value.getDefiningOp())
+    for (Value operand : op->getOperands())
+      collectSources(operand, seen);
+}
+
+/// The first argument of two sizes, other than token ids, that the masks of
+/// attentions depend on.
+std::optional<UnmarkedMask> findUnmarkedMask(func::FuncOp entry) {
+  llvm::MapVector<Value, int64_t> counts;
+  entry.walk([&](SdpaOp attention) {
+    llvm::SetVector<Value> seen;
+    if (attention.getMask())
+      collectSources(attention.getMask(), seen);
+    for (Value value : seen)
+      if (isa<BlockArgument>(value))
+        ++counts[value];
+  });
+  for (auto [value, count] : counts) {
+    auto argument = cast<BlockArgument>(value);
+    const bool areIds = llvm::any_of(argument.getUsers(), [](Operation *user) {
+      return isa<EmbeddingOp>(user);
+    });
+    if (!areIds && getDims(argument).size() == 2)
+      return UnmarkedMask{argument, count};
+  }
+  return std::nullopt;
+}
+
 class RemovePaddingPass
     : public impl::RemovePaddingPassBase<RemovePaddingPass> {
 public:
@@ -243,6 +282,7 @@ public:
 
 private:
   void runOnEntry(func::FuncOp entry, Remarks &remarks);
+  void reportNoMask(func::FuncOp entry, Remarks &remarks);
   std::optional<RowBlame> makeRagged(func::FuncOp entry,
                                      ArrayRef<BlockArgument> masks);
   std::string freshSymbol(StringRef base);
@@ -274,14 +314,31 @@ RemovePaddingPass::makeRagged(func::FuncOp entry,
   return std::nullopt;
 }
 
+void RemovePaddingPass::reportNoMask(func::FuncOp entry, Remarks &remarks) {
+  std::optional<UnmarkedMask> mask = findUnmarkedMask(entry);
+  if (!mask) {
+    remarks.report(entry,
+                   {RemarkId::EntryHasNoMask, {{"entry", entry.getName()}}});
+    return;
+  }
+  const unsigned number = mask->argument.getArgNumber();
+  auto name = entry.getArgAttrOfType<StringAttr>(number, "attn.name");
+  remarks.report(
+      mask->argument.getLoc(), entry,
+      {RemarkId::MaskIsNotMarked,
+       {{"entry", entry.getName()},
+        {"argument", name ? name.getValue().str() : std::to_string(number)},
+        {"sizes", getDims(mask->argument)},
+        {"attentions", mask->attentions}}});
+}
+
 void RemovePaddingPass::runOnEntry(func::FuncOp entry, Remarks &remarks) {
   SmallVector<BlockArgument> masks = getMasks(entry);
   if (!entry.getOps<RaggedBatchOp>().empty() ||
       !entry.getOps<DecodeBatchOp>().empty())
     return; // works on rows already
   if (masks.empty()) {
-    remarks.report(entry,
-                   {RemarkId::EntryHasNoMask, {{"entry", entry.getName()}}});
+    reportNoMask(entry, remarks);
     return;
   }
   Dims sizes = getDims(masks.front());

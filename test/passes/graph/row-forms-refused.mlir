@@ -34,6 +34,21 @@ func.func @leaves_entries_without_a_mask(%x: !x) -> !x {
 
 !mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+
+// CHECK: args = {argument = "visible", attentions = "2", entry = "mask_without_its_role", sizes = "[batch, seq]"}, category = "attn-remove-padding", function = "mask_without_its_role", kind = "missed", name = "mask-is-not-marked"
+// CHECK-LABEL: func.func @mask_without_its_role(
+// CHECK-NOT: attn.ragged_batch
+// CHECK: return
+func.func @mask_without_its_role(%x: !x, %m: !mask {attn.name = "visible"}) -> !x {
+  %a = attn.sdpa %x, %x, %x mask(%m : !mask) heads 4 kv_heads 4 scale 0.25 <keys> : !x
+  %b = attn.sdpa %a, %a, %a mask(%m : !mask) heads 4 kv_heads 4 scale 0.25 <keys> : !x
+  return %b : !x
+}
+
+// -----
+
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
 !s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
 
 // CHECK: operation = "'attn.matmul'"{{[^{}]*}}}{{[^{}]*}}name = "product-mixes-positions"

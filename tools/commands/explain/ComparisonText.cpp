@@ -44,8 +44,10 @@ static std::string formatChange(const std::optional<int64_t> &a,
 }
 
 static void addTexts(std::string &page, const Comparison &comparison) {
-  if (comparison.texts.empty())
+  if (comparison.texts.empty()) {
+    page += "What was compared\n  the same model with the same options\n";
     return;
+  }
   TextTable table("lll");
   table.add({"", "A", "B"});
   for (const ComparedText &text : comparison.texts)

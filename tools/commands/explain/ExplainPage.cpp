@@ -249,6 +249,9 @@ writeStory(JsonWriter &json, const std::vector<ShownCompilation> &compilations,
       json.member("what", finding.what);
       json.member("why", finding.why);
       json.member("advice", finding.advice);
+      json.member("pass", finding.pass);
+      json.member("file", finding.place.file);
+      json.member("pointer", finding.place.pointer);
       json.endObject();
     }
     json.endArray();

@@ -103,8 +103,11 @@ void TextWriter::addFindings() {
   for (const Finding &finding : findings) {
     page += "  * ";
     appendWrapped(page, 4, finding.what);
+    std::string why = finding.why;
+    if (!finding.place.pointer.empty())
+      why += " (" + finding.place.file + " " + finding.place.pointer + ")";
     const std::pair<const char *, const std::string &> lines[] = {
-        {"Why: ", finding.why}, {"What to do: ", finding.advice}};
+        {"Why: ", why}, {"What to do: ", finding.advice}};
     for (const auto &[label, text] : lines)
       if (!text.empty()) {
         page += "\n    ";

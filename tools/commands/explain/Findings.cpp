@@ -31,6 +31,7 @@ private:
   std::string getEntryText(const ExplainedEntry &entry) const;
 
   const Explanation &explanation;
+  bool keepsAttention = false; ///< some attention is not fused
   std::vector<Finding> found;
 };
 
@@ -56,9 +57,12 @@ void CostFinder::findDisabledPasses() {
         {"Pass '" + pass.pass + "' is switched off: it " + pass.summary + ".",
          "",
          "Leave out '--disable-pass " + pass.pass +
-             "'. 'transom explain MODEL --other-flags "
-             "\"--disable-pass " +
-             pass.pass + "\"' shows what it costs."});
+             "', or unset TRANSOM_DISABLE_PASS. What the pass is "
+             "worth is then shown by: transom explain MODEL "
+             "--other-flags '--disable-pass " +
+             pass.pass + "'",
+         "",
+         {}});
 }
 
 void CostFinder::findPadding() {
@@ -77,7 +81,15 @@ void CostFinder::findPadding() {
         break;
       }
     }
-    found.push_back({what, group.getMessage(), group.first->help});
+    // What single operations of an attention do is a consequence.
+    const ExplainedRemark &remark = *group.first;
+    found.push_back(
+        {what, group.getMessage(),
+         keepsAttention
+             ? "This follows from the attention that is not fused: mend that "
+               "first."
+             : remark.help,
+         remark.category, remark.place});
   }
 }
 
@@ -102,18 +114,23 @@ void CostFinder::findUnfusedAttention(const ExplainedEntry &entry) {
   const int64_t count = std::min(products / 2, softmaxes);
   if (count == 0)
     return;
+  keepsAttention = true;
   const std::vector<RemarkGroup> reasons = getMissed("attn-fuse-attention");
   std::string advice = reasons.empty() ? "" : reasons.front().first->help;
   if (reasons.size() > 1)
-    advice += " There are " + std::to_string(reasons.size() - 1) +
-              " more reasons, see below.";
+    advice +=
+        " See below for " +
+        formatNumber(static_cast<int64_t>(reasons.size()) - 1, "more reason") +
+        ".";
   found.push_back(
       {formatNumber(count, "attention") + getEntryText(entry) +
            (count > 1 ? " are" : " is") +
            " not fused: scores go through memory, and each softmax reads and "
            "writes them (" +
            formatBytes(static_cast<uint64_t>(bytes)) + " in a call).",
-       reasons.empty() ? "" : reasons.front().getMessage(), advice});
+       reasons.empty() ? "" : reasons.front().getMessage(), advice,
+       reasons.empty() ? "" : reasons.front().first->category,
+       reasons.empty() ? ModelPlace() : reasons.front().first->place});
 }
 
 namespace {
@@ -165,21 +182,22 @@ void CostFinder::findUnusedColumns(const ExplainedEntry &entry) {
       {formatPercent(unused / whole) + " of the work" + getEntryText(entry) +
            " is for columns that are computed and not used.",
        why,
-       std::string("Code computes panels of 32 columns in products") +
-           (hasAttention ? ", and vectors of 16 numbers for each head of "
-                           "attention: choose a head size that is a multiple "
-                           "of 16"
-                         : ": choose sizes that are multiples of 32") +
-           "."});
+       std::string("Products compute panels of 32 columns: make widths "
+                   "multiples of 32.") +
+           (hasAttention ? " Attention computes vectors of 16 numbers for each "
+                           "head: make the head size a multiple of 16."
+                         : ""),
+       "",
+       {}});
 }
 
 std::vector<Finding> CostFinder::run() {
   findDisabledPasses();
-  findPadding();
-  for (const ExplainedEntry &entry : explanation.entries) {
+  for (const ExplainedEntry &entry : explanation.entries)
     findUnfusedAttention(entry);
+  findPadding();
+  for (const ExplainedEntry &entry : explanation.entries)
     findUnusedColumns(entry);
-  }
   return std::move(found);
 }
 

@@ -12,10 +12,12 @@ struct Finding {
   std::string what;   ///< one sentence with its numbers
   std::string why;    ///< the reason, as a pass reported it; may be empty
   std::string advice; ///< what to change; may be empty
+  std::string pass;   ///< the pass that says why; empty for no pass
+  ModelPlace place;   ///< of the reason
 };
 
-/// Passes that were left out, padding that is computed, attention that is not
-/// fused, and columns that are computed and not used.
+/// Passes that were left out, attention that is not fused, padding that is
+/// computed, and columns that are computed and not used: causes come first.
 std::vector<Finding> findCosts(const Explanation &explanation);
 
 } // namespace transom::tools

@@ -552,6 +552,7 @@ class SafetyTest(Browser):
         page.keyboard.press("F")
         shown = page.locator(".row .text").count()
         page.emulate_media(media="print")
+        self.frame(page)
         lines = page.locator(".row .text")
         # Each line of both sides once; what is the same is there once.
         kinds = page.evaluate("explanation.diff.pairs.map(pair => pair.kind)")
@@ -561,6 +562,7 @@ class SafetyTest(Browser):
         self.assertLessEqual(bottom["y"] + bottom["height"], page.evaluate("document.documentElement.scrollHeight"))
         self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 1360)
         page.emulate_media(media="screen")
+        self.frame(page)
         self.assertEqual(page.locator(".row .text").count(), shown)
 
     def test_print(self):

@@ -65,6 +65,17 @@ class Findings(ExplainTest):
         self.assertIn("Padding is computed like other tokens: of two sequences of 128 and 32 tokens, 96 of 256 rows are padding", found)
         self.assertIn("has no mask, so that padding has a part in its result", found)
 
+    def test_a_mask_that_is_not_marked(self):
+        graph = json.loads(self.read(os.path.join(self.example("transformer-encoder"), "graph.json")))
+        del graph["$schema"]
+        del graph["inputs"][1]["mask_of"], graph["inputs"][1]["default"]
+        os.symlink(os.path.join(self.example("transformer-encoder"), "model.safetensors"), self.path("model.safetensors"))
+        with open(self.path("graph.json"), "w", encoding="utf-8") as file:
+            json.dump(graph, file)
+        found = self.findings(self.path("graph.json"))
+        self.assertIn("argument 'mask' with the sizes [batch, seq] hides keys in 3 attentions, but is not marked as the mask of padding", found)
+        self.assertIn('"mask_of": "ids"', found)
+
     def read(self, path):
         with open(path, encoding="utf-8") as file:
             return file.read()

@@ -56,9 +56,14 @@ function controls() {
     passList.show();
 }
 
+/** The first pass that did not do something, else the one that changed the number of operations most. */
 function findFirstPass() {
-  const {passes} = getExplanation();
-  return Math.max(0, passes.findIndex(pass => pass.changed));
+  const {passes, remarks, findings} = {...getExplanation(), findings: data.findings[state.model]};
+  const blamed = passes.findIndex(pass => findings.some(finding => finding.pass === pass.pass) && pass.remarks.some(remark => remarks[remark].kind === 'missed'));
+  if (blamed >= 0)
+    return blamed;
+  const change = index => passes[index].isa || !passes[index].changed ? -1 : Math.abs(passes[index].after.computing_operations - getSummaryBefore(index).computing_operations);
+  return passes.reduce((best, _, index) => change(index) > change(best) ? index : best, 0);
 }
 
 function setTheme(theme) {

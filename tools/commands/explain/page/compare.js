@@ -6,7 +6,8 @@ function getCosts(explanation, name) {
   if (!entry)
     return [];
   const {value: flops} = entry.flops;
-  return [['work of a call', formatFlops, flops], ['of it in bf16', formatFlops, entry.bf16_flops.value], ['weights read', formatBytes, entry.streamed_bytes], ['memory of a call', formatBytes, entry.arena_bytes.value],
+  return [['work of a call', formatFlops, flops], ['of it in bf16', formatFlops, entry.bf16_flops.value], ['weights read', formatBytes, entry.streamed_bytes],
+    ['weights and buffers moved', formatBytes, entry.phases.reduce((sum, phase) => sum + (phase.bytes.value + phase.weight_bytes) * phase.runs, 0)], ['memory of a call', formatBytes, entry.arena_bytes.value],
     ['its lower bound', formatBytes, entry.arena_lower_bound.value], ['phases', formatExact, entry.phases.length], ['barriers', formatExact, entry.barriers], ['buffers', formatExact, entry.buffers.length]];
 }
 

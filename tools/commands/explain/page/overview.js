@@ -42,7 +42,13 @@ const overview = {
 
   /** What makes the model slower than it has to be. */
   makeFindings() {
-    const items = data.findings[state.model].map(({what, why, advice}) => make('div', 'finding', make('b', '', what), why ? make('div', '', why) : null, advice ? make('div', 'note', advice) : null));
+    const {passes} = getExplanation();
+    const items = data.findings[state.model].map(({what, why, advice, pass, file, pointer}) => {
+      const index = passes.findIndex(one => one.pass === pass && one.remarks.length);
+      const links = make('div', 'links', index < 0 ? null : button(pass, () => select({view: 'passes', pass: index, op: -1}), {className: 'link', title: 'Show the pass'}),
+        getSource(file) ? button(`${file} ${pointer}`, () => sourceView.open(file, pointer), {className: 'link', title: 'Show in the model'}) : null);
+      return make('div', 'finding', make('b', '', what), why ? make('div', '', make('i', '', 'Why '), why) : null, advice ? make('div', '', make('i', '', 'What to do '), advice) : null, links.children.length ? links : null);
+    });
     return make('section', 'findings', heading('What makes it slower than it has to be'), ...items);
   },
 
