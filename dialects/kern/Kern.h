@@ -83,3 +83,12 @@ std::string pairsName(llvm::StringRef rows, int64_t window = 0);
 std::string sourcePairsName(llvm::StringRef rows);
 
 } // namespace transom::kern
+
+namespace transom {
+
+/// The type of a value that is a buffer.
+inline kern::BufferType getBufferType(mlir::Value buffer) {
+  return llvm::cast<kern::BufferType>(buffer.getType());
+}
+
+} // namespace transom

@@ -21,10 +21,6 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-static kern::BufferType getBufferType(Value value) {
-  return cast<kern::BufferType>(value.getType());
-}
-
 /// The same buffer with elements of bf16.
 static kern::BufferType inBf16(kern::BufferType type) {
   return kern::BufferType::get(type.getContext(), type.getDims(),

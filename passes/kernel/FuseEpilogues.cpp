@@ -18,10 +18,6 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-static kern::BufferType getBufferType(Value value) {
-  return cast<kern::BufferType>(value.getType());
-}
-
 /// The other summand when the region only adds `product` to a buffer of the
 /// same dimensions.
 static Value findResidual(kern::ElementwiseOp op, Value product) {

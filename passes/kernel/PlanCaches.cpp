@@ -20,7 +20,7 @@ namespace transom {
 namespace {
 
 /// Layers whose keys and values lie in the same blocks.
-struct Group {
+struct LayerGroup {
   int64_t window;
   int64_t positions; ///< of a sequence where they are read-only, else 0
   Type element;
@@ -30,19 +30,19 @@ struct Group {
 struct PlanCachesPass
     : public transom::impl::PlanCachesPassBase<PlanCachesPass> {
   void runOnOperation() override {
-    SmallVector<Group> all;
+    SmallVector<LayerGroup> all;
     SmallVector<kern::CacheOp> firsts; // of each group
     Builder b(&getContext());
     for (auto cache : getOperation().getOps<kern::CacheOp>()) {
       auto type = cast<kern::CacheType>(cache.getType());
-      Group *group = llvm::find_if(all, [&](const Group &known) {
+      LayerGroup *group = llvm::find_if(all, [&](const LayerGroup &known) {
         return known.window == type.getWindow() &&
                known.positions == type.getPositions() &&
                known.element == type.getElementType();
       });
       if (group == all.end()) {
-        group = &all.emplace_back(Group{type.getWindow(), type.getPositions(),
-                                        type.getElementType()});
+        group = &all.emplace_back(LayerGroup{
+            type.getWindow(), type.getPositions(), type.getElementType()});
         firsts.push_back(cache);
       }
       cache.setGroupAttr(b.getI64IntegerAttr(group - all.begin()));
@@ -57,7 +57,7 @@ struct PlanCachesPass
       getOperation()->setAttr("kern.cache_groups", getTable(all, b));
   }
 
-  void report(ArrayRef<Group> all, ArrayRef<kern::CacheOp> firsts) {
+  void report(ArrayRef<LayerGroup> all, ArrayRef<kern::CacheOp> firsts) {
     Remarks remarks(getOperation());
     for (auto [i, group] : llvm::enumerate(all))
       remarks.report(kern::CacheOp(firsts[i]), {RemarkId::CacheGroupPlanned,
@@ -68,9 +68,9 @@ struct PlanCachesPass
                                                  {"bytes", group.bytes}}});
   }
 
-  static ArrayAttr getTable(ArrayRef<Group> all, Builder &b) {
+  static ArrayAttr getTable(ArrayRef<LayerGroup> all, Builder &b) {
     SmallVector<Attribute> table;
-    for (const Group &group : all) {
+    for (const LayerGroup &group : all) {
       NamedAttrList entry;
       entry.set("window", b.getI64IntegerAttr(group.window));
       entry.set("type", TypeAttr::get(group.element));

@@ -11,9 +11,6 @@
 
 namespace transom::lower {
 
-inline kern::BufferType getBufferType(mlir::Value buffer) {
-  return llvm::cast<kern::BufferType>(buffer.getType());
-}
 /// How the numbers of a buffer of floats are lowered.
 inline const OperandLowering &getLowering(mlir::Value buffer) {
   return OperandLowering::get(getBufferType(buffer).getFormat());

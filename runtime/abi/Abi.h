@@ -18,7 +18,7 @@ extern "C" {
 
 /* Raised with every incompatible change of the structs below and of the
  * manifest. */
-#define TRANSOM_ABI_VERSION 5
+#define TRANSOM_ABI_VERSION 6
 
 /* One sequence of a ragged batch. Its tokens are consecutive in ragged tensors.
  * Attention reads the first num_keys of them; a token after those (a kept first

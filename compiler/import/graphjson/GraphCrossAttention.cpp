@@ -3,6 +3,7 @@
 //
 // Attention of a decoder to the states of its encoder. The node projects the
 // states itself, because that happens once for each source and not in a step.
+#include "compiler/import/Limits.h"
 #include "compiler/import/graphjson/GraphOpGroups.h"
 #include "compiler/import/graphjson/GraphSource.h"
 #include <cmath>
@@ -11,9 +12,6 @@ using namespace mlir;
 using namespace transom;
 using graph::isFloatValue;
 using graph::Values;
-
-/// As of a cache that the file declares.
-static constexpr int64_t maxHeadSize = 65536;
 
 /// The shape of a weight in words.
 static std::string getShapeText(const Dims &shape) {

@@ -3,6 +3,7 @@
 //
 // Keys of graph.json, one function for each kind of object.
 #include "compiler/import/graphjson/GraphFile.h"
+#include "compiler/import/Limits.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
@@ -13,9 +14,7 @@ using namespace transom;
 
 /// The limits in compiler/import/README.md.
 static constexpr int64_t maxRepeat = 4096;
-static constexpr int64_t maxDim = INT32_MAX;
 static constexpr size_t maxNodes = 1000000;
-static constexpr int64_t maxHeadSize = 65536;
 
 Result<std::string> transom::readName(JsonValue value,
                                       const std::string &what) {

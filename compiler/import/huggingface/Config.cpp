@@ -16,7 +16,7 @@ struct ActivationRow {
   std::optional<Activation> kind;
 };
 /// Other names of activations; the tanh forms differ in rounding only.
-const ActivationRow activations[] = {
+const ActivationRow activationNames[] = {
     {"gelu_python", Activation::Gelu},
     {"gelu_new", Activation::GeluTanh},
     {"gelu_fast", Activation::GeluTanh},
@@ -29,7 +29,7 @@ const ActivationRow activations[] = {
 } // namespace
 
 ActivationName transom::activationNamed(const std::string &name) {
-  for (const ActivationRow &row : activations)
+  for (const ActivationRow &row : activationNames)
     if (name == row.name)
       return {true, row.kind};
   std::optional<Activation> kind = parseActivation(name);
@@ -135,7 +135,7 @@ std::optional<Activation> Config::activation(const ConfigKey &key,
   ActivationName found = activationNamed(name);
   if (!found.known && !failed()) {
     std::vector<std::string> names = getActivationNames(activation::Model);
-    for (const ActivationRow &row : activations)
+    for (const ActivationRow &row : activationNames)
       names.push_back(row.name);
     fail(find(key)->error("unsupported activation '" + name + "'; supported: " +
                               joinNames(names) + suggest(name, names),

@@ -6,6 +6,7 @@
 // no window.
 #include "compiler/import/huggingface/ModelConfig.h"
 #include "compiler/import/ImportErrors.h"
+#include "compiler/import/Limits.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -14,7 +15,6 @@ using namespace transom;
 /// The limits in compiler/import/README.md, and of what a config alone may make
 /// large.
 static constexpr int64_t maxLayers = 4096;
-static constexpr int64_t maxDim = INT32_MAX;
 static constexpr int64_t maxHeads = 65536;
 static constexpr int64_t maxComputedPositions = 1 << 24;
 

@@ -67,7 +67,8 @@ class Build:
 
     def __init__(self, source, build, ninja):
         self.source, self.build, self.ninja = source, build, ninja
-        with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
+        subprocess.run([sys.executable, os.path.join(source, "tools", "dev", "source-commands.py"), build], check=True)
+        with open(os.path.join(build, "sources", "compile_commands.json"), encoding="utf-8") as file:
             self.compiles = {entry["file"]: entry["command"] for entry in json.load(file)}
 
     def get_commands(self, *targets):
