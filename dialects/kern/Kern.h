@@ -70,6 +70,11 @@ namespace transom::kern {
 /// as `kMaxKBlock` of f32.
 int64_t getMaxKBlock(WeightType weight);
 
+/// The type of a value that is a buffer.
+inline BufferType getBufferType(mlir::Value buffer) {
+  return llvm::cast<BufferType>(buffer.getType());
+}
+
 /// The buffer that views show: the alloc or the argument that owns the memory.
 mlir::Value getStorage(mlir::Value buffer);
 
@@ -85,10 +90,5 @@ std::string sourcePairsName(llvm::StringRef rows);
 } // namespace transom::kern
 
 namespace transom {
-
-/// The type of a value that is a buffer.
-inline kern::BufferType getBufferType(mlir::Value buffer) {
-  return llvm::cast<kern::BufferType>(buffer.getType());
-}
-
+using kern::getBufferType;
 } // namespace transom

@@ -11,10 +11,6 @@ using namespace transom;
 using namespace transom::kern;
 using namespace transom::kern::rules;
 
-BufferType rules::getBufferType(Value buffer) {
-  return llvm::cast<BufferType>(buffer.getType());
-}
-
 Sizes rules::getSizes(Value value) {
   if (auto buffer = llvm::dyn_cast<BufferType>(value.getType()))
     return buffer.getDims();

@@ -10,8 +10,6 @@ namespace transom::kern::rules {
 
 using Sizes = llvm::SmallVector<Polynomial>;
 
-/// The type of a buffer.
-BufferType getBufferType(mlir::Value buffer);
 /// The dimensions of a buffer or weight.
 Sizes getSizes(mlir::Value value);
 /// `[rows, 768]`.
