@@ -34,6 +34,9 @@ Result<void> tools::finishOptions(CompileFlags &flags) {
                  parseNumberList("--attention-layers", flags.attentionLayers));
   TRANSOM_ASSIGN(options.attentionHeads,
                  parseNumberList("--attention-heads", flags.attentionHeads));
+  // Takes back what the environment or the flags of another compile disable.
+  if (options.disabledPasses == std::vector<std::string>{"none"})
+    options.disabledPasses.clear();
   return {};
 }
 
@@ -94,7 +97,8 @@ static void addCodeFlags(CLI::App &app, CompileFlags &flags) {
       ->type_name("0|2")
       ->check(CLI::IsMember({0u, 2u}));
   addList(app, "--disable-pass", flags.options.disabledPasses,
-          "skip a pass (repeatable); see 'transom-opt --help'");
+          "skip a pass (repeatable), such as attn-fuse-projections; none: skip "
+          "no pass, whatever the environment says");
   addList(app, "--load-pass-plugin", flags.options.passPlugins,
           "run the passes of a plug-in at its extension points (repeatable)");
 }

@@ -12,6 +12,7 @@
 #include "tools/commands/explain/ExplainText.h"
 #include "tools/commands/explain/ModelExplorer.h"
 #include <set>
+#include <unistd.h>
 
 using namespace transom;
 using namespace transom::tools;
@@ -147,7 +148,8 @@ static Result<ShownCompilation> getShown(const std::string &model,
   return Result<ShownCompilation>(std::move(shown));
 }
 
-static Result<void> writePageFile(const ExplainFlags &flags) {
+static Result<void> writePageFile(const ExplainFlags &flags,
+                                  const CommonFlags &common) {
   std::vector<ShownCompilation> shown;
   const std::string &model = flags.compile.options.model;
   TRANSOM_ASSIGN(Explanation first,
@@ -163,7 +165,10 @@ static Result<void> writePageFile(const ExplainFlags &flags) {
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.page));
   TRANSOM_TRY(writeExplainPage(
       shown, [&](std::string_view bytes) { return file.append(bytes); }));
-  return file.commit();
+  TRANSOM_TRY(file.commit());
+  if (!common.quiet && isatty(STDERR_FILENO))
+    say("wrote " + quote(flags.page));
+  return {};
 }
 
 static Result<void> writeGraphs(const ExplainFlags &flags) {
@@ -196,7 +201,7 @@ static Result<void> runExplain(ExplainFlags &flags, const CommonFlags &common) {
   if (!flags.modelExplorer.empty())
     return writeGraphs(flags);
   if (!flags.page.empty())
-    return writePageFile(flags);
+    return writePageFile(flags, common);
   if (flags.compares())
     return runComparison(flags, common);
   TRANSOM_ASSIGN(Explanation explanation,

@@ -28,6 +28,7 @@ private:
   void findUnfusedAttention(const ExplainedEntry &entry);
   void findUnusedColumns(const ExplainedEntry &entry);
   std::vector<RemarkGroup> getMissed(const std::string &pass) const;
+  std::vector<RemarkGroup> getAttentionReasons() const;
   std::string getEntryText(const ExplainedEntry &entry) const;
 
   const Explanation &explanation;
@@ -57,10 +58,8 @@ void CostFinder::findDisabledPasses() {
         {"Pass '" + pass.pass + "' is switched off: it " + pass.summary + ".",
          "",
          "Leave out '--disable-pass " + pass.pass +
-             "', or unset TRANSOM_DISABLE_PASS. What the pass is "
-             "worth is then shown by: transom explain MODEL "
-             "--other-flags '--disable-pass " +
-             pass.pass + "'",
+             "', or unset TRANSOM_DISABLE_PASS. To see what that changes, "
+             "add: --other-flags '--disable-pass none'",
          "",
          {}});
 }
@@ -99,6 +98,20 @@ static int64_t getBufferBytes(const ExplainedPhase &phase,
   return operation.bytes.value.value_or(0) * phase.runs;
 }
 
+/// Why attention is not fused. The pass also says what it did not see in the
+/// mask of an attention that it has fused.
+std::vector<RemarkGroup> CostFinder::getAttentionReasons() const {
+  std::vector<RemarkGroup> reasons = getMissed("attn-fuse-attention");
+  reasons.erase(std::remove_if(reasons.begin(), reasons.end(),
+                               [](const RemarkGroup &group) {
+                                 const std::string &name = group.first->name;
+                                 return name == "mask-is-nearly-causal" ||
+                                        name == "causal-mask-hides-with-number";
+                               }),
+                reasons.end());
+  return reasons;
+}
+
 void CostFinder::findUnfusedAttention(const ExplainedEntry &entry) {
   // A softmax between two products of activations is an attention.
   int64_t products = 0, softmaxes = 0, bytes = 0;
@@ -115,7 +128,7 @@ void CostFinder::findUnfusedAttention(const ExplainedEntry &entry) {
   if (count == 0)
     return;
   keepsAttention = true;
-  const std::vector<RemarkGroup> reasons = getMissed("attn-fuse-attention");
+  const std::vector<RemarkGroup> reasons = getAttentionReasons();
   std::string advice = reasons.empty() ? "" : reasons.front().first->help;
   if (reasons.size() > 1)
     advice +=

@@ -1,6 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """explain of two compiles: options, models, and explanations that were saved."""
+import json
 import unittest
 
 from explains import ExplainTest, read_scores, write_graph
@@ -34,6 +35,11 @@ class Comparison(ExplainTest):
         self.assertLess(before, after)
         self.assertIn({"name": "disabled passes", "a": "", "b": "kern-fuse-norm"}, told["texts"])
         self.assertIn("kern-fuse-norm", {each["category"] for each in told["remarks"] if each["in"] == "a"})
+
+    def test_passes_that_the_environment_disables(self):
+        done = self.tool("explain", self.example("tiny-bert"), "--json", "--other-flags", "--disable-pass none",
+                         env={"TRANSOM_DISABLE_PASS": "kern-fuse-norm"})
+        self.assertIn({"name": "disabled passes", "a": "kern-fuse-norm", "b": ""}, json.loads(done.stdout)["texts"])
 
     def test_other_model(self):
         told = self.explain(self.example("decomposed-attention"), write_graph(self.folder, read_scores))

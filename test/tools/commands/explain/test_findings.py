@@ -31,6 +31,7 @@ class Findings(ExplainTest):
         found = self.findings(self.example("tiny-bert"), "--disable-pass", "attn-fuse-attention")
         self.assertIn("Pass 'attn-fuse-attention' is switched off: it fuses matmul, scale, mask, softmax, matmul", found)
         self.assertIn("2 attentions are not fused", found)
+        self.assertIn("--other-flags '--disable-pass none'", found)
 
     def test_attention_that_is_not_fused(self):
         for change, reason in [(read_scores, "the scores of 'attn.scale' at 'scores' are read by"), (read_probabilities, "the probabilities are read by")]:
