@@ -93,8 +93,20 @@ std::string getRemarkText(Type type) {
   return text;
 }
 
+/// ` <tanh>` for an operation with a kind, as the IR shows it.
+static std::string getKindText(Operation *op) {
+  Attribute kind = op->getAttr("kind");
+  if (!kind)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream(text) << kind;
+  const size_t begin = text.find('<');
+  return begin == std::string::npos ? "" : " " + text.substr(begin);
+}
+
 std::string getRemarkText(Operation *op) {
-  std::string text = "'" + op->getName().getStringRef().str() + "'";
+  std::string text =
+      "'" + op->getName().getStringRef().str() + getKindText(op) + "'";
   std::string path = getModulePath(op->getLoc());
   return path.empty() ? text : text + " at '" + path + "'";
 }

@@ -36,7 +36,7 @@ func.func @probabilities_are_a_result(%q: !h, %k: !h, %v: !h) -> (!h, !s) {
 !s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
 
 // The remark is at the operation that prevents it.
-// CHECK: args = {operation = "'attn.activation' at 'layer.0.relu'"}{{[^{}]*}}location = "layer.0.relu", name = "operation-after-softmax"
+// CHECK: args = {operation = "'attn.activation <relu>' at 'layer.0.relu'"}{{[^{}]*}}location = "layer.0.relu", name = "operation-after-softmax"
 // CHECK-LABEL: func.func @operation_behind_the_softmax(
 // CHECK-NOT: attn.sdpa
 func.func @operation_behind_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
@@ -53,7 +53,7 @@ func.func @operation_behind_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
 !s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
 !ht = tensor<?x4x16x?xf32, #attn.shape<[batch, 4, 16, seq]>>
 
-// CHECK: args = {operation = "'attn.activation'"}{{[^{}]*}}name = "operation-before-softmax"
+// CHECK: args = {operation = "'attn.activation <tanh>'"}{{[^{}]*}}name = "operation-before-softmax"
 // CHECK-SAME: args = {product = "'attn.matmul'"}{{[^{}]*}}function = "transposed_probabilities"{{[^{}]*}}name = "probabilities-are-transposed"
 // CHECK-SAME: args = {product = "'attn.transpose'"}{{[^{}]*}}function = "softmax_over_queries"{{[^{}]*}}name = "probabilities-are-transposed"
 // CHECK-SAME: name = "probabilities-on-the-right"

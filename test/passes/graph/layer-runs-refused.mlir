@@ -47,7 +47,7 @@ attn.weight @a3 : !w = #weight.expr<file("a3")>
 // The second state is a result, so the layers before it and after it are
 // runs of their own, each with a body of its own: a body's buffers have their
 // location in one arena, at one time.
-// CHECK: args = {operation = "'func.return'", value = "'attn.activation'"}{{[^{}]*}}name = "layer-result-is-read"
+// CHECK: args = {operation = "'func.return'", value = "'attn.activation <relu>'"}{{[^{}]*}}name = "layer-result-is-read"
 // CHECK-LABEL: func.func @states_that_are_results(
 // CHECK: %[[A:.*]] = attn.layers %{{.*}} [@[[FIRST:.*]](@a0), @[[FIRST]](@a1)]
 // CHECK: %[[B:.*]] = attn.layers %[[A]] [@[[SECOND:.*]](@a2), @[[SECOND]](@a3)]
@@ -109,7 +109,7 @@ attn.weight @a2 : !w = #weight.expr<file("a2")>
 
 // CHECK: args = {groups = "2", operations = "1"}{{[^{}]*}}function = "parallel_branches"{{[^{}]*}}name = "groups-carry-no-tensor"
 // CHECK-SAME: args = {operation = "'attn.add'", other = "argument 1", value = "argument 2"}{{[^{}]*}}function = "layers_of_other_summands"{{[^{}]*}}name = "layers-differ"
-// CHECK-SAME: args = {operation = "'attn.linear'", value = "'attn.activation'"}{{[^{}]*}}function = "third_layer_reads_the_first"{{[^{}]*}}name = "layer-result-is-read"
+// CHECK-SAME: args = {operation = "'attn.linear'", value = "'attn.activation <relu>'"}{{[^{}]*}}function = "third_layer_reads_the_first"{{[^{}]*}}name = "layer-result-is-read"
 // CHECK-LABEL: func.func @parallel_branches(
 // CHECK-NOT: attn.layers
 func.func @parallel_branches(%x: !x) -> (!x, !x) {

@@ -153,7 +153,7 @@ func.func @several_masks(%x: !x, %m: !mask {attn.role = "mask"}, %n: !mask {attn
 !mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
 
-// CHECK: operation = "'attn.activation'"{{[^{}]*}}}{{[^{}]*}}name = "result-keeps-padding"
+// CHECK: operation = "'attn.activation <relu>'"{{[^{}]*}}}{{[^{}]*}}name = "result-keeps-padding"
 // CHECK-LABEL: func.func @results_at_padding(
 // CHECK-NOT: attn.ragged_batch
 func.func @results_at_padding(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
