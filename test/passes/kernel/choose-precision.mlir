@@ -11,7 +11,6 @@
 // REMARK: args = {layers = "1"}{{[^{}]*}}function = "state_is_carried", kind = "passed", name = "state-is-carried"
 // REMARK: args = {dtype = "bf16"}{{[^{}]*}}name = "cache-precision-chosen"
 // REMARK: args = {cache = "odd", head_size = "3", multiple = "2"}{{[^{}]*}}name = "cache-head-size-unsupported"
-// REMARK: args = {body = "layer", last = "'kern.gemm'"}{{[^{}]*}}function = "state_is_rounded_in_each_layer", kind = "missed", name = "state-is-not-carried"
 
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>
@@ -441,6 +440,8 @@ kern.weight @wl : !wl = #weight.expr<file("wl")>
 
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>
+
+// REMARK: args = {body = "layer", last = "'kern.gemm'"}{{[^{}]*}}function = "state_is_rounded_in_each_layer", kind = "missed", name = "state-is-not-carried"
 
 module attributes {transom.dtype = "bf16"} {
 

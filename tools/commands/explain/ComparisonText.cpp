@@ -45,7 +45,9 @@ static std::string formatChange(const std::optional<int64_t> &a,
 
 static void addTexts(std::string &page, const Comparison &comparison) {
   if (comparison.texts.empty()) {
-    page += "What was compared\n  the same model with the same options\n";
+    page +=
+        "What was compared\n  models of the same name and size, compiled with "
+        "the same options\n";
     return;
   }
   TextTable table("lll");

@@ -6,7 +6,7 @@
 // RUN: transom-opt %s --transom-llvm-ir=isa=neon | FileCheck %s --check-prefix=LLVM
 
 // AVX2: args = {chunk = "4096", columns = "16", computed = "96", isa = "avx2", k = "64", k_block = "64", rows = "6", used = "96", waste = "0"}, category = "convert-kern-to-llvm", function = "f", kind = "analysis", name = "product-tiled"
-// AVX512: args = {chunk = "4096", columns = "32", {{[^}]*}}isa = "avx512", {{[^}]*}}rows = "14", {{[^}]*}}name = "product-tiled"
+// AVX512: args = {chunk = "4096", columns = "32", {{[^}]*}}isa = "avx512", {{[^}]*}}rows = "14"{{[^{}]*}}}{{[^{}]*}}name = "product-tiled"
 
 // The kernels by MR: six rows of 16 columns with AVX2 and NEON, 14 of 32 with
 // AVX-512. The name tells K, strides, accumulator init and epilogue.
