@@ -97,7 +97,7 @@ func.func @masked_values_that_are_data(%x: !x, %m: !mask {attn.role = "mask"}) -
 !out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
 !one = tensor<?x1x64xf32, #attn.shape<[batch, 1, 64]>>
 
-// CHECK: operation = "'attn.sdpa'", reader = "'attn.pool'"{{[^{}]*}}}{{[^{}]*}}name = "first-column-of-causal-attention"
+// CHECK: operation = "'attn.sdpa'", reader = "'attn.pool <first>'"{{[^{}]*}}}{{[^{}]*}}name = "first-column-of-causal-attention"
 // CHECK-SAME: operand = "[batch, 1, 64]", operation = "'attn.add'", sizes = "[batch, seq, 64]"{{[^{}]*}}}{{[^{}]*}}name = "spreads-value-of-sequence"
 // CHECK-LABEL: func.func @causal_attention_with_a_first_column(
 // CHECK-NOT: attn.ragged_batch
@@ -276,9 +276,9 @@ func.func @table_of_other_sizes(%x: !x, %m: !mask {attn.role = "mask"}) -> !line
 // CHECK: operation = "'attn.softmax'", sizes = "[batch, seq]"{{[^{}]*}}}{{[^{}]*}}name = "works-along-length"
 // CHECK-SAME: operand = "[batch, seq, 64]", operation = "'attn.concat'", sizes = "[batch, 2*seq, 64]"{{[^{}]*}}}{{[^{}]*}}name = "joins-batch-or-length"
 // CHECK-SAME: operand = "[batch, seq, 64]", operation = "'attn.slice'", sizes = "[batch, 3, 64]"{{[^{}]*}}}{{[^{}]*}}name = "cuts-batch-or-length"
-// CHECK-SAME: mask = "argument 1", operation = "'attn.pool'"{{[^{}]*}}}{{[^{}]*}}name = "pool-mask-of-other-origin"
+// CHECK-SAME: mask = "argument 1", operation = "'attn.pool <mean>'"{{[^{}]*}}}{{[^{}]*}}name = "pool-mask-of-other-origin"
 // CHECK-SAME: mask = "argument 1", operation = "'attn.sdpa'"{{[^{}]*}}}{{[^{}]*}}name = "attention-adds-mask"
-// CHECK-SAME: operation = "'attn.sdpa'", reader = "'attn.pool'"{{[^{}]*}}}{{[^{}]*}}name = "first-column-of-masked-queries"
+// CHECK-SAME: operation = "'attn.sdpa'", reader = "'attn.pool <first>'"{{[^{}]*}}}{{[^{}]*}}name = "first-column-of-masked-queries"
 // CHECK-LABEL: func.func @softmax_over_positions(
 func.func @softmax_over_positions(%x: !n, %m: !mask {attn.role = "mask"}) -> !n {
   %y = attn.softmax %x : !n
