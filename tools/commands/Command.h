@@ -60,6 +60,7 @@ void addTokenize(CLI::App &app, CommandList &commands);
 void addAttention(CLI::App &app, CommandList &commands);
 void addExplain(CLI::App &app, CommandList &commands);
 void addInspect(CLI::App &app, CommandList &commands);
+void addVerify(CLI::App &app, CommandList &commands);
 void addBench(CLI::App &app, CommandList &commands);
 
 /// Adds a flag that takes one of `names`; another is a usage error with a

@@ -40,6 +40,9 @@ SHARED = {
     "test/tools/commands/inspect/test_inspect.py": ("both forms of an artifact", ["ArtifactJson.cpp", "ArtifactText.cpp"]),
     "test/tools/commands/inspect/test_difference.py": ("what is compared", ["Facts.cpp"]),
     "test/tools/commands/explain/test_comparison.py": ("the comparison and its text", ["ComparisonText.cpp"]),
+    "test/tools/commands/verify/BitsEntryTest.cpp": ("the calls that entries are compared by", ["BitsTensors.cpp"]),
+    "test/tools/commands/verify/BitsStepsTest.cpp": ("the texts that steps are compared by", ["BitsReader.cpp"]),
+    "test/tools/commands/verify/test_verify.py": ("processes and compiles of the real program", ["BitsElsewhere.cpp"]),
     "test/tools/commands/test_compile.py": ("the command is a thin layer over the driver, which opens in its own library", [
         "CompileFlags.cpp", "Compiler.cpp", "../../compiler/driver/SharedLibrary.cpp"]),
     "test/compiler/driver/test_compile.py": ("errors and hashes of a compile", ["Diagnostics.cpp", "Hashes.cpp"]),

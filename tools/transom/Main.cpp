@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
   CommandList commands;
   for (auto *add : {addCompile, addRun, addGenerate, addTranslate, addSummarize,
                     addScore, addEmbed, addClassify, addAttention, addTokenize,
-                    addInspect, addExplain, addBench})
+                    addInspect, addExplain, addVerify, addBench})
     add(app, commands);
   for (Command &command : commands)
     addEnvironmentVariables(*command.app);
