@@ -17,8 +17,7 @@ using namespace transom;
 static Polynomial roundCoefficients(const Polynomial &bytes) {
   Polynomial sum;
   for (const auto &[monomial, coefficient] : bytes.terms()) {
-    Polynomial term((coefficient + bufferAlignment - 1) / bufferAlignment *
-                    bufferAlignment);
+    Polynomial term(alignToBuffer(coefficient));
     for (const std::string &symbol : monomial)
       term = term * Polynomial::symbol(symbol);
     sum = sum + term;

@@ -36,6 +36,11 @@ constexpr int64_t alignToPanel(int64_t count) {
   return (count + panelWidth - 1) / panelWidth * panelWidth;
 }
 
+/* `bytes` rounded up to where a buffer may begin. */
+constexpr int64_t alignToBuffer(int64_t bytes) {
+  return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+}
+
 /* The number of KV blocks that hold `positions` positions. */
 constexpr int64_t getNumKvBlocks(int64_t positions) {
   return (positions + kvBlockSize - 1) / kvBlockSize;

@@ -235,8 +235,7 @@ Result<void> Executor::placeBuffers(const Entry &entry, int64_t *symbols,
       return rejected("entry '" + entry.manifest->name + "': buffer " +
                       std::to_string(i) + " is outside of the arena");
     // The plan has room for this.
-    offsets[i] =
-        (offsets[i] + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+    offsets[i] = alignToBuffer(offsets[i]);
   }
   uint64_t unused = 0;
   if (settings.arenaAtEnd)
