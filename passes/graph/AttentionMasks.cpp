@@ -135,6 +135,50 @@ std::optional<MaskLink> additiveAsBool(Value value, double factor) {
   return std::nullopt;
 }
 
+/// True for a constant of zeros and ones.
+static bool isZeroOrOneConstant(Operation *op) {
+  auto constant = dyn_cast_or_null<ConstantOp>(op);
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                           : DenseElementsAttr();
+  if (!elements || !isa<FloatType>(elements.getElementType()))
+    return false;
+  return llvm::all_of(elements.getValues<APFloat>(), [](const APFloat &number) {
+    return number.isZero() || number.isExactlyValue(1);
+  });
+}
+
+/// True for a factor that is 0 or 1, whatever it is made of.
+static bool isMaskFactor(Value factor) {
+  while (Operation *op = factor.getDefiningOp()) {
+    if (isZeroOrOneConstant(op) || isZeroOrOne(factor))
+      return true;
+    auto isBit = [](double number) { return number == 0 || number == 1; };
+    if (auto affine = affineMask(factor))
+      return isBit(affine->offset) && isBit(affine->factor + affine->offset);
+    if (auto where = dyn_cast<WhereOp>(op))
+      return isBit(constantNumber(where.getOnTrue()).value_or(-1)) &&
+             isBit(constantNumber(where.getOnFalse()).value_or(-1));
+    if (!isa<ReshapeOp, TransposeOp>(op))
+      return false;
+    factor = op->getOperand(0);
+  }
+  return isZeroOrOne(factor);
+}
+
+Value findMaskOfProbabilities(Operation *op, Value probabilities) {
+  if (auto mask = dyn_cast<MaskOp>(op))
+    return mask.getValue().isZero() ? mask.getMask() : Value();
+  if (auto where = dyn_cast<WhereOp>(op)) {
+    Value other = where.getOnTrue() == probabilities ? where.getOnFalse()
+                                                     : where.getOnTrue();
+    return constantNumber(other) == 0.0 ? where.getCondition() : Value();
+  }
+  if (!isa<MulOp>(op))
+    return {};
+  Value factor = op->getOperand(op->getOperand(0) == probabilities ? 1 : 0);
+  return isMaskFactor(factor) ? factor : Value();
+}
+
 /// Compares a constant `[1, .., n, n]` with one that shows the keys up to the
 /// diagonal (1, or 0 if it is added), and hides the keys after it.
 static std::optional<TriangleDifference>

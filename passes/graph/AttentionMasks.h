@@ -22,6 +22,11 @@ MaskLink hidingMask(mlir::Value mask, bool inverted, double value);
 /// A float mask that is 0 where a bool mask lets pass, and hides elsewhere.
 std::optional<MaskLink> additiveAsBool(mlir::Value value, double factor);
 
+/// The mask with which an operation sets probabilities to zero: a factor of 0
+/// and 1, or a choice between them and zero. Null for another operation.
+mlir::Value findMaskOfProbabilities(mlir::Operation *op,
+                                    mlir::Value probabilities);
+
 /// How a constant mask differs from one that shows keys up to the diagonal and
 /// hides all others.
 struct TriangleDifference {

@@ -51,6 +51,9 @@ LogicalResult AttentionMatcher::matchProbabilities() {
       return fail(RemarkId::ProbabilitiesAreTransposed, {{"product", user}},
                   user);
     match.context = dyn_cast<MatmulOp>(user);
+    if (Value mask = findMaskOfProbabilities(user, probabilities))
+      return fail(RemarkId::ProbabilitiesAreMasked,
+                  {{"operation", user}, {"mask", mask}}, user);
     if (!match.context)
       return fail(RemarkId::OperationAfterSoftmax, {{"operation", user}}, user);
     if (match.context.getLhs() != probabilities)

@@ -179,7 +179,7 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
   let dependentDialects = ["::transom::attn::AttnDialect"];
   let statistics = [
     Statistic<"ragged", "ragged", "functions on ragged rows">,
-    Statistic<"rectangular", "rectangular", "functions with a mask that stay rectangular">];
+    Statistic<"withPadding", "with-padding", "functions with a mask that compute rows of padding">];
 }
 
 def AddAttentionEntryPass : Pass<"attn-add-attention-entry", "::mlir::ModuleOp"> {

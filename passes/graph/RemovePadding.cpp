@@ -50,7 +50,7 @@ private:
   const RowForms &forms;
   OpBuilder builder;
   Value ragged;
-  DenseMap<Value, Value> onRows; // the values on rows, by rectangular value
+  DenseMap<Value, Value> onRows; // the values on rows, by value with padding
   Value columns;                 // the position of each row, for tables
 };
 
@@ -297,7 +297,7 @@ std::string RemovePaddingPass::freshSymbol(StringRef base) {
   return name;
 }
 
-/// Rewrites the entry; returns what keeps it rectangular, or nothing.
+/// Rewrites the entry; returns what keeps padding in it, or nothing.
 std::optional<RowBlame>
 RemovePaddingPass::makeRagged(func::FuncOp entry,
                               ArrayRef<BlockArgument> masks) {
@@ -354,7 +354,7 @@ void RemovePaddingPass::runOnEntry(func::FuncOp entry, Remarks &remarks) {
                      {"padded", padded}}});
     return;
   }
-  ++rectangular;
+  ++withPadding;
   RemarkReason reason = *blame->reason;
   reason.args.emplace_back("entry", entry.getName());
   if (blame->op != entry)

@@ -19,7 +19,7 @@ enum class RowForm {
   Opaque, ///< has no form on rows
 };
 
-/// The operation that keeps a value rectangular, and why. The reason lacks the
+/// The operation that keeps padding in a value, and why. The reason lacks the
 /// arguments `entry` and `operation`, which all of them have.
 struct RowBlame {
   mlir::Operation *op = nullptr;

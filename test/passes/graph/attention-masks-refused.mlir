@@ -108,8 +108,8 @@ func.func @heads_of_symbolic_width(%q: !w, %k: !w, %v: !w) -> !w {
 !s = tensor<1x6x6xf32>
 
 // A triangle but for one entry, and one that hides with a number, stay masks.
-// CHECK: args = {column = "3", difference = "shows a key after its query", entries = "36", mask = "'attn.constant'", row = "2", wrong = "1"}{{[^{}]*}}kind = "missed"{{[^{}]*}}name = "mask-is-nearly-causal"
-// CHECK-SAME: args = {mask = "'attn.constant'", value = "-10000"}{{[^{}]*}}kind = "missed"{{[^{}]*}}name = "causal-mask-hides-with-number"
+// CHECK: args = {column = "3", difference = "shows a key after its query", entries = "36", mask = "'attn.constant'", row = "2", wrong = "1"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "mask-is-nearly-causal"
+// CHECK-SAME: args = {mask = "'attn.constant'", value = "-10000"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "causal-mask-hides-with-number"
 // CHECK-SAME: args = {column = "0", difference = "hides a key that is not after its query", entries = "36", mask = "'attn.constant'", row = "0", wrong = "6"}{{[^{}]*}}name = "mask-is-nearly-causal"
 // CHECK-LABEL: func.func @one_entry_shows_the_next_key(
 // CHECK: attn.sdpa {{.*}} <select>
@@ -160,4 +160,70 @@ func.func @shows_all(%q: !x, %k: !x, %v: !x) -> !x {
   %p = attn.softmax %t : !s
   %c = attn.matmul %p, %v : !s, !x
   return %c : !x
+}
+
+// -----
+
+!h = tensor<?x4x?x16xf32, #attn.shape<[batch, 4, seq, 16]>>
+!s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
+!k = tensor<?x1x1x?xf32, #attn.shape<[batch, 1, 1, seq]>>
+!m = tensor<?x1x1x?xi1, #attn.shape<[batch, 1, 1, seq]>>
+!one = tensor<1xf32>
+
+// A mask after the softmax: as a factor of 0 and 1, made of a bool or 1 - x, by a choice, by a mask with 0. A factor that may be any
+// number, and a mask that hides with another one, are operations like others.
+// CHECK: args = {mask = "'attn.cast'", operation = "'attn.mul'"}{{[^{}]*}}function = "masked_after_softmax"{{[^{}]*}}kind = "missed"{{[^{}]*}}name = "probabilities-are-masked"
+// CHECK-SAME: args = {mask = "'attn.sub'", operation = "'attn.mul'"}{{[^{}]*}}function = "masked_by_inverse"{{[^{}]*}}name = "probabilities-are-masked"
+// CHECK-SAME: args = {mask = "argument 3", operation = "'attn.where'"}{{[^{}]*}}function = "chosen_after_softmax"{{[^{}]*}}name = "probabilities-are-masked"
+// CHECK-SAME: args = {mask = "argument 3", operation = "'attn.mask'"}{{[^{}]*}}function = "mask_with_zero"{{[^{}]*}}name = "probabilities-are-masked"
+// CHECK-SAME: args = {operation = "'attn.mask'"}{{[^{}]*}}function = "mask_with_one"{{[^{}]*}}name = "operation-after-softmax"
+// CHECK-SAME: args = {operation = "'attn.mul'"}{{[^{}]*}}function = "factor_is_data"{{[^{}]*}}name = "operation-after-softmax"
+// CHECK-LABEL: func.func @masked_after_softmax(
+// CHECK-NOT: attn.sdpa
+func.func @masked_after_softmax(%q: !h, %k: !h, %v: !h, %m: !m) -> !h {
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %f = attn.cast %m to f32 : !m
+  %r = attn.mul %p, %f : !s, !k
+  %c = attn.matmul %r, %v : !s, !h
+  return %c : !h
+}
+func.func @masked_by_inverse(%q: !h, %k: !h, %v: !h, %m: !m) -> !h {
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %f = attn.cast %m to f32 : !m
+  %1 = attn.constant dense<1.0> : !one
+  %i = attn.sub %1, %f : !one, !k
+  %r = attn.mul %i, %p : !k, !s
+  %c = attn.matmul %r, %v : !s, !h
+  return %c : !h
+}
+func.func @chosen_after_softmax(%q: !h, %k: !h, %v: !h, %m: !m) -> !h {
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %0 = attn.constant dense<0.0> : !one
+  %r = attn.where %m, %p, %0 : !m, !s, !one
+  %c = attn.matmul %r, %v : !s, !h
+  return %c : !h
+}
+func.func @mask_with_zero(%q: !h, %k: !h, %v: !h, %m: !m) -> !h {
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %r = attn.mask %p, %m with 0.0 : !s, !m
+  %c = attn.matmul %r, %v : !s, !h
+  return %c : !h
+}
+func.func @mask_with_one(%q: !h, %k: !h, %v: !h, %m: !m) -> !h {
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %r = attn.mask %p, %m with 1.0 : !s, !m
+  %c = attn.matmul %r, %v : !s, !h
+  return %c : !h
+}
+func.func @factor_is_data(%q: !h, %k: !h, %v: !h, %f: !k) -> !h {
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %r = attn.mul %p, %f : !s, !k
+  %c = attn.matmul %r, %v : !s, !h
+  return %c : !h
 }

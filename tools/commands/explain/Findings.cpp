@@ -27,8 +27,9 @@ private:
   void findPadding();
   void findUnfusedAttention(const ExplainedEntry &entry);
   void findUnusedColumns(const ExplainedEntry &entry);
-  std::vector<RemarkGroup> getMissed(const std::string &pass) const;
-  std::vector<RemarkGroup> getAttentionReasons() const;
+  void findMasks();
+  std::vector<RemarkGroup> getRemarks(const std::string &pass,
+                                      const std::string &kind) const;
   std::string getEntryText(const ExplainedEntry &entry) const;
 
   const Explanation &explanation;
@@ -38,11 +39,12 @@ private:
 
 } // namespace
 
-/// The remarks of a pass that say what it did not do.
-std::vector<RemarkGroup> CostFinder::getMissed(const std::string &pass) const {
+/// The remarks of a kind that a pass made.
+std::vector<RemarkGroup> CostFinder::getRemarks(const std::string &pass,
+                                                const std::string &kind) const {
   std::vector<const ExplainedRemark *> remarks;
   for (const ExplainedRemark &remark : explanation.remarks)
-    if (remark.kind == "missed" && remark.category == pass)
+    if (remark.kind == kind && remark.category == pass)
       remarks.push_back(&remark);
   return groupRemarks(remarks);
 }
@@ -65,10 +67,7 @@ void CostFinder::findDisabledPasses() {
 }
 
 void CostFinder::findPadding() {
-  for (const RemarkGroup &group : getMissed("attn-remove-padding")) {
-    // Where no result has a row for each token, no row is padding.
-    if (group.first->name == "nothing-works-on-rows")
-      continue;
+  for (const RemarkGroup &group : getRemarks("attn-remove-padding", "missed")) {
     std::string what = "Padding is computed like other tokens.";
     for (const ExplainedEntry &entry : explanation.entries) {
       const int64_t length = entry.example.length, some = length / 4;
@@ -98,18 +97,15 @@ static int64_t getBufferBytes(const ExplainedPhase &phase,
   return operation.bytes.value.value_or(0) * phase.runs;
 }
 
-/// Why attention is not fused. The pass also says what it did not see in the
-/// mask of an attention that it has fused.
-std::vector<RemarkGroup> CostFinder::getAttentionReasons() const {
-  std::vector<RemarkGroup> reasons = getMissed("attn-fuse-attention");
-  reasons.erase(std::remove_if(reasons.begin(), reasons.end(),
-                               [](const RemarkGroup &group) {
-                                 const std::string &name = group.first->name;
-                                 return name == "mask-is-nearly-causal" ||
-                                        name == "causal-mask-hides-with-number";
-                               }),
-                reasons.end());
-  return reasons;
+/// What the pass found in the masks of attentions that it fused.
+void CostFinder::findMasks() {
+  for (const RemarkGroup &group :
+       getRemarks("attn-fuse-attention", "analysis")) {
+    const ExplainedRemark &remark = *group.first;
+    found.push_back({"Attention reads a mask for each score.",
+                     group.getMessage(), remark.help, remark.category,
+                     remark.place});
+  }
 }
 
 void CostFinder::findUnfusedAttention(const ExplainedEntry &entry) {
@@ -128,7 +124,8 @@ void CostFinder::findUnfusedAttention(const ExplainedEntry &entry) {
   if (count == 0)
     return;
   keepsAttention = true;
-  const std::vector<RemarkGroup> reasons = getAttentionReasons();
+  const std::vector<RemarkGroup> reasons =
+      getRemarks("attn-fuse-attention", "missed");
   std::string advice = reasons.empty() ? "" : reasons.front().first->help;
   if (reasons.size() > 1)
     advice +=
@@ -208,6 +205,7 @@ std::vector<Finding> CostFinder::run() {
   findDisabledPasses();
   for (const ExplainedEntry &entry : explanation.entries)
     findUnfusedAttention(entry);
+  findMasks();
   findPadding();
   for (const ExplainedEntry &entry : explanation.entries)
     findUnusedColumns(entry);
