@@ -118,7 +118,8 @@ private:
     ModuleInfo info(getOperation(), remarks);
     MicroKernels kernels(code, target);
     std::optional<SharedOperations> shared;
-    if (countOperations() >= shareFrom)
+    const int64_t operations = countOperations();
+    if (operations >= shareFrom)
       shared.emplace(info, code, kernels);
 
     // In a large module the operations of phases are calls.
@@ -137,6 +138,15 @@ private:
     });
     numShared = shared ? shared->getNumFunctions() : 0;
     numKernels = kernels.getNumKernels();
+    RemarkReason sharing(RemarkId::OperationsHaveOwnCode,
+                         {{"isa", target.name}, {"operations", operations}});
+    if (shared) {
+      sharing.id = RemarkId::OperationsShareCode;
+      sharing.args.emplace_back("functions", shared->getNumFunctions());
+    } else {
+      sharing.args.emplace_back("limit", int64_t(shareFrom));
+    }
+    remarks.report(getOperation(), sharing);
     return failure(result.wasInterrupted());
   }
 

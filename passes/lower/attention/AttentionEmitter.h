@@ -25,6 +25,7 @@ private:
 
   /// Reports the tiles of this instruction set.
   void report();
+  void reportDivision();
 
   /// One sequence of the ragged batches, as queries and as keys.
   struct Sequence {
@@ -135,6 +136,14 @@ private:
   /// The cost of a work item besides its queries times its keys, in the same
   /// unit. Measured: as much as 256 scores where dk = dv = 32.
   int64_t getItemCost() const { return 24576 / (dk + dv + 32); }
+  /// The maximum number of queries of a work item in any call. A causal item
+  /// computes scores up to the last key of its last query, so smaller ones
+  /// waste less.
+  int64_t getLargestBlock() {
+    return op.getCausal() ? kern::kQueryBlock / 2 : kern::kQueryBlock;
+  }
+  /// Whether a single query packs the heads that share a key head.
+  bool packsHeads() { return op.getCache() && group > 1; }
   /// The maximum number of queries of a work item in this call.
   Index chooseBlockRows();
   WorkItem getWorkItem(const Sequence &s, Index index);

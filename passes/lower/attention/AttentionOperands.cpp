@@ -37,7 +37,7 @@ AttentionEmitter::Sequence AttentionEmitter::loadSequence(Index i,
   // Divide its queries into work items.
   s.numQueries = s.numRows;
   s.numHeads = e.i64(heads);
-  if (op.getCache() && group > 1) {
+  if (packsHeads()) {
     s.packed = s.numRows == 1;
     s.numQueries = select(*s.packed, group, s.numRows);
     s.numHeads = select(*s.packed, heads / group, s.numHeads);

@@ -10,6 +10,7 @@
 #include "passes/lower/attention/AttentionEmitter.h"
 #include "passes/lower/ops/LowerOps.h"
 #include "runtime/abi/Abi.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cstddef>
 
 using namespace mlir;
@@ -68,6 +69,27 @@ void AttentionEmitter::report() {
             {"used", dv},
             {"computed", computed},
             {"waste", 100 * (computed - dv) / computed}}});
+  reportWidenedBf16(e, op, valueFormat);
+  reportDivision();
+}
+
+/// Reports what a work item is.
+void AttentionEmitter::reportDivision() {
+  Remarks &remarks = e.getModuleInfo().getRemarks();
+  const RemarkArgument isa("isa", e.getIsa().name);
+  const int64_t largest = getLargestBlock();
+  remarks.report(
+      op,
+      {RemarkId::AttentionDivided,
+       {isa,
+        {"queries", schedule.maxRows ? std::to_string(schedule.maxRows)
+                                     : llvm::formatv("{0}, {1} or {2}", largest,
+                                                     largest / 2, largest / 3)
+                                           .str()}}});
+  if (group > 1)
+    remarks.report(op, {packsHeads() ? RemarkId::HeadsArePacked
+                                     : RemarkId::HeadsAreNotPacked,
+                        {isa, {"heads", group}}});
 }
 
 void AttentionEmitter::emit() {
@@ -95,9 +117,7 @@ Index AttentionEmitter::batchSize() {
 Index AttentionEmitter::chooseBlockRows() {
   if (schedule.maxRows)
     return e.i64(schedule.maxRows);
-  // A causal block computes scores up to the last key of its last row, so
-  // smaller blocks waste less.
-  int64_t largest = op.getCausal() ? kQueryBlock / 2 : kQueryBlock;
+  const int64_t largest = getLargestBlock();
   Index rows = e.numRows(op.getQuery()) * heads, batch = batchSize();
 
   // Large blocks are best unless they are so few that workers would idle: then

@@ -3,6 +3,7 @@
 //
 // Products of two activations. The right operand is read in place; columns that
 // do not exist are masked.
+#include "passes/Remarks.h"
 #include "passes/lower/ops/LowerOps.h"
 #include "passes/lower/ops/StridedCopy.h"
 
@@ -27,6 +28,14 @@ static void lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
   spec.lhsStride = lhs.getRowStride().constant();
   spec.rhsStride = rhs.getRowStride().constant();
   spec.partialRhs = true;
+
+  e.getModuleInfo().getRemarks().report(
+      op, {RemarkId::BatchProductTiled,
+           {{"isa", e.getIsa().name},
+            {"lhs", lhsDims},
+            {"rhs", rhsDims},
+            {"rows", e.kernels().getMaxMr(*spec.rhs)},
+            {"columns", e.kernels().getNr()}}});
 
   // The offset of a matrix, broadcast over the outer dimensions: as that of an
   // operand with one row per matrix.

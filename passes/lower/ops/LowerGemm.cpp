@@ -134,7 +134,13 @@ private:
               {"waste", 100 * (computed - used) / computed},
               {"k", k},
               {"k_block", kBlock},
-              {"chunk", getChunkRows()}}});
+              {"chunk", getChunkRows()},
+              {"own_rows", kOwnRows}}});
+    reportWidenedBf16(e, op, format);
+    if (!e.getModuleInfo().getNextProduct(op).first)
+      e.getModuleInfo().getRemarks().report(
+          op,
+          {RemarkId::ProductFollowedByNone, {{"isa", kernels.getIsa().name}}});
   }
 
   SmallVector<Range> getRanges() {
@@ -437,6 +443,21 @@ private:
   Index worker, numWorkers; ///< among which the tiles of a chunk are divided
 };
 } // namespace
+
+void lower::reportWidenedBf16(PhaseEmitter &e, Operation *op,
+                              const OperandLowering &format) {
+  if (e.getIsa().dotBf16 ||
+      format.getFormat().getOperandType() != StorageType::BF16)
+    return; // multiplied as they are stored
+  std::vector<std::string> supported;
+  for (const InstructionSet &isa : getInstructionSets())
+    if (isa.dotBf16)
+      supported.push_back(isa.name);
+  e.getModuleInfo().getRemarks().report(
+      op, {RemarkId::Bf16IsWidened,
+           {{"isa", e.getIsa().name},
+            {"supported", listTexts(std::move(supported))}}});
+}
 
 static void lowerGemm(PhaseEmitter &e, kern::GemmOp op) {
   GemmEmitter(e, op).emit();

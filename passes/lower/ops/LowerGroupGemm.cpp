@@ -4,6 +4,7 @@
 // Products of groups of rows. The tiles of each group, panel by panel, are
 // divided among the workers, so that all of them share a group with most of the
 // rows.
+#include "passes/Remarks.h"
 #include "passes/lower/ops/LowerOps.h"
 
 using namespace mlir;
@@ -20,6 +21,7 @@ public:
         columns(op.getGroupColumns()) {}
 
   void emit() {
+    report();
     Value offsets = e.pointer(op.getOffsets());
     e.forRange(int64_t(type.getSplits().size()), [&](Index group) {
       Value at = e.advance(offsets, group * 8);
@@ -30,6 +32,22 @@ public:
   }
 
 private:
+  /// Reports the tiles of this instruction set.
+  void report() {
+    const MicroKernels &kernels = e.kernels();
+    const int64_t computed = llvm::alignTo(columns, kernels.getNr());
+    e.getModuleInfo().getRemarks().report(
+        op, {RemarkId::GroupProductTiled,
+             {{"isa", kernels.getIsa().name},
+              {"groups", type.getSplits().size()},
+              {"rows", kernels.getMaxMr(format)},
+              {"columns", kernels.getNr()},
+              {"used", columns},
+              {"computed", computed},
+              {"waste", 100 * (computed - columns) / computed}}});
+    reportWidenedBf16(e, op, format);
+  }
+
   /// Emits this worker's tiles of a group. They are numbered panel by panel.
   void emitGroup(Index group, Index first, Index rows) {
     int64_t nr = e.kernels().getNr();

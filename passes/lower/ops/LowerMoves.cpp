@@ -286,9 +286,10 @@ static void lowerTranspose(PhaseEmitter &e, kern::TransposeOp op) {
                      permuted;
   for (int64_t dim : op.getPermutation())
     permuted.push_back(strides[dim]);
-  emitStridedCopy(e, {emitSizes(e, out.getDims()), permuted,
-                      emitStrides(e, out), e.pointer(op.getInput()),
-                      e.pointer(op.getOuts()), out.getElementType()});
+  emitStridedCopy(e, op,
+                  {emitSizes(e, out.getDims()), permuted, emitStrides(e, out),
+                   e.pointer(op.getInput()), e.pointer(op.getOuts()),
+                   out.getElementType()});
 }
 
 static void lowerCopy(PhaseEmitter &e, kern::CopyOp op) {
@@ -307,7 +308,8 @@ static void lowerCopy(PhaseEmitter &e, kern::CopyOp op) {
   Value target =
       e.advance(e.pointer(op.getOuts()),
                 emitSize(op.getTo()) * to[axis] * out.getElementBytes());
-  emitStridedCopy(e, {sizes, from, to, source, target, out.getElementType()});
+  emitStridedCopy(e, op,
+                  {sizes, from, to, source, target, out.getElementType()});
 }
 
 static void lowerGather(PhaseEmitter &e, kern::GatherOp op) {

@@ -43,6 +43,11 @@ void addPackKeysLowerings(Lowerings &lowerings);
 void addRopeLowerings(Lowerings &lowerings);
 void addRowLowerings(Lowerings &lowerings);
 
+/// Reports that an operation multiplies numbers of this format as f32, if it
+/// does so for want of an instruction.
+void reportWidenedBf16(PhaseEmitter &e, mlir::Operation *op,
+                       const OperandLowering &format);
+
 /// A LayerNorm or RMSNorm of rows.
 struct NormRows {
   mlir::Value input;

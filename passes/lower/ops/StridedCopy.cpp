@@ -5,6 +5,7 @@
 // by element.
 #include "passes/lower/ops/StridedCopy.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/Remarks.h"
 
 using namespace mlir;
 using namespace transom;
@@ -74,7 +75,8 @@ static bool isConstantOne(Value value) {
   return matchPattern(value, m_ConstantInt(&constant)) && constant == 1;
 }
 
-void lower::emitStridedCopy(PhaseEmitter &e, const StridedCopy &copy) {
+void lower::emitStridedCopy(PhaseEmitter &e, Operation *op,
+                            const StridedCopy &copy) {
   int64_t bytes =
       std::max<int64_t>(1, copy.element.getIntOrFloatBitWidth() / 8);
   Type memory =
@@ -87,6 +89,9 @@ void lower::emitStridedCopy(PhaseEmitter &e, const StridedCopy &copy) {
   Index inner = copy.sizes.back();
   bool dense = isConstantOne(copy.sourceStrides.back()) &&
                isConstantOne(copy.targetStrides.back());
+  if (!dense)
+    e.getModuleInfo().getRemarks().report(
+        op, {RemarkId::CopiedByElement, {{"operation", op}}});
 
   e.forWorkerRange(outer, [&](Index index) {
     auto [sourceOffset, targetOffset] = emitOuterOffsets(e, copy, index);

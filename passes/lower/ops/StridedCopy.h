@@ -15,9 +15,10 @@ struct StridedCopy {
   mlir::Type element;
 };
 
-/// Emits this worker's share of a copy: the outer dimensions are divided among
-/// the workers.
-void emitStridedCopy(PhaseEmitter &e, const StridedCopy &copy);
+/// Emits this worker's share of what an operation copies: the outer dimensions
+/// are divided among the workers.
+void emitStridedCopy(PhaseEmitter &e, mlir::Operation *op,
+                     const StridedCopy &copy);
 
 /// The sizes of dimensions.
 llvm::SmallVector<Index> emitSizes(PhaseEmitter &e,

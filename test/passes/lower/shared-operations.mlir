@@ -4,6 +4,8 @@
 // From a number of operations on, phases call a function for each operation.
 // Operations that differ only in their buffers and weights share one.
 
+// CHECK: args = {functions = "4", isa = "avx2", operations = "6"}{{[^{}]*}}kind = "passed"{{[^{}]*}}name = "operations-share-code"
+// INLINE: args = {isa = "avx2", limit = "7", operations = "6"}{{[^{}]*}}name = "operations-have-own-code"
 // INLINE-NOT: transom.o.
 
 kern.weight @a : !kern.weight<[16] x f32, rows> = #weight.expr<file("a")> {offset = 64}

@@ -8,6 +8,10 @@
 // positions. A sequence with a single new token packs the two query heads of a
 // key-value head into one work item, so the kernel has no constant stride of
 // queries.
+// A causal item is smaller.
+// CHECK: args = {isa = "avx2", queries = "12, 6 or 4"}{{[^{}]*}}name = "attention-divided"
+// CHECK-SAME: args = {heads = "2", isa = "avx2"}{{[^{}]*}}name = "heads-are-packed"
+// CHECK-SAME: args = {heads = "2", isa = "avx2"}{{[^{}]*}}function = "grouped"{{[^{}]*}}name = "heads-are-not-packed"
 // CHECK: llvm.func @transom.p.avx2.cached(
 // CHECK: %[[SINGLE:.*]] = arith.cmpi eq, %[[ROWS:.*]], %{{.*}} : i64
 // CHECK: arith.select %[[SINGLE]], %{{.*}}, %[[ROWS]] : i64
@@ -23,3 +27,16 @@ func.func @f(%q: !q, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[ro
   return
 }
 kern.cache @kv : !cache {group = 0, offset = 0}
+
+// Without a cache each query head of a key-value head reads the keys by itself.
+// CHECK: llvm.func @transom.p.avx2.grouped(
+func.func @grouped(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>,
+    %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>) attributes {kern.symbols = ["batch", "keys", "parts", "rows", "seq"]} {
+  %s = kern.ragged_batch {batch = "batch", columns = "seq", rows = "rows", keys = "keys"} : !kern.ragged<0>
+  kern.phase "grouped" {
+    kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 0.5 : !kern.buffer<[rows, 16] x f32>,
+        !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>,
+        !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  }
+  return
+}

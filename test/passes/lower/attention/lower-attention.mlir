@@ -10,6 +10,8 @@
 
 // A head takes half of a vector.
 // CHECK: args = {columns = "{{16|32}}", computed = "16", isa = "{{[a-z0-9]+}}", score_rows = "{{[0-9]+}}", used = "8", value_rows = "{{[0-9]+}}", waste = "50"}, category = "convert-kern-to-llvm"{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "attention-tiled"
+// CHECK-SAME: args = {isa = "{{[a-z0-9]+}}", queries = "24, 12 or 8"}{{[^{}]*}}name = "attention-divided"
+// CHECK-SAME: args = {isa = "{{[a-z0-9]+}}", queries = "7"}{{[^{}]*}}name = "attention-divided"
 
 // The number of query rows of a work item: 24, or as many as the schedule says.
 // CHECK: llvm.func @transom.p.{{.*}}.streaming(

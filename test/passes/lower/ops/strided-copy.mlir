@@ -5,6 +5,8 @@
 
 // A slice of contiguous rows is copied by vectors, a transposition element by
 // element.
+// CHECK-NOT: 'kern.copy'
+// CHECK: args = {operation = "'kern.transpose'"}{{[^{}]*}}kind = "missed"{{[^{}]*}}name = "copied-by-element"
 // CHECK: llvm.func @transom.p.avx2.slice(
 // CHECK: llvm.store {{.*}} : vector<16xf32>
 // CHECK: llvm.func @transom.p.avx2.transpose(
