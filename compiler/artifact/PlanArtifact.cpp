@@ -361,9 +361,12 @@ private:
     std::string schedule;
     for (auto op : phase.getBody().front().getOps<kern::AttentionOp>())
       schedule = op.getSchedule().str();
-    entry.dispatches.push_back(
-        {phase.getName().str(), getModulePath(kern::getPhaseLocation(phase)), 1,
-         cost.flops, cost.bf16Flops, weightBytes, cost.bytes, schedule});
+    const Location location = kern::getPhaseLocation(phase);
+    Origin origin = findOrigin(location);
+    entry.dispatches.push_back({phase.getName().str(), getModulePath(location),
+                                1, cost.flops, cost.bf16Flops, weightBytes,
+                                cost.bytes, schedule, std::move(origin.file),
+                                std::move(origin.pointer)});
   }
 
   /// The symbol of a weight; in the body of layers that of the layer.

@@ -112,6 +112,12 @@ struct ManifestDispatch {
   int64_t weightBytes = 0; ///< weights that one layer reads whole
   Polynomial bytes{};      ///< activations that one layer reads and writes
   std::string schedule{};  ///< of an attention in it, empty without one
+  /// The file of the model that describes its heaviest operation, and the JSON
+  /// pointer in it; empty where unknown.
+  std::string file{}, pointer{};
+  /// The micro-kernels that it calls: for each instruction set those with the
+  /// most rows.
+  std::vector<std::string> kernels{};
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);

@@ -114,6 +114,9 @@ void ManifestDispatch::visitFields(Self &self, Visitor &visit) {
   visit.optional("weight_bytes", self.weightBytes);
   visit.optional("bytes", self.bytes, manifest::Refers::Cost);
   visit.optional("attention_schedule", self.schedule);
+  visit.optional("file", self.file);
+  visit.optional("pointer", self.pointer);
+  visit.optional("kernels", self.kernels);
 }
 
 template <typename Self, typename Visitor>

@@ -16,6 +16,8 @@ SHARED = {
     "test/passes/lower/attention/LowerAttentionTest.cpp": ("windows and biases by column, against plain loops", ["AttentionPositions.cpp"]),
     "test/compiler/artifact/ArtifactTest.cpp": ("parts of writing an artifact", [
         "PhaseCost.cpp", "PlanCalls.cpp", "Tables.cpp"]),
+    "test/compiler/driver/test_resume_bytes.py": ("what a manifest names is the same from each stage; test_bench_report.py has the names", [
+        "KernelNames.cpp"]),
     "test/compiler/evaluator/EvaluateProductsTest.cpp": ("norms, softmax and activations of both dialects", ["NormsAndActivations.cpp"]),
     "test/compiler/evaluator/EvaluateShapesTest.cpp": ("the values of all operations", ["Tensor.cpp"]),
     "test/compiler/evaluator/KernMemoryTest.cpp": ("one module on the byte arena; values come from goldens, those of oneDNN from test/e2e/random", [

@@ -68,8 +68,17 @@ inline Manifest fullManifest() {
   softmax.primitive = "softmax";
   softmax.input = softmax.out = {false, 1, {poly("rows"), poly("seq")}};
   e.calls = {product, softmax};
-  e.dispatches = {{"layer.qkv", "encoder.layer.{0-11}.attention.self", 12,
-                   poly("80*rows"), poly("40*rows"), 400, poly("8*rows")},
+  e.dispatches = {{"layer.qkv",
+                   "encoder.layer.{0-11}.attention.self",
+                   12,
+                   poly("80*rows"),
+                   poly("40*rows"),
+                   400,
+                   poly("8*rows"),
+                   "streaming",
+                   "config.json",
+                   "/hidden_size",
+                   {"transom.k.avx2.f32.6x16", "transom.k.avx512.f32.14x32"}},
                   {"tail", "last", 1, {}, {}, 0, {}}};
   e.dispatchOrder = {0, 0, 1};
   e.flops = poly("4*pairs_of_rows+1000*rows");
@@ -84,6 +93,7 @@ inline Manifest fullManifest() {
   m.places = {"a"};
   m.notes = {"b\nc"};
   m.disabledPasses = {"attn-fuse-attention"};
+  m.figures = "{\"parameter_report\":{\"tied_head\":false}}";
   return m;
 }
 

@@ -40,7 +40,15 @@ TEST(Manifest, holds_what_was_written) {
   EXPECT_EQ(e->dispatches[0].bf16Flops, poly("40*rows"));
   EXPECT_EQ(e->dispatches[0].weightBytes, 400);
   EXPECT_EQ(e->dispatches[0].bytes, poly("8*rows"));
+  EXPECT_EQ(e->dispatches[0].schedule, "streaming");
+  EXPECT_EQ(e->dispatches[0].file, "config.json");
+  EXPECT_EQ(e->dispatches[0].pointer, "/hidden_size");
+  EXPECT_EQ(e->dispatches[0].kernels,
+            (std::vector<std::string>{"transom.k.avx2.f32.6x16",
+                                      "transom.k.avx512.f32.14x32"}));
   EXPECT_EQ(e->dispatches[1].flops, Polynomial());
+  EXPECT_EQ(e->dispatches[1].file, "");
+  EXPECT_TRUE(e->dispatches[1].kernels.empty());
   EXPECT_EQ(e->dispatchOrder, (std::vector<int64_t>{0, 0, 1}));
   EXPECT_EQ(e->flops, poly("4*pairs_of_rows+1000*rows"));
   EXPECT_EQ(e->streamedBytes, 4800);
@@ -50,6 +58,8 @@ TEST(Manifest, holds_what_was_written) {
   EXPECT_EQ(m.tokenizer->bytes, 1000u);
   EXPECT_TRUE(m.text->normalize);
   EXPECT_EQ(m.options[1].second, "256");
+  EXPECT_EQ(m.figures, "{\"parameter_report\":{\"tied_head\":false}}");
+  EXPECT_EQ(Manifest::parse(Manifest().toJson())->figures, "");
 }
 
 TEST(Manifest, a_decoder_round_trips) {

@@ -56,6 +56,17 @@ static std::string getOperation(const std::string &phase) {
   return phase.substr(phase.rfind('.') + 1);
 }
 
+/// The micro-kernels of a phase for an instruction set.
+static std::vector<std::string> getKernels(const ManifestDispatch &dispatch,
+                                           const std::string &isa) {
+  const std::string prefix = std::string(kernelSymbolPrefix) + isa + ".";
+  std::vector<std::string> kernels;
+  for (const std::string &kernel : dispatch.kernels)
+    if (kernel.compare(0, prefix.size(), prefix) == 0)
+      kernels.push_back(kernel);
+  return kernels;
+}
+
 static void writeThreadName(JsonWriter &json, size_t worker) {
   json.beginObject();
   json.member("name", "thread_name");
@@ -112,6 +123,12 @@ void TraceWriter::writeArguments(size_t number,
   json.member("operation", getOperation(dispatch.phase));
   json.member("function",
               getPhaseSymbol(bench.isa, dispatch.phase, dispatch.location));
+  if (!dispatch.pointer.empty()) {
+    json.member("file", dispatch.file);
+    json.member("pointer", dispatch.pointer);
+  }
+  json.key("kernels");
+  json.array(getKernels(dispatch, bench.isa));
   json.member("flops", getValue(dispatch.flops, symbols));
   json.member("bytes", getValue(dispatch.bytes, symbols) +
                            static_cast<double>(dispatch.weightBytes));

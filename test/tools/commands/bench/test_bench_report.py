@@ -67,6 +67,12 @@ class BenchReport(BenchTest):
         for args in products:
             self.assertGreater(args["flops"], 0)
             self.assertGreater(args["bytes"], 0)
+            # What describes the layers, and code that this machine runs.
+            self.assertEqual((args["file"], args["pointer"]), ("config.json", "/num_attention_heads"))
+            isa = args["function"].split(".")[2]
+            self.assertEqual(len(args["kernels"]), 3)  # scores, and values with and without a division
+            for kernel in args["kernels"]:
+                self.assertRegex(kernel, rf"^transom\.k\.{isa}\.f32\.\d+x\d+\.")
             self.assertRegex(args["function"], r"^transom\.p\.\w+\..*\.attention\.encoder\.layer\.\{0-1\}\.attention\.self$")
         # No worker begins a dispatch before all have ended the one before.
         ends = {}

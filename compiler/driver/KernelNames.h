@@ -1,0 +1,30 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which micro-kernels the phases of a compile call, for the manifest.
+#pragma once
+#include "compiler/driver/CompileObserver.h"
+#include "runtime/manifest/Manifest.h"
+#include <map>
+
+namespace transom {
+
+/// Notes the kernels of each phase as code is lowered.
+class KernelNames : public CompileObserver {
+public:
+  void passed(const PassInfo &pass, mlir::ModuleOp module,
+              const InstructionSet *isa) override;
+
+  /// Lowers a planned kern module for what has not been lowered, as when the
+  /// code of a stage was read, and adds the kernels to the manifest's
+  /// dispatches.
+  Result<void> complete(mlir::ModuleOp module,
+                        const std::vector<const InstructionSet *> &isas,
+                        Manifest &manifest);
+
+private:
+  std::map<std::string, std::vector<std::string>> kernels; ///< by phase symbol
+  std::vector<const InstructionSet *> lowered;
+};
+
+} // namespace transom
