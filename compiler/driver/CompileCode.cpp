@@ -39,7 +39,9 @@ transom::lowerToLlvm(mlir::ModuleOp module,
   };
   for (const InstructionSet *isa : isas) {
     LoweringEvents events;
+    const PassInfo *running = nullptr;
     events.willRun = [&](const PassInfo &pass, mlir::ModuleOp code) {
+      running = &pass;
       if (observer)
         observer->willRun(pass, code, isa);
     };
@@ -52,8 +54,12 @@ transom::lowerToLlvm(mlir::ModuleOp module,
         lowerModule(listing ? *listing->module : module, isa->name, events);
     if (!told)
       return told.takeError();
-    if (mlir::failed(lowered))
-      return diagnostics.error(Status::Internal, "lowering failed");
+    if (mlir::failed(lowered)) {
+      Error error = diagnostics.error(Status::Internal, "lowering failed");
+      if (observer)
+        observer->failed(*running, diagnostics.getLocation(), isa, error);
+      return error;
+    }
     if (observer)
       observer->finished(Stage::LlvmIr, **lowered);
     if (keep) {

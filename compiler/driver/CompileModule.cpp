@@ -10,6 +10,7 @@
 #include "compiler/driver/CompileCode.h"
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Diagnostics.h"
+#include "compiler/driver/KernelNames.h"
 #include "compiler/driver/ModuleOptions.h"
 #include "compiler/driver/ModuleText.h"
 #include "compiler/driver/PassMonitor.h"
@@ -45,6 +46,11 @@ public:
     for (CompileObserver *observer : observers)
       observer->passed(pass, module, isa);
   }
+  void failed(const transom::PassInfo &pass, std::optional<Location> location,
+              const InstructionSet *isa, const Error &error) override {
+    for (CompileObserver *observer : observers)
+      observer->failed(pass, location, isa, error);
+  }
   void finished(Stage stage, ModuleOp module) override {
     for (CompileObserver *observer : observers)
       observer->finished(stage, module);
@@ -65,6 +71,8 @@ public:
       observers.add(observer);
     if (monitor.isNeeded())
       observers.add(&monitor);
+    if (options.emit == Stage::So)
+      observers.add(&kernelNames);
   }
 
   Result<CompileReport> run();
@@ -109,6 +117,7 @@ private:
   /// An explanation ends in the LLVM dialect.
   const bool isExplained;
   PassMonitor monitor;
+  KernelNames kernelNames;
   Observers observers;
   CompileReport report;
   std::vector<const InstructionSet *> isas;
@@ -167,8 +176,24 @@ static Error withReproducer(Error error, ModuleOp module,
                         printReproducer(module, stream.str()));
 }
 
+/// The error of a pass that failed, or was `done` and left an invalid module.
 /// The conversion may refuse what kern does not have; whatever else fails is a
 /// bug of ours.
+static Error describeFailure(const transom::PassInfo &info, bool done,
+                             const DiagnosticCollector &diagnostics) {
+  if (!done && info.flag == "convert-attn-to-kern")
+    return diagnostics.error(Status::Unsupported,
+                             "the model does not convert to kernels");
+  // What a plug-in does wrong is no bug of ours.
+  const bool isPlugin = isExtensionPoint(info.flag);
+  Error error = diagnostics.error(
+      isPlugin ? Status::Rejected : Status::Internal, "no reason given");
+  error.message =
+      (isPlugin ? "a plug-in's pass at '" : "pass '") + info.flag.str() +
+      (done ? "' made an invalid module: " : "' failed: ") + error.message;
+  return error;
+}
+
 Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
                                      const PipelineOptions &pipeline) {
   observers.willRun(info, *module, nullptr);
@@ -181,16 +206,8 @@ Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
     observers.passed(info, *module, nullptr);
     return {};
   }
-  if (!done && info.flag == "convert-attn-to-kern")
-    return diagnostics.error(Status::Unsupported,
-                             "the model does not convert to kernels");
-  // What a plug-in does wrong is no bug of ours.
-  const bool isPlugin = isExtensionPoint(info.flag);
-  Error error = diagnostics.error(
-      isPlugin ? Status::Rejected : Status::Internal, "no reason given");
-  error.message =
-      (isPlugin ? "a plug-in's pass at '" : "pass '") + info.flag.str() +
-      (done ? "' made an invalid module: " : "' failed: ") + error.message;
+  Error error = describeFailure(info, done, diagnostics);
+  observers.failed(info, diagnostics.getLocation(), nullptr, error);
   return error;
 }
 
@@ -413,6 +430,7 @@ Result<void> ModuleCompiler::writeCode(std::vector<IsaObject> objects) {
 
 Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
   TRANSOM_ASSIGN(ArtifactPlan plan, planArtifact(*module));
+  TRANSOM_TRY(kernelNames.complete(*module, isas, plan.manifest));
   plan.manifest.compiler = TRANSOM_VERSION;
   plan.manifest.dtype = options.dtype;
   plan.manifest.options = options.flags;

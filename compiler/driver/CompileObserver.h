@@ -29,6 +29,12 @@ public:
   /// The module after a pass, verified before the stage `llvm-ir`.
   virtual void passed(const PassInfo &pass, mlir::ModuleOp module,
                       const InstructionSet *isa) = 0;
+  /// The error of a pass after willRun(), and where in the model it is, if the
+  /// pass says so. The compile ends.
+  virtual void failed(const PassInfo & /*pass*/,
+                      std::optional<mlir::Location> /*location*/,
+                      const InstructionSet * /*isa*/, const Error & /*error*/) {
+  }
   /// The module that all passes of a stage have left, read back from its text.
   virtual void finished(Stage /*stage*/, mlir::ModuleOp /*module*/) {}
 };

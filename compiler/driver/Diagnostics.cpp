@@ -18,8 +18,11 @@ static std::string formatLine(Diagnostic &diagnostic) {
 
 DiagnosticCollector::DiagnosticCollector(MLIRContext &context)
     : handler(&context, [this](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
           messages.push_back(formatLine(diagnostic));
+          if (!location)
+            location = diagnostic.getLocation();
+        }
         return success();
       }) {}
 

@@ -5,6 +5,7 @@
 #pragma once
 #include "mlir/IR/Diagnostics.h"
 #include "runtime/base/Error.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,12 @@ public:
   /// The first error in one line that begins with the location of the model;
   /// the others are notes. `what` is the message if MLIR gave none.
   Error error(Status status, const std::string &what) const;
+  /// Where the first error is; nothing without an error.
+  std::optional<mlir::Location> getLocation() const { return location; }
 
 private:
   std::vector<std::string> messages;
+  std::optional<mlir::Location> location;
   mlir::ScopedDiagnosticHandler handler;
 };
 

@@ -11,6 +11,7 @@
 #include "compiler/explain/ModuleSummary.h"
 #include "compiler/import/Import.h"
 #include "compiler/pipeline/PassRange.h"
+#include "dialects/common/Location.h"
 #include "passes/Remarks.h"
 #include "runtime/base/InstructionSet.h"
 #include "runtime/manifest/ExampleSizes.h"
@@ -30,13 +31,18 @@ public:
                 const CompileOptions &recorded) override;
   void passed(const transom::PassInfo &pass, ModuleOp module,
               const InstructionSet *isa) override;
+  void failed(const transom::PassInfo &pass, std::optional<Location> location,
+              const InstructionSet *isa, const Error &error) override;
   void finished(Stage stage, ModuleOp module) override;
 
   /// The explanation, after the compile.
   Result<Explanation> take(const CompileReport &report);
+  /// The explanation up to an error; the error if the model was not imported.
+  Result<Explanation> takeUntil(Error error);
 
 private:
   void addRemarks(ModuleOp module, size_t known, ExplainedPass &pass);
+  void evaluateEntries();
 
   const ExplainOptions &options;
   Explanation result;
@@ -183,6 +189,36 @@ void ExplainingObserver::passed(const transom::PassInfo &info, ModuleOp module,
     result.passes.push_back(std::move(pass));
 }
 
+/// The name of the remark that any pass which fails has: its text is the error.
+static constexpr llvm::StringLiteral failureName = "pass-failed";
+
+void ExplainingObserver::failed(const transom::PassInfo &info,
+                                std::optional<Location> location,
+                                const InstructionSet *isa, const Error &error) {
+  result.failure.emplace();
+  result.failure->pass = info.flag.str();
+  result.failure->isa = isa ? isa->name : "";
+  ExplainedPass pass;
+  pass.stage = getStageInfo(info.stage).name;
+  pass.pass = info.flag.str();
+  pass.isa = result.failure->isa;
+  pass.name = getPassName(info);
+  pass.summary = getSummary(info);
+  pass.after =
+      result.passes.empty() ? result.imported : result.passes.back().after;
+  pass.remarks.push_back(static_cast<int64_t>(result.remarks.size()));
+  result.passes.push_back(std::move(pass));
+  ExplainedRemark &remark = result.remarks.emplace_back();
+  remark.kind = getRemarkKindName(RemarkKind::Failure).str();
+  remark.category = info.flag.str();
+  remark.name = failureName;
+  remark.message = error.message;
+  if (location && hasModulePath(*location)) {
+    Origin origin = findOrigin(*location);
+    remark.place = {getModulePath(*location), origin.file, origin.pointer};
+  }
+}
+
 void ExplainingObserver::finished(Stage stage, ModuleOp module) {
   if (stage != Stage::Kern)
     return;
@@ -253,10 +289,8 @@ void Evaluator::set(ExplainedEntry &explained) const {
   }
 }
 
-Result<Explanation> ExplainingObserver::take(const CompileReport &report) {
-  TRANSOM_TRY(std::move(status));
+void ExplainingObserver::evaluateEntries() {
   result.compile.transom = TRANSOM_VERSION;
-  result.notes = report.notes;
   for (const ExplainedPass &pass : result.passes)
     if (!pass.isa.empty() && !llvm::is_contained(result.compile.isas, pass.isa))
       result.compile.isas.push_back(pass.isa);
@@ -276,12 +310,31 @@ Result<Explanation> ExplainingObserver::take(const CompileReport &report) {
     for (ExplainedPass &pass : result.passes)
       setCosts(pass.after);
   }
+}
+
+Result<Explanation> ExplainingObserver::take(const CompileReport &report) {
+  if (!status)
+    return takeUntil(status.takeError());
+  result.notes = report.notes;
+  evaluateEntries();
+  return std::move(result);
+}
+
+Result<Explanation> ExplainingObserver::takeUntil(Error error) {
+  if (result.imported.functions == 0)
+    return error;
+  if (!result.failure)
+    result.failure.emplace();
+  result.failure->status = static_cast<int64_t>(error.status);
+  result.failure->message = std::move(error.message);
+  result.failure->notes = std::move(error.notes);
+  evaluateEntries();
   return std::move(result);
 }
 
 Result<Explanation> transom::explainModel(const ExplainOptions &options) {
   ExplainingObserver observer(options);
-  TRANSOM_ASSIGN(CompileReport report,
-                 observeCompile(options.compile, observer));
-  return observer.take(report);
+  Result<CompileReport> report = observeCompile(options.compile, observer);
+  return report ? observer.take(*report)
+                : observer.takeUntil(report.takeError());
 }

@@ -226,6 +226,17 @@ struct ExplainedCompile {
   static void visitFields(Self &self, Visitor &visit);
 };
 
+/// Why a compile did not come to its end.
+struct ExplainedFailure {
+  std::string pass, isa;
+  int64_t status = 0;
+  std::string message;
+  std::vector<std::string> notes;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
 /// A whole compile.
 struct Explanation {
   /// The version of the JSON form. It changes when a reader of the older form
@@ -244,6 +255,7 @@ struct Explanation {
   std::vector<ExplainedWeight> weights;
   int64_t weightBytes = 0;
   std::vector<std::string> notes;
+  std::optional<ExplainedFailure> failure;
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
@@ -256,7 +268,8 @@ struct ExplainOptions {
 };
 
 /// Compiles a model until its code is lowered and tells what happened. Errors
-/// are those of compile().
+/// are those of compile() until the model is imported; a later one is the
+/// `failure` of an explanation that ends there.
 Result<Explanation> explainModel(const ExplainOptions &options);
 
 } // namespace transom

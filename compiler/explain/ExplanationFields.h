@@ -296,6 +296,18 @@ void ExplainedCompile::visitFields(Self &self, Visitor &visit) {
 }
 
 template <typename Self, typename Visitor>
+void ExplainedFailure::visitFields(Self &self, Visitor &visit) {
+  visit.field("pass", self.pass,
+              "flag of the pass that failed; empty if none did");
+  visit.field("isa", self.isa,
+              "instruction set that the code was lowered for; empty before the "
+              "stage llvm-ir");
+  visit.field("status", self.status, "exit code of the tool");
+  visit.field("message", self.message, "the error in one line");
+  visit.field("notes", self.notes, "more about it");
+}
+
+template <typename Self, typename Visitor>
 void Explanation::visitFields(Self &self, Visitor &visit) {
   visit.field("format", self.format, "version of this form");
   visit.field("model", self.model, "the model");
@@ -311,6 +323,9 @@ void Explanation::visitFields(Self &self, Visitor &visit) {
   visit.field("weights", self.weights, "packed weights");
   visit.field("weight_bytes", self.weightBytes, "bytes of all packed weights");
   visit.field("notes", self.notes, "what the importer wants users to know");
+  visit.field("failure", self.failure,
+              "why the compile did not come to its end; null if it did. What "
+              "would have followed is missing then");
 }
 
 } // namespace transom

@@ -4,7 +4,7 @@
 // The form of explanations.
 #include "compiler/explain/ExplanationJson.h"
 #include "compiler/explain/ExplanationFields.h"
-#include "compiler/explain/FieldJson.h"
+#include "runtime/json/FieldJson.h"
 
 using namespace transom;
 

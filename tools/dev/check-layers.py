@@ -78,15 +78,13 @@ LAYERS = {
     "compiler/explain/Explanation": ["compiler/explain/Explanation", "compiler/driver/Compile", *SUPPORT],
     "compiler/explain/ExplanationFields": ["compiler/explain/Explanation"],
     "compiler/explain/ExplanationJson": [
-        "compiler/explain/Explanation", "compiler/explain/ExplanationFields", "compiler/explain/ExplanationJson",
-        "compiler/explain/FieldJson", *SUPPORT,
+        "compiler/explain/Explanation", "compiler/explain/ExplanationFields", "compiler/explain/ExplanationJson", *SUPPORT,
     ],
-    "compiler/explain/FieldJson": SUPPORT,
     "compiler/driver": [
         "compiler", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
     ],
     "tools": [
-        "tools", *RUNTIME, *SUPPORT, "compiler/driver", "compiler/explain/Explanation", "compiler/explain/ExplanationJson", "compiler/explain/FieldJson",
+        "tools", *RUNTIME, *SUPPORT, "compiler/driver", "compiler/explain/Explanation", "compiler/explain/ExplanationJson",
         "compiler/inspect/Inspection", "compiler/inspect/ModelFigures", "compiler/inspect/ModelGraph", "CLI", "nlohmann",
     ],
     "tools/transom-opt": ["tools/transom-opt", *SUPPORT, "compiler/pipeline", *MLIR],

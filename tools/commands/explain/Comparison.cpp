@@ -3,7 +3,7 @@
 //
 // Pairs what two explanations have in common, and keeps what differs.
 #include "tools/commands/explain/Comparison.h"
-#include "compiler/explain/FieldJson.h"
+#include "runtime/json/FieldJson.h"
 #include "tools/commands/explain/ExplainFormat.h"
 #include <algorithm>
 #include <cmath>

@@ -54,6 +54,23 @@ static Result<Explanation> getExplanation(const CompileOptions &options,
   return compiler->explainModel({options, ir});
 }
 
+/// The error that ended a compile.
+static Error toError(const ExplainedFailure &failure) {
+  // A saved one may say anything.
+  const bool isExitCode = failure.status > 0 && failure.status < 256;
+  return {isExitCode ? static_cast<Status>(failure.status) : Status::Internal,
+          failure.message, failure.notes};
+}
+
+/// An explanation of a compile that came to its end.
+static Result<Explanation> getWholeExplanation(const CompileOptions &options,
+                                               bool ir) {
+  TRANSOM_ASSIGN(Explanation explanation, getExplanation(options, ir));
+  if (explanation.failure)
+    return toError(*explanation.failure);
+  return Result<Explanation>(std::move(explanation));
+}
+
 /// Lays the flags of `--other-flags` over those of the first compile.
 static Result<void> parseOtherFlags(const std::string &text,
                                     CompileFlags &flags) {
@@ -74,7 +91,7 @@ static Result<Explanation> getOther(const ExplainFlags &flags, bool ir) {
   if (!flags.other.empty())
     other.options.model = flags.other;
   TRANSOM_TRY(parseOtherFlags(flags.otherFlags, other));
-  return getExplanation(other.options, ir);
+  return getWholeExplanation(other.options, ir);
 }
 
 /// The measured calls of a file; none where no file is named.
@@ -88,7 +105,7 @@ static Result<std::vector<MeasuredCall>> readCalls(const std::string &path) {
 static Result<void> runComparison(const ExplainFlags &flags,
                                   const CommonFlags &common) {
   TRANSOM_ASSIGN(Explanation first,
-                 getExplanation(flags.compile.options, false));
+                 getWholeExplanation(flags.compile.options, false));
   TRANSOM_ASSIGN(Explanation second, getOther(flags, false));
   TRANSOM_ASSIGN(std::vector<MeasuredCall> callsA, readCalls(flags.profile));
   TRANSOM_ASSIGN(std::vector<MeasuredCall> callsB,
@@ -153,7 +170,7 @@ static Result<void> writePageFile(const ExplainFlags &flags,
   std::vector<ShownCompilation> shown;
   const std::string &model = flags.compile.options.model;
   TRANSOM_ASSIGN(Explanation first,
-                 getExplanation(flags.compile.options, true));
+                 getWholeExplanation(flags.compile.options, true));
   TRANSOM_ASSIGN(shown.emplace_back(),
                  getShown(model, first, flags.profile, flags.assembly));
   if (flags.compares()) {
@@ -173,7 +190,7 @@ static Result<void> writePageFile(const ExplainFlags &flags,
 
 static Result<void> writeGraphs(const ExplainFlags &flags) {
   TRANSOM_ASSIGN(Explanation explanation,
-                 getExplanation(flags.compile.options, true));
+                 getWholeExplanation(flags.compile.options, true));
   TRANSOM_ASSIGN(std::string graphs, toModelExplorer(explanation));
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.modelExplorer));
   TRANSOM_TRY(file.append(graphs));
@@ -207,9 +224,12 @@ static Result<void> runExplain(ExplainFlags &flags, const CommonFlags &common) {
   TRANSOM_ASSIGN(Explanation explanation,
                  getExplanation(flags.compile.options, flags.ir));
   TRANSOM_ASSIGN(std::vector<MeasuredCall> calls, readCalls(flags.profile));
-  return writeOut(
+  TRANSOM_TRY(writeOut(
       common.json ? toJson(explanation)
-                  : escapeLines(toText({explanation, calls}, common.verbose)));
+                  : escapeLines(toText({explanation, calls}, common.verbose))));
+  if (explanation.failure)
+    return toError(*explanation.failure);
+  return {};
 }
 
 /// Flags of the page and of other files.

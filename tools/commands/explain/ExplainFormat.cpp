@@ -376,3 +376,20 @@ std::string TextTable::str() const {
   }
   return page;
 }
+
+std::string tools::describeFailure(const Explanation &explanation) {
+  if (!explanation.failure)
+    return {};
+  const ExplainedFailure &failure = *explanation.failure;
+  std::string text = failure.message;
+  for (const ExplainedRemark &remark : explanation.remarks)
+    if (remark.kind == "failure" && !remark.place.pointer.empty())
+      text += " (" + remark.place.file + " " + remark.place.pointer + ")";
+  std::string section = "\nWhere the compile stops\n  ";
+  appendWrapped(section, 4, text);
+  section += "\n";
+  if (!failure.pass.empty())
+    section += "      pass " + failure.pass +
+               (failure.isa.empty() ? "" : " for " + failure.isa) + "\n";
+  return section;
+}

@@ -91,6 +91,9 @@ groupRemarks(const std::vector<const ExplainedRemark *> &remarks);
 /// spaces; the first line continues the last one of `page`.
 void appendWrapped(std::string &page, size_t indent, const std::string &text);
 
+/// A section on why a compile did not come to its end; empty if it did.
+std::string describeFailure(const Explanation &explanation);
+
 /// A table whose columns are as wide as their cells.
 class TextTable {
 public:

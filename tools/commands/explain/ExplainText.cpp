@@ -72,7 +72,8 @@ void TextWriter::addModel() {
       ", " + formatCount(model.parameters) + " parameters in " + compile.dtype;
   if (!compile.kvDtype.empty())
     head += ", cache in " + compile.kvDtype;
-  head += ", code for " + join(compile.isas);
+  if (!compile.isas.empty())
+    head += ", code for " + join(compile.isas);
   if (compile.backend != "native")
     head += ", products by " + compile.backend;
   appendWrapped(page, 2, head);
@@ -197,6 +198,8 @@ std::string TextWriter::getPassText(const ExplainedPass &pass,
   addChanges(before, pass.after, pass.stage == "kern", lines);
   if (size_t missed = groupRemarks(getRemarks(pass, "missed")).size())
     lines.push_back(std::to_string(missed) + " not done, see below");
+  if (!getRemarks(pass, "failure").empty())
+    lines.push_back("failed, see above");
   if (lines.empty())
     return pass.changed ? pass.summary : "nothing to do";
   return join(lines, "; ");
@@ -205,7 +208,8 @@ std::string TextWriter::getPassText(const ExplainedPass &pass,
 /// The stages that have passes, in words.
 static const std::pair<const char *, const char *> stageTitles[] = {
     {"attn-opt", "on the model's operations"},
-    {"kern", "on kernels and their memory"}};
+    {"kern", "on kernels and their memory"},
+    {"llvm-ir", "on code"}};
 
 void TextWriter::addPasses() {
   heading("What the passes did (number of operations before and after)");
@@ -214,7 +218,8 @@ void TextWriter::addPasses() {
   std::string stage;
   std::vector<std::string> idle;
   for (const ExplainedPass &pass : explanation.passes) {
-    if (!pass.isa.empty())
+    // Lowering has a section of its own, unless it fails.
+    if (!pass.isa.empty() && getRemarks(pass, "failure").empty())
       continue;
     if (!pass.changed && pass.remarks.empty() && !all) {
       if (std::find(idle.begin(), idle.end(), pass.pass) == idle.end())
@@ -248,7 +253,7 @@ void TextWriter::addPasses() {
 void TextWriter::addMissed() {
   std::vector<const ExplainedRemark *> missed;
   for (const ExplainedRemark &remark : explanation.remarks)
-    if (remark.kind == "missed" || remark.kind == "failure")
+    if (remark.kind == "missed")
       missed.push_back(&remark);
   std::vector<RemarkGroup> groups = groupRemarks(missed);
   if (groups.empty())
@@ -470,6 +475,7 @@ void TextWriter::addNotes() {
 
 std::string TextWriter::run() {
   addModel();
+  page += describeFailure(explanation);
   addFindings();
   addPasses();
   addMissed();
