@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
+#include <stdexcept>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -110,6 +112,91 @@ float test::referenceExp2(float x) {
   return std::ldexp(p, int(n));
 }
 
+/// A polynomial by Horner's rule; coefficients start with the constant term.
+static float horner(float x, std::initializer_list<double> coefficients) {
+  const double *c = coefficients.end() - 1;
+  float sum = float(*c);
+  while (c-- != coefficients.begin())
+    sum = std::fma(sum, x, float(*c));
+  return sum;
+}
+
+/// x in [low, high]; a NaN stays a NaN.
+static float clamp(float x, float low, float high) {
+  x = x < low ? low : x;
+  return high < x ? high : x;
+}
+
+float test::referenceExp(float x) {
+  const float shift = 12582912, bounded = clamp(x, -104, 89);
+  const float shifted = std::fma(bounded, kLog2E, shift), n = shifted - shift;
+  float r = std::fma(n, -0.693145751953125f, bounded);
+  r = std::fma(n, -1.428606765330187e-06f, r);
+  const float p =
+      horner(r * kLog2E, {1.0, 0.6931472067106192, 0.24022651213595259,
+                          0.05550327214209211, 0.009618025602937879,
+                          0.0013400432165501582, 0.00015469731983877433});
+  if (std::isnan(x))
+    return x;
+  const int whole = int(n), half = whole >> 1;
+  return p * std::ldexp(1.0f, half) * std::ldexp(1.0f, whole - half);
+}
+
+static float referenceErf(float x) {
+  const float z = clamp(x, -3.95f, 3.95f), u = z * z;
+  const float p =
+      horner(u, {1.12837874, 0.20899626, 0.0517774218, 0.00409023874,
+                 0.000151344945, -1.99156679e-06, 1.96415675e-08});
+  const float q =
+      horner(u, {1.0, 0.518546486, 0.118754099, 0.0151320846, 0.00105108694});
+  if (float(3.92 * 3.92) < u)
+    return z < 0 ? -1 : 1;
+  return z * p / q;
+}
+
+static float referenceSigmoid(float x) {
+  return 1 / (1 + test::referenceExp(0 - x));
+}
+
+static float referenceTanh(float x) {
+  const float size = x < 0 ? 0 - x : x, t = test::referenceExp(size * -2);
+  const float series =
+      horner(x * x, {1.0, -1.0 / 3, 2.0 / 15, -17.0 / 315, 62.0 / 2835});
+  const float value = size < 0.3f ? size * series : (1 - t) / (1 + t);
+  return x < 0 ? 0 - value : value;
+}
+
+float test::referenceActivation(const std::string &kind, float x) {
+  if (kind == "relu")
+    return x < 0 ? 0 : x;
+  if (kind == "gelu") {
+    const float half = x * 0.5f;
+    return std::fma(half, referenceErf(x * 0.7071067811865476f), half);
+  }
+  if (kind == "gelu_tanh") {
+    const float inner = std::fma(x * x * x, 0.044715f, x) * 0.7978845608028654f;
+    const float half = x * 0.5f;
+    return std::fma(half, referenceTanh(inner), half);
+  }
+  if (kind == "quick_gelu")
+    return x * referenceSigmoid(x * 1.702f);
+  if (kind == "silu")
+    return x * referenceSigmoid(x);
+  if (kind == "tanh")
+    return referenceTanh(x);
+  if (kind == "sigmoid")
+    return referenceSigmoid(x);
+  if (kind == "exp")
+    return referenceExp(x);
+  if (kind == "neg")
+    return 0 - x;
+  if (kind == "sqrt")
+    return std::sqrt(x);
+  if (kind == "rsqrt")
+    return 1 / std::sqrt(x);
+  throw std::invalid_argument("unknown activation '" + kind + "'");
+}
+
 /// Adds 16 lanes by halves.
 static float sumLanes(float *lanes) {
   for (int half = 8; half >= 1; half /= 2)
@@ -194,9 +281,8 @@ static std::vector<float> scores(const test::ReferenceAttention &a,
     float s = all[j];
     if (!a.keyScales.empty())
       s *= a.keyScales[first + j];
-    float t = a.postCap != 0
-                  ? float(std::tanh(double(s * a.preCap))) * a.postCap
-                  : s * a.scale;
+    float t =
+        a.postCap != 0 ? referenceTanh(s * a.preCap) * a.postCap : s * a.scale;
     if (a.slope != 0)
       t = std::fma(a.slope * kLog2E, float(first + j - a.position), t);
     if (!a.added.empty())

@@ -33,6 +33,11 @@ float widenBf16(uint16_t bits);
 /// 2^x for x <= 0 by the polynomial of the kernels.
 float referenceExp2(float x);
 
+/// e^x of activations: Cody and Waite's reduction and a polynomial.
+float referenceExp(float x);
+/// An activation by its name in the IR, as kernels compute it.
+float referenceActivation(const std::string &kind, float x);
+
 /// Sum in 16 lanes by index, then halves.
 float referenceSum(const float *values, int64_t count);
 

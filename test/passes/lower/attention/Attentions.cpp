@@ -353,8 +353,7 @@ void Attentions::run(const std::string &isa, const Attention &a,
             right = expected[r * columns + c];
       if (a.outBf16)
         right = widenBf16(roundToBf16(right));
-      // The tanh of a soft cap is not exact.
-      wrong += a.softCap != 0 ? !(std::fabs(got - right) < 2e-6) : got != right;
+      wrong += got != right;
     }
   EXPECT_EQ(wrong, 0);
 }

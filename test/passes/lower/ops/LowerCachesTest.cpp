@@ -227,9 +227,7 @@ private:
                       : reinterpret_cast<float *>(out.data())[i];
       if (c.outBf16)
         right = widenBf16(roundToBf16(right));
-      // The tanh of a soft cap is not exact.
-      wrong +=
-          c.softCap != 0 ? !(std::fabs(got - right) < 2e-6F) : got != right;
+      wrong += got != right;
     }
     EXPECT_EQ(wrong, 0);
   }
