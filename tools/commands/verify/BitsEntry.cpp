@@ -99,6 +99,7 @@ Result<BitsCall> BitsEntry::makeLarge() const {
   std::vector<const BitsCall *> all;
   for (const BitsCall &sequence : sequences)
     all.push_back(&sequence);
+  all.resize(size_t(inputs.getLargestBatch(int64_t(all.size()))));
   return inputs.join(all, 0);
 }
 
@@ -273,12 +274,16 @@ Result<BitsCell> BitsEntry::checkMixture() const {
                                 "or workers of a host, and memory");
   std::mt19937 random(static_cast<uint32_t>(options.seed) + 6);
   BitsInputs inputs = this->inputs(random);
-  if (!inputs.whyNotBatched().empty() || !inputs.hasMask()) {
-    cell.setNotApplicable("batches of different sequences need a mask");
+  if (std::string why = inputs.whyNotBatched(); !why.empty()) {
+    cell.setNotApplicable(std::move(why));
+    return cell;
+  }
+  if (!inputs.hasMask()) {
+    cell.setNotApplicable("no input is a mask: all sequences are equally long");
     return cell;
   }
   for (int round = 0; round != rounds; ++round) {
-    std::vector<size_t> picks(1 + random() % 7);
+    std::vector<size_t> picks(1 + random() % largestBitsBatch);
     std::vector<const BitsCall *> rows;
     for (size_t &pick : picks) {
       pick = random() % sequences.size();

@@ -104,7 +104,7 @@ int64_t BitsInputs::getMaximum(size_t symbol) const {
     most = std::min(most, entry.positionLimit);
   // The columns of a decoder's ids are positions of its cache.
   const auto &decoder = model.manifest().decoder;
-  if (entry.isDerived() && decoder)
+  if (entry.isDerived() && decoder && entry.kinds[symbol] == SymbolKind::Length)
     most = std::min(most, decoder->context.value_or(INT64_MAX));
   return most;
 }
@@ -112,6 +112,13 @@ int64_t BitsInputs::getMaximum(size_t symbol) const {
 int64_t BitsInputs::getLongest(int64_t most) const {
   for (size_t i = 0; i != entry.symbols.size(); ++i)
     if (entry.kinds[i] == SymbolKind::Length)
+      most = std::min(most, getMaximum(i));
+  return most;
+}
+
+int64_t BitsInputs::getLargestBatch(int64_t most) const {
+  for (size_t i = 0; i != entry.symbols.size(); ++i)
+    if (entry.kinds[i] == SymbolKind::Batch)
       most = std::min(most, getMaximum(i));
   return most;
 }
@@ -125,6 +132,11 @@ std::string BitsInputs::whyNotBatched() const {
   if (entry.kind() == EntryKind::Run)
     return "an entry of the kind 'run' is any function of tensors, it may mix "
            "the sequences of a batch";
+  if (getLargestBatch(largestBitsBatch) < largestBitsBatch)
+    return "the model takes at most " +
+           std::to_string(getLargestBatch(largestBitsBatch)) +
+           " sequences, batches of up to " + std::to_string(largestBitsBatch) +
+           " are compared";
   auto isBatched = [&](const Argument &argument) {
     const int symbol =
         argument.dims.empty() ? -1 : argument.dims[0].onlySymbol();
@@ -164,7 +176,7 @@ BitsCall BitsInputs::make(int64_t batch, int64_t length, bool holes) {
   std::vector<int64_t> sizes(entry.symbols.size(), 1);
   for (size_t i = 0; i != sizes.size(); ++i)
     sizes[i] = entry.kinds[i] == SymbolKind::Batch
-                   ? batch
+                   ? std::min(batch, getMaximum(i))
                    : std::min(length, getMaximum(i));
   BitsCall call;
   for (const Argument &argument : entry.inputs) {

@@ -47,6 +47,9 @@ struct BitsWay {
   void apply(SessionConfig &config) const;
 };
 
+/// The largest random batch of sequences that are compared.
+inline constexpr int64_t largestBitsBatch = 7;
+
 /// Makes calls of one entry.
 class BitsInputs {
 public:
@@ -55,6 +58,8 @@ public:
 
   /// Columns of the longest sequence of the model, at most `most`.
   int64_t getLongest(int64_t most) const;
+  /// Sequences of the largest batch of the model, at most `most`.
+  int64_t getLargestBatch(int64_t most) const;
   /// Whether padding can be told from tokens.
   bool hasMask() const;
   /// Why the sequences of a batch are not known to be independent; empty if
