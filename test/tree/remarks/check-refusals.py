@@ -1,8 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# check-refusals.py SOURCE [--list]: no pass refuses in silence. A site is an early exit of a function in passes/graph or
-# passes/kernel that gives nothing: 'return failure()', 'return false', 'return nullptr', 'return std::nullopt', 'return {}', an
+# check-refusals.py SOURCE [--list]: no pass refuses in silence. A site is an early exit of a function in passes/graph, passes/kernel
+# or passes/lower that gives nothing: 'return failure()', 'return false', 'return nullptr', 'return std::nullopt', 'return {}', an
 # empty value, or 'return' and 'continue' alone. It is told about if
 #
 #   - a remark or an error is reported in the same block before it, or it passes on a failure that was reported,
@@ -10,7 +10,9 @@
 #   - refusals.txt lists its function, with the number of these sites and with the remarks that its callers report; or, after a
 #     dash, with the reason why there is nothing to decide.
 #
-# A limit is a constant 'maxX' or 'kMaxX' of these passes; refusals.txt lists it in the same way.
+# A limit is a constant 'maxX' or 'kMaxX' of these passes; refusals.txt lists it in the same way. The lowering refuses little and
+# chooses much: there any constant that begins with 'k' or 'max' is a limit, and a site is also each place that asks what the
+# instruction set can do, 'isa.dotBf16' or 'getIsa().tileVectors'.
 import os
 import re
 import sys
@@ -18,7 +20,8 @@ import sys
 sys.path.insert(0, os.path.join(sys.argv[1], "tools/dev"))
 import remark_table  # noqa: E402
 
-FOLDERS = ("passes/graph", "passes/kernel")
+FOLDERS = ("passes/graph", "passes/kernel", "passes/lower")
+LOWER = "passes/lower/"
 TABLE = "test/tree/remarks/refusals.txt"
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)\'')
 NAME = re.compile(r"(?:^|[\s*&>])((?:\w+::)*~?\w+)\s*\(")
@@ -28,6 +31,9 @@ SITE = re.compile(r"return(?: (?:failure\(\)|false|nullptr|std::nullopt|\{\}|[A-
 TOLD = re.compile(r"report\w*\(|emit(?:Op)?Error\(")
 GIVES_REASON = re.compile(r"RemarkReason|Refusal|RowBlame")
 LIMIT = re.compile(r"constexpr [\w:]+ (k?[mM]ax\w+)\b")
+LIMIT_OF_LOWERING = re.compile(r"constexpr [\w:]+ (k[A-Z]\w+|max[A-Z]\w+)\b")
+# A name of the set is no choice.
+CHOICE_OF_LOWERING = re.compile(r"\b(?:isa|getIsa\(\))\.(?!name\b)\w+")
 
 
 def blank(text):
@@ -41,7 +47,7 @@ def get_name(head):
     signature = head.split("(")[0]
     if not name or "[" in signature or "=" in signature or STATEMENT.search(head) or re.search(r"=\s*$|return\s", head):
         return None
-    if not re.search(r"\)\s*(const|override|noexcept|:.*)?\s*$", head, re.DOTALL):
+    if not re.search(r"\)\s*((const|override|final|noexcept)\s*)*(:.*)?$", head, re.DOTALL):
         return None
     # To give no reason is to have none.
     return "" if GIVES_REASON.search(signature) else name.group(1).split("::")[-1]
@@ -82,11 +88,21 @@ def is_told(text, begin, site, lines):
 
 
 def read_sources(root):
-    for folder in FOLDERS:
-        for name in sorted(os.listdir(os.path.join(root, folder))):
-            if name.endswith((".cpp", ".h")):
-                with open(os.path.join(root, folder, name), encoding="utf-8") as stream:
-                    yield f"{folder}/{name}", stream.read()
+    for top in FOLDERS:
+        for folder, folders, names in os.walk(os.path.join(root, top)):
+            folders.sort()
+            for name in sorted(names):
+                if name.endswith((".cpp", ".h")):
+                    path = os.path.join(folder, name)
+                    with open(path, encoding="utf-8") as stream:
+                        yield os.path.relpath(path, root), stream.read()
+
+
+def find_sites(path, text, begin, end):
+    """The places in a function where something is decided."""
+    yield from SITE.finditer(text, begin, end)
+    if path.startswith(LOWER):
+        yield from CHOICE_OF_LOWERING.finditer(text, begin, end)
 
 
 def find_silent(root):
@@ -95,11 +111,11 @@ def find_silent(root):
     for path, source in read_sources(root):
         text, lines = blank(source), source.split("\n")
         for name, begin, end in find_functions(text):
-            for site in SITE.finditer(text, begin, end):
+            for site in sorted(find_sites(path, text, begin, end), key=lambda match: match.start()):
                 sites += 1
                 if not is_told(text, begin, site, lines):
                     silent.setdefault((path, name), []).append(text.count("\n", 0, site.start()) + 1)
-        for limit in LIMIT.finditer(text):
+        for limit in (LIMIT_OF_LOWERING if path.startswith(LOWER) else LIMIT).finditer(text):
             silent[path, limit.group(1)] = [text.count("\n", 0, limit.start()) + 1]
     return silent, sites
 

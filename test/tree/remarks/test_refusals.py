@@ -15,17 +15,16 @@ PATH = "passes/graph/Matcher.cpp"
 
 
 class Refusals(unittest.TestCase):
-    def check(self, body, listed="", head="static bool matches(Operation *op)"):
+    def check(self, body, listed="", head="static bool matches(Operation *op)", path=PATH):
         """What the check says about a function, and whether it passes."""
         with tempfile.TemporaryDirectory() as root:
-            for folder in ("passes/kernel", "tools/dev", os.path.dirname(TABLE)):
+            for folder in ("passes/graph", "passes/kernel", "passes/lower/ops", "tools/dev", os.path.dirname(TABLE)):
                 os.makedirs(os.path.join(root, folder))
-            os.makedirs(os.path.join(root, os.path.dirname(PATH)))
             shutil.copy(os.path.join(SOURCE, "tools/dev/remark_table.py"), os.path.join(root, "tools/dev"))
             self.write(root, "passes/RemarkTable.def", '#include "passes/graph/Some.def"\n')
             self.write(root, "passes/graph/Some.def", 'REMARK(TooWide, Missed, "some-pass", "too-wide", "too wide", "Help.")\n')
-            self.write(root, PATH, f"{head} {{\n{body}\n}}\n")
-            self.write(root, TABLE, f"{PATH}\n{listed}")
+            self.write(root, path, f"{head} {{\n{body}\n}}\n")
+            self.write(root, TABLE, f"{path}\n{listed}")
             run = subprocess.run([sys.executable, os.path.join(SOURCE, "test/tree/remarks/check-refusals.py"), root],
                                  capture_output=True, text=True, check=False)
             self.assertEqual(run.stderr, "")
@@ -72,6 +71,20 @@ class Refusals(unittest.TestCase):
         body = "  return true;\n}\nstatic constexpr int64_t kMaxRank = 8;\nstatic void f() {"
         self.assertIn("'kMaxRank' refuses in silence", self.check(body)[1])
         self.assertTrue(self.check(body, "  kMaxRank: TooWide\n")[0])
+
+    def test_choices_of_the_lowering(self):
+        path = "passes/lower/ops/LowerThing.cpp"
+        for body, name in [("  if (e.getIsa().dotBf16)\n    emitPairs();", "matches"), ("  return isa.tileRows * 2;", "matches"),
+                           ("  emit();\n}\nstatic constexpr int64_t kOwnRows = 64;\nstatic void f() {", "kOwnRows")]:
+            passes, said = self.check(body, path=path)
+            self.assertFalse(passes, body)
+            self.assertIn(f"'{name}' refuses in silence", said)
+            self.assertTrue(self.check(body, f"  {name}: TooWide\n", path=path)[0])
+            self.assertTrue(self.check(body)[0], "elsewhere it is no choice")
+        # A name is no choice, and a function of a class may be const and override another.
+        self.assertTrue(self.check('  print(e.getIsa().name);', path=path)[0])
+        self.assertIn("'getRows' refuses in silence", self.check("  return isa.bf16Rows;", path=path,
+                                                                 head="int64_t getRows(const Isa &isa) const override")[1])
 
 
 unittest.main()
