@@ -111,7 +111,8 @@ SmallVector<Value> Emitter::beginEntry(const std::string &name,
   for (auto [i, input] : llvm::enumerate(inputs)) {
     entry.setArgAttrs(i, inputAttributes(builder, input));
     locations.push_back(
-        makeLocation(builder.getContext(), input.name, baseFile, pointer));
+        makeLocation(builder.getContext(), input.name, baseFile,
+                     input.pointer.empty() ? pointer : input.pointer));
   }
   Block *body = builder.createBlock(&entry.getBody(), {}, types, locations);
   return SmallVector<Value>(body->getArguments());

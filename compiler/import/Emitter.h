@@ -30,6 +30,7 @@ struct EntryInput {
   std::optional<int64_t> bound;        ///< ids are below this
   std::optional<int64_t> defaultValue; ///< what fills an input left out
   std::string maskOf = "";             ///< the input whose padding this marks
+  std::string pointer = "";            ///< JSON pointer; empty: of the entry
 };
 
 /// A result of an entry.

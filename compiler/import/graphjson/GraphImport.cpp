@@ -122,8 +122,9 @@ void GraphBuilder::entryInputs(std::vector<EntryInput> &inputs) {
       emit.fail(input.at.error("input '" + input.name + "' is too large"));
       return;
     }
-    EntryInput entry{input.name, input.dtype, *shape, "data", {}, {}};
-    entry.defaultValue = input.defaultValue;
+    EntryInput entry{input.name, input.dtype, *shape,
+                     "data",     {},          input.defaultValue};
+    entry.pointer = graph.pointer + "/inputs/" + std::to_string(inputs.size());
     if (input.maskOf) {
       entry.role = "mask";
       entry.maskOf = *input.maskOf;
@@ -186,7 +187,7 @@ void GraphBuilder::beginEntry(Scope &scope) {
     scope[input.name] = {arguments[i]};
     if (input.role != "mask")
       continue;
-    emit.at(input.name, graph.pointer + "/inputs/" + std::to_string(i));
+    emit.at(input.name, input.pointer);
     masks.push_back({input.shape, input.dtype == DType::Bool
                                       ? arguments[i]
                                       : emit.cast(arguments[i], DType::Bool)});

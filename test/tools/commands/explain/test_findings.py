@@ -75,6 +75,7 @@ class Findings(ExplainTest):
             json.dump(graph, file)
         found = self.findings(self.path("graph.json"))
         self.assertIn("argument 'mask' with the sizes [batch, seq] hides keys in 3 attentions, but is not marked as the mask of padding", found)
+        self.assertIn("graph.json /inputs/1", found)
         self.assertIn('"mask_of": "ids"', found)
 
     def read(self, path):
