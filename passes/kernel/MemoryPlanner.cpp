@@ -39,16 +39,6 @@ static double nominalSize(const Polynomial &bytes, int64_t nominal) {
 /// What rounding coefficients may cost a buffer.
 static constexpr double maxRounding = 1024 * 1024;
 
-/// The bytes with room for an offset that is rounded up, if rounded
-/// coefficients cost much more than that.
-static Polynomial addRoom(const Polynomial &bytes, int64_t nominal) {
-  const Polynomial rounded = roundCoefficients(bytes);
-  return nominalSize(rounded, nominal) - nominalSize(bytes, nominal) >
-                 maxRounding
-             ? bytes + Polynomial(bufferAlignment)
-             : rounded;
-}
-
 namespace {
 
 /// Polynomials by number, with results of operations on pairs of them kept: a
@@ -150,14 +140,25 @@ struct Region {
 
 class Planner {
 public:
-  /// `hasRoom`: sizes have room where that is better than rounding them.
+  /// `hasRoom`: sizes that rounding enlarges much have room for an offset that
+  /// is rounded up instead.
   Planner(const std::vector<BufferLifetime> &buffers, int64_t nominal,
           bool hasRoom)
       : buffers(buffers), nominal(nominal) {
-    for (const BufferLifetime &buffer : buffers)
-      sizes.push_back(table.add(hasRoom ? addRoom(buffer.bytes, nominal)
-                                        : roundCoefficients(buffer.bytes)));
+    for (const BufferLifetime &buffer : buffers) {
+      const Polynomial rounded = roundCoefficients(buffer.bytes);
+      const bool isMuch =
+          nominalSize(rounded, nominal) - nominalSize(buffer.bytes, nominal) >
+          maxRounding;
+      enlargesMuch |= isMuch;
+      sizes.push_back(table.add(hasRoom && isMuch
+                                    ? buffer.bytes + Polynomial(bufferAlignment)
+                                    : rounded));
+    }
   }
+
+  /// Whether rounding enlarges a size so much that room would be less.
+  bool canHaveRoom() const { return enlargesMuch; }
 
   MemoryPlan plan() {
     std::vector<double> nominals;
@@ -292,6 +293,7 @@ private:
   PolynomialTable table;
   const PolynomialTable::Id zero = table.add(Polynomial());
   std::vector<PolynomialTable::Id> sizes;
+  bool enlargesMuch = false;
   std::vector<Region> regions;
   std::vector<BuffersApart> apart;
   std::vector<uint32_t> together; ///< of a region, while a buffer is placed
@@ -301,13 +303,9 @@ private:
 
 MemoryPlan transom::planMemory(const std::vector<BufferLifetime> &buffers,
                                int64_t nominal) {
-  MemoryPlan rounded = Planner(buffers, nominal, /*hasRoom=*/false).plan();
-  const bool fits = std::all_of(buffers.begin(), buffers.end(),
-                                [&](const BufferLifetime &buffer) {
-                                  return addRoom(buffer.bytes, nominal) ==
-                                         roundCoefficients(buffer.bytes);
-                                });
-  if (fits)
+  Planner planner(buffers, nominal, /*hasRoom=*/false);
+  MemoryPlan rounded = planner.plan();
+  if (!planner.canHaveRoom())
     return rounded;
   MemoryPlan roomy = Planner(buffers, nominal, /*hasRoom=*/true).plan();
   return nominalSize(roomy.bytes, nominal) < nominalSize(rounded.bytes, nominal)
