@@ -7,6 +7,7 @@
 #include "compiler/artifact/PhaseCost.h"
 #include "compiler/artifact/PlanCalls.h"
 #include "compiler/artifact/PlanDecoder.h"
+#include "dialects/common/Attributes.h"
 #include "dialects/common/Location.h"
 #include "dialects/kern/PhaseLocation.h"
 #include "dialects/kern/SizeBounds.h"
@@ -29,11 +30,6 @@ static std::vector<std::string> getTexts(DictionaryAttr info, StringRef key) {
     for (Attribute text : list)
       texts.push_back(cast<StringAttr>(text).getValue().str());
   return texts;
-}
-
-static std::optional<int64_t> getInteger(DictionaryAttr info, StringRef key) {
-  auto number = info ? info.getAs<IntegerAttr>(key) : IntegerAttr();
-  return number ? std::optional(number.getInt()) : std::nullopt;
 }
 
 static Polynomial parseSize(Attribute text) {

@@ -4,6 +4,7 @@
 // The regions of a block follow from the types of the caches and their offsets.
 // Layers of equal type that follow each other share their regions.
 #include "compiler/artifact/PlanDecoder.h"
+#include "dialects/common/Attributes.h"
 #include "runtime/abi/Layout.h"
 #include "runtime/weights/OperandFormat.h"
 
@@ -66,15 +67,14 @@ static std::vector<ManifestCacheRegion> planRegions(ModuleOp module,
 }
 
 static ManifestCache planCache(DictionaryAttr group) {
-  auto getInteger = [&](StringRef key) {
-    auto number = group.getAs<IntegerAttr>(key);
-    return number ? number.getInt() : int64_t(0);
+  auto getNumber = [&](StringRef key) {
+    return getInteger(group, key).value_or(0);
   };
   ManifestCache cache;
-  cache.window = getInteger("window");
-  cache.layers = getInteger("layers");
-  cache.blockBytes = getInteger("bytes");
-  cache.positions = getInteger("positions");
+  cache.window = getNumber("window");
+  cache.layers = getNumber("layers");
+  cache.blockBytes = getNumber("bytes");
+  cache.positions = getNumber("positions");
   cache.readOnly = cache.positions > 0;
   Type element = group.getAs<TypeAttr>("type").getValue();
   cache.dtype = *dtypeFromName(getStorageName(*kern::findStorageType(element)));
@@ -89,10 +89,9 @@ static std::string getText(func::FuncOp function, StringRef name) {
 Result<ManifestDecoder> transom::planDecoder(ModuleOp module, func::FuncOp step,
                                              func::FuncOp source) {
   ManifestDecoder decoder;
-  if (auto context = step->getAttrOfType<IntegerAttr>("transom.context"))
-    decoder.context = context.getInt();
-  if (auto vocabulary = step->getAttrOfType<IntegerAttr>("transom.vocabulary"))
-    decoder.vocabulary = vocabulary.getInt();
+  const DictionaryAttr attributes = step->getDiscardableAttrDictionary();
+  decoder.context = getInteger(attributes, "transom.context");
+  decoder.vocabulary = getInteger(attributes, "transom.vocabulary").value_or(0);
   decoder.startRule = getText(step, "transom.start_rule");
   decoder.classRow = getText(step, "transom.class_row");
   if (source) {

@@ -15,6 +15,7 @@
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "compiler/import/huggingface/TextConfig.h"
 #include "compiler/inspect/ModelFormulas.h"
+#include "dialects/common/Attributes.h"
 #include "runtime/base/Utf8.h"
 #include <chrono>
 
@@ -124,8 +125,7 @@ static void noteUnusedTensors(const ImportInfo &info,
 
 /// The number of ids that a decoder's step chooses from, if it is known.
 static std::optional<int64_t> getVocabularySize(func::FuncOp step) {
-  auto count = step->getAttrOfType<IntegerAttr>("transom.vocabulary");
-  return count ? std::optional(count.getInt()) : std::nullopt;
+  return getInteger(step->getDiscardableAttrDictionary(), "transom.vocabulary");
 }
 
 /// What the settings of a decoder have to fit.

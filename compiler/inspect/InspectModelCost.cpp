@@ -5,6 +5,7 @@
 #include "compiler/inspect/InspectModelCost.h"
 #include "compiler/import/Import.h"
 #include "dialects/attn/Attn.h"
+#include "dialects/common/Attributes.h"
 #include "dialects/kern/Kern.h"
 #include "llvm/Support/Format.h"
 #include <algorithm>
@@ -143,19 +144,14 @@ static DecoderCost costAt(const DecoderReport &report, const Polynomial &flops,
   return cost;
 }
 
-static std::optional<int64_t> getInteger(func::FuncOp function,
-                                         StringRef name) {
-  auto value = function->getAttrOfType<IntegerAttr>(name);
-  return value ? std::optional(value.getInt()) : std::nullopt;
-}
-
 std::optional<DecoderReport> transom::reportDecoder(ModuleOp module) {
   func::FuncOp step = getStepEntry(module);
   if (!step)
     return std::nullopt;
   DecoderReport report;
-  report.context = getInteger(step, "transom.context");
-  report.vocabulary = getInteger(step, "transom.vocabulary").value_or(0);
+  const DictionaryAttr attributes = step->getDiscardableAttrDictionary();
+  report.context = getInteger(attributes, "transom.context");
+  report.vocabulary = getInteger(attributes, "transom.vocabulary").value_or(0);
   report.caches = getCaches(module);
   const Polynomial flops = getFlops(step);
   const int64_t most = report.context.value_or(exampleContext);

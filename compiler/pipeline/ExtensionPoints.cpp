@@ -15,13 +15,13 @@ namespace transom {
 
 llvm::ArrayRef<ExtensionPoint> getExtensionPoints() {
   static constexpr ExtensionPoint points[] = {
-      {"extension-attn-shaped",
+      {attnShapedPoint,
        "the imported model, one operation of attn per operation of the model, "
        "with inferred shapes"},
-      {"extension-attn-fused",
+      {attnFusedPoint,
        "attention and projections are fused; entries have batches with "
        "padding, and layers are not outlined"},
-      {"extension-kern-fused",
+      {kernFusedPoint,
        "kernels on buffers, with epilogues, norms and precisions chosen; no "
        "offsets in memory yet"},
   };

@@ -12,6 +12,11 @@
 
 namespace transom {
 
+/// The flags of the places.
+inline constexpr char attnShapedPoint[] = "extension-attn-shaped";
+inline constexpr char attnFusedPoint[] = "extension-attn-fused";
+inline constexpr char kernFusedPoint[] = "extension-kern-fused";
+
 /// One place.
 struct ExtensionPoint {
   llvm::StringLiteral flag;        ///< `extension-attn-fused`

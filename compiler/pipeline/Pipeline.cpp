@@ -26,9 +26,9 @@ static std::unique_ptr<Pass> plain(const PipelineOptions &) {
 }
 
 /// The creator of the pass of an extension point.
-template <size_t index>
+template <const char *flag>
 static std::unique_ptr<Pass> extension(const PipelineOptions &) {
-  return createExtensionPass(getExtensionPoints()[index].flag);
+  return createExtensionPass(flag);
 }
 
 /// oneDNN writes rows, which a native kernel packs into key panels.
@@ -51,7 +51,7 @@ static std::unique_ptr<Pass> convertVectorToLlvm(const PipelineOptions &) {
 llvm::ArrayRef<PassInfo> getPasses() {
   static constexpr PassInfo passes[] = {
       {Stage::AttnOpt, "attn-infer-shapes", true, plain<createInferShapesPass>},
-      {Stage::AttnOpt, "extension-attn-shaped", false, extension<0>},
+      {Stage::AttnOpt, attnShapedPoint, false, extension<attnShapedPoint>},
       {Stage::AttnOpt, "canonicalize", false, plain<createCanonicalizerPass>},
       {Stage::AttnOpt, "cse", false, plain<createCSEPass>},
       {Stage::AttnOpt, "attn-fuse-attention", false,
@@ -59,7 +59,7 @@ llvm::ArrayRef<PassInfo> getPasses() {
       {Stage::AttnOpt, "canonicalize", false, plain<createCanonicalizerPass>},
       {Stage::AttnOpt, "attn-fuse-projections", false,
        plain<createFuseProjectionsPass>, Backend::Native},
-      {Stage::AttnOpt, "extension-attn-fused", false, extension<1>},
+      {Stage::AttnOpt, attnFusedPoint, false, extension<attnFusedPoint>},
       {Stage::AttnOpt, "attn-remove-padding", false,
        plain<createRemovePaddingPass>},
       {Stage::AttnOpt, "cse", false, plain<createCSEPass>},
@@ -84,7 +84,7 @@ llvm::ArrayRef<PassInfo> getPasses() {
        plain<createChoosePrecisionPass>},
       {Stage::Kern, "kern-fuse-cross-layer-norm", false,
        plain<createFuseCrossLayerNormPass>, Backend::Native},
-      {Stage::Kern, "extension-kern-fused", false, extension<2>},
+      {Stage::Kern, kernFusedPoint, false, extension<kernFusedPoint>},
       {Stage::Kern, "kern-plan-caches", true, plain<createPlanCachesPass>},
       {Stage::Kern, "kern-pack-weights", true, plain<createPackWeightsPass>},
       {Stage::Kern, "kern-form-phases", true, plain<createFormPhasesPass>},
