@@ -11,8 +11,7 @@ using namespace transom;
 
 namespace {
 
-struct RefuseAttention
-    : PassWrapper<RefuseAttention, OperationPass<ModuleOp>> {
+struct RefuseAttention : PassWrapper<RefuseAttention, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseAttention)
 
   StringRef getArgument() const override { return "refuse-attention"; }
