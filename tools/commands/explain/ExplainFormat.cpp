@@ -383,8 +383,12 @@ std::string tools::describeFailure(const Explanation &explanation) {
   const ExplainedFailure &failure = *explanation.failure;
   std::string text = failure.message;
   for (const ExplainedRemark &remark : explanation.remarks)
-    if (remark.kind == "failure" && !remark.place.pointer.empty())
-      text += " (" + remark.place.file + " " + remark.place.pointer + ")";
+    if (remark.kind == "failure") {
+      // The same without a reproducer, which the error names.
+      text = remark.message;
+      if (!remark.place.pointer.empty())
+        text += " (" + remark.place.file + " " + remark.place.pointer + ")";
+    }
   std::string section = "\nWhere the compile stops\n  ";
   appendWrapped(section, 4, text);
   section += "\n";
