@@ -121,7 +121,8 @@ def explanation(count=4, name="made-up", nodes=0, options=()):
             "model": {"name": name, "family": "bert", "architecture": "BertModel", "head": "none", "file": "config.json", "parameters": 1000, "has_weights": False},
             "compile": {"transom": "1.0", "dtype": "f32", "kv_dtype": "", "backend": "native", "isas": ["avx2"], "options": [{"key": key, "value": value} for key, value in options], "disabled_passes": []},
             "imported": imported, "imported_ir": before, "passes": passes, "remarks": remarks, "entries": [entry(count)],
-            "kernels": [{"isa": "avx2", "symbol": "transom.k.gemm.6", "rows": 6, "columns": 16, "phases": ["layer.0.gemm"]}], "weights": [], "weight_bytes": 4096 * count, "notes": []}
+            "kernels": [{"isa": "avx2", "symbol": "transom.k.gemm.6", "rows": 6, "columns": 16, "phases": ["layer.0.gemm"]}], "weights": [], "weight_bytes": 4096 * count, "notes": [],
+            "failure": None}
 
 
 def rename(value, text):
