@@ -91,14 +91,19 @@ std::string transom::describeOperation(kern::BufferOp op) {
       .Default([](Operation *) { return std::string(); });
 }
 
+/// The columns of the result of an attention; nothing if they are not constant.
+static std::optional<int64_t> getColumns(kern::AttentionOp op) {
+  auto out = cast<kern::BufferType>(op.getOuts().getType());
+  return out.getDims().back().constant();
+}
+
 std::pair<int64_t, int64_t> transom::getPaddedColumns(kern::BufferOp op) {
   if (auto gemm = dyn_cast<kern::GemmOp>(*op)) {
     kern::WeightType type = gemm.getWeight().getType();
     return {type.getShape()[0], type.getPaddedStarts().back()};
   }
   if (auto attention = dyn_cast<kern::AttentionOp>(*op)) {
-    auto out = cast<kern::BufferType>(attention.getOuts().getType());
-    std::optional<int64_t> columns = out.getDims().back().constant();
+    std::optional<int64_t> columns = getColumns(attention);
     if (!columns)
       return {};
     const int64_t heads = attention.getHeads();
@@ -106,4 +111,26 @@ std::pair<int64_t, int64_t> transom::getPaddedColumns(kern::BufferOp op) {
     return {*columns, heads * vectors * vectorLanes};
   }
   return {};
+}
+
+std::vector<int64_t> transom::getWidths(kern::BufferOp op) {
+  if (auto gemm = dyn_cast<kern::GemmOp>(*op)) {
+    kern::WeightType type = gemm.getWeight().getType();
+    if (type.getSplits().empty())
+      return {type.getShape()[0]};
+    return {type.getSplits().begin(), type.getSplits().end()};
+  }
+  if (auto attention = dyn_cast<kern::AttentionOp>(*op))
+    if (std::optional<int64_t> columns = getColumns(attention))
+      return {*columns / static_cast<int64_t>(attention.getHeads())};
+  return {};
+}
+
+std::vector<std::string> transom::getJoinedProjections(StringRef weight) {
+  SmallVector<StringRef> words, names;
+  weight.split(words, '.');
+  for (StringRef word : words)
+    if (word.contains('+'))
+      word.split(names, '+');
+  return {names.begin(), names.end()};
 }

@@ -4,6 +4,8 @@
 // Explaining is compiling with an observer that writes down what it sees.
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/driver/CompileObserver.h"
+#include "compiler/driver/ModuleText.h"
+#include "compiler/explain/ExampleCalls.h"
 #include "compiler/explain/ExplainEntries.h"
 #include "compiler/explain/ExplainKernels.h"
 #include "compiler/explain/Explanation.h"
@@ -14,7 +16,6 @@
 #include "dialects/common/Location.h"
 #include "passes/Remarks.h"
 #include "runtime/base/InstructionSet.h"
-#include "runtime/manifest/ExampleSizes.h"
 
 using namespace mlir;
 using namespace transom;
@@ -220,6 +221,14 @@ void ExplainingObserver::failed(const transom::PassInfo &info,
 }
 
 void ExplainingObserver::finished(Stage stage, ModuleOp module) {
+  // Code is lowered for one instruction set after the other.
+  if (stage == Stage::LlvmIr && options.ir) {
+    Attribute remarks = module->removeAttr(Remarks::attributeName);
+    result.code.push_back(
+        {result.passes.back().isa, printForReading(module, false)});
+    if (remarks)
+      module->setAttr(Remarks::attributeName, remarks);
+  }
   if (stage != Stage::Kern)
     return;
   Result<ArtifactPlan> plan = planArtifact(module);
@@ -233,62 +242,6 @@ void ExplainingObserver::finished(Stage stage, ModuleOp module) {
   result.weightBytes = static_cast<int64_t>(plan->weightBytes);
 }
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Computes the amounts of an entry for its example call.
-class Evaluator {
-public:
-  Evaluator(const Manifest &manifest, const ManifestEntry &entry)
-      : entry(entry) {
-    // One sequence that is not short, without a past.
-    constexpr int64_t length = 128;
-    for (const ExampleSizes &candidate : getExamples(manifest, entry))
-      if (sizes.length == 0 ||
-          (candidate.batch == 1 && candidate.past == 0 &&
-           candidate.length <= length && candidate.length > sizes.length))
-        sizes = candidate;
-  }
-
-  void set(Amount &amount) const {
-    if (Result<Polynomial> formula = Polynomial::parse(amount.formula))
-      amount.value = evaluateExample(*formula, entry, sizes);
-  }
-  void set(EntryCost &cost) const {
-    set(cost.flops);
-    set(cost.bufferBytes);
-  }
-  void set(ExplainedEntry &explained) const;
-
-private:
-  const ManifestEntry &entry;
-  ExampleSizes sizes;
-};
-
-} // namespace
-
-void Evaluator::set(ExplainedEntry &explained) const {
-  explained.example = {sizes.batch, sizes.length, sizes.past, exampleWorkers};
-  for (Amount *amount : {&explained.flops, &explained.bf16Flops,
-                         &explained.arenaBytes, &explained.arenaLowerBound})
-    set(*amount);
-  for (ExplainedPhase &phase : explained.phases) {
-    for (Amount *amount : {&phase.flops, &phase.bf16Flops, &phase.bytes})
-      set(*amount);
-    for (PhaseOperation &operation : phase.operations) {
-      set(operation.flops);
-      set(operation.bytes);
-    }
-  }
-  for (ExplainedBuffer &buffer : explained.buffers) {
-    set(buffer.offset);
-    set(buffer.bytes);
-  }
-}
-
 void ExplainingObserver::evaluateEntries() {
   result.compile.transom = TRANSOM_VERSION;
   for (const ExplainedPass &pass : result.passes)
@@ -299,12 +252,12 @@ void ExplainingObserver::evaluateEntries() {
         std::string(dtypeName(manifest.decoder->caches.front().dtype));
   for (ExplainedEntry &explained : result.entries) {
     const ManifestEntry &entry = *manifest.findEntry(explained.name);
-    Evaluator evaluator(manifest, entry);
-    evaluator.set(explained);
+    ExampleCalls calls(manifest, entry);
+    calls.set(explained);
     auto setCosts = [&](ModuleSummary &summary) {
       for (EntryCost &cost : summary.entries)
         if (cost.entry == explained.name)
-          evaluator.set(cost);
+          calls.set(cost);
     };
     setCosts(result.imported);
     for (ExplainedPass &pass : result.passes)

@@ -86,6 +86,9 @@ PhaseOperation PhaseReader::readOperation(kern::BufferOp op,
       result.weightBytes += type.getByteSize();
   }
   std::tie(result.columns, result.paddedColumns) = getPaddedColumns(op);
+  result.widths = getWidths(op);
+  if (isa<kern::GemmOp>(*op) && !result.weights.empty())
+    result.joined = getJoinedProjections(result.weights.front());
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -130,11 +131,13 @@ struct ExplainedTensor {
 struct PhaseOperation {
   std::string name, detail;
   ModelPlace place;
+  std::vector<std::string> joined;
   std::string split;
   Amount flops, bytes;
   std::vector<std::string> weights;
   int64_t weightBytes = 0;
   int64_t columns = 0, paddedColumns = 0;
+  std::vector<int64_t> widths;
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
@@ -164,9 +167,19 @@ struct ExplainedBuffer {
   static void visitFields(Self &self, Visitor &visit);
 };
 
+/// A call of sequences of different lengths in one batch.
+struct PaddedCall {
+  std::vector<int64_t> lengths;
+  std::optional<int64_t> flops, flopsAlone, bytes, arenaBytes;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
 struct ExplainedEntry {
   std::string name, kind;
   ExampleCall example;
+  std::optional<PaddedCall> padded;
   std::vector<ExplainedTensor> inputs, outputs;
   Amount flops, bf16Flops;
   int64_t layers = 0, streamedBytes = 0, barriers = 0;
@@ -185,6 +198,14 @@ struct ExplainedKernel {
   std::string isa, symbol;
   int64_t rows = 0, columns = 0;
   std::vector<std::string> phases;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
+/// The module of the stage `llvm-ir` for an instruction set.
+struct LoweredCode {
+  std::string isa, text;
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
@@ -239,9 +260,8 @@ struct ExplainedFailure {
 
 /// A whole compile.
 struct Explanation {
-  /// The version of the JSON form. It changes when a reader of the older form
-  /// would misread the new one.
-  static constexpr int64_t currentFormat = 1;
+  /// The version of the JSON form. It changes with the fields.
+  static constexpr int64_t currentFormat = 2;
 
   int64_t format = currentFormat;
   ExplainedModel model;
@@ -252,10 +272,17 @@ struct Explanation {
   std::vector<ExplainedRemark> remarks;
   std::vector<ExplainedEntry> entries;
   std::vector<ExplainedKernel> kernels;
+  std::vector<LoweredCode> code;
   std::vector<ExplainedWeight> weights;
   int64_t weightBytes = 0;
   std::vector<std::string> notes;
   std::optional<ExplainedFailure> failure;
+
+  /// Of a file of another format, and not fields of the form: what it does not
+  /// have, as paths of keys such as `entries.padded`, and the note that says
+  /// so.
+  std::set<std::string> missing;
+  std::string formatNote;
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
@@ -264,7 +291,7 @@ struct Explanation {
 /// What to explain.
 struct ExplainOptions {
   CompileOptions compile; ///< `output` and `emit` are without effect
-  bool ir = false;        ///< also the IR after each pass
+  bool ir = false;        ///< also the IR after each pass, and the code
 };
 
 /// Compiles a model until its code is lowered and tells what happened. Errors

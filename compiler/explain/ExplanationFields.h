@@ -154,6 +154,9 @@ void PhaseOperation::visitFields(Self &self, Visitor &visit) {
   visit.field("name", self.name, "operation of the kern dialect");
   visit.field("detail", self.detail, "what it computes, in words");
   visit.field("place", self.place, "where in the model it comes from");
+  visit.field("joined", self.joined,
+              "of a product that computes several projections at once: their "
+              "names, such as query, key, value; else empty");
   visit.field("split", self.split,
               "how threads share the work: rows (each thread computes rows of "
               "its own) or tiles (threads take parts of the result)");
@@ -171,6 +174,9 @@ void PhaseOperation::visitFields(Self &self, Visitor &visit) {
   visit.field(
       "padded_columns", self.paddedColumns,
       "columns that are computed for it, since panels and vectors are full");
+  visit.field("widths", self.widths,
+              "of a product the widths of its slices, of an attention that of "
+              "a head: each of them fills tiles or vectors of its own");
 }
 
 template <typename Self, typename Visitor>
@@ -205,12 +211,31 @@ void ExplainedBuffer::visitFields(Self &self, Visitor &visit) {
 }
 
 template <typename Self, typename Visitor>
+void PaddedCall::visitFields(Self &self, Visitor &visit) {
+  visit.field("lengths", self.lengths,
+              "tokens of each sequence; the batch is padded to the longest");
+  visit.field("flops", self.flops,
+              "floating-point operations of the call; null if not known");
+  visit.field("flops_alone", self.flopsAlone,
+              "those of calls of each sequence alone: what the call takes more "
+              "is for padding");
+  visit.field("bytes", self.bytes,
+              "bytes of weights and buffers that all runs of phases read and "
+              "write");
+  visit.field("arena_bytes", self.arenaBytes,
+              "memory of the call besides weights and caches");
+}
+
+template <typename Self, typename Visitor>
 void ExplainedEntry::visitFields(Self &self, Visitor &visit) {
   visit.field("name", self.name, "name of the function that applications call");
   visit.field("kind", self.kind,
               "what it computes: run, encode, step or source");
   visit.field("example", self.example,
               "sizes of the call for which values are given");
+  visit.field("padded", self.padded,
+              "a call of two sequences of different lengths; null where "
+              "batches have no padding");
   visit.field("inputs", self.inputs, "what a call takes");
   visit.field("outputs", self.outputs, "what a call gives");
   visit.field("flops", self.flops, "floating-point operations of a call");
@@ -246,6 +271,13 @@ void ExplainedKernel::visitFields(Self &self, Visitor &visit) {
   visit.field(
       "phases", self.phases,
       "phases that call it, themselves or through code that they share");
+}
+
+template <typename Self, typename Visitor>
+void LoweredCode::visitFields(Self &self, Visitor &visit) {
+  visit.field("isa", self.isa, "instruction set");
+  visit.field("text", self.text,
+              "the module in the LLVM dialect, without locations and remarks");
 }
 
 template <typename Self, typename Visitor>
@@ -320,6 +352,9 @@ void Explanation::visitFields(Self &self, Visitor &visit) {
               "what passes did, did not do and found, in order");
   visit.field("entries", self.entries, "the functions that applications call");
   visit.field("kernels", self.kernels, "micro-kernels");
+  visit.field("code", self.code,
+              "what the last pass left of each instruction set; empty unless "
+              "the IR was asked for");
   visit.field("weights", self.weights, "packed weights");
   visit.field("weight_bytes", self.weightBytes, "bytes of all packed weights");
   visit.field("notes", self.notes, "what the importer wants users to know");

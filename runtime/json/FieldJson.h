@@ -7,8 +7,10 @@
 // bool, an optional, a vector, a map of counts, or a struct of fields.
 #pragma once
 #include "runtime/json/Json.h"
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -83,29 +85,46 @@ private:
 // Reader
 //===----------------------------------------------------------------------===//
 
+/// Paths of keys, such as `passes.ir`, in which a text of another form differs.
+struct FormDifference {
+  std::set<std::string> missing; ///< keys that could not be read
+  std::set<std::string> unknown; ///< keys that only the text has
+};
+
 /// Reads the members of one object, or the elements of a tuple; keeps the first
-/// error.
+/// error. With a difference it goes on instead: what it cannot read keeps its
+/// default and is noted there.
 class Reader {
 public:
-  explicit Reader(JsonValue object) : object(object) {}
+  Reader(JsonValue object, FormDifference *difference, std::string path)
+      : object(object), difference(difference), path(std::move(path)) {}
 
-  template <typename T> static Result<void> read(JsonValue from, T &into);
+  template <typename T>
+  static Result<void> read(JsonValue from, T &into,
+                           FormDifference *difference = nullptr,
+                           const std::string &path = {});
 
   template <typename T> void field(const char *key, T &member, const char *) {
     keys.push_back(key);
     if (!status)
       return;
-    Result<JsonValue> value = object.isArray() && keys.size() <= object.size()
-                                  ? Result<JsonValue>(object[keys.size() - 1])
-                                  : object.get(key);
-    if (!value)
-      status = value.takeError();
-    else
-      status = read(*value, member);
+    Result<void> done = readField(key, member);
+    if (done)
+      return;
+    if (!difference) {
+      status = std::move(done);
+      return;
+    }
+    member = T();
+    difference->missing.insert(path + key);
   }
 
   Result<void> finish() {
     TRANSOM_TRY(std::move(status));
+    if (difference) {
+      addUnknownKeys();
+      return {};
+    }
     if (object.isArray() && object.size() != keys.size())
       return object.error("expected " + std::to_string(keys.size()) +
                           " elements, got " + std::to_string(object.size()));
@@ -113,6 +132,22 @@ public:
   }
 
 private:
+  template <typename T> Result<void> readField(const char *key, T &member) {
+    const std::string inner = difference ? path + key + "." : std::string();
+    if (object.isArray() && keys.size() <= object.size())
+      return read(object[keys.size() - 1], member, difference, inner);
+    TRANSOM_ASSIGN(JsonValue value, object.get(key));
+    return read(value, member, difference, inner);
+  }
+
+  void addUnknownKeys() {
+    if (object.isArray())
+      return;
+    for (auto [key, value] : object.members())
+      if (std::find(keys.begin(), keys.end(), key) == keys.end())
+        difference->unknown.insert(path + std::string(key));
+  }
+
   static Result<void> assign(JsonValue from, std::string &into) {
     TRANSOM_ASSIGN(into, from.asString());
     return {};
@@ -134,27 +169,69 @@ private:
   }
 
   JsonValue object;
+  FormDifference *difference;
+  std::string path; ///< of the object, with a point at its end
   std::vector<std::string> keys;
   Result<void> status;
 };
 
-template <typename T> Result<void> Reader::read(JsonValue from, T &into) {
+template <typename T>
+Result<void> Reader::read(JsonValue from, T &into, FormDifference *difference,
+                          const std::string &path) {
   if constexpr (isScalar<T> || std::is_same_v<T, Counts>) {
     return assign(from, into);
   } else if constexpr (IsOptional<T>::value) {
-    return from.isNull() ? Result<void>() : read(from, into.emplace());
+    return from.isNull() ? Result<void>()
+                         : read(from, into.emplace(), difference, path);
   } else if constexpr (IsVector<T>::value) {
     TRANSOM_TRY(from.expectArray());
     for (JsonValue item : from.elements())
-      TRANSOM_TRY(read(item, into.emplace_back()));
+      TRANSOM_TRY(read(item, into.emplace_back(), difference, path));
     return {};
   } else {
     TRANSOM_TRY(IsTuple<T>::value ? from.expectArray() : from.expectObject());
-    Reader reader(from);
+    Reader reader(from, difference, path);
     T::visitFields(into, reader);
     return reader.finish();
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Eraser
+//===----------------------------------------------------------------------===//
+
+/// Gives the fields of some paths their defaults.
+class Eraser {
+public:
+  Eraser(const std::set<std::string> &paths, std::string path)
+      : paths(paths), path(std::move(path)) {}
+
+  template <typename T> void field(const char *key, T &member, const char *) {
+    if (paths.count(path + key))
+      member = T();
+    else
+      visit(member, path + key + ".");
+  }
+
+private:
+  template <typename T> void visit(T &member, const std::string &inner) {
+    if constexpr (isScalar<T> || std::is_same_v<T, Counts>) {
+      return;
+    } else if constexpr (IsOptional<T>::value) {
+      if (member)
+        visit(*member, inner);
+    } else if constexpr (IsVector<T>::value) {
+      for (auto &item : member)
+        visit(item, inner);
+    } else {
+      Eraser eraser(paths, inner);
+      T::visitFields(member, eraser);
+    }
+  }
+
+  const std::set<std::string> &paths;
+  std::string path;
+};
 
 //===----------------------------------------------------------------------===//
 // Schema
@@ -257,6 +334,22 @@ template <typename T> Result<T> readFields(JsonValue from) {
   T value;
   TRANSOM_TRY(fields::Reader::read(from, value));
   return Result<T>(std::move(value));
+}
+
+/// Reads what it can of a text of another form, and says how the forms differ.
+/// Fails if the text is not an object.
+template <typename T>
+Result<T> readKnownFields(JsonValue from, fields::FormDifference &difference) {
+  T value;
+  TRANSOM_TRY(fields::Reader::read(from, value, &difference));
+  return Result<T>(std::move(value));
+}
+
+/// Gives the fields of these paths their defaults.
+template <typename T>
+void eraseFields(T &value, const std::set<std::string> &paths) {
+  fields::Eraser eraser(paths, "");
+  T::visitFields(value, eraser);
 }
 
 /// The JSON schema (draft 2020-12) of a struct.

@@ -72,7 +72,7 @@ LAYERS = {
     "compiler/inspect/ModelFigures": ["compiler/inspect/ModelFigures", *SUPPORT],
     "compiler/explain": [
         "compiler/explain", "compiler/driver", "compiler/inspect", "compiler/import", "compiler/artifact", "compiler/pipeline",
-        "passes/*", *DIALECTS, *SUPPORT, *MLIR,
+        "passes/*", *DIALECTS, *SUPPORT, *ABI, *MLIR,
     ],
     # The form of an explanation, which the tool reads and writes without LLVM.
     "compiler/explain/Explanation": ["compiler/explain/Explanation", "compiler/driver/Compile", *SUPPORT],

@@ -146,6 +146,11 @@ class Explain(ExplainTest):
         self.assertIn("attn.softmax", told["imported_ir"]["text"])
         for each in told["passes"]:
             self.assertEqual(each["ir"] is not None, each["changed"] and not each["isa"], each["pass"])
+        self.assertEqual([each["isa"] for each in told["code"]], told["compile"]["isas"])
+        for each in told["code"]:
+            for phase in told["entries"][0]["phases"]:
+                self.assertTrue(re.search(rf'llvm\.func\s[^@]*@"?transom\.p\.{each["isa"]}\.{re.escape(phase["name"])}\.', each["text"]), phase["name"])
+        self.assertEqual(self.explain(self.example("tiny-bert"))["code"], [])
 
     def test_errors_are_those_of_compile(self):
         def unknown(graph, nodes):

@@ -23,10 +23,13 @@ public:
   Comparison run();
 
 private:
+  void addNotes();
   void compareTexts();
   void compareNumbers();
   void compareEntry(const std::string &name, const ExplainedEntry *entryA,
                     const ExplainedEntry *entryB);
+  void comparePaddedCalls(const std::string &name, const ExplainedEntry *entryA,
+                          const ExplainedEntry *entryB);
   void comparePasses();
   void compareRemarks();
   void comparePhases(const std::string &name, const ExplainedEntry *entryA,
@@ -59,6 +62,14 @@ static std::string getDisabledPasses(const Explanation &explanation) {
   for (const DisabledPass &pass : explanation.compile.disabledPasses)
     flags.push_back(pass.pass);
   return join(flags);
+}
+
+void Comparer::addNotes() {
+  const std::pair<const char *, const std::string &> notes[] = {
+      {"A: ", a.formatNote}, {"B: ", b.formatNote}};
+  for (const auto &[side, note] : notes)
+    if (!note.empty())
+      result.notes.push_back(side + note);
 }
 
 void Comparer::compareTexts() {
@@ -154,11 +165,37 @@ void Comparer::compareEntry(const std::string &name,
     result.numbers.push_back({name, what, unit,
                               entryA ? get(*entryA) : std::nullopt,
                               entryB ? get(*entryB) : std::nullopt});
+  comparePaddedCalls(name, entryA, entryB);
   if (callA || callB)
     result.numbers.push_back(
         {name, "time of " + (callA ? callA : callB)->getSizes(), "ns",
          callA ? std::optional(toNs(callA->ms)) : std::nullopt,
          callB ? std::optional(toNs(callB->ms)) : std::nullopt});
+}
+
+/// Calls of the same lengths; others would compare models with batches.
+void Comparer::comparePaddedCalls(const std::string &name,
+                                  const ExplainedEntry *entryA,
+                                  const ExplainedEntry *entryB) {
+  const PaddedCall *paddedA =
+      entryA && entryA->padded ? &*entryA->padded : nullptr;
+  const PaddedCall *paddedB =
+      entryB && entryB->padded ? &*entryB->padded : nullptr;
+  if ((!paddedA && !paddedB) ||
+      (paddedA && paddedB && paddedA->lengths != paddedB->lengths))
+    return;
+  const std::string call = formatCall(*(paddedA ? paddedA : paddedB));
+  const std::tuple<const char *, const char *,
+                   std::optional<int64_t> PaddedCall::*>
+      numbers[] = {
+          {"operations of ", "FLOP", &PaddedCall::flops},
+          {"weights and buffers moved by ", "bytes", &PaddedCall::bytes},
+          {"memory of ", "bytes", &PaddedCall::arenaBytes},
+      };
+  for (const auto &[what, unit, member] : numbers)
+    result.numbers.push_back({name, what + call, unit,
+                              paddedA ? paddedA->*member : std::nullopt,
+                              paddedB ? paddedB->*member : std::nullopt});
 }
 
 void Comparer::findCalls(const ExplainedEntry *entryA,
@@ -281,7 +318,15 @@ struct PhaseSum {
 /// Phases of both compiles at one place, in all layers.
 struct PhaseGroup {
   std::string path; ///< without a layer, as the first phase names it
+  std::vector<std::string> titles; ///< of its phases
   std::set<int64_t> layers;
+
+  /// What all phases have in common, else what each of them is called.
+  std::string getTitle() const {
+    const std::string common = getCommonPath(path);
+    return common.empty() ? join(titles, "; ") : common;
+  }
+
   PhaseSum a, b;
 };
 
@@ -318,8 +363,13 @@ static void addPhases(const ExplainedEntry *entry, const MeasuredCall *call,
                  nameCommonModule(other.path, path.rest);
         });
     if (group == groups.end())
-      group = groups.insert(groups.end(), PhaseGroup{path.rest, {}, {}, {}});
+      group =
+          groups.insert(groups.end(), PhaseGroup{path.rest, {}, {}, {}, {}});
     group->layers.insert(path.layers.begin(), path.layers.end());
+    if (std::string title = describePlace(phase);
+        std::find(group->titles.begin(), group->titles.end(), title) ==
+        group->titles.end())
+      group->titles.push_back(std::move(title));
     ((*group).*side).add(phase, call);
   }
 }
@@ -333,7 +383,7 @@ void Comparer::comparePhases(const std::string &name,
   for (const PhaseGroup &group : groups) {
     ComparedPhase phase;
     phase.entry = name;
-    phase.place = joinPlace(shortenPath(group.path), group.layers);
+    phase.place = joinPlace(group.getTitle(), group.layers);
     phase.a = join(group.a.texts, "; ");
     phase.b = join(group.b.texts, "; ");
     phase.runsA = group.a.runs;
@@ -353,6 +403,7 @@ void Comparer::comparePhases(const std::string &name,
 }
 
 Comparison Comparer::run() {
+  addNotes();
   compareTexts();
   compareNumbers();
   comparePasses();

@@ -80,6 +80,7 @@ struct ComparedPhase {
 
 /// What differs between two compiles, `a` and `b`.
 struct Comparison {
+  std::vector<std::string> notes;
   std::vector<ComparedText> texts;
   std::vector<ComparedNumber> numbers;
   std::vector<ComparedText> passes; ///< `changed`, `no change` or `not run`
@@ -88,6 +89,8 @@ struct Comparison {
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit) {
+    visit.field("notes", self.notes,
+                "what is not compared, and why: explanations of other formats");
     visit.field("texts", self.texts, "names and options that differ");
     visit.field("numbers", self.numbers, "what both compiles cost");
     visit.field("passes", self.passes,

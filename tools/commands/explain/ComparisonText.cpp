@@ -168,6 +168,10 @@ static void addPhases(std::string &page, const Comparison &comparison,
 
 std::string tools::toText(const Comparison &comparison, bool all) {
   std::string page;
+  for (const std::string &note : comparison.notes) {
+    appendWrapped(page, 2, "note: " + note);
+    page += "\n\n";
+  }
   addTexts(page, comparison);
   addNumbers(page, comparison);
   addPasses(page, comparison);

@@ -107,6 +107,7 @@ static Result<void> runComparison(const ExplainFlags &flags,
   TRANSOM_ASSIGN(Explanation first,
                  getWholeExplanation(flags.compile.options, false));
   TRANSOM_ASSIGN(Explanation second, getOther(flags, false));
+  keepCommon(first, second);
   TRANSOM_ASSIGN(std::vector<MeasuredCall> callsA, readCalls(flags.profile));
   TRANSOM_ASSIGN(std::vector<MeasuredCall> callsB,
                  readCalls(flags.otherProfile));
@@ -171,12 +172,16 @@ static Result<void> writePageFile(const ExplainFlags &flags,
   const std::string &model = flags.compile.options.model;
   TRANSOM_ASSIGN(Explanation first,
                  getWholeExplanation(flags.compile.options, true));
+  std::optional<Explanation> second;
+  if (flags.compares()) {
+    TRANSOM_ASSIGN(second, getOther(flags, true));
+    keepCommon(first, *second);
+  }
   TRANSOM_ASSIGN(shown.emplace_back(),
                  getShown(model, first, flags.profile, flags.assembly));
-  if (flags.compares()) {
-    TRANSOM_ASSIGN(Explanation second, getOther(flags, true));
+  if (second) {
     TRANSOM_ASSIGN(shown.emplace_back(),
-                   getShown(flags.other.empty() ? model : flags.other, second,
+                   getShown(flags.other.empty() ? model : flags.other, *second,
                             flags.otherProfile, flags.otherAssembly));
   }
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.page));

@@ -134,15 +134,30 @@ LayerPath tools::splitLayer(const std::string &path) {
   return {path, {}};
 }
 
+/// True for `{a,b}`, but not for a range of layers such as `{0-3}`.
+static bool isSeveralNames(std::string_view name) {
+  std::set<int64_t> numbers;
+  const std::string_view inner = withoutBraces(name);
+  return inner.size() != name.size() && !readNumbers(inner, numbers);
+}
+
+std::string tools::getCommonPath(const std::string &path) {
+  std::string common;
+  for (std::string_view name : splitOutsideBraces(path, '.')) {
+    if (isSeveralNames(name))
+      break;
+    common += (common.empty() ? "" : ".") + std::string(name);
+  }
+  return common;
+}
+
 std::string tools::shortenPath(const std::string &path) {
   std::string shortened;
   for (std::string_view name : splitOutsideBraces(path, '.')) {
-    std::set<int64_t> numbers;
-    const std::string_view inner = withoutBraces(name);
-    if (inner.size() != name.size() && !readNumbers(inner, numbers)) {
+    if (isSeveralNames(name)) {
       if (!shortened.empty())
         break;
-      name = splitOutsideBraces(inner, ',').back();
+      name = splitOutsideBraces(withoutBraces(name), ',').back();
     }
     shortened += (shortened.empty() ? "" : ".") + std::string(name);
   }
@@ -263,19 +278,63 @@ tools::groupRemarks(const std::vector<const ExplainedRemark *> &remarks) {
 // Phases
 //===----------------------------------------------------------------------===//
 
-/// The name of an operation for readers.
-static std::string getPlainName(const PhaseOperation &operation) {
+int64_t tools::getLeastMemory(const ExplainedEntry &entry) {
+  int64_t least = entry.arenaLowerBound.value.value_or(0);
+  for (size_t step = 0; step < entry.memorySteps.size(); ++step) {
+    int64_t live = 0;
+    for (const ExplainedBuffer &buffer : entry.buffers)
+      if (buffer.first <= static_cast<int64_t>(step) &&
+          static_cast<int64_t>(step) <= buffer.last)
+        live += buffer.bytes.value.value_or(0);
+    least = std::max(least, live);
+  }
+  return least;
+}
+
+std::string tools::formatCall(const ExampleCall &call) {
+  std::string text = formatNumber(call.batch, "sequence") + " of " +
+                     formatNumber(call.length, "token");
+  if (call.past)
+    text += " after " + formatNumber(call.past, "token");
+  return text;
+}
+
+std::string tools::formatCall(const PaddedCall &call) {
+  std::vector<std::string> lengths;
+  for (int64_t length : call.lengths)
+    lengths.push_back(std::to_string(length));
+  return formatNumber(static_cast<int64_t>(lengths.size()), "sequence") +
+         " of " + join(lengths, " and ") + " tokens";
+}
+
+std::string tools::getPlainName(const PhaseOperation &operation) {
   if (operation.name == "kern.gemm" || operation.name == "kern.batch_matmul")
     return "product";
   return operation.name.substr(operation.name.find('.') + 1);
 }
 
-std::string tools::describeColumns(const PhaseOperation &operation) {
-  const std::string place =
-      shortenPath(splitLayer(operation.place.location).rest);
-  return (place.empty() ? "" : place + ": ") + getPlainName(operation) + " " +
-         operation.detail + ", " + std::to_string(operation.columns) + " of " +
-         std::to_string(operation.paddedColumns) + " columns used";
+std::string tools::describePlace(const PhaseOperation &operation) {
+  const std::string rest = splitLayer(operation.place.location).rest;
+  if (operation.joined.empty())
+    return shortenPath(rest);
+  const std::string common = getCommonPath(rest);
+  return common + (common.empty() ? "" : ": ") + join(operation.joined) +
+         " projections";
+}
+
+std::string tools::describePlace(const ExplainedPhase &phase) {
+  for (const PhaseOperation &operation : phase.operations)
+    if (!operation.joined.empty())
+      return describePlace(operation);
+  std::string rest = splitLayer(phase.place.location).rest;
+  // What fused operations of several modules have in common may be the layer
+  // alone; then the weight tells more.
+  for (const PhaseOperation &operation : phase.operations)
+    if (rest.empty() && operation.columns && !operation.weights.empty()) {
+      rest = splitLayer(operation.weights.front()).rest;
+      rest = rest.substr(0, rest.rfind('.'));
+    }
+  return shortenPath(rest);
 }
 
 std::string tools::describePhase(const ExplainedPhase &phase) {

@@ -31,11 +31,27 @@ double getShare(int64_t some, int64_t whole);
 std::string join(const std::vector<std::string> &texts,
                  const char *separator = ", ");
 
+/// The bytes that any plan takes in the example call: the planner's bound,
+/// which holds for all sizes, or what lives at the fullest step.
+int64_t getLeastMemory(const ExplainedEntry &entry);
+
+/// `1 sequence of 128 tokens`.
+std::string formatCall(const ExampleCall &call);
+/// `2 sequences of 128 and 32 tokens`.
+std::string formatCall(const PaddedCall &call);
+
 /// What a phase does: its products and attentions, else its operations.
 std::string describePhase(const ExplainedPhase &phase);
 
-/// `attention.self: attention 12 heads of 20, 240 of 384 columns used`.
-std::string describeColumns(const PhaseOperation &operation);
+/// `product` or `attention`, for readers.
+std::string getPlainName(const PhaseOperation &operation);
+
+/// The name of a place for readers: that of what several modules have in
+/// common, with the projections that one product computes:
+/// `attention.self: query, key, value projections`. Without a layer.
+std::string describePlace(const PhaseOperation &operation);
+/// The same of a phase: of its first product, else of all of it.
+std::string describePlace(const ExplainedPhase &phase);
 
 /// A module path without its layer, and that layer.
 struct LayerPath {
@@ -47,6 +63,10 @@ struct LayerPath {
 /// `encoder.layer.{0-11}.output` is `output` of layers 0 to 11. What is before
 /// the number is dropped.
 LayerPath splitLayer(const std::string &path);
+
+/// What all modules of a path have in common: `mlp` of `mlp.{dense,act}`, empty
+/// for `{scores,sum}`.
+std::string getCommonPath(const std::string &path);
 
 /// A path whose braces with names are left out: what several modules have in
 /// common, else the last of them, which gives the result. `mlp.{dense,act}` is

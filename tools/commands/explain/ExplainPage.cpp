@@ -6,6 +6,7 @@
 #include "tools/commands/explain/ExplainPage.h"
 #include "compiler/explain/ExplanationJson.h"
 #include "tools/commands/explain/Findings.h"
+#include "tools/commands/explain/PageCode.h"
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -125,7 +126,7 @@ static Result<void> copyWithoutIr(JsonWriter &json, JsonValue value) {
   json.beginObject();
   for (auto [key, member] : value.members()) {
     json.key(key);
-    if (key == "ir" || key == "imported_ir") {
+    if (key == "ir" || key == "imported_ir" || key == "code") {
       json.null();
     } else if (key == "passes") {
       json.beginArray();
@@ -260,8 +261,12 @@ writeStory(JsonWriter &json, const std::vector<ShownCompilation> &compilations,
   return {};
 }
 
+/// What the code of all compilations may take in the page: with all else, the
+/// page of a model of 48 layers takes less than 8 MB.
+static constexpr size_t mostCode = size_t(3) << 20;
+
 /// The JSON that the page's script reads: `explanations`, `lines`, `listings`,
-/// and in `ir` for each explanation the indices of its listings.
+/// in `ir` for each explanation the indices of its listings, and the code.
 static Result<std::string>
 makeData(const std::vector<ShownCompilation> &compilations,
          const std::vector<JsonDocument> &explanations) {
@@ -282,6 +287,12 @@ makeData(const std::vector<ShownCompilation> &compilations,
     json.array(indices);
   }
   json.endArray();
+  PageCode code(mostCode);
+  for (const JsonDocument &explanation : explanations) {
+    TRANSOM_ASSIGN(JsonValue modules, explanation.root().get("code"));
+    TRANSOM_TRY(code.add(modules));
+  }
+  code.write(json);
   TRANSOM_TRY(writeMeasured(json, compilations));
   TRANSOM_TRY(writeStory(json, compilations, explanations));
   listings.write(json);

@@ -7,6 +7,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/explain/ExplainFormat.h"
 #include "tools/commands/explain/Findings.h"
+#include "tools/commands/explain/UnusedColumns.h"
 #include <algorithm>
 #include <map>
 
@@ -25,6 +26,7 @@ public:
 
 private:
   void addModel();
+  void addPaddedCall(const PaddedCall &call);
   void addFindings();
   void addPasses();
   void addMissed();
@@ -52,15 +54,6 @@ private:
 //===----------------------------------------------------------------------===//
 // The model
 //===----------------------------------------------------------------------===//
-
-/// `1 sequence of 128 tokens`.
-static std::string formatCall(const ExampleCall &call) {
-  std::string text = formatNumber(call.batch, "sequence") + " of " +
-                     formatNumber(call.length, "token");
-  if (call.past)
-    text += " after " + formatNumber(call.past, "token");
-  return text;
-}
 
 void TextWriter::addModel() {
   const ExplainedModel &model = explanation.model;
@@ -93,7 +86,27 @@ void TextWriter::addModel() {
             " of weights and uses " + formatBytes(entry.arenaBytes) +
             " of memory");
     page += "\n";
+    if (entry.padded)
+      addPaddedCall(*entry.padded);
   }
+}
+
+/// What a batch of sequences of different lengths costs.
+void TextWriter::addPaddedCall(const PaddedCall &call) {
+  if (!call.flops || !call.flopsAlone)
+    return;
+  page += "      ";
+  std::string text = "a batch of " + formatCall(call) + " takes " +
+                     formatCount(*call.flops) + "FLOP";
+  const int64_t padding = *call.flops - *call.flopsAlone;
+  text += padding > 0 ? ", " + formatPercent(getShare(padding, *call.flops)) +
+                            " of them for padding"
+                      : ", none of them for padding";
+  if (call.arenaBytes)
+    text += ", and uses " +
+            formatBytes(static_cast<uint64_t>(*call.arenaBytes)) + " of memory";
+  appendWrapped(page, 6, text);
+  page += "\n";
 }
 
 void TextWriter::addFindings() {
@@ -307,18 +320,6 @@ std::string TextWriter::getTiles(const ExplainedPhase &phase) const {
   return join(tiles, " ");
 }
 
-/// Where a phase comes from within its layer. What fused operations of several
-/// modules have in common may be the layer alone; then the weight tells more.
-static std::string getPlace(const ExplainedPhase &phase) {
-  std::string rest = splitLayer(phase.place.location).rest;
-  for (const PhaseOperation &operation : phase.operations)
-    if (rest.empty() && operation.columns && !operation.weights.empty()) {
-      rest = splitLayer(operation.weights.front()).rest;
-      rest = rest.substr(0, rest.rfind('.'));
-    }
-  return shortenPath(rest);
-}
-
 void TextWriter::addPhases(const ExplainedEntry &entry) {
   const MeasuredCall *call = findCall(calls, entry);
   // Columns of times come before the others.
@@ -365,7 +366,7 @@ void TextWriter::addPhases(const ExplainedEntry &entry) {
                                  static_cast<uint64_t>(phase.runs))
                    : "",
                layers.substr(layers.find(' ') + 1), describePhase(phase),
-               getPlace(phase)});
+               describePlace(phase)});
   }
   if (rest)
     add(restTime,
@@ -407,11 +408,11 @@ void TextWriter::addMemory(const ExplainedEntry &entry) {
               : " of " + sumText +
                     ": offsets are rounded up to multiples of 64 bytes that "
                     "hold for all sizes of a call.";
-  const bool isBest = arena == entry.arenaLowerBound.value.value_or(-1);
-  text += isBest ? " No plan takes less."
-                 : " No plan takes less than " +
-                       formatBytes(entry.arenaLowerBound) +
-                       ", the buffers that live at the fullest moment.";
+  const int64_t least = getLeastMemory(entry);
+  text += arena == least ? " No plan takes less."
+                         : " No plan takes less than " +
+                               formatBytes(static_cast<uint64_t>(least)) +
+                               ", the buffers that live at the fullest moment.";
   appendWrapped(page, 2, text);
   page += "\n  ";
   appendWrapped(page, 4, "In bytes: " + entry.arenaBytes.formula);
@@ -432,9 +433,13 @@ void TextWriter::addEntry(const ExplainedEntry &entry) {
           formatCall(entry.example) + ", " +
           formatNumber(entry.barriers, "phase") +
           " with a barrier after each)");
+  page += "  FLOP and shares count useful work, without columns that are "
+          "computed and not used.\n";
   addPhases(entry);
-  if (all)
+  if (all) {
     addOperations(entry);
+    page += listUnusedColumns(explanation, entry);
+  }
   addMemory(entry);
 }
 

@@ -6,8 +6,8 @@
 #include "tools/commands/explain/Findings.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/explain/ExplainFormat.h"
+#include "tools/commands/explain/UnusedColumns.h"
 #include <algorithm>
-#include <map>
 
 using namespace transom;
 using namespace transom::tools;
@@ -26,7 +26,7 @@ private:
   void findDisabledPasses();
   void findPadding();
   void findUnfusedAttention(const ExplainedEntry &entry);
-  void findUnusedColumns(const ExplainedEntry &entry);
+  void findColumns(const ExplainedEntry &entry);
   void findMasks();
   std::vector<RemarkGroup> getRemarks(const std::string &pass,
                                       const std::string &kind) const;
@@ -143,62 +143,52 @@ void CostFinder::findUnfusedAttention(const ExplainedEntry &entry) {
        reasons.empty() ? ModelPlace() : reasons.front().first->place});
 }
 
-namespace {
-/// Operations of one place that compute columns which nothing uses.
-struct UnusedColumns {
-  std::string text;
-  double share = 0; ///< of the work of the call
-};
-} // namespace
+/// `10 % of the work`; where instruction sets differ, that of each.
+static std::string describeShares(const std::vector<ColumnUse> &uses) {
+  const std::string most = formatPercent(uses.front().share);
+  std::vector<std::string> others;
+  for (const ColumnUse &use : uses)
+    if (formatPercent(use.share) != most)
+      others.push_back(formatPercent(use.share) + " with " + use.isa);
+  return most + " of the work" +
+         (others.empty()
+              ? ""
+              : " with " + uses.front().isa + ", " + join(others) + ",");
+}
 
-void CostFinder::findUnusedColumns(const ExplainedEntry &entry) {
-  // Work in columns that are used, and in all that are computed.
-  double whole = 0, unused = 0;
-  bool hasAttention = false;
-  std::map<std::string, UnusedColumns> operations;
-  for (const ExplainedPhase &phase : entry.phases)
-    for (const PhaseOperation &operation : phase.operations) {
-      const double flops =
-          static_cast<double>(operation.flops.value.value_or(0)) *
-          static_cast<double>(phase.runs);
-      whole += flops;
-      if (operation.columns == operation.paddedColumns)
-        continue;
-      const double more =
-          flops *
-          (1 / getShare(operation.columns, operation.paddedColumns) - 1);
-      whole += more;
-      unused += more;
-      hasAttention |= operation.name == "kern.attention";
-      const std::string text = describeColumns(operation);
-      UnusedColumns &sum = operations[text];
-      sum.text = text;
-      sum.share += more;
-    }
-  constexpr double least = 0.05;
-  if (whole == 0 || unused / whole < least)
+void CostFinder::findColumns(const ExplainedEntry &entry) {
+  const std::vector<ColumnUse> uses = findUnusedColumns(explanation, entry);
+  if (uses.empty() || uses.front().share < leastUnusedShare)
     return;
-  std::vector<UnusedColumns> sorted;
-  for (const auto &[text, one] : operations)
-    sorted.push_back(one);
-  std::sort(sorted.begin(), sorted.end(), [](const auto &a, const auto &b) {
-    return std::tie(b.share, a.text) < std::tie(a.share, b.text);
-  });
+  const ColumnUse &use = uses.front();
   constexpr size_t most = 3;
   std::string why;
-  for (size_t i = 0; i < std::min(most, sorted.size()); ++i)
-    why += (i ? "; " : "") + sorted[i].text;
+  std::vector<std::string> products, heads;
+  for (size_t i = 0; i < use.operations.size(); ++i) {
+    const UnusedColumns &one = use.operations[i];
+    if (i < most)
+      why += (i ? "; " : "") + one.describe();
+    std::vector<std::string> &widths =
+        one.operation->name == "kern.attention" ? heads : products;
+    const std::string better = one.getBetterWidths();
+    if (std::find(widths.begin(), widths.end(), better) == widths.end())
+      widths.push_back(better);
+  }
+  std::string advice;
+  if (!products.empty())
+    advice = "Products compute tiles of " + std::to_string(use.tileColumns) +
+             " columns: make widths multiples of it, such as " +
+             join(products) + ".";
+  if (!heads.empty())
+    advice += std::string(advice.empty() ? "" : " ") +
+              "Attention computes vectors of 16 numbers for each head: make "
+              "the head size a multiple of 16, such as " +
+              join(heads) + ".";
   found.push_back(
-      {formatPercent(unused / whole) + " of the work" + getEntryText(entry) +
-           " is for columns that are computed and not used.",
-       why,
-       std::string("Products compute panels of 32 columns: make widths "
-                   "multiples of 32.") +
-           (hasAttention ? " Attention computes vectors of 16 numbers for each "
-                           "head: make the head size a multiple of 16."
-                         : ""),
-       "",
-       {}});
+      {describeShares(uses) + getEntryText(entry) +
+           " is for columns that are computed and not used (less than " +
+           formatPercent(leastUnusedShare) + " is told by -v alone).",
+       why, advice, "", use.operations.front().operation->place});
 }
 
 std::vector<Finding> CostFinder::run() {
@@ -208,7 +198,7 @@ std::vector<Finding> CostFinder::run() {
   findMasks();
   findPadding();
   for (const ExplainedEntry &entry : explanation.entries)
-    findUnusedColumns(entry);
+    findColumns(entry);
   return std::move(found);
 }
 

@@ -3,6 +3,23 @@
 """Made-up explanations of any size, in the JSON form of `transom explain --json --ir`."""
 
 
+CODE = """module {
+  llvm.func @transom.k.gemm.6(%arg0: i64) {
+    %0 = llvm.add %arg0, %arg0 : i64
+    %1 = llvm.add %0, %0 : i64
+    llvm.br ^bb1(%1, %0 : i64, i64)
+  ^bb1(%2: i64, %3: i64):  // 2 preds: ^bb0, ^bb1
+    llvm.call @print("%1") (%3, %0) : (i64, i64) -> ()
+    llvm.return
+  }
+  llvm.func @"transom.p.avx2.layer.0.gemm.x"() {
+    %0 = llvm.mlir.addressof @transom.k.gemm.6 : !llvm.ptr
+    llvm.return
+  }
+}
+"""
+
+
 def amount(formula, value):
     return {"formula": formula, "value": value}
 
@@ -88,8 +105,8 @@ def remark(kind, category, location, message, help=""):
 
 
 def operation(name, location, flops, weight_bytes):
-    return {"name": name, "detail": f"the {name}", "place": place(location), "split": "tiles", "flops": amount(f"{flops}*rows", flops * 128),
-            "bytes": amount("64*rows", 8192), "weights": [], "weight_bytes": weight_bytes, "columns": 8, "padded_columns": 32}
+    return {"name": name, "detail": f"the {name}", "place": place(location), "joined": [], "split": "tiles", "flops": amount(f"{flops}*rows", flops * 128),
+            "bytes": amount("64*rows", 8192), "weights": [], "weight_bytes": weight_bytes, "columns": 8, "padded_columns": 32, "widths": [8]}
 
 
 def entry(count):
@@ -101,7 +118,8 @@ def entry(count):
               phase("layer.0.gemm", count, operation("kern.gemm", f"encoder.layer.{{0-{count - 1}}}.mlp", 1000, 4096), operation("kern.norm", f"encoder.layer.{{0-{count - 1}}}.norm", 16, 0))]
     buffers = [{"location": "embeddings", "offset": amount("0", 0), "bytes": amount("32*rows", 4096), "first": 0, "last": 2},
                {"location": "encoder.layer.{0-1}.mlp", "offset": amount("32*rows", 4096), "bytes": amount("64*rows+64*batch", 8256), "first": 1, "last": 2}]
-    return {"name": "encode", "kind": "encode", "example": {"batch": 1, "length": 128, "past": 0, "workers": 2}, "inputs": [], "outputs": [],
+    return {"name": "encode", "kind": "encode", "example": {"batch": 1, "length": 128, "past": 0, "workers": 2},
+            "padded": {"lengths": [128, 32], "flops": 163840, "flops_alone": 163840, "bytes": 20480 * count, "arena_bytes": 15488}, "inputs": [], "outputs": [],
             "flops": amount("1024*rows", 131072), "bf16_flops": amount("0", 0), "layers": count, "streamed_bytes": 4096 * count, "barriers": count + 1, "phases": phases,
             "order": [0] + [1] * count, "arena_bytes": amount("96*rows+64*batch", 12352), "arena_lower_bound": amount("96*rows", 12288), "buffers": buffers,
             "memory_steps": ["encode.0.embedding", "", "layer.0.gemm"]}
@@ -117,11 +135,11 @@ def explanation(count=4, name="made-up", nodes=0, options=()):
               explained_pass("convert-attn-to-kern", "kern", before, summary(before, 2))]
     remarks = [remark("passed", "attn-fuse-all", f"encoder.layer.{layer}.mlp", "fused 3 operations") for layer in range(count)]
     remarks.append(remark("missed", "attn-look", "embeddings", "the embedding is not fused: it has 2 users", "Let one operation read it."))
-    return {"format": 1,
+    return {"format": 2,
             "model": {"name": name, "family": "bert", "architecture": "BertModel", "head": "none", "file": "config.json", "parameters": 1000, "has_weights": False},
             "compile": {"transom": "1.0", "dtype": "f32", "kv_dtype": "", "backend": "native", "isas": ["avx2"], "options": [{"key": key, "value": value} for key, value in options], "disabled_passes": []},
             "imported": imported, "imported_ir": before, "passes": passes, "remarks": remarks, "entries": [entry(count)],
-            "kernels": [{"isa": "avx2", "symbol": "transom.k.gemm.6", "rows": 6, "columns": 16, "phases": ["layer.0.gemm"]}], "weights": [], "weight_bytes": 4096 * count, "notes": [],
+            "kernels": [{"isa": "avx2", "symbol": "transom.k.gemm.6", "rows": 6, "columns": 16, "phases": ["layer.0.gemm"]}], "code": [{"isa": "avx2", "text": CODE}], "weights": [], "weight_bytes": 4096 * count, "notes": [],
             "failure": None}
 
 

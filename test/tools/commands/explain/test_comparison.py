@@ -13,7 +13,7 @@ class Comparison(ExplainTest):
 
     def test_equal_compiles(self):
         told = self.explain(self.example("tiny-bert"), self.example("tiny-bert"))
-        for key in ["texts", "passes", "remarks", "phases"]:
+        for key in ["notes", "texts", "passes", "remarks", "phases"]:
             self.assertEqual(told[key], [])
         for each in told["numbers"]:
             self.assertEqual(each["a"], each["b"])
@@ -35,6 +35,43 @@ class Comparison(ExplainTest):
         self.assertLess(before, after)
         self.assertIn({"name": "disabled passes", "a": "", "b": "kern-fuse-norm"}, told["texts"])
         self.assertIn("kern-fuse-norm", {each["category"] for each in told["remarks"] if each["in"] == "a"})
+
+    def test_a_batch_shows_what_leaving_padding_out_saves(self):
+        told = self.explain(self.example("tiny-bert"), "--other-flags", "--disable-pass attn-remove-padding")
+        numbers = self.numbers(told, "encode")
+        # Sequences of 64 and 16 tokens are 128 rows with padding, and 80 without.
+        without, padded = numbers["operations of 2 sequences of 64 and 16 tokens"]
+        alone, _ = numbers["operations of a call"]
+        self.assertLess(without, 0.625 * padded)
+        self.assertLess(abs(padded - 2 * alone), 0.01 * padded)
+        for name in ["weights and buffers moved by 2 sequences of 64 and 16 tokens", "memory of 2 sequences of 64 and 16 tokens"]:
+            self.assertLess(*numbers[name])
+
+    def test_steps_have_no_padding(self):
+        told = self.explain(self.example("tiny-llama"))
+        self.assertEqual([entry["padded"] for entry in told["entries"]], [None])
+
+    def test_an_explanation_of_another_format(self):
+        saved = self.path("old.json")
+        old = self.explain(self.example("tiny-bert"))
+        old["format"], old["new"] = 1, 7
+        del old["code"]
+        for entry in old["entries"]:
+            del entry["padded"], entry["barriers"]
+        with open(saved, "w", encoding="utf-8") as file:
+            json.dump(old, file)
+        told = self.explain(saved, self.example("tiny-bert"), "--other-flags", "--dtype bf16")
+        self.assertEqual(told["notes"], ["A: this explanation has format 1, and this transom knows format 2: what both know is shown; "
+                                         "it does not have code, entries.barriers, entries.padded; not known here: new"])
+        numbers = self.numbers(told, "encode")
+        # What one of them does not tell is a number of neither.
+        self.assertEqual(numbers["barriers"], (0, 0))
+        self.assertNotIn("memory of 2 sequences of 64 and 16 tokens", numbers)
+        self.assertLess(*reversed(numbers["weights read"]))
+        for arguments in ([saved], [saved, self.example("tiny-bert")], [saved, "-v"]):
+            self.assertIn("this explanation has format 1", " ".join(self.succeed("explain", *arguments).stdout.split()))
+        page = self.path("page.html")
+        self.succeed("explain", saved, self.example("tiny-bert"), "--html", page)
 
     def test_passes_that_the_environment_disables(self):
         done = self.tool("explain", self.example("tiny-bert"), "--json", "--other-flags", "--disable-pass none",

@@ -53,6 +53,16 @@ class Findings(ExplainTest):
             self.assertEqual("of the work is for columns that are computed and not used" in found, wasted)
             self.assertEqual("attention.self: attention 4 heads of 8, mask, 32 of 64 columns used" in found
                              or "attention.self: attention 4 heads of 8, 32 of 64 columns used" in found, wasted, found)
+            # -v says it of any model, the other way from 5 % on.
+            listed = self.succeed("explain", folder, "-v").stdout
+            self.assertEqual("Columns that avx2 computes and nothing uses: none" in listed, not wasted)
+            self.assertEqual("16 in place of 8" in found and "less than 5 % is told by -v alone" in found and "(config.json /num_attention_heads)" in found, wasted, found)
+
+    def test_columns_of_a_graph_have_a_place(self):
+        found = self.findings(self.example("decomposed-attention"))
+        self.assertRegex(found, r"attention 3 heads of 8, mask, 24 of 48 columns used; .* \(graph\.json /nodes/16\)")
+        self.assertIn("32 in place of 24", found)
+        self.assertIn("query, key projections: product 24 -> 24 + 24", found)
 
     def test_padding_that_is_computed(self):
         graph = json.loads(self.read(os.path.join(self.example("transformer-encoder"), "graph.json")))

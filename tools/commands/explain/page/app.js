@@ -48,6 +48,7 @@ function controls() {
     button(NAMES[name], () => select({view: name, op: -1}), {pressed: name === state.view, title: `${NAMES[name]} (${index + 1})`})));
   $('models').replaceChildren(...(data.explanations.length < 2 || state.view === 'compare' ? [] : data.explanations.map((_, index) =>
     button('AB'[index], () => select({model: index}), {pressed: index === state.model, title: 'Compilation (a)'}))));
+  $('views').querySelector('[aria-pressed=true]').scrollIntoView({block: 'nearest', inline: 'nearest'});
   $('side').hidden = !hasList();
   $('changed').checked = state.changedOnly;
   if ($('search').value !== state.query)
@@ -62,7 +63,7 @@ function findFirstPass() {
   const blamed = passes.findIndex(pass => findings.some(finding => finding.pass === pass.pass) && pass.remarks.some(remark => remarks[remark].kind === 'missed'));
   if (blamed >= 0)
     return blamed;
-  const change = index => passes[index].isa || !passes[index].changed ? -1 : Math.abs(passes[index].after.computing_operations - getSummaryBefore(index).computing_operations);
+  const change = index => passes[index].isa || !passes[index].changed ? -1 : Math.abs(getDelta(index));
   return passes.reduce((best, _, index) => change(index) > change(best) ? index : best, 0);
 }
 

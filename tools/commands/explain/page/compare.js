@@ -5,10 +5,14 @@ function getCosts(explanation, name) {
   const entry = explanation.entries.find(one => one.name === name);
   if (!entry)
     return [];
-  const {value: flops} = entry.flops;
-  return [['work of a call', formatFlops, flops], ['of it in bf16', formatFlops, entry.bf16_flops.value], ['weights read', formatBytes, entry.streamed_bytes],
-    ['weights and buffers moved', formatBytes, entry.phases.reduce((sum, phase) => sum + (phase.bytes.value + phase.weight_bytes) * phase.runs, 0)], ['memory of a call', formatBytes, entry.arena_bytes.value],
-    ['its lower bound', formatBytes, entry.arena_lower_bound.value], ['phases', formatExact, entry.phases.length], ['barriers', formatExact, entry.barriers], ['buffers', formatExact, entry.buffers.length]];
+  const {flops, padded, example} = entry;
+  const call = `${plural(example.batch, 'sequence')} of ${plural(example.length, 'token')}${example.past ? ` after ${formatExact(example.past)}` : ''}`;
+  const moved = entry.phases.reduce((sum, phase) => sum + (phase.bytes.value + phase.weight_bytes) * phase.runs, 0);
+  return [[`work of ${call}`, formatFlops, flops.value], ['of it in bf16', formatFlops, entry.bf16_flops.value], ['weights read', formatBytes, entry.streamed_bytes],
+    ['weights and buffers moved', formatBytes, moved], ['memory', formatBytes, entry.arena_bytes.value], ['least memory of any plan', formatBytes, getLeastMemory(entry, null)],
+    ...padded ? [[`work of ${describeBatch(padded)} in a batch`, formatFlops, padded.flops], ['of it for padding', formatFlops, padded.flops - padded.flops_alone],
+      ['weights and buffers moved by the batch', formatBytes, padded.bytes], ['memory of the batch', formatBytes, padded.arena_bytes]] : [],
+    ['phases', formatExact, entry.phases.length], ['barriers', formatExact, entry.barriers], ['buffers', formatExact, entry.buffers.length]];
 }
 
 const remarkKey = ({remark, location, message}) => [remark.kind, remark.category, message, location].join('\n');
@@ -19,8 +23,10 @@ const compare = {
     const [a, b] = data.explanations;
     const page = make('div', 'page', make('h1', '', 'Two compilations'),
       make('p', 'lead', make('b', 'side-a', 'A'), ` ${this.describe(a)}`), make('p', 'lead', make('b', 'side-b', 'B'), ` ${this.describe(b)}`));
-    page.append(heading('Costs', make('small', '', 'of the example calls')), this.makeCosts(a, b), heading('Phases', make('small', '', 'by module, in all layers')), this.makePhases(a, b),
-      heading('Passes'), this.makePasses(a, b), heading('Remarks'), this.makeRemarks(a, b));
+    for (const [index, {notes}] of [a, b].entries())
+      page.append(...notes.map(note => make('p', 'lead', make('b', '', `Note on ${'AB'[index]} `), note)));
+    page.append(heading('Costs'), this.makeCosts(a, b), heading('Phases', make('small', '', 'by module, in all layers; work, bytes moved, runs')), this.makePhases(a, b),
+      heading('Passes', make('small', '', 'operations after those that did something else')), this.makePasses(a, b), heading('Remarks', make('small', '', 'of one compilation alone')), this.makeRemarks(a, b));
     view.replaceChildren(page);
   },
 
@@ -41,14 +47,15 @@ const compare = {
       if (!x && !y)
         return;
       const change = isNumber(x) && isNumber(y) && x ? 100 * (y / x - 1) : NaN;
-      const text = x === y ? '' : isNumber(change) ? `${change > 0 ? '+' : '\u2212'}${Math.abs(change) >= 1000 ? formatRatio(y / x) + '×' : Math.abs(change).toFixed(1) + ' %'}` : isNumber(x) && isNumber(y) ? '' : `only ${isNumber(x) ? 'A' : 'B'}`;
-      rows.push(make('tr', x === y ? 'quiet' : '', make('td', '', label), make('td', 'right', numberNode(x, format)), make('td', 'right', numberNode(y, format)), make('td', `right ${change > 0 ? 'worse' : change < 0 ? 'better' : ''}`, text)));
+      const text = x === y ? '' : isNumber(change) ? `${change > 0 ? '+' : '\u2212'}${Math.abs(change) >= 1000 ? formatRatio(y / x) + '×' : Math.abs(change).toFixed(1) + ' %'}` : isNumber(x) && isNumber(y) ? 'new' : `only ${isNumber(x) ? 'A' : 'B'}`;
+      rows.push(make('tr', x === y ? 'quiet' : '', make('td', '', label), make('td', 'right', numberNode(x, format)), make('td', 'right', numberNode(y, format)), make('td', `right change ${change > 0 || text === 'new' ? 'worse' : change < 0 ? 'better' : ''}`, text)));
     };
     const names = [...new Set([...a.entries, ...b.entries].map(entry => entry.name))];
     for (const name of names) {
       const [left, right] = [getCosts(a, name), getCosts(b, name)];
-      for (const [index, [label, format]] of (left.length ? left : right).entries())
-        add(names.length > 1 ? `${name}: ${label}` : label, format, left.length ? left[index][2] : NaN, right.length ? right[index][2] : NaN);
+      const find = (costs, label) => (costs.find(cost => cost[0] === label) || [])[2] ?? NaN;
+      for (const [label, format] of [...left, ...right.filter(cost => !left.some(([other]) => other === cost[0]))])
+        add(names.length > 1 ? `${name}: ${label}` : label, format, find(left, label), find(right, label));
     }
     add('packed weights', formatBytes, a.weight_bytes, b.weight_bytes);
     const measured = this.findMeasured();
@@ -64,11 +71,11 @@ const compare = {
       return new Map(explanation.passes.map((pass, index) => {
         const key = `${pass.pass} ${pass.isa}`, count = seen.get(key) || 0;
         seen.set(key, count + 1);
-        return [`${key}#${count}`, {pass, delta: countOps(pass.after) - countOps(getSummaryBefore(index, explanation))}];
+        return [`${key}#${count}`, {pass, delta: getDelta(index, explanation)}];
       }));
     };
     const [left, right] = [list(a), list(b)];
-    const describe = one => !one ? 'not run' : one.pass.changed ? `${plural(countOps(one.pass.after), 'operation')}${one.delta ? `, ${signed(one.delta)}` : ''}` : 'changed nothing';
+    const describe = one => !one ? 'not run' : one.pass.changed ? `${plural(countOps(one.pass), 'operation')}${one.delta ? `, ${signed(one.delta)}` : ''}` : 'changed nothing';
     // Lowered code differs wherever kernels do.
     const rows = [...new Set([...left.keys(), ...right.keys()])].map(key => [key, left.get(key), right.get(key)])
       .filter(([, x, y]) => !x || !y || x.pass.changed !== y.pass.changed || !x.pass.isa && x.delta !== y.delta)
@@ -110,22 +117,26 @@ const compare = {
     if (measured)
       groups.sort((x, y) => Math.abs(difference(y)) - Math.abs(difference(x)));
     const describe = sum => !sum.runs ? '–' : [measured && formatSeconds(sum.seconds), formatFlops(sum.flops), formatBytes(sum.bytes), plural(sum.runs, 'run')].filter(Boolean).join(' · ');
-    const rows = groups.map(({rest, layers, entry, sides: [x, y]}) => {
+    const signedAs = (format, value) => value ? `${value > 0 ? '+' : '\u2212'}${format(Math.abs(value))}` : '';
+    const rows = groups.map(({rest, titles, layers, entry, sides: [x, y]}) => {
       const isSame = x.texts.join() === y.texts.join() && x.runs === y.runs && x.bytes === y.bytes && x.flops === y.flops;
-      const change = measured ? (y.seconds || 0) - (x.seconds || 0) : NaN;
-      const what = [...new Set([...x.texts, ...y.texts])].join('; ');
-      return make('tr', isSame && !measured ? 'quiet' : '', make('td', '', make('b', '', shortPath(rest) || 'layer'), [...layers].length ? ` layers ${[...layers].join(', ')}` : '', make('div', 'note', a.entries.length > 1 ? `${entry}: ${what}` : what)),
-        make('td', 'right', describe(x)), make('td', 'right', describe(y)),
-        ...measured ? [make('td', `right ${change > 0 ? 'worse' : 'better'}`, Math.abs(change) < 1e-9 ? '' : `${change > 0 ? '+' : '\u2212'}${formatSeconds(Math.abs(change))}`)] : []);
+      const seconds = measured ? difference({sides: [x, y]}) : 0;
+      const change = measured ? signedAs(formatSeconds, Math.abs(seconds) < 1e-9 ? 0 : seconds)
+        : [signedAs(formatFlops, y.flops - x.flops), signedAs(formatBytes, y.bytes - x.bytes), signedAs(value => plural(value, 'run'), y.runs - x.runs)].filter(Boolean).join(' · ');
+      const worse = seconds || y.bytes - x.bytes;
+      const [onlyX, onlyY] = [x.texts.filter(text => !y.texts.includes(text)), y.texts.filter(text => !x.texts.includes(text))];
+      const what = [...x.texts.filter(text => y.texts.includes(text)), ...onlyX.map(text => `A: ${text}`), ...onlyY.map(text => `B: ${text}`)].join('; ');
+      return make('tr', isSame && !measured ? 'quiet' : '', make('td', '', make('b', '', commonPath(rest) || titles.join('; ') || 'layer'), [...layers].length ? ` layers ${[...layers].join(', ')}` : '', make('div', 'note', a.entries.length > 1 ? `${entry}: ${what}` : what)),
+        make('td', 'right', describe(x)), make('td', 'right', describe(y)), make('td', `right ${worse > 0 ? 'worse' : worse < 0 ? 'better' : ''}`, change));
     });
-    return this.makeTable(rows, measured ? ['', 'A', 'B', 'B − A'] : ['', 'A', 'B']);
+    return this.makeTable(rows, ['', 'A', 'B', 'B \u2212 A']);
   },
 
   addPhase(groups, side, entry, phase, measured) {
     const {rest, layers} = splitLayer(phase.location);
     let group = groups.find(one => one.entry === entry.name && Boolean(one.layers.size) === Boolean(layers) && (one.rest === rest || relatePaths(one.rest, rest) === Infinity));
     if (!group)
-      groups.push(group = {entry: entry.name, rest, layers: new Set(), sides: [0, 1].map(() => ({runs: 0, flops: 0, bytes: 0, seconds: NaN, texts: []}))});
+      groups.push(group = {entry: entry.name, rest, titles: [], layers: new Set(), sides: [0, 1].map(() => ({runs: 0, flops: 0, bytes: 0, seconds: NaN, texts: []}))});
     if (layers)
       group.layers.add(layers);
     const sum = group.sides[side], line = measured && measured.entry === entry.name && measured.profile.find(one => one.phase === phase.name);
@@ -134,9 +145,12 @@ const compare = {
     sum.bytes += (phase.bytes.value + phase.weight_bytes) * phase.runs;
     if (line)
       sum.seconds = (sum.seconds || 0) + line.ms / 1e3;
-    for (const {detail, name} of phase.operations)
-      if (detail && !sum.texts.includes(detail) || !detail && phase.operations.length === 1)
-        sum.texts.push(detail || name);
+    const title = getPlaceName(phase.operations.find(({joined}) => joined.length) || {location: rest, joined: []});
+    if (!group.titles.includes(title))
+      group.titles.push(title);
+    // Products and attentions, else all operations.
+    const computing = phase.operations.filter(({columns}) => columns), shown = (computing.length ? computing : phase.operations).map(describeOperation);
+    sum.texts.push(...new Set(shown.filter(text => !sum.texts.includes(text))));
   },
 
   /** The rows of both profiles with the same entry and sizes; null without them. */

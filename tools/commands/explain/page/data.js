@@ -91,6 +91,24 @@ function shortPath(path) {
   return found.join('.');
 }
 
+/** What all modules of a path have in common; empty where that is nothing. */
+function commonPath(path) {
+  const parts = getParts(path), at = parts.findIndex(hasWords);
+  return (at < 0 ? parts : parts.slice(0, at)).join('.');
+}
+
+/** The name of an operation's place: its module, and the projections that one product computes. */
+function getPlaceName({location, joined}) {
+  const common = commonPath(location);
+  return joined.length ? `${common}${common ? ': ' : ''}${joined.join(', ')} projections` : shortPath(location);
+}
+
+/** What an operation computes, such as `product 768 -> 3072, bias`. */
+function describeOperation({name, detail}) {
+  const plain = /^kern\.(gemm|batch_matmul)$/.test(name) ? 'product' : name.replace(/^kern\./, '');
+  return `${plain} ${detail}`.trim();
+}
+
 /** A path as what is in a layer, and the part that says which layer; that part is empty outside of layers. */
 function splitLayer(path) {
   const parts = getParts(path), at = parts.findIndex(part => /^(\d+|\{[\d,-]+\})$/.test(part));

@@ -64,7 +64,7 @@ const diff = {
     head.append(this.makeDeltas(pass), replayBox(state.pass));
     if (!this.left || !this.right || !state.across && getMade(state.pass) < 0 && pass.changed) {
       this.rows = this.scroller = null;
-      view.replaceChildren(make('div', 'scroller', head, this.makeCounts()));
+      view.replaceChildren(head, make('div', 'scroller', this.makeCounts()));
       return;
     }
     const sides = getSides();
@@ -97,14 +97,15 @@ const diff = {
     return box;
   },
 
-  /** Operations by name before and after a pass whose IR is too long for the page. */
+  /** Of a pass whose IR is not in the page: the code that comes of it, and operations by name. */
   makeCounts() {
     const [before, after] = getSummaries(state.pass);
     const names = [...new Set([...Object.keys(before.operations), ...Object.keys(after.operations)])];
     const rows = names.map(name => [name, before.operations[name] || 0, after.operations[name] || 0]).sort((a, b) => Math.max(b[1], b[2]) - Math.max(a[1], a[2]))
       .map(([name, a, b]) => make('tr', a === b ? 'quiet' : '', make('td', 'code', name), ...[a, b].map(count => make('td', 'right', numberNode(count, formatExact))), make('td', 'right', a === b ? '' : signed(b - a))));
     const table = make('table', 'counts', make('thead', '', make('tr', '', ...['operation', 'before', 'after', ''].map((name, index) => make('th', index ? 'right' : '', name)))), make('tbody', '', ...rows));
-    return make('div', 'page', make('p', 'lead', 'The IR of this stage is too long for a page. The commands above print it.'), make('div', 'scrollable', table));
+    const {isa} = getPass(), code = isa ? codeList(isa) : null;
+    return make('div', 'page', code, code ? heading('Operations before and after this pass') : make('p', 'lead', 'The page has no IR of this pass. The commands above print it.'), make('div', 'scrollable', table));
   },
 
   makePanes(view, head) {

@@ -84,6 +84,9 @@ function hideTip() {
 /** A module path that is broken after points. */
 const pathNodes = path => path.split('.').flatMap((word, index, all) => index + 1 < all.length ? [`${word}.`, make('wbr')] : [word]);
 
+/** A formula that is broken after its signs. */
+const formulaNodes = formula => formula.split(/(?<=[*+])/).flatMap((term, index) => index ? [make('wbr'), term] : [term]);
+
 function heading(text, ...more) {
   return make('h2', '', make('span', '', text), ...more);
 }

@@ -164,10 +164,10 @@ class GraphPane {
     return Math.min(1, (this.width - 30) / root.w, (this.height - 30) / root.h);
   }
 
-  /** The whole graph, or its top where all of it would be too small to read. */
+  /** The whole graph, as on paper, or its top where all of it would be too small to read. */
   fit(isReadable = false) {
     const {root} = this.tree;
-    const scale = isReadable ? Math.max(this.fitScale(), Math.min(.85, (this.width - 30) / root.w), .3) : this.fitScale();
+    const scale = isReadable && !isPrinting() ? Math.max(this.fitScale(), Math.min(.85, (this.width - 30) / root.w), .3) : this.fitScale();
     this.view = {scale, x: (this.width - root.w * scale) / 2, y: Math.max(15, (this.height - root.h * scale) / 2)};
     this.schedule();
   }

@@ -59,7 +59,7 @@ function findPhases(location) {
 
 function kernelNodes(phase) {
   const kernels = getExplanation().kernels.filter(kernel => kernel.phases.includes(phase.name));
-  return kernels.map(kernel => make('div', 'kernel', make('b', '', `${kernel.rows} × ${kernel.columns}`), ` ${kernel.isa}`, make('code', '', kernel.symbol), assemblyNode(kernel.symbol)));
+  return kernels.map(kernel => make('div', 'kernel', make('b', '', `${kernel.rows} × ${kernel.columns}`), ` ${kernel.isa}`, make('code', '', kernel.symbol), codeNode(kernel.symbol, kernel.isa), assemblyNode(kernel.symbol)));
 }
 
 /** The assembly of a symbol, where a listing was given. */
@@ -71,10 +71,12 @@ function assemblyNode(symbol) {
 function phaseNodes([phase, operation]) {
   const link = button('', () => select({view: 'operations', phase: phase.name}), {className: 'op-link'});
   link.append(make('span', '', make('b', '', phase.name), phase.runs > 1 ? ` ×${phase.runs}` : ''));
-  const facts = [operation.detail || operation.name, operation.split && `split by ${operation.split}`, phase.schedule && `schedule ${phase.schedule}`].filter(Boolean).join(' · ');
-  const prefixes = getExplanation().compile.isas.map(isa => `transom.p.${isa}.${phase.name}`);
-  const symbols = Object.keys(data.assembly[state.model]).filter(symbol => prefixes.some(prefix => symbol === prefix || symbol.startsWith(`${prefix}.`)));
-  return [link, make('div', 'facts', facts), ...kernelNodes(phase), ...symbols.map(assemblyNode)].filter(Boolean);
+  const facts = [describeOperation(operation), operation.split && `split by ${operation.split}`, phase.schedule && `schedule ${phase.schedule}`].filter(Boolean).join(' · ');
+  const {isas} = getExplanation().compile;
+  const isOf = (symbol, isa) => symbol === `transom.p.${isa}.${phase.name}` || symbol.startsWith(`transom.p.${isa}.${phase.name}.`);
+  const code = isas.flatMap(isa => (getFunctions(isa) || {functions: []}).functions.filter(({symbol}) => isOf(symbol, isa)).map(one => functionNode(one, `LLVM dialect of ${one.symbol}`)));
+  const symbols = Object.keys(data.assembly[state.model]).filter(symbol => isas.some(isa => isOf(symbol, isa)));
+  return [link, make('div', 'facts', facts), ...kernelNodes(phase), ...code, ...symbols.map(assemblyNode)].filter(Boolean);
 }
 
 const inspector = {

@@ -8,10 +8,10 @@ const memory = {
       view.replaceChildren(make('div', 'note', 'The explanation has no memory plan.'));
       return;
     }
-    const arena = valueOf(entry.arena_bytes), bound = valueOf(entry.arena_lower_bound);
+    const arena = valueOf(entry.arena_bytes), bound = getLeastMemory(entry);
     this.buffers = entry.buffers.map((buffer, index) => ({...buffer, index, at: valueOf(buffer.offset), size: valueOf(buffer.bytes)}));
     this.steps = entry.memory_steps;
-    this.live = this.steps.map((_, step) => this.buffers.filter(buffer => buffer.first <= step && step <= buffer.last).reduce((sum, buffer) => sum + buffer.size, 0));
+    this.live = getLiveBytes(entry);
     this.peak = this.live.indexOf(Math.max(...this.live));
     this.arena = Math.max(arena, ...this.buffers.map(buffer => buffer.at + buffer.size));
     const head = make('div', 'head', make('h1', '', `Memory of ${entry.name}`),
@@ -19,7 +19,7 @@ const memory = {
     this.canvas = make('canvas');
     this.canvas.setAttribute('role', 'img');
     this.canvas.setAttribute('aria-label', `Memory plan: ${formatBytes(arena)}, fullest in step ${this.steps[this.peak] || this.peak}`);
-    const tiles = make('div', 'tiles', tile('Arena', numberNode(arena, formatBytes), entry.arena_bytes.formula), tile('Lower bound', numberNode(bound, formatBytes), 'what lives in the fullest step'),
+    const tiles = make('div', 'tiles', tile('Arena', numberNode(arena, formatBytes), make('span', '', ...formulaNodes(entry.arena_bytes.formula))), tile('Lower bound', numberNode(bound, formatBytes), `no plan takes less: what lives in the fullest step${bound > Math.max(...this.live) ? ', in multiples of 64 bytes' : ''}`),
       tile('Fullest step', this.steps[this.peak] || `step ${this.peak}`, `${formatBytes(this.live[this.peak])} in ${plural(this.getLive(this.peak).length, 'buffer')}`), tile('Buffers', numberNode(entry.buffers.length, formatExact), `${formatBytes(this.buffers.reduce((sum, buffer) => sum + buffer.size, 0))} without sharing`));
     this.box = make('div', 'chart', this.canvas);
     view.replaceChildren(make('div', 'page', head, tiles, this.box, heading('Buffers', make('small', '', 'largest first')), this.makeTable()));
@@ -71,14 +71,20 @@ const memory = {
       if (h > 15 && w > 60) {
         context.fillStyle = this.hovered === buffer.index ? getColor('accent-text') : getColor('text');
         context.font = `11px ${FONT}`;
-        context.save();
-        context.beginPath();
-        context.rect(x + 4, y, w - 10, h);
-        context.clip();
-        context.fillText(buffer.location.split('.').slice(-2).join('.'), x + 8, y + h / 2 + 4);
-        context.restore();
+        context.fillText(this.fit(buffer.location, w - 16), x + 8, y + h / 2 + 4);
       }
     }
+  },
+
+  /** The last names of a path that there is room for; of a name that is too long its beginning. */
+  fit(path, width) {
+    const fits = text => this.context.measureText(text).width <= width;
+    const parts = getParts(path), names = [parts.slice(-2).join('.'), parts.slice(-1)[0] || ''];
+    let name = names.find(fits);
+    for (let length = names[1].length; name === undefined; --length)
+      if (length < 3 || fits(`${names[1].slice(0, length)}…`))
+        name = length < 3 ? '' : `${names[1].slice(0, length)}…`;
+    return name;
   },
 
   drawAxes(left, top, bottom, column, scale) {
@@ -135,7 +141,7 @@ const memory = {
 
   makeTable() {
     const rows = [...this.buffers].sort((a, b) => b.size - a.size).map(buffer => make('tr', '', make('td', 'path', ...pathNodes(buffer.location || 'buffer')), make('td', 'right', numberNode(buffer.size, formatBytes)),
-      make('td', 'right', numberNode(buffer.at, formatBytes)), make('td', 'code', buffer.bytes.formula), make('td', '', this.steps[buffer.first] || `step ${buffer.first}`), make('td', '', this.steps[buffer.last] || `step ${buffer.last}`)));
+      make('td', 'right', numberNode(buffer.at, formatBytes)), make('td', 'code', ...formulaNodes(buffer.bytes.formula)), make('td', '', this.steps[buffer.first] || `step ${buffer.first}`), make('td', '', this.steps[buffer.last] || `step ${buffer.last}`)));
     const names = ['buffer', 'size', 'offset', 'bytes', 'first', 'last'];
     return make('div', 'scrollable', make('table', 'buffers', make('thead', '', make('tr', '', ...names.map((name, index) => make('th', index === 1 || index === 2 ? 'right' : '', name)))), make('tbody', '', ...rows)));
   },

@@ -1,7 +1,7 @@
 // The operations of the code with their work, and where they are on a roofline.
 
 const COLUMNS = [
-  ['phase', row => row.phase.name], ['operation', row => row.operation.detail || row.operation.name], ['module', row => row.operation.location], ['runs', row => row.runs],
+  ['phase', row => row.phase.name], ['operation', row => describeOperation(row.operation)], ['module', row => row.operation.location], ['runs', row => row.runs],
   ['FLOP', row => row.flops], ['bytes', row => row.bytes], ['FLOP/byte', row => row.intensity], ['share', row => row.share],
 ];
 const TIMED = [['time', row => row.seconds], ['of time', row => row.timeShare], ['GFLOP/s', row => row.speed], ['of limit', row => row.ofLimit]];
@@ -54,7 +54,7 @@ const operations = {
     this.rows = this.getRows();
     this.columns = this.getProfile() ? [...COLUMNS, ...TIMED] : COLUMNS;
     const profile = this.getProfile();
-    const head = make('div', 'head', make('h1', '', `Operations of ${entry.name}`), make('p', '', profile ? 'Work of all runs in a call, and the time of each phase at its largest operation.' : 'Work of all runs in a call.'), sizeControls(() => this.show(view)));
+    const head = make('div', 'head', make('h1', '', `Operations of ${entry.name}`), make('p', '', profile ? 'Work of all runs in a call, and the time of each phase at its largest operation.' : 'Work of all runs in a call.', ' FLOP and shares count useful work, without columns that are computed and not used.'), sizeControls(() => this.show(view)));
     if (this.getProfiles().length)
       head.append(make('div', 'measured', 'measured: ', ...this.getProfiles().map(row =>
         button(`${row.batch} × ${row.seq}, ${formatSeconds(row.ms_min / 1e3)}`, () => { state.sizes = {...entry.example, ...state.sizes, batch: row.batch, length: row.seq}; this.show(view); }, {pressed: row === profile}))));
@@ -101,8 +101,8 @@ const operations = {
     const share = make('i', 'bar');
     share.style.setProperty('--size', row.share);
     const link = button('', () => this.open(operation), {className: 'link', title: `Show ${operation.location} in the IR`});
-    link.append(...pathNodes(shortPath(operation.location) || 'no module'));
-    const cells = [make('td', 'code', phase.name), make('td', '', operation.detail || operation.name), make('td', 'path', link), make('td', 'right', formatExact(row.runs)),
+    link.append(...pathNodes(getPlaceName(operation) || 'no module'));
+    const cells = [make('td', 'code', phase.name), make('td', '', describeOperation(operation)), make('td', 'path', link), make('td', 'right', formatExact(row.runs)),
       make('td', 'right', numberNode(row.flops, formatCount)), make('td', 'right', numberNode(row.bytes, formatBytes)), make('td', 'right', numberNode(row.intensity, formatRatio)),
       make('td', 'right', share, row.share >= .0005 ? `${(100 * row.share).toFixed(1)} %` : '')];
     if (this.getProfile())
@@ -163,7 +163,7 @@ const operations = {
 
   makePoint(row, x, y) {
     const point = svg('circle', {cx: x, cy: y, r: 4 + 18 * Math.sqrt(row.timeShare ?? row.share), class: 'point', tabindex: 0});
-    point.addEventListener('pointermove', event => showTip(event, make('b', '', row.operation.detail || row.operation.name), make('div', '', row.operation.location), make('div', 'note', `${formatFlops(row.flops)} · ${formatBytes(row.bytes)} · ${formatRatio(row.intensity)} FLOP/byte`),
+    point.addEventListener('pointermove', event => showTip(event, make('b', '', describeOperation(row.operation)), make('div', '', row.operation.location), make('div', 'note', `${formatFlops(row.flops)} · ${formatBytes(row.bytes)} · ${formatRatio(row.intensity)} FLOP/byte`),
       row.seconds ? make('div', 'note', `${row.phase.name}: ${formatSeconds(row.seconds)}, ${formatRatio(row.speed)} GFLOP/s, ${(100 * row.ofLimit).toFixed(0)} % of the limit`) : null));
     point.addEventListener('pointerleave', hideTip);
     point.addEventListener('click', () => { hideTip(); this.open(row.operation); });

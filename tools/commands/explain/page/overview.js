@@ -28,16 +28,25 @@ const overview = {
   makeTiles() {
     const entry = getEntry(), {passes, remarks} = getExplanation();
     const call = state.sizes || entry.example;
-    const flops = valueOf(entry.flops), arena = valueOf(entry.arena_bytes), bound = valueOf(entry.arena_lower_bound);
+    const flops = valueOf(entry.flops), arena = valueOf(entry.arena_bytes), bound = getLeastMemory(entry);
     const changed = passes.filter(pass => pass.changed).length;
     const missed = remarks.filter(remark => remark.kind === 'missed' || remark.kind === 'failure').length;
     return make('div', 'tiles',
       tile('Work of a call', numberNode(flops, formatFlops), `${call.batch} × ${plural(call.length, 'token')}${entry.kind === 'step' ? ` after ${formatExact(call.past)}` : ''}`),
+      ...this.makePaddedTile(entry),
       tile('Weights read', numberNode(entry.streamed_bytes, formatBytes), `${formatRatio(flops / entry.streamed_bytes)} FLOP for each byte`),
       tile('Memory of a call', numberNode(arena, formatBytes), bound > 0 ? `${(100 * (arena / bound - 1)).toFixed(1)} % over the lower bound` : ''),
       tile('Barriers', numberNode(entry.barriers, formatExact), `${plural(entry.phases.length, 'phase')}, ${formatExact(entry.order.length)} runs`),
       tile('Passes', `${formatExact(changed)}`, `of ${formatExact(passes.length)} changed something`),
       tile('Not done', numberNode(missed, formatExact), missed ? 'missed remarks below' : 'no missed remark'));
+  },
+
+  /** What a batch of sequences of different lengths costs: nothing for padding where it is left out. */
+  makePaddedTile({padded}) {
+    if (!padded || padded.flops === null || padded.flops_alone === null)
+      return [];
+    const share = 1 - padded.flops_alone / padded.flops;
+    return [tile('Work with padding', numberNode(padded.flops, formatFlops), `${describeBatch(padded)}; ${share > 0 ? `${(100 * share).toFixed(0)} %` : 'nothing'} of it for padding`)];
   },
 
   /** What makes the model slower than it has to be. */
@@ -55,8 +64,8 @@ const overview = {
   /** Operations that compute in the module after each pass that changed it. */
   makeSteps(passes) {
     const {imported} = getExplanation();
-    const steps = [{label: 'import', count: imported.computing_operations, stage: 'attn', index: -1},
-      ...passes.map((pass, index) => ({label: pass.pass, count: pass.after.computing_operations, stage: pass.stage, index, pass})).filter(({pass}) => pass.changed && !pass.isa)];
+    const steps = [{label: 'import', count: countOps({isa: '', after: imported}), stage: 'attn', index: -1},
+      ...passes.map((pass, index) => ({label: pass.pass, count: countOps(pass), stage: pass.stage, index, pass})).filter(({pass}) => pass.changed && !pass.isa)];
     const most = Math.max(...steps.map(step => step.count), 1);
     const box = make('div', 'steps');
     let stage = '';
@@ -78,15 +87,17 @@ const overview = {
     const list = make('div', 'remarks');
     const order = remark => KINDS.indexOf(remark.kind);
     const groups = groupRemarks(remarks.filter(remark => isShownKind(remark.kind))).sort((a, b) => order(a.remark) - order(b.remark));
+    // What a pass only found out comes when it is asked for.
+    const found = make('details', 'more', make('summary', '', `${formatExact(groups.filter(({remark}) => remark.kind === 'analysis').length)} more that passes found out`));
     for (const {remark, all, location, message} of groups) {
       const item = button('', () => this.openRemark(remark, passOf.get(remark)), {className: `remark-item ${remark.kind}`, title: remark.help});
       item.append(make('span', 'kind', remark.kind), make('span', 'message', message, all.length > 1 ? make('i', '', ` ×${all.length}`) : null),
         make('span', 'category', remark.category), make('span', 'path', location, remark.pointer ? make('i', '', ` ${remark.file}${remark.pointer}`) : null));
       if (remark.help && remark.kind !== 'passed')
         item.append(make('span', 'help', remark.help));
-      list.append(item);
+      (remark.kind === 'analysis' ? found : list).append(item);
     }
-    return make('section', '', heading('What the passes say', kindSwitches(remarks, () => this.show($('view')))), list);
+    return make('section', '', heading('What the passes say', kindSwitches(remarks, () => this.show($('view')))), list, found.children.length > 1 ? found : null);
   },
 
   /** Shows the pass of a remark with its operation selected. */

@@ -56,12 +56,14 @@ const passList = {
   },
 
   makeItem(pass, index, remarks) {
-    const delta = countOps(pass.after) - countOps(getSummaryBefore(index));
+    const delta = getDelta(index);
     const item = make('div', pass.changed ? 'pass' : 'pass quiet', make('span', 'flag', pass.pass));
     const missed = pass.remarks.some(remark => remarks[remark].kind === 'missed' || remarks[remark].kind === 'failure');
     if (pass.remarks.length)
       item.append(make('span', missed ? 'dot missed' : 'dot', ''));
-    item.append(make('span', 'delta', !pass.changed ? '' : delta ? signed(delta) : '~'));
+    const count = make('span', 'delta', !pass.changed ? '' : delta ? signed(delta) : '~');
+    count.title = delta ? `${plural(Math.abs(delta), 'operation')} ${delta > 0 ? 'more' : 'less'}${pass.isa ? '' : ' that compute something'}` : '';
+    item.append(count);
     item.setAttribute('role', 'option');
     item.setAttribute('aria-selected', index === state.pass);
     item.dataset.pass = index;

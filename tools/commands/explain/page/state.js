@@ -54,7 +54,15 @@ function getSummaries(pass) {
   return data.explanations.map((one, model) => (one.passes[findSame(pass, model)] || {after: one.imported}).after);
 }
 
-const countOps = summary => Object.values(summary.operations).reduce((sum, count) => sum + count, 0);
+/** Operations of the module after a pass that compute something, without definitions of weights, buffers and views; of code of the LLVM dialect all. */
+const countOps = ({isa, after}) => isa ? Object.values(after.operations).reduce((sum, count) => sum + count, 0) : after.computing_operations;
+
+/** How many operations a pass adds; 0 for the one that turns kernels into code, since both are not compared. */
+function getDelta(index, explanation = getExplanation()) {
+  const pass = explanation.passes[index], before = getSummaryBefore(index, explanation);
+  const {isa} = explanation.passes.find(one => one.after === before) || {isa: ''};
+  return isa === pass.isa ? countOps(pass) - countOps({isa, after: before}) : 0;
+}
 
 /** Operations by name, as [name, before, after] where they differ. */
 function compareOps(before, after) {
@@ -113,6 +121,16 @@ function canResize(entry) {
   }
   return knownSizes.get(entry);
 }
+
+/** The bytes of buffers in each step of a call. */
+const getLiveBytes = (entry, sizes = state.sizes) => entry.memory_steps.map((_, step) =>
+  entry.buffers.filter(buffer => buffer.first <= step && step <= buffer.last).reduce((sum, buffer) => sum + valueOf(buffer.bytes, entry, sizes), 0));
+
+/** What any plan takes for these sizes: the planner's bound, which holds for all sizes, or what lives in the fullest step. */
+const getLeastMemory = (entry, sizes = state.sizes) => Math.max(valueOf(entry.arena_lower_bound, entry, sizes), ...getLiveBytes(entry, sizes));
+
+/** `2 sequences of 128 and 32 tokens`. */
+const describeBatch = ({lengths}) => `${plural(lengths.length, 'sequence')} of ${lengths.join(' and ')} tokens`;
 
 /** Controls for entry and sizes; `change` is called after a change. */
 function sizeControls(change) {

@@ -1,0 +1,43 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Modules for the tests of explanations.
+#pragma once
+#include "compiler/pipeline/Register.h"
+#include "dialects/kern/Kern.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+
+namespace transom::test {
+
+/// A module read from text, in a context of its own.
+class ExplainModule {
+public:
+  explicit ExplainModule(const char *text) {
+    mlir::DialectRegistry registry;
+    registerTransomDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    EXPECT_TRUE(module) << text;
+  }
+
+  mlir::ModuleOp get() { return *module; }
+
+  /// The first operation of that name.
+  kern::BufferOp find(llvm::StringRef name) {
+    mlir::Operation *found = nullptr;
+    module->walk([&](mlir::Operation *op) {
+      if (!found && op->getName().getStringRef() == name)
+        found = op;
+    });
+    EXPECT_TRUE(found) << "no " << name.str();
+    return mlir::cast<kern::BufferOp>(found);
+  }
+
+private:
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+} // namespace transom::test
