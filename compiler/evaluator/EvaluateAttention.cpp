@@ -45,7 +45,7 @@ private:
   std::vector<Sequence> raggedSequences(const RaggedBatch &ragged) const;
   std::vector<Sequence> batchSequences() const;
   bool inReach(const Token &query, const Token &key) const;
-  double score(const Sequence &sequence, int64_t head, const Token &query,
+  Number score(const Sequence &sequence, int64_t head, const Token &query,
                const Token &key) const;
   void attend(const Sequence &sequence, int64_t head, const Token &query,
               Tensor &result) const;
@@ -60,8 +60,6 @@ private:
 };
 
 } // namespace
-
-static constexpr double hidden = -std::numeric_limits<double>::infinity();
 
 Attention::Attention(SdpaOp op, Evaluation &e)
     : op(op), query(e.tensor(op.getQuery())), key(e.tensor(op.getKey())),
@@ -160,19 +158,17 @@ bool Attention::inReach(const Token &query, const Token &key) const {
          (op.getCausal() || key.position < query.position + window);
 }
 
-double Attention::score(const Sequence &sequence, int64_t head, const Token &q,
+Number Attention::score(const Sequence &sequence, int64_t head, const Token &q,
                         const Token &k) const {
   if (!inReach(q, k))
-    return hidden;
-  const double *left = &query.real[(q.row * heads + head) * dk];
-  const double *right =
+    return getHidden();
+  const Number *left = &query.real[(q.row * heads + head) * dk];
+  const Number *right =
       &key.real[(k.row * (heads / group) + head / group) * dk];
-  double score = 0;
-  for (int64_t i = 0; i < dk; ++i)
-    score += left[i] * right[i];
-  score *= op.getScale().convertToDouble();
+  Number score = dot(0.0, left, 1, right, 1, dk);
+  score *= constant(op.getScale().convertToDouble());
   if (double cap = op.getSoftCap().convertToDouble(); cap > 0)
-    score = cap * std::tanh(score / cap);
+    score = constant(cap) * tanh(score / constant(cap));
   if (op.getSlopes())
     score += slopeBias(slopes, head, k.position - q.position);
   if (op.getRelativeBias()) {
@@ -187,28 +183,23 @@ double Attention::score(const Sequence &sequence, int64_t head, const Token &q,
     return score + mask.real[at];
   if (mask.whole[at])
     return score;
-  return op.getMaskValue() ? op.getMaskValue()->convertToDouble() : hidden;
+  return op.getMaskValue() ? constant(op.getMaskValue()->convertToDouble())
+                           : getHidden();
 }
 
 /// Softmax over the keys of one row and head; nothing visible leaves zeros.
 void Attention::attend(const Sequence &sequence, int64_t head, const Token &q,
                        Tensor &result) const {
-  std::vector<double> scores;
-  double maximum = hidden;
-  for (const Token &k : sequence.keys) {
-    scores.push_back(score(sequence, head, q, k));
-    maximum = std::max(maximum, scores.back());
+  std::vector<Number> weights, values(sequence.keys.size());
+  for (const Token &k : sequence.keys)
+    weights.push_back(score(sequence, head, q, k));
+  softmax(weights);
+  for (int64_t i = 0; i < dv; ++i) {
+    for (auto [x, k] : llvm::zip_equal(values, sequence.keys))
+      x = value.real[(k.row * (heads / group) + head / group) * dv + i];
+    result.real[(q.row * heads + head) * dv + i] =
+        dot(0.0, weights, values.data());
   }
-  if (maximum == hidden)
-    return;
-  double sum = 0;
-  for (double &s : scores)
-    sum += s = std::exp(s - maximum);
-  for (auto [weight, k] : llvm::zip_equal(scores, sequence.keys))
-    for (int64_t i = 0; i < dv; ++i)
-      result.real[(q.row * heads + head) * dv + i] +=
-          weight / sum *
-          value.real[(k.row * (heads / group) + head / group) * dv + i];
 }
 
 Tensor Attention::run() {
@@ -237,30 +228,31 @@ static Result<void> evaluateSdpa(SdpaOp op, Evaluation &e) {
 
 /// The query heads of one row, and the keys and values of its sequence.
 struct CrossRow {
-  ArrayRef<double> query;          ///< [heads, dk]
+  ArrayRef<Number> query;          ///< [heads, dk]
   const CacheStore::Entry &source; ///< by position [kv_heads, dk], [.., dv]
 };
 
 /// Adds attention of query head `head` to `out` [dv].
 static void attendToSource(CrossSdpaOp op, const CrossRow &row, int64_t head,
-                           MutableArrayRef<double> out) {
+                           MutableArrayRef<Number> out) {
   CacheType cache = op.getCache().getType();
   int64_t dk = cache.getKey(), dv = cache.getValue();
   int64_t from =
       head / (static_cast<int64_t>(op.getHeads()) / cache.getHeads());
   double cap = op.getSoftCap().convertToDouble();
-  std::vector<double> weights;
-  for (const std::vector<double> &key : row.source.keys) {
-    double score = 0;
-    for (int64_t i = 0; i < dk; ++i)
-      score += row.query[head * dk + i] * key[from * dk + i];
-    score *= op.getScale().convertToDouble();
-    weights.push_back(cap > 0 ? cap * std::tanh(score / cap) : score);
+  std::vector<Number> weights, values(row.source.values.size());
+  for (const std::vector<Number> &key : row.source.keys) {
+    Number score = dot(0.0, &row.query[head * dk], 1, &key[from * dk], 1, dk);
+    score *= constant(op.getScale().convertToDouble());
+    weights.push_back(cap > 0 ? constant(cap) * tanh(score / constant(cap))
+                              : score);
   }
   softmax(weights);
-  for (auto [weight, value] : llvm::zip_equal(weights, row.source.values))
-    for (int64_t i = 0; i < dv; ++i)
-      out[i] += weight * value[from * dv + i];
+  for (int64_t i = 0; i < dv; ++i) {
+    for (auto [x, value] : llvm::zip_equal(values, row.source.values))
+      x = value[from * dv + i];
+    out[i] = dot(0.0, weights, values.data());
+  }
 }
 
 static Result<void> evaluateCrossSdpa(CrossSdpaOp op, Evaluation &e) {

@@ -20,8 +20,8 @@ using namespace attn;
 //===----------------------------------------------------------------------===//
 
 Result<void> CacheStore::put(StringRef cache, int64_t sequence,
-                             int64_t position, ArrayRef<double> key,
-                             ArrayRef<double> value) {
+                             int64_t position, ArrayRef<Number> key,
+                             ArrayRef<Number> value) {
   Entry &entry = entries[{cache.str(), sequence}];
   auto length = static_cast<int64_t>(entry.keys.size());
   if (position < 0 || position > length)
@@ -139,7 +139,7 @@ static Result<void> evaluateAppend(AppendOp op, Evaluation &e) {
 static Result<void> evaluateRopeTable(RopeTableOp op, Evaluation &e) {
   const Tensor &positions = e.tensor(op.getPositions());
   ArrayRef<double> frequencies = op.getFrequencies();
-  double factor = op.getFactor().convertToDouble();
+  Number factor = constant(op.getFactor().convertToDouble());
   auto pairs = static_cast<int64_t>(frequencies.size());
   auto limit = static_cast<int64_t>(op.getLimit());
   Sizes sizes = positions.sizes;
@@ -149,11 +149,11 @@ static Result<void> evaluateRopeTable(RopeTableOp op, Evaluation &e) {
     if (position < 0 || position >= limit)
       return rejected("position " + std::to_string(position) +
                       " is not below the limit " + std::to_string(limit));
-    double *out = &result.real[row * 2 * pairs];
+    Number *out = &result.real[row * 2 * pairs];
     for (int64_t i = 0; i < pairs; ++i) {
-      double angle = static_cast<double>(position) * frequencies[i];
-      out[i] = factor * std::cos(angle);
-      out[pairs + i] = factor * std::sin(angle);
+      auto [cosine, sine] = getAngle(frequencies[i], position);
+      out[i] = factor * cosine;
+      out[pairs + i] = factor * sine;
     }
   }
   e.set(op.getResult(), std::move(result));
@@ -168,12 +168,12 @@ static Result<void> evaluateRope(RopeOp op, Evaluation &e) {
   int64_t pairs = table.sizes.back() / 2;
   int64_t rows = getNumElements(ArrayRef(result.sizes).drop_back());
   for (int64_t i = 0; i < rows * heads; ++i) {
-    double *head = result.real.data() + i * width;
-    const double *angles = table.real.data() + i / heads * 2 * pairs;
+    Number *head = result.real.data() + i * width;
+    const Number *angles = table.real.data() + i / heads * 2 * pairs;
     for (int64_t n = 0; n < pairs; ++n) {
-      double &a = head[op.getInterleaved() ? 2 * n : n];
-      double &b = head[op.getInterleaved() ? 2 * n + 1 : n + pairs];
-      double cosine = angles[n], sine = angles[pairs + n], before = a;
+      Number &a = head[op.getInterleaved() ? 2 * n : n];
+      Number &b = head[op.getInterleaved() ? 2 * n + 1 : n + pairs];
+      Number cosine = angles[n], sine = angles[pairs + n], before = a;
       a = before * cosine - b * sine;
       b = b * cosine + before * sine;
     }

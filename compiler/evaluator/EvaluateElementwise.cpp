@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elementwise operations of the attn dialect in float64.
+// Elementwise operations of the attn dialect.
 #include "compiler/evaluator/Evaluation.h"
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
@@ -18,17 +18,17 @@ using namespace attn;
 
 static Result<void> evaluateActivation(ActivationOp op, Evaluation &e) {
   Tensor result = e.tensor(op.getInput());
-  for (double &x : result.real)
+  for (Number &x : result.real)
     x = activate(op.getKind(), x);
   e.set(op.getResult(), std::move(result));
   return {};
 }
 
 static Result<void> evaluateScale(ScaleOp op, Evaluation &e) {
-  double factor = op.getFactor().convertToDouble();
-  double offset = op.getOffset().convertToDouble();
+  Number factor = constant(op.getFactor().convertToDouble());
+  Number offset = constant(op.getOffset().convertToDouble());
   Tensor result = e.tensor(op.getInput());
-  for (double &x : result.real)
+  for (Number &x : result.real)
     x = factor * x + offset;
   e.set(op.getResult(), std::move(result));
   return {};
@@ -42,7 +42,12 @@ static Result<void> evaluateNot(NotOp op, Evaluation &e) {
   return {};
 }
 
-/// All floats are float64 here, so a cast between them changes nothing.
+static bool isZero(Number x) {
+  return x.isReference() ? Domain::getCurrent()->compare(x, 0.0) == 0
+                         : x.real() == 0;
+}
+
+/// All floats are of one type here, so a cast between them changes nothing.
 static Result<void> evaluateCast(CastOp op, Evaluation &e) {
   const Tensor &input = e.tensor(op.getInput());
   bool toFloat = isa<FloatType>(op.getTo());
@@ -53,7 +58,7 @@ static Result<void> evaluateCast(CastOp op, Evaluation &e) {
     if (toFloat)
       result.real[i] = input.number(i);
     else if (toBool)
-      result.whole[i] = input.number(i) != 0;
+      result.whole[i] = !isZero(input.number(i));
     else
       result.whole[i] =
           input.isFloat ? static_cast<int64_t>(input.real[i]) : input.whole[i];
@@ -86,19 +91,19 @@ static uint64_t bits(int64_t x) { return static_cast<uint64_t>(x); }
 
 static Result<void> evaluateAdd(AddOp op, Evaluation &e) {
   return combine(
-      op, e, [](double a, double b) { return a + b; },
+      op, e, [](Number a, Number b) { return a + b; },
       [](int64_t a, int64_t b) { return bits(a) + bits(b); });
 }
 
 static Result<void> evaluateSub(SubOp op, Evaluation &e) {
   return combine(
-      op, e, [](double a, double b) { return a - b; },
+      op, e, [](Number a, Number b) { return a - b; },
       [](int64_t a, int64_t b) { return bits(a) - bits(b); });
 }
 
 static Result<void> evaluateMul(MulOp op, Evaluation &e) {
   return combine(
-      op, e, [](double a, double b) { return a * b; },
+      op, e, [](Number a, Number b) { return a * b; },
       [](int64_t a, int64_t b) { return bits(a) * bits(b); });
 }
 
@@ -108,24 +113,24 @@ static Result<void> evaluateDiv(DivOp op, Evaluation &e) {
     return rejected("integer division by zero");
   if (llvm::is_contained(divisor.whole, -1))
     return combine(
-        op, e, [](double a, double b) { return a / b; },
+        op, e, [](Number a, Number b) { return a / b; },
         [](int64_t a, int64_t b) -> int64_t {
           return b == -1 ? 0 - bits(a) : a / b;
         });
   return combine(
-      op, e, [](double a, double b) { return a / b; },
+      op, e, [](Number a, Number b) { return a / b; },
       [](int64_t a, int64_t b) { return a / b; });
 }
 
 static Result<void> evaluateAnd(AndOp op, Evaluation &e) {
   return combine(
-      op, e, [](double, double) { return 0.0; },
+      op, e, [](Number, Number) { return Number(); },
       [](int64_t a, int64_t b) { return a && b; });
 }
 
 static Result<void> evaluateOr(OrOp op, Evaluation &e) {
   return combine(
-      op, e, [](double, double) { return 0.0; },
+      op, e, [](Number, Number) { return Number(); },
       [](int64_t a, int64_t b) { return a || b; });
 }
 
@@ -158,7 +163,7 @@ static Result<void> evaluateMask(MaskOp op, Evaluation &e) {
   Tensor mask = e.tensor(op.getMask()).broadcastTo(result.sizes);
   for (int64_t i = 0; i < result.count(); ++i)
     if (!mask.whole[i])
-      result.real[i] = op.getValue().convertToDouble();
+      result.real[i] = constant(op.getValue().convertToDouble());
   e.set(op.getResult(), std::move(result));
   return {};
 }

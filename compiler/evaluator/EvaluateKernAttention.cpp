@@ -36,13 +36,13 @@ private:
   int64_t position(int64_t sequence, const Token &query);
   bool inReach(int64_t query, int64_t key);
   /// What slopes and a relative bias add to the score of a head.
-  double bias(int64_t head, int64_t distance);
-  double score(int64_t sequence, int64_t head, const Token &query,
+  Number bias(int64_t head, int64_t distance);
+  Number score(int64_t sequence, int64_t head, const Token &query,
                const Token &key, int64_t position);
   void attend(int64_t sequence, int64_t head, const Token &query);
   /// A number of a key or value, in the cache or in a buffer.
-  double keyAt(int64_t sequence, int64_t head, const Token &key, int64_t i);
-  double valueAt(int64_t sequence, int64_t head, const Token &key, int64_t i);
+  Number keyAt(int64_t sequence, int64_t head, const Token &key, int64_t i);
+  Number valueAt(int64_t sequence, int64_t head, const Token &key, int64_t i);
 
   AttentionOp op;
   Evaluation &e;
@@ -54,8 +54,6 @@ private:
 };
 
 } // namespace
-
-static constexpr double hidden = -std::numeric_limits<double>::infinity();
 
 KernAttention::KernAttention(AttentionOp op, Evaluation &e)
     : op(op), e(e), heads(op.getHeads()), group(heads / op.getKvHeads()),
@@ -92,7 +90,7 @@ KernAttention::getTokens(const RaggedBatch &ragged, bool keysOnly) {
   return all;
 }
 
-double KernAttention::keyAt(int64_t sequence, int64_t head, const Token &key,
+Number KernAttention::keyAt(int64_t sequence, int64_t head, const Token &key,
                             int64_t i) {
   int64_t column = head / group * dk + i;
   return op.getCache()
@@ -100,7 +98,7 @@ double KernAttention::keyAt(int64_t sequence, int64_t head, const Token &key,
              : e.kern->read(op.getKey(), keyPositions[key.row], column);
 }
 
-double KernAttention::valueAt(int64_t sequence, int64_t head, const Token &key,
+Number KernAttention::valueAt(int64_t sequence, int64_t head, const Token &key,
                               int64_t i) {
   int64_t column = head / group * dv + i;
   return op.getCache() ? kept[sequence]->values[key.row][column]
@@ -115,8 +113,8 @@ int64_t KernAttention::position(int64_t sequence, const Token &query) {
          static_cast<int64_t>(queries[sequence].size());
 }
 
-double KernAttention::bias(int64_t head, int64_t distance) {
-  double sum = 0;
+Number KernAttention::bias(int64_t head, int64_t distance) {
+  Number sum = 0.0;
   if (op.getSlopes())
     sum += slopeBias(e.tensor(op.getSlopes()), head, distance);
   if (op.getRelativeBias()) {
@@ -137,17 +135,19 @@ bool KernAttention::inReach(int64_t query, int64_t key) {
          (key > query - window && (op.getCausal() || key < query + window));
 }
 
-double KernAttention::score(int64_t sequence, int64_t head, const Token &query,
+Number KernAttention::score(int64_t sequence, int64_t head, const Token &query,
                             const Token &key, int64_t position) {
   if (!inReach(position, key.place))
-    return hidden;
-  double score = 0;
-  for (int64_t i = 0; i < dk; ++i)
-    score += e.kern->read(op.getQuery(), query.row, head * dk + i) *
-             keyAt(sequence, head, key, i);
-  score *= op.getScale().convertToDouble();
+    return getHidden();
+  std::vector<Number> left(dk), right(dk);
+  for (int64_t i = 0; i < dk; ++i) {
+    left[i] = e.kern->read(op.getQuery(), query.row, head * dk + i);
+    right[i] = keyAt(sequence, head, key, i);
+  }
+  Number score = dot(0.0, left, right.data());
+  score *= constant(op.getScale().convertToDouble());
   if (double cap = op.getSoftCap().convertToDouble(); cap > 0)
-    score = cap * std::tanh(score / cap);
+    score = constant(cap) * tanh(score / constant(cap));
   score += bias(head, key.place - position);
   if (!op.getMask())
     return score;
@@ -156,39 +156,40 @@ double KernAttention::score(int64_t sequence, int64_t head, const Token &query,
   int64_t full[] = {sequence, head, query.place, key.place};
   for (size_t d = 0; d < sizes.size(); ++d)
     index.push_back(sizes[d] == 1 ? 0 : full[4 - sizes.size() + d]);
-  double mask = e.kern->read(op.getMask(), index);
+  Number mask = e.kern->read(op.getMask(), index);
   auto type = cast<BufferType>(op.getMask().getType());
   if (!type.getElementType().isInteger(1))
     return score + mask;
-  if (mask != 0)
+  if (mask.real() != 0)
     return score;
-  return op.getMaskValue() ? op.getMaskValue()->convertToDouble() : hidden;
+  return op.getMaskValue() ? constant(op.getMaskValue()->convertToDouble())
+                           : getHidden();
 }
 
 /// Softmax of probabilities that are rounded to bf16 against the maximum of
 /// their KV block, and summed so.
-static void roundedSoftmax(std::vector<double> &scores) {
-  double maximum = hidden, sum = 0;
-  for (double score : scores)
-    maximum = std::max(maximum, score);
+static void roundedSoftmax(std::vector<Number> &scores) {
+  for (Number &score : scores)
+    score = makeExponent(score);
+  Number maximum = getMaximum(scores), sum = 0.0;
   for (size_t first = 0; first < scores.size(); first += kvBlockSize) {
     size_t end = std::min(scores.size(), first + size_t(kvBlockSize));
-    double own = *std::max_element(&scores[first], scores.data() + end);
+    Number own = getMaximum(ArrayRef(scores).slice(first, end - first));
     for (size_t i = first; i < end; ++i) {
-      scores[i] = scores[i] == hidden
-                      ? 0
-                      : KernEvaluation::toBf16(std::exp(scores[i] - own)) *
-                            std::exp(own - maximum);
+      scores[i] = isHidden(scores[i]) ? Number()
+                                      : roundToStorage(StorageType::BF16,
+                                                       exp(scores[i] - own)) *
+                                            exp(own - maximum);
       sum += scores[i];
     }
   }
-  for (double &score : scores)
-    score = sum == 0 ? 0 : score / sum; // a NaN stays one
+  for (Number &score : scores)
+    score = isHidden(maximum) ? Number() : score / sum;
 }
 
 void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
   const std::vector<Token> &visible = keys[sequence];
-  std::vector<double> shares, sums(dv);
+  std::vector<Number> shares, values(visible.size());
   for (const Token &key : visible)
     shares.push_back(
         score(sequence, head, query, key, position(sequence, query)));
@@ -197,11 +198,12 @@ void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
     roundedSoftmax(shares);
   else
     softmax(shares);
-  for (auto [share, key] : llvm::zip_equal(shares, visible))
-    for (int64_t i = 0; i < dv; ++i)
-      sums[i] += share * valueAt(sequence, head, key, i);
-  for (int64_t i = 0; i < dv; ++i)
-    e.kern->write(op.getOuts(), query.row, head * dv + i, sums[i]);
+  for (int64_t i = 0; i < dv; ++i) {
+    for (auto [value, key] : llvm::zip_equal(values, visible))
+      value = valueAt(sequence, head, key, i);
+    e.kern->write(op.getOuts(), query.row, head * dv + i,
+                  dot(0.0, shares, values.data()));
+  }
 }
 
 void KernAttention::run() {

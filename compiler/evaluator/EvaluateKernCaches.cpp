@@ -65,39 +65,37 @@ Result<void> KernEvaluation::flushCaches(Evaluation &e) {
   return {};
 }
 
-static std::vector<double> getRow(Evaluation &e, Value buffer, int64_t row) {
-  std::vector<double> line(e.kern->columns(buffer));
-  for (size_t i = 0; i < line.size(); ++i)
-    line[i] = e.kern->read(buffer, row, i);
-  return line;
-}
-
-/// The numbers of a head as integers of at most `largest` hold them, each times
-/// the head's scale.
-static void quantize(MutableArrayRef<double> head, int64_t largest) {
+/// The numbers of a head as integers of a type hold them, each times the head's
+/// scale.
+static void quantize(MutableArrayRef<Number> head, StorageType type) {
+  if (Domain::getCurrent()) {
+    for (Number &number : head)
+      number = roundToStorage(type, number);
+    return;
+  }
   double most = 0;
-  for (double number : head)
-    most = std::max(most, std::fabs(number));
-  double scale = static_cast<float>(most) / static_cast<float>(largest);
-  for (double &number : head)
-    number = scale == 0 ? 0 : std::nearbyint(number / scale) * scale;
+  for (Number number : head)
+    most = std::max(most, std::fabs(number.real()));
+  double scale =
+      static_cast<float>(most) / static_cast<float>(getMaxMagnitude(type));
+  for (Number &number : head)
+    number = scale == 0 ? 0 : std::nearbyint(number.real() / scale) * scale;
 }
 
 /// A row as a cache holds it.
-static std::vector<double> cachedRow(Evaluation &e, Value buffer, int64_t row,
+static std::vector<Number> cachedRow(Evaluation &e, Value buffer, int64_t row,
                                      CacheType type) {
-  std::vector<double> line = getRow(e, buffer, row);
+  std::vector<Number> line = e.kern->readRow(buffer, row);
   OperandFormat format = type.getFormat();
   if (!format.hasScales()) {
-    for (double &number : line)
+    for (Number &number : line)
       number = roundToStorage(format.element, number);
     return line;
   }
   // Each head has a scale.
   size_t width = line.size() / type.getHeads();
   for (size_t at = 0; at < line.size(); at += width)
-    quantize(MutableArrayRef(line).slice(at, width),
-             getMaxMagnitude(format.element));
+    quantize(MutableArrayRef(line).slice(at, width), format.element);
   return line;
 }
 
@@ -136,10 +134,10 @@ static Result<void> evaluateRopeTable(RopeTableOp op, Evaluation &e) {
       return rejected("position " + std::to_string(position) +
                       " is not below the limit " +
                       std::to_string(coarse * kvBlockSize));
-    const double *a = &angles.real[position / kvBlockSize * width],
+    const Number *a = &angles.real[position / kvBlockSize * width],
                  *b = &angles.real[(coarse + position % kvBlockSize) * width];
     for (int64_t i = 0; i < pairs; ++i) {
-      double ca = a[i], sa = a[pairs + i], cb = b[i], sb = b[pairs + i];
+      Number ca = a[i], sa = a[pairs + i], cb = b[i], sb = b[pairs + i];
       e.kern->write(op.getOuts(), row, i, ca * cb - sa * sb);
       e.kern->write(op.getOuts(), row, pairs + i, sa * cb + ca * sb);
     }
@@ -152,14 +150,14 @@ static Result<void> evaluateRope(RopeOp op, Evaluation &e) {
           pairs = e.kern->columns(op.getRopeTable()) / 2;
   RowRange range = e.kern->share(e.kern->rows(op.getOuts()));
   for (int64_t row = range.begin; row < range.end; ++row) {
-    std::vector<double> line = getRow(e, op.getInput(), row),
-                        angles = getRow(e, op.getRopeTable(), row);
+    std::vector<Number> line = e.kern->readRow(op.getInput(), row),
+                        angles = e.kern->readRow(op.getRopeTable(), row);
     for (int64_t pair = 0; pair < heads * pairs; ++pair) {
       int64_t i = pair % pairs;
-      double *head = &line[pair / pairs * width];
-      double &x = head[op.getInterleaved() ? 2 * i : i],
+      Number *head = &line[pair / pairs * width];
+      Number &x = head[op.getInterleaved() ? 2 * i : i],
              &y = head[op.getInterleaved() ? 2 * i + 1 : i + pairs];
-      double c = angles[i], s = angles[pairs + i], before = x;
+      Number c = angles[i], s = angles[pairs + i], before = x;
       x = before * c - y * s;
       y = y * c + before * s;
     }

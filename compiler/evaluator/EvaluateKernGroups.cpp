@@ -101,14 +101,15 @@ static Result<void> evaluateGroupGemm(GroupGemmOp op, Evaluation &e) {
     auto begin = static_cast<int64_t>(e.kern->read(op.getOffsets(), 0, group));
     auto end =
         static_cast<int64_t>(e.kern->read(op.getOffsets(), 0, group + 1));
-    for (int64_t row = begin; row < end; ++row)
-      for (int64_t i = 0; i < n; ++i) {
-        double sum = bias ? bias->real[group * n + i] : 0;
-        for (int64_t j = 0; j < k; ++j)
-          sum += e.kern->read(op.getInput(), row, j) *
-                 weight.real[(group * n + i) * k + j];
-        e.kern->write(op.getOuts(), row, i, sum);
-      }
+    for (int64_t row = begin; row < end; ++row) {
+      std::vector<Number> line = e.kern->readRow(op.getInput(), row);
+      for (Number &x : line)
+        x = makeExponent(x);
+      for (int64_t i = 0; i < n; ++i)
+        e.kern->write(op.getOuts(), row, i,
+                      dot(bias ? bias->real[group * n + i] : Number(), line,
+                          &weight.real[(group * n + i) * k]));
+    }
   }
   return {};
 }
@@ -118,7 +119,7 @@ static Result<void> evaluateCombineGroups(CombineGroupsOp op, Evaluation &e) {
   const int64_t choices = e.kern->columns(op.getPositions());
   for (int64_t row = range.begin; row < range.end; ++row)
     for (int64_t i = 0; i < e.kern->columns(op.getOuts()); ++i) {
-      double sum = 0;
+      Number sum;
       for (int64_t c = 0; c < choices; ++c) {
         auto position =
             static_cast<int64_t>(e.kern->read(op.getPositions(), row, c));

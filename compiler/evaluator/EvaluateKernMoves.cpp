@@ -20,7 +20,7 @@ static Result<void> evaluatePositions(PositionsOp op, Evaluation &e) {
   for (int64_t row = 0; row < e.kern->rows(op.getIds()); ++row) {
     int64_t rank = 0;
     for (int64_t column = 0; column < columns; ++column) {
-      bool real = e.kern->read(op.getIds(), row, column) != pad;
+      bool real = e.kern->read(op.getIds(), row, column).real() != pad;
       e.kern->write(op.getOuts(), row, column, real ? pad + ++rank : pad);
     }
   }
@@ -88,7 +88,7 @@ static std::vector<std::vector<int64_t>> pooledRows(kern::PoolOp op,
     bool first = op.getKind() == kern::PoolKind::First;
     bool counts = first ? row.column == 0 : row.isKey;
     if (counts && !first && op.getMask())
-      counts = e.kern->readFlat(op.getMask(), i) != 0;
+      counts = e.kern->readFlat(op.getMask(), i).real() != 0;
     if (!counts)
       continue;
     if (op.getKind() == kern::PoolKind::Last)
@@ -102,11 +102,11 @@ static Result<void> evaluatePool(kern::PoolOp op, Evaluation &e) {
   int64_t width = e.kern->columns(op.getInput());
   for (auto [sequence, rows] : llvm::enumerate(pooledRows(op, e)))
     for (int64_t i = 0; i < width; ++i) {
-      double sum = 0;
+      Number sum;
       for (int64_t row : rows)
         sum += e.kern->read(op.getInput(), row, i);
       e.kern->write(op.getOuts(), sequence, i,
-                    rows.empty() ? 0.0 : sum / double(rows.size()));
+                    rows.empty() ? Number() : sum / double(rows.size()));
     }
   return {};
 }

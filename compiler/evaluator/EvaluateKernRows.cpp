@@ -38,21 +38,11 @@ static SmallVector<Column> getColumns(GemmOp op, Evaluation &e) {
   return all;
 }
 
-/// A row of a buffer.
-static std::vector<double> getRow(Evaluation &e, Value buffer, int64_t row) {
-  std::vector<double> line(e.kern->columns(buffer));
-  for (size_t i = 0; i < line.size(); ++i)
-    line[i] = e.kern->read(buffer, row, i);
-  return line;
-}
-
-static double productAt(GemmOp op, Evaluation &e, ArrayRef<double> input,
+static Number productAt(GemmOp op, Evaluation &e, ArrayRef<Number> input,
                         int64_t n) {
-  const std::vector<double> &weight = e.tensor(op.getWeight()).real;
-  double sum = op.getBias() ? e.tensor(op.getBias()).real[n] : 0.0;
-  for (size_t i = 0; i < input.size(); ++i)
-    sum += input[i] * weight[n * input.size() + i];
-  return sum;
+  const std::vector<Number> &weight = e.tensor(op.getWeight()).real;
+  return dot(op.getBias() ? e.tensor(op.getBias()).real[n] : Number(), input,
+             weight.data() + n * input.size());
 }
 
 /// The results of a norm that there are: f32, bf16, or both.
@@ -66,14 +56,14 @@ static SmallVector<Value> normOuts(Value out, Value rounded) {
 
 /// The norm of the rows of the one out.
 static void normalizeRows(GemmOp op, Evaluation &e, int64_t rows,
-                          const std::vector<double> &values) {
+                          const std::vector<Number> &values) {
   SmallVector<Value> outs = normOuts(op.getNormOut(), op.getNormOutBf16());
   int64_t width = e.kern->columns(outs[0]);
   for (int64_t row = 0; row < rows; ++row) {
-    std::vector<double> line(values.begin() + row * width,
+    std::vector<Number> line(values.begin() + row * width,
                              values.begin() + (row + 1) * width);
     double eps = op.getNormEps()->convertToDouble();
-    const std::vector<double> &gamma = e.tensor(op.getNormGamma()).real;
+    const std::vector<Number> &gamma = e.tensor(op.getNormGamma()).real;
     if (op.getNormRms())
       rmsNorm(line, gamma, eps);
     else
@@ -94,7 +84,7 @@ static int64_t getGluRow(int64_t column, bool second) {
 
 /// Writes the maxima and sums of a row of logits.
 static void writeSummary(ValueRange outs, Evaluation &e, int64_t row,
-                         ArrayRef<double> logits) {
+                         ArrayRef<Number> logits) {
   RowSummary summary = summarizeRow(logits);
   for (auto [i, maximum] : llvm::enumerate(summary.maxima)) {
     e.kern->write(outs[0], row, static_cast<int64_t>(i), maximum);
@@ -112,12 +102,14 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   if (op.getRagged())
     positions = KernEvaluation::keyPositions(e.ragged(op.getRagged()));
   int64_t n = static_cast<int64_t>(columns.size());
-  std::vector<double> values(rows * n);
+  std::vector<Number> values(rows * n);
   for (int64_t first = 0; first < n; first += panelWidth)
     for (int64_t row = 0; row < rows; ++row) {
-      std::vector<double> input = getRow(e, op.getInput(), row);
+      std::vector<Number> input = e.kern->readRow(op.getInput(), row);
+      for (Number &x : input)
+        x = makeExponent(x);
       for (int64_t i = first; i < std::min(n, first + panelWidth); ++i) {
-        double x = productAt(op, e, input, glu ? getGluRow(i, false) : i);
+        Number x = productAt(op, e, input, glu ? getGluRow(i, false) : i);
         if (glu)
           x = activate(*glu, x) * productAt(op, e, input, getGluRow(i, true));
         if (kind)
@@ -152,18 +144,19 @@ static Result<void> evaluateBatchMatmul(BatchMatmulOp op, Evaluation &e) {
   ArrayRef<int64_t> left = e.kern->sizes(op.getLhs());
   ArrayRef<int64_t> right = e.kern->sizes(op.getRhs());
   int64_t k = left.back();
+  std::vector<Number> row(k), column(k);
   forEachIndex(sizes, [&](ArrayRef<int64_t> index) {
     Sizes a = broadcastIndex(left.drop_back(2), index.drop_back(2));
     Sizes b = broadcastIndex(right.drop_back(2), index.drop_back(2));
     a.append({index[index.size() - 2], 0});
     b.append({0, index.back()});
-    double sum = 0;
     for (int64_t i = 0; i < k; ++i) {
       a.back() = i;
       b[b.size() - 2] = i;
-      sum += e.kern->read(op.getLhs(), a) * e.kern->read(op.getRhs(), b);
+      row[i] = e.kern->read(op.getLhs(), a);
+      column[i] = e.kern->read(op.getRhs(), b);
     }
-    e.kern->write(op.getOuts(), index, sum);
+    e.kern->write(op.getOuts(), index, dot(0.0, row, column.data()));
   });
   return {};
 }
@@ -177,10 +170,8 @@ template <typename Function>
 static void forEachRow(Evaluation &e, Value input, ValueRange outs,
                        Function function) {
   RowRange range = e.kern->share(e.kern->rows(input));
-  std::vector<double> line(e.kern->columns(input));
   for (int64_t row = range.begin; row < range.end; ++row) {
-    for (size_t i = 0; i < line.size(); ++i)
-      line[i] = e.kern->read(input, row, i);
+    std::vector<Number> line = e.kern->readRow(input, row);
     function(line);
     for (Value out : outs)
       for (size_t i = 0; i < line.size(); ++i)
@@ -189,12 +180,12 @@ static void forEachRow(Evaluation &e, Value input, ValueRange outs,
 }
 
 static Result<void> evaluateNorm(NormOp op, Evaluation &e) {
-  const std::vector<double> &gamma = e.tensor(op.getGamma()).real;
-  const std::vector<double> *beta =
+  const std::vector<Number> &gamma = e.tensor(op.getGamma()).real;
+  const std::vector<Number> *beta =
       op.getBeta() ? &e.tensor(op.getBeta()).real : nullptr;
   double eps = op.getEps().convertToDouble();
   SmallVector<Value> outs = normOuts(op.getOuts(), op.getOutBf16());
-  forEachRow(e, op.getInput(), outs, [&](std::vector<double> &line) {
+  forEachRow(e, op.getInput(), outs, [&](std::vector<Number> &line) {
     if (op.getRms())
       rmsNorm(line, gamma, eps);
     else
@@ -204,19 +195,19 @@ static Result<void> evaluateNorm(NormOp op, Evaluation &e) {
 }
 
 static Result<void> evaluateCast(kern::CastOp op, Evaluation &e) {
-  forEachRow(e, op.getInput(), {op.getOuts()}, [](std::vector<double> &) {});
+  forEachRow(e, op.getInput(), {op.getOuts()}, [](std::vector<Number> &) {});
   return {};
 }
 
 static Result<void> evaluateSoftmax(kern::SoftmaxOp op, Evaluation &e) {
   forEachRow(e, op.getInput(), {op.getOuts()},
-             [](std::vector<double> &line) { softmax(line); });
+             [](std::vector<Number> &line) { softmax(line); });
   return {};
 }
 
 static Result<void> evaluateRowSummary(kern::RowSummaryOp op, Evaluation &e) {
   for (int64_t row = 0; row < e.kern->rows(op.getInput()); ++row)
-    writeSummary(op.getOuts(), e, row, getRow(e, op.getInput(), row));
+    writeSummary(op.getOuts(), e, row, e.kern->readRow(op.getInput(), row));
   return {};
 }
 
@@ -224,7 +215,7 @@ static Result<void> evaluateEmbedding(kern::EmbeddingOp op, Evaluation &e) {
   RowRange range = e.kern->share(e.kern->rows(op.getOuts()));
   int64_t width = e.kern->columns(op.getOuts());
   for (int64_t row = range.begin; row < range.end; ++row) {
-    std::vector<double> line(width);
+    std::vector<Number> line(width);
     for (auto [ids, table, scale] :
          llvm::zip_equal(op.getIds(), op.getTables(), op.getScales())) {
       const Tensor &weight = e.tensor(table);
@@ -234,7 +225,7 @@ static Result<void> evaluateEmbedding(kern::EmbeddingOp op, Evaluation &e) {
                         " is outside a table of " +
                         std::to_string(weight.sizes[0]) + " rows");
       for (int64_t i = 0; i < width; ++i)
-        line[i] += scale * weight.real[id * width + i];
+        line[i] += constant(scale) * weight.real[id * width + i];
     }
     for (int64_t i = 0; i < width; ++i)
       e.kern->write(op.getOuts(), row, i, line[i]);
@@ -246,7 +237,12 @@ static Result<void> evaluateEmbedding(kern::EmbeddingOp op, Evaluation &e) {
 // Elementwise regions
 //===----------------------------------------------------------------------===//
 
-static bool compare(arith::CmpFPredicate predicate, double a, double b) {
+static bool compare(arith::CmpFPredicate predicate, Number x, Number y) {
+  double a = x.real(), b = y.real();
+  if (x.isReference() || y.isReference()) {
+    a = Domain::getCurrent()->compare(x, y);
+    b = 0;
+  }
   bool unordered = std::isnan(a) || std::isnan(b);
   switch (predicate) {
   case arith::CmpFPredicate::OEQ:
@@ -287,58 +283,67 @@ static bool compare(arith::CmpIPredicate predicate, int64_t a, int64_t b) {
   }
 }
 
-static double getConstant(arith::ConstantOp op) {
+static Number getConstant(arith::ConstantOp op) {
   if (auto number = dyn_cast<FloatAttr>(op.getValue()))
-    return number.getValueAsDouble();
+    return constant(number.getValueAsDouble());
   auto number = cast<IntegerAttr>(op.getValue());
-  return number.getType().isInteger(1) ? number.getValue().getZExtValue()
-                                       : static_cast<double>(number.getInt());
+  return static_cast<double>(number.getType().isInteger(1)
+                                 ? number.getValue().getZExtValue()
+                                 : number.getInt());
 }
 
 /// One scalar operation; nothing for one that regions do not hold.
-static std::optional<double> scalar(Operation *op, ArrayRef<double> in) {
-  // Every value is a double; operations on integers convert it.
+static std::optional<Number> scalar(Operation *op, ArrayRef<Number> in) {
+  // Every value is a number; operations on integers convert it.
   auto whole = [&](unsigned i) { return static_cast<int64_t>(in[i]); };
-  using Maybe = std::optional<double>;
+  auto fromInteger = [](int64_t x) { return Number(static_cast<double>(x)); };
+  using Maybe = std::optional<Number>;
   return llvm::TypeSwitch<Operation *, Maybe>(op)
       .Case([&](arith::ConstantOp op) { return getConstant(op); })
       .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return in[0] + in[1]; })
       .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return in[0] - in[1]; })
       .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return in[0] * in[1]; })
       .Case([&](arith::DivFOp) { return in[0] / in[1]; })
-      .Case([&](arith::DivSIOp) { return std::trunc(in[0] / in[1]); })
-      .Case([&](arith::AndIOp) { return double(whole(0) & whole(1)); })
-      .Case([&](arith::OrIOp) { return double(whole(0) | whole(1)); })
-      .Case([&](arith::XOrIOp) { return double(whole(0) ^ whole(1)); })
+      .Case([&](arith::DivSIOp) {
+        return Number(std::trunc(in[0].real() / in[1].real()));
+      })
+      .Case([&](arith::AndIOp) { return fromInteger(whole(0) & whole(1)); })
+      .Case([&](arith::OrIOp) { return fromInteger(whole(0) | whole(1)); })
+      .Case([&](arith::XOrIOp) { return fromInteger(whole(0) ^ whole(1)); })
       .Case([&](arith::CmpFOp op) {
-        return double(compare(op.getPredicate(), in[0], in[1]));
+        return fromInteger(compare(op.getPredicate(), in[0], in[1]));
       })
       .Case([&](arith::CmpIOp op) {
-        return double(compare(op.getPredicate(), whole(0), whole(1)));
+        return fromInteger(compare(op.getPredicate(), whole(0), whole(1)));
       })
-      .Case([&](arith::SelectOp) { return in[0] != 0 ? in[1] : in[2]; })
+      .Case([&](arith::SelectOp) { return whole(0) != 0 ? in[1] : in[2]; })
       .Case<arith::ExtUIOp, arith::UIToFPOp, arith::SIToFPOp>(
           [&](auto) { return in[0]; })
-      .Case([&](arith::FPToSIOp) { return std::trunc(in[0]); })
+      .Case([&](arith::FPToSIOp) {
+        return in[0].isReference() ? fromInteger(whole(0))
+                                   : Number(std::trunc(in[0].real()));
+      })
       .Case([&](arith::ExtFOp) { return in[0]; })
-      .Case([&](arith::TruncFOp) { return KernEvaluation::toBf16(in[0]); })
+      .Case([&](arith::TruncFOp) {
+        return roundToStorage(StorageType::BF16, in[0]);
+      })
       .Case([&](ApplyOp op) -> Maybe { return activate(op.getKind(), in[0]); })
       .Default([](Operation *) { return std::nullopt; });
 }
 
 /// The region for the elements of one index.
-static Result<double> runRegion(ElementwiseOp op, ArrayRef<double> inputs) {
-  llvm::DenseMap<Value, double> values;
+static Result<Number> runRegion(ElementwiseOp op, ArrayRef<Number> inputs) {
+  llvm::DenseMap<Value, Number> values;
   Block &block = op.getBody().front();
   for (auto [argument, value] : llvm::zip_equal(block.getArguments(), inputs))
     values[argument] = value;
   for (Operation &inner : block) {
-    SmallVector<double> operands;
+    SmallVector<Number> operands;
     for (Value operand : inner.getOperands())
       operands.push_back(values.lookup(operand));
     if (isa<YieldOp>(inner))
       return operands[0];
-    std::optional<double> value = scalar(&inner, operands);
+    std::optional<Number> value = scalar(&inner, operands);
     if (!value)
       return unsupported("'" + inner.getName().getStringRef().str() +
                          "' in a region is not known to the evaluator");
@@ -348,7 +353,7 @@ static Result<double> runRegion(ElementwiseOp op, ArrayRef<double> inputs) {
 }
 
 /// An element of a buffer or weight that broadcasts to the index.
-static double operandAt(Value operand, ArrayRef<int64_t> index, Evaluation &e) {
+static Number operandAt(Value operand, ArrayRef<int64_t> index, Evaluation &e) {
   if (isa<BufferType>(operand.getType()))
     return e.kern->read(operand, broadcastIndex(e.kern->sizes(operand), index));
   const Tensor &weight = e.tensor(operand);
@@ -365,10 +370,10 @@ static Result<void> evaluateElementwise(ElementwiseOp op, Evaluation &e) {
     int64_t row = number++ / columns;
     if (!outcome || row < range.begin || row >= range.end)
       return;
-    SmallVector<double> inputs;
+    SmallVector<Number> inputs;
     for (Value operand : op.getInputs())
       inputs.push_back(operandAt(operand, index, e));
-    Result<double> value = runRegion(op, inputs);
+    Result<Number> value = runRegion(op, inputs);
     if (value)
       e.kern->write(op.getOuts(), index, *value);
     else

@@ -12,25 +12,19 @@ namespace transom {
 
 using namespace kern;
 
-static std::vector<double> getRow(Evaluation &e, Value buffer, int64_t row) {
-  std::vector<double> line(e.kern->columns(buffer));
-  for (size_t i = 0; i < line.size(); ++i)
-    line[i] = e.kern->read(buffer, row, i);
-  return line;
-}
-
 static Result<void> evaluateMatmul(OneDnnOp op, Evaluation &e) {
   std::optional<Activation> kind = op.getActivation();
-  const std::vector<double> &weight = e.tensor(op.getWeights()[0]).real;
-  const std::vector<double> *bias =
+  const std::vector<Number> &weight = e.tensor(op.getWeights()[0]).real;
+  const std::vector<Number> *bias =
       op.getWeights().size() > 1 ? &e.tensor(op.getWeights()[1]).real : nullptr;
   const int64_t n = e.kern->columns(op.getOuts());
   for (int64_t row = 0; row < e.kern->rows(op.getOuts()); ++row) {
-    std::vector<double> input = getRow(e, op.getInput(), row);
+    std::vector<Number> input = e.kern->readRow(op.getInput(), row);
+    for (Number &x : input)
+      x = makeExponent(x);
     for (int64_t i = 0; i < n; ++i) {
-      double sum = bias ? (*bias)[i] : 0.0;
-      for (size_t k = 0; k < input.size(); ++k)
-        sum += input[k] * weight[i * input.size() + k];
+      Number sum =
+          dot(bias ? (*bias)[i] : Number(), input, &weight[i * input.size()]);
       if (kind)
         sum = activate(*kind, sum);
       if (op.getResidual())
@@ -55,23 +49,24 @@ static Result<void> evaluateBatchMatmul(OneDnnOp op, Evaluation &e) {
   const Sizes &sizes = e.kern->sizes(op.getOuts());
   const Sizes &left = e.kern->sizes(op.getInput());
   const Sizes &right = e.kern->sizes(op.getRhs());
+  std::vector<Number> row(left.back()), column(left.back());
   forEachIndex(sizes, [&](ArrayRef<int64_t> index) {
     Sizes a = getMatrix(left, index), b = getMatrix(right, index);
     a[a.size() - 2] = index[index.size() - 2];
     b.back() = index.back();
-    double sum = 0;
     for (int64_t k = 0; k < left.back(); ++k) {
       a.back() = b[b.size() - 2] = k;
-      sum += e.kern->read(op.getInput(), a) * e.kern->read(op.getRhs(), b);
+      row[k] = e.kern->read(op.getInput(), a);
+      column[k] = e.kern->read(op.getRhs(), b);
     }
-    e.kern->write(op.getOuts(), index, sum);
+    e.kern->write(op.getOuts(), index, dot(0.0, row, column.data()));
   });
   return {};
 }
 
 static Result<void> evaluateRows(OneDnnOp op, Evaluation &e) {
   for (int64_t row = 0; row < e.kern->rows(op.getOuts()); ++row) {
-    std::vector<double> line = getRow(e, op.getInput(), row);
+    std::vector<Number> line = e.kern->readRow(op.getInput(), row);
     if (op.getPrimitive() == OneDnnPrimitive::Softmax)
       softmax(line);
     else

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products, norms and softmax in float64.
+// Products, norms and softmax.
 #include "compiler/evaluator/Evaluation.h"
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
@@ -53,13 +53,10 @@ static Result<void> evaluateMatmul(MatmulOp op, Evaluation &e) {
   Tensor result = Tensor::floats(sizes);
   for (int64_t matrix = 0; matrix < getNumElements(lead); ++matrix)
     for (int64_t row = 0; row < m; ++row)
-      for (int64_t column = 0; column < n; ++column) {
-        double sum = 0;
-        for (int64_t i = 0; i < k; ++i)
-          sum += a.real[(matrix * m + row) * k + i] *
-                 b.real[(matrix * k + i) * n + column];
-        result.real[(matrix * m + row) * n + column] = sum;
-      }
+      for (int64_t column = 0; column < n; ++column)
+        result.real[(matrix * m + row) * n + column] =
+            dot(0.0, &a.real[(matrix * m + row) * k], 1,
+                b.real.data() + matrix * k * n + column, n, k);
   e.set(op.getResult(), std::move(result));
   return {};
 }
@@ -72,13 +69,15 @@ static Result<void> evaluateLinear(LinearOp op, Evaluation &e) {
   sizes.back() = n;
   Tensor result = Tensor::floats(sizes);
   int64_t rows = getNumElements(ArrayRef(input.sizes).drop_back());
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < n; ++column) {
-      double sum = op.getBias() ? e.tensor(op.getBias()).real[column] : 0.0;
-      for (int64_t i = 0; i < k; ++i)
-        sum += input.real[row * k + i] * weight.real[column * k + i];
-      result.real[row * n + column] = sum;
-    }
+  for (int64_t row = 0; row < rows; ++row) {
+    std::vector<Number> line(k);
+    for (int64_t i = 0; i < k; ++i)
+      line[i] = makeExponent(input.real[row * k + i]);
+    for (int64_t column = 0; column < n; ++column)
+      result.real[row * n + column] =
+          dot(op.getBias() ? e.tensor(op.getBias()).real[column] : Number(),
+              line, weight.real.data() + column * k);
+  }
   e.set(op.getResult(), std::move(result));
   return {};
 }
@@ -92,7 +91,7 @@ template <typename Function>
 static void forEachRow(Tensor &tensor, Function function) {
   int64_t width = tensor.sizes.back();
   for (int64_t start = 0; start < tensor.count(); start += width)
-    function(llvm::MutableArrayRef<double>(tensor.real).slice(start, width));
+    function(llvm::MutableArrayRef<Number>(tensor.real).slice(start, width));
 }
 
 static Result<void> evaluateSoftmax(SoftmaxOp op, Evaluation &e) {
@@ -106,7 +105,7 @@ static Result<void> evaluateRowSummary(RowSummaryOp op, Evaluation &e) {
   Tensor input = e.tensor(op.getInput());
   TRANSOM_ASSIGN(Sizes sizes, e.sizes(op.getMaxima().getType()));
   RowSummary all;
-  forEachRow(input, [&](llvm::MutableArrayRef<double> row) {
+  forEachRow(input, [&](llvm::MutableArrayRef<Number> row) {
     RowSummary summary = summarizeRow(row);
     llvm::append_range(all.maxima, summary.maxima);
     llvm::append_range(all.sums, summary.sums);
@@ -120,7 +119,7 @@ static Result<void> evaluateLayerNorm(LayerNormOp op, Evaluation &e) {
   Tensor result = e.tensor(op.getInput());
   const Tensor &gamma = e.tensor(op.getGamma());
   const Tensor *beta = op.getBeta() ? &e.tensor(op.getBeta()) : nullptr;
-  forEachRow(result, [&](llvm::MutableArrayRef<double> row) {
+  forEachRow(result, [&](llvm::MutableArrayRef<Number> row) {
     layerNorm(row, gamma.real, beta ? &beta->real : nullptr,
               op.getEps().convertToDouble());
   });
@@ -131,7 +130,7 @@ static Result<void> evaluateLayerNorm(LayerNormOp op, Evaluation &e) {
 static Result<void> evaluateRmsNorm(RmsNormOp op, Evaluation &e) {
   Tensor result = e.tensor(op.getInput());
   const Tensor &gamma = e.tensor(op.getGamma());
-  forEachRow(result, [&](llvm::MutableArrayRef<double> row) {
+  forEachRow(result, [&](llvm::MutableArrayRef<Number> row) {
     rmsNorm(row, gamma.real, op.getEps().convertToDouble());
   });
   e.set(op.getResult(), std::move(result));

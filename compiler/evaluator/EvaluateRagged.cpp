@@ -183,7 +183,7 @@ static Result<void> evaluatePool(PoolOp op, Evaluation &e) {
     for (int64_t row : chosen)
       for (int64_t i = 0; i < width; ++i)
         result.real[sequence * width + i] +=
-            input.real[row * width + i] / chosen.size();
+            input.real[row * width + i] / double(chosen.size());
   }
   e.set(op.getResult(), std::move(result));
   return {};

@@ -32,7 +32,7 @@ static Result<void> evaluateConstant(ConstantOp op, Evaluation &e) {
       APFloat wide = element;
       wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
                    &losesInfo);
-      target = wide.convertToDouble();
+      target = constant(wide.convertToDouble());
     }
     e.set(op.getResult(), std::move(result));
     return {};
@@ -155,8 +155,8 @@ static Result<void> evaluateGather(GatherOp op, Evaluation &e) {
 static Result<void> evaluateEmbedding(EmbeddingOp op, Evaluation &e) {
   TRANSOM_ASSIGN(Tensor result,
                  gatherRows(e.tensor(op.getTable()), e.tensor(op.getIds())));
-  for (double &x : result.real)
-    x *= op.getScale().convertToDouble();
+  for (Number &x : result.real)
+    x *= constant(op.getScale().convertToDouble());
   e.set(op.getResult(), std::move(result));
   return {};
 }

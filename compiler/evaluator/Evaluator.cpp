@@ -30,7 +30,7 @@ void Evaluation::set(Value value, Tensor tensor) {
   auto shared = std::make_shared<const Tensor>(std::move(tensor));
   if (options.observe)
     if (Operation *op = value.getDefiningOp())
-      options.observe(op, *shared);
+      options.observe(op, shared->real);
   tensors[value] = std::move(shared);
 }
 
@@ -95,10 +95,14 @@ static Result<Tensor> evaluateWeight(StringRef symbol, StringRef text,
   if (ArrayRef<int64_t>(shape) != sizes)
     return rejected("weight '" + symbol.str() +
                     "' does not have the shape of its expression");
+  if (Domain *domain = Domain::getCurrent()) {
+    TRANSOM_ASSIGN(std::vector<Number> numbers, domain->weight(expr, files));
+    return Tensor::of(shape, std::move(numbers));
+  }
   std::vector<float> values(getNumElements(shape));
   std::vector<int64_t> offsets(shape.size(), 0);
   TRANSOM_TRY(expr.evaluate(files, offsets, shape, values.data()));
-  return Tensor::of(shape, std::vector<double>(values.begin(), values.end()));
+  return Tensor::of(shape, std::vector<Number>(values.begin(), values.end()));
 }
 
 Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
@@ -238,12 +242,13 @@ Result<std::vector<NamedTensor>> evaluate(ModuleOp module, StringRef entry,
                                           ArrayRef<NamedTensor> inputs,
                                           const EvaluateOptions &options) {
   attachEvaluators(module.getContext());
+  DomainScope scope(options.domain);
   Evaluation evaluation(module, options);
   auto function = evaluation.symbolTable().lookup<func::FuncOp>(entry);
   if (!function || function.isExternal())
     return usageError("no entry '" + entry.str() + "'");
   if (isKernEntry(function)) {
-    evaluation.kern = std::make_unique<KernEvaluation>(module);
+    evaluation.kern = std::make_unique<KernEvaluation>(module, options.observe);
     return evaluateKernEntry(function, inputs, evaluation);
   }
   std::vector<bool> given(function.getNumArguments());

@@ -33,13 +33,13 @@ class CacheStore {
 public:
   /// What is kept for one cache and sequence.
   struct Entry {
-    std::vector<std::vector<double>> keys, values; ///< by position
+    std::vector<std::vector<Number>> keys, values; ///< by position
   };
 
   /// Puts key and value of one position; what was there and after it is
   /// dropped. An error where a position before it is missing.
   Result<void> put(llvm::StringRef cache, int64_t sequence, int64_t position,
-                   llvm::ArrayRef<double> key, llvm::ArrayRef<double> value);
+                   llvm::ArrayRef<Number> key, llvm::ArrayRef<Number> value);
   /// What is kept, empty where nothing is.
   const Entry &entry(llvm::StringRef cache, int64_t sequence);
   /// Gives a sequence what another has, in all caches.
@@ -53,8 +53,11 @@ private:
 struct EvaluateOptions {
   /// Where weight expressions find file tensors; null: a model without files.
   const TensorSource *source = nullptr;
-  /// Called with each tensor that an operation computes.
-  std::function<void(mlir::Operation *, const Tensor &)> observe;
+  /// What numbers are; null: float64.
+  Domain *domain = nullptr;
+  /// Called with the numbers that an operation computes: of `attn` all of a
+  /// result, of `kern` one that it writes.
+  std::function<void(mlir::Operation *, llvm::ArrayRef<Number>)> observe;
   /// The sequences of a step, their rows one after the other; empty: all rows
   /// are one new sequence.
   std::vector<SequenceRows> sequences;

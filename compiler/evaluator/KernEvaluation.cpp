@@ -84,14 +84,12 @@ int64_t KernEvaluation::columns(Value buffer) const {
   return all.empty() ? 1 : all.back();
 }
 
-double KernEvaluation::toBf16(double value) {
-  return roundToStorage(StorageType::BF16, value);
-}
-
 /// The numbers of rows of `depth` after a panel has packed and unpacked them.
 static void packAndUnpack(const OperandFormat &format,
-                          MutableArrayRef<double> rows, int64_t depth) {
-  std::vector<float> in(rows.begin(), rows.end()), out(rows.size());
+                          MutableArrayRef<Number> rows, int64_t depth) {
+  std::vector<float> in, out(rows.size());
+  for (Number x : rows)
+    in.push_back(static_cast<float>(x.real()));
   std::vector<char> panel(format.getPanelBytes(depth));
   const PanelCodec *codec = findPanelCodec(format);
   int64_t count = static_cast<int64_t>(rows.size()) / depth;
@@ -106,9 +104,14 @@ Tensor KernEvaluation::weightAs(Type type, const Tensor &weight) {
   Tensor result = weight;
   if (format == OperandFormat() || result.real.empty())
     return result;
+  if (Domain::getCurrent()) {
+    for (Number &x : result.real)
+      x = roundToStorage(format.element, x);
+    return result;
+  }
   // Panel by panel of 32 rows.
   int64_t depth = result.sizes.back(), panel = panelWidth * depth;
-  MutableArrayRef<double> rest(result.real);
+  MutableArrayRef<Number> rest(result.real);
   for (; !rest.empty(); rest = rest.drop_front(panel)) {
     panel = std::min<int64_t>(panel, rest.size());
     packAndUnpack(format, rest.take_front(panel), depth);
@@ -130,18 +133,21 @@ int64_t KernEvaluation::getByteOffset(const Held &held, int64_t row,
          held.width;
 }
 
-double KernEvaluation::read(Value buffer, int64_t row, int64_t column) {
+Number KernEvaluation::read(Value buffer, int64_t row, int64_t column) {
   const Held &held = buffers.find(buffer)->second;
   return memory.read(held.extent, getByteOffset(held, row, column), held.width,
                      turn);
 }
 
 void KernEvaluation::write(Value buffer, int64_t row, int64_t column,
-                           double value) {
+                           Number value) {
   const Held &held = buffers.find(buffer)->second;
-  memory.write(
-      held.extent, getByteOffset(held, row, column), held.width,
-      held.format ? roundToStorage(held.format->element, value) : value, turn);
+  if (held.format)
+    value = roundToStorage(held.format->element, value);
+  if (observe && turn.op)
+    observe(turn.op, value);
+  memory.write(held.extent, getByteOffset(held, row, column), held.width, value,
+               turn);
 }
 
 /// The row of an index.
@@ -149,20 +155,27 @@ static int64_t getRow(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
   return index.empty() ? 0 : flatten(sizes.drop_back(), index.drop_back());
 }
 
-double KernEvaluation::read(Value buffer, ArrayRef<int64_t> index) {
+Number KernEvaluation::read(Value buffer, ArrayRef<int64_t> index) {
   return read(buffer, getRow(sizes(buffer), index),
               index.empty() ? 0 : index.back());
 }
 
 void KernEvaluation::write(Value buffer, ArrayRef<int64_t> index,
-                           double value) {
+                           Number value) {
   write(buffer, getRow(sizes(buffer), index), index.empty() ? 0 : index.back(),
         value);
 }
 
-double KernEvaluation::readFlat(Value buffer, int64_t number) {
+Number KernEvaluation::readFlat(Value buffer, int64_t number) {
   int64_t width = columns(buffer);
   return read(buffer, number / width, number % width);
+}
+
+std::vector<Number> KernEvaluation::readRow(Value buffer, int64_t row) {
+  std::vector<Number> line(columns(buffer));
+  for (size_t i = 0; i < line.size(); ++i)
+    line[i] = read(buffer, row, static_cast<int64_t>(i));
+  return line;
 }
 
 void KernEvaluation::scratch(Value buffer) {

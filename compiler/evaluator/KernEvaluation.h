@@ -22,7 +22,9 @@ public:
   /// Workers that share the work, in an order that `seed` shuffles.
   static constexpr int numWorkers = 2;
 
-  explicit KernEvaluation(mlir::ModuleOp module) : bounds(module) {}
+  KernEvaluation(mlir::ModuleOp module,
+                 const decltype(EvaluateOptions::observe) &observe)
+      : bounds(module), observe(observe) {}
 
   /// Takes memory for a buffer of its own.
   Result<void> allocate(mlir::Value buffer, Evaluation &e);
@@ -39,21 +41,21 @@ public:
   /// Product of all sizes but the last, and the last (1 for rank 0).
   int64_t rows(mlir::Value buffer) const;
   int64_t columns(mlir::Value buffer) const;
+  /// A row of a buffer.
+  std::vector<Number> readRow(mlir::Value buffer, int64_t row);
 
-  /// A number rounded to bf16, to nearest even.
-  static double toBf16(double value);
   /// A weight as a value of this type holds it.
   static Tensor weightAs(mlir::Type type, const Tensor &weight);
 
   /// An element of a buffer seen as [rows, columns], whatever its layout; a
   /// buffer of bf16 rounds what is written to it.
-  double read(mlir::Value buffer, int64_t row, int64_t column);
-  void write(mlir::Value buffer, int64_t row, int64_t column, double value);
+  Number read(mlir::Value buffer, int64_t row, int64_t column);
+  void write(mlir::Value buffer, int64_t row, int64_t column, Number value);
   /// The same by the index of each dimension.
-  double read(mlir::Value buffer, llvm::ArrayRef<int64_t> index);
-  void write(mlir::Value buffer, llvm::ArrayRef<int64_t> index, double value);
+  Number read(mlir::Value buffer, llvm::ArrayRef<int64_t> index);
+  void write(mlir::Value buffer, llvm::ArrayRef<int64_t> index, Number value);
   /// An element by its row-major number.
-  double readFlat(mlir::Value buffer, int64_t number);
+  Number readFlat(mlir::Value buffer, int64_t number);
   void scratch(mlir::Value buffer);
 
   /// The rows of `count` that the worker in turn owns; all of them for an
@@ -68,7 +70,7 @@ public:
   struct Appended {
     std::string cache;
     int64_t sequence, position;
-    std::vector<double> key, value;
+    std::vector<Number> key, value;
   };
   //===--------------------------------------------------------------------===//
   // Bounded sizes
@@ -114,6 +116,7 @@ private:
   int64_t getByteOffset(const Held &held, int64_t row, int64_t column) const;
 
   kern::SizeBounds bounds;
+  const decltype(EvaluateOptions::observe) &observe;
   std::map<std::string, int64_t> writtenSizes; ///< in the phase in turn
   llvm::DenseMap<mlir::Value, Held> buffers;
   int32_t storages = 0;

@@ -25,7 +25,7 @@ static bool mayRace(const Toucher &before, const Toucher &now) {
          (before.worker != now.worker || now.worker == Toucher::anyWorker);
 }
 
-double KernMemory::read(const Extent &extent, int64_t offset, int64_t width,
+Number KernMemory::read(const Extent &extent, int64_t offset, int64_t width,
                         const Toucher &by) {
   constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
   if (offset < 0 || offset + width > extent.bytes) {
@@ -67,7 +67,7 @@ void KernMemory::claim(const Extent &extent, int64_t offset, int64_t width,
 }
 
 void KernMemory::write(const Extent &extent, int64_t offset, int64_t width,
-                       double value, const Toucher &by) {
+                       Number value, const Toucher &by) {
   claim(extent, offset, width, by);
   if (offset < 0 || offset + width > extent.bytes)
     return;

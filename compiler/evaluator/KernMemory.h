@@ -6,6 +6,7 @@
 // wrong offset, a lifetime that ends too early or a missing barrier shows at
 // the operation that meets it.
 #pragma once
+#include "compiler/evaluator/Number.h"
 #include "mlir/IR/Operation.h"
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -38,9 +39,9 @@ public:
   int64_t grow(int64_t bytes);
 
   /// An element of `width` bytes at a byte offset in the extent.
-  double read(const Extent &extent, int64_t offset, int64_t width,
+  Number read(const Extent &extent, int64_t offset, int64_t width,
               const Toucher &by);
-  void write(const Extent &extent, int64_t offset, int64_t width, double value,
+  void write(const Extent &extent, int64_t offset, int64_t width, Number value,
              const Toucher &by);
   /// Writes nothing of use to a whole extent.
   void scratch(const Extent &extent, const Toucher &by);
@@ -51,7 +52,7 @@ public:
 private:
   /// One byte. An element's value is in its first byte.
   struct Cell {
-    double value = 0;
+    Number value;
     int32_t storage = -1; ///< of the buffer that wrote it; -1: nothing did
     int32_t width = 0;    ///< of the element that begins here; 0: none does
     Toucher writer{-1, Toucher::anyWorker, nullptr};

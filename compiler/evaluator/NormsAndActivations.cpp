@@ -13,67 +13,106 @@ using llvm::MutableArrayRef;
 
 namespace transom {
 
-double activate(Activation kind, double x) {
-  return getActivationInfo(kind).evaluate(x);
+/// An activation as a formula of operations that domains have.
+static Number evaluateFormula(Activation kind, Number x) {
+  const Number half = 0.5, one = 1.0;
+  Domain &domain = *Domain::getCurrent();
+  auto times = [](double factor, Number x) { return constant(factor) * x; };
+  auto sigmoid = [&](Number x) { return domain.apply("sigmoid", x); };
+  switch (kind) {
+  case Activation::Gelu:
+    return half * x * (one + domain.apply("erf", times(std::sqrt(0.5), x)));
+  case Activation::GeluTanh:
+    return half * x *
+           (one +
+            tanh(times(std::sqrt(2 / M_PI), x + times(0.044715, x * x * x))));
+  case Activation::QuickGelu:
+    return x * sigmoid(times(1.702, x));
+  case Activation::Silu:
+    return x * sigmoid(x);
+  case Activation::Exp:
+    return exp(x);
+  case Activation::Neg:
+    return -x;
+  case Activation::Rsqrt:
+    return one / sqrt(x);
+  case Activation::Relu:
+  case Activation::Tanh:
+  case Activation::Sigmoid:
+  case Activation::Sqrt:
+    return domain.apply(getActivationInfo(kind).name, x);
+  }
+  llvm_unreachable("all activations have a formula");
 }
 
-void softmax(MutableArrayRef<double> row) {
-  double maximum = -std::numeric_limits<double>::infinity();
-  for (double x : row)
-    maximum = std::max(maximum, x);
-  if (std::isinf(maximum) && maximum < 0) {
+Number activate(Activation kind, Number x) {
+  if (Domain::getCurrent())
+    return evaluateFormula(kind, x);
+  return getActivationInfo(kind).evaluate(x.real());
+}
+
+void softmax(MutableArrayRef<Number> row) {
+  for (Number &x : row)
+    x = makeExponent(x);
+  Number maximum = getMaximum(row);
+  if (isHidden(maximum)) {
     std::fill(row.begin(), row.end(), 0.0);
     return;
   }
-  double sum = 0;
-  for (double &x : row)
-    sum += x = std::exp(x - maximum);
-  for (double &x : row)
+  Number sum = 0.0;
+  for (Number &x : row)
+    sum += x = exp(x - maximum);
+  for (Number &x : row)
     x /= sum;
 }
 
-RowSummary summarizeRow(ArrayRef<double> row) {
+RowSummary summarizeRow(ArrayRef<Number> row) {
   RowSummary summary;
   for (; !row.empty();
        row = row.drop_front(std::min<size_t>(row.size(), summaryGroup))) {
-    ArrayRef<double> group = row.take_front(summaryGroup);
-    double maximum = *std::max_element(group.begin(), group.end()), sum = 0;
-    for (double x : group) {
-      sum += std::exp(x - maximum);
-      if (!std::isfinite(x))
-        maximum = std::numeric_limits<double>::quiet_NaN();
-    }
+    ArrayRef<Number> group = row.take_front(summaryGroup);
+    Number maximum = getMaximum(group), sum = 0.0;
+    for (Number x : group)
+      sum += exp(makeExponent(x) - makeExponent(maximum));
+    if (llvm::any_of(group, [](Number x) {
+          return !x.isReference() && !std::isfinite(x.real());
+        }))
+      maximum = std::numeric_limits<double>::quiet_NaN();
     summary.maxima.push_back(maximum);
     summary.sums.push_back(sum);
   }
   return summary;
 }
 
-void layerNorm(MutableArrayRef<double> row, ArrayRef<double> gamma,
-               const std::vector<double> *beta, double eps) {
-  double mean = 0, variance = 0;
-  for (double x : row)
-    mean += x / row.size();
-  for (double x : row)
-    variance += (x - mean) * (x - mean) / row.size();
+void layerNorm(MutableArrayRef<Number> row, ArrayRef<Number> gamma,
+               const std::vector<Number> *beta, double eps) {
+  const Number count = static_cast<double>(row.size());
+  Number mean = 0.0, variance = 0.0;
+  for (Number x : row)
+    mean += x / count;
+  for (Number x : row)
+    variance += (x - mean) * (x - mean) / count;
+  const Number root = sqrt(variance + constant(eps));
   for (size_t i = 0; i < row.size(); ++i)
-    row[i] = (row[i] - mean) / std::sqrt(variance + eps) * gamma[i] +
-             (beta ? (*beta)[i] : 0.0);
+    row[i] = normalized((row[i] - mean) / root) * gamma[i] +
+             (beta ? (*beta)[i] : Number());
 }
 
-void rmsNorm(MutableArrayRef<double> row, ArrayRef<double> gamma, double eps) {
-  double square = 0;
-  for (double x : row)
-    square += x * x / row.size();
+void rmsNorm(MutableArrayRef<Number> row, ArrayRef<Number> gamma, double eps) {
+  const Number count = static_cast<double>(row.size());
+  Number square = 0.0;
+  for (Number x : row)
+    square += x * x / count;
+  const Number root = sqrt(square + constant(eps));
   for (size_t i = 0; i < row.size(); ++i)
-    row[i] = row[i] / std::sqrt(square + eps) * gamma[i];
+    row[i] = normalized(row[i] / root) * gamma[i];
 }
 
 } // namespace transom
 
-double transom::slopeBias(const Tensor &slopes, int64_t head,
-                          int64_t distance) {
+transom::Number transom::slopeBias(const Tensor &slopes, int64_t head,
+                                   int64_t distance) {
   bool bySide = slopes.sizes.size() == 2;
   int64_t entry = bySide ? 2 * head + (distance > 0) : head;
-  return slopes.real[entry] * static_cast<double>(distance);
+  return slopes.real[entry] * Number(static_cast<double>(distance));
 }

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Activations, softmax and norms in float64, for operations of attn and kern.
+// Activations, softmax and norms of numbers, for operations of attn and kern.
 #pragma once
 #include "compiler/evaluator/Tensor.h"
 #include "runtime/base/Activation.h"
@@ -11,28 +11,28 @@
 namespace transom {
 
 /// An activation; see `attn.activation`.
-double activate(Activation kind, double x);
+Number activate(Activation kind, Number x);
 
 /// Softmax of a row; a row of minus infinities becomes zeros.
-void softmax(llvm::MutableArrayRef<double> row);
+void softmax(llvm::MutableArrayRef<Number> row);
 
 /// For each group of a row of logits its maximum m and the sum of exp(x - m);
 /// see `attn.row_summary`.
 struct RowSummary {
-  std::vector<double> maxima, sums;
+  std::vector<Number> maxima, sums;
 };
-RowSummary summarizeRow(llvm::ArrayRef<double> row);
+RowSummary summarizeRow(llvm::ArrayRef<Number> row);
 
 /// (x - mean) / sqrt(variance + eps) * gamma + beta of a row.
-void layerNorm(llvm::MutableArrayRef<double> row, llvm::ArrayRef<double> gamma,
-               const std::vector<double> *beta, double eps);
+void layerNorm(llvm::MutableArrayRef<Number> row, llvm::ArrayRef<Number> gamma,
+               const std::vector<Number> *beta, double eps);
 
 /// x / sqrt(mean(x^2) + eps) * gamma of a row.
-void rmsNorm(llvm::MutableArrayRef<double> row, llvm::ArrayRef<double> gamma,
+void rmsNorm(llvm::MutableArrayRef<Number> row, llvm::ArrayRef<Number> gamma,
              double eps);
 
 /// What slopes [heads], or [heads, 2] for earlier and later keys, add to the
 /// score of a key at a distance from the query.
-double slopeBias(const Tensor &slopes, int64_t head, int64_t distance);
+Number slopeBias(const Tensor &slopes, int64_t head, int64_t distance);
 
 } // namespace transom

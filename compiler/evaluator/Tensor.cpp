@@ -17,19 +17,23 @@ int64_t getNumElements(ArrayRef<int64_t> sizes) {
 }
 
 Tensor Tensor::floats(ArrayRef<int64_t> sizes) {
-  return of(sizes, std::vector<double>(getNumElements(sizes)));
+  return of(sizes, std::vector<Number>(getNumElements(sizes)));
 }
 
 Tensor Tensor::integers(ArrayRef<int64_t> sizes) {
   return of(sizes, std::vector<int64_t>(getNumElements(sizes)));
 }
 
-Tensor Tensor::of(ArrayRef<int64_t> sizes, std::vector<double> values) {
+Tensor Tensor::of(ArrayRef<int64_t> sizes, std::vector<Number> values) {
   assert(static_cast<int64_t>(values.size()) == getNumElements(sizes));
   Tensor tensor;
   tensor.sizes = Sizes(sizes);
   tensor.real = std::move(values);
   return tensor;
+}
+
+Tensor Tensor::of(ArrayRef<int64_t> sizes, const std::vector<double> &values) {
+  return of(sizes, std::vector<Number>(values.begin(), values.end()));
 }
 
 Tensor Tensor::of(ArrayRef<int64_t> sizes, std::vector<int64_t> values) {
@@ -39,6 +43,13 @@ Tensor Tensor::of(ArrayRef<int64_t> sizes, std::vector<int64_t> values) {
   tensor.isFloat = false;
   tensor.whole = std::move(values);
   return tensor;
+}
+
+std::vector<double> Tensor::getReals() const {
+  std::vector<double> values;
+  for (Number number : real)
+    values.push_back(number.real());
+  return values;
 }
 
 Tensor Tensor::pick(ArrayRef<int64_t> newSizes,

@@ -1,9 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A dense tensor of the reference evaluator: float64 for every float type,
+// A dense tensor of the reference evaluator: numbers for every float type,
 // int64 for integers and bool. Slow and obvious on purpose.
 #pragma once
+#include "compiler/evaluator/Number.h"
 #include "runtime/base/Error.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -18,22 +19,28 @@ using Sizes = llvm::SmallVector<int64_t>;
 /// The number of elements of a tensor of these sizes.
 int64_t getNumElements(llvm::ArrayRef<int64_t> sizes);
 
-/// A dense row-major tensor of float64 or int64 (bool: 0 and 1).
+/// A dense row-major tensor of numbers or int64 (bool: 0 and 1).
 struct Tensor {
   Tensor() = default;
   /// A tensor of zeros.
   static Tensor floats(llvm::ArrayRef<int64_t> sizes);
   static Tensor integers(llvm::ArrayRef<int64_t> sizes);
   /// A tensor of these elements; their number must fit.
-  static Tensor of(llvm::ArrayRef<int64_t> sizes, std::vector<double> values);
+  static Tensor of(llvm::ArrayRef<int64_t> sizes, std::vector<Number> values);
+  static Tensor of(llvm::ArrayRef<int64_t> sizes,
+                   const std::vector<double> &values);
   static Tensor of(llvm::ArrayRef<int64_t> sizes, std::vector<int64_t> values);
 
   int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
   int64_t count() const { return getNumElements(sizes); }
   /// An element as a number, whatever it is stored as.
-  double number(int64_t index) const {
-    return isFloat ? real[index] : static_cast<double>(whole[index]);
+  Number number(int64_t index) const {
+    return isFloat ? real[index] : Number(static_cast<double>(whole[index]));
   }
+  /// The same in an evaluation in float64.
+  double getReal(int64_t index) const { return number(index).real(); }
+  /// All elements of a tensor of floats, in an evaluation in float64.
+  std::vector<double> getReals() const;
 
   /// A tensor of other sizes whose element i is element `sources[i]` of this.
   Tensor pick(llvm::ArrayRef<int64_t> newSizes,
@@ -43,7 +50,7 @@ struct Tensor {
 
   Sizes sizes;
   bool isFloat = true;
-  std::vector<double> real;   ///< the elements where `isFloat`
+  std::vector<Number> real;   ///< the elements where `isFloat`
   std::vector<int64_t> whole; ///< the elements otherwise
 };
 

@@ -63,6 +63,7 @@ LAYERS = {
     "compiler/codegen": ["compiler/codegen", "runtime/base", "llvm", "mlir/IR", "mlir/Dialect/LLVMIR", "mlir/Target/LLVMIR"],
     "compiler/artifact": ["compiler/artifact", "compiler/codegen", "runtime/artifact/Digest", *DIALECTS, *SUPPORT, *ABI, *MLIR, "lld"],
     "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *LAYOUT, *MLIR],
+    "compiler/verify": ["compiler/verify", "compiler/evaluator", "compiler/pipeline", *DIALECTS, *SUPPORT, *MLIR],
     "compiler/inspect": [
         "compiler/inspect", "compiler/driver", "compiler/artifact/PlanArtifact", "compiler/import", *DIALECTS, *SUPPORT, *MLIR,
     ],

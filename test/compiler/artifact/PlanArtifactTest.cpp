@@ -173,7 +173,8 @@ TEST_F(PlanArtifact, runsWithSizesThatPhasesWrite) {
         ASSERT_TRUE(expected) << expected.error().message;
         auto got = compiled.run("run", inputs, *expected);
         ASSERT_TRUE(got) << got.error().message;
-        EXPECT_EQ((*got)[0].tensor.real, (*expected)[0].tensor.real);
+        EXPECT_EQ((*got)[0].tensor.getReals(),
+                  (*expected)[0].tensor.getReals());
       }
     }
   std::filesystem::remove_all(pattern);

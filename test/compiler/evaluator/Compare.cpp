@@ -55,10 +55,10 @@ static std::string getDifference(const std::string &name, const Tensor &got,
   double worst = 0;
   int64_t at = -1;
   for (int64_t i = 0; i < expected.count(); ++i) {
-    double reference = expected.number(i);
+    double reference = expected.getReal(i);
     double off =
-        std::abs(got.number(i) - reference) / (1 + std::abs(reference));
-    if (got.number(i) == reference || off <= worst)
+        std::abs(got.getReal(i) - reference) / (1 + std::abs(reference));
+    if (got.getReal(i) == reference || off <= worst)
       continue;
     at = i;
     worst = std::isnan(off) ? INFINITY : off;
@@ -66,8 +66,8 @@ static std::string getDifference(const std::string &name, const Tensor &got,
   if (worst <= tolerance)
     return {};
   return "'" + name + "' element " + std::to_string(at) + " is " +
-         std::to_string(got.number(at)) + ", expected " +
-         std::to_string(expected.number(at)) + ", off by " +
+         std::to_string(got.getReal(at)) + ", expected " +
+         std::to_string(expected.getReal(at)) + ", off by " +
          llvm::formatv("{0:e}", worst).str();
 }
 
@@ -93,10 +93,8 @@ Result<std::vector<NamedTensor>> evaluateCase(ModuleOp module, const Case &test,
   return evaluate(module, test.entry, test.inputs, own);
 }
 
-/// The first complaint about the module as it is.
-static std::string complaintAbout(ModuleOp module,
-                                  const EvaluateOptions &options,
-                                  ArrayRef<Case> cases, double tolerance) {
+/// What is wrong with the module as IR.
+static std::string checkStructure(ModuleOp module) {
   if (failed(verify(module)))
     return "the module is not valid";
   std::string complaint;
@@ -105,14 +103,21 @@ static std::string complaintAbout(ModuleOp module,
       complaint =
           "'" + op->getName().getStringRef().str() + "' has no location";
   });
-  for (const Case &test : cases) {
-    if (!complaint.empty())
-      break;
-    auto result = evaluateCase(module, test, options);
-    complaint = result ? getDifference(*result, test.outputs, tolerance)
-                       : result.error().message;
-  }
   return complaint;
+}
+
+/// The first complaint about results in float64.
+static std::string checkResults(ModuleOp module, const EvaluateOptions &options,
+                                ArrayRef<Case> cases, double tolerance) {
+  for (const Case &test : cases) {
+    auto result = evaluateCase(module, test, options);
+    std::string complaint =
+        result ? getDifference(*result, test.outputs, tolerance)
+               : result.error().message;
+    if (!complaint.empty())
+      return complaint;
+  }
+  return {};
 }
 
 /// Replaces what cases must give by what the module gives now.
@@ -123,14 +128,57 @@ static void takeResults(ModuleOp module, const EvaluateOptions &options,
       test.outputs = *result;
 }
 
+VerifyCase toVerifyCase(const Case &test) {
+  return {{test.entry, test.inputs, test.sequences}};
+}
+
+/// True for a module whose numbers are to be rounded.
+static bool rounds(ModuleOp module) {
+  return llvm::any_of(ArrayRef({"transom.dtype", "transom.kv_dtype"}),
+                      [&](const char *name) {
+                        auto type = module->getAttrOfType<StringAttr>(name);
+                        return type && type != "f32";
+                      });
+}
+
+/// Exact checks of a module, one for each meaning of roundings.
+static Result<std::vector<std::unique_ptr<PassVerifier>>>
+startVerifiers(ModuleOp module, Stage stage, const EvaluateOptions &options,
+               ArrayRef<Case> cases) {
+  std::vector<VerifyCase> calls;
+  for (const Case &test : cases)
+    calls.push_back(toVerifyCase(test));
+  if (options.caches) { // they are calls one after another
+    VerifyCase all;
+    for (const VerifyCase &test : calls)
+      llvm::append_range(all, test);
+    calls = {all};
+  }
+  std::vector<Rounding> roundings = {Rounding::Erased};
+  if (stage == Stage::Kern && rounds(module))
+    roundings.push_back(Rounding::Opaque);
+  std::vector<std::unique_ptr<PassVerifier>> verifiers;
+  for (Rounding rounding : roundings) {
+    VerifyOptions own = {options.source, "test", 1, rounding};
+    verifiers.push_back(std::make_unique<PassVerifier>(own, calls));
+    TRANSOM_TRY(verifiers.back()->start(module));
+  }
+  return verifiers;
+}
+
 std::string checkPasses(ModuleOp module, Stage stage,
                         const EvaluateOptions &options, ArrayRef<Case> given,
                         double tolerance, const std::set<std::string> &disabled,
-                        double bf16Tolerance, Backend backend) {
+                        Backend backend) {
   std::vector<Case> cases(given.begin(), given.end());
-  std::string complaint = complaintAbout(module, options, cases, tolerance);
+  std::string complaint = checkStructure(module);
+  if (complaint.empty())
+    complaint = checkResults(module, options, cases, tolerance);
   if (!complaint.empty())
     return "before all passes: " + complaint;
+  auto verifiers = startVerifiers(module, stage, options, cases);
+  if (!verifiers)
+    return "before all passes: " + verifiers.error().message;
   PipelineOptions passOptions;
   passOptions.disabled = disabled;
   passOptions.backend = backend;
@@ -144,15 +192,17 @@ std::string checkPasses(ModuleOp module, Stage stage,
       return "pass '" + pass.flag.str() + "' failed";
     if (before == OperationFingerPrint(module))
       continue;
-    bool rounds = pass.flag == "kern-choose-precision";
-    complaint = complaintAbout(module, options, cases,
-                               rounds ? bf16Tolerance : tolerance);
-    if (!complaint.empty())
+    if (complaint = checkStructure(module); !complaint.empty())
       return "after '" + pass.flag.str() + "': " + complaint;
-    if (rounds)
+    for (const auto &verifier : *verifiers)
+      if (auto difference = verifier->check(module, pass.flag))
+        return difference->str();
+    // What rounding changes has no bound.
+    if (pass.flag == "kern-choose-precision" && rounds(module))
       takeResults(module, options, cases);
   }
-  return {};
+  complaint = checkResults(module, options, cases, tolerance);
+  return complaint.empty() ? "" : "after all passes: " + complaint;
 }
 
 } // namespace transom::testing

@@ -6,6 +6,7 @@
 #pragma once
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/Pipeline.h"
+#include "compiler/verify/VerifyPasses.h"
 #include <set>
 
 namespace transom::testing {
@@ -30,21 +31,24 @@ struct Case {
   std::vector<SequenceRows> sequences;
 };
 
+/// The case as a single call, for the exact check.
+VerifyCase toVerifyCase(const Case &test);
+
 /// Runs one case.
 Result<std::vector<NamedTensor>> evaluateCase(mlir::ModuleOp module,
                                               const Case &test,
                                               const EvaluateOptions &options);
 
 /// Runs the passes of a stage on the module, and after each checks that the
-/// module is valid, that each operation has a location, and that all cases
-/// still have their results. Gives the first complaint, which names the pass.
-/// The pass that chooses bf16 may change results by `bf16Tolerance`; what they
-/// are then, passes after it keep.
+/// module is valid, that each operation has a location, and that the results of
+/// all cases in residues are equal: where roundings count as nothing, and where
+/// they are a function, from the pass that inserts them on. At the end results
+/// in float64 may differ by the tolerance, after what roundings change. Gives
+/// the first complaint.
 std::string checkPasses(mlir::ModuleOp module, Stage stage,
                         const EvaluateOptions &options,
                         llvm::ArrayRef<Case> cases, double tolerance,
                         const std::set<std::string> &disabled = {},
-                        double bf16Tolerance = 0,
                         Backend backend = Backend::Native);
 
 } // namespace transom::testing

@@ -175,7 +175,7 @@ TEST_P(EncoderDecoderGolden, stepsOfOneTokenGiveTheSame) {
     width = result->front().tensor.sizes[1];
     auto begin = all->front().tensor.real.begin() + (i - first) * width;
     Tensor row =
-        Tensor::of({1, width}, std::vector<double>(begin, begin + width));
+        Tensor::of({1, width}, std::vector<Number>(begin, begin + width));
     EXPECT_EQ(getDifference(*result, {{"logits", row}}, reordered), "")
         << "at " << i;
   }

@@ -51,5 +51,5 @@ func.func @run(%q: tensor<2x3x8xf32> {attn.name = "q"}, %k: tensor<2x4x4xf32> {a
                           {"k", makeNumbers({2, 4, 4}, 0.5)},
                           {"m", Tensor::of({2, 4}, mask)}});
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ((*result)[0].tensor.real, (*result)[1].tensor.real);
+  EXPECT_EQ((*result)[0].tensor.getReals(), (*result)[1].tensor.getReals());
 }

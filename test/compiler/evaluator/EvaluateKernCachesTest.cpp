@@ -52,8 +52,9 @@ TEST(KernCaches, AttendsToAllOfAReadOnlyCache) {
   CacheStore store;
   for (int64_t sequence : {0, 1})
     for (int64_t i = 0; i < lengths[sequence]; ++i)
-      ASSERT_TRUE(store.put("cross", sequence, i, makeKey(sequence, i),
-                            makeValue(sequence, i)));
+      ASSERT_TRUE(store.put("cross", sequence, i,
+                            Tensor::of({2}, makeKey(sequence, i)).real,
+                            Tensor::of({2}, makeValue(sequence, i)).real));
   EvaluateOptions options;
   options.caches = &store;
   options.sequences = {{0, 5, 1}, {1, 0, 2}};
@@ -75,7 +76,7 @@ TEST(KernCaches, AttendsToAllOfAReadOnlyCache) {
       first += share * value[0];
       second += share * value[1];
     }
-    EXPECT_NEAR((*result)[0].tensor.real[2 * row], first / sum, 1e-12);
-    EXPECT_NEAR((*result)[0].tensor.real[2 * row + 1], second / sum, 1e-12);
+    EXPECT_NEAR((*result)[0].tensor.getReal(2 * row), first / sum, 1e-12);
+    EXPECT_NEAR((*result)[0].tensor.getReal(2 * row + 1), second / sum, 1e-12);
   }
 }

@@ -85,8 +85,8 @@ protected:
   void expectResult() {
     EXPECT_EQ(run({2, 0, -1, 2, 0, -1}), "");
     ASSERT_EQ(outputs.size(), 2u);
-    EXPECT_EQ(outputs[0].tensor.real, (std::vector<double>{0, 2, 2, 4}));
-    EXPECT_EQ(outputs[1].tensor.real,
+    EXPECT_EQ(outputs[0].tensor.getReals(), (std::vector<double>{0, 2, 2, 4}));
+    EXPECT_EQ(outputs[1].tensor.getReals(),
               (std::vector<double>{3, 6, 12, 16, 25, 30}));
   }
 
@@ -107,7 +107,7 @@ TEST_F(KernGroups, computesTheResultOnPlannedMemory) {
   plan();
   expectResult();
   EXPECT_EQ(run({-1, -1, -1, -1, -1, -1}), "");
-  EXPECT_EQ(outputs[1].tensor.real, std::vector<double>(6, 0));
+  EXPECT_EQ(outputs[1].tensor.getReals(), std::vector<double>(6, 0));
 }
 
 TEST_F(KernGroups, findsAGroupThatDoesNotExist) {

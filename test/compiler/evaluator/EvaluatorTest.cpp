@@ -93,7 +93,7 @@ TEST(Evaluator, runsLayersInOrderWithTheirWeights) {
   ASSERT_TRUE(result) << result.error().message;
   // [10 1] [1 2; 3 4]^T = [12 34], then [12 34] [1 2; 3 4] = [114 160].
   EXPECT_EQ((*result)[0].name, "y");
-  EXPECT_EQ((*result)[0].tensor.real, (std::vector<double>{114, 160}));
+  EXPECT_EQ((*result)[0].tensor.getReals(), (std::vector<double>{114, 160}));
 }
 
 TEST(Evaluator, namesTheMissingFileTensorAndThePlace) {
@@ -106,7 +106,7 @@ TEST(Evaluator, fillsInputsThatAreLeftOut) {
   Model model(masked);
   auto result = evaluate(*model.module, "run", {{"x", floats({1, 2}, {5, 6})}});
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ((*result)[0].tensor.real, (std::vector<double>{5, 6}));
+  EXPECT_EQ((*result)[0].tensor.getReals(), (std::vector<double>{5, 6}));
 }
 
 TEST(Evaluator, refusesInputsThatDoNotFit) {
@@ -128,7 +128,7 @@ TEST(Evaluator, showsEveryResultToTheObserver) {
   Model model(masked);
   std::vector<std::string> seen;
   EvaluateOptions options;
-  options.observe = [&](Operation *op, const Tensor &) {
+  options.observe = [&](Operation *op, ArrayRef<Number>) {
     seen.push_back(op->getName().getStringRef().str());
   };
   ASSERT_TRUE(

@@ -19,8 +19,6 @@ namespace {
 constexpr double roundedToF32 = 1e-7;
 /// Graph passes may reorder sums of float64; constants of kern are f32.
 constexpr double reordered = 1e-11, inKern = 1e-6;
-/// What rounding to bf16 may change.
-constexpr double inBf16 = 0.05;
 
 std::vector<Case> getCases(const std::string &folder) {
   std::vector<Case> cases;
@@ -66,8 +64,7 @@ void Golden::check(const char *dtype) {
   (**module)->setAttr("transom.dtype", StringAttr::get(&context, dtype));
   for (Stage stage : {Stage::AttnOpt, Stage::Kern})
     EXPECT_EQ(checkPasses(**module, stage, options, cases,
-                          stage == Stage::AttnOpt ? reordered : inKern, {},
-                          inBf16),
+                          stage == Stage::AttnOpt ? reordered : inKern),
               "");
 }
 

@@ -78,7 +78,7 @@ TEST_F(Kern, computesTheResult) {
   EXPECT_EQ(getMessage(), "");
   ASSERT_EQ(outputs.size(), 1u);
   // Rows of equal scores: shares of 1/4, so 0.25 comes back, plus 5 and 13.
-  EXPECT_EQ(outputs[0].tensor.real,
+  EXPECT_EQ(outputs[0].tensor.getReals(),
             (std::vector<double>{5.25, 5.25, 5.25, 5.25, 13.25, 13.25, 13.25,
                                  13.25}));
 }

@@ -42,9 +42,9 @@ void expectEqual(const Tensor &got, const Tensor &expected) {
   ASSERT_EQ(got.isFloat, expected.isFloat);
   EXPECT_EQ(got.whole, expected.whole);
   for (size_t i = 0; i < expected.real.size(); ++i)
-    if (got.real[i] != expected.real[i]) // infinities are equal only
-      EXPECT_NEAR(got.real[i], expected.real[i],
-                  1e-13 * (1 + std::abs(expected.real[i])))
+    if (got.getReal(i) != expected.getReal(i)) // infinities are equal only
+      EXPECT_NEAR(got.getReal(i), expected.getReal(i),
+                  1e-13 * (1 + std::abs(expected.getReal(i))))
           << "element " << i;
 }
 

@@ -49,11 +49,11 @@ inline void expectNear(const NamedTensor &expectedTensor,
         << expectedTensor.name;
     double worst = 0;
     for (int64_t i = 0; i < expectedTensor.tensor.count(); ++i) {
-      double error =
-          std::fabs(result.tensor.number(i) - expectedTensor.tensor.number(i));
+      double error = std::fabs(result.tensor.getReal(i) -
+                               expectedTensor.tensor.getReal(i));
       ASSERT_TRUE(std::isfinite(error)) << expectedTensor.name << " at " << i;
       worst = std::max(
-          worst, error - 1e-6 * std::fabs(expectedTensor.tensor.number(i)));
+          worst, error - 1e-6 * std::fabs(expectedTensor.tensor.getReal(i)));
     }
     EXPECT_LE(worst, allowed) << expectedTensor.name;
     return;

@@ -73,8 +73,8 @@ CompiledModel::run(const std::string &entry, ArrayRef<NamedTensor> inputs,
   std::vector<Buffer> in(inputs.size()), out(like.size());
   std::vector<transom_tensor> arguments, results;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    in[i].real.assign(inputs[i].tensor.real.begin(),
-                      inputs[i].tensor.real.end());
+    for (double x : inputs[i].tensor.getReals())
+      in[i].real.push_back(static_cast<float>(x));
     in[i].whole = inputs[i].tensor.whole;
     arguments.push_back(describe(inputs[i], in[i]));
   }

@@ -34,8 +34,8 @@ static Result<void> writeInputs(ModuleOp module, const std::string &entry,
     TensorView view{
         input.name, DType::F32, {tensor.sizes.begin(), tensor.sizes.end()}};
     if (tensor.isFloat) {
-      view.data =
-          floats.emplace_back(tensor.real.begin(), tensor.real.end()).data();
+      std::vector<double> reals = tensor.getReals();
+      view.data = floats.emplace_back(reals.begin(), reals.end()).data();
     } else if (element.isInteger(1)) {
       view.dtype = DType::Bool;
       view.data =

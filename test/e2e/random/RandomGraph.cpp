@@ -86,7 +86,7 @@ static Tensor inputFor(func::FuncOp function, unsigned index,
       function.getArgAttrOfType<StringAttr>(index, "attn.role").getValue();
   if (role == "data") {
     Tensor tensor = Tensor::floats(sizes);
-    for (double &x : tensor.real)
+    for (Number &x : tensor.real)
       x = 2 * random.unit();
     return tensor;
   }

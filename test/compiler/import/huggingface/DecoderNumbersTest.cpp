@@ -24,7 +24,7 @@ Rows getNumRows(const std::vector<NamedTensor> &inputs) {
     (input.name == "input_ids" ? ids : mask) = &input.tensor;
   Rows rows(ids->sizes[0]);
   for (int64_t i = 0; i < ids->count(); ++i)
-    if (!mask || mask->number(i) != 0)
+    if (!mask || mask->getReal(i) != 0)
       rows[i / ids->sizes[1]].push_back(static_cast<int64_t>(ids->number(i)));
   return rows;
 }
@@ -67,7 +67,7 @@ void append(const std::vector<NamedTensor> &results,
             std::vector<double> &into) {
   const Tensor &tensor = results.front().tensor;
   for (int64_t i = 0; i < tensor.count(); ++i)
-    into.push_back(tensor.number(i));
+    into.push_back(tensor.getReal(i));
 }
 
 /// What one sequence gives at each position, in chunks of the given size.
@@ -123,7 +123,7 @@ std::vector<double> expectedNumbers(const Tensor &expected, const Rows &rows,
     for (int64_t i = 0; i < (lastOnly ? 1 : int64_t(rows[r].size())); ++i)
       for (int64_t c = 0; c < width; ++c)
         numbers.push_back(
-            expected.number((int64_t(r) * longest + i) * width + c));
+            expected.getReal((int64_t(r) * longest + i) * width + c));
   return numbers;
 }
 

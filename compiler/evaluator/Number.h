@@ -1,0 +1,254 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The numbers of an evaluation. They are float64 unless the evaluation has a
+// domain of its own, which says what a number and each operation on it is. The
+// models of operations are written once, over `Number`.
+#pragma once
+#include "runtime/weights/OperandFormat.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Compiler.h"
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transom {
+
+class WeightExpr;
+class TensorSource;
+
+/// A float64, or a reference to what the current domain keeps. It has the size
+/// of a float64, so that the evaluation in float64 costs what it would without
+/// domains. A reference is a quiet NaN that no operation on float64 gives: its
+/// upper 14 bits are `tag`.
+class Number {
+public:
+  Number() = default;
+  LLVM_ATTRIBUTE_ALWAYS_INLINE Number(double value) : value(value) {}
+
+  /// The reference `index < 2^numReferenceBits`.
+  static constexpr int numReferenceBits = 50;
+  static Number refer(uint64_t index) {
+    Number number;
+    uint64_t bits = tag << numReferenceBits | index;
+    std::memcpy(&number.value, &bits, sizeof bits);
+    return number;
+  }
+  bool isReference() const { return getBits() >> numReferenceBits == tag; }
+  uint64_t getReference() const {
+    return getBits() & ((uint64_t(1) << numReferenceBits) - 1);
+  }
+  uint64_t getBits() const {
+    uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+  }
+  /// The float64 of a number that is not a reference.
+  LLVM_ATTRIBUTE_ALWAYS_INLINE double real() const { return value; }
+  /// The whole number that an integer operation takes it for.
+  explicit operator int64_t() const;
+
+  Number operator-() const { return Number(0.0) - *this; }
+  Number &operator+=(Number other) { return *this = *this + other; }
+  Number &operator*=(Number other) { return *this = *this * other; }
+  Number &operator/=(Number other) { return *this = *this / other; }
+  friend Number operator+(Number a, Number b);
+  friend Number operator-(Number a, Number b);
+  friend Number operator*(Number a, Number b);
+  friend Number operator/(Number a, Number b);
+
+private:
+  static constexpr uint64_t tag = 0x1fff;
+  double value = 0;
+};
+static_assert(sizeof(Number) == sizeof(double));
+
+/// What numbers and operations are where they are not float64. Whole numbers
+/// (ids, masks, positions, sizes) are float64 in every domain.
+class Domain {
+public:
+  virtual ~Domain() = default;
+  /// The domain of the evaluation that this thread runs; null: float64.
+  LLVM_ATTRIBUTE_ALWAYS_INLINE static Domain *getCurrent() { return current; }
+
+  virtual Number add(Number a, Number b) = 0;
+  virtual Number subtract(Number a, Number b) = 0;
+  virtual Number multiply(Number a, Number b) = 0;
+  virtual Number divide(Number a, Number b) = 0;
+  /// init + sum of a[i * strideA] b[i * strideB].
+  virtual Number dot(Number init, const Number *a, int64_t strideA,
+                     const Number *b, int64_t strideB, int64_t count) = 0;
+  virtual Number exp(Number x) = 0;
+  /// A function of one number by its name, such as tanh.
+  virtual Number apply(const char *function, Number x) = 0;
+  /// cos(position frequency) and sin(position frequency).
+  virtual std::pair<Number, Number> getAngle(double frequency,
+                                             int64_t position) = 0;
+  /// A number as an element in storage holds it.
+  virtual Number round(StorageType type, Number x) = 0;
+  /// A number that an exponent may depend on: see Residues.h.
+  virtual Number makeExponent(Number x) = 0;
+  virtual Number normalized(Number x) = 0;
+  /// Less than, equal to, or greater than zero as a is to b.
+  virtual int compare(Number a, Number b) = 0;
+  /// What softmax subtracts from the scores of a row.
+  virtual Number getMaximum(llvm::ArrayRef<Number> row) = 0;
+  /// True for a score that hides its key.
+  virtual bool isHidden(Number x) = 0;
+  virtual int64_t toInteger(Number x) = 0;
+  /// A constant of the module.
+  virtual Number constant(double value) = 0;
+  /// The elements of a weight, row-major.
+  virtual Result<std::vector<Number>> weight(const WeightExpr &expr,
+                                             const TensorSource &source) = 0;
+
+private:
+  friend class DomainScope;
+  static inline thread_local Domain *current = nullptr;
+};
+
+/// Makes a domain the current one while it lives.
+class DomainScope {
+public:
+  explicit DomainScope(Domain *domain) : before(Domain::current) {
+    Domain::current = domain;
+  }
+  DomainScope(const DomainScope &) = delete;
+  DomainScope &operator=(const DomainScope &) = delete;
+  ~DomainScope() { Domain::current = before; }
+
+private:
+  Domain *before;
+};
+
+//===----------------------------------------------------------------------===//
+// Operations, in the current domain
+//===----------------------------------------------------------------------===//
+
+LLVM_ATTRIBUTE_ALWAYS_INLINE Number operator+(Number a, Number b) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->add(a, b);
+  return a.value + b.value;
+}
+
+LLVM_ATTRIBUTE_ALWAYS_INLINE Number operator-(Number a, Number b) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->subtract(a, b);
+  return a.value - b.value;
+}
+
+LLVM_ATTRIBUTE_ALWAYS_INLINE Number operator*(Number a, Number b) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->multiply(a, b);
+  return a.value * b.value;
+}
+
+LLVM_ATTRIBUTE_ALWAYS_INLINE Number operator/(Number a, Number b) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->divide(a, b);
+  return a.value / b.value;
+}
+
+inline Number::operator int64_t() const {
+  return isReference() ? Domain::getCurrent()->toInteger(*this)
+                       : static_cast<int64_t>(value);
+}
+
+/// init + sum of a[i * strideA] b[i * strideB].
+inline Number dot(Number init, const Number *a, int64_t strideA,
+                  const Number *b, int64_t strideB, int64_t count) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->dot(init, a, strideA, b, strideB, count);
+  double sum = init.real();
+  const double *left = reinterpret_cast<const double *>(a);
+  const double *right = reinterpret_cast<const double *>(b);
+  for (int64_t i = 0; i < count; ++i)
+    sum += left[i * strideA] * right[i * strideB];
+  return sum;
+}
+
+inline Number dot(Number init, llvm::ArrayRef<Number> a, const Number *b) {
+  return dot(init, a.data(), 1, b, 1, static_cast<int64_t>(a.size()));
+}
+
+inline Number exp(Number x) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->exp(x);
+  return std::exp(x.real());
+}
+
+/// A function of one number that domains know by its name alone, which says all
+/// parameters.
+template <typename Function>
+Number applyFunction(const std::string &name, Number x, Function function) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->apply(name.c_str(), x);
+  return function(x.real());
+}
+
+inline Number tanh(Number x) {
+  return applyFunction("tanh", x, [](double x) { return std::tanh(x); });
+}
+
+inline Number sqrt(Number x) {
+  return applyFunction("sqrt", x, [](double x) { return std::sqrt(x); });
+}
+
+inline std::pair<Number, Number> getAngle(double frequency, int64_t position) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->getAngle(frequency, position);
+  double angle = static_cast<double>(position) * frequency;
+  return {std::cos(angle), std::sin(angle)};
+}
+
+inline Number roundToStorage(StorageType type, Number x) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->round(type, x);
+  return roundToStorage(type, x.real());
+}
+
+/// A constant of the module as a number.
+LLVM_ATTRIBUTE_ALWAYS_INLINE Number constant(double value) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->constant(value);
+  return value;
+}
+
+/// The input of a product, which later exponents depend on.
+LLVM_ATTRIBUTE_ALWAYS_INLINE Number makeExponent(Number x) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->makeExponent(x);
+  return x;
+}
+
+/// (x - mean) / root of a norm, before gamma.
+LLVM_ATTRIBUTE_ALWAYS_INLINE Number normalized(Number x) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->normalized(x);
+  return x;
+}
+
+inline bool isHidden(Number x) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->isHidden(x);
+  return x.real() == -std::numeric_limits<double>::infinity();
+}
+
+/// What softmax subtracts: the maximum of a row; hidden where all scores are.
+inline Number getMaximum(llvm::ArrayRef<Number> row) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->getMaximum(row);
+  double maximum = -std::numeric_limits<double>::infinity();
+  for (Number x : row)
+    maximum = std::max(maximum, x.real());
+  return maximum;
+}
+
+/// The score of a key that a query does not see.
+inline Number getHidden() { return -std::numeric_limits<double>::infinity(); }
+
+} // namespace transom

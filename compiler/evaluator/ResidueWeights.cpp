@@ -1,0 +1,149 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Residues of weights: the elements of a file tensor are leaves, and the other
+// kinds of expressions move and combine them. Only shapes are read from files.
+#include "compiler/evaluator/Residues.h"
+#include "compiler/evaluator/Tensor.h"
+#include "runtime/weights/WeightNode.h"
+
+using llvm::ArrayRef;
+
+namespace transom {
+
+namespace {
+
+/// Evaluates expressions in a domain of residues.
+class WeightResidues {
+public:
+  WeightResidues(Residues &domain, const TensorSource &source)
+      : domain(domain), source(source) {}
+
+  Result<Tensor> run(const WeightExpr &e);
+
+private:
+  Tensor getLeaves(const std::string &name, const Sizes &sizes);
+  Tensor getAngles(const WeightExpr &e, const Sizes &sizes);
+  /// One element of `e` from where it is among those of the operands.
+  Number pick(const WeightExpr &e, ArrayRef<int64_t> index,
+              ArrayRef<Tensor> operands);
+
+  Residues &domain;
+  const TensorSource &source;
+};
+
+} // namespace
+
+Tensor WeightResidues::getLeaves(const std::string &name, const Sizes &sizes) {
+  Tensor tensor = Tensor::floats(sizes);
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.real[i] = domain.getLeaf(name, i);
+  return tensor;
+}
+
+/// Rows of coarse positions, then of fine ones; cosines, then sines.
+Tensor WeightResidues::getAngles(const WeightExpr &e, const Sizes &sizes) {
+  Tensor tensor = Tensor::floats(sizes);
+  const int64_t coarse = sizes[0] - weightExprAngleStep, pairs = sizes[1] / 2;
+  const Number factor = domain.constant((*e).number);
+  for (int64_t row = 0; row < sizes[0]; ++row)
+    for (int64_t i = 0; i < pairs; ++i) {
+      const bool isCoarse = row < coarse;
+      auto [cosine, sine] = domain.getAngle(
+          (*e).data[i], isCoarse ? row * weightExprAngleStep : row - coarse);
+      Number *out = &tensor.real[row * 2 * pairs];
+      out[i] = isCoarse ? cosine : domain.multiply(factor, cosine);
+      out[pairs + i] = isCoarse ? sine : domain.multiply(factor, sine);
+    }
+  return tensor;
+}
+
+Number WeightResidues::pick(const WeightExpr &e, ArrayRef<int64_t> index,
+                            ArrayRef<Tensor> operands) {
+  const WeightExpr::Node &node = *e;
+  Sizes at(index);
+  size_t operand = 0;
+  switch (node.kind) {
+  case WeightExpr::Kind::Transpose:
+    for (size_t d = 0; d < at.size(); ++d)
+      at[node.dims[d]] = index[d];
+    break;
+  case WeightExpr::Kind::Slice:
+    at[node.axis] += node.start;
+    break;
+  case WeightExpr::Kind::Concat:
+    for (; at[node.axis] >= operands[operand].sizes[node.axis]; ++operand)
+      at[node.axis] -= operands[operand].sizes[node.axis];
+    break;
+  case WeightExpr::Kind::Pad:
+    if (at[node.axis] >= operands[0].sizes[node.axis])
+      return 0.0;
+    break;
+  case WeightExpr::Kind::Gather:
+    at[0] = node.dims[at[0]];
+    break;
+  case WeightExpr::Kind::Interleave: {
+    const auto count = static_cast<int64_t>(operands.size());
+    operand = at[0] / node.size % count;
+    at[0] = at[0] / (node.size * count) * node.size + at[0] % node.size;
+    break;
+  }
+  default:
+    break;
+  }
+  return operands[operand].real[flatten(operands[operand].sizes, at)];
+}
+
+Result<Tensor> WeightResidues::run(const WeightExpr &e) {
+  const WeightExpr::Node &node = *e;
+  TRANSOM_ASSIGN(std::vector<int64_t> shape, e.shape(source));
+  const Sizes sizes{ArrayRef<int64_t>(shape)};
+  std::vector<Tensor> operands;
+  for (const WeightExpr &operand : node.operands) {
+    TRANSOM_ASSIGN(Tensor tensor, run(operand));
+    operands.push_back(std::move(tensor));
+  }
+  Tensor result = Tensor::floats(sizes);
+  switch (node.kind) {
+  case WeightExpr::Kind::File:
+    return getLeaves("file " + node.name, sizes);
+  case WeightExpr::Kind::Sinusoid: // nothing computes with its angles
+    return getLeaves(e.str(), sizes);
+  case WeightExpr::Kind::Angles:
+    return getAngles(e, sizes);
+  case WeightExpr::Kind::Fill:
+    std::fill(result.real.begin(), result.real.end(),
+              domain.constant(node.number));
+    return result;
+  case WeightExpr::Kind::Values:
+    for (auto [element, value] : llvm::zip_equal(result.real, node.data))
+      element = domain.constant(value);
+    return result;
+  case WeightExpr::Kind::Reshape:
+    result.real = std::move(operands[0].real);
+    return result;
+  case WeightExpr::Kind::Scale:
+    for (auto [element, x] : llvm::zip_equal(result.real, operands[0].real))
+      element = domain.multiply(x, domain.constant(node.number));
+    return result;
+  case WeightExpr::Kind::Add:
+    for (int64_t i = 0; i < result.count(); ++i)
+      result.real[i] = domain.add(operands[0].real[i], operands[1].real[i]);
+    return result;
+  default:
+    break;
+  }
+  auto element = result.real.begin();
+  forEachIndex(sizes, [&](ArrayRef<int64_t> index) {
+    *element++ = pick(e, index, operands);
+  });
+  return result;
+}
+
+Result<std::vector<Number>> Residues::weight(const WeightExpr &expr,
+                                             const TensorSource &source) {
+  TRANSOM_ASSIGN(Tensor tensor, WeightResidues(*this, source).run(expr));
+  return std::move(tensor.real);
+}
+
+} // namespace transom

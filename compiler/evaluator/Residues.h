@@ -1,0 +1,125 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The domain of residues: an evaluation in a finite field, in which two modules
+// that are the same function of weights and inputs give equal results, and
+// others give other results but for a tiny chance over a secret key. Nothing is
+// rounded, so there is no tolerance.
+#pragma once
+#include "compiler/evaluator/Number.h"
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace transom {
+
+/// A number as residues modulo p, and modulo q = (p - 1) / 2 where an exponent
+/// may depend on it: exp(x) is omega^(x mod q) modulo p, so exp(x + y) = exp(x)
+/// exp(y). Each lane has keys of its own, and all lanes are hashed together.
+struct Residue {
+  static constexpr int maxLanes = 2;
+  static constexpr uint64_t gone = ~uint64_t(0);
+  std::array<uint64_t, maxLanes> p{}, q{};
+
+  bool hasExponent() const { return q[0] != gone; }
+  void dropExponent() { q[0] = gone; }
+  bool operator==(const Residue &other) const { return p == other.p; }
+  bool operator!=(const Residue &other) const { return p != other.p; }
+};
+
+/// What rounding to bf16 or int8 is.
+enum class Rounding {
+  Erased, ///< nothing, so that adding roundings is no change
+  Opaque  ///< a function that clears bits, so that all have to stay
+};
+
+/// Numbers are residues. Whole numbers stay float64; what is at most -1e30 or
+/// minus infinity is hidden: absorbing in sums, with exp 0.
+///
+///   tanh, erf, sigmoid, sqrt, relu   keyed hashes of x mod p
+///   cos, sin of position * f         the power of a point with c^2 + s^2 = 1
+///   order of x and y                 a bit of the hash of x - y
+///   makeExponent, normalized         x mod q becomes a hash of x mod p: where
+///   it
+///                                    is gone, and always
+///   weights                          hashes of the file tensor's name and the
+///                                    element's index; no file is read
+class Residues final : public Domain {
+public:
+  /// Keys are derived from the text.
+  Residues(const std::string &keyText, int numLanes, Rounding rounding);
+
+  /// The residues of a number, and a number with residues.
+  Residue get(Number number);
+  Number put(const Residue &residue);
+  /// An element of a tensor that is any number: its name and its index say
+  /// which.
+  Number getLeaf(const std::string &name, int64_t index);
+
+  /// Numbers made from now on are dropped by `release`.
+  size_t mark() const { return pool.size(); }
+  void release(size_t mark);
+
+  /// From now on a constant that is the rounded product, quotient or inverse of
+  /// constants seen before, or one of them rounded to f32, is that.
+  void deriveConstants() { derives = true; }
+  /// The constants that were taken for something else than their exact value,
+  /// as `0.35355339059327379 = sqrt(1/8)`.
+  const std::vector<std::string> &getEqualConstants() const {
+    return equalConstants;
+  }
+  int getNumLanes() const { return numLanes; }
+  Rounding getRounding() const { return rounding; }
+
+  Number add(Number a, Number b) override;
+  Number subtract(Number a, Number b) override;
+  Number multiply(Number a, Number b) override;
+  Number divide(Number a, Number b) override;
+  Number dot(Number init, const Number *a, int64_t strideA, const Number *b,
+             int64_t strideB, int64_t count) override;
+  Number exp(Number x) override;
+  Number apply(const char *function, Number x) override;
+  std::pair<Number, Number> getAngle(double frequency,
+                                     int64_t position) override;
+  Number round(StorageType type, Number x) override;
+  Number makeExponent(Number x) override;
+  Number normalized(Number x) override;
+  int compare(Number a, Number b) override;
+  Number getMaximum(llvm::ArrayRef<Number> row) override;
+  bool isHidden(Number x) override;
+  int64_t toInteger(Number x) override;
+  Number constant(double value) override;
+  Result<std::vector<Number>> weight(const WeightExpr &expr,
+                                     const TensorSource &source) override;
+
+private:
+  /// The secret keys of a name, by lane.
+  using Keys = std::array<uint64_t, Residue::maxLanes>;
+
+  Keys deriveKeys(const std::string &text) const;
+  Residue getConstant(double value);
+  std::optional<Residue> deriveConstant(double value);
+  Residue hash(const char *function, const Residue &x) const;
+  Residue getLeafAt(uint64_t reference) const;
+  Number getLeaf(uint64_t tensor, int64_t index);
+  uint64_t getTensor(const std::string &name);
+
+  std::string keyText;
+  int numLanes;
+  Rounding rounding;
+  Keys keys;
+  std::vector<Residue> pool;
+  std::vector<Keys> tensorKeys;            ///< by number of a named tensor
+  std::map<std::string, uint64_t> tensors; ///< their numbers
+  std::map<double, Residue> constants;     ///< seen so far
+  std::vector<std::string> equalConstants;
+  bool derives = false;
+  /// The last divisor and its inverse: rows are divided by one number.
+  Number lastDivisor;
+  Residue lastInverse;
+  /// By frequency cosine and sine of the angle of position 1.
+  std::map<double, std::pair<Residue, Residue>> points;
+};
+
+} // namespace transom

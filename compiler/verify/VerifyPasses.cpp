@@ -1,0 +1,162 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Evaluating a module in residues before and after each pass.
+#include "compiler/verify/VerifyPasses.h"
+#include "dialects/common/Location.h"
+#include "mlir/Pass/PassManager.h"
+#include <set>
+
+using namespace mlir;
+
+namespace transom {
+
+std::string VerifyDifference::str() const {
+  std::string text = "after '" + pass + "': " + result;
+  if (!place.empty() || !operation.empty())
+    text += "; the first new number is of '" + operation + "'" +
+            (place.empty() ? "" : " at " + place);
+  return text;
+}
+
+/// What keeps its value as an input of floats: it may hide or select.
+static bool isMaskValue(double x) { return x == 0 || x == 1 || x <= -1e30; }
+
+PassVerifier::PassVerifier(const VerifyOptions &options,
+                           std::vector<VerifyCase> given)
+    : options(options),
+      domain(options.keyText, options.numLanes, options.rounding),
+      cases(std::move(given)) {
+  for (VerifyCase &test : cases)
+    for (VerifyCall &call : test)
+      for (NamedTensor &input : call.inputs)
+        for (auto [i, x] : llvm::enumerate(input.tensor.real))
+          if (!isMaskValue(x.real()))
+            x = domain.getLeaf("input " + input.name, static_cast<int64_t>(i));
+}
+
+Result<std::vector<PassVerifier::Outputs>>
+PassVerifier::evaluateAll(ModuleOp module, const Observer &observer) {
+  EvaluateOptions own;
+  own.source = options.source;
+  own.domain = &domain;
+  if (observer)
+    own.observe = [&](Operation *op, ArrayRef<Number> numbers) {
+      for (Number number : numbers)
+        if (number.isReference())
+          observer(op, domain.get(number));
+    };
+  std::vector<Outputs> all;
+  const size_t mark = domain.mark();
+  for (const VerifyCase &test : cases) {
+    CacheStore caches;
+    own.caches = &caches;
+    for (const VerifyCall &call : test) {
+      own.sequences = call.sequences;
+      auto results = evaluate(module, call.entry, call.inputs, own);
+      if (!results) {
+        domain.release(mark);
+        return results.takeError();
+      }
+      Outputs &outputs = all.emplace_back();
+      for (const NamedTensor &result : *results) {
+        auto &output = outputs.outputs.emplace_back();
+        output.name = result.name;
+        output.sizes = result.tensor.sizes;
+        for (int64_t i = 0; i < result.tensor.count(); ++i)
+          output.elements.push_back(domain.get(result.tensor.number(i)));
+      }
+    }
+    domain.release(mark);
+  }
+  return all;
+}
+
+Result<void> PassVerifier::start(ModuleOp module) {
+  TRANSOM_ASSIGN(expected, evaluateAll(module));
+  domain.deriveConstants();
+  before = module.clone();
+  return {};
+}
+
+/// Notes in `difference` the first operation with a number that is new.
+void PassVerifier::locate(ModuleOp module, VerifyDifference &difference) {
+  std::set<std::array<uint64_t, Residue::maxLanes>> known;
+  auto old = evaluateAll(*before, [&](Operation *, const Residue &number) {
+    known.insert(number.p);
+  });
+  Operation *first = nullptr;
+  auto now = evaluateAll(module, [&](Operation *op, const Residue &number) {
+    if (!first && !known.count(number.p))
+      first = op;
+  });
+  // An error of the second is what is being reported.
+  if (!old || !first)
+    return;
+  if (!now)
+    now.takeError();
+  difference.place = getModulePath(first->getLoc());
+  difference.operation = first->getName().getStringRef().str();
+}
+
+std::optional<VerifyDifference> PassVerifier::check(ModuleOp module,
+                                                    StringRef pass) {
+  auto fail = [&](const std::string &what) {
+    VerifyDifference difference = {pass.str(), what, {}, {}};
+    locate(module, difference);
+    return difference;
+  };
+  auto got = evaluateAll(module);
+  if (!got)
+    return fail(got.error().message);
+  const bool insertsRoundings = pass == "kern-choose-precision";
+  if (insertsRoundings && options.rounding == Rounding::Opaque)
+    expected = *got;
+  for (auto [now, then] : llvm::zip_equal(*got, expected))
+    for (const auto &output : then.outputs) {
+      auto found = llvm::find_if(
+          now.outputs, [&](const auto &o) { return o.name == output.name; });
+      if (found == now.outputs.end())
+        return fail("'" + output.name + "' is missing");
+      if (found->sizes != output.sizes)
+        return fail("'" + output.name + "' has another shape");
+      auto differs =
+          llvm::count_if(llvm::zip_equal(found->elements, output.elements),
+                         [](const auto &pair) {
+                           return std::get<0>(pair) != std::get<1>(pair);
+                         });
+      if (differs > 0)
+        return fail("'" + output.name + "' differs in " +
+                    std::to_string(differs) + " of " +
+                    std::to_string(output.elements.size()) + " elements");
+    }
+  before = module.clone();
+  return std::nullopt;
+}
+
+Result<VerifyReport> verifyPasses(ModuleOp module, ArrayRef<Stage> stages,
+                                  const PipelineOptions &passes,
+                                  const VerifyOptions &options,
+                                  std::vector<VerifyCase> cases) {
+  PassVerifier verifier(options, std::move(cases));
+  TRANSOM_TRY(verifier.start(module));
+  VerifyReport report;
+  for (Stage stage : stages)
+    for (const transom::PassInfo &pass : getPasses()) {
+      if (pass.stage != stage || !runsPass(pass, passes) || report.difference)
+        continue;
+      PassManager manager(module.getContext());
+      manager.addPass(pass.create(passes));
+      OperationFingerPrint fingerPrint(module);
+      if (failed(manager.run(module)))
+        return rejected("pass '" + pass.flag.str() + "' failed");
+      if (fingerPrint == OperationFingerPrint(module))
+        continue;
+      report.changed.push_back(pass.flag.str());
+      report.difference = verifier.check(module, pass.flag);
+    }
+  report.equalConstants = verifier.getDomain().getEqualConstants();
+  return report;
+}
+
+} // namespace transom

@@ -1,0 +1,55 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What constants are taken for.
+#include "compiler/evaluator/Residues.h"
+#include <gtest/gtest.h>
+
+using namespace transom;
+
+namespace {
+
+/// Numbers that are no roots of fractions.
+constexpr double first = 0.1234567890123, second = 0.7654321098765;
+
+struct Constants {
+  bool equal(Number a, Number b) { return domain.get(a) == domain.get(b); }
+
+  Residues domain{"key", 1, Rounding::Erased};
+  DomainScope scope{&domain};
+};
+
+} // namespace
+
+TEST(ResidueConstants, areExact) {
+  Constants c;
+  EXPECT_TRUE(c.equal(constant(0.375) * 8.0, 3.0));
+  EXPECT_TRUE(c.equal(constant(-first) + constant(first), 0.0));
+  EXPECT_EQ(constant(7).real(), 7);
+  EXPECT_TRUE(c.domain.getEqualConstants().empty());
+}
+
+TEST(ResidueConstants, areRootsOfFractions) {
+  Constants c;
+  Number half = constant(std::sqrt(0.5)), third = constant(std::sqrt(1.0 / 3));
+  EXPECT_TRUE(c.equal(half * half * 2.0, 1.0));
+  EXPECT_TRUE(c.equal(third * third * 3.0, 1.0));
+  EXPECT_TRUE(c.equal(constant(-std::sqrt(0.5)) + half, 0.0));
+  EXPECT_EQ(c.domain.getEqualConstants().front(),
+            "0.70710678118654757 = sqrt(1/2)");
+  // 17 has no root modulo p and q.
+  Number root = constant(std::sqrt(17.0));
+  EXPECT_FALSE(c.equal(root * root, 17.0));
+}
+
+TEST(ResidueConstants, areDerivedFromKnownOnesOnlyOnRequest) {
+  Constants c;
+  Number a = constant(first), b = constant(second);
+  EXPECT_FALSE(c.equal(constant(first * second), a * b));
+  c.domain.deriveConstants();
+  EXPECT_TRUE(c.equal(constant(first / second), a / b));
+  EXPECT_TRUE(c.equal(constant(static_cast<float>(first)), a));
+  EXPECT_TRUE(c.equal(constant(1 / second), Number(1.0) / b));
+  EXPECT_FALSE(c.equal(constant(first + 1e-6), a));
+  EXPECT_EQ(c.domain.getEqualConstants().size(), 3u);
+}
