@@ -136,10 +136,19 @@ static Residue makeLeaf(const std::array<uint64_t, Residue::maxLanes> &keys,
   return fromHashes(hashes, numLanes);
 }
 
-Residue Residues::getLeafAt(uint64_t reference) const {
-  uint64_t element = reference & ((uint64_t(1) << elementBits) - 1);
-  return makeLeaf(tensorKeys[(reference & ~leafBit) >> elementBits], element,
-                  numLanes);
+/// Elements of leaves that are kept.
+static constexpr size_t numKeptLeaves = size_t(1) << 18;
+
+const Residue &Residues::getLeafAt(uint64_t reference) {
+  if (leaves.empty())
+    leaves.resize(numKeptLeaves);
+  const uint64_t element = reference & ((uint64_t(1) << elementBits) - 1);
+  const uint64_t tensor = (reference & ~leafBit) >> elementBits;
+  // Neighbours stay neighbours.
+  KeptLeaf &leaf = leaves[(element + mixBits(tensor)) % numKeptLeaves];
+  if (leaf.reference != reference)
+    leaf = {reference, makeLeaf(tensorKeys[tensor], element, numLanes)};
+  return leaf.residue;
 }
 
 Number Residues::getLeaf(uint64_t tensor, int64_t index) {
@@ -153,16 +162,19 @@ Number Residues::getLeaf(const std::string &name, int64_t index) {
   return getLeaf(getTensor(name), index);
 }
 
-Residue Residues::get(Number number) {
-  if (number.isReference()) {
-    uint64_t reference = number.getReference();
-    return reference & leafBit ? getLeafAt(reference) : pool[reference];
-  }
-  if (isHidden(number))
+Residue Residues::getPlain(double number) {
+  if (number <= hiding)
     return getConstant(-std::numeric_limits<double>::infinity());
-  if (isWhole(number.real()))
-    return fromInteger(numLanes, static_cast<int64_t>(number.real()));
-  return getConstant(number.real());
+  if (isWhole(number))
+    return fromInteger(numLanes, static_cast<int64_t>(number));
+  return getConstant(number);
+}
+
+Residue Residues::get(Number number) {
+  if (!number.isReference())
+    return getPlain(number.real());
+  const uint64_t reference = number.getReference();
+  return reference & leafBit ? getLeafAt(reference) : pool[reference];
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,64 +237,80 @@ Number Residues::divide(Number a, Number b) {
 
 namespace {
 
-/// A sum of products modulo p or q that is reduced now and then.
-template <typename Mod> class Sum {
+/// A sum of products, reduced now and then.
+class SumOfProducts {
 public:
-  explicit Sum(uint64_t init) : sum(init) {}
-  void add(uint64_t a, uint64_t b) {
-    sum += static_cast<typename Mod::Wide>(a) * b;
-    if (++terms == 32) {
-      sum = Mod::reduce(sum);
-      terms = 1;
+  SumOfProducts(const Residue &init, int numLanes)
+      : numLanes(numLanes), hasExponent(init.hasExponent()) {
+    for (int i = 0; i < numLanes; ++i) {
+      p[i] = init.p[i];
+      q[i] = hasExponent ? init.q[i] : 0;
     }
   }
-  uint64_t get() const { return Mod::reduce(sum); }
+
+  void add(const Residue &x, const Residue &y) {
+    hasExponent = hasExponent && x.hasExponent() && y.hasExponent();
+    for (int i = 0; i < numLanes; ++i)
+      p[i] += static_cast<ModP::Wide>(x.p[i]) * y.p[i];
+    for (int i = 0; hasExponent && i < numLanes; ++i)
+      q[i] += static_cast<ModQ::Wide>(x.q[i]) * y.q[i];
+    if (++terms == 32)
+      reduce();
+  }
+
+  Residue get() {
+    reduce();
+    Residue sum;
+    for (int i = 0; i < numLanes; ++i) {
+      sum.p[i] = static_cast<uint64_t>(p[i]);
+      sum.q[i] = static_cast<uint64_t>(q[i]);
+    }
+    if (!hasExponent)
+      sum.dropExponent();
+    return sum;
+  }
 
 private:
-  typename Mod::Wide sum;
+  void reduce() {
+    for (int i = 0; i < numLanes; ++i) {
+      p[i] = ModP::reduce(p[i]);
+      q[i] = hasExponent ? ModQ::reduce(q[i]) : 0;
+    }
+    terms = 1;
+  }
+
+  int numLanes;
+  bool hasExponent;
   int terms = 1;
+  ModP::Wide p[Residue::maxLanes];
+  ModQ::Wide q[Residue::maxLanes];
 };
 
 } // namespace
 
 Number Residues::dot(Number init, const Number *a, int64_t strideA,
                      const Number *b, int64_t strideB, int64_t count) {
-  std::vector<std::pair<Residue, Residue>> terms;
-  terms.reserve(count);
-  bool isKnown = !init.isReference(), hasExponent = true;
+  bool isKnown = !init.isReference(), isEmpty = true;
   double known = init.real();
+  SumOfProducts sum(get(init), numLanes);
   for (int64_t i = 0; i < count; ++i) {
-    Number x = a[i * strideA], y = b[i * strideB];
+    const Number x = a[i * strideA], y = b[i * strideB];
     if (isZero(x) || isZero(y)) // most are probabilities of hidden keys
       continue;
     if (isHidden(x) || isHidden(y))
       return getHidden();
-    isKnown &= !x.isReference() && !y.isReference();
-    known += x.real() * y.real();
-    const auto &[left, right] = terms.emplace_back(get(x), get(y));
-    hasExponent &= left.hasExponent() && right.hasExponent();
+    isEmpty = false;
+    if (!x.isReference() && !y.isReference())
+      known += x.real() * y.real();
+    else
+      isKnown = false;
+    sum.add(get(x), get(y));
   }
-  if (terms.empty() || isHidden(init))
+  if (isEmpty || isHidden(init))
     return init;
   if (isKnown && staysFloat64(known))
     return known;
-  Residue start = get(init), sums;
-  hasExponent &= start.hasExponent();
-  for (int lane = 0; lane < numLanes; ++lane) {
-    Sum<ModP> sum(start.p[lane]);
-    for (const auto &[x, y] : terms)
-      sum.add(x.p[lane], y.p[lane]);
-    sums.p[lane] = sum.get();
-  }
-  for (int lane = 0; hasExponent && lane < numLanes; ++lane) {
-    Sum<ModQ> sum(start.q[lane]);
-    for (const auto &[x, y] : terms)
-      sum.add(x.q[lane], y.q[lane]);
-    sums.q[lane] = sum.get();
-  }
-  if (!hasExponent)
-    sums.dropExponent();
-  return put(sums);
+  return put(sum.get());
 }
 
 //===----------------------------------------------------------------------===//

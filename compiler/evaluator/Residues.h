@@ -101,7 +101,8 @@ private:
   Residue getConstant(double value);
   std::optional<Residue> deriveConstant(double value);
   Residue hash(const char *function, const Residue &x) const;
-  Residue getLeafAt(uint64_t reference) const;
+  Residue getPlain(double number);
+  const Residue &getLeafAt(uint64_t reference);
   Number getLeaf(uint64_t tensor, int64_t index);
   uint64_t getTensor(const std::string &name);
 
@@ -110,6 +111,12 @@ private:
   Rounding rounding;
   Keys keys;
   std::vector<Residue> pool;
+  /// Leaves that were looked at, by their element and tensor.
+  struct KeptLeaf {
+    uint64_t reference = ~uint64_t(0);
+    Residue residue;
+  };
+  std::vector<KeptLeaf> leaves;
   std::vector<Keys> tensorKeys;            ///< by number of a named tensor
   std::map<std::string, uint64_t> tensors; ///< their numbers
   std::map<double, Residue> constants;     ///< seen so far
