@@ -50,26 +50,28 @@ static Pair getExact(double value) {
                        exponent < 0 ? invertPair(power) : power);
 }
 
-/// prime^(exponent / 2) modulo m, if the prime is a square there.
+/// prime^(quarters / 4) modulo m, if the prime is a square there. The root of a
+/// square that is taken is a square itself, so it has a root in turn.
 template <typename Mod>
-static std::optional<uint64_t> getRootPower(uint64_t prime, int exponent) {
-  uint64_t root = Mod::power(prime, (Mod::value + 1) / 4);
-  if (exponent % 2 && Mod::multiply(root, root) != prime)
+static std::optional<uint64_t> getRootPower(uint64_t prime, int quarters) {
+  auto getRoot = [](uint64_t x) { return Mod::power(x, (Mod::value + 1) / 4); };
+  const uint64_t root = getRoot(prime);
+  if (quarters % 4 && Mod::multiply(root, root) != prime)
     return std::nullopt;
-  uint64_t power = exponent % 2 ? Mod::power(root, std::abs(exponent))
-                                : Mod::power(prime, std::abs(exponent) / 2);
-  return exponent < 0 ? Mod::invert(power) : power;
+  uint64_t power = quarters % 4 ? Mod::power(getRoot(root), std::abs(quarters))
+                                : Mod::power(prime, std::abs(quarters) / 4);
+  return quarters < 0 ? Mod::invert(power) : power;
 }
 
-/// sqrt(n / m), if it exists modulo p and q.
-static std::optional<Pair> getRoot(int64_t n, int64_t m) {
+/// (n / m)^(quarters / 4), if it exists modulo p and q.
+static std::optional<Pair> getRoot(int64_t n, int64_t m, int quarters) {
   Pair result = {1, 1};
   for (int64_t prime = 2; n > 1 || m > 1; ++prime) {
     int exponent = 0;
     for (; n % prime == 0; n /= prime)
-      ++exponent;
+      exponent += quarters;
     for (; m % prime == 0; m /= prime)
-      --exponent;
+      exponent -= quarters;
     if (exponent == 0)
       continue;
     auto p = getRootPower<ModP>(prime, exponent);
@@ -81,21 +83,30 @@ static std::optional<Pair> getRoot(int64_t n, int64_t m) {
   return result;
 }
 
-/// Whole n and m up to this make a root.
-static constexpr int64_t largestOfRoot = 16384;
+/// Which numbers are taken for a root.
+struct RootRule {
+  double tolerance;     ///< between a power of the number and n / m
+  int64_t largest;      ///< n and m are at most this,
+  int64_t largestOfAll; ///< and their product this
+  bool isFloat32;       ///< the number is a root rounded to f32
+};
+static constexpr RootRule inFloat64 = {0x1p-48, 16384, 16384 * 16384, false};
+/// Floats are so few that only simple roots are unlikely by chance.
+static constexpr RootRule inFloat32 = {0x1p-21, 4096, 4096, true};
 
-/// n / m that equals x within 2^-48, by its continued fraction.
-static std::optional<std::pair<int64_t, int64_t>> getFraction(double x) {
+/// n / m that equals x, by its continued fraction.
+static std::optional<std::pair<int64_t, int64_t>>
+getFraction(double x, const RootRule &rule) {
   int64_t n = 1, m = 0, nBefore = 0, mBefore = 1;
-  for (double rest = x; rest <= largestOfRoot;) {
+  for (double rest = x; rest <= static_cast<double>(rule.largest);) {
     double whole = std::floor(rest);
     nBefore = std::exchange(n, static_cast<int64_t>(whole) * n + nBefore);
     mBefore = std::exchange(m, static_cast<int64_t>(whole) * m + mBefore);
-    if (n > largestOfRoot || m > largestOfRoot)
+    if (n > rule.largest || m > rule.largest || n * m > rule.largestOfAll)
       return std::nullopt;
     double error =
         std::fabs(static_cast<double>(n) / static_cast<double>(m) - x);
-    if (n > 0 && error <= std::ldexp(x, -48))
+    if (n > 0 && error <= x * rule.tolerance)
       return std::pair(n, m);
     if (rest == whole)
       return std::nullopt;
@@ -119,33 +130,69 @@ static bool isShort(double value) {
   return std::fabs(value) < 4096 && value * 4096 == std::floor(value * 4096);
 }
 
+/// A number taken for a root, and its name: roots are what scores are scaled
+/// by, and query and key by their roots.
+static std::optional<std::pair<Pair, std::string>>
+findRoot(double value, const RootRule &rule) {
+  const double square = value * value;
+  for (auto [power, quarters, format] :
+       {std::tuple(square, 2, "{0}{1}sqrt({2}/{3})"),
+        std::tuple(square * square, 1, "{0}{1}({2}/{3})^(1/4)")}) {
+    auto fraction = getFraction(power, rule);
+    if (!fraction)
+      continue;
+    auto [n, m] = *fraction;
+    auto number = std::pow(static_cast<double>(n) / static_cast<double>(m),
+                           quarters / 4.0);
+    if (rule.isFloat32 && static_cast<float>(number) != std::fabs(value))
+      continue;
+    std::optional<Pair> root = getRoot(n, m, quarters);
+    if (!root)
+      return std::nullopt;
+    if (value < 0)
+      root = Pair{ModP::subtract(0, root->p), ModQ::subtract(0, root->q)};
+    return std::pair(*root,
+                     llvm::formatv(format, rule.isFloat32 ? "f32 of " : "",
+                                   value < 0 ? "-" : "", n, m)
+                         .str());
+  }
+  return std::nullopt;
+}
+
+static bool isFloat32(double value) {
+  return static_cast<float>(value) == value;
+}
+
 /// The rounded result of one operation on known constants, or a known constant
-/// rounded to f32, as `how` tells.
-std::optional<Residue> Residues::deriveConstant(double value) {
-  auto take = [&](const Residue &residue, const std::string &how) {
-    equalConstants.push_back(toText(value) + " = " + how);
-    return residue;
-  };
+/// rounded to f32, and how it is.
+std::optional<std::pair<Residue, std::string>>
+Residues::deriveConstant(double value) const {
   auto get = [&](const Residue &a, const Residue &b, bool inverse) {
     Pair factor = {b.p[0], b.q[0]};
     return fill(
         multiplyPairs({a.p[0], a.q[0]}, inverse ? invertPair(factor) : factor),
         numLanes);
   };
+  // Half of a root in f32 is the root of a quarter in f32, so where a number
+  // may be both, it is what the conversion to kern makes.
+  for (const auto &[a, residue] : constants)
+    if (!isFloat32(a) && static_cast<float>(a) == value)
+      return std::pair(residue, "f32 of " + toText(a));
   const Residue one = fill({1, 1}, numLanes);
   for (const auto &[a, residue] : constants)
     if (1 / a == value)
-      return take(get(one, residue, true), "1 / " + toText(a));
+      return std::pair(get(one, residue, true), "1 / " + toText(a));
   for (const auto &[a, left] : constants)
     for (const auto &[b, right] : constants) {
       if (a * b == value)
-        return take(get(left, right, false), toText(a) + " * " + toText(b));
+        return std::pair(get(left, right, false),
+                         toText(a) + " * " + toText(b));
       if (a / b == value)
-        return take(get(left, right, true), toText(a) + " / " + toText(b));
+        return std::pair(get(left, right, true), toText(a) + " / " + toText(b));
     }
   for (const auto &[a, residue] : constants)
-    if (static_cast<float>(a) == value || a == static_cast<float>(value))
-      return take(residue, "f32 of " + toText(a));
+    if (a == static_cast<float>(value))
+      return std::pair(residue, toText(a) + " before rounding to f32");
   return std::nullopt;
 }
 
@@ -158,22 +205,20 @@ Residue Residues::getConstant(double value) {
   auto keep = [&](const Residue &residue) {
     return constants[value] = residue;
   };
+  auto keepEqual = [&](const Residue &residue, const std::string &how) {
+    equalConstants.push_back(toText(value) + " = " + how);
+    return keep(residue);
+  };
   if (isShort(value))
     return keep(fill(getExact(value), numLanes));
-  if (auto fraction = getFraction(value * value)) {
-    auto [n, m] = *fraction;
-    if (std::optional<Pair> root = getRoot(n, m)) {
-      equalConstants.push_back(
-          toText(value) + " = " +
-          llvm::formatv("{0}sqrt({1}/{2})", value < 0 ? "-" : "", n, m).str());
-      if (value < 0)
-        root = Pair{ModP::subtract(0, root->p), ModQ::subtract(0, root->q)};
-      return keep(fill(*root, numLanes));
-    }
-  }
+  if (auto root = findRoot(value, inFloat64))
+    return keepEqual(fill(root->first, numLanes), root->second);
   if (derives && constants.size() <= mostScalars)
-    if (std::optional<Residue> derived = deriveConstant(value))
-      return keep(*derived);
+    if (auto derived = deriveConstant(value))
+      return keepEqual(derived->first, derived->second);
+  if (isFloat32(value))
+    if (auto root = findRoot(value, inFloat32))
+      return keepEqual(fill(root->first, numLanes), root->second);
   return keep(fill(getExact(value), numLanes));
 }
 

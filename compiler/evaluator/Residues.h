@@ -99,7 +99,8 @@ private:
 
   Keys deriveKeys(const std::string &text) const;
   Residue getConstant(double value);
-  std::optional<Residue> deriveConstant(double value);
+  std::optional<std::pair<Residue, std::string>>
+  deriveConstant(double value) const;
   Residue hash(const char *function, const Residue &x) const;
   Residue getPlain(double number);
   const Residue &getLeafAt(uint64_t reference);

@@ -42,6 +42,45 @@ TEST(ResidueConstants, areRootsOfFractions) {
   EXPECT_FALSE(c.equal(root * root, 17.0));
 }
 
+TEST(ResidueConstants, areFourthRootsThatMultiplyToRoots) {
+  Constants c;
+  for (double width : {2.0, 3.0, 6.0, 7.0, 8.0, 26.0, 0.6}) {
+    const double root = 1 / std::sqrt(std::sqrt(width));
+    Number half = constant(root), whole = constant(root * root);
+    EXPECT_TRUE(c.equal(half * half, whole)) << width;
+    EXPECT_TRUE(c.equal(constant(-root) + half, 0.0)) << width;
+    EXPECT_TRUE(c.equal(whole, constant(1 / std::sqrt(width)))) << width;
+  }
+  EXPECT_EQ(c.domain.getEqualConstants().front(),
+            "0.84089641525371461 = (1/2)^(1/4)");
+}
+
+TEST(ResidueConstants, areRootsOfFractionsInFloat32) {
+  Constants c;
+  const double root = 1.41421354; // half of it is sqrt(1/2) in f32, too
+  Number two = constant(static_cast<float>(root)),
+         half = constant(std::sqrt(0.5));
+  EXPECT_TRUE(c.equal(two * half, 1.0));
+  c.domain.deriveConstants();
+  EXPECT_TRUE(c.equal(constant(static_cast<float>(std::sqrt(0.5))), half));
+  EXPECT_TRUE(c.equal(constant(1 / static_cast<double>(1.41421354f)), half));
+  EXPECT_EQ(c.domain.getEqualConstants().front(),
+            "1.4142135381698608 = f32 of sqrt(2/1)");
+  // The float next to a root is another number.
+  Number next = constant(std::nextafter(1.41421354f, 2.0f));
+  EXPECT_FALSE(c.equal(next, two));
+}
+
+TEST(ResidueConstants, areRoundedBeforeTheyAreMultiplied) {
+  Constants c;
+  const auto rounded = static_cast<double>(static_cast<float>(first));
+  Number a = constant(first), twice = constant(2 * rounded);
+  constant(0.5);
+  c.domain.deriveConstants();
+  EXPECT_TRUE(c.equal(constant(rounded), a)); // not `twice` times 0.5
+  EXPECT_FALSE(c.equal(twice, a * 2.0));
+}
+
 TEST(ResidueConstants, areDerivedFromKnownOnesOnlyOnRequest) {
   Constants c;
   Number a = constant(first), b = constant(second);
