@@ -207,13 +207,23 @@ void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
 }
 
 void KernAttention::run() {
-  for (mlir::Value memory : {mlir::Value(op.getScratch()), op.getPartials()})
-    if (memory)
-      e.kern->scratch(memory);
+  // Which schedule runs is not modelled: counters and partial results have to
+  // be ready for split-kv.
+  SmallVector<Value> scratch = {op.getScratch()};
+  if (op.getPartials())
+    scratch.push_back(op.getPartials());
+  for (Value memory : scratch)
+    e.kern->scratch(memory);
+  if (op.getCounters())
+    e.kern->beginCounting(op.getCounters());
   for (size_t sequence = 0; sequence < queries.size(); ++sequence)
     for (int64_t head = 0; head < heads; ++head)
       for (const Token &query : queries[sequence])
         attend(static_cast<int64_t>(sequence), head, query);
+  for (Value memory : scratch)
+    e.kern->checkScratch(memory);
+  if (op.getCounters())
+    e.kern->endCounting(op.getCounters());
 }
 
 /// Fails where a cache lacks a position that a row attends to.

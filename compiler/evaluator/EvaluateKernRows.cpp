@@ -103,6 +103,8 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
     positions = KernEvaluation::keyPositions(e.ragged(op.getRagged()));
   int64_t n = static_cast<int64_t>(columns.size());
   std::vector<Number> values(rows * n);
+  if (op.getNormCounters())
+    e.kern->beginCounting(op.getNormCounters());
   for (int64_t first = 0; first < n; first += panelWidth)
     for (int64_t row = 0; row < rows; ++row) {
       std::vector<Number> input = e.kern->readRow(op.getInput(), row);
@@ -125,6 +127,8 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
     }
   if (op.getNormGamma())
     normalizeRows(op, e, rows, values);
+  if (op.getNormCounters())
+    e.kern->endCounting(op.getNormCounters());
   for (int64_t row = 0; !op.getSummary().empty() && row < rows; ++row)
     writeSummary(op.getSummary(), e, row, ArrayRef(values).slice(row * n, n));
   return {};

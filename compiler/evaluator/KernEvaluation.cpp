@@ -182,6 +182,28 @@ void KernEvaluation::scratch(Value buffer) {
   memory.scratch(buffers.find(buffer)->second.extent, turn);
 }
 
+void KernEvaluation::checkScratch(Value buffer) {
+  if (!memory.holds(buffers.find(buffer)->second.extent))
+    memory.fail("overwrites memory that it works in");
+}
+
+void KernEvaluation::beginCounting(Value counters) {
+  const int64_t width = columns(counters), count = rows(counters) * width;
+  for (int64_t i = 0; i < count; ++i) {
+    Number found = readFlat(counters, i);
+    if (found.isReference() || found.real() != 0)
+      memory.fail("expects its counters to be zero before");
+    write(counters, i / width, i % width, 1.0); // until the end
+  }
+}
+
+void KernEvaluation::endCounting(Value counters) {
+  checkScratch(counters);
+  const int64_t width = columns(counters), count = rows(counters) * width;
+  for (int64_t i = 0; i < count; ++i)
+    write(counters, i / width, i % width, 0.0);
+}
+
 RowRange KernEvaluation::share(int64_t count) const {
   if (turn.worker == Toucher::anyWorker)
     return {0, count};

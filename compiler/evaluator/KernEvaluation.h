@@ -56,7 +56,14 @@ public:
   void write(mlir::Value buffer, llvm::ArrayRef<int64_t> index, Number value);
   /// An element by its row-major number.
   Number readFlat(mlir::Value buffer, int64_t number);
+  /// Begins and ends the use of memory that has no content before and after.
   void scratch(mlir::Value buffer);
+  void checkScratch(mlir::Value buffer);
+
+  /// Begins and ends the use of words in which workers count what they
+  /// finished: zero before, and zero again after.
+  void beginCounting(mlir::Value counters);
+  void endCounting(mlir::Value counters);
 
   /// The rows of `count` that the worker in turn owns; all of them for an
   /// operation that is not shared out by rows.

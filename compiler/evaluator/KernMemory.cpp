@@ -80,4 +80,11 @@ void KernMemory::scratch(const Extent &extent, const Toucher &by) {
   claim(extent, 0, extent.bytes, by);
 }
 
+bool KernMemory::holds(const Extent &extent) const {
+  for (int64_t i = 0; i < extent.bytes; ++i)
+    if (cells[extent.offset + i].storage != extent.storage)
+      return false;
+  return true;
+}
+
 } // namespace transom

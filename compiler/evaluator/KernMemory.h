@@ -45,6 +45,11 @@ public:
              const Toucher &by);
   /// Writes nothing of use to a whole extent.
   void scratch(const Extent &extent, const Toucher &by);
+  /// True where no other buffer wrote to an extent that was written as a whole.
+  bool holds(const Extent &extent) const;
+
+  /// Notes a mistake; the first one counts.
+  void fail(const std::string &text);
 
   /// The first mistake that reads and writes met, without its operation.
   const std::string &mistake() const { return firstMistake; }
@@ -59,7 +64,6 @@ private:
     Toucher reader{-1, Toucher::anyWorker, nullptr};
   };
 
-  void fail(const std::string &text);
   /// Checks a write of bytes, and clears what was there.
   void claim(const Extent &extent, int64_t offset, int64_t width,
              const Toucher &by);

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The evaluator of kern finds what makes a module of phases wrong: a missing
-// barrier, a lifetime that ends too early, a write that is left out.
+// barrier, a lifetime that ends too early, a write that is left out, counters
+// that do not begin at zero.
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
 #include "dialects/kern/Kern.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
@@ -34,7 +36,28 @@ module attributes {attn.name = "m", attn.symbols = {n = {max = -1}}} {
 }
 )mlir";
 
-/// The module after the kernel passes.
+/// A product whose rows are normalized by the worker that completes them.
+constexpr const char *normText = R"mlir(
+!x = tensor<?x4xf32, #attn.shape<[n, 4]>>
+module attributes {attn.name = "m", attn.symbols = {n = {max = -1}}} {
+  attn.weight @w : [4, 4] f32 = #weight.expr<fill([4, 4], 0.5)>
+  attn.weight @v : [4, 4] f32 = #weight.expr<fill([4, 4], 0.25)>
+  attn.weight @g : [4] f32 = #weight.expr<fill([4], 1.0)>
+  func.func @run(%x: !x {attn.name = "x", attn.role = "data"})
+      -> (!x {attn.name = "y"}) {
+    %w = attn.get_weight @w : [4, 4] f32 loc("first")
+    %v = attn.get_weight @v : [4, 4] f32 loc("second")
+    %g = attn.get_weight @g : [4] f32 loc("norm")
+    %s = attn.softmax %x : !x loc("shares")
+    %a = attn.linear %s, %w : !x, [4, 4] f32 loc("first")
+    %b = attn.rms_norm %a, %g eps 1.0e-5 : !x, [4] f32 loc("norm")
+    %y = attn.linear %b, %v : !x, [4, 4] f32 loc("second")
+    return %y : !x
+  }
+}
+)mlir";
+
+/// A module after the kernel passes.
 class Kern : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -42,14 +65,29 @@ protected:
     registerTransomDialects(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
-    module = parseSourceString<ModuleOp>(text, &context);
+    build(text);
+    ASSERT_GE(phases.size(), 3u);
+  }
+
+  void build(const char *source) {
+    module = parseSourceString<ModuleOp>(source, &context);
     ASSERT_TRUE(module);
     PassManager manager(&context);
     populateStage(manager, Stage::Kern, {});
     ASSERT_TRUE(succeeded(manager.run(*module)));
     function = module->lookupSymbol<func::FuncOp>("run");
     phases = llvm::to_vector(function.getOps<kern::PhaseOp>());
-    ASSERT_GE(phases.size(), 3u);
+  }
+
+  /// Gives a buffer the offset of another.
+  void moveBuffer(kern::AllocOp buffer, kern::AllocOp other) {
+    auto table = function->getAttrOfType<ArrayAttr>("kern.buffers");
+    SmallVector<Attribute> slots(table.getValue());
+    NamedAttrList entry(cast<DictionaryAttr>(slots[*buffer.getSlot()]));
+    entry.set("offset",
+              cast<DictionaryAttr>(slots[*other.getSlot()]).get("offset"));
+    slots[*buffer.getSlot()] = entry.getDictionary(&context);
+    function->setAttr("kern.buffers", ArrayAttr::get(&context, slots));
   }
 
   /// The error of a run; empty where it succeeds.
@@ -116,6 +154,74 @@ TEST_F(Kern, findsAWriteThatIsLeftOut) {
   phases[0].erase();
   std::string error = getMessage();
   EXPECT_TRUE(says(error, "reads what nothing wrote")) << error;
+}
+
+/// The module with a fused norm.
+class KernCounters : public Kern {
+protected:
+  void SetUp() override {
+    Kern::SetUp();
+    build(normText);
+    function.walk([&](kern::GemmOp op) {
+      if (op.getNormCounters())
+        gemm = op;
+    });
+    ASSERT_TRUE(gemm);
+    for (Operation *user : gemm.getNormCounters().getUsers())
+      if (auto op = dyn_cast<kern::ElementwiseOp>(user))
+        clear = op;
+    ASSERT_TRUE(clear);
+  }
+
+  kern::AllocOp getAlloc(Value buffer) {
+    return buffer.getDefiningOp<kern::AllocOp>();
+  }
+
+  kern::GemmOp gemm;
+  kern::ElementwiseOp clear;
+};
+
+TEST_F(KernCounters, areRightAfterThePasses) { EXPECT_EQ(getMessage(), ""); }
+
+TEST_F(KernCounters, beginAtZero) {
+  auto zero = *clear.getBody().getOps<arith::ConstantOp>().begin();
+  zero->setAttr("value", Builder(&context).getI64IntegerAttr(1));
+  std::string error = getMessage();
+  EXPECT_TRUE(says(error, "expects its counters to be zero before")) << error;
+}
+
+TEST_F(KernCounters, areCleared) {
+  clear.erase();
+  std::string error = getMessage();
+  EXPECT_TRUE(says(error, "reads what nothing wrote")) << error;
+}
+
+TEST_F(KernCounters, areClearedBeforeABarrier) {
+  clear->moveBefore(gemm);
+  std::string error = getMessage();
+  EXPECT_TRUE(says(error, "reads what nothing wrote")) << error;
+}
+
+TEST_F(KernCounters, shareSpaceWithNoBufferBesides) {
+  kern::AllocOp counters = getAlloc(gemm.getNormCounters());
+  moveBuffer(counters, getAlloc(gemm.getOuts()[0]));
+  std::string error = getMessage();
+  EXPECT_TRUE(says(error, "overwrites memory that it works in")) << error;
+}
+
+TEST_F(KernCounters, areLeftZero) {
+  // A second use in the same phase meets what the first counts.
+  Operation *again = gemm->clone();
+  gemm->getBlock()->push_back(again);
+  std::string error = getMessage();
+  EXPECT_TRUE(says(error, "another worker of its phase")) << error;
+  // After a barrier it finds zeros.
+  OpBuilder b(gemm->getParentOp());
+  auto phase = b.create<kern::PhaseOp>(gemm.getLoc(), "again");
+  Block *body = b.createBlock(&phase.getBody());
+  again->moveBefore(body, body->end());
+  phase->moveAfter(gemm->getParentOp());
+  EXPECT_EQ(getMessage(), "");
 }
 
 } // namespace
