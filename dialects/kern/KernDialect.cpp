@@ -3,7 +3,7 @@
 //
 // The verifier of the attributes that kern adds to functions and modules; the
 // dialect's description lists them.
-#include "dialects/kern/Kern.h"
+#include "dialects/kern/KernVerify.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
@@ -105,6 +105,14 @@ LogicalResult KernDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError("expects ")
            << rule->expected << " as '" << rule->name << "', got "
            << attribute.getValue();
+
+  // Weights and caches are where the module says.
+  if (rule->name == "kern.weight_bytes")
+    return rules::verifyWeightOffsets(
+        op, llvm::cast<IntegerAttr>(attribute.getValue()).getInt());
+  if (rule->name == "kern.cache_groups")
+    return rules::verifyCacheOffsets(
+        op, llvm::cast<ArrayAttr>(attribute.getValue()));
 
   // Inputs are some of the arguments.
   auto function = llvm::dyn_cast<func::FuncOp>(op);

@@ -32,9 +32,11 @@ def Kern_Dialect : Dialect {
       least that any plan needs.
 
     Attributes of the module:
-    - `kern.weight_bytes`: bytes of all weights.
+    - `kern.weight_bytes`: bytes of all weights. Each weight then has an offset,
+      a multiple of 64, and no two share a byte.
     - `kern.cache_groups`: for each group of caches `window`, `type`, `layers` and
-      `bytes` of a block.
+      `bytes` of a block, and `positions` of a read-only one. Each cache then is
+      in the group of its window, positions and type, and no two share a byte.
   }];
   let dependentDialects = ["::transom::weights::WeightsDialect"];
   let useDefaultTypePrinterParser = 1;

@@ -62,4 +62,12 @@ mlir::LogicalResult verifySummary(Constraint constraint, mlir::Value input,
 mlir::LogicalResult verifySize(Constraint constraint, const char *name,
                                llvm::StringRef size);
 
+/// Fails unless each weight of the module has an offset of its own in a section
+/// of so many bytes.
+mlir::LogicalResult verifyWeightOffsets(mlir::Operation *module, int64_t bytes);
+/// Fails unless each cache of the module has an offset of its own in a block of
+/// its group.
+mlir::LogicalResult verifyCacheOffsets(mlir::Operation *module,
+                                       mlir::ArrayAttr groups);
+
 } // namespace transom::kern::rules

@@ -1,0 +1,104 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where weights are in the artifact's weights, and caches in the blocks of
+// their group: in bounds, aligned, and none where another is.
+#include "dialects/kern/KernVerify.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::kern;
+using namespace transom::kern::rules;
+
+/// Bytes to which weights are aligned, in the artifact and in memory.
+static constexpr int64_t kWeightAlignment = 64;
+
+namespace {
+
+/// A symbol that takes bytes of a section.
+struct Placed {
+  Operation *op;
+  int64_t offset, bytes;
+
+  StringRef getName() const { return SymbolTable::getSymbolName(op); }
+};
+
+} // namespace
+
+/// Fails where one of them leaves the section or begins inside another.
+static LogicalResult verifyDisjoint(SmallVector<Placed> all, int64_t bytes) {
+  llvm::stable_sort(all, [](const Placed &a, const Placed &b) {
+    return a.offset < b.offset;
+  });
+  const Placed *before = nullptr;
+  for (const Placed &placed : all) {
+    if (before && placed.offset < before->offset + before->bytes)
+      return placed.op->emitOpError("expects an offset from ")
+             << before->offset + before->bytes << " on, after '"
+             << before->getName() << "', got " << placed.offset;
+    if (placed.offset + placed.bytes > bytes)
+      return placed.op->emitOpError("expects ")
+             << placed.bytes << " bytes within the " << bytes
+             << " of its section, got offset " << placed.offset;
+    if (placed.bytes > 0)
+      before = &placed;
+  }
+  return success();
+}
+
+LogicalResult rules::verifyWeightOffsets(Operation *module, int64_t bytes) {
+  SmallVector<Placed> all;
+  for (auto weight : module->getRegion(0).getOps<WeightOp>()) {
+    auto type = llvm::dyn_cast_or_null<TypeAttr>(weight->getAttr("type"));
+    if (!type || !llvm::isa<WeightType>(type.getValue()))
+      continue; // the operation's verifier says so
+    std::optional<uint64_t> offset = weight.getOffset();
+    if (!offset || *offset % kWeightAlignment)
+      return weight.emitOpError("expects an offset that is a multiple of ")
+             << kWeightAlignment << " beside 'kern.weight_bytes', got "
+             << (offset ? std::to_string(*offset) : "none");
+    all.push_back({weight, int64_t(*offset),
+                   llvm::cast<WeightType>(type.getValue()).getByteSize()});
+  }
+  return verifyDisjoint(std::move(all), bytes);
+}
+
+/// True for a cache of a group's window, positions and type.
+static bool isOfGroup(CacheType cache, DictionaryAttr group) {
+  auto positions = group.getAs<IntegerAttr>("positions");
+  return cache.getWindow() == group.getAs<IntegerAttr>("window").getInt() &&
+         cache.getPositions() == (positions ? positions.getInt() : 0) &&
+         cache.getElementType() == group.getAs<TypeAttr>("type").getValue();
+}
+
+LogicalResult rules::verifyCacheOffsets(Operation *module, ArrayAttr groups) {
+  SmallVector<SmallVector<Placed>> all(groups.size());
+  for (auto cache : module->getRegion(0).getOps<CacheOp>()) {
+    auto type = llvm::dyn_cast_or_null<TypeAttr>(cache->getAttr("type"));
+    if (!type || !llvm::isa<CacheType>(type.getValue()))
+      continue; // the operation's verifier says so
+    auto own = llvm::cast<CacheType>(type.getValue());
+    std::optional<uint64_t> group = cache.getGroup(),
+                            offset = cache.getOffset();
+    if (!group || !offset || *group >= groups.size() ||
+        !isOfGroup(own, llvm::cast<DictionaryAttr>(groups[*group])))
+      return cache.emitOpError(
+                 "expects a group of 'kern.cache_groups' with its "
+                 "window, positions and type, got ")
+             << (group ? std::to_string(*group) : "none");
+    all[*group].push_back({cache, int64_t(*offset), own.getByteSize()});
+  }
+  for (auto [placed, entry] : llvm::zip_equal(all, groups)) {
+    auto group = llvm::cast<DictionaryAttr>(entry);
+    const int64_t layers = group.getAs<IntegerAttr>("layers").getInt();
+    if (int64_t(placed.size()) != layers)
+      return module->emitOpError("expects ")
+             << placed.size() << " layers in the group of caches, got "
+             << layers;
+    if (failed(verifyDisjoint(std::move(placed),
+                              group.getAs<IntegerAttr>("bytes").getInt())))
+      return failure();
+  }
+  return success();
+}
