@@ -99,37 +99,44 @@ void PassVerifier::locate(ModuleOp module, VerifyDifference &difference) {
   difference.operation = first->getName().getStringRef().str();
 }
 
-std::optional<VerifyDifference> PassVerifier::check(ModuleOp module,
-                                                    StringRef pass) {
-  auto fail = [&](const std::string &what) {
-    VerifyDifference difference = {pass.str(), what, {}, {}};
-    locate(module, difference);
-    return difference;
-  };
-  auto got = evaluateAll(module);
-  if (!got)
-    return fail(got.error().message);
-  const bool insertsRoundings = pass == "kern-choose-precision";
-  if (insertsRoundings && options.rounding == Rounding::Opaque)
-    expected = *got;
-  for (auto [now, then] : llvm::zip_equal(*got, expected))
+std::string PassVerifier::findDifference(ArrayRef<Outputs> got) const {
+  for (auto [now, then] : llvm::zip_equal(got, expected))
     for (const auto &output : then.outputs) {
       auto found = llvm::find_if(
           now.outputs, [&](const auto &o) { return o.name == output.name; });
       if (found == now.outputs.end())
-        return fail("'" + output.name + "' is missing");
+        return "'" + output.name + "' is missing";
       if (found->sizes != output.sizes)
-        return fail("'" + output.name + "' has another shape");
+        return "'" + output.name + "' has another shape";
       auto differs =
           llvm::count_if(llvm::zip_equal(found->elements, output.elements),
                          [](const auto &pair) {
                            return std::get<0>(pair) != std::get<1>(pair);
                          });
       if (differs > 0)
-        return fail("'" + output.name + "' differs in " +
-                    std::to_string(differs) + " of " +
-                    std::to_string(output.elements.size()) + " elements");
+        return "'" + output.name + "' differs in " + std::to_string(differs) +
+               " of " + std::to_string(output.elements.size()) + " elements";
     }
+  return {};
+}
+
+std::string PassVerifier::findDifference(ModuleOp module) {
+  auto got = evaluateAll(module);
+  return got ? findDifference(*got) : got.error().message;
+}
+
+std::optional<VerifyDifference> PassVerifier::check(ModuleOp module,
+                                                    StringRef pass) {
+  auto got = evaluateAll(module);
+  const bool insertsRoundings = pass == "kern-choose-precision";
+  if (got && insertsRoundings && options.rounding == Rounding::Opaque)
+    expected = *got;
+  std::string result = got ? findDifference(*got) : got.error().message;
+  if (!result.empty()) {
+    VerifyDifference difference = {pass.str(), result, {}, {}};
+    locate(module, difference);
+    return difference;
+  }
   before = module.clone();
   return std::nullopt;
 }

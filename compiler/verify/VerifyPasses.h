@@ -58,6 +58,9 @@ public:
   /// have to keep.
   std::optional<VerifyDifference> check(mlir::ModuleOp module,
                                         llvm::StringRef pass);
+  /// How the module's results differ from those noted: empty where all
+  /// are equal, else the first that is not, or the error of the evaluation.
+  std::string findDifference(mlir::ModuleOp module);
   const Residues &getDomain() const { return domain; }
 
 private:
@@ -75,6 +78,7 @@ private:
 
   Result<std::vector<Outputs>> evaluateAll(mlir::ModuleOp module,
                                            const Observer &observer = nullptr);
+  std::string findDifference(llvm::ArrayRef<Outputs> got) const;
   void locate(mlir::ModuleOp module, VerifyDifference &difference);
 
   const VerifyOptions options;
