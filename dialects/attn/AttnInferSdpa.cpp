@@ -136,6 +136,17 @@ static LogicalResult checkQueryOfRaggedKeys(SdpaOp op, const Shaped &query,
             "a query of rank 3 with a ragged batch";
 }
 
+/// Constraint 13.
+static LogicalResult checkSigns(SdpaOp op, EmitError emitError) {
+  const auto window = static_cast<int64_t>(op.getWindow());
+  const double cap = op.getSoftCap().convertToDouble();
+  if (window >= 0 && cap >= 0)
+    return success();
+  return violated(emitError, 13)
+         << "expects a window and a soft cap that are not negative, got "
+         << window << " and " << cap;
+}
+
 /// Constraint 1: one float type, and ranks that fit the mask kind.
 static LogicalResult checkOperands(SdpaOp op, EmitError emitError) {
   Shaped query(op.getQuery());
@@ -158,7 +169,8 @@ static LogicalResult checkOperands(SdpaOp op, EmitError emitError) {
 Types SdpaOp::inferShapes(EmitError emitError) {
   Shaped query(getQuery()), key(getKey()), value(getValue());
   int64_t rank = getMaskKind() == MaskKind::Ragged ? 2 : 3;
-  if (failed(checkOperands(*this, emitError)))
+  if (failed(checkOperands(*this, emitError)) ||
+      failed(checkSigns(*this, emitError)))
     return failure();
   if (failed(checkMaskOperands(*this, emitError)))
     return failure();

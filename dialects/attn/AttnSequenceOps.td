@@ -67,6 +67,7 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     11. The relative bias is [heads, an odd number] of the query's type.
     12. A query [batch, q, ...] with a ragged batch goes without `causal`, window,
         slopes, relative bias and cache.
+    13. The window and the soft cap are not negative.
 
     Example:
     ```mlir

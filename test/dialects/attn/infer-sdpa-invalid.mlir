@@ -136,6 +136,22 @@ func.func @f(%q: tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>, %x: tensor<?x8
 
 // -----
 
+func.func @f(%x: tensor<1x4x8xf32>) {
+  // expected-error @below {{'attn.sdpa' op (13) expects a window and a soft cap that are not negative, got -1 and 0}}
+  %0 = attn.sdpa %x, %x, %x heads 2 kv_heads 2 scale 1.0 <none> {window = -1 : i64} : [1, 4, 8] f32
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x8xf32>) {
+  // expected-error @below {{'attn.sdpa' op (13) expects a window and a soft cap that are not negative, got 0 and -2}}
+  %0 = attn.sdpa %x, %x, %x heads 2 kv_heads 2 scale 1.0 <none> {soft_cap = -2.0 : f64} : [1, 4, 8] f32
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %v: tensor<?x12xf32, #attn.shape<[rows, 12]>>, %s: !attn.ragged<rows, keys>, %c: !attn.cache<heads 2, key 4, value 6>) {
   // expected-error @below {{'attn.append' op (1) expects a read-only cache, got '!attn.cache<heads 2, key 4, value 6>'}}
   %0 = attn.append %x, %x, %v ragged(%s : <rows, keys>) cache(%c : !attn.cache<heads 2, key 4, value 6>) : [rows, 8] f32, [rows, 8] f32, [rows, 12] f32
