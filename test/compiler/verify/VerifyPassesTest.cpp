@@ -3,14 +3,13 @@
 //
 // What the exact check finds, accepts, refuses and cannot see: one layer of an
 // encoder, and the same with a piece of its text replaced.
-#include "compiler/verify/VerifyPasses.h"
-#include "dialects/attn/Attn.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
-#include <gtest/gtest.h>
+#include "dialects/kern/Kern.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "test/compiler/verify/Replacements.h"
 
 using namespace mlir;
 using namespace transom;
+using namespace transom::testing;
 
 namespace {
 
@@ -56,27 +55,18 @@ func.func @run(%x: !x {attn.name = "x"}, %m: !ids {attn.name = "mask"})
 )mlir";
 
 /// Square matrices, and vectors.
-struct Files : TensorSource {
-  Result<std::vector<int64_t>> shape(const std::string &name) const override {
-    return name.size() == 1 ? std::vector<int64_t>{8, 8}
-                            : std::vector<int64_t>{8};
-  }
-  Result<void> read(const std::string &name, const std::vector<int64_t> &,
-                    const std::vector<int64_t> &, float *) const override {
-    return rejected("'" + name + "' is read");
-  }
-};
+Shapes getShapes() {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const char *matrix : {"q", "k", "v", "o", "1", "2"})
+    shapes[matrix] = {8, 8};
+  for (const char *vector : {"q.bias", "v.bias", "norm.weight", "norm.bias"})
+    shapes[vector] = {8};
+  return Shapes(shapes);
+}
 
-/// A piece of text and what takes its place.
-struct Replacement {
-  const char *name;
-  std::vector<std::pair<std::string, std::string>> texts;
-};
-
-class VerifyPasses : public ::testing::Test {
+class VerifyPasses : public ReplacementTest {
 protected:
-  VerifyPasses() {
-    context.loadDialect<attn::AttnDialect, func::FuncDialect>();
+  VerifyPasses() : ReplacementTest(layer, getShapes()) {
     std::vector<int64_t> mask = {1, 1, 1, 1, 1, 1, 0, 1, 1, 0, 1, 0, 0, 0, 0};
     VerifyCall call = {
         "run",
@@ -85,40 +75,7 @@ protected:
     std::fill(call.inputs[0].tensor.real.begin(),
               call.inputs[0].tensor.real.end(), 0.5);
     cases = {{call}};
-    options.source = &files;
   }
-
-  /// The layer with its text replaced.
-  OwningOpRef<ModuleOp> parse(const Replacement &replacement) {
-    std::string text = layer;
-    for (const auto &[from, to] : replacement.texts) {
-      size_t at = text.find(from);
-      EXPECT_NE(at, std::string::npos) << "no '" << from << "'";
-      if (at != std::string::npos)
-        text.replace(at, from.size(), to);
-    }
-    return parseSourceString<ModuleOp>(text, &context);
-  }
-
-  /// What the check says of a pass that does the replacement; empty where it
-  /// finds nothing.
-  std::string check(const Replacement &replacement) {
-    PassVerifier verifier(options, cases);
-    OwningOpRef<ModuleOp> before = parse({"nothing", {}}),
-                          after = parse(replacement);
-    if (!before || !after)
-      return "no module";
-    Result<void> started = verifier.start(*before);
-    if (!started)
-      return started.error().message;
-    auto difference = verifier.check(*after, "the-pass");
-    return difference ? difference->str() : "";
-  }
-
-  MLIRContext context;
-  Files files;
-  VerifyOptions options;
-  std::vector<VerifyCase> cases;
 };
 
 const std::vector<Replacement> bugs = {
@@ -254,4 +211,138 @@ TEST_F(VerifyPasses, findsTheSameInTwoLanes) {
   options.numLanes = 2;
   EXPECT_NE(check(bugs[0]), "");
   EXPECT_EQ(check(rewrites[1]), "");
+}
+
+//===----------------------------------------------------------------------===//
+// What cannot be seen
+//===----------------------------------------------------------------------===//
+
+/// A softmax by its parts, and with something subtracted from each score.
+constexpr const char *softmax = R"mlir(
+!x = tensor<3x4xf32>
+attn.weight @ones : [4, 4] f32 = #weight.expr<fill([4, 4], 1.0)>
+attn.weight @v : [4, 4] f32 = #weight.expr<file("4x4")>
+attn.weight @c : [4, 4] f32 = #weight.expr<concat(0, slice(file("4x4"), 0, 0, 1), slice(file("4x4"), 0, 0, 1), slice(file("4x4"), 0, 0, 1), slice(file("4x4"), 0, 0, 1))>
+func.func @run(%x: !x {attn.name = "x"}) -> (!x {attn.name = "y"}) {
+  %ones = attn.get_weight @ones : [4, 4] f32
+  %v = attn.get_weight @v : [4, 4] f32
+  %c = attn.get_weight @c : [4, 4] f32
+  %s = attn.linear %x, %v : !x, [4, 4] f32
+  %p = attn.softmax %s : !x
+  %y = attn.linear %p, %v : !x, [4, 4] f32
+  return %y : !x
+}
+)mlir";
+
+class VerifyPassesSoftmax : public ReplacementTest {
+protected:
+  VerifyPassesSoftmax() : ReplacementTest(softmax, Shapes({{"4x4", {4, 4}}})) {
+    VerifyCall call = {"run", {{"x", Tensor::floats({3, 4})}}, {}};
+    std::fill(call.inputs[0].tensor.real.begin(),
+              call.inputs[0].tensor.real.end(), 0.5);
+    cases = {{call}};
+  }
+};
+
+// What is subtracted from all scores of a row cancels: a missing, a wrong and a
+// minimal maximum give the same real function. In floats they may overflow.
+TEST_F(VerifyPassesSoftmax, doesNotSeeAMaximumThatIsLeftOutOrWrong) {
+  const std::string parts = "%e = attn.activation <exp> %s : !x\n"
+                            "  %z = attn.linear %e, %ones : !x, [4, 4] f32\n"
+                            "  %p = attn.div %e, %z : !x, !x";
+  EXPECT_EQ(check({"left out", {{"%p = attn.softmax %s : !x", parts}}}), "");
+  Replacement wrong = {"any number of the row",
+                       {{"%p = attn.softmax %s : !x",
+                         "%m = attn.linear %x, %c : !x, [4, 4] f32\n"
+                         "  %t = attn.sub %s, %m : !x, !x\n  " +
+                             parts},
+                        {"<exp> %s", "<exp> %t"}}};
+  EXPECT_EQ(check(wrong), "");
+  // A number that is another for each column does not cancel.
+  EXPECT_NE(check({"of a column",
+                   {{"%p = attn.softmax %s : !x",
+                     "%t = attn.sub %s, %x : !x, !x\n  " + parts},
+                    {"<exp> %s", "<exp> %t"}}}),
+            "");
+}
+
+TEST_F(VerifyPassesSoftmax, findsASumThatIsLeftOut) {
+  EXPECT_NE(
+      check({"not divided by the sum",
+             {{"%p = attn.softmax %s", "%p = attn.activation <exp> %s"}}}),
+      "");
+  EXPECT_NE(check({"divided by the sum of the scores",
+                   {{"%p = attn.softmax %s : !x",
+                     "%e = attn.activation <exp> %s : !x\n"
+                     "  %z = attn.linear %s, %ones : !x, [4, 4] f32\n"
+                     "  %p = attn.div %e, %z : !x, !x"}}}),
+            "");
+}
+
+// tanh(x) = 2 sigmoid(2x) - 1, and the norm of 3x is that of x without eps.
+TEST_F(VerifyPassesSoftmax, refusesIdentitiesOfFunctions) {
+  auto with = [](const char *operations) {
+    return Replacement{"", {{"%p = attn.softmax %s : !x", operations}}};
+  };
+  auto tanh = parse(with("%p = attn.activation <tanh> %s : !x")),
+       sigmoid = parse(with("%d = attn.scale %s by 2.0 : !x\n"
+                            "  %e = attn.activation <sigmoid> %d : !x\n"
+                            "  %p = attn.scale %e by 2.0 {offset = -1.0 : f64} "
+                            ": !x"));
+  EXPECT_NE(check(tanh.get(), sigmoid.get()), "");
+  const char *gamma = "%g = attn.constant dense<1.0> : tensor<4xf32>\n  ";
+  auto norm = parse(with((gamma + std::string("%p = attn.rms_norm %s, %g eps "
+                                              "0.0 : !x, [4] f32"))
+                             .c_str())),
+       scaled = parse(with(
+           (gamma + std::string("%t = attn.scale %s by 3.0 : !x\n"
+                                "  %p = attn.rms_norm %t, %g eps 0.0 : !x, "
+                                "[4] f32"))
+               .c_str()));
+  EXPECT_NE(check(norm.get(), scaled.get()), "");
+}
+
+TEST_F(VerifyPassesSoftmax, acceptsTwoProductsAsOne) {
+  auto twice = parse({"",
+                      {{"attn.softmax %s : !x",
+                        "attn.linear %s, %ones : !x, [4, 4] f32"}}}),
+       once = parse({"",
+                     {{"%p = attn.softmax %s : !x",
+                       "%t = attn.matmul %ones, %v : [4, 4] f32, [4, 4] f32\n"
+                       "  %p = attn.linear %x, %t : !x, [4, 4] f32"}}});
+  EXPECT_EQ(check(twice.get(), once.get()), "");
+}
+
+/// A rounding to bf16 between two buffers.
+constexpr const char *rounding = R"mlir(
+!b = !kern.buffer<[n, 4] x f32>
+func.func @run(%x: !b {attn.name = "x"}, %y: !b {attn.name = "y"}) attributes {kern.inputs = 1 : i64} {
+  kern.elementwise ins(%x) outs(%y) {
+  ^bb0(%v: f32):
+    %t = arith.truncf %v : f32 to bf16
+    %u = arith.extf %t : bf16 to f32
+    kern.yield %u : f32
+  } : (!b) -> !b
+  return
+}
+)mlir";
+
+class VerifyPassesRounding : public ReplacementTest {
+protected:
+  VerifyPassesRounding() : ReplacementTest(rounding, Shapes({})) {
+    context.loadDialect<kern::KernDialect, arith::ArithDialect>();
+    VerifyCall call = {"run", {{"x", Tensor::floats({3, 4})}}, {}};
+    std::fill(call.inputs[0].tensor.real.begin(),
+              call.inputs[0].tensor.real.end(), 0.5);
+    cases = {{call}};
+  }
+};
+
+TEST_F(VerifyPassesRounding, seesARoundingThatIsLeftOutWhereItIsAFunction) {
+  Replacement leftOut = {"", {{"kern.yield %u", "kern.yield %v"}}};
+  options.rounding = Rounding::Erased;
+  EXPECT_EQ(check(leftOut), "");
+  options.rounding = Rounding::Opaque;
+  EXPECT_NE(check(leftOut), "");
+  EXPECT_EQ(check({"", {}}), "");
 }
