@@ -55,7 +55,7 @@ public:
   Result<void> start(mlir::ModuleOp module);
   /// Compares them with those after a pass. A pass that inserts roundings is
   /// not compared where these are opaque: what it makes is what later passes
-  /// have to keep.
+  /// have to keep, as are results that a pass adds.
   std::optional<VerifyDifference> check(mlir::ModuleOp module,
                                         llvm::StringRef pass);
   /// How the module's results differ from those noted: empty where all
@@ -79,6 +79,7 @@ private:
   Result<std::vector<Outputs>> evaluateAll(mlir::ModuleOp module,
                                            const Observer &observer = nullptr);
   std::string findDifference(llvm::ArrayRef<Outputs> got) const;
+  void noteNewOutputs(llvm::ArrayRef<Outputs> got);
   void locate(mlir::ModuleOp module, VerifyDifference &difference);
 
   const VerifyOptions options;

@@ -207,6 +207,24 @@ TEST_F(VerifyPasses, reportsWhatCannotBeEvaluated) {
             "after 'the-pass': 'y' is missing");
 }
 
+// A result that a pass adds is one that later passes keep.
+TEST_F(VerifyPasses, checksResultsThatPassesAdd) {
+  Replacement added = {"",
+                       {{"-> (!x {attn.name = \"y\"})",
+                         "-> (!x {attn.name = \"y\"}, !x {attn.name = \"z\"})"},
+                        {"return %y : !x", "return %y, %h : !x, !x"}}};
+  PassVerifier verifier(options, cases);
+  OwningOpRef<ModuleOp> first = parse({"", {}}), second = parse(added);
+  added.texts.back().second = "return %y, %t : !x, !x";
+  OwningOpRef<ModuleOp> third = parse(added);
+  ASSERT_TRUE(verifier.start(*first));
+  EXPECT_FALSE(verifier.check(*second, "adds-it"));
+  EXPECT_FALSE(verifier.check(*second, "keeps-it"));
+  auto difference = verifier.check(*third, "spoils-it");
+  ASSERT_TRUE(difference);
+  EXPECT_EQ(difference->result, "'z' differs in 120 of 120 elements");
+}
+
 TEST_F(VerifyPasses, findsTheSameInTwoLanes) {
   options.numLanes = 2;
   EXPECT_NE(check(bugs[0]), "");
