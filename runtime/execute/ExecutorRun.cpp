@@ -5,30 +5,8 @@
 // on, so all threads leave together.
 #include "runtime/execute/ExecutorRun.h"
 #include <ctime>
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
 
 using namespace transom;
-
-#if defined(__x86_64__)
-/// All exceptions masked, to nearest, flush to zero (15), denormals are zero
-/// (6).
-constexpr unsigned generatedMode = 0x1f80 | 1u << 15 | 1u << 6;
-
-FloatMode::FloatMode() : saved(_mm_getcsr()) { _mm_setcsr(generatedMode); }
-FloatMode::~FloatMode() { _mm_setcsr(unsigned(saved)); }
-#elif defined(__aarch64__)
-FloatMode::FloatMode() {
-  __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
-  uint64_t mode = uint64_t(1) << 24; // flush to zero, to nearest
-  __asm__ volatile("msr fpcr, %0" ::"r"(mode));
-}
-FloatMode::~FloatMode() { __asm__ volatile("msr fpcr, %0" ::"r"(saved)); }
-#else
-FloatMode::FloatMode() : saved(0) {}
-FloatMode::~FloatMode() {}
-#endif
 
 namespace {
 /// What a debugger looks for on the stack of a worker, above the frame of a

@@ -6,25 +6,13 @@
 // calling thread alone.
 #pragma once
 #include "runtime/abi/Abi.h"
+#include "runtime/base/FloatMode.h"
 #include "runtime/execute/Team.h"
 #include "runtime/include/transom/transom.h"
 #include "runtime/onednn/OneDnn.h"
 #include <atomic>
 
 namespace transom {
-
-/// Sets the floating-point mode of generated code (to nearest, denormals as
-/// zero) and restores the thread's own at the end.
-class FloatMode {
-public:
-  FloatMode();
-  ~FloatMode();
-  FloatMode(const FloatMode &) = delete;
-  FloatMode &operator=(const FloatMode &) = delete;
-
-private:
-  uint64_t saved;
-};
 
 /// One run of an entry. Lives on the caller's stack and allocates nothing.
 class ExecutorRun {
