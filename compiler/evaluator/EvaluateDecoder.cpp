@@ -36,6 +36,18 @@ Result<void> CacheStore::put(StringRef cache, int64_t sequence,
   return {};
 }
 
+void CacheStore::setScales(StringRef cache, int64_t sequence,
+                           ArrayRef<Number> keyScales,
+                           ArrayRef<Number> valueScales) {
+  Entry &entry = entries[{cache.str(), sequence}];
+  const size_t length = entry.keys.size();
+  assert(length && "a position was put");
+  entry.keyScales.resize(length);
+  entry.valueScales.resize(length);
+  entry.keyScales.back() = keyScales.vec();
+  entry.valueScales.back() = valueScales.vec();
+}
+
 const CacheStore::Entry &CacheStore::entry(StringRef cache, int64_t sequence) {
   return entries[{cache.str(), sequence}];
 }

@@ -3,7 +3,7 @@
 //
 // Attention of kern over ragged: each query row against the keys of its
 // sequence, read from key panels.
-#include "compiler/evaluator/KernEvaluation.h"
+#include "compiler/evaluator/KernAttention.h"
 #include "compiler/evaluator/NormsAndActivations.h"
 #include <algorithm>
 #include <cmath>
@@ -14,46 +14,6 @@ using namespace mlir;
 namespace transom {
 
 using namespace kern;
-
-namespace {
-
-/// A row of a sequence.
-struct Token {
-  int64_t row = 0;   ///< in the buffer
-  int64_t place = 0; ///< among the rows of its sequence, or its column
-};
-
-/// One `kern.attention` with its ragged.
-class KernAttention {
-public:
-  KernAttention(AttentionOp op, Evaluation &e);
-  void run();
-
-private:
-  std::vector<std::vector<Token>> getTokens(const RaggedBatch &ragged,
-                                            bool keysOnly);
-  /// The position of a query in its sequence.
-  int64_t position(int64_t sequence, const Token &query);
-  bool inReach(int64_t query, int64_t key);
-  /// What slopes and a relative bias add to the score of a head.
-  Number bias(int64_t head, int64_t distance);
-  Number score(int64_t sequence, int64_t head, const Token &query,
-               const Token &key, int64_t position);
-  void attend(int64_t sequence, int64_t head, const Token &query);
-  /// A number of a key or value, in the cache or in a buffer.
-  Number keyAt(int64_t sequence, int64_t head, const Token &key, int64_t i);
-  Number valueAt(int64_t sequence, int64_t head, const Token &key, int64_t i);
-
-  AttentionOp op;
-  Evaluation &e;
-  std::vector<std::vector<Token>> queries, keys;
-  std::vector<int64_t> keyPositions;
-  /// By sequence what the cache has; empty without one.
-  std::vector<const CacheStore::Entry *> kept;
-  int64_t heads, group, dk, dv;
-};
-
-} // namespace
 
 KernAttention::KernAttention(AttentionOp op, Evaluation &e)
     : op(op), e(e), heads(op.getHeads()), group(heads / op.getKvHeads()),
@@ -76,7 +36,7 @@ KernAttention::KernAttention(AttentionOp op, Evaluation &e)
   keyPositions = KernEvaluation::keyPositions(others);
 }
 
-std::vector<std::vector<Token>>
+std::vector<std::vector<KernAttention::Token>>
 KernAttention::getTokens(const RaggedBatch &ragged, bool keysOnly) {
   std::vector<std::vector<Token>> all(ragged.batch);
   for (auto [row, entry] : llvm::enumerate(ragged.rows))
@@ -117,13 +77,31 @@ Number KernAttention::bias(int64_t head, int64_t distance) {
   Number sum = 0.0;
   if (op.getSlopes())
     sum += slopeBias(e.tensor(op.getSlopes()), head, distance);
-  if (op.getRelativeBias()) {
-    const Tensor &table = e.tensor(op.getRelativeBias());
-    int64_t reach = table.sizes[1] / 2;
-    sum += table.real[head * table.sizes[1] + reach +
-                      std::clamp(distance, -reach, reach)];
-  }
+  if (op.getRelativeBias())
+    sum += relativeBias(head, distance);
   return sum;
+}
+
+Number KernAttention::relativeBias(int64_t head, int64_t distance) {
+  const Tensor &table = e.tensor(op.getRelativeBias());
+  int64_t reach = table.sizes[1] / 2;
+  return table.real[head * table.sizes[1] + reach +
+                    std::clamp(distance, -reach, reach)];
+}
+
+bool KernAttention::isBoolMask() {
+  auto type = cast<BufferType>(op.getMask().getType());
+  return type.getElementType().isInteger(1);
+}
+
+Number KernAttention::maskAt(int64_t sequence, int64_t head, const Token &query,
+                             const Token &key) {
+  Sizes index;
+  ArrayRef<int64_t> sizes = e.kern->sizes(op.getMask());
+  int64_t full[] = {sequence, head, query.place, key.place};
+  for (size_t d = 0; d < sizes.size(); ++d)
+    index.push_back(sizes[d] == 1 ? 0 : full[4 - sizes.size() + d]);
+  return e.kern->read(op.getMask(), index);
 }
 
 /// Positions of a query and a key in their sequence.
@@ -151,14 +129,8 @@ Number KernAttention::score(int64_t sequence, int64_t head, const Token &query,
   score += bias(head, key.place - position);
   if (!op.getMask())
     return score;
-  Sizes index;
-  ArrayRef<int64_t> sizes = e.kern->sizes(op.getMask());
-  int64_t full[] = {sequence, head, query.place, key.place};
-  for (size_t d = 0; d < sizes.size(); ++d)
-    index.push_back(sizes[d] == 1 ? 0 : full[4 - sizes.size() + d]);
-  Number mask = e.kern->read(op.getMask(), index);
-  auto type = cast<BufferType>(op.getMask().getType());
-  if (!type.getElementType().isInteger(1))
+  Number mask = maskAt(sequence, head, query, key);
+  if (!isBoolMask())
     return score + mask;
   if (mask.real() != 0)
     return score;
@@ -188,6 +160,8 @@ static void roundedSoftmax(std::vector<Number> &scores) {
 }
 
 void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
+  if (const Bits *bits = Bits::getCurrent())
+    return attendInBits(sequence, head, query, *bits);
   const std::vector<Token> &visible = keys[sequence];
   std::vector<Number> shares, values(visible.size());
   for (const Token &key : visible)

@@ -3,6 +3,7 @@
 //
 // What a decoder's step has in kern besides attention: rows of sequences,
 // appends to caches, rope by the tables that generated code reads.
+#include "compiler/evaluator/Bits.h"
 #include "compiler/evaluator/KernEvaluation.h"
 #include <cmath>
 
@@ -57,11 +58,14 @@ Result<void> KernEvaluation::flushCaches(Evaluation &e) {
     return std::tie(a.cache, a.sequence, a.position) <
            std::tie(b.cache, b.sequence, b.position);
   });
-  for (const Appended &row : rows)
-    if (auto done = e.cacheStore().put(row.cache, row.sequence, row.position,
-                                       row.key, row.value);
-        !done)
-      return done;
+  for (const Appended &row : rows) {
+    CacheStore &store = e.cacheStore();
+    TRANSOM_TRY(store.put(row.cache, row.sequence, row.position,
+                          row.key.elements, row.value.elements));
+    if (!row.key.scales.empty())
+      store.setScales(row.cache, row.sequence, row.key.scales,
+                      row.value.scales);
+  }
   return {};
 }
 
@@ -83,20 +87,26 @@ static void quantize(MutableArrayRef<Number> head, StorageType type) {
 }
 
 /// A row as a cache holds it.
-static std::vector<Number> cachedRow(Evaluation &e, Value buffer, int64_t row,
-                                     CacheType type) {
-  std::vector<Number> line = e.kern->readRow(buffer, row);
+static KernEvaluation::CachedRow cachedRow(Evaluation &e, Value buffer,
+                                           int64_t row, CacheType type) {
+  KernEvaluation::CachedRow cached = {e.kern->readRow(buffer, row), {}};
+  std::vector<Number> &line = cached.elements;
   OperandFormat format = type.getFormat();
   if (!format.hasScales()) {
     for (Number &number : line)
       number = roundToStorage(format.element, number);
-    return line;
+    return cached;
   }
-  // Each head has a scale.
-  size_t width = line.size() / type.getHeads();
-  for (size_t at = 0; at < line.size(); at += width)
-    quantize(MutableArrayRef(line).slice(at, width), format.element);
-  return line;
+  // Each head has a scale; in the domain of bits it stays apart.
+  const size_t width = line.size() / type.getHeads();
+  for (size_t at = 0; at < line.size(); at += width) {
+    MutableArrayRef<Number> head = MutableArrayRef(line).slice(at, width);
+    if (const Bits *bits = Bits::getCurrent())
+      cached.scales.push_back(bits->quantize(head, format.element));
+    else
+      quantize(head, format.element);
+  }
+  return cached;
 }
 
 static Result<void> evaluateAppend(AppendOp op, Evaluation &e) {
@@ -138,8 +148,8 @@ static Result<void> evaluateRopeTable(RopeTableOp op, Evaluation &e) {
                  *b = &angles.real[(coarse + position % kvBlockSize) * width];
     for (int64_t i = 0; i < pairs; ++i) {
       Number ca = a[i], sa = a[pairs + i], cb = b[i], sb = b[pairs + i];
-      e.kern->write(op.getOuts(), row, i, ca * cb - sa * sb);
-      e.kern->write(op.getOuts(), row, pairs + i, sa * cb + ca * sb);
+      e.kern->write(op.getOuts(), row, i, fma(ca, cb, negate(sa * sb)));
+      e.kern->write(op.getOuts(), row, pairs + i, fma(sa, cb, ca * sb));
     }
   }
   return {};
@@ -158,8 +168,8 @@ static Result<void> evaluateRope(RopeOp op, Evaluation &e) {
       Number &x = head[op.getInterleaved() ? 2 * i : i],
              &y = head[op.getInterleaved() ? 2 * i + 1 : i + pairs];
       Number c = angles[i], s = angles[pairs + i], before = x;
-      x = before * c - y * s;
-      y = y * c + before * s;
+      x = fma(before, c, negate(y * s));
+      y = fma(y, c, before * s);
     }
     for (size_t i = 0; i < line.size(); ++i)
       e.kern->write(op.getOuts(), row, i, line[i]);

@@ -97,6 +97,7 @@ static Result<void> evaluateGroupGemm(GroupGemmOp op, Evaluation &e) {
   const Tensor &weight = e.tensor(op.getWeight());
   const Tensor *bias = op.getBias() ? &e.tensor(op.getBias()) : nullptr;
   const int64_t n = op.getGroupColumns(), k = weight.sizes[1];
+  const DotFunction multiply = getDot(op.getWeight().getType());
   for (int64_t group = 0; group < weight.sizes[0] / n; ++group) {
     auto begin = static_cast<int64_t>(e.kern->read(op.getOffsets(), 0, group));
     auto end =
@@ -107,8 +108,8 @@ static Result<void> evaluateGroupGemm(GroupGemmOp op, Evaluation &e) {
         x = makeExponent(x);
       for (int64_t i = 0; i < n; ++i)
         e.kern->write(op.getOuts(), row, i,
-                      dot(bias ? bias->real[group * n + i] : Number(), line,
-                          &weight.real[(group * n + i) * k]));
+                      multiply(bias ? bias->real[group * n + i] : Number(),
+                               line, &weight.real[(group * n + i) * k]));
     }
   }
   return {};
@@ -124,8 +125,8 @@ static Result<void> evaluateCombineGroups(CombineGroupsOp op, Evaluation &e) {
         auto position =
             static_cast<int64_t>(e.kern->read(op.getPositions(), row, c));
         if (position >= 0)
-          sum += e.kern->read(op.getScales(), row, c) *
-                 e.kern->read(op.getInput(), position, i);
+          sum = fma(e.kern->read(op.getScales(), row, c),
+                    e.kern->read(op.getInput(), position, i), sum);
       }
       e.kern->write(op.getOuts(), row, i, sum);
     }

@@ -39,10 +39,10 @@ static SmallVector<Column> getColumns(GemmOp op, Evaluation &e) {
 }
 
 static Number productAt(GemmOp op, Evaluation &e, ArrayRef<Number> input,
-                        int64_t n) {
+                        int64_t n, DotFunction multiply) {
   const std::vector<Number> &weight = e.tensor(op.getWeight()).real;
-  return dot(op.getBias() ? e.tensor(op.getBias()).real[n] : Number(), input,
-             weight.data() + n * input.size());
+  return multiply(op.getBias() ? e.tensor(op.getBias()).real[n] : Number(),
+                  input, weight.data() + n * input.size());
 }
 
 /// The results of a norm that there are: f32, bf16, or both.
@@ -102,6 +102,7 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   if (op.getRagged())
     positions = KernEvaluation::keyPositions(e.ragged(op.getRagged()));
   int64_t n = static_cast<int64_t>(columns.size());
+  const DotFunction multiply = getDot(op.getWeight().getType());
   std::vector<Number> values(rows * n);
   if (op.getNormCounters())
     e.kern->beginCounting(op.getNormCounters());
@@ -111,9 +112,11 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
       for (Number &x : input)
         x = makeExponent(x);
       for (int64_t i = first; i < std::min(n, first + panelWidth); ++i) {
-        Number x = productAt(op, e, input, glu ? getGluRow(i, false) : i);
+        Number x =
+            productAt(op, e, input, glu ? getGluRow(i, false) : i, multiply);
         if (glu)
-          x = activate(*glu, x) * productAt(op, e, input, getGluRow(i, true));
+          x = activate(*glu, x) *
+              productAt(op, e, input, getGluRow(i, true), multiply);
         if (kind)
           x = activate(*kind, x);
         if (op.getResidual())
@@ -220,6 +223,7 @@ static Result<void> evaluateEmbedding(kern::EmbeddingOp op, Evaluation &e) {
   int64_t width = e.kern->columns(op.getOuts());
   for (int64_t row = range.begin; row < range.end; ++row) {
     std::vector<Number> line(width);
+    bool isFirst = true;
     for (auto [ids, table, scale] :
          llvm::zip_equal(op.getIds(), op.getTables(), op.getScales())) {
       const Tensor &weight = e.tensor(table);
@@ -228,8 +232,13 @@ static Result<void> evaluateEmbedding(kern::EmbeddingOp op, Evaluation &e) {
         return rejected("index " + std::to_string(id) +
                         " is outside a table of " +
                         std::to_string(weight.sizes[0]) + " rows");
-      for (int64_t i = 0; i < width; ++i)
-        line[i] += constant(scale) * weight.real[id * width + i];
+      for (int64_t i = 0; i < width; ++i) {
+        Number x = weight.real[id * width + i];
+        if (scale != 1)
+          x *= constant(scale);
+        line[i] = isFirst ? x : line[i] + x;
+      }
+      isFirst = false;
     }
     for (int64_t i = 0; i < width; ++i)
       e.kern->write(op.getOuts(), row, i, line[i]);
@@ -296,20 +305,31 @@ static Number getConstant(arith::ConstantOp op) {
                                  : number.getInt());
 }
 
+/// x / y of integers: by zero it is x, by -1 it wraps around.
+static int64_t divide(int64_t x, int64_t y) {
+  if (y == -1)
+    return static_cast<int64_t>(0 - static_cast<uint64_t>(x));
+  return y == 0 ? x : x / y;
+}
+
 /// One scalar operation; nothing for one that regions do not hold.
 static std::optional<Number> scalar(Operation *op, ArrayRef<Number> in) {
   // Every value is a number; operations on integers convert it.
   auto whole = [&](unsigned i) { return static_cast<int64_t>(in[i]); };
+  auto bits = [&](unsigned i) { return static_cast<uint64_t>(whole(i)); };
   auto fromInteger = [](int64_t x) { return Number(static_cast<double>(x)); };
   using Maybe = std::optional<Number>;
   return llvm::TypeSwitch<Operation *, Maybe>(op)
       .Case([&](arith::ConstantOp op) { return getConstant(op); })
-      .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return in[0] + in[1]; })
-      .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return in[0] - in[1]; })
-      .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return in[0] * in[1]; })
+      .Case([&](arith::AddFOp) { return in[0] + in[1]; })
+      .Case([&](arith::SubFOp) { return in[0] - in[1]; })
+      .Case([&](arith::MulFOp) { return in[0] * in[1]; })
       .Case([&](arith::DivFOp) { return in[0] / in[1]; })
+      .Case([&](arith::AddIOp) { return fromInteger(bits(0) + bits(1)); })
+      .Case([&](arith::SubIOp) { return fromInteger(bits(0) - bits(1)); })
+      .Case([&](arith::MulIOp) { return fromInteger(bits(0) * bits(1)); })
       .Case([&](arith::DivSIOp) {
-        return Number(std::trunc(in[0].real() / in[1].real()));
+        return fromInteger(divide(whole(0), whole(1)));
       })
       .Case([&](arith::AndIOp) { return fromInteger(whole(0) & whole(1)); })
       .Case([&](arith::OrIOp) { return fromInteger(whole(0) | whole(1)); })

@@ -34,12 +34,19 @@ public:
   /// What is kept for one cache and sequence.
   struct Entry {
     std::vector<std::vector<Number>> keys, values; ///< by position
+    /// By position the scale of each head's key and value, for whole numbers in
+    /// the domain of bits; elsewhere keys and values are multiplied by them.
+    std::vector<std::vector<Number>> keyScales, valueScales;
   };
 
   /// Puts key and value of one position; what was there and after it is
   /// dropped. An error where a position before it is missing.
   Result<void> put(llvm::StringRef cache, int64_t sequence, int64_t position,
                    llvm::ArrayRef<Number> key, llvm::ArrayRef<Number> value);
+  /// Gives scales to the last position that was put.
+  void setScales(llvm::StringRef cache, int64_t sequence,
+                 llvm::ArrayRef<Number> keyScales,
+                 llvm::ArrayRef<Number> valueScales);
   /// What is kept, empty where nothing is.
   const Entry &entry(llvm::StringRef cache, int64_t sequence);
   /// Gives a sequence what another has, in all caches.

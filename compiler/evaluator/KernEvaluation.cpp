@@ -119,6 +119,13 @@ Tensor KernEvaluation::weightAs(Type type, const Tensor &weight) {
   return result;
 }
 
+DotFunction getDot(kern::WeightType weight) {
+  const OperandFormat &format = weight.getFormat().getStorage();
+  return format.getOperandType() == StorageType::BF16
+             ? DotFunction(dotBf16Pairs)
+             : DotFunction(dot);
+}
+
 /// Key panels are [positions / 32][columns][32], in bf16 [..][columns /
 /// 2][32][2].
 int64_t KernEvaluation::getByteOffset(const Held &held, int64_t row,

@@ -73,11 +73,16 @@ public:
   /// multiples of a key panel.
   static std::vector<int64_t> keyPositions(const RaggedBatch &ragged);
 
+  /// A key or value as a cache holds it. In the domain of bits whole numbers
+  /// have a scale for each head.
+  struct CachedRow {
+    std::vector<Number> elements, scales;
+  };
   /// Key and value of a row that is appended to a cache.
   struct Appended {
     std::string cache;
     int64_t sequence, position;
-    std::vector<Number> key, value;
+    CachedRow key, value;
   };
   //===--------------------------------------------------------------------===//
   // Bounded sizes
@@ -128,6 +133,12 @@ private:
   llvm::DenseMap<mlir::Value, Held> buffers;
   int32_t storages = 0;
 };
+
+/// init + the product of a row and a row of a weight.
+using DotFunction = Number (*)(Number init, llvm::ArrayRef<Number> row,
+                               const Number *weight);
+/// The one for operands as a weight of this type has them.
+DotFunction getDot(kern::WeightType weight);
 
 /// Runs a function on buffers: inputs are argument buffers filled before, the
 /// rest of its arguments are the results.

@@ -3,6 +3,7 @@
 //
 // Activations, softmax and norms by their definitions.
 #include "compiler/evaluator/NormsAndActivations.h"
+#include "compiler/evaluator/Bits.h"
 #include "runtime/abi/RowSummary.h"
 #include <algorithm>
 #include <cmath>
@@ -46,12 +47,16 @@ static Number evaluateFormula(Activation kind, Number x) {
 }
 
 Number activate(Activation kind, Number x) {
+  if (const Bits *bits = Bits::getCurrent())
+    return bits->activate(kind, x);
   if (Domain::getCurrent())
     return evaluateFormula(kind, x);
   return getActivationInfo(kind).evaluate(x.real());
 }
 
 void softmax(MutableArrayRef<Number> row) {
+  if (const Bits *bits = Bits::getCurrent())
+    return bits->softmax(row);
   for (Number &x : row)
     x = makeExponent(x);
   Number maximum = getMaximum(row);
@@ -67,6 +72,8 @@ void softmax(MutableArrayRef<Number> row) {
 }
 
 RowSummary summarizeRow(ArrayRef<Number> row) {
+  if (const Bits *bits = Bits::getCurrent())
+    return bits->summarize(row);
   RowSummary summary;
   for (; !row.empty();
        row = row.drop_front(std::min<size_t>(row.size(), summaryGroup))) {
@@ -86,6 +93,8 @@ RowSummary summarizeRow(ArrayRef<Number> row) {
 
 void layerNorm(MutableArrayRef<Number> row, ArrayRef<Number> gamma,
                const std::vector<Number> *beta, double eps) {
+  if (const Bits *bits = Bits::getCurrent())
+    return bits->normalize(row, {gamma, beta, eps, false});
   const Number count = static_cast<double>(row.size());
   Number mean = 0.0, variance = 0.0;
   for (Number x : row)
@@ -99,6 +108,8 @@ void layerNorm(MutableArrayRef<Number> row, ArrayRef<Number> gamma,
 }
 
 void rmsNorm(MutableArrayRef<Number> row, ArrayRef<Number> gamma, double eps) {
+  if (const Bits *bits = Bits::getCurrent())
+    return bits->normalize(row, {gamma, nullptr, eps, true});
   const Number count = static_cast<double>(row.size());
   Number square = 0.0;
   for (Number x : row)
@@ -110,9 +121,14 @@ void rmsNorm(MutableArrayRef<Number> row, ArrayRef<Number> gamma, double eps) {
 
 } // namespace transom
 
+transom::Number transom::slopeAt(const Tensor &slopes, int64_t head,
+                                 int64_t distance) {
+  bool bySide = slopes.sizes.size() == 2;
+  return slopes.real[bySide ? 2 * head + (distance > 0) : head];
+}
+
 transom::Number transom::slopeBias(const Tensor &slopes, int64_t head,
                                    int64_t distance) {
-  bool bySide = slopes.sizes.size() == 2;
-  int64_t entry = bySide ? 2 * head + (distance > 0) : head;
-  return slopes.real[entry] * Number(static_cast<double>(distance));
+  return slopeAt(slopes, head, distance) *
+         Number(static_cast<double>(distance));
 }

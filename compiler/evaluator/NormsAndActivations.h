@@ -18,9 +18,6 @@ void softmax(llvm::MutableArrayRef<Number> row);
 
 /// For each group of a row of logits its maximum m and the sum of exp(x - m);
 /// see `attn.row_summary`.
-struct RowSummary {
-  std::vector<Number> maxima, sums;
-};
 RowSummary summarizeRow(llvm::ArrayRef<Number> row);
 
 /// (x - mean) / sqrt(variance + eps) * gamma + beta of a row.
@@ -31,8 +28,10 @@ void layerNorm(llvm::MutableArrayRef<Number> row, llvm::ArrayRef<Number> gamma,
 void rmsNorm(llvm::MutableArrayRef<Number> row, llvm::ArrayRef<Number> gamma,
              double eps);
 
-/// What slopes [heads], or [heads, 2] for earlier and later keys, add to the
-/// score of a key at a distance from the query.
+/// The slope, of slopes [heads] or [heads, 2] for earlier and later keys, for a
+/// key at a distance from the query.
+Number slopeAt(const Tensor &slopes, int64_t head, int64_t distance);
+/// What it adds to the score of the key.
 Number slopeBias(const Tensor &slopes, int64_t head, int64_t distance);
 
 } // namespace transom

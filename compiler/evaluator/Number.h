@@ -5,6 +5,7 @@
 // domain of its own, which says what a number and each operation on it is. The
 // models of operations are written once, over `Number`.
 #pragma once
+#include "runtime/base/FloatMode.h"
 #include "runtime/weights/OperandFormat.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Compiler.h"
@@ -12,12 +13,14 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace transom {
 
+class Bits;
 class WeightExpr;
 class TensorSource;
 
@@ -67,6 +70,11 @@ private:
 };
 static_assert(sizeof(Number) == sizeof(double));
 
+/// The maxima of the groups of a row, and the sums of their exponentials.
+struct RowSummary {
+  std::vector<Number> maxima, sums;
+};
+
 /// What numbers and operations are where they are not float64. Whole numbers
 /// (ids, masks, positions, sizes) are float64 in every domain.
 class Domain {
@@ -82,6 +90,15 @@ public:
   /// init + sum of a[i * strideA] b[i * strideB].
   virtual Number dot(Number init, const Number *a, int64_t strideA,
                      const Number *b, int64_t strideB, int64_t count) = 0;
+  /// The same for a product of operands of bf16.
+  virtual Number dotBf16Pairs(Number init, llvm::ArrayRef<Number> a,
+                              const Number *b) {
+    return dot(init, a.data(), 1, b, 1, static_cast<int64_t>(a.size()));
+  }
+  /// a b + c, which is rounded once.
+  virtual Number fma(Number a, Number b, Number c) {
+    return add(multiply(a, b), c);
+  }
   virtual Number exp(Number x) = 0;
   /// A function of one number by its name, such as tanh.
   virtual Number apply(const char *function, Number x) = 0;
@@ -105,6 +122,10 @@ public:
   /// The elements of a weight, row-major.
   virtual Result<std::vector<Number>> weight(const WeightExpr &expr,
                                              const TensorSource &source) = 0;
+  /// True where operations take denormals of f32 for zero, and give none.
+  virtual bool flushesDenormals() const { return false; }
+  /// This where it is the domain of bits, in which sums have an order.
+  virtual const Bits *asBits() const { return nullptr; }
 
 private:
   friend class DomainScope;
@@ -116,6 +137,8 @@ class DomainScope {
 public:
   explicit DomainScope(Domain *domain) : before(Domain::current) {
     Domain::current = domain;
+    if (domain && domain->flushesDenormals())
+      mode.emplace();
   }
   DomainScope(const DomainScope &) = delete;
   DomainScope &operator=(const DomainScope &) = delete;
@@ -123,6 +146,7 @@ public:
 
 private:
   Domain *before;
+  std::optional<FloatMode> mode;
 };
 
 //===----------------------------------------------------------------------===//
@@ -174,6 +198,24 @@ inline Number dot(Number init, const Number *a, int64_t strideA,
 inline Number dot(Number init, llvm::ArrayRef<Number> a, const Number *b) {
   return dot(init, a.data(), 1, b, 1, static_cast<int64_t>(a.size()));
 }
+
+/// The same for a product of operands of bf16.
+inline Number dotBf16Pairs(Number init, llvm::ArrayRef<Number> a,
+                           const Number *b) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->dotBf16Pairs(init, a, b);
+  return dot(init, a, b);
+}
+
+/// a b + c, which domains may round once.
+inline Number fma(Number a, Number b, Number c) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->fma(a, b, c);
+  return a.real() * b.real() + c.real();
+}
+
+/// -x, of zero too.
+inline Number negate(Number x) { return Number(-1.0) * x; }
 
 inline Number exp(Number x) {
   if (Domain *domain = Domain::getCurrent())

@@ -18,6 +18,8 @@ SHARED = {
         "PhaseCost.cpp", "PlanCalls.cpp", "Tables.cpp"]),
     "test/compiler/driver/test_resume_bytes.py": ("what a manifest names is the same from each stage; test_bench_report.py has the names", [
         "KernelNames.cpp"]),
+    "test/compiler/evaluator/BitsTest.cpp": ("single operations; test/e2e/random compares whole models with machine code", [
+        "BitsAttention.cpp", "BitsMath.cpp", "EvaluateKernAttentionBits.cpp"]),
     "test/compiler/evaluator/EvaluateProductsTest.cpp": ("norms, softmax and activations of both dialects", ["NormsAndActivations.cpp"]),
     "test/compiler/evaluator/EvaluateShapesTest.cpp": ("the values of all operations", ["Tensor.cpp"]),
     "test/compiler/evaluator/KernMemoryTest.cpp": ("one module on the byte arena; values come from goldens, those of oneDNN from test/e2e/random", [

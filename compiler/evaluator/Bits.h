@@ -1,0 +1,89 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The domain of bits: an evaluation of a planned module of kern gives the bits
+// of the compiled artifact. Each operation is one of f32 and rounds; sums run
+// in the order that passes/lower/README.md defines.
+#pragma once
+#include "compiler/evaluator/BitsMath.h"
+#include "compiler/evaluator/Number.h"
+
+namespace transom {
+
+/// Numbers are f32, denormals are zero in operations. Whole numbers stay
+/// float64. Models of operations whose sums have an order ask for `Bits` and
+/// leave whole rows to it. Instruction sets that multiply pairs of bf16 give
+/// other bits than the others; their domain runs where the CPU has the
+/// instruction.
+class Bits final : public Domain {
+public:
+  /// `dotBf16` as in `InstructionSet`.
+  explicit Bits(bool dotBf16) : dotBf16(dotBf16) {}
+
+  /// The current domain, if it is one of bits.
+  static const Bits *getCurrent() {
+    Domain *domain = Domain::getCurrent();
+    return domain ? domain->asBits() : nullptr;
+  }
+  /// True where this CPU has the instructions.
+  bool runsHere() const { return bits::runsHere(getChain(StorageType::BF16)); }
+  bool getDotBf16() const { return dotBf16; }
+  /// How products with operands of a type add.
+  bits::Chain getChain(StorageType operands) const;
+
+  /// What a norm does with a row; beta may be null.
+  struct Norm {
+    llvm::ArrayRef<Number> gamma;
+    const std::vector<Number> *beta;
+    double eps;
+    bool rms;
+  };
+
+  // Rows.
+  Number activate(Activation kind, Number x) const;
+  void softmax(llvm::MutableArrayRef<Number> row) const;
+  void normalize(llvm::MutableArrayRef<Number> row, const Norm &norm) const;
+  RowSummary summarize(llvm::ArrayRef<Number> row) const;
+  /// Makes the numbers of a head whole, as a cache of this type holds them;
+  /// gives their scale.
+  Number quantize(llvm::MutableArrayRef<Number> head, StorageType type) const;
+
+  // The domain.
+  bool flushesDenormals() const override { return true; }
+  const Bits *asBits() const override { return this; }
+  Number add(Number a, Number b) override;
+  Number subtract(Number a, Number b) override;
+  Number multiply(Number a, Number b) override;
+  Number divide(Number a, Number b) override;
+  Number fma(Number a, Number b, Number c) override;
+  Number dot(Number init, const Number *a, int64_t strideA, const Number *b,
+             int64_t strideB, int64_t count) override;
+  Number dotBf16Pairs(Number init, llvm::ArrayRef<Number> a,
+                      const Number *b) override;
+  Number exp(Number x) override;
+  Number apply(const char *function, Number x) override;
+  std::pair<Number, Number> getAngle(double frequency,
+                                     int64_t position) override;
+  Number round(StorageType type, Number x) override;
+  Number makeExponent(Number x) override { return x; }
+  Number normalized(Number x) override { return x; }
+  int compare(Number a, Number b) override;
+  Number getMaximum(llvm::ArrayRef<Number> row) override;
+  bool isHidden(Number x) override;
+  int64_t toInteger(Number x) override;
+  Number constant(double value) override;
+  Result<std::vector<Number>> weight(const WeightExpr &expr,
+                                     const TensorSource &source) override;
+
+private:
+  bool dotBf16;
+};
+
+/// The f32 that an operation takes a number for; in a scope of the domain a
+/// denormal is zero.
+inline float toFloat(Number x) { return static_cast<float>(x.real()); }
+inline Number fromFloat(float x) { return static_cast<double>(x); }
+/// Rows of f32.
+std::vector<float> toFloats(llvm::ArrayRef<Number> row);
+
+} // namespace transom

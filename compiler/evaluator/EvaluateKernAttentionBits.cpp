@@ -1,0 +1,99 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `kern.attention` in the domain of bits: by KV blocks, scores in units of
+// log2, whole numbers of a cache apart from their scales.
+#include "compiler/evaluator/KernAttention.h"
+#include "compiler/evaluator/NormsAndActivations.h"
+
+using namespace mlir;
+
+namespace transom {
+
+using namespace kern;
+
+/// log2 e as a factor of constants, which are rounded after it.
+static constexpr double log2E = 1.4426950408889634;
+
+bits::AttentionParameters KernAttention::getBitsParameters(const Bits &bits) {
+  bits::AttentionParameters parameters;
+  parameters.dk = dk;
+  parameters.dv = dv;
+  const double scale = op.getScale().convertToDouble();
+  const double cap = op.getSoftCap().convertToDouble();
+  parameters.scale = static_cast<float>(scale * log2E);
+  if (cap != 0) {
+    parameters.preCap = static_cast<float>(scale / cap);
+    parameters.postCap = static_cast<float>(cap * log2E);
+  }
+  parameters.hidden =
+      op.getMaskValue()
+          ? static_cast<float>(op.getMaskValue()->convertToDouble() * log2E)
+          : -std::numeric_limits<float>::infinity();
+  auto query = cast<BufferType>(op.getQuery().getType());
+  parameters.chain = bits.getChain(query.getFormat().element);
+  return parameters;
+}
+
+void KernAttention::readHead(int64_t sequence, int64_t keyHead) {
+  if (lastRead.sequence == sequence && lastRead.keyHead == keyHead)
+    return;
+  lastRead = {sequence, keyHead, {}, {}};
+  const int64_t head = keyHead * group;
+  for (const Token &key : keys[sequence]) {
+    for (int64_t i = 0; i < dk; ++i)
+      lastRead.keys.push_back(toFloat(keyAt(sequence, head, key, i)));
+    for (int64_t i = 0; i < dv; ++i)
+      lastRead.values.push_back(toFloat(valueAt(sequence, head, key, i)));
+  }
+}
+
+/// A key without its numbers, as a query sees it.
+bits::AttentionKey KernAttention::getBitsKey(int64_t sequence, int64_t head,
+                                             const Token &query,
+                                             const Token &key) {
+  bits::AttentionKey result;
+  const int64_t own = position(sequence, query), distance = key.place - own;
+  result.visible = inReach(own, key.place);
+  if (!result.visible)
+    return result;
+  if (op.getSlopes())
+    result.slope = toFloat(slopeAt(e.tensor(op.getSlopes()), head, distance));
+  result.distance = static_cast<float>(distance);
+  if (op.getRelativeBias())
+    result.bias = toFloat(relativeBias(head, distance));
+  if (op.getMask()) {
+    Number mask = maskAt(sequence, head, query, key);
+    if (isBoolMask())
+      result.selected = mask.real() != 0;
+    else
+      result.mask = toFloat(mask);
+  }
+  if (op.getCache() && !kept[sequence]->keyScales.empty()) {
+    const CacheStore::Entry &entry = *kept[sequence];
+    result.keyScale = toFloat(entry.keyScales[key.row][head / group]);
+    result.valueScale = toFloat(entry.valueScales[key.row][head / group]);
+  }
+  return result;
+}
+
+void KernAttention::attendInBits(int64_t sequence, int64_t head,
+                                 const Token &query, const Bits &bits) {
+  readHead(sequence, head / group);
+  std::vector<bits::AttentionKey> all;
+  for (auto [i, key] : llvm::enumerate(keys[sequence])) {
+    all.push_back(getBitsKey(sequence, head, query, key));
+    all.back().key = lastRead.keys.data() + i * dk;
+    all.back().value = lastRead.values.data() + i * dv;
+  }
+  std::vector<float> row;
+  for (int64_t i = 0; i < dk; ++i)
+    row.push_back(
+        toFloat(e.kern->read(op.getQuery(), query.row, head * dk + i)));
+  std::vector<float> out =
+      bits::attend(getBitsParameters(bits), row.data(), all);
+  for (int64_t i = 0; i < dv; ++i)
+    e.kern->write(op.getOuts(), query.row, head * dv + i, fromFloat(out[i]));
+}
+
+} // namespace transom
