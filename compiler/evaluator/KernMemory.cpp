@@ -8,8 +8,26 @@
 
 namespace transom {
 
+void KernMemory::Cells::resize(int64_t bytes) {
+  count = bytes;
+  pages.resize((bytes + pageSize - 1) / pageSize);
+}
+
+KernMemory::Cell &KernMemory::Cells::operator[](int64_t i) {
+  std::unique_ptr<Cell[]> &page = pages[i / pageSize];
+  if (!page)
+    page = std::make_unique<Cell[]>(pageSize);
+  return page[i % pageSize];
+}
+
+const KernMemory::Cell &KernMemory::Cells::operator[](int64_t i) const {
+  static const Cell untouched;
+  const std::unique_ptr<Cell[]> &page = pages[i / pageSize];
+  return page ? page[i % pageSize] : untouched;
+}
+
 int64_t KernMemory::grow(int64_t bytes) {
-  int64_t offset = static_cast<int64_t>(cells.size());
+  int64_t offset = cells.size();
   cells.resize(cells.size() + bytes);
   return offset;
 }

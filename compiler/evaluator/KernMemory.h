@@ -10,6 +10,7 @@
 #include "mlir/IR/Operation.h"
 #include "runtime/base/Error.h"
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -68,7 +69,23 @@ private:
   void claim(const Extent &extent, int64_t offset, int64_t width,
              const Toucher &by);
 
-  std::vector<Cell> cells;
+  /// The bytes, in pages that are made when a byte of them is looked at: most
+  /// of an arena is not.
+  class Cells {
+  public:
+    int64_t size() const { return count; }
+    void resize(int64_t bytes);
+    Cell &operator[](int64_t i);
+    const Cell &operator[](int64_t i) const;
+
+  private:
+    static constexpr int64_t pageSize = 1024;
+
+    int64_t count = 0;
+    std::vector<std::unique_ptr<Cell[]>> pages;
+  };
+
+  Cells cells;
   std::string firstMistake;
 };
 
