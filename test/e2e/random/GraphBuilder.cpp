@@ -178,7 +178,7 @@ Value GraphBuilder::embed() {
         ids, Value(), rank ? PositionKind::NonpadRank : PositionKind::Column,
         rank ? random.between(0, 2) : 0);
     x = make<AddOp>(
-        x, make<EmbeddingOp>(position, weight({310, width}, 1.0), number(1.0)));
+        x, make<EmbeddingOp>(position, weight({610, width}, 1.0), number(1.0)));
   }
   return random.chance(70) ? norm(x) : x;
 }

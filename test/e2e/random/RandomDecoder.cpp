@@ -1,7 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Features are drawn first, then layers are written from them.
+// Features are drawn first, then layers are written from them. An
+// encoder-decoder has two more entries: `encode`, an encoder, and `source`,
+// which fills the caches of the encoder's keys and values.
 #include "test/e2e/random/RandomDecoder.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
@@ -16,12 +18,12 @@ namespace transom::testing {
 
 namespace {
 
-/// Positions that a decoder can tell apart.
-constexpr int64_t longest = 600;
+/// Positions that a decoder can tell apart, and tokens of a source.
+constexpr int64_t longest = 600, longestSource = 40;
 
 /// What one decoder is made of.
 struct Features {
-  explicit Features(Random &random);
+  Features(Random &random, DecoderKind kind);
 
   enum Positions { None, Learned, Rope, Slopes };
 
@@ -37,9 +39,13 @@ struct Features {
   bool innerNorm; ///< in front of the last product of an MLP
   bool straight;  ///< an MLP without that product
   Activation activation;
+  bool readsSource; ///< by attention to an encoder's states
+  bool sourceBias = false, sourceNorm = false;
+  int64_t encoderLayers = 0;
 };
 
-Features::Features(Random &random) {
+Features::Features(Random &random, DecoderKind kind)
+    : readsSource(kind == DecoderKind::EncoderDecoder) {
   kvHeads = random.between(1, 3);
   heads = kvHeads * random.between(1, 3);
   dk = random.chance(70) ? 2 * random.between(1, 20) : random.between(1, 35);
@@ -71,15 +77,22 @@ Features::Features(Random &random) {
                             Activation::GeluTanh, Activation::Relu});
   innerNorm = random.chance(20);
   straight = random.chance(15);
+  if (!readsSource)
+    return;
+  sourceBias = random.chance(50);
+  sourceNorm = random.chance(30);
+  encoderLayers = random.between(0, 3);
 }
 
 /// Writes one decoder.
 class DecoderBuilder {
 public:
-  DecoderBuilder(ModuleOp module, uint64_t seed, RandomWeights &weights)
-      : module(module), random(seed), has(random), weights(weights),
+  DecoderBuilder(ModuleOp module, uint64_t seed, DecoderKind kind,
+                 RandomWeights &weights)
+      : module(module), random(seed), has(random, kind), weights(weights),
         builder(module.getContext()) {}
 
+  /// Writes all entries.
   void build();
 
 private:
@@ -106,9 +119,29 @@ private:
   Value headNorm(Value x, int64_t heads);
   Value rotate(Value x, int64_t heads);
   Value attention(Value x, int64_t layer);
+  Value crossAttention(Value x, int64_t layer);
   Value feedForward(Value x);
   Value layer(Value x, int64_t index);
+  Value encoderLayer(Value x, Value keys, int64_t index);
   Value head(Value x);
+
+  /// An argument or result of an entry.
+  struct Tensor {
+    const char *name, *role;
+    Type type;
+    int64_t bound = 0; ///< ids are below it
+  };
+  /// Begins a function; its arguments.
+  Block::BlockArgListType begin(const char *name, ArrayRef<Tensor> arguments,
+                                ArrayRef<Tensor> results);
+  int64_t getWindow(int64_t layer) const {
+    return has.alternates && layer % 2 == 1 ? 0 : has.window;
+  }
+  void declareCaches();
+  Value getCache(StringRef name);
+  void buildEncode();
+  void buildSource();
+  void buildStep();
 
   ModuleOp module;
   Random random;
@@ -169,25 +202,51 @@ Value DecoderBuilder::rotate(Value x, int64_t heads) {
                       has.interleaved ? builder.getUnitAttr() : UnitAttr());
 }
 
-Value DecoderBuilder::attention(Value x, int64_t layer) {
-  int64_t window = has.alternates && layer % 2 == 1 ? 0 : has.window;
-  std::string name = "layers." + std::to_string(layer) + ".attention";
-  auto type =
-      CacheType::get(module.getContext(), has.kvHeads, has.dk, has.dv, window);
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(function);
-    builder.create<CacheOp>(location(), name, type);
+static std::string cacheName(int64_t layer, const char *block) {
+  return "layers." + std::to_string(layer) + "." + block;
+}
+
+/// The caches of all layers.
+void DecoderBuilder::declareCaches() {
+  for (int64_t layer = 0; layer < has.layers; ++layer) {
+    path = "layers." + std::to_string(layer);
+    auto declare = [&](const char *block, int64_t window, int64_t positions) {
+      builder.create<CacheOp>(location(), cacheName(layer, block),
+                              CacheType::get(module.getContext(), has.kvHeads,
+                                             has.dk, has.dv, window,
+                                             positions));
+    };
+    declare("attention", getWindow(layer), 0);
+    if (has.readsSource)
+      declare("cross", 0, longestSource);
   }
+}
+
+Value DecoderBuilder::getCache(StringRef name) {
+  auto cache = cast<CacheOp>(module.lookupSymbol(name));
+  return builder.create<GetCacheOp>(location(), cache.getType(), name);
+}
+
+Value DecoderBuilder::attention(Value x, int64_t layer) {
   Value query = rotate(linear(x, has.heads * has.dk), has.heads);
   Value key = rotate(linear(x, has.kvHeads * has.dk), has.kvHeads);
   Value value = linear(x, has.kvHeads * has.dv);
-  Value cache = builder.create<GetCacheOp>(location(), type, name);
+  Value cache = getCache(cacheName(layer, "attention"));
   Value result = make<SdpaOp>(
       query, key, value, Value(), ragged, cache, slopes, Value(),
       whole(has.heads), whole(has.kvHeads), real(1 / std::sqrt(double(has.dk))),
       MaskKindAttr::get(module.getContext(), MaskKind::Ragged),
-      builder.getUnitAttr(), whole(window), real(has.cap), FloatAttr());
+      builder.getUnitAttr(), whole(getWindow(layer)), real(has.cap),
+      FloatAttr());
+  return linear(result, has.width);
+}
+
+/// Attention to the states of the encoder.
+Value DecoderBuilder::crossAttention(Value x, int64_t layer) {
+  Value result =
+      make<CrossSdpaOp>(linear(x, has.heads * has.dk), ragged,
+                        getCache(cacheName(layer, "cross")), whole(has.heads),
+                        real(1 / std::sqrt(double(has.dk))), real(has.cap));
   return linear(result, has.width);
 }
 
@@ -211,6 +270,8 @@ Value DecoderBuilder::layer(Value x, int64_t index) {
     return make<AddOp>(make<AddOp>(a, m), x);
   }
   x = make<AddOp>(postNorm(attention(norm(x), index)), x);
+  if (has.readsSource)
+    x = make<AddOp>(postNorm(crossAttention(norm(x), index)), x);
   return make<AddOp>(x, postNorm(feedForward(norm(x))));
 }
 
@@ -226,32 +287,120 @@ Value DecoderBuilder::head(Value x) {
   return make<ScaleOp>(logits, real(has.logitCap), real(0));
 }
 
-void DecoderBuilder::build() {
+Block::BlockArgListType DecoderBuilder::begin(const char *name,
+                                              ArrayRef<Tensor> arguments,
+                                              ArrayRef<Tensor> results) {
+  auto getTypes = [](ArrayRef<Tensor> tensors) {
+    return llvm::map_to_vector(tensors, [](const Tensor &t) { return t.type; });
+  };
+  builder.setInsertionPointToEnd(module.getBody());
+  path = name;
+  function = builder.create<func::FuncOp>(
+      location(), name,
+      builder.getFunctionType(getTypes(arguments), getTypes(results)));
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    function.setArgAttr(i, "attn.name", builder.getStringAttr(argument.name));
+    function.setArgAttr(i, "attn.role", builder.getStringAttr(argument.role));
+    if (argument.bound)
+      function.setArgAttr(i, "attn.bound", whole(argument.bound));
+  }
+  for (auto [i, result] : llvm::enumerate(results))
+    function.setResultAttr(i, "attn.name", builder.getStringAttr(result.name));
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+  return body->getArguments();
+}
+
+/// A layer of the encoder, with norms in front.
+Value DecoderBuilder::encoderLayer(Value x, Value keys, int64_t index) {
+  path = "encoder." + std::to_string(index);
+  Value y = norm(x);
+  MLIRContext *context = module.getContext();
+  y = make<SdpaOp>(linear(y, has.heads * has.dk), linear(y, has.heads * has.dk),
+                   linear(y, has.heads * has.dv), keys, Value(), Value(),
+                   Value(), Value(), whole(has.heads), whole(has.heads),
+                   real(1 / std::sqrt(double(has.dk))),
+                   MaskKindAttr::get(context, MaskKind::Keys), UnitAttr(),
+                   whole(0), real(has.cap), FloatAttr());
+  x = make<AddOp>(x, linear(y, has.width));
+  return make<AddOp>(x, feedForward(norm(x)));
+}
+
+/// Ids and their mask to states, which are zero at padding.
+void DecoderBuilder::buildEncode() {
+  Polynomial batch = Polynomial::symbol("batch"),
+             seq = Polynomial::symbol("seq"), one(1);
+  Type whole64 = getTensorType({batch, seq}, builder.getI64Type());
+  Type states =
+      getTensorType({batch, seq, Polynomial(has.width)}, builder.getF32Type());
+  auto arguments = begin("encode",
+                         {{"input_ids", "ids", whole64, has.vocabulary},
+                          {"attention_mask", "mask", whole64}},
+                         {{"states", "", states}});
+  function.setArgAttr(1, "attn.mask_of", builder.getStringAttr("input_ids"));
+  Value mask = make<CastOp>(arguments[1], TypeAttr::get(builder.getI1Type()));
+  Value x = make<EmbeddingOp>(arguments[0],
+                              weight({has.vocabulary, has.width}, 1), real(1));
+  for (int64_t i = 0; i < has.encoderLayers; ++i)
+    x = encoderLayer(x, mask, i);
+  path = "encoder";
+  Value rows = make<ReshapeOp>(
+      mask, ShapeAttr::get(module.getContext(), {batch, seq, one}));
+  x = make<MaskOp>(norm(x), rows, real(0));
+  builder.create<func::ReturnOp>(location(), x);
+}
+
+/// States and their mask to the keys and values of all layers.
+void DecoderBuilder::buildSource() {
+  MLIRContext *context = module.getContext();
+  Polynomial batch = Polynomial::symbol("batch"),
+             seq = Polynomial::symbol("seq");
+  auto arguments = begin("source",
+                         {{"states", "data",
+                           getTensorType({batch, seq, Polynomial(has.width)},
+                                         builder.getF32Type())},
+                          {"attention_mask", "mask",
+                           getTensorType({batch, seq}, builder.getI64Type())}},
+                         {});
+  function->setAttr("transom.kind", builder.getStringAttr("source"));
+  function->setAttr("transom.encoder", builder.getStringAttr("encode"));
+  Value tokens = builder.create<RaggedBatchOp>(
+      location(),
+      RaggedType::get(context, builder.getStringAttr("rows1"),
+                      builder.getStringAttr("keys1")),
+      arguments[1], UnitAttr());
+  Value x = make<GatherRowsOp>(arguments[0], tokens);
+  if (has.sourceNorm)
+    x = norm(x);
+  for (int64_t i = 0; i < has.layers; ++i) {
+    path = "layers." + std::to_string(i) + ".cross";
+    Value key = linear(x, has.kvHeads * has.dk);
+    Value value = linear(x, has.kvHeads * has.dv);
+    x = make<AppendOp>(x, key, value, tokens, getCache(cacheName(i, "cross")));
+  }
+  builder.create<func::ReturnOp>(location());
+}
+
+/// Tokens of a step to the logits of those that are asked for.
+void DecoderBuilder::buildStep() {
   MLIRContext *context = module.getContext();
   auto vector = [&](const char *symbol) {
     return getTensorType({Polynomial::symbol(symbol)}, builder.getI64Type());
   };
-  Type result =
-      getTensorType({Polynomial::symbol("wanted"), Polynomial(has.vocabulary)},
-                    builder.getF32Type());
-  builder.setInsertionPointToEnd(module.getBody());
-  function = builder.create<func::FuncOp>(
-      location(), "step",
-      FunctionType::get(context, {vector("rows"), vector("wanted")}, result));
-  Block *body = function.addEntryBlock();
   auto name = [&](const char *text) { return builder.getStringAttr(text); };
-  function.setArgAttr(0, "attn.name", name("tokens"));
-  function.setArgAttr(0, "attn.role", name("ids"));
-  function.setArgAttr(0, "attn.bound", whole(has.vocabulary));
-  function.setArgAttr(1, "attn.name", name("wanted"));
-  function.setArgAttr(1, "attn.role", name("data"));
-  function.setResultAttr(0, "attn.name", name("logits"));
+  auto arguments = begin("step",
+                         {{"tokens", "ids", vector("rows"), has.vocabulary},
+                          {"wanted", "data", vector("wanted")}},
+                         {{"logits", "",
+                           getTensorType({Polynomial::symbol("wanted"),
+                                          Polynomial(has.vocabulary)},
+                                         builder.getF32Type())}});
   function->setAttr("transom.vocabulary", whole(has.vocabulary));
   if (has.positions == Features::Learned || has.positions == Features::Rope)
     function->setAttr("transom.context", whole(longest));
 
-  builder.setInsertionPointToEnd(body);
-  Value tokens = body->getArgument(0);
+  path = "embeddings";
+  Value tokens = arguments[0];
   ragged = builder.create<DecodeBatchOp>(
       location(), RaggedType::get(context, name("rows"), name("keys")));
   table = weight({has.vocabulary, has.width}, 1);
@@ -275,20 +424,34 @@ void DecoderBuilder::build() {
     slopes = weight({has.heads}, 0.5);
   for (int64_t i = 0; i < has.layers; ++i)
     x = layer(x, i);
-  Value logits = head(make<GatherOp>(x, body->getArgument(1)));
+  Value logits = head(make<GatherOp>(x, arguments[1]));
   builder.create<func::ReturnOp>(location(), logits);
+}
+
+void DecoderBuilder::build() {
+  builder.setInsertionPointToEnd(module.getBody());
+  declareCaches();
+  if (has.readsSource) {
+    buildEncode();
+    buildSource();
+  }
+  buildStep();
 }
 
 } // namespace
 
 OwningOpRef<ModuleOp> makeRandomDecoder(MLIRContext *context, uint64_t seed,
+                                        DecoderKind kind,
                                         RandomWeights &weights) {
   OwningOpRef<ModuleOp> module = makeRandomModule(context);
   Builder builder(context);
   Attribute unbounded = builder.getDictionaryAttr(
       builder.getNamedAttr("max", builder.getI64IntegerAttr(-1)));
   std::vector<NamedAttribute> symbols;
-  for (StringRef symbol : {"keys", "rows", "wanted"})
+  std::vector<StringRef> names = {"keys", "rows", "wanted"};
+  if (kind == DecoderKind::EncoderDecoder)
+    names = {"batch", "keys", "keys1", "rows", "rows1", "seq", "wanted"};
+  for (StringRef symbol : names)
     symbols.push_back(builder.getNamedAttr(symbol, unbounded));
   (*module)->setAttr("attn.symbols", builder.getDictionaryAttr(symbols));
   auto text = [&](StringRef name, StringRef value) {
@@ -298,7 +461,7 @@ OwningOpRef<ModuleOp> makeRandomDecoder(MLIRContext *context, uint64_t seed,
                      builder.getDictionaryAttr({text("family", "graph"),
                                                 text("architecture", "random"),
                                                 text("head", "causal_lm")}));
-  DecoderBuilder(*module, seed, weights).build();
+  DecoderBuilder(*module, seed, kind, weights).build();
   return module;
 }
 

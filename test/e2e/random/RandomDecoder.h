@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Seeded random decoders: a small `step` with caches from the features that
-// families are made of, in sizes that no family has.
+// Seeded random decoders and encoder-decoders: a small `step` with caches from
+// the features that families are made of, in sizes that no family has.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -10,9 +10,14 @@
 
 namespace transom::testing {
 
-/// A module with the one entry `step`; adds its weights.
+/// Whether a decoder reads an encoder's states.
+enum class DecoderKind { Decoder, EncoderDecoder };
+
+/// A module with the entry `step`, or with `encode`, `source` and `step`; adds
+/// its weights.
 mlir::OwningOpRef<mlir::ModuleOp> makeRandomDecoder(mlir::MLIRContext *context,
                                                     uint64_t seed,
+                                                    DecoderKind kind,
                                                     RandomWeights &weights);
 
 /// Ids are below it.

@@ -104,6 +104,8 @@ static Tensor inputFor(func::FuncOp function, unsigned index,
 
 /// Mostly short; sometimes more than a panel of keys, rarely more than a piece.
 static int64_t randomLength(Random &random, Lengths lengths) {
+  if (lengths == Lengths::Longest)
+    return random.between(257, 600);
   int64_t kind = random.below(100);
   if (kind < 85)
     return random.between(1, 9);

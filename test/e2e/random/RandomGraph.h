@@ -70,8 +70,9 @@ mlir::OwningOpRef<mlir::ModuleOp> makeRandomModule(mlir::MLIRContext *context);
 void addRandomGraph(mlir::ModuleOp module, uint64_t seed,
                     RandomWeights &weights);
 
-/// How long sequences may be: up to 40, or rarely also up to 300.
-enum class Lengths { Short, Long };
+/// How long sequences may be: up to 40; rarely also up to 300; or between 257
+/// and 600.
+enum class Lengths { Short, Long, Longest };
 
 /// Inputs for an entry of `addRandomGraph`: sizes, values and masks follow from
 /// the seed.

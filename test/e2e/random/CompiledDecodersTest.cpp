@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random decoders: they mean the same after each pass, in one call and in
-// chunks; compiled they give what the evaluator gives, with the same bits for
-// all chunks, neighbours, copies and numbers of threads.
+// Random decoders, compiled: they give what the evaluator gives, with the same
+// bits for all chunks, neighbours, copies and numbers of threads.
 #include "compiler/driver/CompileModule.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
@@ -11,11 +10,10 @@
 #include "runtime/include/transom/transom.h"
 #include "test/compiler/evaluator/Compare.h"
 #include "test/e2e/random/CompiledModel.h"
-#include "test/e2e/random/RandomDecoder.h"
+#include "test/e2e/random/DecoderModel.h"
 #include "test/e2e/random/Seeds.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
-#include <numeric>
 #include <unistd.h>
 
 using namespace mlir;
@@ -24,188 +22,11 @@ using namespace transom::testing;
 
 namespace {
 
-/// Graph passes may reorder sums of float64; constants of kern are f32.
-constexpr double reordered = 1e-10, inKern = 1e-5;
 /// f32 against float64; in bf16 a difference may tip a rounding.
 constexpr double compiledF32 = 5e-4, compiledBf16 = 0.05;
 
-/// Tokens of each sequence that are checked after each pass.
-constexpr size_t longestForPasses = 40;
-
-using Tokens = std::vector<int64_t>;
 /// Logits by sequence, row after row.
 using Logits = std::vector<std::vector<double>>;
-
-/// One decoder, some sequences, and what the evaluator gives for them.
-struct Model {
-  explicit Model(uint64_t seed) : random(seed ^ 0xdec0de) {
-    prepareContext(context);
-    module = makeRandomDecoder(&context, seed, weights);
-    options.source = &weights;
-    vocabulary = getVocabulary(*module);
-    sequences = randomSequences(random, vocabulary);
-    dtype = random.chance(30) ? "bf16" : "f32";
-    kvDtype = random.chance(60) ? dtype : random.pick({"f32", "bf16", "int8"});
-  }
-
-  bool rounds() const { return dtype != "f32" || kvDtype != "f32"; }
-  bool hasBf16() const { return dtype == "bf16" || kvDtype == "bf16"; }
-  /// Says in a module what its types are to be, as the driver does.
-  void choose(ModuleOp module) {
-    module->setAttr("transom.dtype", StringAttr::get(&context, dtype));
-    module->setAttr("transom.kv_dtype", StringAttr::get(&context, kvDtype));
-  }
-
-  MLIRContext context{MLIRContext::Threading::DISABLED};
-  RandomWeights weights;
-  OwningOpRef<ModuleOp> module;
-  EvaluateOptions options;
-  Random random;
-  int64_t vocabulary;
-  std::vector<Tokens> sequences;
-  std::string dtype, kvDtype;
-};
-
-/// New rows of some sequences, and all their logits.
-Case makeStep(const Tokens &tokens, std::vector<SequenceRows> rows) {
-  auto count = static_cast<int64_t>(tokens.size());
-  Tokens all(tokens.size());
-  std::iota(all.begin(), all.end(), 0);
-  return {"step",
-          {{"tokens", Tensor::of({count}, tokens)},
-           {"wanted", Tensor::of({count}, all)}},
-          {},
-          std::move(rows)};
-}
-
-/// All sequences in one step.
-Case wholeStep(const std::vector<Tokens> &sequences) {
-  Tokens tokens;
-  std::vector<SequenceRows> rows;
-  for (const Tokens &sequence : sequences) {
-    rows.push_back({static_cast<int64_t>(rows.size()), 0,
-                    static_cast<int64_t>(sequence.size())});
-    tokens.insert(tokens.end(), sequence.begin(), sequence.end());
-  }
-  return makeStep(tokens, rows);
-}
-
-/// Which rows of which sequences come in one call of a schedule.
-std::vector<SequenceRows> drawRows(Random &random,
-                                   const std::vector<Tokens> &sequences,
-                                   const std::vector<int64_t> &lengths) {
-  std::vector<SequenceRows> rows;
-  for (size_t s = 0; s < sequences.size(); ++s) {
-    int64_t left = static_cast<int64_t>(sequences[s].size()) - lengths[s];
-    if (left == 0 || random.chance(30))
-      continue;
-    int64_t count = random.chance(40) ? 1 : random.between(1, left);
-    rows.insert(rows.begin() + random.below(rows.size() + 1),
-                {static_cast<int64_t>(s), lengths[s], count});
-  }
-  return rows;
-}
-
-bool isDone(const std::vector<Tokens> &sequences,
-            const std::vector<int64_t> &lengths) {
-  for (size_t s = 0; s < sequences.size(); ++s)
-    if (lengths[s] < static_cast<int64_t>(sequences[s].size()))
-      return false;
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Passes
-//===----------------------------------------------------------------------===//
-
-/// The sequences in random chunks give what they give in one step.
-std::string checkChunks(Model &model) {
-  Case all = wholeStep(model.sequences);
-  auto expected = evaluateCase(*model.module, all, model.options);
-  if (!expected)
-    return expected.error().message;
-  const Tensor &logits = (*expected)[0].tensor;
-  std::vector<int64_t> lengths(model.sequences.size());
-  CacheStore store;
-  EvaluateOptions options = model.options;
-  options.caches = &store;
-  while (!isDone(model.sequences, lengths)) {
-    std::vector<SequenceRows> rows =
-        drawRows(model.random, model.sequences, lengths);
-    Tokens tokens;
-    std::vector<Number> values;
-    for (const SequenceRows &row : rows) {
-      const Tokens &sequence = model.sequences[row.sequence];
-      tokens.insert(tokens.end(), sequence.begin() + row.past,
-                    sequence.begin() + row.past + row.rows);
-      int64_t first = row.past;
-      for (int64_t s = 0; s < row.sequence; ++s)
-        first += all.sequences[s].rows;
-      auto begin = logits.real.begin() + first * model.vocabulary;
-      values.insert(values.end(), begin, begin + row.rows * model.vocabulary);
-      lengths[row.sequence] += row.rows;
-    }
-    if (rows.empty())
-      continue;
-    auto got = evaluateCase(*model.module, makeStep(tokens, rows), options);
-    if (!got)
-      return got.error().message;
-    Tensor expected = Tensor::of(
-        {static_cast<int64_t>(tokens.size()), model.vocabulary}, values);
-    std::string difference =
-        getDifference(*got, {{"logits", expected}}, reordered);
-    if (!difference.empty())
-      return "in chunks: " + difference;
-  }
-  return {};
-}
-
-/// The first complaint about one seed.
-std::string checkPassesForSeed(uint64_t seed) {
-  Model model(seed);
-  std::vector<Tokens> starts = model.sequences;
-  for (Tokens &tokens : starts)
-    tokens.resize(std::min<size_t>(tokens.size(), longestForPasses));
-  Case all = wholeStep(model.sequences), start = wholeStep(starts);
-  for (Case *test : {&all, &start}) {
-    auto result = evaluateCase(*model.module, *test, model.options);
-    if (!result)
-      return result.error().message;
-    test->outputs = *result;
-  }
-  model.choose(*model.module);
-  for (Stage stage : {Stage::AttnOpt, Stage::Kern}) {
-    double tolerance = stage == Stage::AttnOpt ? reordered : inKern;
-    std::string complaint =
-        checkPasses(*model.module, stage, model.options, start, tolerance);
-    // What rounding changes has no bound.
-    if (complaint.empty() && (stage == Stage::AttnOpt || !model.rounds())) {
-      auto result = evaluateCase(*model.module, all, model.options);
-      complaint = result ? getDifference(*result, all.outputs, tolerance)
-                         : result.error().message;
-    }
-    if (complaint.empty())
-      complaint = checkChunks(model);
-    if (!complaint.empty())
-      return complaint;
-  }
-  return {};
-}
-
-class RandomDecoders : public ::testing::TestWithParam<Seeds> {};
-
-TEST_P(RandomDecoders, meanTheSameAfterEachPass) {
-  for (int64_t seed = GetParam().first; seed < GetParam().end; ++seed)
-    EXPECT_EQ(checkPassesForSeed(seed), "") << "seed " << seed;
-}
-
-INSTANTIATE_TEST_SUITE_P(From, RandomDecoders,
-                         ::testing::ValuesIn(groupSeeds(30, 10)),
-                         nameByFirstSeed);
-
-//===----------------------------------------------------------------------===//
-// Compiled
-//===----------------------------------------------------------------------===//
 
 /// Steps of an artifact through the C API.
 class CompiledDecoder {
@@ -345,18 +166,19 @@ std::string CompiledDecoder::run(const std::vector<Tokens> &sequences,
 
 /// What the compiled model has to give: by the evaluator, where numbers are
 /// rounded after the passes that choose which.
-Result<Logits> expectedLogits(Model &model) {
+Result<Logits> expectedLogits(DecoderModel &model) {
   OwningOpRef<ModuleOp> module(model.module->clone());
   if (model.rounds()) {
-    model.choose(*module);
+    model.setTypes(*module);
     PassManager passes(&model.context);
     for (Stage stage : {Stage::AttnOpt, Stage::Kern})
       populateStage(passes, stage, {});
     if (failed(passes.run(*module)))
       return internalError("a pass failed");
   }
-  TRANSOM_ASSIGN(auto result, evaluateCase(*module, wholeStep(model.sequences),
-                                           model.options));
+  TRANSOM_ASSIGN(
+      auto result,
+      evaluateCase(*module, makeWholeStep(model.sequences), model.options));
   Logits logits;
   std::vector<double> reals = result[0].tensor.getReals();
   auto next = reals.begin();
@@ -384,8 +206,8 @@ std::string getDifference(const Logits &got, const Logits &expected,
 }
 
 /// All ways to run an artifact with one instruction set.
-std::string checkIsa(Model &model, const std::string &path, const char *isa,
-                     const Logits &expected) {
+std::string checkIsa(DecoderModel &model, const std::string &path,
+                     const char *isa, const Logits &expected) {
   Logits first;
   for (unsigned way = 0; way < 4; ++way) {
     CompiledDecoder decoder;
@@ -408,7 +230,7 @@ std::string checkIsa(Model &model, const std::string &path, const char *isa,
 
 /// The first complaint about one seed.
 std::string checkCompiled(uint64_t seed) {
-  Model model(seed);
+  DecoderModel model(seed, DecoderKind::Decoder);
   auto expected = expectedLogits(model);
   if (!expected)
     return expected.error().message;
