@@ -36,8 +36,8 @@ std::string KernelSpec::getSuffix() const {
     text += "_residual";
   const char *stores[] = {"", "_keys", "_scores", "_normalize"};
   text += stores[static_cast<int>(store)];
-  if (scale != 1)
-    text += llvm::formatv("{0:e}", scale).str();
+  if (scale != 1) // nine digits tell numbers of f32 apart
+    text += llvm::formatv("{0:e8}", static_cast<float>(scale)).str();
   if (partialRhs)
     text += "_partial";
   if (prefetch)
