@@ -9,6 +9,7 @@
 #include "passes/Remarks.h"
 #include "runtime/safetensors/Safetensors.h"
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <gtest/gtest.h>
 
@@ -72,19 +73,65 @@ static std::string getDifference(const std::string &name, const Tensor &got,
          llvm::formatv("{0:e}", worst).str();
 }
 
-std::string getDifference(ArrayRef<NamedTensor> got,
-                          ArrayRef<NamedTensor> expected, double tolerance) {
+/// Compares each expected tensor with the one of its name.
+static std::string
+compareEach(ArrayRef<NamedTensor> got, ArrayRef<NamedTensor> expected,
+            llvm::function_ref<std::string(const std::string &, const Tensor &,
+                                           const Tensor &)>
+                compare) {
   for (const NamedTensor &reference : expected) {
     const NamedTensor *found = llvm::find_if(
         got, [&](const NamedTensor &t) { return t.name == reference.name; });
     if (found == got.end())
       return "'" + reference.name + "' is missing";
-    std::string difference = getDifference(reference.name, found->tensor,
-                                           reference.tensor, tolerance);
+    std::string difference =
+        compare(reference.name, found->tensor, reference.tensor);
     if (!difference.empty())
       return difference;
   }
   return {};
+}
+
+std::string getDifference(ArrayRef<NamedTensor> got,
+                          ArrayRef<NamedTensor> expected, double tolerance) {
+  return compareEach(
+      got, expected,
+      [&](const std::string &name, const Tensor &own, const Tensor &reference) {
+        return getDifference(name, own, reference, tolerance);
+      });
+}
+
+/// True for numbers with the same bits; all NaNs are equal.
+static bool isSame(double a, double b) {
+  return std::isnan(a) ? std::isnan(b)
+                       : Number(a).getBits() == Number(b).getBits();
+}
+
+/// The first element with other bits, or empty.
+static std::string getBitDifference(const std::string &name, const Tensor &got,
+                                    const Tensor &expected) {
+  if (got.sizes != expected.sizes)
+    return "'" + name + "' has another type";
+  int64_t first = -1, count = 0;
+  for (int64_t i = 0; i < expected.count(); ++i)
+    if (!isSame(got.getReal(i), expected.getReal(i)) && count++ == 0)
+      first = i;
+  if (count == 0)
+    return {};
+  char text[100];
+  std::snprintf(text, sizeof text, "%a, expected %a", got.getReal(first),
+                expected.getReal(first));
+  return "'" + name + "' differs in " + std::to_string(count) + " of " +
+         std::to_string(expected.count()) +
+         " elements: " + std::to_string(first) + " is " + text;
+}
+
+std::string getBitDifference(ArrayRef<NamedTensor> got,
+                             ArrayRef<NamedTensor> expected) {
+  return compareEach(
+      got, expected,
+      static_cast<std::string (*)(const std::string &, const Tensor &,
+                                  const Tensor &)>(getBitDifference));
 }
 
 Result<std::vector<NamedTensor>> evaluateCase(ModuleOp module, const Case &test,

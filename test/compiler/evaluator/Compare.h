@@ -23,6 +23,11 @@ std::string getDifference(llvm::ArrayRef<NamedTensor> got,
                           llvm::ArrayRef<NamedTensor> expected,
                           double tolerance);
 
+/// Empty when each expected tensor is among `got` and each element has the same
+/// bits as f32; else the first difference. All NaNs are equal.
+std::string getBitDifference(llvm::ArrayRef<NamedTensor> got,
+                             llvm::ArrayRef<NamedTensor> expected);
+
 /// Inputs of an entry and what it must give.
 struct Case {
   std::string entry;

@@ -4,6 +4,7 @@
 // Random decoders, compiled: they give what the evaluator gives, with the same
 // bits for all chunks, neighbours, copies and numbers of threads.
 #include "compiler/driver/CompileModule.h"
+#include "compiler/evaluator/Bits.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/base/InstructionSet.h"
@@ -14,6 +15,7 @@
 #include "test/e2e/random/Seeds.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <map>
 #include <unistd.h>
 
 using namespace mlir;
@@ -164,21 +166,25 @@ std::string CompiledDecoder::run(const std::vector<Tokens> &sequences,
   return error;
 }
 
-/// What the compiled model has to give: by the evaluator, where numbers are
-/// rounded after the passes that choose which.
-Result<Logits> expectedLogits(DecoderModel &model) {
+/// The kernels that the compiler plans for the model.
+Result<OwningOpRef<ModuleOp>> planKernels(DecoderModel &model) {
   OwningOpRef<ModuleOp> module(model.module->clone());
-  if (model.rounds()) {
-    model.setTypes(*module);
-    PassManager passes(&model.context);
-    for (Stage stage : {Stage::AttnOpt, Stage::Kern})
-      populateStage(passes, stage, {});
-    if (failed(passes.run(*module)))
-      return internalError("a pass failed");
-  }
-  TRANSOM_ASSIGN(
-      auto result,
-      evaluateCase(*module, makeWholeStep(model.sequences), model.options));
+  model.setTypes(*module);
+  PassManager passes(&model.context);
+  for (Stage stage : {Stage::AttnOpt, Stage::Kern})
+    populateStage(passes, stage, {});
+  if (failed(passes.run(*module)))
+    return internalError("a pass failed");
+  return module;
+}
+
+/// The logits of all sequences, by the evaluator in a domain.
+Result<Logits> evaluateLogits(const DecoderModel &model, ModuleOp module,
+                              Domain *domain) {
+  EvaluateOptions options = model.options;
+  options.domain = domain;
+  TRANSOM_ASSIGN(auto result,
+                 evaluateCase(module, makeWholeStep(model.sequences), options));
   Logits logits;
   std::vector<double> reals = result[0].tensor.getReals();
   auto next = reals.begin();
@@ -190,38 +196,95 @@ Result<Logits> expectedLogits(DecoderModel &model) {
   return logits;
 }
 
-std::string getDifference(const Logits &got, const Logits &expected,
-                          double tolerance) {
+/// What a compiled model has to give: in float64, rounded as its kernels do,
+/// and in bits.
+struct Expected {
+  Logits real;
+  std::map<bool, Logits> bits; ///< by `dotBf16`
+};
+
+Result<Expected> expectLogits(DecoderModel &model,
+                              ArrayRef<const InstructionSet *> isas) {
+  TRANSOM_ASSIGN(OwningOpRef<ModuleOp> planned, planKernels(model));
+  Expected expected;
+  TRANSOM_ASSIGN(expected.real,
+                 evaluateLogits(model,
+                                model.rounds() ? *planned : *model.module,
+                                nullptr));
+  for (const InstructionSet *isa : isas) {
+    Bits bits(isa->dotBf16);
+    if (expected.bits.count(isa->dotBf16))
+      continue;
+    TRANSOM_ASSIGN(expected.bits[isa->dotBf16],
+                   evaluateLogits(model, *planned, &bits));
+  }
+  return expected;
+}
+
+/// Compares the logits of each sequence as tensors.
+std::string compareLogits(const Logits &got, const Logits &expected,
+                          llvm::function_ref<std::string(ArrayRef<NamedTensor>,
+                                                         ArrayRef<NamedTensor>)>
+                              compare) {
   for (size_t s = 0; s < expected.size(); ++s) {
     Sizes sizes = {static_cast<int64_t>(expected[s].size())};
     if (got[s].size() != expected[s].size())
       return "sequence " + std::to_string(s) + " has another length";
-    std::string difference = transom::testing::getDifference(
-        {{"logits", Tensor::of(sizes, got[s])}},
-        {{"logits", Tensor::of(sizes, expected[s])}}, tolerance);
+    std::string difference =
+        compare({{"logits", Tensor::of(sizes, got[s])}},
+                {{"logits", Tensor::of(sizes, expected[s])}});
     if (!difference.empty())
       return "sequence " + std::to_string(s) + ": " + difference;
   }
   return {};
 }
 
+std::string getDifference(const Logits &got, const Logits &expected,
+                          double tolerance) {
+  return compareLogits(
+      got, expected,
+      [&](ArrayRef<NamedTensor> own, ArrayRef<NamedTensor> reference) {
+        return transom::testing::getDifference(own, reference, tolerance);
+      });
+}
+
+std::string getBitDifference(const Logits &got, const Logits &expected) {
+  return compareLogits(
+      got, expected,
+      [](ArrayRef<NamedTensor> own, ArrayRef<NamedTensor> reference) {
+        return transom::testing::getBitDifference(own, reference);
+      });
+}
+
+/// The first complaint about the logits of an artifact's first run.
+std::string checkFirst(const DecoderModel &model, const Logits &logits,
+                       const Expected &expected, bool dotBf16) {
+  std::string error = getDifference(
+      logits, expected.real, model.rounds() ? compiledBf16 : compiledF32);
+  if (!error.empty())
+    return error;
+  error = getBitDifference(logits, expected.bits.at(dotBf16));
+  return error.empty() ? "" : "in bits: " + error;
+}
+
 /// All ways to run an artifact with one instruction set.
 std::string checkIsa(DecoderModel &model, const std::string &path,
-                     const char *isa, const Logits &expected) {
+                     const InstructionSet &isa, const Expected &expected) {
   Logits first;
   for (unsigned way = 0; way < 4; ++way) {
     CompiledDecoder decoder;
-    std::string error = decoder.load(path, isa, 1 + way % 2, way == 3 ? 5 : 64);
+    std::string error =
+        decoder.load(path, isa.name, 1 + way % 2, way == 3 ? 5 : 64);
     Logits logits;
     if (error.empty())
       error =
           decoder.run(model.sequences, way ? &model.random : nullptr, logits);
     if (error.empty())
-      error = way ? getDifference(logits, first, 0.0)
-                  : getDifference(logits, expected,
-                                  model.rounds() ? compiledBf16 : compiledF32);
+      error = way ? getBitDifference(logits, first)
+                  : checkFirst(model, logits, expected, isa.dotBf16);
     if (!error.empty())
-      return std::string(isa) + ", way " + std::to_string(way) + ": " + error;
+      return std::string(isa.name) + ", way " + std::to_string(way) + ": " +
+             error;
     if (way == 0)
       first = std::move(logits);
   }
@@ -231,25 +294,29 @@ std::string checkIsa(DecoderModel &model, const std::string &path,
 /// The first complaint about one seed.
 std::string checkCompiled(uint64_t seed) {
   DecoderModel model(seed, DecoderKind::Decoder);
-  auto expected = expectedLogits(model);
-  if (!expected)
-    return expected.error().message;
   CompileOptions options;
   options.dtype = model.dtype;
   options.kvDtype = model.kvDtype;
   options.optLevel = seed % 8 == 3 ? 2 : 0; // most of the time is LLVM's
   bool wide = CompiledModel::runsHere("avx512") && seed % 2 == 0;
   options.targets = {wide ? "x86-64-v4" : "x86-64-v3"};
+  std::vector<const InstructionSet *> isas;
+  for (const InstructionSet &isa : getInstructionSets())
+    if (isa.target == options.targets.front() &&
+        (model.hasBf16() || !isa.isForBf16) && isa.runsHere())
+      isas.push_back(&isa);
+  auto expected = expectLogits(model, isas);
+  if (!expected)
+    return expected.error().message;
   options.output = ::testing::TempDir() + "/decoder-" + std::to_string(seed) +
                    "-" + std::to_string(::getpid()) + ".so";
   auto report = compileModule(*model.module, model.weights, options);
   if (!report)
     return "compile: " + report.error().message;
   std::string complaint;
-  for (const InstructionSet &isa : getInstructionSets())
-    if (complaint.empty() && isa.target == options.targets.front() &&
-        (model.hasBf16() || !isa.isForBf16) && isa.runsHere())
-      complaint = checkIsa(model, options.output, isa.name, *expected);
+  for (const InstructionSet *isa : isas)
+    if (complaint.empty())
+      complaint = checkIsa(model, options.output, *isa, *expected);
   std::remove(options.output.c_str());
   return complaint;
 }

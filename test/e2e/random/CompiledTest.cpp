@@ -5,6 +5,7 @@
 // API, against the reference evaluator: for each instruction set, with fusions
 // on and off, and with the same bits for all numbers of threads.
 #include "compiler/driver/CompileModule.h"
+#include "compiler/evaluator/Bits.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/base/InstructionSet.h"
@@ -34,6 +35,8 @@ unsigned optLevelFor(uint64_t seed) {
 /// Models that are compiled together.
 struct Batch {
   Batch(uint64_t first, int64_t count);
+  /// Plans kernels as the compiler does; the error, or empty.
+  std::string plan();
   /// Lets cases expect what kernels of bf16 give, rounded where they round; the
   /// error of the evaluator, or empty.
   std::string expectBf16();
@@ -43,9 +46,14 @@ struct Batch {
   /// to `results`.
   std::string run(const char *isa, unsigned threads,
                   std::vector<std::vector<NamedTensor>> &results) const;
+  /// The first complaint about results that differ in a bit from those of the
+  /// evaluator.
+  std::string
+  checkBits(const InstructionSet &isa,
+            const std::vector<std::vector<NamedTensor>> &results) const;
 
   MLIRContext context{MLIRContext::Threading::DISABLED};
-  OwningOpRef<ModuleOp> module;
+  OwningOpRef<ModuleOp> module, planned;
   RandomWeights weights;
   std::vector<Case> cases;
   CompileOptions options;
@@ -122,24 +130,44 @@ Batch::Batch(uint64_t first, int64_t count) {
                    std::to_string(::getpid()) + ".so";
 }
 
-std::string Batch::expectBf16() {
-  OwningOpRef<ModuleOp> kernels(module->clone());
-  (*kernels)->setAttr("transom.dtype", StringAttr::get(&context, "bf16"));
+std::string Batch::plan() {
+  planned = module->clone();
+  (*planned)->setAttr("transom.dtype",
+                      StringAttr::get(&context, options.dtype));
   PipelineOptions pipeline;
   pipeline.disabled = {options.disabledPasses.begin(),
                        options.disabledPasses.end()};
   PassManager passes(&context);
   for (Stage stage : {Stage::AttnOpt, Stage::Kern})
     populateStage(passes, stage, pipeline);
-  if (failed(passes.run(*kernels)))
-    return "a pass failed";
+  return failed(passes.run(*planned)) ? "a pass failed" : "";
+}
+
+std::string Batch::expectBf16() {
   EvaluateOptions evaluation;
   evaluation.source = &weights;
   for (Case &test : cases) {
-    auto result = evaluate(*kernels, test.entry, test.inputs, evaluation);
+    auto result = evaluate(*planned, test.entry, test.inputs, evaluation);
     if (!result)
       return result.error().message;
     test.outputs = *result;
+  }
+  return {};
+}
+
+std::string
+Batch::checkBits(const InstructionSet &isa,
+                 const std::vector<std::vector<NamedTensor>> &results) const {
+  Bits bits(isa.dotBf16);
+  EvaluateOptions evaluation;
+  evaluation.source = &weights;
+  evaluation.domain = &bits;
+  for (auto [test, got] : llvm::zip_equal(cases, results)) {
+    auto expected = evaluate(*planned, test.entry, test.inputs, evaluation);
+    std::string complaint =
+        expected ? getBitDifference(got, *expected) : expected.error().message;
+    if (!complaint.empty())
+      return "in bits, entry '" + test.entry + "': " + complaint;
   }
   return {};
 }
@@ -174,9 +202,13 @@ std::string Batch::run(const char *isa, unsigned threads,
 /// Compiles and runs a batch; the first complaint.
 std::string check(Batch &batch, const std::vector<std::string> &disabled) {
   batch.options.disabledPasses = disabled;
-  if (batch.options.dtype == "bf16")
-    if (std::string error = batch.expectBf16(); !error.empty())
-      return "evaluate: " + error;
+  std::string error;
+  if (batch.options.backend == "native")
+    error = batch.plan();
+  if (error.empty() && batch.options.dtype == "bf16")
+    error = batch.expectBf16();
+  if (!error.empty())
+    return "evaluate: " + error;
   if (std::string error = batch.compile(); !error.empty())
     return "compile: " + error;
   std::vector<std::vector<NamedTensor>> first;
@@ -195,8 +227,11 @@ std::string check(Batch &batch, const std::vector<std::string> &disabled) {
       complaint = batch.run(isa.c_str(), threads, results);
       if (batch.options.backend != "native")
         continue; // its bits may depend on the threads
-      if (first.empty())
+      if (first.empty()) {
         first = results;
+        if (complaint.empty())
+          complaint = batch.checkBits(*findInstructionSet(isa), results);
+      }
       for (size_t i = 0; complaint.empty() && i < results.size(); ++i)
         complaint = getDifference(results[i], first[i], 0.0);
       if (!complaint.empty()) {
