@@ -106,7 +106,10 @@ LogicalResult KernDialect::verifyOperationAttribute(Operation *op,
            << rule->expected << " as '" << rule->name << "', got "
            << attribute.getValue();
 
-  // Weights and caches are where the module says.
+  // Weights, caches and buffers are where the attributes say.
+  if (rule->name == "kern.buffers")
+    return rules::verifyBufferOffsets(
+        op, llvm::cast<ArrayAttr>(attribute.getValue()));
   if (rule->name == "kern.weight_bytes")
     return rules::verifyWeightOffsets(
         op, llvm::cast<IntegerAttr>(attribute.getValue()).getInt());

@@ -24,7 +24,8 @@ def Kern_Dialect : Dialect {
     - `kern.inputs`: the number of arguments that are inputs; results follow.
     - `kern.symbols`: the names of the sizes, in the order of the frame.
     - `kern.buffers`: for each slot `offset` and `bytes`, both sizes, `location`,
-      and `first` and `last`, the first and the last step that uses it.
+      and `first` and `last`, the first and the last step that uses it. Buffers
+      that live in one step share no byte, whatever the sizes are.
     - `kern.memory_steps`: the steps in which lifetimes are counted. Each has the
       name of a phase; the name is empty before the first phase and where layers
       begin and end.

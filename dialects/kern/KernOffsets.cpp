@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where weights are in the artifact's weights, and caches in the blocks of
-// their group: in bounds, aligned, and none where another is.
+// Where weights are in the artifact's weights, caches in the blocks of their
+// group, and buffers in the arena: in bounds, aligned, and none where another
+// is. Of buffers that holds for all sizes: by the coefficients of polynomials.
 #include "dialects/kern/KernVerify.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -99,6 +100,74 @@ LogicalResult rules::verifyCacheOffsets(Operation *module, ArrayAttr groups) {
     if (failed(verifyDisjoint(std::move(placed),
                               group.getAs<IntegerAttr>("bytes").getInt())))
       return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A buffer of the arena, from its first step to its last.
+struct PlacedBuffer {
+  size_t slot;
+  int64_t first, last;
+  Polynomial begin, end;
+};
+
+} // namespace
+
+static Polynomial getSize(DictionaryAttr entry, StringRef name) {
+  Result<Polynomial> size =
+      Polynomial::parse(entry.getAs<StringAttr>(name).getValue().str());
+  return size ? *size : Polynomial(); // the table's own rule says so before
+}
+
+/// The buffers of a table that says when they live, in the order of their first
+/// step.
+static SmallVector<PlacedBuffer> getPlacedBuffers(ArrayAttr buffers) {
+  SmallVector<PlacedBuffer> all;
+  for (auto [slot, attribute] : llvm::enumerate(buffers)) {
+    auto entry = llvm::cast<DictionaryAttr>(attribute);
+    auto first = entry.getAs<IntegerAttr>("first"),
+         last = entry.getAs<IntegerAttr>("last");
+    if (!first || !last)
+      continue;
+    Polynomial offset = getSize(entry, "offset");
+    all.push_back({slot, first.getInt(), last.getInt(), offset,
+                   offset + getSize(entry, "bytes")});
+  }
+  llvm::stable_sort(all, [](const PlacedBuffer &a, const PlacedBuffer &b) {
+    return a.first < b.first;
+  });
+  return all;
+}
+
+LogicalResult rules::verifyBufferOffsets(Operation *function,
+                                         ArrayAttr buffers) {
+  auto bytes = function->getAttrOfType<StringAttr>("kern.arena_bytes");
+  Result<Polynomial> arena =
+      Polynomial::parse(bytes ? bytes.getValue().str() : "");
+  SmallVector<PlacedBuffer> alive;
+  for (const PlacedBuffer &buffer : getPlacedBuffers(buffers)) {
+    if (arena && !arena->coversCoefficients(buffer.end))
+      return function->emitOpError("expects buffer ")
+             << buffer.slot << " within the arena of " << arena->str()
+             << " bytes for all sizes, got its end " << buffer.end.str();
+    llvm::erase_if(alive, [&](const PlacedBuffer &other) {
+      return other.last < buffer.first;
+    });
+    for (const PlacedBuffer &other : alive)
+      if (!buffer.begin.coversCoefficients(other.end) &&
+          !other.begin.coversCoefficients(buffer.end))
+        return function->emitOpError("expects buffers ")
+               << other.slot << " and " << buffer.slot
+               << ", which live in step " << buffer.first
+               << ", to be apart for all sizes, got offsets "
+               << other.begin.str() << " and " << buffer.begin.str();
+    alive.push_back(buffer);
   }
   return success();
 }

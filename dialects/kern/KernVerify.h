@@ -70,4 +70,9 @@ mlir::LogicalResult verifyWeightOffsets(mlir::Operation *module, int64_t bytes);
 mlir::LogicalResult verifyCacheOffsets(mlir::Operation *module,
                                        mlir::ArrayAttr groups);
 
+/// Fails unless the buffers that live at once share no byte of the arena of an
+/// entry, whatever the sizes are.
+mlir::LogicalResult verifyBufferOffsets(mlir::Operation *function,
+                                        mlir::ArrayAttr buffers);
+
 } // namespace transom::kern::rules

@@ -1,4 +1,4 @@
-// Weights and caches beside the attributes that say how many bytes they take.
+// Weights, caches and buffers beside the attributes that say where they are.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 module attributes {kern.weight_bytes = 128 : i64} {
@@ -73,3 +73,23 @@ module attributes {kern.cache_groups = [{bytes = 16384 : i64, layers = 1 : i64, 
 module attributes {kern.cache_groups = [{bytes = 32768 : i64, layers = 2 : i64, type = f32, window = 0 : i64}]} {
   kern.cache @a : !kern.cache<heads 1, key 8, value 8, f32> {group = 0 : i64, offset = 0 : i64}
 }
+
+// -----
+
+func.func private @apart() attributes {kern.arena_bytes = "8*rows+64*parts", kern.buffers = [
+  {offset = "0", bytes = "8*rows", location = "a", first = 1 : i64, last = 2 : i64},
+  {offset = "0", bytes = "4*rows", location = "b", first = 3 : i64, last = 3 : i64},
+  {offset = "8*rows", bytes = "64*parts", location = "c", first = 0 : i64, last = 3 : i64}]}
+
+// -----
+
+// expected-error @below {{'func.func' op expects buffers 1 and 0, which live in step 2, to be apart for all sizes, got offsets 64*parts and 0}}
+func.func private @f() attributes {kern.arena_bytes = "8*rows+64*parts", kern.buffers = [
+  {offset = "0", bytes = "8*rows", location = "a", first = 2 : i64, last = 3 : i64},
+  {offset = "64*parts", bytes = "4*rows", location = "b", first = 1 : i64, last = 2 : i64}]}
+
+// -----
+
+// expected-error @below {{'func.func' op expects buffer 0 within the arena of 64*parts bytes for all sizes, got its end 8*rows}}
+func.func private @f() attributes {kern.arena_bytes = "64*parts", kern.buffers = [
+  {offset = "0", bytes = "8*rows", location = "a", first = 2 : i64, last = 3 : i64}]}
