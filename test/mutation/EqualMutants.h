@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rules by which a planted bug is none, each checked on the IR.
+// Rules by which a planted bug changes nothing, each checked on the IR.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "test/mutation/Mutations.h"

@@ -38,8 +38,10 @@ static std::string readAll(int descriptor) {
   return text;
 }
 
+/// An exception ends the process, since nobody else may catch it here.
 [[noreturn]] static void runChild(const std::function<std::string()> &function,
-                                  const ProcessLimits &limits, int descriptor) {
+                                  const ProcessLimits &limits,
+                                  int descriptor) noexcept {
   limit(limits);
   std::string text = function();
   bool sent = ::write(descriptor, text.data(), text.size()) ==

@@ -216,7 +216,7 @@ static Operation *findClear(Value counters) {
 }
 
 /// Changes of one operation's counters.
-static void spoilCountersOf(Operation *op, OpOperand *counters, Edits &edits) {
+static void addCounterEdits(Operation *op, OpOperand *counters, Edits &edits) {
   Operation *clear = findClear(counters->get());
   if (!clear)
     return;
@@ -266,7 +266,7 @@ void spoilCounters(ModuleOp module, const TensorSource &, Edits &edits) {
     if (!counters || !counters->get().getDefiningOp())
       return;
     all.insert(counters->get());
-    spoilCountersOf(op, counters, edits);
+    addCounterEdits(op, counters, edits);
   });
   moveBuffers(
       module, live,

@@ -84,7 +84,7 @@ private:
 } // namespace
 
 void MutatedModel::makeDecoder(uint64_t seed) {
-  module = makeRandomDecoder(&context, seed, weights);
+  module = makeRandomDecoder(&context, seed, DecoderKind::Decoder, weights);
   DecoderCalls calls(seed, getVocabulary(*module));
   few = {{calls.step({{0, 0, 6}, {1, 0, 1}, {2, 0, 9}})},
          // Chunks, and a rewind of the first sequence.

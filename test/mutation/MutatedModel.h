@@ -25,8 +25,8 @@ class MutatedModel {
 public:
   explicit MutatedModel(uint64_t seed);
 
-  /// True for a model that hides bugs: few rows, attention to a single key, or a
-  /// test for zero of numbers that are never zero.
+  /// True for a model that hides bugs: few rows, attention to a single key, or
+  /// a test for zero of numbers that are never zero.
   bool hidesBugs();
   /// Notes what the model computes. An error where the evaluator cannot.
   Result<void> start();

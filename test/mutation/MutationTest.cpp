@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How many bugs the checks find that are planted in the IR behind passes: the
+// How many bugs the checks find that are planted in the IR after passes: the
 // verifiers of the dialects, the evaluator with its checked memory, and
 // equality of results in residues, in this order.
 #include "test/e2e/random/Seeds.h"
@@ -72,7 +72,7 @@ Tally print(const Tallies &tallies) {
   return all;
 }
 
-/// Plants bugs behind the passes of models.
+/// Plants bugs after the passes of models.
 class Planter {
 public:
   explicit Planter(uint64_t firstSeed) : nextSeed(firstSeed) {}
@@ -114,7 +114,7 @@ void Planter::runModel(uint64_t seed, int64_t count) {
       Result<bool> changed = model.runPass(pass);
       ASSERT_TRUE(changed) << "seed " << seed << ": "
                            << changed.error().message;
-      // Kinds that few passes leave a place for are behind.
+      // Kinds that few passes leave a place for catch up.
       for (int more = 0; *changed && more < 4 && planted < count; ++more)
         if (!plantOne(model, seed, pass.flag))
           break;
