@@ -90,7 +90,7 @@ Result<void> Executor::startThreads() {
       settings.parallelContext = oneDnn->handle();
     }
   }
-  if (settings.threads > 1 && !settings.parallel) {
+  if (settings.threads > 1 && !settings.parallel && !settings.observer) {
     TRANSOM_ASSIGN(std::unique_ptr<Team> made, Team::create(settings.threads));
     team = std::move(made);
   }
@@ -294,7 +294,8 @@ Result<void> Executor::execute(const Entry &entry, const transom_frame &frame) {
   }
   if (settings.trace)
     run.workerTimes = at<transom_worker_time>(layout.workerTimes);
-  bool done = settings.parallel
+  bool done = settings.observer ? run.runObserved(*settings.observer)
+              : settings.parallel
                   ? run.runOnHost(settings.parallel, settings.parallelContext)
               : team ? run.runOnTeam(*team)
                      : run.runOnCaller();

@@ -10,6 +10,8 @@
 
 namespace transom {
 
+class DispatchObserver;
+
 /// What an executor holds, with defaults filled in.
 struct ExecutorConfig {
   unsigned threads = 1; ///< workers of a dispatch
@@ -21,6 +23,9 @@ struct ExecutorConfig {
   bool holdResults = false;
   bool profile = false; ///< record the time of each dispatch
   bool trace = false;   ///< and of each worker
+  /// Sees the memory between dispatches, which then run on the caller's thread;
+  /// null: none does.
+  DispatchObserver *observer = nullptr;
   /// For tests: the arena ends, not begins, at a protected page.
   bool arenaAtEnd = false;
 };

@@ -128,3 +128,17 @@ bool ExecutorRun::runOnCaller() {
   }
   return !stopped;
 }
+
+bool ExecutorRun::runObserved(DispatchObserver &observer) {
+  startClock();
+  for (int64_t index = 0; index != entry->num_dispatches && !stopped; ++index) {
+    observer.willRun(*this, index);
+    for (int64_t worker = 0; worker != numWorkers; ++worker) {
+      FloatMode mode;
+      runWorker(index, worker);
+    }
+    finishDispatch(index);
+    observer.didRun(*this, index);
+  }
+  return !stopped;
+}

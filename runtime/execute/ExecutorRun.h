@@ -14,6 +14,17 @@
 
 namespace transom {
 
+class ExecutorRun;
+
+/// Sees the memory of a run between its dispatches, on the thread of the caller
+/// and with the floating-point mode of the caller. It changes nothing.
+class DispatchObserver {
+public:
+  virtual ~DispatchObserver() = default;
+  virtual void willRun(const ExecutorRun &run, int64_t dispatch) = 0;
+  virtual void didRun(const ExecutorRun &run, int64_t dispatch) = 0;
+};
+
 /// One run of an entry. Lives on the caller's stack and allocates nothing.
 class ExecutorRun {
 public:
@@ -35,6 +46,8 @@ public:
   bool runOnTeam(Team &team);
   bool runOnHost(transom_parallel parallel, void *context);
   bool runOnCaller();
+  /// On the calling thread, one worker after another.
+  bool runObserved(DispatchObserver &observer);
 
 private:
   void runWorker(int64_t index, int64_t worker);

@@ -4,6 +4,7 @@
 // Dispatches on any number of threads and on those of a host; cancelling a
 // call, between dispatches and from another thread; times of dispatches and
 // workers.
+#include "runtime/execute/ExecutorRun.h"
 #include "test/support/fake/Fake.h"
 #include <algorithm>
 #include <atomic>
@@ -159,4 +160,38 @@ TEST(ExecutorRun, trace_has_a_begin_and_an_end_for_each_worker) {
       for (size_t other = 0; step != 0 && other != 3; ++other)
         EXPECT_GE(share.begin, shares[(step - 1) * 3 + other].end);
     }
+}
+
+TEST(ExecutorRun, an_observer_sees_each_dispatch_on_the_callers_thread) {
+  auto model = fakeModel();
+  struct Observer : DispatchObserver {
+    std::vector<int64_t> seen;
+    std::thread::id thread;
+    bool isBegun = false;
+    void willRun(const ExecutorRun &run, int64_t dispatch) override {
+      EXPECT_FALSE(isBegun);
+      isBegun = true;
+      EXPECT_EQ(run.numWorkers, 3);
+      EXPECT_STREQ(run.entry->name, "encode");
+      seen.push_back(dispatch);
+    }
+    void didRun(const ExecutorRun &, int64_t dispatch) override {
+      EXPECT_TRUE(isBegun);
+      isBegun = false;
+      EXPECT_EQ(seen.back(), dispatch);
+      thread = std::this_thread::get_id();
+      // The mode is the caller's: denormals count.
+      volatile float tiny = 1e-40F;
+      EXPECT_NE(tiny * 2, 0);
+    }
+  } observer;
+  SessionConfig config = makeConfig(2, 40, 3);
+  config.observer = &observer;
+  auto session = makeSession(*model, config);
+  EncodeCall call(2, 5);
+  call.randomize(1, true);
+  ASSERT_TRUE(bool(call.run(*session)));
+  call.checkResults();
+  EXPECT_EQ(observer.seen, (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(observer.thread, std::this_thread::get_id());
 }
