@@ -318,9 +318,10 @@ Result<CompileReport> transom::compile(const CompileOptions &options) {
 }
 
 Result<CompileReport> transom::observeCompile(const CompileOptions &options,
-                                              CompileObserver &observer) {
+                                              CompileObserver &observer,
+                                              Stage last) {
   CompileOptions lowered = options;
-  lowered.emit = Stage::LlvmIr;
+  lowered.emit = last;
   lowered.output.clear();
   return compileModel(lowered, &observer);
 }

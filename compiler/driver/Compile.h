@@ -124,12 +124,18 @@ struct InspectOptions;
 struct Explanation;
 struct ExplainOptions;
 
+// In compiler/verify/CodeVerification.h and ArtifactStepper.h.
+struct CodeVerification;
+class ArtifactStepper;
+
 /// The functions of the shared library; `transom_compiler()` gives them.
 struct CompilerApi {
   const char *version;
   Result<CompileReport> (*compile)(const CompileOptions &);
   Result<Inspection> (*inspectModel)(const InspectOptions &);
   Result<Explanation> (*explainModel)(const ExplainOptions &);
+  Result<CodeVerification> (*verifyArtifact)(const CompileOptions &,
+                                             ArtifactStepper &);
 };
 
 } // namespace transom

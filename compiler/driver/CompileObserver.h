@@ -39,10 +39,11 @@ public:
   virtual void finished(Stage /*stage*/, mlir::ModuleOp /*module*/) {}
 };
 
-/// Compiles a model until its code is lowered to the LLVM dialect, and shows
-/// `observer` each step. Writes nothing. A config.json without weights is
-/// compiled with tensors of the shapes that it implies.
+/// Compiles a model up to `last`, or until its code is lowered to the LLVM
+/// dialect, and shows `observer` each step. Writes nothing. A config.json
+/// without weights is compiled with tensors of the shapes that it implies.
 Result<CompileReport> observeCompile(const CompileOptions &options,
-                                     CompileObserver &observer);
+                                     CompileObserver &observer,
+                                     Stage last = Stage::LlvmIr);
 
 } // namespace transom

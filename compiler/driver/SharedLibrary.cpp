@@ -4,11 +4,12 @@
 // What the shared library of the compiler exports for the tool.
 #include "compiler/explain/Explanation.h"
 #include "compiler/inspect/Inspection.h"
+#include "compiler/verify/VerifyArtifact.h"
 
 extern "C" __attribute__((visibility("default"))) const transom::CompilerApi *
 transom_compiler() {
-  static const transom::CompilerApi api = {TRANSOM_VERSION, transom::compile,
-                                           transom::inspectModel,
-                                           transom::explainModel};
+  static const transom::CompilerApi api = {
+      TRANSOM_VERSION, transom::compile, transom::inspectModel,
+      transom::explainModel, transom::verifyArtifact};
   return &api;
 }

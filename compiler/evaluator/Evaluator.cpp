@@ -149,8 +149,8 @@ Result<void> Evaluation::run(Operation *op) {
   // What runs operations of its own names the inner location only.
   if (isa<kern::PhaseOp, kern::LayersOp>(op))
     return done;
-  if (done && kern && !kern->memory.mistake().empty())
-    done = rejected(kern->memory.mistake());
+  if (done && kern && !kern->mistake().empty())
+    done = rejected(kern->mistake());
   return done ? done : errorAt(op, done.takeError());
 }
 

@@ -49,6 +49,10 @@ public:
                  llvm::ArrayRef<Number> valueScales);
   /// What is kept, empty where nothing is.
   const Entry &entry(llvm::StringRef cache, int64_t sequence);
+  /// Takes what is kept for a cache and sequence.
+  void assign(llvm::StringRef cache, int64_t sequence, Entry entry) {
+    entries[{cache.str(), sequence}] = std::move(entry);
+  }
   /// Gives a sequence what another has, in all caches.
   void copy(int64_t from, int64_t to);
 

@@ -19,6 +19,7 @@ Result<KernEvaluation::Held> KernEvaluation::describe(Value buffer,
   TRANSOM_ASSIGN(int64_t bytes, e.size(bounds.getBound(type.getByteSize())));
   held.extent.bytes = bytes;
   held.width = type.getElementBytes();
+  held.element = type.getElementType();
   held.keyPanels = type.getKeyPanels();
   if (kern::findStorageType(type.getElementType()))
     held.format = type.getFormat();
@@ -72,6 +73,19 @@ Result<void> KernEvaluation::alias(Value buffer, Value other, Evaluation &e) {
   held.extent = buffers.find(other)->second.extent;
   buffers[buffer] = held;
   return {};
+}
+
+Result<void> KernEvaluation::adopt(Value buffer, int32_t number,
+                                   Evaluation &e) {
+  TRANSOM_ASSIGN(Held held, describe(buffer, e));
+  held.extent.storage = number;
+  buffers[buffer] = held;
+  return {};
+}
+
+Result<int64_t> KernEvaluation::getByteSize(Value buffer, Evaluation &e) const {
+  TRANSOM_ASSIGN(Held held, describe(buffer, e));
+  return held.extent.bytes;
 }
 
 int64_t KernEvaluation::rows(Value buffer) const {
@@ -142,8 +156,10 @@ int64_t KernEvaluation::getByteOffset(const Held &held, int64_t row,
 
 Number KernEvaluation::read(Value buffer, int64_t row, int64_t column) {
   const Held &held = buffers.find(buffer)->second;
-  return memory.read(held.extent, getByteOffset(held, row, column), held.width,
-                     turn);
+  const int64_t offset = getByteOffset(held, row, column);
+  if (machine)
+    return machine->read(held.extent.storage, offset, held.element);
+  return memory.read(held.extent, offset, held.width, turn);
 }
 
 void KernEvaluation::write(Value buffer, int64_t row, int64_t column,
@@ -153,8 +169,10 @@ void KernEvaluation::write(Value buffer, int64_t row, int64_t column,
     value = roundToStorage(held.format->element, value);
   if (observe && turn.op)
     observe(turn.op, value);
-  memory.write(held.extent, getByteOffset(held, row, column), held.width, value,
-               turn);
+  const int64_t offset = getByteOffset(held, row, column);
+  if (machine)
+    return machine->write(held.extent.storage, offset, value, turn.op);
+  memory.write(held.extent, offset, held.width, value, turn);
 }
 
 /// The row of an index.
@@ -186,11 +204,21 @@ std::vector<Number> KernEvaluation::readRow(Value buffer, int64_t row) {
 }
 
 void KernEvaluation::scratch(Value buffer) {
-  memory.scratch(buffers.find(buffer)->second.extent, turn);
+  const Extent &extent = buffers.find(buffer)->second.extent;
+  if (machine)
+    return machine->scratch(extent.storage, turn.op);
+  memory.scratch(extent, turn);
+}
+
+void KernEvaluation::fail(const std::string &text) {
+  if (machine)
+    return machine->fail(text);
+  memory.fail(text);
 }
 
 void KernEvaluation::checkScratch(Value buffer) {
-  if (!memory.holds(buffers.find(buffer)->second.extent))
+  // On a machine's bytes no buffer lies in the way of another.
+  if (!machine && !memory.holds(buffers.find(buffer)->second.extent))
     memory.fail("overwrites memory that it works in");
 }
 
@@ -199,7 +227,7 @@ void KernEvaluation::beginCounting(Value counters) {
   for (int64_t i = 0; i < count; ++i) {
     Number found = readFlat(counters, i);
     if (found.isReference() || found.real() != 0)
-      memory.fail("expects its counters to be zero before");
+      fail("expects its counters to be zero before");
     write(counters, i / width, i % width, 1.0); // until the end
   }
 }

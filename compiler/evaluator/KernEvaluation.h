@@ -6,6 +6,7 @@
 #pragma once
 #include "compiler/evaluator/Evaluation.h"
 #include "compiler/evaluator/KernMemory.h"
+#include "compiler/evaluator/MachineMemory.h"
 #include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -34,6 +35,11 @@ public:
   /// Gives a buffer the memory of another.
   Result<void> alias(mlir::Value buffer, mlir::Value other, Evaluation &e);
 
+  /// Gives a buffer the place of buffer `number` of `machine`.
+  Result<void> adopt(mlir::Value buffer, int32_t number, Evaluation &e);
+  /// Bytes of a buffer that may have no place yet.
+  Result<int64_t> getByteSize(mlir::Value buffer, Evaluation &e) const;
+
   /// A buffer's sizes.
   const Sizes &sizes(mlir::Value buffer) const {
     return buffers.find(buffer)->second.sizes;
@@ -41,6 +47,10 @@ public:
   /// Product of all sizes but the last, and the last (1 for rank 0).
   int64_t rows(mlir::Value buffer) const;
   int64_t columns(mlir::Value buffer) const;
+  /// Elements from row to row.
+  int64_t stride(mlir::Value buffer) const {
+    return buffers.find(buffer)->second.stride;
+  }
   /// A row of a buffer.
   std::vector<Number> readRow(mlir::Value buffer, int64_t row);
 
@@ -107,7 +117,14 @@ public:
   /// Puts that into the caches.
   static Result<void> flushCaches(Evaluation &e);
 
+  /// The first mistake that reads and writes met; empty: none.
+  const std::string &mistake() const {
+    return machine ? machine->mistake() : memory.mistake();
+  }
+
   KernMemory memory;
+  /// Where buffers are in place of `memory` when a phase is evaluated alone.
+  std::unique_ptr<MachineMemory> machine;
   int64_t arena = 0;      ///< offset of the arena in the memory
   int64_t arenaBytes = 0; ///< its size
   mlir::ArrayAttr slots;  ///< the entry's table of offsets
@@ -115,12 +132,14 @@ public:
   uint64_t seed = 0; ///< of the order of workers
 
 private:
+  void fail(const std::string &text);
   struct Held {
     Extent extent;
     Sizes sizes;
     int64_t stride = 1; ///< elements from row to row
     int64_t width = 4;  ///< bytes of an element
     bool keyPanels = false;
+    mlir::Type element;
     std::optional<OperandFormat> format; ///< of numbers in storage types
   };
   Result<Held> describe(mlir::Value buffer, Evaluation &e) const;

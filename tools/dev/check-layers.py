@@ -64,6 +64,15 @@ LAYERS = {
     "compiler/artifact": ["compiler/artifact", "compiler/codegen", "runtime/artifact/Digest", *DIALECTS, *SUPPORT, *ABI, *MLIR, "lld"],
     "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *LAYOUT, *MLIR],
     "compiler/verify": ["compiler/verify", "compiler/evaluator", "compiler/pipeline", *DIALECTS, *SUPPORT, *MLIR],
+    # Machine code: the frame that phases run on, and a compile of the model.
+    "compiler/verify/ArtifactStepper": ["runtime/abi", *SUPPORT],
+    "compiler/verify/CodeVerification": [],
+    "compiler/verify/CacheBytes": ["compiler/verify", "compiler/evaluator", *DIALECTS, *SUPPORT, *ABI, *MLIR],
+    "compiler/verify/MachineSnapshot": ["compiler/verify", "compiler/evaluator", *DIALECTS, *SUPPORT, *ABI, *MLIR],
+    "compiler/verify/VerifyArtifact": [
+        "compiler/verify", "compiler/evaluator", "compiler/driver", "compiler/import", "compiler/artifact/PlanArtifact",
+        *DIALECTS, *SUPPORT, *ABI, *MLIR,
+    ],
     "compiler/inspect": [
         "compiler/inspect", "compiler/driver", "compiler/artifact/PlanArtifact", "compiler/import", *DIALECTS, *SUPPORT, *MLIR,
     ],
@@ -86,7 +95,8 @@ LAYERS = {
     ],
     "tools": [
         "tools", *RUNTIME, *SUPPORT, "compiler/driver", "compiler/explain/Explanation", "compiler/explain/ExplanationJson",
-        "compiler/inspect/Inspection", "compiler/inspect/ModelFigures", "compiler/inspect/ModelGraph", "CLI", "nlohmann",
+        "compiler/inspect/Inspection", "compiler/inspect/ModelFigures", "compiler/inspect/ModelGraph",
+        "compiler/verify/ArtifactStepper", "compiler/verify/CodeVerification", "CLI", "nlohmann",
     ],
     "tools/transom-opt": ["tools/transom-opt", *SUPPORT, "compiler/pipeline", *MLIR],
     "tools/transom-reduce": ["tools/transom-reduce", *SUPPORT, "compiler/pipeline", *MLIR],

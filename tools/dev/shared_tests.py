@@ -45,6 +45,9 @@ SHARED = {
     "test/tools/commands/explain/test_comparison.py": ("the comparison and its text", ["ComparisonText.cpp"]),
     "test/tools/commands/verify/BitsEntryTest.cpp": ("the calls that entries are compared by", ["BitsTensors.cpp"]),
     "test/tools/commands/verify/BitsStepsTest.cpp": ("the texts that steps are compared by", ["BitsReader.cpp"]),
+    "test/tools/commands/verify/test_verify_code.py": ("the calls of real programs, and their compiles", ["MachineStepper.cpp"]),
+    "test/compiler/verify/CheckDispatchesTest.cpp": ("a machine by hand, before and after each dispatch", [
+        "CompareMemory.cpp", "MachineSnapshot.cpp"]),
     "test/tools/commands/verify/test_verify.py": ("processes and compiles of the real program", ["BitsElsewhere.cpp"]),
     "test/tools/commands/test_compile.py": ("the command is a thin layer over the driver, which opens in its own library", [
         "CompileFlags.cpp", "Compiler.cpp", "../../compiler/driver/SharedLibrary.cpp"]),

@@ -45,6 +45,7 @@ std::string BitsWay::getName() const {
 void BitsWay::apply(SessionConfig &config) const {
   config.threads = threads;
   config.arenaAtEnd = atEnd;
+  config.observer = observer;
   config.parallel = host == BitsHost::Backwards ? runBackwards
                     : host == BitsHost::Threads ? runOnNewThreads
                                                 : nullptr;

@@ -40,6 +40,8 @@ struct BitsWay {
   bool atEnd = false;
   /// Number of runs; the results are those of the last one.
   unsigned times = 1;
+  /// Sees the dispatches, whose workers then run one after another.
+  DispatchObserver *observer = nullptr;
 
   /// `3 threads`, `3 workers of a host`.
   std::string getName() const;

@@ -10,6 +10,7 @@
 #include "tools/commands/ModelPath.h"
 #include "tools/commands/verify/BitsElsewhere.h"
 #include "tools/commands/verify/BitsSteps.h"
+#include "tools/commands/verify/VerifyCode.h"
 #include <algorithm>
 #include <cstdlib>
 
@@ -194,6 +195,11 @@ Result<BitsReport> BitsMatrix::run() {
 
 static Result<void> runVerify(const VerifyFlags &flags,
                               const CommonFlags &common) {
+  if (!flags.bits)
+    return verifyCode({flags.artifact,
+                       flags.model,
+                       {flags.options.lengths, flags.options.seed}},
+                      common);
   TRANSOM_TRY(checkModelArtifact(flags.artifact));
   if (!flags.compare.empty())
     TRANSOM_TRY(checkModelArtifact(flags.compare));
@@ -203,6 +209,8 @@ static Result<void> runVerify(const VerifyFlags &flags,
   TRANSOM_TRY(file.checkMachine());
   TRANSOM_ASSIGN(WorkFolder folder, WorkFolder::create());
   VerifyFlags complete = flags;
+  if (complete.options.lengths.empty())
+    complete.options.lengths = {1, 2, 31, 33, 64, 257};
   if (common.threads)
     complete.options.maxThreads = common.threads;
   TRANSOM_ASSIGN(BitsReport report,
@@ -217,19 +225,17 @@ void tools::addVerify(CLI::App &app, CommandList &commands) {
       addCommand(app, commands, "verify",
                  "check that results of a compiled model have the same bits");
   auto flags = std::make_shared<VerifyFlags>();
-  flags->options.lengths = {1, 2, 31, 33, 64, 257};
   CLI::App &verify = *command.app;
   verify.get_option("--threads")
       ->description("most threads and workers to run with (default 16)");
   verify.add_option("MODEL", flags->artifact, "a compiled model")->required();
-  verify
-      .add_flag("--bits", flags->bits,
-                "run the model in all ways that may not show in its results, "
-                "and compare bits")
-      ->required();
+  verify.add_flag("--bits", flags->bits,
+                  "run the model in all ways that may not show in its results, "
+                  "and compare bits");
   verify
       .add_option("-s,--seq", flags->options.lengths,
-                  "lengths of sequences (default 1,2,31,33,64,257)")
+                  "lengths of sequences (default 1,31,32,33,255,256,257; with "
+                  "--bits 1,2,31,33,64,257)")
       ->type_name("N,N..")
       ->delimiter(',')
       ->check(wholeNumber(1, uint64_t(1) << 30));

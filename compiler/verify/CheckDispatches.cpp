@@ -1,0 +1,150 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Before a dispatch its memory is copied; after it the phase is evaluated on
+// the copy and compared.
+#include "compiler/verify/CheckDispatches.h"
+#include "dialects/common/Location.h"
+#include "dialects/kern/PhaseLocation.h"
+#include "runtime/base/InstructionSet.h"
+
+using namespace mlir;
+
+namespace transom {
+
+CheckDispatches::CheckDispatches(ModuleOp module, const TensorSource &source,
+                                 const Manifest &manifest)
+    : manifest(manifest), evaluator(module, source) {
+  for (const ManifestEntry &entry : manifest.entries)
+    if (auto function = evaluator.getSymbols().lookup<func::FuncOp>(entry.name))
+      sites[entry.name] = listPhases(function, evaluator.getSymbols());
+}
+
+Result<void> CheckDispatches::prepare(const SteppedDispatch &dispatch) {
+  current = {};
+  current.entry = manifest.findEntry(dispatch.entry);
+  const std::vector<PhaseSite> &all = sites[dispatch.entry];
+  if (!current.entry || static_cast<size_t>(dispatch.dispatch) >= all.size())
+    return internalError("entry '" + dispatch.entry + "' has no dispatch " +
+                         std::to_string(dispatch.dispatch));
+  current.site = all[static_cast<size_t>(dispatch.dispatch)];
+  if (dispatch.dispatch == 0) {
+    knownSizes.clear();
+    ++getEntry(dispatch).calls;
+  }
+  TRANSOM_ASSIGN(current.before,
+                 MachineSnapshot::take(dispatch, *current.entry));
+  MachineState state(dispatch, *current.entry, evaluator.getSymbols());
+  current.state = state.makeState(current.before, knownSizes);
+  state.readCaches(current.site, current.state, false, current.caches);
+  state.readCaches(current.site, current.state, true, current.bitsCaches);
+  return {};
+}
+
+void CheckDispatches::willRun(const SteppedDispatch &dispatch) {
+  if (outcome)
+    outcome = prepare(dispatch);
+}
+
+Bits &CheckDispatches::getBits(const std::string &isa) {
+  const InstructionSet *set = findInstructionSet(isa);
+  return set && set->dotBf16 ? pairs : single;
+}
+
+CheckedEntry &CheckDispatches::getEntry(const SteppedDispatch &dispatch) {
+  for (CheckedEntry &entry : result.entries)
+    if (entry.isa == dispatch.isa && entry.entry == dispatch.entry)
+      return entry;
+  CheckedEntry entry;
+  entry.isa = dispatch.isa;
+  entry.entry = dispatch.entry;
+  return result.entries.emplace_back(std::move(entry));
+}
+
+void CheckDispatches::addDifferences(std::vector<CodeDifference> found) {
+  for (CodeDifference &difference : found)
+    if (result.differences.size() < maxDifferences)
+      result.differences.push_back(std::move(difference));
+}
+
+void CheckDispatches::addErrors(const SteppedDispatch &dispatch,
+                                const std::vector<MeasuredError> &errors) {
+  kern::PhaseOp phase = current.site.phase;
+  const std::string name = phase.getName().str();
+  auto known = llvm::find_if(result.accuracies, [&](const PhaseAccuracy &a) {
+    return a.isa == dispatch.isa && a.entry == dispatch.entry &&
+           a.phase == name;
+  });
+  if (known == result.accuracies.end()) {
+    PhaseAccuracy accuracy;
+    accuracy.isa = dispatch.isa;
+    accuracy.entry = dispatch.entry;
+    accuracy.phase = name;
+    accuracy.location = getModulePath(kern::getPhaseLocation(phase));
+    known = result.accuracies.insert(known, std::move(accuracy));
+  }
+  for (const MeasuredError &error : errors) {
+    known->numbers += error.numbers;
+    known->absolute = std::max(known->absolute, error.absolute);
+    const double relative =
+        error.largest > 0 ? error.absolute / error.largest : error.absolute;
+    if (relative < known->relative || (relative == 0 && !known->buffer.empty()))
+      continue;
+    known->relative = relative;
+    known->buffer = error.buffer;
+    known->call = dispatch.call;
+    known->layer = current.site.layerIndex;
+  }
+}
+
+Result<void> CheckDispatches::check(const SteppedDispatch &dispatch) {
+  MachineState state(dispatch, *current.entry, evaluator.getSymbols());
+  MemoryComparison comparison(dispatch, *current.entry, current.site,
+                              current.before, state, evaluator.getSymbols());
+  current.state.caches = &current.caches;
+  TRANSOM_ASSIGN(PhaseResult exact,
+                 evaluator.evaluate(current.site, current.state, nullptr));
+  addErrors(dispatch, comparison.measure(exact));
+  CheckedEntry &entry = getEntry(dispatch);
+  ++entry.dispatches;
+  std::vector<CodeDifference> found;
+  kern::PhaseOp phase = current.site.phase;
+  if (phase.getCall()) {
+    result.whyNotBits = "oneDNN, which computes some phases, has no defined "
+                        "order of sums";
+  } else {
+    current.state.caches = &current.bitsCaches;
+    TRANSOM_ASSIGN(PhaseResult computed,
+                   evaluator.evaluate(current.site, current.state,
+                                      &getBits(dispatch.isa)));
+    found = comparison.compareBits(computed, entry.numbers);
+  }
+  std::vector<CodeDifference> strays = comparison.findStrays(exact);
+  found.insert(found.end(), strays.begin(), strays.end());
+  entry.differences += !found.empty();
+  addDifferences(std::move(found));
+  for (const auto &[size, value] : exact.sizes)
+    knownSizes.insert(size);
+  return {};
+}
+
+void CheckDispatches::didRun(const SteppedDispatch &dispatch) {
+  if (!outcome)
+    return;
+  outcome = check(dispatch);
+  if (outcome)
+    return;
+  Error error = outcome.takeError();
+  kern::PhaseOp phase = current.site.phase;
+  error.message = "entry '" + dispatch.entry + "', " + dispatch.call +
+                  ", phase '" + phase.getName().str() + "': " + error.message;
+  outcome = std::move(error);
+}
+
+Result<CodeVerification> CheckDispatches::take() {
+  if (!outcome)
+    return outcome.takeError();
+  return std::move(result);
+}
+
+} // namespace transom

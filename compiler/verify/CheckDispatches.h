@@ -1,0 +1,56 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Evaluates the phase of each dispatch that a program shows, and collects what
+// differs from the machine.
+#pragma once
+#include "compiler/evaluator/Bits.h"
+#include "compiler/verify/CompareMemory.h"
+
+namespace transom {
+
+class CheckDispatches : public DispatchChecker {
+public:
+  /// All outlive this.
+  CheckDispatches(mlir::ModuleOp module, const TensorSource &source,
+                  const Manifest &manifest);
+
+  void willRun(const SteppedDispatch &dispatch) override;
+  void didRun(const SteppedDispatch &dispatch) override;
+  bool hasFailed() const override { return !outcome; }
+
+  /// What was found, or the error that ended the check.
+  Result<CodeVerification> take();
+
+private:
+  /// What is known of the dispatch that runs.
+  struct Current {
+    const ManifestEntry *entry = nullptr;
+    PhaseSite site;
+    MachineSnapshot before;
+    PhaseState state;
+    CacheStore caches, bitsCaches; ///< for float64, and for bits
+  };
+  Result<void> prepare(const SteppedDispatch &dispatch);
+  Result<void> check(const SteppedDispatch &dispatch);
+  /// The domain of an instruction set.
+  Bits &getBits(const std::string &isa);
+  CheckedEntry &getEntry(const SteppedDispatch &dispatch);
+  void addDifferences(std::vector<CodeDifference> found);
+  void addErrors(const SteppedDispatch &dispatch,
+                 const std::vector<MeasuredError> &errors);
+
+  /// Differences that are described.
+  static constexpr size_t maxDifferences = 20;
+
+  const Manifest &manifest;
+  Bits single{false}, pairs{true}; ///< as products of bf16 are added
+  PhaseEvaluator evaluator;
+  std::map<std::string, std::vector<PhaseSite>> sites; ///< by entry
+  std::set<std::string> knownSizes; ///< bounded sizes of the call
+  Current current;
+  CodeVerification result;
+  Result<void> outcome;
+};
+
+} // namespace transom

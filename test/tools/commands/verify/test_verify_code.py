@@ -1,0 +1,240 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""verify MODEL.so: machine code has the bits of its phases, and planted faults are found. With --goldens: all golden models."""
+import json
+import os
+import shutil
+import struct
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from base import GOLDENS, SOURCE, ToolTest
+
+EXAMPLES = os.path.join(SOURCE, "examples")
+BERT, LLAMA, NLLB = (os.path.join(EXAMPLES, name) for name in ("tiny-bert", "tiny-llama", "tiny-nllb"))
+SHORT = ("-s", "1,33")
+
+
+def find_goldens():
+    """The golden models below test/goldens."""
+    for folder in (GOLDENS, os.path.join(GOLDENS, "encoder-decoders"), os.path.join(GOLDENS, "heads")):
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name)
+            if any(os.path.exists(os.path.join(path, file)) for file in ("model.safetensors", "graph.json")):
+                yield path
+
+
+def is_decoder(path):
+    """Whether a model has a cache, whose type may be chosen."""
+    config = os.path.join(path, "config.json")
+    if not os.path.exists(config):
+        return False
+    with open(config) as file:
+        model = json.load(file)
+    return bool(model.get("is_encoder_decoder")) or any("CausalLM" in name or "LMHead" in name for name in model.get("architectures") or ())
+
+
+def read_floats(folder, tensor):
+    """The numbers of a tensor of f32."""
+    with open(os.path.join(folder, "model.safetensors"), "rb") as file:
+        data = file.read()
+    (length,) = struct.unpack_from("<Q", data)
+    begin, end = json.loads(data[8 : 8 + length])[tensor]["data_offsets"]
+    return struct.unpack(f"<{(end - begin) // 4}f", data[8 + length + begin : 8 + length + end])
+
+
+class CodeTest(ToolTest):
+    def verify(self, artifact, model, *flags, code=0, **options):
+        """The report; phases have small errors where bits are equal."""
+        result = self.tool("verify", artifact, "--model", model, "--json", *flags, **options)
+        self.assertEqual(result.returncode, code, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual(report["equal"], code == 0)
+        self.assertEqual(bool(report["differences"]), code != 0)
+        for entry in report["entries"]:
+            self.assertGreater(entry["numbers"], 0)
+        return report
+
+    def check_model(self, model, *flags, lengths=SHORT):
+        return self.verify(self.compiled(model, *flags), model, *lengths)
+
+
+class Models(CodeTest):
+    def test_encoder(self):
+        report = self.check_model(BERT, lengths=())
+        self.assertEqual([(entry["entry"], entry["isa"]) for entry in report["entries"]], [("encode", "avx2")])
+        self.assertEqual(report["lengths"], [1, 31, 32, 33, 255, 256, 257])
+        # The model takes 64 tokens: lengths are cut, and a batch is added.
+        self.assertEqual(report["entries"][0]["calls"], 6)
+        phases = {phase["phase"]: phase for phase in report["phases"]}
+        self.assertEqual(phases["layer.3.gemm"]["module_path"], "encoder.layer.{0-1}.intermediate.{dense,intermediate_act_fn}")
+        for phase in phases.values():
+            self.assertLess(phase["relative"], 1e-5, phase)
+        self.assertGreater(phases["layer.1.attention"]["absolute"], 0)
+
+    def test_decoder(self):
+        report = self.check_model(LLAMA)
+        self.assertEqual([entry["entry"] for entry in report["entries"]], ["step"])
+        self.assertIn("layer.1.rope", {phase["phase"] for phase in report["phases"]})
+
+    def test_encoder_decoder(self):
+        report = self.check_model(NLLB)
+        self.assertEqual([entry["entry"] for entry in report["entries"]], ["encode", "source", "step"])
+
+    def test_goldens(self):
+        # A window, soft caps, graphs without a tokenizer, slopes, heads.
+        for name in ("mistral-window", "gemma2", "alibi-encoder", "bloom-alibi", "bert-classify", "encoder-decoders/t5"):
+            with self.subTest(model=name):
+                self.check_model(os.path.join(GOLDENS, name), lengths=("-s", "1,257"))
+
+    def test_types(self):
+        for model in (BERT, LLAMA, NLLB):
+            with self.subTest(model=model):
+                self.assertEqual(self.check_model(model, "--dtype", "bf16")["dtype"], "bf16")
+        for kind in ("bf16", "int8"):
+            with self.subTest(cache=kind):
+                self.check_model(LLAMA, "--kv-dtype", kind)
+
+    def test_split_kv(self):
+        for schedule in ("split-kv", "two-pass", "streaming:12"):
+            with self.subTest(schedule=schedule):
+                artifact = self.compiled(LLAMA, "--attention-schedule", schedule)
+                self.verify(artifact, LLAMA, "-s", "1,257", "-t", "3")
+
+    def test_text(self):
+        text = self.succeed("verify", self.compiled(BERT), "--model", BERT, *SHORT).stdout
+        self.assertRegex(text, r"(?m)^entry 'encode' on avx2: 3 calls, \d+ dispatches, \d+ numbers: equal bits$")
+        self.assertRegex(text, r"(?m)^errors of phases against float64 .* the largest 9 of 9")
+        self.assertRegex(text, r"(?m)^  \d\.\d\de-\d\d  absolute \d\.\d\de-\d\d  'encode' on avx2, phase 'layer.1.attention', layer \d, buffer 16")
+
+    def test_artifact_that_lacks_an_instruction_set(self):
+        self.fail_with(4, "verify", self.compiled(BERT), "--model", BERT, env={"TRANSOM_FORCE_ISA": "avx512"}, says="avx512")
+
+
+class Faults(CodeTest):
+    def edit(self, old, new, count=1):
+        """An artifact of the kern stage of tiny-bert in which a text is another."""
+        stages = os.path.join(self.shared, "stages")
+        if not os.path.exists(stages):
+            self.succeed("compile", BERT, "-q", "-o", os.path.join(self.shared, "whole.so"), "--stages", stages)
+        with open(os.path.join(stages, "3-kern.mlir")) as file:
+            text = file.read()
+        self.assertIn(old, text)
+        place = self.path("edited.mlir")
+        with open(place, "w") as file:
+            file.write(text.replace(old, new, count))
+        self.succeed("compile", BERT, "-q", "-o", self.path("edited.so"), "--resume-from", place)
+        return self.path("edited.so")
+
+    def find(self, artifact, phase, operation="kern.gemm"):
+        """The first difference, which has to be in a phase."""
+        report = self.verify(artifact, BERT, *SHORT, code=1)
+        difference = report["differences"][0]
+        self.assertEqual((difference["phase"], difference["operation"]), (phase, operation), difference)
+        return difference
+
+    def test_other_epilogue(self):
+        found = self.find(self.edit("epilogue <gelu>", "epilogue <relu>"), "layer.3.gemm")
+        self.assertEqual((found["layer"], found["entry"], found["isa"]), (0, "encode", "avx2"))
+        self.assertIn("intermediate", found["module_path"])
+        self.assertRegex(found["expected"], r"^0x[0-9a-f]{8} \(")
+        self.assertRegex(found["index"], r"^\[\d+, \d+\]$")
+        self.assertGreater(found["count"], 10)
+
+    def test_other_operand(self):
+        self.find(self.edit("bias %arg11 residual %8", "bias %arg11 residual %7"), "layer.4.gemm")
+
+    def test_other_epsilon_in_the_last_bits(self):
+        self.find(self.edit("epilogue <layer_norm 1.0e-12>", "epilogue <layer_norm 1.0e-7>"), "layer.2.gemm")
+
+    def test_other_scale(self):
+        found = self.find(self.edit("heads 2 kv_heads 2 scale 2.500000e-01", "heads 2 kv_heads 2 scale 2.500001e-01"), "layer.1.attention",
+                          "kern.attention")  # fmt: skip
+        self.assertGreater(found["count"], 1)
+
+    def test_weight_of_another_tensor(self):
+        found = self.find(self.edit('#weight.expr<file("encoder.layer.1.output.dense.bias")>', '#weight.expr<file("encoder.layer.0.output.dense.bias")>'),
+                          "layer.4.gemm")  # fmt: skip
+        self.assertEqual(found["layer"], 1)
+
+    def test_edited_artifact_is_named(self):
+        artifact = self.edit("epilogue <gelu>", "epilogue <relu>")
+        result = self.tool("verify", artifact, "--model", BERT, *SHORT)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("note: the artifact was compiled from an edited stage, kern sha256:", result.stdout)
+        self.assertEqual(len(result.stderr.splitlines()), 1)
+        self.assertRegex(result.stderr, r"dispatches leave other bits than their phases; first: entry 'encode' on avx2, 1 sequence of 1 token: "
+                                        r"phase 'layer.3.gemm', layer 0: 'kern.gemm' of .* in place of .* differ\)$")  # fmt: skip
+
+    def test_buffer_at_another_place(self):
+        # In a gap that its alignment leaves.
+        artifact = self.edit('offset = "128*batch+128*keys+34560*parts+896*rows"', 'offset = "128*batch+128*keys+34560*parts+904*rows"')
+        self.fail_with(3, "verify", artifact, "--model", BERT, *SHORT, says="entry 'encode' has buffer 0 at '128*batch+128*keys+34560*parts+904*rows', "
+                                                                            "not '128*batch+128*keys+34560*parts+896*rows'")  # fmt: skip
+
+    def damaged(self, tensor):
+        """A copy of the artifact with one bit of a packed weight changed."""
+        path = self.path("damaged.so")
+        with open(self.compiled(BERT), "rb") as file:
+            data = bytearray(file.read())
+        numbers = read_floats(BERT, tensor)
+        # A panel has the first number of 32 rows side by side; a row has them one after another.
+        panel = struct.pack("<32f", *(numbers[::32][:32] if len(numbers) > 64 else numbers[:32]))
+        at = bytes(data).find(panel)
+        self.assertGreaterEqual(at, 0)
+        data[at + 4 * 5] ^= 1
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def test_one_bit_of_a_packed_weight(self):
+        found = self.find(self.damaged("encoder.layer.1.attention.output.dense.weight"), "layer.2.gemm")
+        self.assertEqual(found["layer"], 1)
+        self.assertRegex(found["index"], r", 5\]$")
+
+    def test_one_bit_of_a_norm(self):
+        self.find(self.damaged("encoder.layer.0.output.LayerNorm.weight"), "layer.4.gemm")
+
+
+class Flags(CodeTest):
+    def test_model_is_needed(self):
+        self.fail_with(2, "verify", self.compiled(BERT), says="'--model'")
+
+    def test_another_model(self):
+        self.fail_with(2, "verify", self.compiled(BERT), "--model", LLAMA, *SHORT, says="is not the model")
+        changed = shutil.copytree(BERT, self.path("bert"))
+        with open(os.path.join(changed, "config.json"), "a") as file:
+            file.write("\n")
+        self.fail_with(2, "verify", self.compiled(BERT), "--model", changed, *SHORT, says="'config.json' has another sha256")
+        self.fail_with(6, "verify", self.compiled(BERT), "--model", self.path("none"), says="none")
+
+    def test_options_of_the_compile_are_repeated(self):
+        artifact = self.compiled(BERT, "--disable-pass", "kern-fuse-norm", "--attention")
+        report = self.verify(artifact, BERT, *SHORT)
+        self.assertEqual({entry["entry"] for entry in report["entries"]}, {"encode", "attention"})
+
+    def test_seed_chooses_inputs(self):
+        first, second, other = (self.verify(self.compiled(BERT), BERT, *SHORT, "--seed", seed)["phases"] for seed in ("1", "1", "2"))
+        self.assertEqual(first, second)
+        self.assertNotEqual(first, other)
+
+
+class Goldens(CodeTest):
+    """All golden models, types and caches: with --goldens."""
+
+    def test_all(self):
+        for path in find_goldens():
+            flags = [(), ("--dtype", "bf16")]
+            if is_decoder(path):
+                flags += [("--kv-dtype", "bf16"), ("--kv-dtype", "int8"), ("--dtype", "bf16", "--kv-dtype", "int8")]
+            for chosen in flags:
+                with self.subTest(model=os.path.relpath(path, GOLDENS), flags=chosen):
+                    self.check_model(path, *chosen, lengths=("-s", "1,33,257"))
+
+
+if __name__ == "__main__":
+    if "--goldens" in sys.argv:
+        sys.argv.remove("--goldens")
+        unittest.main(defaultTest="Goldens")
+    unittest.main(defaultTest=["Models", "Faults", "Flags"])

@@ -1,0 +1,29 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The report of `verify MODEL.so`: whether machine code has the bits of its
+// kern module, and how far each phase is from float64.
+#pragma once
+#include "compiler/verify/CodeVerification.h"
+#include "runtime/base/Error.h"
+
+namespace transom::tools {
+
+struct CodeReport {
+  std::string path, name, dtype, backend;
+  uint64_t seed = 0;
+  std::vector<int64_t> lengths;
+  std::vector<std::string> lacking; ///< instruction sets that do not run here
+  std::vector<std::string> notes;
+  CodeVerification verification;
+
+  /// Phases that the text shows.
+  static constexpr size_t maxPhases = 10;
+
+  /// The error for a difference.
+  Result<void> check() const;
+  std::string toText() const;
+  std::string toJson() const;
+};
+
+} // namespace transom::tools

@@ -1,0 +1,214 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls on tensors, and steps of decoders: prompts, chunks with a past, single
+// tokens, and all of them in one batch.
+#include "tools/commands/verify/MachineStepper.h"
+#include "runtime/execute/Cpu.h"
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+using namespace transom;
+using namespace transom::tools;
+
+Result<RunnableModels> RunnableModels::load(const std::string &path,
+                                            const Manifest &manifest) {
+  const char *forced = getenv("TRANSOM_FORCE_ISA");
+  TRANSOM_ASSIGN(const size_t first,
+                 chooseIsa(manifest.isas, forced ? forced : "", path));
+  std::vector<std::string> names{manifest.isas[first]};
+  RunnableModels result;
+  for (const std::string &isa : manifest.isas) {
+    if (isa == names[0])
+      continue;
+    if (!chooseIsa(manifest.isas, isa, path))
+      result.lacking.push_back(isa);
+    else if (!forced)
+      names.push_back(isa);
+  }
+  for (const std::string &isa : names) {
+    TRANSOM_ASSIGN(std::unique_ptr<Model> model, Model::load(path, {isa}));
+    result.models.push_back(std::move(model));
+  }
+  return Result<RunnableModels>(std::move(result));
+}
+
+//===----------------------------------------------------------------------===//
+// Dispatches
+//===----------------------------------------------------------------------===//
+
+SteppedDispatch MachineStepper::describe(const ExecutorRun &run,
+                                         int64_t dispatch) const {
+  SteppedDispatch shown;
+  shown.isa = model->isa().name;
+  shown.entry = run.entry->name;
+  shown.call = call;
+  shown.dispatch = dispatch;
+  shown.frame = run.frame;
+  const Entry *entry = model->findEntry(run.entry->name);
+  (void)entry->arenaBytes.evaluate(run.frame->symbols, shown.arenaBytes);
+  shown.blocks = blocks;
+  shown.blockBytes = blockBytes;
+  return shown;
+}
+
+void MachineStepper::willRun(const ExecutorRun &run, int64_t dispatch) {
+  checker->willRun(describe(run, dispatch));
+}
+
+void MachineStepper::didRun(const ExecutorRun &run, int64_t dispatch) {
+  checker->didRun(describe(run, dispatch));
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+static std::string nameTokens(int64_t count) {
+  return std::to_string(count) + (count == 1 ? " token" : " tokens");
+}
+
+Result<void> MachineStepper::runTensors(const Entry &entry) {
+  BitsWay way;
+  way.threads = options.workers;
+  way.observer = this;
+  BitsInputs inputs(*model, entry, random);
+  std::set<int64_t> lengths;
+  for (int64_t length : options.lengths)
+    lengths.insert(inputs.getLongest(length));
+  for (int64_t length : lengths) {
+    call = "1 sequence of " + nameTokens(length);
+    TRANSOM_TRY(runBits(*model, entry, inputs.make(1, length, false), way));
+    if (checker->hasFailed())
+      return {};
+  }
+  const int64_t batch = inputs.getLargestBatch(3);
+  const int64_t length = inputs.getLongest(33);
+  call = std::to_string(batch) + " sequences of " + nameTokens(length) +
+         (inputs.hasMask() ? ", some hidden" : "");
+  TRANSOM_TRY(runBits(*model, entry, inputs.make(batch, length, true), way));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// Tokens that follow a prompt: a chunk, and single ones.
+static constexpr int64_t chunkTokens = 9, mostFollowing = 32;
+static constexpr int64_t mostSequences = 4;
+
+Result<std::unique_ptr<Session>>
+MachineStepper::createSession(int64_t longest) {
+  transom_session_options sizes = transom_session_options_default();
+  sizes.max_batch = mostSequences;
+  sizes.max_tokens = static_cast<uint64_t>(longest + mostFollowing);
+  sizes.max_sequences = mostSequences;
+  sizes.max_kv_tokens =
+      static_cast<uint64_t>(mostSequences * (longest + mostFollowing + 256));
+  TRANSOM_ASSIGN(SessionConfig config, SessionConfig::from(*model, &sizes));
+  config.threads = options.workers;
+  config.observer = this;
+  TRANSOM_ASSIGN(SessionLayout layout, SessionLayout::plan(*model, config));
+  TRANSOM_ASSIGN(std::unique_ptr<Session> session,
+                 Session::create(*model, config));
+  blocks = session->executor().getMapping() + layout.decode->blocks.offset;
+  blockBytes = static_cast<int64_t>(layout.decode->blocks.bytes);
+  return Result<std::unique_ptr<Session>>(std::move(session));
+}
+
+Result<int32_t> MachineStepper::createSequence(DecodeEngine &decoder,
+                                               int64_t length) {
+  if (!decoder.hasSources())
+    return decoder.create();
+  const Entry *encoder = model->findEntry(manifest.decoder->encoder.c_str());
+  int64_t bound = decoder.vocabulary();
+  for (const Argument &input : encoder->inputs)
+    if (input.role == Role::Ids)
+      bound = input.bound.value_or(bound);
+  std::vector<int64_t> ids, mask;
+  for (int64_t i = 0; i != std::min(length, decoder.longestSource()); ++i) {
+    ids.push_back(drawToken(bound));
+    mask.push_back(i == 0 || drawToken(5) != 0);
+  }
+  const SourceInput source{ids.data(), mask.data(),
+                           static_cast<int64_t>(ids.size())};
+  call = "a source of " + nameTokens(source.columns);
+  int32_t sequence = 0;
+  TRANSOM_TRY(decoder.addSources(&source, 1, &sequence));
+  return sequence;
+}
+
+Result<void> MachineStepper::step(DecodeEngine &decoder,
+                                  const std::vector<transom_step_input> &inputs,
+                                  const std::string &how) {
+  if (checker->hasFailed())
+    return {};
+  call = how;
+  Result<StepLogits> done =
+      decoder.step(inputs.data(), inputs.size(), LogitSummary::MaximaAndSums);
+  return done ? Result<void>() : done.takeError();
+}
+
+/// A step of several sequences, each with another past.
+Result<void> MachineStepper::readTogether(DecodeEngine &decoder,
+                                          int32_t sequence) {
+  TRANSOM_ASSIGN(int32_t copy, decoder.copy(sequence));
+  TRANSOM_ASSIGN(int32_t other, createSequence(decoder, 7));
+  TRANSOM_TRY(step(decoder,
+                   {{sequence, tokens.data(), 1, 1},
+                    {copy, tokens.data() + 1, 2, 1},
+                    {other, tokens.data() + 2, chunkTokens, 3}},
+                   "a step of 3 sequences"));
+  decoder.free(copy);
+  decoder.free(other);
+  return {};
+}
+
+Result<void> MachineStepper::runSteps() {
+  std::set<int64_t> lengths(options.lengths.begin(), options.lengths.end());
+  const int64_t context = manifest.decoder->context.value_or(INT64_MAX);
+  const int64_t room = std::max<int64_t>(1, context - mostFollowing);
+  TRANSOM_ASSIGN(std::unique_ptr<Session> session,
+                 createSession(std::min(room, *lengths.rbegin())));
+  DecodeEngine &decoder = *session->decoder();
+  tokens.resize(static_cast<size_t>(*lengths.rbegin() + mostFollowing));
+  for (int64_t &token : tokens)
+    token = drawToken(decoder.vocabulary());
+  std::set<int64_t> done;
+  for (int64_t length : lengths) {
+    const int64_t count = std::min(length, room);
+    if (!done.insert(count).second || checker->hasFailed())
+      continue;
+    TRANSOM_ASSIGN(int32_t sequence, createSequence(decoder, count));
+    TRANSOM_TRY(
+        step(decoder,
+             {{sequence, tokens.data(), count, std::min(count, room / 8 + 1)}},
+             "a prompt of " + nameTokens(count)));
+    TRANSOM_TRY(
+        step(decoder, {{sequence, tokens.data(), chunkTokens, 2}},
+             nameTokens(chunkTokens) + " after " + std::to_string(count)));
+    TRANSOM_TRY(step(decoder, {{sequence, tokens.data(), 1, 1}},
+                     "1 token after " + std::to_string(count + chunkTokens)));
+    TRANSOM_TRY(readTogether(decoder, sequence));
+    decoder.free(sequence);
+  }
+  blocks = nullptr;
+  blockBytes = 0;
+  return {};
+}
+
+Result<void> MachineStepper::run(DispatchChecker &watching) {
+  checker = &watching;
+  for (const auto &each : models.models) {
+    model = each.get();
+    random.seed(static_cast<uint32_t>(options.seed));
+    for (const Entry &entry : model->entries())
+      if (!entry.isDerived() && !entry.isStep() && !entry.isSource())
+        TRANSOM_TRY(runTensors(entry));
+    if (model->findEntry(EntryKind::Step) && manifest.decoder)
+      TRANSOM_TRY(runSteps());
+  }
+  return {};
+}

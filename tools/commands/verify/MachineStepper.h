@@ -1,0 +1,71 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs the entries of an artifact on one thread, and shows the memory before
+// and after each dispatch.
+#pragma once
+#include "compiler/verify/ArtifactStepper.h"
+#include "runtime/execute/ExecutorRun.h"
+#include "tools/commands/verify/BitsTensors.h"
+
+namespace transom::tools {
+
+/// What is called.
+struct StepperOptions {
+  std::vector<int64_t> lengths; ///< of sequences; longer ones are cut
+  uint64_t seed = 1;
+  unsigned workers = 1; ///< of a dispatch; they run one after another
+};
+
+/// The instruction sets of an artifact as this CPU sees them.
+struct RunnableModels {
+  std::vector<std::unique_ptr<Model>> models; ///< the strongest first
+  std::vector<std::string> lacking; ///< of the artifact, but not of the CPU
+
+  /// Loads an artifact for each instruction set that runs here, or for the one
+  /// that the environment asks for.
+  static Result<RunnableModels> load(const std::string &path,
+                                     const Manifest &manifest);
+};
+
+class MachineStepper : public ArtifactStepper, private DispatchObserver {
+public:
+  /// All outlive this.
+  MachineStepper(const RunnableModels &models, const Manifest &manifest,
+                 const StepperOptions &options)
+      : models(models), manifest(manifest), options(options) {}
+
+  const Manifest &getManifest() const override { return manifest; }
+  Result<void> run(DispatchChecker &checker) override;
+
+private:
+  void willRun(const ExecutorRun &run, int64_t dispatch) override;
+  void didRun(const ExecutorRun &run, int64_t dispatch) override;
+  SteppedDispatch describe(const ExecutorRun &run, int64_t dispatch) const;
+
+  Result<void> runTensors(const Entry &entry);
+  Result<void> runSteps();
+  Result<std::unique_ptr<Session>> createSession(int64_t longest);
+  /// A new sequence; of an encoder-decoder with a source of `length` tokens.
+  Result<int32_t> createSequence(DecodeEngine &decoder, int64_t length);
+  Result<void> step(DecodeEngine &decoder,
+                    const std::vector<transom_step_input> &inputs,
+                    const std::string &how);
+  Result<void> readTogether(DecodeEngine &decoder, int32_t sequence);
+  int64_t drawToken(int64_t bound) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(bound));
+  }
+
+  const RunnableModels &models;
+  const Manifest &manifest;
+  const StepperOptions &options;
+  DispatchChecker *checker = nullptr;
+  const Model *model = nullptr; ///< that runs
+  std::mt19937 random;
+  std::vector<int64_t> tokens; ///< random ids, for steps
+  std::string call;            ///< that runs, in words
+  const char *blocks = nullptr;
+  int64_t blockBytes = 0;
+};
+
+} // namespace transom::tools

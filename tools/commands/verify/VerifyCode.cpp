@@ -1,0 +1,84 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Takes the options of the compile from the manifest; the compiler compiles the
+// model again and checks each dispatch that the machine runs.
+#include "tools/commands/verify/VerifyCode.h"
+#include "runtime/artifact/Artifact.h"
+#include "tools/commands/CompileFlags.h"
+#include "tools/commands/Compiler.h"
+#include "tools/commands/ModelPath.h"
+#include "tools/commands/verify/CodeReport.h"
+#include <algorithm>
+
+using namespace transom;
+using namespace transom::tools;
+
+/// The options that an artifact was compiled with, as far as they change its
+/// kern module. What was changed by hand is left out.
+static Result<CompileOptions> getOptions(const Manifest &manifest,
+                                         const std::string &model,
+                                         std::vector<std::string> &notes) {
+  CompileFlags flags;
+  flags.options.model = model;
+  std::vector<std::string> words;
+  for (const auto &[flag, value] : manifest.options) {
+    if (flag == "load-pass-plugin")
+      return unsupported("the artifact was compiled with a pass plug-in, '" +
+                         value + "', which is not in it");
+    if (flag == "resume-from")
+      notes.push_back("the artifact was compiled from an edited stage, " +
+                      value + "; it is compared with the model itself");
+    else if (flag != "debug-info")
+      words.push_back("--" + flag + "=" + value);
+  }
+  CLI::App parser;
+  addCompileFlags(parser, flags);
+  try {
+    std::reverse(words.begin(), words.end()); // as CLI11 takes them
+    parser.parse(words);
+  } catch (const CLI::ParseError &error) {
+    const std::string what = error.what();
+    return rejected("options in the manifest: " +
+                    what.substr(0, what.find('\n')));
+  }
+  flags.options.disabledPasses = manifest.disabledPasses;
+  TRANSOM_TRY(finishOptions(flags));
+  return flags.options;
+}
+
+Result<void> tools::verifyCode(CodeFlags flags, const CommonFlags &common) {
+  TRANSOM_TRY(checkModelArtifact(flags.artifact));
+  if (flags.model.empty())
+    return usageError("'verify " + flags.artifact +
+                      "' needs the model folder or graph.json that it was "
+                      "compiled from: '--model'");
+  TRANSOM_TRY(checkModelSource(flags.model));
+  if (flags.options.lengths.empty())
+    flags.options.lengths = {1, 31, 32, 33, 255, 256, 257};
+  if (common.threads)
+    flags.options.workers = common.threads;
+  TRANSOM_ASSIGN(ArtifactFile file, ArtifactFile::open(flags.artifact));
+  TRANSOM_TRY(file.checkMachine());
+  const Manifest &manifest = file.manifest();
+  CodeReport report;
+  TRANSOM_ASSIGN(CompileOptions options,
+                 getOptions(manifest, flags.model, report.notes));
+  TRANSOM_ASSIGN(RunnableModels models,
+                 RunnableModels::load(flags.artifact, manifest));
+  TRANSOM_ASSIGN(const CompilerApi *compiler, openCompiler());
+  MachineStepper stepper(models, manifest, flags.options);
+  TRANSOM_ASSIGN(report.verification,
+                 compiler->verifyArtifact(options, stepper));
+  report.path = flags.artifact;
+  report.name = manifest.name;
+  report.dtype = manifest.dtype;
+  report.backend = manifest.backend;
+  report.seed = flags.options.seed;
+  report.lengths = flags.options.lengths;
+  report.lacking = models.lacking;
+  TRANSOM_TRY(
+      writeOut(common.json ? report.toJson() : escapeLines(report.toText())));
+  TRANSOM_TRY(flushOut());
+  return report.check();
+}
