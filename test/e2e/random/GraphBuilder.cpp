@@ -12,10 +12,19 @@ namespace transom::testing {
 
 using namespace attn;
 
+/// One graph in four has one, in all of its attentions.
+GraphBuilder::Quirk GraphBuilder::drawQuirk(uint64_t seed) {
+  Random random(seed ^ 0x0dd);
+  return seed % 4 == 3 ? static_cast<Quirk>(random.between(
+                             1, static_cast<int64_t>(Quirk::NearTriangle)))
+                       : Quirk::None;
+}
+
 GraphBuilder::GraphBuilder(ModuleOp module, uint64_t seed,
                            RandomWeights &weights)
-    : module(module), random(seed), name("g" + std::to_string(seed)),
-      weights(weights), builder(module.getContext()) {
+    : module(module), random(seed), quirk(drawQuirk(seed)),
+      name("g" + std::to_string(seed)), weights(weights),
+      builder(module.getContext()) {
   chooseSizes(seed);
 }
 

@@ -25,6 +25,26 @@ public:
   void build();
 
 private:
+  /// A rare form of attention: most look like one that fuses and must not.
+  enum class Quirk {
+    None,
+    SharedScores,            ///< two softmaxes read the scores
+    SharedProbabilities,     ///< two products read the probabilities
+    OffsetScores,            ///< a number is added to all scores
+    WeightedScores,          ///< a weight is the scale
+    TransposedProbabilities, ///< and transposed back by the product
+    ProbabilitiesOnTheRight,
+    MaskedProbabilities,
+    RepeatedHeads, ///< each head of keys is read by several of queries,
+    TiledHeads,    ///< or by each second one
+    WhereMask,     ///< hides keys by a choice of numbers that are added
+    ScaledMask,    ///< hides keys by (1 - mask) times a low number
+    AddedTriangle, ///< hides later keys by numbers
+    SlicedTriangle,
+    ShiftedTriangle, ///< sees one key after each query
+    NearTriangle     ///< sees one key too many
+  };
+
   // Making operations.
 
   mlir::Location location();
@@ -59,6 +79,7 @@ private:
 
   // Blocks: each takes a state and gives one.
 
+  static Quirk drawQuirk(uint64_t seed);
   void chooseSizes(uint64_t seed);
   void declareInputs();
   mlir::Value embed();
@@ -79,9 +100,10 @@ private:
   /// Widths of one attention, and where its keys are.
   struct Heads {
     int64_t count, dk, dv;
-    Polynomial length; ///< of the keys
-    bool self;         ///< keys are the state: its mask may hide them
-    bool flat;         ///< one head, never split: rank 3
+    int64_t sharedBy = 1; ///< query heads of a head of keys and values
+    Polynomial length;    ///< of the keys
+    bool self;            ///< keys are the state: its mask may hide them
+    bool flat;            ///< one head, never split: rank 3
   };
   mlir::Value splitHeads(mlir::Value x, const Polynomial &length, int64_t width,
                          const Heads &heads);
@@ -89,11 +111,20 @@ private:
                          const Heads &heads);
   mlir::Value maskScores(mlir::Value scores, const Heads &heads);
   mlir::Value keyMask(mlir::Value scores, const Heads &heads);
+  mlir::Value triangle(mlir::Value scores, int64_t length);
+  mlir::Value quirkyMask(mlir::Value scores, const Heads &heads);
+  mlir::Value repeatHeads(mlir::Value x, int64_t count);
+  mlir::Value mixValues(mlir::Value scores, mlir::Value value,
+                        const Heads &heads);
+  mlir::Value product(mlir::Value lhs, mlir::Value rhs, bool transposeLhs,
+                      bool transposeRhs);
+  mlir::Value turnLast(mlir::Value x);
   mlir::Value wholeAttention(mlir::Value query, mlir::Value key,
                              mlir::Value value, const Heads &heads);
 
   mlir::ModuleOp module;
   Random random;
+  const Quirk quirk;
   std::string name;
   RandomWeights &weights;
   mlir::OpBuilder builder;
