@@ -41,6 +41,7 @@ class MutantBuild:
         objects = self.find_objects(commands, {os.path.join(self.root, r.path) for r in rewriters})
         dropped = self.compile(rewriters, objects)
         archives = self.archive(commands, {name: target for name, (_, target) in objects.items()})
+        self.link_shared(commands, archives)
         for target in targets:
             self.link(commands, target, archives)
         self.write_lit_site()
@@ -140,6 +141,17 @@ class MutantBuild:
             subprocess.run(["llvm-ar-19", "qcs", target, *(objects.get(name, name) for name in names)], cwd=self.build, check=True)
             archives[match.group(1)] = target
         return archives
+
+    def link_shared(self, commands, archives):
+        """Links the shared libraries that hold mutated archives; programs find them by LD_LIBRARY_PATH."""
+        for command in commands:
+            words = command.split()
+            if "-shared" not in words or not any(word in archives for word in words):
+                continue
+            name = words[words.index("-o") + 1]
+            words = [archives.get(word, word) for word in words]
+            words[words.index("-o") + 1] = archives[name] = os.path.join(self.out, name)
+            subprocess.run(" ".join(words), cwd=self.build, shell=True, check=True)
 
     def link(self, commands, program, archives):
         for command in commands:
