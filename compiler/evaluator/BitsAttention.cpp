@@ -49,13 +49,11 @@ static float getScore(const AttentionParameters &p, const float *query,
 /// The product of probabilities and values.
 static std::vector<float> multiply(const AttentionParameters &p, Block block,
                                    const std::vector<float> &probabilities) {
-  std::vector<float> output, column(block.count);
-  for (int64_t d = 0; d < p.dv; ++d) {
-    for (int64_t j = 0; j < block.count; ++j)
-      column[j] = block.keys[j].value[d];
-    output.push_back(
-        dot(p.chain, 0, probabilities.data(), column.data(), block.count));
-  }
+  std::vector<float> output(p.dv), columns(p.dv * block.count);
+  for (int64_t j = 0; j < block.count; ++j)
+    for (int64_t d = 0; d < p.dv; ++d)
+      columns[d * block.count + j] = block.keys[j].value[d];
+  dotRows(p.chain, output, probabilities.data(), columns.data(), block.count);
   return output;
 }
 

@@ -80,6 +80,30 @@ float dot(Chain chain, float init, const float *a, const float *b,
   return chain == Chain::Bf16 && count % 2 ? sum + 0.0f : sum;
 }
 
+/// Chains that are computed side by side, since each waits for itself.
+static constexpr int64_t numSideBySide = 8;
+
+TRANSOM_FMA static void dotSideBySide(float *sums, const float *a,
+                                      const float *b, int64_t count) {
+  float own[numSideBySide];
+  std::copy(sums, sums + numSideBySide, own);
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t j = 0; j < numSideBySide; ++j)
+      own[j] = std::fma(a[i], b[j * count + i], own[j]);
+  std::copy(own, own + numSideBySide, sums);
+}
+
+void dotRows(Chain chain, std::vector<float> &sums, const float *a,
+             const float *b, int64_t count) {
+  const auto n = static_cast<int64_t>(sums.size());
+  int64_t j = 0;
+  if (chain == Chain::F32)
+    for (; j + numSideBySide <= n; j += numSideBySide)
+      dotSideBySide(&sums[j], a, b + j * count, count);
+  for (; j < n; ++j)
+    sums[j] = dot(chain, sums[j], a, b + j * count, count);
+}
+
 //===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//

@@ -27,6 +27,10 @@ bool runsHere(Chain chain);
 float dot(Chain chain, float init, const float *a, const float *b,
           int64_t count);
 
+/// sums[j] + a times row j of b [n, count] for each of n chains.
+void dotRows(Chain chain, std::vector<float> &sums, const float *a,
+             const float *b, int64_t count);
+
 /// 2^x for x <= 0 by a polynomial; 0 below -126.
 float exp2(float x);
 /// e^x of activations.

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What kernels must compute, as plain loops in the defined order of
-// operations: results are compared bit by bit. All matrices are dense and
-// row-major.
+// What kernels must compute, by the definitions of compiler/evaluator/BitsMath:
+// results are compared bit by bit. All matrices are dense and row-major.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -54,7 +53,7 @@ struct ReferenceRowSummary {
 };
 ReferenceRowSummary referenceRowSummary(const float *row, int64_t count);
 
-/// One head of attention for one query row.
+/// One head of attention for one query row; see `bits::attend`.
 struct ReferenceAttention {
   const float *query;             ///< [dk]
   const float *keys, *values;     ///< of key 0
