@@ -13,12 +13,15 @@ namespace transom::testing {
 
 /// True where a rope is a product of complex numbers: one head in halves, all
 /// of which turns.
-static bool isComplexProduct(attn::RopeOp rope) {
-  auto getWidth = [](Value value) {
-    return cast<ShapedType>(value.getType()).getShape().back();
-  };
+template <typename OpT> static bool isComplexProduct(OpT rope) {
   return rope.getHeads() == 1 && !rope.getInterleaved() &&
-         getWidth(rope.getInput()) == getWidth(rope.getRopeTable());
+         rope.getInput().getType() == rope.getRopeTable().getType();
+}
+
+/// True for the product of a row and a weight of one column.
+static bool isDotProduct(attn::LinearOp linear) {
+  return linear.getInput().getType() == linear.getWeight().getType() &&
+         cast<ShapedType>(linear.getWeight().getType()).getShape()[0] == 1;
 }
 
 static bool isCommutativeScalar(Operation *op) {
@@ -71,6 +74,10 @@ static bool isCommuted(kern::ElementwiseOp op) {
 bool isCommutative(Operation *op) {
   if (auto rope = dyn_cast<attn::RopeOp>(op))
     return isComplexProduct(rope);
+  if (auto rope = dyn_cast<kern::RopeOp>(op))
+    return isComplexProduct(rope);
+  if (auto linear = dyn_cast<attn::LinearOp>(op))
+    return isDotProduct(linear);
   if (auto elementwise = dyn_cast<kern::ElementwiseOp>(op))
     return isCommuted(elementwise);
   return isCommutativeScalar(op) ||

@@ -157,7 +157,7 @@ bool MutatedModel::hidesBugs() {
     if (auto softmax = dyn_cast<attn::SoftmaxOp>(op))
       hides |= getConstantSize(softmax.getInput(), 1) == 1;
     if (auto sdpa = dyn_cast<attn::SdpaOp>(op))
-      hides |= getConstantSize(sdpa.getKey(), 2) == 1;
+      hides |= sdpa.getWindow() == 1 || getConstantSize(sdpa.getKey(), 2) == 1;
   });
   return hides;
 }
