@@ -233,9 +233,10 @@ void tools::addVerify(CLI::App &app, CommandList &commands) {
                   "run the model in all ways that may not show in its results, "
                   "and compare bits");
   verify
-      .add_option("-s,--seq", flags->options.lengths,
-                  "lengths of sequences (default 1,31,32,33,255,256,257; with "
-                  "--bits 1,2,31,33,64,257)")
+      .add_option(
+          "-s,--seq", flags->options.lengths,
+          "lengths of sequences (default 1 to 14, 31 to 33, 255 to 257; with "
+          "--bits 1,2,31,33,64,257)")
       ->type_name("N,N..")
       ->delimiter(',')
       ->check(wholeNumber(1, uint64_t(1) << 30));
