@@ -1,11 +1,11 @@
 # The component 'compiler-dev' of `cmake --install`: what a plug-in of MLIR needs that works on the project's dialects. These
 # are libtransom-compiler, the headers of dialects and passes with their .td and generated files below
-# include/transom-compiler, the programs transom, transom-opt, transom-reduce and transom-lsp-server, and the CMake package 'transom' with this component.
+# include/transom-compiler, the programs transom, transom-opt, transom-reduce, transom-lsp-server and transom-check, and the CMake package 'transom' with this component.
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/transom-compiler)
 install(TARGETS transom-compiler EXPORT transom-compiler-dev-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler-dev
   INCLUDES DESTINATION ${headers})
-install(TARGETS transom transom-opt transom-reduce transom-lsp-server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler-dev)
+install(TARGETS transom transom-opt transom-reduce transom-lsp-server transom-check RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler-dev)
 
 # Includes are relative to the root of the repository, so the folders stay as they are.
 foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})

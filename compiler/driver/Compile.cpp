@@ -270,6 +270,26 @@ compileStages(OwningOpRef<ModuleOp> module, ModelFacts &facts,
   return report;
 }
 
+/// Imports a model and reads what else its files say; of a config.json alone
+/// there is nothing else.
+static Result<OwningOpRef<ModuleOp>> importFiles(MLIRContext &context,
+                                                 const CompileOptions &options,
+                                                 bool configOnly,
+                                                 ModelFacts &facts) {
+  prepareContext(context);
+  ImportOptions import{options.model};
+  import.configOnly = configOnly;
+  TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
+                 importModel(context, import, facts.info));
+  if (!options.kvDtype.empty() && !getStepEntry(*module))
+    return usageError("'--kv-dtype' needs a decoder; the model has no cache of "
+                      "keys and values");
+  TRANSOM_TRY(checkMemory(facts.info, options.memLimit));
+  if (!configOnly)
+    TRANSOM_TRY(facts.read(*module, options));
+  return Result<OwningOpRef<ModuleOp>>(std::move(module));
+}
+
 /// Compiles a model; `observer` may be null.
 static Result<CompileReport> compileModel(const CompileOptions &options,
                                           CompileObserver *observer) {
@@ -284,18 +304,10 @@ static Result<CompileReport> compileModel(const CompileOptions &options,
     return unavailable("interrupted");
   const auto started = std::chrono::steady_clock::now();
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  prepareContext(context);
   ModelFacts facts;
-  ImportOptions import{options.model};
-  import.configOnly = observer && isConfigAlone(options.model);
+  const bool configOnly = observer && isConfigAlone(options.model);
   TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
-                 importModel(context, import, facts.info));
-  if (!options.kvDtype.empty() && !getStepEntry(*module))
-    return usageError("'--kv-dtype' needs a decoder; the model has no cache of "
-                      "keys and values");
-  TRANSOM_TRY(checkMemory(facts.info, options.memLimit));
-  if (!import.configOnly)
-    TRANSOM_TRY(facts.read(*module, options));
+                 importFiles(context, options, configOnly, facts));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started)
           .count();
@@ -307,10 +319,31 @@ static Result<CompileReport> compileModel(const CompileOptions &options,
   TRANSOM_ASSIGN(
       CompileReport report,
       compileStages(std::move(module), facts, recorded, resumed, observer));
-  report.notes = import.configOnly ? facts.info.notes : facts.notes;
+  report.notes = configOnly ? facts.info.notes : facts.notes;
   report.seconds.insert(report.seconds.begin(),
                         {getStageInfo(Stage::Attn).progress, seconds});
   return report;
+}
+
+Result<void> transom::withImportedModel(
+    const CompileOptions &given,
+    llvm::function_ref<Result<void>(OwningOpRef<ModuleOp>, const ImportInfo &,
+                                    const CompileOptions &)>
+        use) {
+  CompileOptions options = given;
+  options.emit = Stage::Kern;
+  options.output.clear();
+  options.stagesFolder.clear();
+  TRANSOM_TRY(checkOptions(options));
+  TRANSOM_ASSIGN(std::vector<std::string> plugins,
+                 loadPassPlugins(options.passPlugins));
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  ModelFacts facts;
+  TRANSOM_ASSIGN(
+      OwningOpRef<ModuleOp> module,
+      importFiles(context, options, isConfigAlone(options.model), facts));
+  return use(std::move(module), facts.info,
+             getRecordedOptions(options, std::move(plugins)));
 }
 
 Result<CompileReport> transom::compile(const CompileOptions &options) {

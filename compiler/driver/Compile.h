@@ -76,6 +76,10 @@ struct CompileOptions {
   bool printChanged = false;
   /// Gets the modules that are printed.
   std::function<void(const std::string &)> print;
+  /// Check all passes first, and write the certificate into the manifest. A
+  /// difference ends the compile.
+  bool certify = false;
+  std::string certificate; ///< JSON, for the manifest
   /// Measure passes, for `CompileReport::passes`.
   bool timePasses = false;
   /// Called from the compiling thread; false stops the compile.
@@ -128,6 +132,14 @@ struct ExplainOptions;
 struct CodeVerification;
 class ArtifactStepper;
 
+// In compiler/verify/VerifyModel.h.
+struct Certificate;
+struct VerifyOptions;
+
+// In compiler/verify/LayerErrors.h.
+struct LayerErrors;
+struct ExpectOptions;
+
 /// The functions of the shared library; `transom_compiler()` gives them.
 struct CompilerApi {
   const char *version;
@@ -136,6 +148,8 @@ struct CompilerApi {
   Result<Explanation> (*explainModel)(const ExplainOptions &);
   Result<CodeVerification> (*verifyArtifact)(const CompileOptions &,
                                              ArtifactStepper &);
+  Result<Certificate> (*verifyModel)(const VerifyOptions &);
+  Result<LayerErrors> (*compareLayers)(const ExpectOptions &);
 };
 
 } // namespace transom

@@ -13,7 +13,9 @@
 #include "compiler/driver/KernelNames.h"
 #include "compiler/driver/ModuleOptions.h"
 #include "compiler/driver/ModuleText.h"
+#include "compiler/driver/Observers.h"
 #include "compiler/driver/PassMonitor.h"
+#include "compiler/driver/PassPlugins.h"
 #include "compiler/driver/StageFiles.h"
 #include "compiler/pipeline/ExtensionPoints.h"
 #include "compiler/pipeline/LowerModule.h"
@@ -31,42 +33,14 @@ using namespace transom;
 
 namespace {
 
-/// Tells several observers.
-class Observers : public CompileObserver {
-public:
-  void add(CompileObserver *observer) { observers.push_back(observer); }
-
-  void willRun(const transom::PassInfo &pass, ModuleOp module,
-               const InstructionSet *isa) override {
-    for (CompileObserver *observer : observers)
-      observer->willRun(pass, module, isa);
-  }
-  void passed(const transom::PassInfo &pass, ModuleOp module,
-              const InstructionSet *isa) override {
-    for (CompileObserver *observer : observers)
-      observer->passed(pass, module, isa);
-  }
-  void failed(const transom::PassInfo &pass, std::optional<Location> location,
-              const InstructionSet *isa, const Error &error) override {
-    for (CompileObserver *observer : observers)
-      observer->failed(pass, location, isa, error);
-  }
-  void finished(Stage stage, ModuleOp module) override {
-    for (CompileObserver *observer : observers)
-      observer->finished(stage, module);
-  }
-
-private:
-  std::vector<CompileObserver *> observers;
-};
-
 /// One compile of one module.
 class ModuleCompiler {
 public:
   ModuleCompiler(OwningOpRef<ModuleOp> module, const ModuleSource &source,
                  const CompileOptions &options, CompileObserver *observer)
       : module(std::move(module)), source(source), options(options),
-        isExplained(observer), monitor(options) {
+        isExplained(observer && options.emit == Stage::LlvmIr),
+        monitor(options) {
     if (observer)
       observers.add(observer);
     if (monitor.isNeeded())
@@ -201,7 +175,14 @@ Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
   PassManager passes(module->getContext());
   passes.enableVerifier(false); // below, to tell a refusal from a broken module
   passes.addPass(info.create(pipeline));
-  const bool done = succeeded(passes.run(*module));
+  // A pass of a plug-in may do anything.
+  bool done = false;
+  if (options.passPlugins.empty() || !isExtensionPoint(info.flag)) {
+    done = succeeded(passes.run(*module));
+  } else {
+    TRANSOM_ASSIGN(done, runPluginPasses(passes, *module, info.flag.str(),
+                                         options.passPlugins));
+  }
   if (done && succeeded(verify(*module))) {
     observers.passed(info, *module, nullptr);
     return {};
@@ -435,6 +416,7 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
   plan.manifest.dtype = options.dtype;
   plan.manifest.options = options.flags;
   plan.manifest.disabledPasses = options.disabledPasses;
+  plan.manifest.certificate = options.certificate;
   if (source.complete)
     if (Result<void> done = source.complete(plan); !done)
       return done;
@@ -466,10 +448,12 @@ Result<CompileReport> ModuleCompiler::run() {
     if (stage < first)
       continue;
     // The caller has imported or read the module of the first stage.
-    if (stage != first)
+    if (stage != first) {
       TRANSOM_TRY(runPasses(stage));
-    else if (!source.resumed)
+    } else if (!source.resumed) {
       TRANSOM_TRY(readBack(stage));
+      observers.finished(stage, *module);
+    }
     if (stage == Stage::AttnOpt && options.attention)
       TRANSOM_TRY(checkAttentionEntry(*module, options));
     if (options.emit == stage) {

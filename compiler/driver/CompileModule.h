@@ -8,11 +8,13 @@
 #include "compiler/driver/Compile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace transom {
 
 class CompileObserver;
 class StageWriter;
+struct ImportInfo;
 struct ResumedStage;
 
 /// What a module's weights come from, and what its artifact holds besides.
@@ -44,5 +46,15 @@ Result<CompileReport> compileModule(mlir::OwningOpRef<mlir::ModuleOp> module,
 Result<CompileReport> compileModule(mlir::ModuleOp module,
                                     const TensorSource &source,
                                     const CompileOptions &options);
+
+/// Imports a model as a compile with these options does, and hands its module
+/// over, with what was found in its files and the options as the manifest has
+/// them, which end at the stage `kern` and write nothing. A config.json without
+/// weights has tensors of the shapes that it implies.
+Result<void> withImportedModel(
+    const CompileOptions &options,
+    llvm::function_ref<Result<void>(mlir::OwningOpRef<mlir::ModuleOp>,
+                                    const ImportInfo &, const CompileOptions &)>
+        use);
 
 } // namespace transom

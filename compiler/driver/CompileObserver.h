@@ -35,7 +35,8 @@ public:
                       std::optional<mlir::Location> /*location*/,
                       const InstructionSet * /*isa*/, const Error & /*error*/) {
   }
-  /// The module that all passes of a stage have left, read back from its text.
+  /// The module that the importer or all passes of a stage have left, read back
+  /// from its text.
   virtual void finished(Stage /*stage*/, mlir::ModuleOp /*module*/) {}
 };
 

@@ -3,6 +3,8 @@
 //
 // The file is read before it is loaded, which runs its constructors.
 #include "compiler/driver/PassPlugins.h"
+#include "compiler/driver/Resume.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
@@ -45,6 +47,35 @@ loadPassPlugins(const std::vector<std::string> &paths) {
     described.push_back(std::move(text));
   }
   return Result<std::vector<std::string>>(std::move(described));
+}
+
+namespace {
+
+/// Knows which pass runs, those inside of others too.
+struct CurrentPass : mlir::PassInstrumentation {
+  void runBeforePass(mlir::Pass *pass, mlir::Operation *) override {
+    name = pass->getArgument().str();
+  }
+
+  std::string name;
+};
+
+} // namespace
+
+Result<bool> runPluginPasses(mlir::PassManager &passes, mlir::ModuleOp module,
+                             const std::string &point,
+                             const std::vector<std::string> &plugins) {
+  auto current = std::make_unique<CurrentPass>();
+  const std::string &name = current->name;
+  passes.addInstrumentation(std::move(current));
+  bool succeeded = false;
+  std::string reason;
+  if (!runGuarded([&] { succeeded = mlir::succeeded(passes.run(module)); },
+                  reason))
+    return rejected("the pass '" + name + "' of a plug-in crashed at '" +
+                    point + "'" + (reason.empty() ? "" : ": " + reason) +
+                    "; plug-ins: " + llvm::join(plugins, ", "));
+  return succeeded;
 }
 
 } // namespace transom

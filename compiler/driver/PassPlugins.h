@@ -3,6 +3,8 @@
 //
 // Plug-ins whose passes run at the extension points of the pipeline.
 #pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "runtime/base/Error.h"
 #include <string>
 #include <vector>
@@ -15,5 +17,11 @@ namespace transom {
 /// that is not a plug-in for this compiler.
 Result<std::vector<std::string>>
 loadPassPlugins(const std::vector<std::string> &paths);
+
+/// Runs passes of plug-ins at the place `point`; whether they succeeded.
+/// `Rejected`, with the name of the pass, for one that crashes.
+Result<bool> runPluginPasses(mlir::PassManager &passes, mlir::ModuleOp module,
+                             const std::string &point,
+                             const std::vector<std::string> &plugins);
 
 } // namespace transom

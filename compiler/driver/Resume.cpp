@@ -131,21 +131,33 @@ static void leaveGuard(void *text, const char *reason, bool) {
     const_cast<llvm::CrashRecoveryContext *>(guard)->HandleExit(1);
 }
 
+bool transom::runGuarded(llvm::function_ref<void()> work, std::string &reason) {
+  // Handlers are of the process; work may guard a part of itself again.
+  static std::recursive_mutex mutex;
+  static int depth = 0;
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  if (depth++ == 0)
+    llvm::CrashRecoveryContext::Enable();
+  bool returned = false;
+  {
+    llvm::CrashRecoveryContext guard;
+    if (depth == 1) {
+      llvm::ScopedFatalErrorHandler handler(leaveGuard, &reason);
+      returned = guard.RunSafely(work);
+    } else {
+      returned = guard.RunSafely(work);
+    }
+  }
+  if (--depth == 0)
+    llvm::CrashRecoveryContext::Disable();
+  return returned;
+}
+
 Result<void> transom::guardCompile(const std::string &path,
                                    llvm::function_ref<Result<void>()> work) {
-  static std::mutex mutex; // handlers are of the process
-  std::lock_guard<std::mutex> lock(mutex);
   std::string reason;
   Result<void> done;
-  bool returned = false;
-  llvm::CrashRecoveryContext::Enable();
-  {
-    llvm::ScopedFatalErrorHandler handler(leaveGuard, &reason);
-    llvm::CrashRecoveryContext guard;
-    returned = guard.RunSafely([&] { done = work(); });
-  }
-  llvm::CrashRecoveryContext::Disable();
-
+  const bool returned = runGuarded([&] { done = work(); }, reason);
   if (returned && (done || done.error().status != Status::Internal))
     return done;
   Error error = returned

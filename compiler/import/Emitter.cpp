@@ -400,9 +400,9 @@ void Emitter::countTensors(ImportInfo &info) {
   auto count = [&](const std::string &name, const std::string &dtype,
                    const std::vector<int64_t> &shape) {
     ++info.dtypes[dtype];
-    const int64_t elements = elementCount(shape).value_or(int64_t(0));
-    info.tensorElements[name] = static_cast<uint64_t>(elements);
-    parameters += CheckedSize::fromSigned(elements);
+    info.tensorShapes[name] = shape;
+    parameters +=
+        CheckedSize::fromSigned(elementCount(shape).value_or(int64_t(0)));
   };
   for (const std::string &name : files.names()) {
     const SafetensorsTensor *tensor = files.find(name);

@@ -44,8 +44,8 @@ struct ImportInfo {
   /// Plain names of all files that were read, for hashing.
   std::vector<std::string> inputFiles;
   uint64_t parameters = 0; ///< elements of the used tensors
-  /// Number of elements of each used tensor by its name.
-  std::map<std::string, uint64_t> tensorElements;
+  /// Shape of each used tensor by its name.
+  std::map<std::string, std::vector<int64_t>> tensorShapes;
   /// Values of keys of generation_config.json that the model's class has.
   std::vector<GenerationDefault> generationDefaults;
   /// Number of used tensors of each type by safetensors name (`F32`).

@@ -65,9 +65,10 @@ ParameterReport transom::reportParameters(ModuleOp module,
                             static_cast<uint64_t>(type.getNumElements())});
   }
   std::map<LayerId, ComponentCounts> layers;
-  for (const auto &[file, elements] : info.tensorElements)
+  for (const auto &[file, shape] : info.tensorShapes)
     if (auto known = uses.find(file); known != uses.end())
-      addTensor(layers, elements, known->second);
+      addTensor(layers, static_cast<uint64_t>(elementCount(shape).value_or(0)),
+                known->second);
 
   // Equal neighbours become one line.
   ParameterReport report;

@@ -4,25 +4,18 @@
 // Evaluating a module in residues before and after each pass.
 #include "compiler/verify/VerifyPasses.h"
 #include "dialects/common/Location.h"
-#include "mlir/Pass/PassManager.h"
+#include "runtime/base/Sha256.h"
+#include <map>
 #include <set>
 
 using namespace mlir;
 
 namespace transom {
 
-std::string VerifyDifference::str() const {
-  std::string text = "after '" + pass + "': " + result;
-  if (!place.empty() || !operation.empty())
-    text += "; the first new number is of '" + operation + "'" +
-            (place.empty() ? "" : " at " + place);
-  return text;
-}
-
 /// What keeps its value as an input of floats: it may hide or select.
 static bool isMaskValue(double x) { return x == 0 || x == 1 || x <= -1e30; }
 
-PassVerifier::PassVerifier(const VerifyOptions &options,
+PassVerifier::PassVerifier(const PassVerifierOptions &options,
                            std::vector<VerifyCase> given)
     : options(options),
       domain(options.keyText, options.numLanes, options.rounding),
@@ -79,6 +72,26 @@ Result<void> PassVerifier::start(ModuleOp module) {
   return {};
 }
 
+/// An operation as one line.
+static std::string printLine(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  op->print(stream, OpPrintingFlags().skipRegions().useLocalScope());
+  return text;
+}
+
+/// The operations of a module path that compute something, at most some.
+static std::vector<std::string> printPlace(ModuleOp module, StringRef path) {
+  constexpr size_t most = 4;
+  std::vector<std::string> lines;
+  module.walk([&](Operation *op) {
+    if (lines.size() < most && op->getNumRegions() == 0 &&
+        op->getNumOperands() > 0 && getModulePath(op->getLoc()) == path)
+      lines.push_back(printLine(op));
+  });
+  return lines;
+}
+
 /// Notes in `difference` the first operation with a number that is new.
 void PassVerifier::locate(ModuleOp module, VerifyDifference &difference) {
   std::set<std::array<uint64_t, Residue::maxLanes>> known;
@@ -97,6 +110,26 @@ void PassVerifier::locate(ModuleOp module, VerifyDifference &difference) {
     now.takeError();
   difference.place = getModulePath(first->getLoc());
   difference.operation = first->getName().getStringRef().str();
+  difference.after = printLine(first);
+  if (!difference.place.empty())
+    difference.before = printPlace(*before, difference.place);
+}
+
+std::string PassVerifier::getDigest() const {
+  Sha256 sha;
+  for (const Outputs &call : expected) {
+    // Passes may add results in any order.
+    std::map<std::string, const std::vector<Residue> *> sorted;
+    for (const auto &output : call.outputs)
+      sorted[output.name] = &output.elements;
+    for (const auto &[name, elements] : sorted) {
+      sha.update(name);
+      for (const Residue &element : *elements)
+        sha.update(element.p.data(),
+                   sizeof(uint64_t) * static_cast<size_t>(options.numLanes));
+    }
+  }
+  return sha.hex();
 }
 
 std::string PassVerifier::findDifference(ArrayRef<Outputs> got) const {
@@ -143,38 +176,15 @@ std::optional<VerifyDifference> PassVerifier::check(ModuleOp module,
     expected = *got;
   std::string result = got ? findDifference(*got) : got.error().message;
   if (!result.empty()) {
-    VerifyDifference difference = {pass.str(), result, {}, {}};
+    VerifyDifference difference;
+    difference.pass = pass.str();
+    difference.result = result;
     locate(module, difference);
     return difference;
   }
   noteNewOutputs(*got);
   before = module.clone();
   return std::nullopt;
-}
-
-Result<VerifyReport> verifyPasses(ModuleOp module, ArrayRef<Stage> stages,
-                                  const PipelineOptions &passes,
-                                  const VerifyOptions &options,
-                                  std::vector<VerifyCase> cases) {
-  PassVerifier verifier(options, std::move(cases));
-  TRANSOM_TRY(verifier.start(module));
-  VerifyReport report;
-  for (Stage stage : stages)
-    for (const transom::PassInfo &pass : getPasses()) {
-      if (pass.stage != stage || !runsPass(pass, passes) || report.difference)
-        continue;
-      PassManager manager(module.getContext());
-      manager.addPass(pass.create(passes));
-      OperationFingerPrint fingerPrint(module);
-      if (failed(manager.run(module)))
-        return rejected("pass '" + pass.flag.str() + "' failed");
-      if (fingerPrint == OperationFingerPrint(module))
-        continue;
-      report.changed.push_back(pass.flag.str());
-      report.difference = verifier.check(module, pass.flag);
-    }
-  report.equalConstants = verifier.getDomain().getEqualConstants();
-  return report;
 }
 
 } // namespace transom

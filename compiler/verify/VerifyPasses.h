@@ -1,30 +1,19 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes one by one, with an exact check after each that changed the module:
-// its results in residues are what they were.
+// An exact check of a pass: the results of a module in residues are what they
+// were before it.
 #pragma once
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/evaluator/Residues.h"
-#include "compiler/pipeline/Pipeline.h"
+#include "compiler/verify/Certificate.h"
+#include "compiler/verify/VerifyCalls.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <optional>
 
 namespace transom {
 
-/// One call of an entry. Only the sizes of inputs of floats count, and which of
-/// their elements are 0, 1 or at most -1e30: any other is any number.
-struct VerifyCall {
-  std::string entry;
-  std::vector<NamedTensor> inputs;
-  /// For a step: the sequences of its rows.
-  std::vector<SequenceRows> sequences;
-};
-
-/// Calls one after another, which share their caches.
-using VerifyCase = std::vector<VerifyCall>;
-
-struct VerifyOptions {
+struct PassVerifierOptions {
   /// Where weights have their shapes; nothing is read from it.
   const TensorSource *source = nullptr;
   /// Secret keys are derived from it.
@@ -33,23 +22,11 @@ struct VerifyOptions {
   Rounding rounding = Rounding::Erased;
 };
 
-/// A pass after which a module is another function.
-struct VerifyDifference {
-  std::string pass;
-  /// Which result differs where; or the error of the evaluation.
-  std::string result;
-  /// The first operation in the order of execution that computes a number which
-  /// no operation computed before the pass: its place and its name; empty if
-  /// all are old.
-  std::string place, operation;
-
-  std::string str() const;
-};
-
 /// Compares a module with itself as it was.
 class PassVerifier {
 public:
-  PassVerifier(const VerifyOptions &options, std::vector<VerifyCase> cases);
+  PassVerifier(const PassVerifierOptions &options,
+               std::vector<VerifyCase> cases);
 
   /// Notes the results of the module.
   Result<void> start(mlir::ModuleOp module);
@@ -62,6 +39,10 @@ public:
   /// are equal, else the first that is not, or the error of the evaluation.
   std::string findDifference(mlir::ModuleOp module);
   const Residues &getDomain() const { return domain; }
+  /// The module as it was at the last check.
+  mlir::ModuleOp getBefore() const { return *before; }
+  /// The sha256 of all results, in hex.
+  std::string getDigest() const;
 
 private:
   /// The results of one call.
@@ -82,30 +63,11 @@ private:
   void noteNewOutputs(llvm::ArrayRef<Outputs> got);
   void locate(mlir::ModuleOp module, VerifyDifference &difference);
 
-  const VerifyOptions options;
+  const PassVerifierOptions options;
   Residues domain;
   std::vector<VerifyCase> cases;
   mlir::OwningOpRef<mlir::ModuleOp> before; ///< as it was at the last check
   std::vector<Outputs> expected;
 };
-
-/// What `verifyPasses` did.
-struct VerifyReport {
-  /// The passes that changed the module, in order.
-  std::vector<std::string> changed;
-  /// The first that made it another function.
-  std::optional<VerifyDifference> difference;
-  /// Constants taken for something else than their exact value.
-  std::vector<std::string> equalConstants;
-};
-
-/// Runs the passes of some stages on a module, up to the first that makes it
-/// another function. An error where the module cannot be evaluated, or a pass
-/// fails.
-Result<VerifyReport> verifyPasses(mlir::ModuleOp module,
-                                  llvm::ArrayRef<Stage> stages,
-                                  const PipelineOptions &passes,
-                                  const VerifyOptions &options,
-                                  std::vector<VerifyCase> cases);
 
 } // namespace transom

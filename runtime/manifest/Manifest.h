@@ -304,6 +304,9 @@ struct Manifest {
   /// JSON text of the figures of the model that `inspect` shows beside those of
   /// the manifest; see compiler/inspect/ModelFigures.h. Empty: absent.
   std::string figures;
+  /// JSON text of the certificate of a compile with `--certify`; see
+  /// compiler/verify/Certificate.h. Empty: absent.
+  std::string certificate;
 
   const ManifestEntry *findEntry(std::string_view entry) const;
   /// The first entry of a kind, or NULL.

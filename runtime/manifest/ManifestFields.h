@@ -255,6 +255,7 @@ void Manifest::visitFields(Self &self, Visitor &visit) {
   visit.defaulted("notes", self.notes);
   visit.defaulted("disabled_passes", self.disabledPasses);
   visit.optional("figures", self.figures);
+  visit.optional("certificate", self.certificate);
 }
 
 } // namespace transom

@@ -8,6 +8,7 @@ Usage: install.py cmake | pkg-config | subdirectory | compiler-dev | compiler-he
 source folder. The others install the component 'compiler-dev'; one builds examples/pass-plugin, a pass that transom-opt loads,
 one compiles all headers.
 """
+import json
 import os
 import shutil
 import subprocess
@@ -117,10 +118,29 @@ def check_plugin(folder, prefix):
     for flags, activation in {(): "gelu", (plugin,): "gelu_tanh"}.items():
         if f"attn.activation <{activation}>" not in emit(*flags):
             sys.exit(f"a compile with {flags} has no 'attn.activation <{activation}>'")
+    check_verified_plugins(os.path.join(prefix, "bin", "transom"), build, model)
     os.environ["TRANSOM_LOAD_PASS_PLUGIN"] = f"{build}/tanh-gelu.so"
     if "attn.activation <gelu>" not in emit():
         sys.exit("a variable of the environment loads a plug-in")
     check_failing_plugin(project, prefix, model)
+
+
+def check_verified_plugins(tool, build, model):
+    """One plug-in keeps what the model computes; the other does not, and the first operation that differs is named."""
+    right = run(tool, "verify", model, f"--load-pass-plugin={build}/scale-query.so", "--json")
+    passes = {entry["pass"]: entry["changed"] for entry in json.loads(right)["passes"]}
+    if not passes["extension-attn-shaped"]:
+        sys.exit("the plug-in 'scale-query' changes nothing")
+    wrong = subprocess.run([tool, "verify", model, f"--load-pass-plugin={build}/tanh-gelu.so", "--json"], capture_output=True,
+                           text=True)
+    difference = json.loads(wrong.stdout)["difference"]
+    found = {key: difference[key] for key in ("pass", "operation", "location")}
+    if wrong.returncode != 1 or found != {"pass": "extension-attn-shaped", "operation": "attn.activation",
+                                          "location": "encoder.layer.0.intermediate.intermediate_act_fn"}:
+        sys.exit(f"exit {wrong.returncode}: {found}")
+    run(os.path.join(os.path.dirname(tool), "transom-opt"), "--run-reproducer", difference["reproducer"],
+        f"--load-pass-plugin={build}/tanh-gelu.so")
+    os.remove(difference["reproducer"])
 
 
 def check_failing_plugin(project, prefix, model):

@@ -164,7 +164,7 @@ bool MutatedModel::hidesBugs() {
 
 Result<void> MutatedModel::addVerifier(Rounding rounding,
                                        const VerifyCase &test) {
-  VerifyOptions own = options;
+  PassVerifierOptions own = options;
   own.rounding = rounding;
   verifiers.push_back(
       std::make_unique<PassVerifier>(own, std::vector<VerifyCase>{test}));

@@ -51,7 +51,7 @@ private:
   PipelineOptions passes;
   /// The module before all passes, and as it is now.
   mlir::OwningOpRef<mlir::ModuleOp> original, module;
-  VerifyOptions options;
+  PassVerifierOptions options;
   /// Calls that find nearly everything, and those for the rest.
   std::vector<VerifyCase> few, many;
   std::vector<std::unique_ptr<PassVerifier>> verifiers;

@@ -269,6 +269,9 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
                    "listing that they refer to as FILE.kern.mlir");
   addCompileFlags(compile, *flags);
   addStageFlags(compile, flags->options);
+  compile.add_flag("--certify", flags->options.certify,
+                   "check each pass as 'verify' does, and write the "
+                   "certificate into the manifest");
   compile
       .add_option("-j,--jobs", flags->options.jobs,
                   "threads that generate code (default: one per core)")

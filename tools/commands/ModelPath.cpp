@@ -221,6 +221,11 @@ static Result<void> checkOtherFolder(const std::string &folder) {
   return {};
 }
 
+bool tools::isModelSource(const std::string &path) {
+  return isFolder(path) ||
+         (path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0);
+}
+
 Result<void> tools::checkModelSource(const std::string &path) {
   TRANSOM_TRY(checkExists(path));
   if (isFolder(path)) {

@@ -9,6 +9,9 @@
 
 namespace transom::tools {
 
+/// True for a path that the compiler's importer reads: a folder, or JSON.
+bool isModelSource(const std::string &path);
+
 /// Returns an error that says what is at `path` and what to do, if it is known
 /// to be no input of `compile`: neither a model folder nor a graph.json. Files
 /// are recognized by their first bytes and names, nothing else is read.

@@ -63,7 +63,7 @@ LAYERS = {
     "compiler/codegen": ["compiler/codegen", "runtime/base", "llvm", "mlir/IR", "mlir/Dialect/LLVMIR", "mlir/Target/LLVMIR"],
     "compiler/artifact": ["compiler/artifact", "compiler/codegen", "runtime/artifact/Digest", *DIALECTS, *SUPPORT, *ABI, *MLIR, "lld"],
     "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *LAYOUT, *MLIR],
-    "compiler/verify": ["compiler/verify", "compiler/evaluator", "compiler/pipeline", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/verify": ["compiler/verify", "compiler/evaluator", *DIALECTS, *SUPPORT, *MLIR],
     # Machine code: the frame that phases run on, and a compile of the model.
     "compiler/verify/ArtifactStepper": ["runtime/abi", *SUPPORT],
     "compiler/verify/CodeVerification": [],
@@ -73,6 +73,18 @@ LAYERS = {
         "compiler/verify", "compiler/evaluator", "compiler/driver", "compiler/import", "compiler/artifact/PlanArtifact",
         *DIALECTS, *SUPPORT, *ABI, *MLIR,
     ],
+    # Checks a compile; the rest of the folder links no pass.
+    "compiler/verify/CutLayers": ["compiler/verify", "passes/graph/LayerRuns", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/verify/VerifyModel": [
+        "compiler/verify", "compiler/driver", "compiler/import", "compiler/pipeline", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
+    ],
+    "compiler/verify/CompareLayers": [
+        "compiler/verify", "compiler/evaluator", "compiler/driver", "compiler/import", *DIALECTS, *SUPPORT, *MLIR,
+    ],
+    "compiler/verify/LayerErrors": ["compiler/verify/LayerErrors", *SUPPORT],
+    # What a check found, which the tool reads and prints without LLVM.
+    "compiler/verify/Certificate": ["compiler/verify/Certificate", *SUPPORT],
+    "compiler/verify/CertificateJson": ["compiler/verify/Certificate", *SUPPORT],
     "compiler/inspect": [
         "compiler/inspect", "compiler/driver", "compiler/artifact/PlanArtifact", "compiler/import", *DIALECTS, *SUPPORT, *MLIR,
     ],
@@ -96,10 +108,12 @@ LAYERS = {
     "tools": [
         "tools", *RUNTIME, *SUPPORT, "compiler/driver", "compiler/explain/Explanation", "compiler/explain/ExplanationJson",
         "compiler/inspect/Inspection", "compiler/inspect/ModelFigures", "compiler/inspect/ModelGraph",
-        "compiler/verify/ArtifactStepper", "compiler/verify/CodeVerification", "CLI", "nlohmann",
+        "compiler/verify/ArtifactStepper", "compiler/verify/CodeVerification", "compiler/verify/Certificate",
+        "compiler/verify/VerifyModel", "compiler/verify/LayerErrors", "CLI", "nlohmann",
     ],
     "tools/transom-opt": ["tools/transom-opt", *SUPPORT, "compiler/pipeline", *MLIR],
     "tools/transom-reduce": ["tools/transom-reduce", *SUPPORT, "compiler/pipeline", *MLIR],
+    "tools/transom-check": ["tools/transom-check", "compiler/verify/Certificate", "compiler/verify/CheckStages", *SUPPORT],
     "tools/transom-lsp-server": ["tools/transom-lsp-server", "compiler/pipeline", *MLIR],
     "examples": PUBLIC + ["examples"],
     "examples/pass-plugin": ["examples/pass-plugin", "passes/*", "compiler/pipeline", *DIALECTS, *SUPPORT, *MLIR],

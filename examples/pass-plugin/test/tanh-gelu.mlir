@@ -1,4 +1,4 @@
-// RUN: transom-opt %s --load-pass-plugin=%plugin --pass-pipeline='builtin.module(tanh-gelu)' | FileCheck %s
+// RUN: transom-opt %s --load-pass-plugin=%plugins/tanh-gelu.so --pass-pipeline='builtin.module(tanh-gelu)' | FileCheck %s
 
 // CHECK-LABEL: func.func @replaces_gelu(
 // CHECK: attn.activation <gelu_tanh>

@@ -218,7 +218,7 @@ startVerifiers(ModuleOp module, Stage stage, const EvaluateOptions &options,
     roundings.push_back(Rounding::Opaque);
   std::vector<std::unique_ptr<PassVerifier>> verifiers;
   for (Rounding rounding : roundings) {
-    VerifyOptions own = {options.source, "test", 1, rounding};
+    PassVerifierOptions own = {options.source, "test", 1, rounding};
     verifiers.push_back(std::make_unique<PassVerifier>(own, calls));
     TRANSOM_TRY(verifiers.back()->start(module));
   }

@@ -24,7 +24,7 @@ TEST(ModelParameters, layersWithEqualParametersAreOneEntry) {
     const int64_t size = layer < 3 ? 8 : 4;
     text += "attn.weight @" + name + " : [" + std::to_string(size) +
             "] f32 = #weight.expr<file(\"" + name + "\")>\n";
-    info.tensorElements[name] = static_cast<uint64_t>(size);
+    info.tensorShapes[name] = {size};
   }
   auto module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module);

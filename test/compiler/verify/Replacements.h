@@ -81,7 +81,7 @@ protected:
   mlir::MLIRContext context;
   const char *text;
   Shapes files;
-  VerifyOptions options;
+  PassVerifierOptions options;
   std::vector<VerifyCase> cases;
 };
 

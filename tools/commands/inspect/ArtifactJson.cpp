@@ -13,11 +13,26 @@ using namespace transom::tools;
 Result<ArtifactReport> ArtifactReport::create(const ArtifactFile &file,
                                               bool isVerified,
                                               MemoryTable memory) {
-  ArtifactReport report{file, isVerified, {}, std::move(memory)};
+  ArtifactReport report{file, isVerified, {}, std::move(memory), {}};
   if (const std::string &text = file.manifest().figures; !text.empty()) {
     TRANSOM_ASSIGN(report.figures, ModelFigures::parse(text, "figures"));
   }
+  if (const std::string &text = file.manifest().certificate; !text.empty()) {
+    TRANSOM_ASSIGN(JsonDocument document, parseJson(text, "certificate"));
+    TRANSOM_ASSIGN(report.certificate, parseCertificate(document));
+  }
   return report;
+}
+
+/// The verdict of a certificate, and what another check needs to repeat it.
+static void writeCertificate(JsonWriter &json, const Certificate &certificate) {
+  json.key("certificate");
+  json.beginObject();
+  json.member("verdict", certificate.getVerdict());
+  json.member("lanes", certificate.lanes);
+  json.member("key", certificate.key);
+  json.member("all_layers", !certificate.leavesLayersOut());
+  json.endObject();
 }
 
 int64_t tools::getPositionBytes(const ManifestDecoder &decoder, bool ofSource) {
@@ -187,6 +202,8 @@ std::string ArtifactReport::toJson() const {
   memory.writeJson(json);
   if (figures)
     figures->writeJson(json);
+  if (certificate)
+    writeCertificate(json, *certificate);
   fields.writeFields(manifest, {"notes"});
   json.endObject();
   return text + "\n";

@@ -4,6 +4,7 @@
 // What an artifact holds, from its manifest; nothing of it is executed.
 #pragma once
 #include "compiler/inspect/ModelFigures.h"
+#include "compiler/verify/Certificate.h"
 #include "runtime/artifact/Artifact.h"
 #include "tools/commands/inspect/MemoryTable.h"
 #include <optional>
@@ -16,8 +17,9 @@ struct ArtifactReport {
   bool isVerified = false; ///< the weights have the hash of the manifest
   std::optional<ModelFigures> figures; ///< absent in older artifacts
   MemoryTable memory;
+  std::optional<Certificate> certificate; ///< of a compile with `--certify`
 
-  /// Reads the figures.
+  /// Reads the figures and the certificate.
   static Result<ArtifactReport> create(const ArtifactFile &file,
                                        bool isVerified, MemoryTable memory);
   /// One object, in several lines.

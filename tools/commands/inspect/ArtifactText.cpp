@@ -138,6 +138,9 @@ std::string ArtifactReport::getText() const {
       page.add("%-18s at most %" PRId64 "\n", symbol.name.c_str(), *symbol.max);
   for (const auto &[name, hash] : manifest.inputsSha256)
     page.add("from %s  %s\n", hash.c_str(), name.c_str());
+  if (certificate)
+    page.add("certificate        passes: %s; key %s\n",
+             certificate->getVerdict().c_str(), certificate->key.c_str());
   for (const std::string &pass : manifest.disabledPasses)
     page.add("without pass %s\n", pass.c_str());
 

@@ -40,12 +40,6 @@ struct Report {
 
 } // namespace
 
-/// True for a path that the compiler's importer reads: a folder, or JSON.
-static bool isModel(const std::string &path) {
-  return isFolder(path) ||
-         (path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0);
-}
-
 /// Adds the member `memory` to the object that ends a text.
 static void addMemory(const MemoryTable &table, std::string &json) {
   std::string text;
@@ -104,14 +98,15 @@ static Result<Report> reportArtifact(const std::string &path,
 
 static Result<Report> report(const std::string &path,
                              const InspectFlags &flags) {
-  return isModel(path) ? reportModel(path, flags) : reportArtifact(path, flags);
+  return isModelSource(path) ? reportModel(path, flags)
+                             : reportArtifact(path, flags);
 }
 
 static Result<ComparedModel> readFacts(const std::string &path,
                                        const InspectFlags &flags) {
   TRANSOM_ASSIGN(Report report, ::report(path, flags));
   TRANSOM_ASSIGN(JsonDocument document, parseJson(report.json, path));
-  return collectFacts(path, !isModel(path), document.root());
+  return collectFacts(path, !isModelSource(path), document.root());
 }
 
 static Result<void> runDiff(const InspectFlags &flags,
@@ -129,7 +124,7 @@ static Result<void> runDiff(const InspectFlags &flags,
 }
 
 static Result<void> runGraph(const InspectFlags &flags) {
-  if (!isModel(flags.path))
+  if (!isModelSource(flags.path))
     return usageError("--graph: '" + flags.path +
                       "' is compiled; expected a model folder, a config.json "
                       "or a graph.json");

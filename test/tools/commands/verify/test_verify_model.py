@@ -1,0 +1,201 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""verify MODEL: the check of passes, certificates, transom-check, layers against another library, files that are wrong."""
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from base import GOLDENS, SOURCE, TOOL, ToolTest, goldens, write_tensors
+
+BERT = os.path.join(SOURCE, "examples", "tiny-bert")
+LLAMA = os.path.join(SOURCE, "examples", "tiny-llama")
+NLLB = os.path.join(SOURCE, "examples", "tiny-nllb")
+CHECK = os.path.join(os.path.dirname(TOOL), "transom-check")
+
+
+class VerifyModel(ToolTest):
+    def verify(self, *arguments, code=0):
+        result = self.tool("verify", *arguments, "--json")
+        self.assertEqual(result.returncode, code, result.stderr)
+        return json.loads(result.stdout)
+
+    def test_examples(self):
+        for model in (BERT, LLAMA, NLLB, os.path.join(SOURCE, "examples", "tiny-t5"),
+                      os.path.join(SOURCE, "examples", "decomposed-attention"), os.path.join(SOURCE, "examples", "decoder")):
+            with self.subTest(model=model):
+                certificate = self.verify(model)
+                self.assertEqual((certificate["verdict"], certificate["lanes"]), ("equal", 1))
+                changed = {entry["pass"] for entry in certificate["passes"] if entry["changed"]}
+                self.assertLessEqual({"convert-attn-to-kern", "kern-plan-memory"}, changed)
+                self.assertEqual([stage["stage"] for stage in certificate["stages"]], ["attn", "attn-opt", "kern"])
+                # A pass adds summaries of the logits to the results of a decoder.
+                results = [stage["results"] for stage in certificate["stages"]]
+                self.assertEqual(results[1], results[2])
+                self.assertEqual(results[0] == results[1], "attn-summarize-logits" not in changed)
+
+    def test_types_and_backends(self):
+        for flags in (("--dtype", "bf16"), ("--kv-dtype", "int8"), ("--backend", "onednn"), ("--disable-pass", "kern-fuse-norm"),
+                      ("--attention",)):
+            with self.subTest(flags=flags):
+                self.assertEqual(self.verify(LLAMA, *flags)["verdict"], "equal")
+
+    def test_words(self):
+        one = self.succeed("verify", BERT).stdout
+        self.assertIn("no difference found (proved chance of a miss at most 2^-11)", one)
+        self.assertNotIn("proved equal", one)
+        two = self.succeed("verify", BERT, "--lanes", "2", "--all-layers").stdout
+        self.assertIn("proved equal (chance of a miss below 2^-60)", two)
+        for text in (one, two):
+            for word in ("shown:", "not shown:", "key ", "encode: input_ids [3, 5]"):
+                self.assertIn(word, text)
+
+    def deep_bert(self, layers):
+        """A config.json alone, with more layers."""
+        folder = self.path(f"bert-{layers}")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(BERT, "config.json"), encoding="utf-8") as file:
+            config = json.load(file)
+        config["num_hidden_layers"] = layers
+        with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        return os.path.join(folder, "config.json")
+
+    def test_layers_are_left_out(self):
+        cut = self.verify(self.deep_bert(9))
+        self.assertEqual(cut["layers"], [{"entry": "encode", "run": ["encoder.layer.0", "encoder.layer.1", "encoder.layer.8"], "num_run": 3,
+                                          "num_layers": 9}])
+        self.assertTrue(any("--all-layers" in line for line in cut["not_shown"]))
+        whole = self.verify(self.deep_bert(9), "--all-layers")
+        self.assertFalse(any("--all-layers" in line for line in whole["not_shown"]))
+        self.assertEqual(whole["layers"], [])
+
+    def test_certificate_is_the_same_each_time(self):
+        first, second = (self.succeed("verify", BERT, "--json").stdout for _ in range(2))
+        self.assertEqual(first, second)
+        self.assertNotEqual(json.loads(first)["key"], self.verify(BERT, "--dtype", "bf16")["key"])
+
+    def test_compile_certifies(self):
+        plain, certified = self.path("plain.so"), [self.path("first.so"), self.path("second.so")]
+        self.succeed("compile", BERT, "-o", plain)
+        for path in certified:
+            self.succeed("compile", BERT, "--certify", "-o", path)
+        def digest(path):
+            with open(path, "rb") as file:
+                return hashlib.sha256(file.read()).hexdigest()
+        self.assertEqual(digest(certified[0]), digest(certified[1]))
+        self.assertNotEqual(digest(certified[0]), digest(plain))
+        report = json.loads(self.succeed("inspect", certified[0], "--json").stdout)
+        self.assertIn("no difference found", report["certificate"]["verdict"])
+        self.assertEqual(report["certificate"]["key"], self.verify(BERT)["key"])
+        self.assertIn("certificate  ", self.succeed("inspect", certified[0]).stdout)
+        self.assertNotIn("certificate", json.loads(self.succeed("inspect", plain, "--json").stdout))
+
+    # transom-check
+
+    def check(self, folder, code=0):
+        result = subprocess.run([CHECK, folder], capture_output=True, text=True)
+        self.assertEqual(result.returncode, code, result.stderr)
+        if code:
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        return result.stdout if code == 0 else result.stderr
+
+    def stages(self, name, *flags, model=BERT):
+        folder = self.path(name)
+        self.succeed("verify", model, "--stages", folder, *flags)
+        return folder
+
+    def test_stages_are_checked_again(self):
+        self.assertIn("no difference found", self.check(self.stages("bert")))
+        self.assertIn("proved equal", self.check(self.stages("llama", "--lanes", "2", "--dtype", "bf16", model=LLAMA)))
+        self.assertIn("no difference found", self.check(self.stages("nllb", model=NLLB)))
+
+    def test_wrong_stages(self):
+        good, other = self.stages("good"), self.stages("other", "--dtype", "bf16")
+
+        def damaged(name, change):
+            folder = self.path(name)
+            shutil.copytree(good, folder)
+            change(folder)
+            return folder
+
+        def flip(folder):
+            with open(os.path.join(folder, "attn-opt.mlir"), "r+b") as file:
+                file.seek(200)
+                byte = file.read(1)
+                file.seek(200)
+                file.write(bytes([byte[0] ^ 1]))
+
+        def rekey(folder):
+            path = os.path.join(folder, "certificate.json")
+            with open(path, encoding="utf-8") as file:
+                certificate = json.load(file)
+            certificate["key"] = "0" * 64
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(certificate, file)
+
+        missing = damaged("missing", lambda folder: os.remove(os.path.join(folder, "kern.mlir")))
+        self.assertIn("kern.mlir", self.check(missing, 6))
+        mixed = damaged("mixed", lambda folder: shutil.copy(os.path.join(other, "kern.mlir"), folder))
+        self.assertRegex(self.check(mixed, 3), r"kern.mlir: has the sha256 \w{64}, the certificate \w{64}; expected the stages of one")
+        self.assertIn("attn-opt.mlir: has the sha256", self.check(damaged("flipped", flip), 3))
+        self.assertIn("the key is not that of the stages", self.check(damaged("rekeyed", rekey), 3))
+        self.check(self.path("nothing"), 6)
+
+    def test_no_pass_is_linked(self):
+        symbols = subprocess.run(["nm", "-C", CHECK], capture_output=True, text=True, check=True).stdout
+        self.assertIn("transom::checkStages", symbols)
+        self.assertNotIn("createFuseAttentionPass", symbols)
+        self.assertNotIn("PassRegistration", symbols)
+
+    # --expect
+
+    def expect(self, change=None):
+        """A file of layers of the golden 'bert', as transformers computed them in float64."""
+        tensors = goldens.read_tensors(os.path.join(SOURCE, "test", "goldens", "layers", "bert.safetensors"))
+        tensors = {name: ["I64" if name in ("input_ids", "attention_mask") else "F32", *tensor] for name, tensor in tensors.items()}
+        if change:
+            change(tensors)
+        path = self.path("expect.safetensors")
+        write_tensors(path, tensors)
+        return path
+
+    def test_layers_agree(self):
+        report = self.verify(os.path.join(GOLDENS, "bert"), "--expect", self.expect())
+        self.assertTrue(report["equal"])
+        names = [module["module"] for module in report["modules"]]
+        self.assertEqual(names[:2], ["encoder.layer.0", "encoder.layer.1"])
+        self.assertTrue(all(module["error"] <= 1e-5 * module["largest"] for module in report["modules"]))
+
+    def test_first_layer_that_differs(self):
+        def change(tensors):
+            tensors["encoder.layer.1"][2] = [value + 0.5 for value in tensors["encoder.layer.1"][2]]
+        result = self.tool("verify", os.path.join(GOLDENS, "bert"), "--expect", self.expect(change))
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"the first module that differs from .* is encoder.layer.1: element \d+ is \S+, expected")
+        self.assertRegex(result.stdout, r"agrees +error \S+ of \S+ +encoder.layer.0")
+
+    def test_wrong_expectations(self):
+        def reshape(tensors):
+            dtype, shape, values = tensors["encoder.layer.1"]
+            tensors["encoder.layer.1"] = [dtype, [*shape[:-1], shape[-1] - 1], values[: len(values) // shape[-1] * (shape[-1] - 1)]]
+        for change, words in ((reshape, "tensor 'encoder.layer.1' has"), (lambda tensors: tensors.pop("input_ids"), "'input_ids'")):
+            result = self.tool("verify", os.path.join(GOLDENS, "bert"), "--expect", self.expect(change))
+            self.assertEqual(result.returncode, 3, result.stderr)
+            self.assertIn(words, result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1)
+
+    def test_usage(self):
+        for arguments, words in (((self.path("none"),), None), ((BERT, "--bits"), "compiled model"), ((BERT, "--lanes", "3"), "3")):
+            result = self.tool("verify", *arguments)
+            self.assertIn(result.returncode, (2, 6))
+            if words:
+                self.assertIn(words, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

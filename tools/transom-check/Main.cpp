@@ -1,0 +1,45 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// transom-check: checks a certificate again, from the modules that `transom
+// verify --stages` wrote. It links no pass of the compiler.
+#include "compiler/verify/CheckStages.h"
+#include <cstdio>
+#include <cstring>
+
+using namespace transom;
+
+static constexpr const char *usage =
+    "transom-check FOLDER [--json]\n"
+    "  checks the stages that 'transom verify MODEL --stages FOLDER' wrote\n";
+
+static int fail(const Error &error) {
+  fprintf(stderr, "transom-check: error: %s\n", error.message.c_str());
+  return static_cast<int>(error.status);
+}
+
+int main(int argc, char **argv) {
+  const char *folder = nullptr;
+  bool json = false;
+  for (int i = 1; i < argc; ++i) {
+    if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help"))
+      return fputs(usage, stdout) < 0;
+    if (!strcmp(argv[i], "--json"))
+      json = true;
+    else if (folder || argv[i][0] == '-')
+      return fail(usageError("unknown argument '" + std::string(argv[i]) +
+                             "'; expected a folder"));
+    else
+      folder = argv[i];
+  }
+  if (!folder)
+    return fail(usageError("no folder is named"));
+  Result<Certificate> certificate = checkStages(folder);
+  if (!certificate)
+    return fail(certificate.error());
+  const std::string text = json ? certificate->toJson() : certificate->toText();
+  if (fputs(text.c_str(), stdout) < 0 || fflush(stdout) != 0)
+    return fail(unavailable("cannot write to stdout"));
+  Result<void> checked = certificate->check();
+  return checked ? 0 : fail(checked.error());
+}
