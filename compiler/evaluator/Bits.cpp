@@ -4,6 +4,7 @@
 // Operations of f32 on numbers. Moving a number keeps a denormal, computing
 // with it does not. Compiled without contraction.
 #include "compiler/evaluator/Bits.h"
+#include "compiler/evaluator/Tensor.h"
 #include "runtime/base/FloatMode.h"
 #include "runtime/weights/WeightExpr.h"
 #include "llvm/ADT/STLExtras.h"
@@ -185,8 +186,8 @@ Number Bits::quantize(MutableArrayRef<Number> head, StorageType type) const {
 // Weights
 //===----------------------------------------------------------------------===//
 
-Result<std::vector<Number>> Bits::weight(const WeightExpr &expr,
-                                         const TensorSource &source) {
+Result<std::shared_ptr<const Tensor>> Bits::weight(const WeightExpr &expr,
+                                                   const TensorSource &source) {
   TRANSOM_ASSIGN(std::vector<int64_t> shape, expr.shape(source));
   int64_t count = 1;
   for (int64_t size : shape)
@@ -198,7 +199,7 @@ Result<std::vector<Number>> Bits::weight(const WeightExpr &expr,
   TRANSOM_TRY(expr.evaluate(source, offsets, shape, values.data()));
   std::vector<Number> numbers(count);
   fromFloats(values, numbers);
-  return numbers;
+  return std::make_shared<const Tensor>(Tensor::of(shape, std::move(numbers)));
 }
 
 } // namespace transom

@@ -72,8 +72,8 @@ public:
   bool isHidden(Number x) override;
   int64_t toInteger(Number x) override;
   Number constant(double value) override;
-  Result<std::vector<Number>> weight(const WeightExpr &expr,
-                                     const TensorSource &source) override;
+  Result<std::shared_ptr<const Tensor>>
+  weight(const WeightExpr &expr, const TensorSource &source) override;
 
 private:
   bool dotBf16;

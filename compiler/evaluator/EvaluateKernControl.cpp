@@ -18,7 +18,7 @@ using namespace kern;
 static Result<void> evaluateGetWeight(kern::GetWeightOp op, Evaluation &e) {
   TRANSOM_ASSIGN(std::shared_ptr<const Tensor> weight,
                  e.weight(op.getWeight()));
-  e.set(op.getResult(), KernEvaluation::weightAs(op.getType(), *weight));
+  e.set(op.getResult(), KernEvaluation::weightAs(op.getType(), weight));
   return {};
 }
 
@@ -134,7 +134,7 @@ static Result<void> runLayer(kern::LayersOp op, kern::LayerAttr layer,
       continue;
     }
     TRANSOM_ASSIGN(auto weight, e.weight(symbol));
-    e.set(argument, KernEvaluation::weightAs(argument.getType(), *weight));
+    e.set(argument, KernEvaluation::weightAs(argument.getType(), weight));
   }
   return e.run(block);
 }

@@ -38,12 +38,41 @@ static SmallVector<Column> getColumns(GemmOp op, Evaluation &e) {
   return all;
 }
 
-static Number productAt(GemmOp op, Evaluation &e, ArrayRef<Number> input,
-                        int64_t n, DotFunction multiply) {
-  const std::vector<Number> &weight = e.tensor(op.getWeight()).real;
-  return multiply(op.getBias() ? e.tensor(op.getBias()).real[n] : Number(),
-                  input, weight.data() + n * input.size());
-}
+/// The product of all rows of the input with the columns from `begin` on.
+class GemmPanel {
+public:
+  GemmPanel(GemmOp op, Evaluation &e, int64_t begin, int64_t end)
+      : begin(begin), width(end - begin) {
+    const std::vector<Number> &weight = e.tensor(op.getWeight()).real;
+    const int64_t rows = e.kern->rows(op.getInput());
+    std::vector<Number> inputs;
+    for (int64_t row = 0; row < rows; ++row)
+      llvm::append_range(inputs, e.kern->readRow(op.getInput(), row));
+    for (Number &x : inputs)
+      x = makeExponent(x);
+    ArrayRef<Number> bias;
+    if (op.getBias())
+      bias = ArrayRef(e.tensor(op.getBias()).real).slice(begin, width);
+    products.resize(rows * width);
+    const int64_t k = e.kern->columns(op.getInput());
+    const DotFunction multiply = getDot(op.getWeight().getType());
+    if (multiply == static_cast<DotFunction>(dot))
+      dotRows(bias, inputs, &weight[begin * k], rows, width, products.data());
+    else
+      for (int64_t i = 0; i < rows * width; ++i)
+        products[i] = multiply(bias.empty() ? Number() : bias[i % width],
+                               ArrayRef(inputs).slice(i / width * k, k),
+                               &weight[(begin + i % width) * k]);
+  }
+
+  Number at(int64_t row, int64_t column) const {
+    return products[row * width + column - begin];
+  }
+
+private:
+  int64_t begin, width;
+  std::vector<Number> products;
+};
 
 /// The results of a norm that there are: f32, bf16, or both.
 static SmallVector<Value> normOuts(Value out, Value rounded) {
@@ -102,21 +131,20 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   if (op.getRagged())
     positions = KernEvaluation::keyPositions(e.ragged(op.getRagged()));
   int64_t n = static_cast<int64_t>(columns.size());
-  const DotFunction multiply = getDot(op.getWeight().getType());
   std::vector<Number> values(rows * n);
   if (op.getNormCounters())
     e.kern->beginCounting(op.getNormCounters());
-  for (int64_t first = 0; first < n; first += panelWidth)
+  for (int64_t first = 0; first < n; first += panelWidth) {
+    const int64_t end = std::min(n, first + panelWidth);
+    const GemmPanel panel(op, e, glu ? getGluRow(first, false) : first,
+                          glu ? getGluRow(end - 1, true) + 1 : end);
     for (int64_t row = 0; row < rows; ++row) {
-      std::vector<Number> input = e.kern->readRow(op.getInput(), row);
-      for (Number &x : input)
-        x = makeExponent(x);
-      for (int64_t i = first; i < std::min(n, first + panelWidth); ++i) {
-        Number x =
-            productAt(op, e, input, glu ? getGluRow(i, false) : i, multiply);
+      // Earlier rows may have overwritten it.
+      e.kern->readRow(op.getInput(), row);
+      for (int64_t i = first; i < end; ++i) {
+        Number x = panel.at(row, glu ? getGluRow(i, false) : i);
         if (glu)
-          x = activate(*glu, x) *
-              productAt(op, e, input, getGluRow(i, true), multiply);
+          x = activate(*glu, x) * panel.at(row, getGluRow(i, true));
         if (kind)
           x = activate(*kind, x);
         if (op.getResidual())
@@ -128,6 +156,7 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
                       columns[i].column, x);
       }
     }
+  }
   if (op.getNormGamma())
     normalizeRows(op, e, rows, values);
   if (op.getNormCounters())

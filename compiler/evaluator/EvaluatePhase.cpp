@@ -208,7 +208,7 @@ PhaseEvaluator::getWeight(StringRef symbol, Type type, Evaluation &evaluation) {
   if (held)
     return held;
   TRANSOM_ASSIGN(std::shared_ptr<const Tensor> raw, evaluation.weight(symbol));
-  held = std::make_shared<const Tensor>(KernEvaluation::weightAs(type, *raw));
+  held = KernEvaluation::weightAs(type, raw);
   numNumbers += held->real.size();
   return held;
 }

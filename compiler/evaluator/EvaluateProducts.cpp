@@ -69,15 +69,13 @@ static Result<void> evaluateLinear(LinearOp op, Evaluation &e) {
   sizes.back() = n;
   Tensor result = Tensor::floats(sizes);
   int64_t rows = getNumElements(ArrayRef(input.sizes).drop_back());
-  for (int64_t row = 0; row < rows; ++row) {
-    std::vector<Number> line(k);
-    for (int64_t i = 0; i < k; ++i)
-      line[i] = makeExponent(input.real[row * k + i]);
-    for (int64_t column = 0; column < n; ++column)
-      result.real[row * n + column] =
-          dot(op.getBias() ? e.tensor(op.getBias()).real[column] : Number(),
-              line, weight.real.data() + column * k);
-  }
+  std::vector<Number> lines(input.real.begin(), input.real.end());
+  for (Number &x : lines)
+    x = makeExponent(x);
+  ArrayRef<Number> bias;
+  if (op.getBias())
+    bias = e.tensor(op.getBias()).real;
+  dotRows(bias, lines, weight.real.data(), rows, n, result.real.data());
   e.set(op.getResult(), std::move(result));
   return {};
 }

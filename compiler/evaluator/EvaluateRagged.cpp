@@ -211,7 +211,7 @@ static Result<Value> runLayer(LayersOp op, LayerAttr layer, Value state,
     }
     TRANSOM_ASSIGN(std::shared_ptr<const Tensor> weight,
                    e.weight(symbol.getValue()));
-    e.set(block.getArgument(next++), *weight);
+    e.set(block.getArgument(next++), std::move(weight));
   }
   TRANSOM_TRY(e.run(block));
   return block.getTerminator()->getOperand(0);

@@ -15,7 +15,7 @@ using namespace attn;
 static Result<void> evaluateGetWeight(GetWeightOp op, Evaluation &e) {
   TRANSOM_ASSIGN(std::shared_ptr<const Tensor> weight,
                  e.weight(op.getWeight()));
-  e.set(op.getResult(), *weight);
+  e.set(op.getResult(), std::move(weight));
   return {};
 }
 

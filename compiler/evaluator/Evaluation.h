@@ -67,6 +67,7 @@ public:
   }
   /// Gives a value its tensor.
   void set(mlir::Value value, Tensor tensor);
+  void set(mlir::Value value, std::shared_ptr<const Tensor> tensor);
   void set(mlir::Value value, RaggedBatch ragged);
   void share(mlir::Value value, std::shared_ptr<const Tensor> tensor) {
     tensors[value] = std::move(tensor);

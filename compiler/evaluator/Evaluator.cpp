@@ -27,7 +27,10 @@ Evaluation::Evaluation(ModuleOp module, const EvaluateOptions &options)
 Evaluation::~Evaluation() = default;
 
 void Evaluation::set(Value value, Tensor tensor) {
-  auto shared = std::make_shared<const Tensor>(std::move(tensor));
+  set(value, std::make_shared<const Tensor>(std::move(tensor)));
+}
+
+void Evaluation::set(Value value, std::shared_ptr<const Tensor> shared) {
   if (options.observe)
     if (Operation *op = value.getDefiningOp())
       options.observe(op, shared->real);
@@ -76,9 +79,9 @@ Result<Sizes> Evaluation::sizes(Type type) const {
 }
 
 /// Evaluates a weight's expression over the files.
-static Result<Tensor> evaluateWeight(StringRef symbol, StringRef text,
-                                     ArrayRef<int64_t> sizes,
-                                     const TensorSource *source) {
+static Result<std::shared_ptr<const Tensor>>
+evaluateWeight(StringRef symbol, StringRef text, ArrayRef<int64_t> sizes,
+               const TensorSource *source) {
   /// Answers for a model without files.
   struct NoFiles : TensorSource {
     Result<std::vector<int64_t>> shape(const std::string &name) const override {
@@ -95,14 +98,13 @@ static Result<Tensor> evaluateWeight(StringRef symbol, StringRef text,
   if (ArrayRef<int64_t>(shape) != sizes)
     return rejected("weight '" + symbol.str() +
                     "' does not have the shape of its expression");
-  if (Domain *domain = Domain::getCurrent()) {
-    TRANSOM_ASSIGN(std::vector<Number> numbers, domain->weight(expr, files));
-    return Tensor::of(shape, std::move(numbers));
-  }
+  if (Domain *domain = Domain::getCurrent())
+    return domain->weight(expr, files);
   std::vector<float> values(getNumElements(shape));
   std::vector<int64_t> offsets(shape.size(), 0);
   TRANSOM_TRY(expr.evaluate(files, offsets, shape, values.data()));
-  return Tensor::of(shape, std::vector<Number>(values.begin(), values.end()));
+  return std::make_shared<const Tensor>(
+      Tensor::of(shape, std::vector<Number>(values.begin(), values.end())));
 }
 
 Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
@@ -110,7 +112,8 @@ Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
   if (held)
     return held;
   Operation *op = table.lookup(symbol);
-  Result<Tensor> value = rejected("no weight '" + symbol.str() + "'");
+  Result<std::shared_ptr<const Tensor>> value =
+      rejected("no weight '" + symbol.str() + "'");
   if (auto weight = dyn_cast_or_null<attn::WeightOp>(op))
     value = evaluateWeight(symbol, weight.getExpr().getText(),
                            cast<RankedTensorType>(weight.getType()).getShape(),
@@ -120,7 +123,7 @@ Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
                            weight.getType().getShape(), options.source);
   if (!value)
     return value.takeError();
-  held = std::make_shared<const Tensor>(std::move(*value));
+  held = *value;
   return held;
 }
 

@@ -112,16 +112,20 @@ static void packAndUnpack(const OperandFormat &format,
   llvm::copy(out, rows.begin());
 }
 
-Tensor KernEvaluation::weightAs(Type type, const Tensor &weight) {
+std::shared_ptr<const Tensor>
+KernEvaluation::weightAs(Type type,
+                         const std::shared_ptr<const Tensor> &weight) {
   const OperandFormat &format =
       cast<kern::WeightType>(type).getFormat().getStorage();
-  Tensor result = weight;
-  if (format == OperandFormat() || result.real.empty())
-    return result;
-  if (Domain::getCurrent()) {
+  Domain *domain = Domain::getCurrent();
+  if (format == OperandFormat() || weight->real.empty() ||
+      (domain && !domain->rounds()))
+    return weight;
+  Tensor result = *weight;
+  if (domain) {
     for (Number &x : result.real)
       x = roundToStorage(format.element, x);
-    return result;
+    return std::make_shared<const Tensor>(std::move(result));
   }
   // Panel by panel of 32 rows.
   int64_t depth = result.sizes.back(), panel = panelWidth * depth;
@@ -130,7 +134,7 @@ Tensor KernEvaluation::weightAs(Type type, const Tensor &weight) {
     panel = std::min<int64_t>(panel, rest.size());
     packAndUnpack(format, rest.take_front(panel), depth);
   }
-  return result;
+  return std::make_shared<const Tensor>(std::move(result));
 }
 
 DotFunction getDot(kern::WeightType weight) {

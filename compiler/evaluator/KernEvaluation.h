@@ -55,7 +55,8 @@ public:
   std::vector<Number> readRow(mlir::Value buffer, int64_t row);
 
   /// A weight as a value of this type holds it.
-  static Tensor weightAs(mlir::Type type, const Tensor &weight);
+  static std::shared_ptr<const Tensor>
+  weightAs(mlir::Type type, const std::shared_ptr<const Tensor> &weight);
 
   /// An element of a buffer seen as [rows, columns], whatever its layout; a
   /// buffer of bf16 rounds what is written to it.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@ namespace transom {
 class Bits;
 class WeightExpr;
 class TensorSource;
+struct Tensor;
 
 /// A float64, or a reference to what the current domain keeps. It has the size
 /// of a float64, so that the evaluation in float64 costs what it would without
@@ -90,6 +92,10 @@ public:
   /// init + sum of a[i * strideA] b[i * strideB].
   virtual Number dot(Number init, const Number *a, int64_t strideA,
                      const Number *b, int64_t strideB, int64_t count) = 0;
+  /// The sums of the products of each row of a, [m, k], with each row of b, [n,
+  /// k]: out[i, j] = inits[j] + sum; without `inits` from zero.
+  virtual void dotRows(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
+                       const Number *b, int64_t m, int64_t n, Number *out);
   /// The same for a product of operands of bf16.
   virtual Number dotBf16Pairs(Number init, llvm::ArrayRef<Number> a,
                               const Number *b) {
@@ -119,9 +125,11 @@ public:
   virtual int64_t toInteger(Number x) = 0;
   /// A constant of the module.
   virtual Number constant(double value) = 0;
-  /// The elements of a weight, row-major.
-  virtual Result<std::vector<Number>> weight(const WeightExpr &expr,
-                                             const TensorSource &source) = 0;
+  /// The elements of a weight.
+  virtual Result<std::shared_ptr<const Tensor>>
+  weight(const WeightExpr &expr, const TensorSource &source) = 0;
+  /// False where `round` changes nothing.
+  virtual bool rounds() const { return true; }
   /// True where operations take denormals of f32 for zero, and give none.
   virtual bool flushesDenormals() const { return false; }
   /// This where it is the domain of bits, in which sums have an order.
@@ -148,6 +156,16 @@ private:
   Domain *before;
   std::optional<FloatMode> mode;
 };
+
+inline void Domain::dotRows(llvm::ArrayRef<Number> inits,
+                            llvm::ArrayRef<Number> a, const Number *b,
+                            int64_t m, int64_t n, Number *out) {
+  const int64_t k = m ? static_cast<int64_t>(a.size()) / m : 0;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      out[i * n + j] = dot(inits.empty() ? Number() : inits[j], &a[i * k], 1,
+                           b + j * k, 1, k);
+}
 
 //===----------------------------------------------------------------------===//
 // Operations, in the current domain
@@ -193,6 +211,19 @@ inline Number dot(Number init, const Number *a, int64_t strideA,
   for (int64_t i = 0; i < count; ++i)
     sum += left[i * strideA] * right[i * strideB];
   return sum;
+}
+
+/// The sums of the products of each row of a, [m, k], with each row of b, [n,
+/// k]: out[i, j] = inits[j] + sum; without `inits` from zero.
+inline void dotRows(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
+                    const Number *b, int64_t m, int64_t n, Number *out) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->dotRows(inits, a, b, m, n, out);
+  const int64_t k = m ? static_cast<int64_t>(a.size()) / m : 0;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      out[i * n + j] = dot(inits.empty() ? Number() : inits[j], &a[i * k], 1,
+                           b + j * k, 1, k);
 }
 
 inline Number dot(Number init, llvm::ArrayRef<Number> a, const Number *b) {

@@ -36,8 +36,7 @@ private:
 
 Tensor WeightResidues::getLeaves(const std::string &name, const Sizes &sizes) {
   Tensor tensor = Tensor::floats(sizes);
-  for (int64_t i = 0; i < tensor.count(); ++i)
-    tensor.real[i] = domain.getLeaf(name, i);
+  domain.getLeaves(name, tensor.real);
   return tensor;
 }
 
@@ -140,10 +139,21 @@ Result<Tensor> WeightResidues::run(const WeightExpr &e) {
   return result;
 }
 
-Result<std::vector<Number>> Residues::weight(const WeightExpr &expr,
-                                             const TensorSource &source) {
+Result<std::shared_ptr<const Tensor>>
+Residues::weight(const WeightExpr &expr, const TensorSource &source) {
+  const std::string text = expr.str();
+  if (auto kept = keptWeights.find(text); kept != keptWeights.end())
+    return kept->second;
+  const size_t before = mark();
   TRANSOM_ASSIGN(Tensor tensor, WeightResidues(*this, source).run(expr));
-  return std::move(tensor.real);
+  auto shared = std::make_shared<const Tensor>(std::move(tensor));
+  // Numbers of the pool are gone after the call.
+  constexpr size_t most = size_t(1) << 26;
+  if (mark() == before && numKeptNumbers + shared->real.size() <= most) {
+    numKeptNumbers += shared->real.size();
+    keptWeights[text] = shared;
+  }
+  return std::shared_ptr<const Tensor>(shared);
 }
 
 } // namespace transom

@@ -56,6 +56,8 @@ public:
   /// An element of a tensor that is any number: its name and its index say
   /// which.
   Number getLeaf(const std::string &name, int64_t index);
+  /// All elements of such a tensor.
+  void getLeaves(const std::string &name, llvm::MutableArrayRef<Number> out);
 
   /// Numbers made from now on are dropped by `release`.
   size_t mark() const { return pool.size(); }
@@ -78,6 +80,8 @@ public:
   Number divide(Number a, Number b) override;
   Number dot(Number init, const Number *a, int64_t strideA, const Number *b,
              int64_t strideB, int64_t count) override;
+  void dotRows(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
+               const Number *b, int64_t m, int64_t n, Number *out) override;
   Number exp(Number x) override;
   Number apply(const char *function, Number x) override;
   std::pair<Number, Number> getAngle(double frequency,
@@ -90,10 +94,21 @@ public:
   bool isHidden(Number x) override;
   int64_t toInteger(Number x) override;
   Number constant(double value) override;
-  Result<std::vector<Number>> weight(const WeightExpr &expr,
-                                     const TensorSource &source) override;
+  Result<std::shared_ptr<const Tensor>>
+  weight(const WeightExpr &expr, const TensorSource &source) override;
+  bool rounds() const override { return rounding == Rounding::Opaque; }
 
 private:
+  /// Operands of a sum of products, as arrays of each residue.
+  struct Terms {
+    std::array<std::vector<uint64_t>, Residue::maxLanes> p, q;
+    bool isFast = false; ///< all are zero or have both residues
+    bool hasZero = false, hasNumber = false;
+  };
+  void readTerms(const Number *numbers, int64_t count, Terms &terms) const;
+  Residue sumProducts(const Residue &init, const Terms &a,
+                      const Terms &b) const;
+
   /// The secret keys of a name, by lane.
   using Keys = std::array<uint64_t, Residue::maxLanes>;
 
@@ -120,7 +135,10 @@ private:
   std::vector<KeptLeaf> leaves;
   std::vector<Keys> tensorKeys;            ///< by number of a named tensor
   std::map<std::string, uint64_t> tensors; ///< their numbers
-  std::map<double, Residue> constants;     ///< seen so far
+  /// Weights all of whose elements are leaves, by their expressions.
+  std::map<std::string, std::shared_ptr<const Tensor>> keptWeights;
+  size_t numKeptNumbers = 0;
+  std::map<double, Residue> constants; ///< seen so far
   std::vector<std::string> equalConstants;
   bool derives = false;
   /// The last divisor and its inverse: rows are divided by one number.

@@ -4,6 +4,7 @@
 // Each kind of weight expression takes the elements that it takes when files
 // are read.
 #include "compiler/evaluator/Residues.h"
+#include "compiler/evaluator/Tensor.h"
 #include "runtime/weights/WeightExpr.h"
 #include <gtest/gtest.h>
 
@@ -33,7 +34,7 @@ protected:
     EXPECT_TRUE(expr) << expr.error().message;
     auto numbers = domain.weight(*expr, files);
     EXPECT_TRUE(numbers) << numbers.error().message;
-    return *numbers;
+    return (*numbers)->real;
   }
 
   Indices files;
