@@ -118,6 +118,8 @@ private:
   deriveConstant(double value) const;
   Residue hash(const char *function, const Residue &x) const;
   Residue getPlain(double number);
+  static bool isLeaf(uint64_t reference);
+  Residue hashLeaf(uint64_t reference) const;
   const Residue &getLeafAt(uint64_t reference);
   Number getLeaf(uint64_t tensor, int64_t index);
   uint64_t getTensor(const std::string &name);
