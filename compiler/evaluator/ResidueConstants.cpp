@@ -163,8 +163,8 @@ static bool isFloat32(double value) {
   return static_cast<float>(value) == value;
 }
 
-/// The rounded result of one operation on known constants, or a known constant
-/// rounded to f32, and how it is.
+/// The rounded result of one operation on known constants or of two divisions,
+/// or a known constant rounded to f32, and how it is.
 std::optional<std::pair<Residue, std::string>>
 Residues::deriveConstant(double value) const {
   auto get = [&](const Residue &a, const Residue &b, bool inverse) {
@@ -189,6 +189,10 @@ Residues::deriveConstant(double value) const {
                          toText(a) + " * " + toText(b));
       if (a / b == value)
         return std::pair(get(left, right, true), toText(a) + " / " + toText(b));
+      // A scale that a division became, over another scale.
+      if (1 / a / b == value)
+        return std::pair(get(get(one, left, true), right, true),
+                         "1 / " + toText(a) + " / " + toText(b));
     }
   for (const auto &[a, residue] : constants)
     if (a == static_cast<float>(value))

@@ -73,7 +73,7 @@ std::vector<std::string> Certificate::getNotShown() const {
   return lines;
 }
 
-static std::string join(const std::vector<std::string> &words) {
+static std::string joinWords(const std::vector<std::string> &words) {
   std::string text;
   for (const std::string &word : words)
     text += (text.empty() ? "" : ", ") + word;
@@ -81,7 +81,7 @@ static std::string join(const std::vector<std::string> &words) {
 }
 
 /// A sentence in lines of limited width, each after two spaces.
-static std::string wrap(const std::string &sentence) {
+static std::string wrapSentence(const std::string &sentence) {
   constexpr size_t width = 96;
   std::string text = "  - ";
   size_t column = text.size(), begin = 0;
@@ -100,7 +100,7 @@ static std::string wrap(const std::string &sentence) {
 }
 
 /// The lines about a difference after the verdict.
-static std::string describe(const VerifyDifference &difference) {
+static std::string describeDifference(const VerifyDifference &difference) {
   std::string text;
   for (const std::string &line : difference.before)
     text += "  before  " + line + "\n";
@@ -122,11 +122,11 @@ std::string Certificate::toText() const {
   }
   std::string text = model + ": " + getVerdict() + "\n";
   if (difference)
-    text += describe(*difference);
+    text += describeDifference(*difference);
   text += "  passes  " + std::to_string(passes.size()) + ", of which " +
           std::to_string(changed) + " changed the model: " + passList + "\n";
   for (const EqualLayers &run : layers)
-    text += "  layers  " + join(run.kept) + " of '" + run.entry +
+    text += "  layers  " + joinWords(run.kept) + " of '" + run.entry +
             "': " + std::to_string(run.numKept) + " of " +
             std::to_string(run.numLayers) + " equal ones\n";
   for (const std::string &call : calls)
@@ -139,10 +139,10 @@ std::string Certificate::toText() const {
   if (!difference)
     text += "shown:\n";
   for (const std::string &line : getShown())
-    text += wrap(line);
+    text += wrapSentence(line);
   text += "not shown:\n";
   for (const std::string &line : getNotShown())
-    text += wrap(line);
+    text += wrapSentence(line);
   return text;
 }
 

@@ -9,7 +9,8 @@
 using namespace transom;
 
 /// The first module that differs; null for none.
-static const LayerError *findFirst(const std::vector<LayerError> &layers) {
+static const LayerError *
+findFirstDifference(const std::vector<LayerError> &layers) {
   for (const LayerError &layer : layers)
     if (layer.differs)
       return &layer;
@@ -17,7 +18,7 @@ static const LayerError *findFirst(const std::vector<LayerError> &layers) {
 }
 
 /// `first difference: encoder.layer.3: element 17 is 0.25, expected 0.5`.
-static std::string describe(const LayerError &layer) {
+static std::string describeError(const LayerError &layer) {
   char text[160];
   snprintf(text, sizeof text, "element %lld is %.9g, expected %.9g",
            static_cast<long long>(layer.index), layer.computed, layer.expected);
@@ -26,8 +27,8 @@ static std::string describe(const LayerError &layer) {
 
 std::string LayerErrors::toText() const {
   std::string text = model + " and " + file + ": ";
-  if (const LayerError *first = findFirst(layers))
-    text += "the first module that differs is " + describe(*first) + "\n";
+  if (const LayerError *first = findFirstDifference(layers))
+    text += "the first module that differs is " + describeError(*first) + "\n";
   else
     text += std::to_string(layers.size()) + " modules agree\n";
   for (const LayerError &layer : layers) {
@@ -48,7 +49,7 @@ std::string LayerErrors::toJson() const {
   json.member("model", model);
   json.member("expect", file);
   json.member("tolerance", tolerance);
-  json.member("equal", findFirst(layers) == nullptr);
+  json.member("equal", findFirstDifference(layers) == nullptr);
   json.key("modules");
   json.beginArray();
   for (const LayerError &layer : layers) {
@@ -70,11 +71,11 @@ std::string LayerErrors::toJson() const {
 }
 
 Result<void> LayerErrors::check() const {
-  const LayerError *first = findFirst(layers);
+  const LayerError *first = findFirstDifference(layers);
   if (!first)
     return {};
   return Error{Status::CheckFailed,
                model + ": the first module that differs from " + file + " is " +
-                   describe(*first),
+                   describeError(*first),
                {}};
 }

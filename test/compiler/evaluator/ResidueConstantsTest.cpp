@@ -92,3 +92,13 @@ TEST(ResidueConstants, areDerivedFromKnownOnesOnlyOnRequest) {
   EXPECT_FALSE(c.equal(constant(first + 1e-6), a));
   EXPECT_EQ(c.domain.getEqualConstants().size(), 3u);
 }
+
+// A pass that divides by a constant, and one that divides its scale by another,
+// may run between two checks.
+TEST(ResidueConstants, areDerivedFromTwoDivisions) {
+  Constants c;
+  Number a = constant(first), b = constant(std::sqrt(1.0 / 7));
+  c.domain.deriveConstants();
+  Number quotient = constant(1 / first / std::sqrt(1.0 / 7));
+  EXPECT_TRUE(c.equal(quotient * a * b, 1.0));
+}
