@@ -127,10 +127,10 @@ Result<void> LayerComparer::readFile() {
                                    "inputs of a call beside the results of "
                                    "modules");
   if (results.empty())
-    return rejected(options.file +
-                    ": no tensor is the result of a module of "
-                    "the model; expected names such as '" +
-                    getModulePath(module.getLoc()) + "encoder.layer.0'");
+    return rejected(
+        options.file +
+        ": no tensor is the result of a module of "
+        "the model; expected module paths, such as 'encoder.layer.0'");
   return {};
 }
 

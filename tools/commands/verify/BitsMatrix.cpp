@@ -6,11 +6,10 @@
 #include "tools/commands/verify/BitsMatrix.h"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/base/InstructionSet.h"
-#include "runtime/execute/Cpu.h"
 #include "tools/commands/ModelPath.h"
 #include "tools/commands/verify/BitsElsewhere.h"
 #include "tools/commands/verify/BitsSteps.h"
-#include <cstdlib>
+#include "tools/commands/verify/MachineStepper.h"
 
 using namespace transom;
 using namespace transom::tools;
@@ -36,7 +35,6 @@ public:
   Result<BitsReport> run();
 
 private:
-  Result<void> loadModels();
   Result<void> runEntry(const Model &model, const Entry &entry);
   Result<void> compareSets(const BitsEntry &base);
   Result<void> compareArtifacts(const BitsEntry &base);
@@ -52,29 +50,6 @@ private:
 };
 
 } // namespace
-
-/// Loads the artifact for each instruction set that runs here, the strongest
-/// first, or for the one that the environment asks for.
-Result<void> BitsMatrix::loadModels() {
-  const char *forced = getenv("TRANSOM_FORCE_ISA");
-  TRANSOM_ASSIGN(
-      const size_t first,
-      chooseIsa(manifest.isas, forced ? forced : "", flags.artifact));
-  std::vector<std::string> names{manifest.isas[first]};
-  for (const std::string &isa : manifest.isas) {
-    if (isa == names[0])
-      continue;
-    if (!chooseIsa(manifest.isas, isa, flags.artifact))
-      lacking.push_back(isa);
-    else if (!forced)
-      names.push_back(isa);
-  }
-  for (const std::string &isa : names) {
-    TRANSOM_ASSIGN(ModelPointer model, Model::load(flags.artifact, {isa}));
-    models.push_back(std::move(model));
-  }
-  return {};
-}
 
 /// Whether two instruction sets should give the same bits: products of bf16 are
 /// summed in pairs by some.
@@ -165,7 +140,10 @@ Result<void> BitsMatrix::runSteps(const Model &model) {
 }
 
 Result<BitsReport> BitsMatrix::run() {
-  TRANSOM_TRY(loadModels());
+  TRANSOM_ASSIGN(RunnableModels loaded,
+                 RunnableModels::load(flags.artifact, manifest));
+  models = std::move(loaded.models);
+  lacking = std::move(loaded.lacking);
   for (const ModelPointer &model : models) {
     // What scores and generates is computed from the logits.
     for (const Entry &entry : model->entries())
