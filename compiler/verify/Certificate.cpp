@@ -106,9 +106,8 @@ static std::string describeDifference(const VerifyDifference &difference) {
     text += "  before  " + line + "\n";
   if (!difference.after.empty())
     text += "  after   " + difference.after + "\n";
-  if (!difference.reproducer.empty())
-    text += "  replay  transom-opt --run-reproducer " + difference.reproducer +
-            "\n";
+  if (!difference.replay.empty())
+    text += "  replay  " + difference.replay + "\n";
   return text;
 }
 

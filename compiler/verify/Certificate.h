@@ -41,6 +41,7 @@ struct VerifyDifference {
   /// A file with the module before the pass, which `transom-opt
   /// --run-reproducer` runs the pass on; empty: none was written.
   std::string reproducer;
+  std::string replay; ///< the command that does
 
   std::string str() const;
 };

@@ -32,6 +32,7 @@ static void writeDifference(JsonWriter &json,
   writeTexts(json, "before", difference.before);
   json.member("after", difference.after);
   json.member("reproducer", difference.reproducer);
+  json.member("replay", difference.replay);
   json.endObject();
 }
 

@@ -191,8 +191,14 @@ void VerifyingObserver::writeReproducer(const transom::PassInfo &pass,
   std::string text;
   llvm::raw_string_ostream stream(text);
   manager.printAsTextualPipeline(stream);
-  certificate.difference->reproducer =
+  VerifyDifference &difference = *certificate.difference;
+  difference.reproducer =
       transom::writeReproducer(printReproducer(before, text));
+  if (difference.reproducer.empty())
+    return;
+  difference.replay = "transom-opt --run-reproducer " + difference.reproducer;
+  for (const std::string &plugin : options.passPlugins)
+    difference.replay += " --load-pass-plugin=" + plugin;
 }
 
 void VerifyingObserver::finished(Stage stage, ModuleOp module) {
