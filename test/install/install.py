@@ -143,21 +143,27 @@ def check_verified_plugins(tool, build, model):
     os.remove(difference["reproducer"])
 
 
-def check_failing_plugin(project, prefix, model):
-    """A pass of a plug-in that fails: exit code 3, and a file that one program runs again and another makes smaller."""
-    source = os.path.join(project, "TanhGelu.cpp")
+def build_other_plugin(project, prefix, body):
+    """The flag for the plug-in 'tanh-gelu' whose pass does something else."""
+    source = os.path.join(SOURCE, "examples", "pass-plugin", "TanhGelu.cpp")
     with open(source, encoding="utf-8") as file:
         text = file.read()
     start = text.index("    RewritePatternSet patterns(")
     end = text.index("      signalPassFailure();\n", start)
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(text[:start] + """
+    with open(os.path.join(project, "TanhGelu.cpp"), "w", encoding="utf-8") as file:
+        file.write(text[:start] + body + text[end + len("      signalPassFailure();\n"):])
+    return f"--load-pass-plugin={build_project(project, prefix)}/tanh-gelu.so"
+
+
+def check_failing_plugin(project, prefix, model):
+    """A pass of a plug-in that fails: exit code 3, and a file that one program runs again and another makes smaller. One that
+    crashes is named."""
+    plugin = build_other_plugin(project, prefix, """
     getOperation().walk([&](attn::ActivationOp op) {
       op.emitOpError("is not what I like");
       signalPassFailure();
     });
-""" + text[end + len("      signalPassFailure();\n"):])
-    plugin = f"--load-pass-plugin={build_project(project, prefix)}/tanh-gelu.so"
+""")
     bin = os.path.join(prefix, "bin")
 
     def fails(code, text, *command):
@@ -177,6 +183,10 @@ def check_failing_plugin(project, prefix, model):
         if (count := file.read().count(" = attn.")) != 1:
             sys.exit(f"{smaller} has {count} operations, not one")
     os.remove(reproducer)
+    plugin = build_other_plugin(project, prefix, "    *static_cast<volatile int *>(nullptr) = 0;\n")
+    for command in (("compile", model, "-o", os.path.join(project, "model.so")), ("verify", model)):
+        fails(3, "the pass 'tanh-gelu' of a plug-in crashed at 'extension-attn-shaped'", os.path.join(bin, "transom"), *command,
+              plugin)
 
 
 def main():
