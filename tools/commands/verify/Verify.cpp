@@ -72,13 +72,9 @@ static Result<void> verifyBits(const VerifyFlags &flags,
 }
 
 static Result<void> runVerify(VerifyFlags &flags, const CommonFlags &common) {
-  if (isModelSource(flags.subject)) {
-    if (flags.bits)
-      return usageError("'--bits' checks a compiled model; " +
-                        quote(flags.subject) + " is a model to compile");
+  if (isModelSource(flags.subject) && !flags.bits)
     return flags.expect.file.empty() ? verifyPasses(flags, common)
                                      : verifyLayers(flags, common);
-  }
   TRANSOM_TRY(checkModelArtifact(flags.subject));
   const BitsOptions &runs = flags.matrix.runs;
   if (!flags.bits)

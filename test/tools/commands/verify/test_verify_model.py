@@ -190,7 +190,7 @@ class VerifyModel(ToolTest):
             self.assertEqual(result.stderr.count("\n"), 1)
 
     def test_usage(self):
-        for arguments, words in (((self.path("none"),), None), ((BERT, "--bits"), "compiled model"), ((BERT, "--lanes", "3"), "3")):
+        for arguments, words in (((self.path("none"),), None), ((BERT, "--bits"), "transom compile"), ((BERT, "--lanes", "3"), "3")):
             result = self.tool("verify", *arguments)
             self.assertIn(result.returncode, (2, 6))
             if words:
