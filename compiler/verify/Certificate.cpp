@@ -130,8 +130,8 @@ std::string Certificate::toText() const {
             std::to_string(run.numLayers) + " equal ones\n";
   for (const std::string &call : calls)
     text += "  call    " + call + "\n";
-  for (const std::string &call : stageCalls)
-    text += "  call    " + call + ", at the end of each stage\n";
+  for (const std::string &call : endCalls)
+    text += "  call    " + call + ", after all passes\n";
   for (const std::string &constant : equalConstants)
     text += "  constant " + constant + "\n";
   text += "  key     " + key + ", lanes: " + std::to_string(lanes) + "\n";

@@ -73,8 +73,8 @@ struct Certificate {
   /// the keys of the residues are derived.
   std::string key;
   std::vector<EqualLayers> layers;
-  /// Calls after each pass, and those at the end of each stage.
-  std::vector<std::string> calls, stageCalls;
+  /// Calls after each pass, and those after all passes.
+  std::vector<std::string> calls, endCalls;
   std::vector<CertifiedPass> passes;
   std::vector<CertifiedStage> stages;
   /// Constants taken for something else than their exact value.

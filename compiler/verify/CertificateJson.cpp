@@ -66,7 +66,7 @@ std::string Certificate::toJson(unsigned indent) const {
     writeLayers(json, run);
   json.endArray();
   writeTexts(json, "calls", calls);
-  writeTexts(json, "stage_calls", stageCalls);
+  writeTexts(json, "end_calls", endCalls);
   json.key("passes");
   json.beginArray();
   for (const CertifiedPass &pass : passes) {
@@ -199,7 +199,7 @@ Result<Certificate> transom::parseCertificate(const JsonDocument &document) {
   TRANSOM_ASSIGN(int64_t numLanes, lanes.asInt(1, 2));
   certificate.lanes = static_cast<unsigned>(numLanes);
   TRANSOM_TRY(readTexts(root, "calls", certificate.calls));
-  TRANSOM_TRY(readTexts(root, "stage_calls", certificate.stageCalls));
+  TRANSOM_TRY(readTexts(root, "end_calls", certificate.endCalls));
   TRANSOM_TRY(readTexts(root, "equal_constants", certificate.equalConstants));
   TRANSOM_TRY(readTexts(root, "disabled_passes", certificate.disabledPasses));
   TRANSOM_TRY(readLayers(root, certificate));

@@ -40,7 +40,7 @@ public:
   StageTexts texts;
 };
 
-/// Some calls of a model, compared after each pass or after each stage.
+/// Some calls of a model, compared after each pass or after all of them.
 class CallCheck {
 public:
   CallCheck(const PassVerifierOptions &options, std::vector<VerifyCase> cases,
@@ -76,9 +76,8 @@ public:
 
   /// The error of an evaluation before all passes.
   Result<void> status;
-  /// The last difference was found by calls after a stage: its pass is not
-  /// known.
-  bool isOfStage = false;
+  /// The difference was found by calls after all passes: its pass is not known.
+  bool isUnnamed = false;
 
 private:
   void compare(CallCheck &check, ModuleOp module, StringRef pass);
@@ -107,7 +106,7 @@ public:
 private:
   void describe();
   Result<void> compile(ModuleOp module, CompileObserver &observer);
-  Result<void> check(ModuleOp module, bool allAfterEachPass, bool &isOfStage);
+  Result<void> check(ModuleOp module, bool allAfterEachPass, bool &isUnnamed);
   Result<void> addCheck(ModuleOp module, CallLengths lengths,
                         bool afterEachPass);
   Result<void> writeStages(const StageTexts &texts) const;
@@ -211,9 +210,9 @@ void VerifyingObserver::finished(Stage stage, ModuleOp module) {
     if (stage == Stage::Attn) {
       if (Result<void> started = check->start(module); !started)
         status = started.takeError();
-    } else {
+    } else if (!check->afterEachPass && stage == Stage::Kern) {
       compare(*check, module, getStageInfo(stage).name);
-      isOfStage = certificate.difference.has_value();
+      isUnnamed = certificate.difference.has_value();
     }
   }
   if (!certificate.difference && status)
@@ -243,9 +242,8 @@ Result<void> ModelVerifier::compile(ModuleOp module,
 Result<void> ModelVerifier::addCheck(ModuleOp module, CallLengths lengths,
                                      bool afterEachPass) {
   TRANSOM_ASSIGN(std::vector<VerifyCase> cases, makeCalls(module, lengths));
-  std::vector<std::string> &texts = lengths == CallLengths::Short
-                                        ? certificate.calls
-                                        : certificate.stageCalls;
+  std::vector<std::string> &texts =
+      lengths == CallLengths::Short ? certificate.calls : certificate.endCalls;
   texts.clear();
   for (const VerifyCase &test : cases)
     for (const VerifyCall &call : test)
@@ -259,9 +257,9 @@ Result<void> ModelVerifier::addCheck(ModuleOp module, CallLengths lengths,
   return {};
 }
 
-/// Compiles with checks. `isOfStage`: what was found has no pass yet.
+/// Compiles with checks. `isUnnamed`: what was found has no pass yet.
 Result<void> ModelVerifier::check(ModuleOp module, bool allAfterEachPass,
-                                  bool &isOfStage) {
+                                  bool &isUnnamed) {
   checks.clear();
   certificate.passes.clear();
   certificate.stages.clear();
@@ -271,7 +269,7 @@ Result<void> ModelVerifier::check(ModuleOp module, bool allAfterEachPass,
   VerifyingObserver observer(checks, compileOptions, certificate);
   TRANSOM_TRY(compile(module, observer));
   TRANSOM_TRY(std::move(observer.status));
-  isOfStage = observer.isOfStage;
+  isUnnamed = observer.isUnnamed;
   certificate.equalConstants =
       checks.front()->erased.getDomain().getEqualConstants();
   return {};
@@ -299,10 +297,10 @@ Result<Certificate> ModelVerifier::run(OwningOpRef<ModuleOp> module) {
   for (const auto &[stage, text] : recorder.texts)
     texts.push_back(text);
   certificate.key = deriveKey(certificate.transom, texts);
-  bool isOfStage = false;
-  TRANSOM_TRY(check(*module, false, isOfStage));
-  if (isOfStage)
-    TRANSOM_TRY(check(*module, true, isOfStage));
+  bool isUnnamed = false;
+  TRANSOM_TRY(check(*module, false, isUnnamed));
+  if (isUnnamed)
+    TRANSOM_TRY(check(*module, true, isUnnamed));
   certificate.tensors = info.tensorShapes;
   TRANSOM_TRY(writeStages(recorder.texts));
   return std::move(certificate);
