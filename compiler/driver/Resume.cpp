@@ -140,13 +140,12 @@ bool transom::runGuarded(llvm::function_ref<void()> work, std::string &reason) {
     llvm::CrashRecoveryContext::Enable();
   bool returned = false;
   {
+    // An outer guard has its own handler.
+    std::optional<llvm::ScopedFatalErrorHandler> handler;
+    if (depth == 1)
+      handler.emplace(leaveGuard, &reason);
     llvm::CrashRecoveryContext guard;
-    if (depth == 1) {
-      llvm::ScopedFatalErrorHandler handler(leaveGuard, &reason);
-      returned = guard.RunSafely(work);
-    } else {
-      returned = guard.RunSafely(work);
-    }
+    returned = guard.RunSafely(work);
   }
   if (--depth == 0)
     llvm::CrashRecoveryContext::Disable();

@@ -71,6 +71,19 @@ Number Bits::dot(Number init, const Number *a, int64_t strideA, const Number *b,
                              right.data(), count));
 }
 
+void Bits::dotRows(ArrayRef<Number> inits, ArrayRef<Number> a, const Number *b,
+                   int64_t m, int64_t n, Number *out) {
+  const int64_t k = m ? static_cast<int64_t>(a.size()) / m : 0;
+  std::vector<float> left = toFloats(a),
+                     right = toFloats({b, static_cast<size_t>(n * k)});
+  for (int64_t i = 0; i < m; ++i) {
+    std::vector<float> sums = toFloats(inits);
+    sums.resize(n);
+    bits::dotRows(bits::Chain::F32, sums, &left[i * k], right.data(), k);
+    fromFloats(sums, {out + i * n, static_cast<size_t>(n)});
+  }
+}
+
 Number Bits::dotBf16Pairs(Number init, ArrayRef<Number> a, const Number *b) {
   std::vector<float> left = toFloats(a), right = toFloats({b, a.size()});
   return fromFloat(bits::dot(getChain(StorageType::BF16), toFloat(init),

@@ -58,6 +58,8 @@ public:
   Number fma(Number a, Number b, Number c) override;
   Number dot(Number init, const Number *a, int64_t strideA, const Number *b,
              int64_t strideB, int64_t count) override;
+  void dotRows(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
+               const Number *b, int64_t m, int64_t n, Number *out) override;
   Number dotBf16Pairs(Number init, llvm::ArrayRef<Number> a,
                       const Number *b) override;
   Number exp(Number x) override;

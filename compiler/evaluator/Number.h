@@ -95,7 +95,7 @@ public:
   /// The sums of the products of each row of a, [m, k], with each row of b, [n,
   /// k]: out[i, j] = inits[j] + sum; without `inits` from zero.
   virtual void dotRows(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
-                       const Number *b, int64_t m, int64_t n, Number *out);
+                       const Number *b, int64_t m, int64_t n, Number *out) = 0;
   /// The same for a product of operands of bf16.
   virtual Number dotBf16Pairs(Number init, llvm::ArrayRef<Number> a,
                               const Number *b) {
@@ -156,16 +156,6 @@ private:
   Domain *before;
   std::optional<FloatMode> mode;
 };
-
-inline void Domain::dotRows(llvm::ArrayRef<Number> inits,
-                            llvm::ArrayRef<Number> a, const Number *b,
-                            int64_t m, int64_t n, Number *out) {
-  const int64_t k = m ? static_cast<int64_t>(a.size()) / m : 0;
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j)
-      out[i * n + j] = dot(inits.empty() ? Number() : inits[j], &a[i * k], 1,
-                           b + j * k, 1, k);
-}
 
 //===----------------------------------------------------------------------===//
 // Operations, in the current domain

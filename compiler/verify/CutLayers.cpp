@@ -8,7 +8,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "passes/graph/LayerRuns.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -17,23 +16,15 @@ namespace transom {
 /// Groups that stay at the start of a run; the last one does, too.
 static constexpr size_t numFirst = 2;
 
-/// The module path of an operation up to its first number: `encoder.layer.0`.
-static std::string getNumberedPath(Operation *op) {
-  const std::string path = getModulePath(op->getLoc());
-  SmallVector<StringRef> words;
-  StringRef(path).split(words, '.');
-  auto *number = llvm::find_if(
-      words, [](StringRef word) { return llvm::all_of(word, llvm::isDigit); });
-  return number == words.end() ? path
-                               : llvm::join(words.begin(), number + 1, ".");
-}
-
 /// Adds the paths of the layers of a group.
 static void addPaths(const LayerFinder &finder, const LayerRun &run,
                      size_t group, std::vector<std::string> &paths) {
   for (size_t i = 0; i < run.period; ++i) {
-    std::string path =
-        getNumberedPath(finder.ops()[run.begin + group * run.period + i]);
+    Location location =
+        finder.ops()[run.begin + group * run.period + i]->getLoc();
+    std::string path = getNumberedPath(location);
+    if (path.empty())
+      path = getModulePath(location);
     if (!llvm::is_contained(paths, path))
       paths.push_back(std::move(path));
   }

@@ -39,8 +39,7 @@ LayerFinder::LayerFinder(Block &block) {
   numbers = layerNumbers();
 }
 
-/// The path up to its first number, `encoder.layer.0`, as one id for each.
-static std::string numberedPath(Location loc) {
+std::string getNumberedPath(Location loc) {
   std::string path = getModulePath(loc), prefix;
   SmallVector<StringRef> words;
   StringRef(path).split(words, '.');
@@ -56,8 +55,8 @@ std::vector<size_t> LayerFinder::layerNumbers() const {
   llvm::StringMap<size_t> ids;
   std::vector<size_t> result;
   for (Operation *op : order)
-    result.push_back(
-        ids.try_emplace(numberedPath(op->getLoc()), ids.size()).first->second);
+    result.push_back(ids.try_emplace(getNumberedPath(op->getLoc()), ids.size())
+                         .first->second);
   return result;
 }
 

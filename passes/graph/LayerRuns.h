@@ -51,6 +51,10 @@ inline bool givesParameter(mlir::Operation *op) {
   return mlir::isa_and_nonnull<attn::GetWeightOp, attn::GetCacheOp>(op);
 }
 
+/// The module path up to its first number, `encoder.layer.0`; empty without
+/// one.
+std::string getNumberedPath(mlir::Location location);
+
 /// The layers of one block. Weights, caches and constants belong to no group.
 class LayerFinder {
 public:
