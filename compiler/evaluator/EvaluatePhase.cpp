@@ -145,7 +145,7 @@ Result<void> PhaseEvaluator::Run::bind(Value value) {
   }
   TRANSOM_ASSIGN(std::shared_ptr<const Tensor> weight,
                  evaluator.getWeight(getSymbol(value), value.getType(), e));
-  e.share(value, std::move(weight));
+  e.set(value, std::move(weight));
   return {};
 }
 

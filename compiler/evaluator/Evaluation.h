@@ -69,9 +69,6 @@ public:
   void set(mlir::Value value, Tensor tensor);
   void set(mlir::Value value, std::shared_ptr<const Tensor> tensor);
   void set(mlir::Value value, RaggedBatch ragged);
-  void share(mlir::Value value, std::shared_ptr<const Tensor> tensor) {
-    tensors[value] = std::move(tensor);
-  }
   /// The symbol of the cache that a value of a cache type holds.
   llvm::StringRef cache(mlir::Value value) const {
     return caches.find(value)->second;
