@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products of matrices of residues, which take most of the time of a check:
-// operands are read into arrays once, and two threads share the columns.
+// operands are read into arrays once, two threads share the columns, and what
+// was multiplied with the same weights before is looked up.
 #include "compiler/evaluator/ResidueField.h"
 #include "compiler/evaluator/Residues.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/xxhash.h"
 #include <thread>
 
 using llvm::ArrayRef;
@@ -42,12 +45,12 @@ void Residues::readTerms(const Number *numbers, int64_t count,
   }
 }
 
-/// init + the sum of a[i] b[i] modulo p or q. Sums of 31 products fit.
+/// The sum of a[i] b[i] modulo p or q. Sums of 31 products fit.
 template <typename Mod>
-static uint64_t sumProductsModulo(uint64_t init, const uint64_t *a,
-                                  const uint64_t *b, int64_t count) {
+static uint64_t sumProductsModulo(const uint64_t *a, const uint64_t *b,
+                                  int64_t count) {
   constexpr int64_t most = 31;
-  typename Mod::Wide sum = init;
+  typename Mod::Wide sum = 0;
   for (int64_t begin = 0; begin < count; begin += most) {
     const int64_t end = std::min(count, begin + most);
     for (int64_t i = begin; i < end; ++i)
@@ -57,17 +60,44 @@ static uint64_t sumProductsModulo(uint64_t init, const uint64_t *a,
   return static_cast<uint64_t>(sum);
 }
 
-Residue Residues::sumProducts(const Residue &init, const Terms &a,
-                              const Terms &b) const {
-  Residue sum = init;
+Residue Residues::sumProducts(const Terms &a, const Terms &b) const {
+  Residue sum;
   const auto count = static_cast<int64_t>(a.p[0].size());
-  for (int lane = 0; lane < numLanes; ++lane)
-    sum.p[lane] = sumProductsModulo<ModP>(sum.p[lane], a.p[lane].data(),
-                                          b.p[lane].data(), count);
-  for (int lane = 0; sum.hasExponent() && lane < numLanes; ++lane)
-    sum.q[lane] = sumProductsModulo<ModQ>(sum.q[lane], a.q[lane].data(),
-                                          b.q[lane].data(), count);
+  for (int lane = 0; lane < numLanes; ++lane) {
+    sum.p[lane] = sumProductsModulo<ModP>(a.p[lane].data(), b.p[lane].data(),
+                                          count);
+    sum.q[lane] = sumProductsModulo<ModQ>(a.q[lane].data(), b.q[lane].data(),
+                                          count);
+  }
   return sum;
+}
+
+static std::pair<uint64_t, uint64_t> hashWords(ArrayRef<uint64_t> words) {
+  const llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
+      {reinterpret_cast<const uint8_t *>(words.data()), words.size() * 8});
+  return {hash.low64, hash.high64};
+}
+
+Residues::WordsHash Residues::hashTerms(const Terms &terms) const {
+  std::vector<uint64_t> hashes;
+  for (int lane = 0; lane < numLanes; ++lane)
+    for (ArrayRef<uint64_t> words : {terms.p[lane], terms.q[lane]}) {
+      const WordsHash hash = hashWords(words);
+      hashes.insert(hashes.end(), {hash.first, hash.second});
+    }
+  return hashWords(hashes);
+}
+
+std::optional<Residues::WordsHash>
+Residues::hashLeaves(ArrayRef<Number> numbers) {
+  std::vector<uint64_t> words;
+  words.reserve(numbers.size());
+  for (Number number : numbers) {
+    if (!number.isReference() || !isLeaf(number.getReference()))
+      return std::nullopt;
+    words.push_back(number.getReference());
+  }
+  return hashWords(words);
 }
 
 /// Calls work(begin, end) for ranges of `count` things, on two threads where
@@ -83,42 +113,72 @@ static void shareWork(int64_t count, bool isMuch, Work work) {
     other.join();
 }
 
+void Residues::keepSum(WordsHash hash, const Residue &sum) {
+  constexpr unsigned most = 1 << 22; // 200 MB
+  if (keptSums.size() == most)
+    keptSums.clear();
+  keptSums[hash] = sum;
+}
+
 /// Residues of each row are read once. What is not a residue, and a sum that
 /// may have no terms, is left to `dot`.
 void Residues::dotRows(ArrayRef<Number> inits, ArrayRef<Number> a,
                        const Number *b, int64_t m, int64_t n, Number *out) {
   const int64_t k = m ? static_cast<int64_t>(a.size()) / m : 0;
   std::vector<Terms> rows(m);
-  for (int64_t i = 0; i < m; ++i)
+  std::vector<WordsHash> rowHashes(m);
+  for (int64_t i = 0; i < m; ++i) {
     readTerms(&a[i * k], k, rows[i]);
-  std::vector<Residue> starts(n), sums(m * n);
+    if (rows[i].isFast)
+      rowHashes[i] = hashTerms(rows[i]);
+  }
+  std::vector<Residue> starts(n);
   for (int64_t j = 0; !inits.empty() && j < n; ++j)
     starts[j] = get(inits[j]);
 
-  // Nothing but `sums` is written here.
-  std::vector<char> isSummed(m * n);
+  // Nothing but `sums` and `newHashes` is written here.
+  std::vector<std::optional<Residue>> sums(m * n);
+  std::vector<WordsHash> newHashes(m * n); // of sums to keep
   constexpr int64_t much = int64_t(1) << 17;
   shareWork(n, m * n * k >= much, [&](int64_t begin, int64_t end) {
     Terms column;
     for (int64_t j = begin; j < end; ++j) {
-      readTerms(b + j * k, k, column);
-      if (!column.isFast || (!inits.empty() && isHidden(inits[j])))
+      if (!inits.empty() && isHidden(inits[j]))
         continue;
+      const auto columnHash = hashLeaves({b + j * k, static_cast<size_t>(k)});
+      bool isRead = false;
       for (int64_t i = 0; i < m; ++i) {
         const Terms &row = rows[i];
-        isSummed[i * n + j] = row.isFast && row.hasNumber && column.hasNumber &&
-                              !(row.hasZero && column.hasZero);
-        if (isSummed[i * n + j])
-          sums[i * n + j] = sumProducts(starts[j], row, column);
+        if (!row.isFast || !row.hasNumber)
+          continue;
+        std::optional<Residue> &sum = sums[i * n + j];
+        if (columnHash) {
+          const WordsHash hash =
+              hashWords({rowHashes[i].first, rowHashes[i].second,
+                         columnHash->first, columnHash->second});
+          if (auto kept = keptSums.find(hash); kept != keptSums.end()) {
+            sum = kept->second;
+            continue;
+          }
+          newHashes[i * n + j] = hash;
+        }
+        if (!std::exchange(isRead, true))
+          readTerms(b + j * k, k, column);
+        if (column.isFast && column.hasNumber &&
+            !(row.hasZero && column.hasZero))
+          sum = sumProducts(row, column);
       }
     }
   });
   for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j)
-      out[i * n + j] = isSummed[i * n + j]
-                           ? put(sums[i * n + j])
+    for (int64_t j = 0; j < n; ++j) {
+      const std::optional<Residue> &sum = sums[i * n + j];
+      out[i * n + j] = sum ? put(addResidues(numLanes, starts[j], *sum))
                            : dot(inits.empty() ? Number() : inits[j], &a[i * k],
                                  1, b + j * k, 1, k);
+      if (sum && newHashes[i * n + j] != WordsHash())
+        keepSum(newHashes[i * n + j], *sum);
+    }
 }
 
 } // namespace transom

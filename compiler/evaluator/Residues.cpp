@@ -49,7 +49,7 @@ static Residue subtractResidues(int numLanes, const Residue &a,
   return combine(numLanes, a, b, ModP::subtract, ModQ::subtract);
 }
 
-static Residue addResidues(int numLanes, const Residue &a, const Residue &b) {
+Residue addResidues(int numLanes, const Residue &a, const Residue &b) {
   return combine(numLanes, a, b, ModP::add, ModQ::add);
 }
 

@@ -7,6 +7,7 @@
 // rounded, so there is no tolerance.
 #pragma once
 #include "compiler/evaluator/Number.h"
+#include "llvm/ADT/DenseMap.h"
 #include <array>
 #include <map>
 #include <optional>
@@ -27,6 +28,9 @@ struct Residue {
   bool operator==(const Residue &other) const { return p == other.p; }
   bool operator!=(const Residue &other) const { return p != other.p; }
 };
+
+/// Without an exponent where one has none.
+Residue addResidues(int numLanes, const Residue &a, const Residue &b);
 
 /// What rounding to bf16 or int8 is.
 enum class Rounding {
@@ -106,8 +110,13 @@ private:
     bool hasZero = false, hasNumber = false;
   };
   void readTerms(const Number *numbers, int64_t count, Terms &terms) const;
-  Residue sumProducts(const Residue &init, const Terms &a,
-                      const Terms &b) const;
+  Residue sumProducts(const Terms &a, const Terms &b) const;
+  /// 128 bits, so that different words have different hashes.
+  using WordsHash = std::pair<uint64_t, uint64_t>;
+  WordsHash hashTerms(const Terms &terms) const;
+  /// None where one is not a leaf.
+  static std::optional<WordsHash> hashLeaves(llvm::ArrayRef<Number> numbers);
+  void keepSum(WordsHash hash, const Residue &sum);
 
   /// The secret keys of a name, by lane.
   using Keys = std::array<uint64_t, Residue::maxLanes>;
@@ -140,6 +149,9 @@ private:
   /// Weights all of whose elements are leaves, by their expressions.
   std::map<std::string, std::shared_ptr<const Tensor>> keptWeights;
   size_t numKeptNumbers = 0;
+  /// Sums of products of a row with leaves, by the hash of both: most passes
+  /// leave most products as they are.
+  llvm::DenseMap<WordsHash, Residue> keptSums;
   std::map<double, Residue> constants; ///< seen so far
   std::vector<std::string> equalConstants;
   bool derives = false;

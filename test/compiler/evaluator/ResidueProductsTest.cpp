@@ -55,6 +55,19 @@ TEST_P(ResidueProducts, mayBeSharedByThreads) {
              getLeaves("b", 33 * 257), 16, 33);
 }
 
+TEST_P(ResidueProducts, areTheSameWhenTheyAreLookedUp) {
+  std::vector<Number> a = getLeaves("a", 3 * 5), b = getLeaves("b", 4 * 5);
+  expectSums(getLeaves("bias", 4), a, b, 3, 4);
+  expectSums(getLeaves("other", 4), a, b, 3, 4);
+  DomainScope scope(&domain);
+  const std::vector<Number> gone(4, domain.exp(a[0])); // without an exponent
+  expectSums(gone, a, b, 3, 4);
+  std::rotate(b.begin(), b.begin() + 5, b.end()); // another order of columns
+  std::swap(a[0], a[1]);                          // another row
+  b[7] = b[8];                                    // another column
+  expectSums({}, a, b, 3, 4);
+}
+
 TEST_P(ResidueProducts, leaveOtherNumbersToSingleSums) {
   std::vector<Number> a = getLeaves("a", 4 * 3), b = getLeaves("b", 4 * 3);
   DomainScope scope(&domain);
