@@ -100,7 +100,7 @@ evaluateWeight(StringRef symbol, StringRef text, ArrayRef<int64_t> sizes,
                     "' does not have the shape of its expression");
   if (Domain *domain = Domain::getCurrent())
     return domain->weight(expr, files);
-  std::vector<float> values(getNumElements(shape));
+  std::vector<double> values(getNumElements(shape));
   std::vector<int64_t> offsets(shape.size(), 0);
   TRANSOM_TRY(expr.evaluate(files, offsets, shape, values.data()));
   return std::make_shared<const Tensor>(

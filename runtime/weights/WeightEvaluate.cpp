@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 namespace transom {
 namespace {
@@ -42,17 +43,18 @@ int64_t getProduct(const Shape &dims, size_t begin, size_t end) {
   return product;
 }
 
-class Evaluator {
+/// Evaluates in f32 or in float64.
+template <typename Element> class Evaluator {
 public:
   explicit Evaluator(const TensorSource &source) : source(source) {}
 
   /// Evaluates a block that lies inside of e's shape.
-  Result<void> run(const WeightExpr &e, const Block &block, float *out) {
+  Result<void> run(const WeightExpr &e, const Block &block, Element *out) {
     if (block.empty())
       return {};
     switch (e.kind()) {
     case Kind::File:
-      return source.read((*e).name, block.offsets, block.sizes, out);
+      return read(e, block, out);
     case Kind::Transpose:
       return transpose(e, block, out);
     case Kind::Slice: {
@@ -71,7 +73,7 @@ public:
     case Kind::Reshape:
       return reshape(e, block, out);
     case Kind::Fill:
-      std::fill_n(out, block.count(), static_cast<float>((*e).number));
+      std::fill_n(out, block.count(), static_cast<Element>((*e).number));
       return {};
     case Kind::Sinusoid:
       sinusoid(e, block, out);
@@ -90,10 +92,20 @@ public:
   }
 
 private:
+  Result<void> read(const WeightExpr &e, const Block &block, Element *out) {
+    if constexpr (std::is_same_v<Element, float>)
+      return source.read((*e).name, block.offsets, block.sizes, out);
+    std::vector<float> stored(static_cast<size_t>(block.count()));
+    TRANSOM_TRY(
+        source.read((*e).name, block.offsets, block.sizes, stored.data()));
+    std::copy(stored.begin(), stored.end(), out);
+    return {};
+  }
+
   /// Evaluates what of `operand` (which lies at [at, at + size) along the axis)
   /// meets the block, into its place of the block's dense output.
   Result<void> runOperand(const WeightExpr &operand, int64_t axis, int64_t at,
-                          int64_t size, const Block &block, float *out) {
+                          int64_t size, const Block &block, Element *out) {
     int64_t begin = std::max(block.offsets[axis], at);
     int64_t end = std::min(block.offsets[axis] + block.sizes[axis], at + size);
     if (begin >= end)
@@ -103,20 +115,20 @@ private:
     inner.sizes[axis] = end - begin;
     int64_t outer = getProduct(block.sizes, 0, axis);
     int64_t row = getProduct(block.sizes, axis + 1, block.sizes.size());
-    float *target = out + (begin - block.offsets[axis]) * row;
+    Element *target = out + (begin - block.offsets[axis]) * row;
     if (outer == 1 || inner.sizes[axis] == block.sizes[axis])
       return run(operand, inner, target);
-    std::vector<float> dense(static_cast<size_t>(inner.count()));
+    std::vector<Element> dense(static_cast<size_t>(inner.count()));
     if (Result<void> done = run(operand, inner, dense.data()); !done)
       return done;
     int64_t length = (end - begin) * row, stride = block.sizes[axis] * row;
     for (int64_t i = 0; i < outer; ++i)
       std::memcpy(target + i * stride, dense.data() + i * length,
-                  static_cast<size_t>(length) * sizeof(float));
+                  static_cast<size_t>(length) * sizeof(Element));
     return {};
   }
 
-  Result<void> concat(const WeightExpr &e, const Block &block, float *out) {
+  Result<void> concat(const WeightExpr &e, const Block &block, Element *out) {
     int64_t at = 0, axis = (*e).axis;
     for (const WeightExpr &operand : (*e).operands) {
       TRANSOM_ASSIGN(Shape shape, operand.shape(source));
@@ -129,7 +141,7 @@ private:
     return {};
   }
 
-  Result<void> gather(const WeightExpr &e, const Block &block, float *out) {
+  Result<void> gather(const WeightExpr &e, const Block &block, Element *out) {
     int64_t row = getProduct(block.sizes, 1, block.sizes.size());
     Block inner = block;
     inner.sizes[0] = 1;
@@ -142,7 +154,7 @@ private:
 
   /// Each operand's rows are read at once, since they lie side by side, and
   /// then put in their places.
-  Result<void> interleave(const WeightExpr &e, const Block &block, float *out) {
+  Result<void> interleave(const WeightExpr &e, const Block &block, Element *out) {
     int64_t size = (*e).size;
     int64_t operands = static_cast<int64_t>((*e).operands.size());
     int64_t row = getProduct(block.sizes, 1, block.sizes.size());
@@ -152,7 +164,7 @@ private:
     Block inner = block;
     inner.offsets[0] = firstRow;
     inner.sizes[0] = lastRow - firstRow;
-    std::vector<float> dense(static_cast<size_t>(inner.count()));
+    std::vector<Element> dense(static_cast<size_t>(inner.count()));
     for (int64_t operand = 0; operand < operands; ++operand) {
       if (Result<void> done = run((*e).operand(operand), inner, dense.data());
           !done)
@@ -167,28 +179,28 @@ private:
     return {};
   }
 
-  Result<void> pad(const WeightExpr &e, const Block &block, float *out) {
+  Result<void> pad(const WeightExpr &e, const Block &block, Element *out) {
     int64_t axis = (*e).axis;
     TRANSOM_ASSIGN(Shape shape, (*e).operand().shape(source));
     int64_t size = shape[axis];
     if (block.offsets[axis] + block.sizes[axis] > size)
-      std::fill_n(out, block.count(), 0.0f);
+      std::fill_n(out, block.count(), Element(0));
     return runOperand((*e).operand(), axis, 0, size, block, out);
   }
 
-  Result<void> scale(const WeightExpr &e, const Block &block, float *out) {
+  Result<void> scale(const WeightExpr &e, const Block &block, Element *out) {
     if (Result<void> done = run((*e).operand(), block, out); !done)
       return done;
     double factor = (*e).number;
     for (int64_t i = 0, n = block.count(); i < n; ++i)
-      out[i] = static_cast<float>(out[i] * factor);
+      out[i] = static_cast<Element>(out[i] * factor);
     return {};
   }
 
-  Result<void> add(const WeightExpr &e, const Block &block, float *out) {
+  Result<void> add(const WeightExpr &e, const Block &block, Element *out) {
     if (Result<void> done = run((*e).operand(0), block, out); !done)
       return done;
-    std::vector<float> second(static_cast<size_t>(block.count()));
+    std::vector<Element> second(static_cast<size_t>(block.count()));
     if (Result<void> done = run((*e).operand(1), block, second.data()); !done)
       return done;
     for (size_t i = 0; i < second.size(); ++i)
@@ -196,7 +208,7 @@ private:
     return {};
   }
 
-  Result<void> transpose(const WeightExpr &e, const Block &block, float *out) {
+  Result<void> transpose(const WeightExpr &e, const Block &block, Element *out) {
     const Shape &permutation = (*e).dims;
     size_t rank = permutation.size();
     Shape strides(rank, 1); // of the dense output
@@ -208,7 +220,7 @@ private:
       auto longest = std::max_element(tile.begin(), tile.end());
       *longest = (*longest + 1) / 2;
     }
-    std::vector<float> dense(static_cast<size_t>(getProduct(tile, 0, rank)));
+    std::vector<Element> dense(static_cast<size_t>(getProduct(tile, 0, rank)));
     Shape at(rank, 0);
     while (true) {
       Shape sizes(rank);
@@ -240,8 +252,8 @@ private:
   /// Stores a dense tile at the given strides. The loop that steps through the
   /// output by ones runs inside: stores are then contiguous and loads stay in
   /// cache.
-  static void scatter(const float *in, const Shape &sizes, const Shape &strides,
-                      float *out) {
+  static void scatter(const Element *in, const Shape &sizes, const Shape &strides,
+                      Element *out) {
     size_t rank = sizes.size();
     if (rank == 0) {
       *out = *in;
@@ -283,7 +295,7 @@ private:
 
   /// Angles are rounded as fairseq's code rounds them: each step in f32.
   static void fairseqSinusoid(const WeightExpr &e, const Block &block,
-                              float *out) {
+                              Element *out) {
     int64_t half = (*e).dims[1] / 2;
     auto step =
         static_cast<float>(std::log(10000.0) / static_cast<double>(half - 1));
@@ -297,11 +309,11 @@ private:
         double value = column < half       ? std::sin(angle)
                        : column < 2 * half ? std::cos(angle)
                                            : 0;
-        *out++ = static_cast<float>(value);
+        *out++ = static_cast<Element>(value);
       }
   }
 
-  static void sinusoid(const WeightExpr &e, const Block &block, float *out) {
+  static void sinusoid(const WeightExpr &e, const Block &block, Element *out) {
     if ((*e).order == SinusoidOrder::Fairseq)
       return fairseqSinusoid(e, block, out);
     bool halves = (*e).order == SinusoidOrder::Halves;
@@ -322,11 +334,11 @@ private:
       for (int64_t i = 0; i < columns; ++i) {
         double angle = static_cast<double>(block.offsets[0] + r) / rates[i];
         *out++ =
-            static_cast<float>(isSine[i] ? std::sin(angle) : std::cos(angle));
+            static_cast<Element>(isSine[i] ? std::sin(angle) : std::cos(angle));
       }
   }
 
-  Result<void> angles(const WeightExpr &e, const Block &block, float *out) {
+  Result<void> angles(const WeightExpr &e, const Block &block, Element *out) {
     TRANSOM_ASSIGN(Shape shape, e.shape(source));
     int64_t coarse = shape[0] - weightExprAngleStep;
     int64_t pairs = shape[1] / 2;
@@ -339,14 +351,14 @@ private:
       for (int64_t i = 0; i < block.sizes[1]; ++i) {
         int64_t column = block.offsets[1] + i;
         double angle = position * (*e).data[column % pairs];
-        *out++ = static_cast<float>(
+        *out++ = static_cast<Element>(
             factor * (column < pairs ? std::cos(angle) : std::sin(angle)));
       }
     }
     return {};
   }
 
-  static void values(const WeightExpr &e, const Block &block, float *out) {
+  static void values(const WeightExpr &e, const Block &block, Element *out) {
     const Shape &shape = (*e).dims;
     int64_t count = block.count();
     for (int64_t i = 0; i < count; ++i) {
@@ -356,13 +368,13 @@ private:
         rest /= block.sizes[d];
         stride *= shape[d];
       }
-      out[i] = static_cast<float>((*e).data[at]);
+      out[i] = static_cast<Element>((*e).data[at]);
     }
   }
 
-  Result<void> reshape(const WeightExpr &e, const Block &block, float *out);
+  Result<void> reshape(const WeightExpr &e, const Block &block, Element *out);
   Result<void> reshapeSplit(const WeightExpr &e, const Block &block,
-                            float *out);
+                            Element *out);
 
   const TensorSource &source;
 };
@@ -439,8 +451,9 @@ bool getRange(const Shape &newShape, const Group &group, const Block &block,
   return true;
 }
 
-Result<void> Evaluator::reshape(const WeightExpr &e, const Block &block,
-                                float *out) {
+template <typename Element>
+Result<void> Evaluator<Element>::reshape(const WeightExpr &e, const Block &block,
+                                Element *out) {
   const WeightExpr &operand = (*e).operand();
   TRANSOM_ASSIGN(Shape oldShape, operand.shape(source));
   const Shape &newShape = (*e).dims;
@@ -457,8 +470,9 @@ Result<void> Evaluator::reshape(const WeightExpr &e, const Block &block,
 
 /// Halves the block along its first dimension of more than one element, which
 /// keeps both halves contiguous in the output.
-Result<void> Evaluator::reshapeSplit(const WeightExpr &e, const Block &block,
-                                     float *out) {
+template <typename Element>
+Result<void> Evaluator<Element>::reshapeSplit(const WeightExpr &e, const Block &block,
+                                     Element *out) {
   size_t d = 0;
   while (d + 1 < block.sizes.size() && block.sizes[d] == 1)
     ++d;
@@ -474,9 +488,10 @@ Result<void> Evaluator::reshapeSplit(const WeightExpr &e, const Block &block,
 
 } // namespace
 
-Result<void> WeightExpr::evaluate(const TensorSource &source,
-                                  const Shape &offsets, const Shape &sizes,
-                                  float *out) const {
+template <typename Element>
+Result<void>
+WeightExpr::evaluate(const TensorSource &source, const Shape &offsets,
+                     const Shape &sizes, Element *out) const {
   TRANSOM_ASSIGN(Shape whole, shape(source));
   bool inside = offsets.size() == whole.size() && sizes.size() == whole.size();
   for (size_t d = 0; inside && d < sizes.size(); ++d)
@@ -486,7 +501,12 @@ Result<void> WeightExpr::evaluate(const TensorSource &source,
     return internalError(
         "block at " + shapeText(offsets) + " of " + shapeText(sizes) +
         " is outside of a weight of shape " + shapeText(whole));
-  return Evaluator(source).run(*this, {offsets, sizes}, out);
+  return Evaluator<Element>(source).run(*this, {offsets, sizes}, out);
 }
+
+template Result<void> WeightExpr::evaluate(const TensorSource &, const Shape &,
+                                           const Shape &, float *) const;
+template Result<void> WeightExpr::evaluate(const TensorSource &, const Shape &,
+                                           const Shape &, double *) const;
 
 } // namespace transom

@@ -109,10 +109,12 @@ public:
   /// Dimensions, checked against the files' headers.
   Result<std::vector<int64_t>> shape(const TensorSource &source) const;
   /// Evaluates a block densely (row-major) into `out`, which holds the
-  /// product of `sizes` floats.
+  /// product of `sizes` elements: float, as the artifact has them, or double,
+  /// in which only the elements of files are f32.
+  template <typename Element>
   Result<void> evaluate(const TensorSource &source,
                         const std::vector<int64_t> &offsets,
-                        const std::vector<int64_t> &sizes, float *out) const;
+                        const std::vector<int64_t> &sizes, Element *out) const;
   /// The file tensors it reads, each once, in order of appearance.
   std::vector<std::string> files() const;
 

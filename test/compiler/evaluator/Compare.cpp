@@ -6,7 +6,6 @@
 #include "dialects/common/Location.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Remarks.h"
 #include "runtime/safetensors/Safetensors.h"
 #include <cmath>
 #include <cstdio>
@@ -189,17 +188,6 @@ static bool rounds(ModuleOp module) {
                       });
 }
 
-/// How far float64 may be off where a pass has moved a scale into weights,
-/// which are f32 after it.
-static constexpr double scaledWeights = 1e-6;
-
-static bool hasScaledWeights(ModuleOp module) {
-  const RemarkInfo &moved = getRemarkInfo(RemarkId::AttentionScaleMoved);
-  return llvm::any_of(Remarks::readFrom(module), [&](const Remark &remark) {
-    return remark.category == moved.category && remark.name == moved.name;
-  });
-}
-
 /// Exact checks of a module, one for each meaning of roundings.
 static Result<std::vector<std::unique_ptr<PassVerifier>>>
 startVerifiers(ModuleOp module, Stage stage, const EvaluateOptions &options,
@@ -260,8 +248,6 @@ std::string checkPasses(ModuleOp module, Stage stage,
     if (pass.flag == "kern-choose-precision" && rounds(module))
       takeResults(module, options, cases);
   }
-  if (hasScaledWeights(module))
-    tolerance = std::max(tolerance, scaledWeights);
   complaint = checkResults(module, options, cases, tolerance);
   return complaint.empty() ? "" : "after all passes: " + complaint;
 }
