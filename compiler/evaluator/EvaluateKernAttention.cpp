@@ -138,25 +138,55 @@ Number KernAttention::score(int64_t sequence, int64_t head, const Token &query,
                            : getHidden();
 }
 
-/// Softmax of probabilities that are rounded to bf16 against the maximum of
-/// their KV block, and summed so.
-static void roundedSoftmax(std::vector<Number> &scores) {
+namespace {
+
+/// A KV block of a row of scores.
+struct KvBlock {
+  MutableArrayRef<Number> scores;
+  /// exp(the block's maximum - the maximum so far), and what that makes of the
+  /// blocks before.
+  Number factor, factorOfEarlier;
+};
+
+} // namespace
+
+/// Softmax by KV blocks: exponentials against each block's own maximum, which
+/// may be rounded to bf16, and their sums merged in order. Zeros for a row
+/// without a visible key.
+static void softmaxByBlocks(MutableArrayRef<Number> scores, bool roundsToBf16) {
+  // In residues calls are short, and have to have several blocks.
+  const size_t blockSize = Domain::getCurrent() ? 4 : kvBlockSize;
   for (Number &score : scores)
     score = makeExponent(score);
-  Number maximum = getMaximum(scores), sum = 0.0;
-  for (size_t first = 0; first < scores.size(); first += kvBlockSize) {
-    size_t end = std::min(scores.size(), first + size_t(kvBlockSize));
-    Number own = getMaximum(ArrayRef(scores).slice(first, end - first));
-    for (size_t i = first; i < end; ++i) {
-      scores[i] = isHidden(scores[i]) ? Number()
-                                      : roundToStorage(StorageType::BF16,
-                                                       exp(scores[i] - own)) *
-                                            exp(own - maximum);
-      sum += scores[i];
+  std::vector<KvBlock> blocks;
+  Number maximum = getHidden(), sum = 0.0;
+  for (size_t first = 0; first < scores.size(); first += blockSize) {
+    KvBlock &block = blocks.emplace_back();
+    block.scores =
+        scores.slice(first, std::min(blockSize, scores.size() - first));
+    const Number own = getMaximum(block.scores);
+    Number blockSum = 0.0;
+    for (Number &score : block.scores) {
+      score = isHidden(score) ? Number() : exp(score - own);
+      if (roundsToBf16)
+        score = roundToStorage(StorageType::BF16, score);
+      blockSum += score;
     }
+    const Number larger = getMaximum({maximum, own});
+    block.factor = isHidden(own) ? Number() : exp(own - larger);
+    block.factorOfEarlier =
+        isHidden(maximum) ? Number() : exp(maximum - larger);
+    sum = sum * block.factorOfEarlier + blockSum * block.factor;
+    maximum = larger;
   }
-  for (Number &score : scores)
-    score = isHidden(maximum) ? Number() : score / sum;
+  Number factorOfLater = 1.0;
+  for (const KvBlock &block : llvm::reverse(blocks)) {
+    const Number factor =
+        isHidden(maximum) ? Number() : block.factor * factorOfLater / sum;
+    for (Number &share : block.scores)
+      share *= factor;
+    factorOfLater *= block.factorOfEarlier;
+  }
 }
 
 void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
@@ -167,11 +197,9 @@ void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
   for (const Token &key : visible)
     shares.push_back(
         score(sequence, head, query, key, position(sequence, query)));
-  if (cast<BufferType>(op.getQuery().getType()).getFormat().element ==
-      StorageType::BF16)
-    roundedSoftmax(shares);
-  else
-    softmax(shares);
+  softmaxByBlocks(
+      shares, cast<BufferType>(op.getQuery().getType()).getFormat().element ==
+                  StorageType::BF16);
   for (int64_t i = 0; i < dv; ++i) {
     for (auto [value, key] : llvm::zip_equal(values, visible))
       value = valueAt(sequence, head, key, i);

@@ -154,7 +154,8 @@ private:
 
   /// Each operand's rows are read at once, since they lie side by side, and
   /// then put in their places.
-  Result<void> interleave(const WeightExpr &e, const Block &block, Element *out) {
+  Result<void> interleave(const WeightExpr &e, const Block &block,
+                          Element *out) {
     int64_t size = (*e).size;
     int64_t operands = static_cast<int64_t>((*e).operands.size());
     int64_t row = getProduct(block.sizes, 1, block.sizes.size());
@@ -208,7 +209,8 @@ private:
     return {};
   }
 
-  Result<void> transpose(const WeightExpr &e, const Block &block, Element *out) {
+  Result<void> transpose(const WeightExpr &e, const Block &block,
+                         Element *out) {
     const Shape &permutation = (*e).dims;
     size_t rank = permutation.size();
     Shape strides(rank, 1); // of the dense output
@@ -252,8 +254,8 @@ private:
   /// Stores a dense tile at the given strides. The loop that steps through the
   /// output by ones runs inside: stores are then contiguous and loads stay in
   /// cache.
-  static void scatter(const Element *in, const Shape &sizes, const Shape &strides,
-                      Element *out) {
+  static void scatter(const Element *in, const Shape &sizes,
+                      const Shape &strides, Element *out) {
     size_t rank = sizes.size();
     if (rank == 0) {
       *out = *in;
@@ -452,8 +454,8 @@ bool getRange(const Shape &newShape, const Group &group, const Block &block,
 }
 
 template <typename Element>
-Result<void> Evaluator<Element>::reshape(const WeightExpr &e, const Block &block,
-                                Element *out) {
+Result<void> Evaluator<Element>::reshape(const WeightExpr &e,
+                                         const Block &block, Element *out) {
   const WeightExpr &operand = (*e).operand();
   TRANSOM_ASSIGN(Shape oldShape, operand.shape(source));
   const Shape &newShape = (*e).dims;
@@ -471,8 +473,9 @@ Result<void> Evaluator<Element>::reshape(const WeightExpr &e, const Block &block
 /// Halves the block along its first dimension of more than one element, which
 /// keeps both halves contiguous in the output.
 template <typename Element>
-Result<void> Evaluator<Element>::reshapeSplit(const WeightExpr &e, const Block &block,
-                                     Element *out) {
+Result<void> Evaluator<Element>::reshapeSplit(const WeightExpr &e,
+                                              const Block &block,
+                                              Element *out) {
   size_t d = 0;
   while (d + 1 < block.sizes.size() && block.sizes[d] == 1)
     ++d;
@@ -489,9 +492,9 @@ Result<void> Evaluator<Element>::reshapeSplit(const WeightExpr &e, const Block &
 } // namespace
 
 template <typename Element>
-Result<void>
-WeightExpr::evaluate(const TensorSource &source, const Shape &offsets,
-                     const Shape &sizes, Element *out) const {
+Result<void> WeightExpr::evaluate(const TensorSource &source,
+                                  const Shape &offsets, const Shape &sizes,
+                                  Element *out) const {
   TRANSOM_ASSIGN(Shape whole, shape(source));
   bool inside = offsets.size() == whole.size() && sizes.size() == whole.size();
   for (size_t d = 0; inside && d < sizes.size(); ++d)
