@@ -98,6 +98,16 @@ void MutatedModel::makeDecoder(uint64_t seed) {
           {calls.step({{0, 0, 262}}), calls.step({{0, 262, 2}})}};
 }
 
+// What a step reads of a source is in caches, so sources come first.
+void MutatedModel::makeEncoderDecoder(uint64_t seed) {
+  module =
+      makeRandomDecoder(&context, seed, DecoderKind::EncoderDecoder, weights);
+  for (auto [lengths, calls] : {std::pair(CallLengths::Short, &few),
+                                std::pair(CallLengths::Panel, &many)})
+    if (auto made = makeCalls(*module, lengths))
+      *calls = std::move(*made);
+}
+
 //===----------------------------------------------------------------------===//
 // Models
 //===----------------------------------------------------------------------===//
@@ -110,7 +120,9 @@ MutatedModel::MutatedModel(uint64_t seed) {
   context.getDiagEngine().registerHandler(
       [](Diagnostic &) { return success(); });
   const bool isDecoder = seed % 3 == 2;
-  if (isDecoder)
+  if (isDecoder && seed % 2 == 0)
+    makeEncoderDecoder(seed);
+  else if (isDecoder)
     makeDecoder(seed);
   else
     makeGraph(seed);

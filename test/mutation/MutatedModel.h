@@ -20,7 +20,8 @@ struct Finding {
   std::string text;
 };
 
-/// One model: a graph, or for every third seed a decoder.
+/// One model: a graph, or for every third seed a decoder, of which half have an
+/// encoder.
 class MutatedModel {
 public:
   explicit MutatedModel(uint64_t seed);
@@ -43,6 +44,7 @@ public:
 private:
   void makeGraph(uint64_t seed);
   void makeDecoder(uint64_t seed);
+  void makeEncoderDecoder(uint64_t seed);
   Result<void> addVerifier(Rounding rounding, const VerifyCase &test);
   Finding compare(PassVerifier &verifier, mlir::ModuleOp mutant);
 
