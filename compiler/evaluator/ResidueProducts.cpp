@@ -64,10 +64,10 @@ Residue Residues::sumProducts(const Terms &a, const Terms &b) const {
   Residue sum;
   const auto count = static_cast<int64_t>(a.p[0].size());
   for (int lane = 0; lane < numLanes; ++lane) {
-    sum.p[lane] = sumProductsModulo<ModP>(a.p[lane].data(), b.p[lane].data(),
-                                          count);
-    sum.q[lane] = sumProductsModulo<ModQ>(a.q[lane].data(), b.q[lane].data(),
-                                          count);
+    sum.p[lane] =
+        sumProductsModulo<ModP>(a.p[lane].data(), b.p[lane].data(), count);
+    sum.q[lane] =
+        sumProductsModulo<ModQ>(a.q[lane].data(), b.q[lane].data(), count);
   }
   return sum;
 }

@@ -5,12 +5,12 @@
 // module's or below it.
 #include "compiler/driver/CompileModule.h"
 #include "compiler/evaluator/Evaluator.h"
+#include "compiler/evaluator/TensorFile.h"
 #include "compiler/import/Import.h"
 #include "compiler/verify/LayerErrors.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "runtime/safetensors/Safetensors.h"
 #include <deque>
 #include <numeric>
 
@@ -70,23 +70,6 @@ private:
 
 } // namespace
 
-static Result<Tensor> toTensor(const SafetensorsFile &file,
-                               const SafetensorsTensor &entry) {
-  std::string_view bytes = file.data(entry);
-  const auto count = static_cast<size_t>(getNumElements(entry.shape));
-  if (isFloat(entry.dtype)) {
-    std::vector<float> values(count);
-    if (!convertToF32(entry.dtype, bytes.data(), count, values.data()))
-      return unsupported("tensor '" + entry.name + "' has another type");
-    return Tensor::of(entry.shape,
-                      std::vector<double>(values.begin(), values.end()));
-  }
-  std::vector<int64_t> values(count);
-  if (!convertToI64(entry.dtype, bytes.data(), count, values.data()))
-    return unsupported("tensor '" + entry.name + "' has another type");
-  return Tensor::of(entry.shape, std::move(values));
-}
-
 static bool isBelow(StringRef path, StringRef module) {
   return path.consume_front(module) && (path.empty() || path[0] == '.');
 }
@@ -113,10 +96,8 @@ void LayerComparer::addExpected(NamedTensor tensor) {
 }
 
 Result<void> LayerComparer::readFile() {
-  TRANSOM_ASSIGN(SafetensorsFile file, SafetensorsFile::open(options.file));
-  for (const SafetensorsTensor &entry : file.tensors()) {
-    TRANSOM_ASSIGN(Tensor tensor, toTensor(file, entry));
-    NamedTensor named = {entry.name, std::move(tensor)};
+  TRANSOM_ASSIGN(std::vector<NamedTensor> tensors, readTensors(options.file));
+  for (NamedTensor &named : tensors) {
     if (named.tensor.isFloat)
       addExpected(std::move(named));
     else

@@ -109,6 +109,7 @@ private:
   Result<void> check(ModuleOp module, bool allAfterEachPass, bool &isUnnamed);
   Result<void> addCheck(ModuleOp module, CallLengths lengths,
                         bool afterEachPass);
+  Result<void> compareStages(const StageTexts &texts) const;
   Result<void> writeStages(const StageTexts &texts) const;
 
   const ImportInfo &info;
@@ -275,6 +276,17 @@ Result<void> ModelVerifier::check(ModuleOp module, bool allAfterEachPass,
   return {};
 }
 
+/// What was checked has to be what the key was derived from.
+Result<void> ModelVerifier::compareStages(const StageTexts &texts) const {
+  for (const auto &[stage, certified] :
+       llvm::zip_equal(texts, certificate.stages))
+    if (Sha256::getHex(stage.second) != certified.sha256)
+      return internalError("two compiles of '" + info.name +
+                           "' give different modules at stage '" +
+                           certified.stage + "'");
+  return {};
+}
+
 Result<void> ModelVerifier::writeStages(const StageTexts &texts) const {
   if (options.stagesFolder.empty())
     return {};
@@ -301,6 +313,7 @@ Result<Certificate> ModelVerifier::run(OwningOpRef<ModuleOp> module) {
   TRANSOM_TRY(check(*module, false, isUnnamed));
   if (isUnnamed)
     TRANSOM_TRY(check(*module, true, isUnnamed));
+  TRANSOM_TRY(compareStages(recorder.texts));
   certificate.tensors = info.tensorShapes;
   TRANSOM_TRY(writeStages(recorder.texts));
   return std::move(certificate);

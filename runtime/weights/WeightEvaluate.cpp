@@ -7,7 +7,7 @@
 // copying.
 #include "runtime/base/DType.h"
 #include "runtime/weights/WeightExpr.h"
-#include "runtime/weights/WeightNode.h"
+#include "runtime/weights/WeightTables.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -17,24 +17,9 @@ namespace transom {
 namespace {
 
 using Kind = WeightExpr::Kind;
-using Shape = std::vector<int64_t>;
 
 /// Floats of a transposed tile: half of a usual second-level cache.
 constexpr int64_t tileElements = 1 << 16;
-
-/// A block of a tensor.
-struct Block {
-  Shape offsets, sizes;
-  int64_t count() const {
-    int64_t count = 1;
-    for (int64_t size : sizes)
-      count *= size;
-    return count;
-  }
-  bool empty() const {
-    return std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
-  }
-};
 
 int64_t getProduct(const Shape &dims, size_t begin, size_t end) {
   int64_t product = 1;
@@ -76,13 +61,16 @@ public:
       std::fill_n(out, block.count(), static_cast<Element>((*e).number));
       return {};
     case Kind::Sinusoid:
-      sinusoid(e, block, out);
+      evaluateSinusoid(e, block, out);
       return {};
     case Kind::Values:
-      values(e, block, out);
+      evaluateValues(e, block, out);
       return {};
-    case Kind::Angles:
-      return angles(e, block, out);
+    case Kind::Angles: {
+      TRANSOM_ASSIGN(Shape shape, e.shape(source));
+      evaluateAngles(e, shape, block, out);
+      return {};
+    }
     case Kind::Gather:
       return gather(e, block, out);
     case Kind::Interleave:
@@ -292,85 +280,6 @@ private:
       }
       if (d == 0)
         return;
-    }
-  }
-
-  /// Angles are rounded as fairseq's code rounds them: each step in f32.
-  static void fairseqSinusoid(const WeightExpr &e, const Block &block,
-                              Element *out) {
-    int64_t half = (*e).dims[1] / 2;
-    auto step =
-        static_cast<float>(std::log(10000.0) / static_cast<double>(half - 1));
-    for (int64_t r = 0; r < block.sizes[0]; ++r)
-      for (int64_t i = 0; i < block.sizes[1]; ++i) {
-        int64_t column = block.offsets[1] + i;
-        float exponent = static_cast<float>(column % half) * -step;
-        auto frequency =
-            static_cast<float>(std::exp(static_cast<double>(exponent)));
-        double angle = static_cast<float>(block.offsets[0] + r) * frequency;
-        double value = column < half       ? std::sin(angle)
-                       : column < 2 * half ? std::cos(angle)
-                                           : 0;
-        *out++ = static_cast<Element>(value);
-      }
-  }
-
-  static void sinusoid(const WeightExpr &e, const Block &block, Element *out) {
-    if ((*e).order == SinusoidOrder::Fairseq)
-      return fairseqSinusoid(e, block, out);
-    bool halves = (*e).order == SinusoidOrder::Halves;
-    int64_t width = (*e).dims[1], sines = (width + 1) / 2;
-    int64_t columns = block.sizes[1];
-    std::vector<double> rates(static_cast<size_t>(columns));
-    std::vector<char> isSine(static_cast<size_t>(columns));
-    for (int64_t i = 0; i < columns; ++i) {
-      int64_t column = block.offsets[1] + i;
-      isSine[i] = halves ? column < sines : column % 2 == 0;
-      int64_t pair = !halves          ? column / 2
-                     : column < sines ? column
-                                      : column - sines;
-      rates[i] = std::pow(10000.0, 2.0 * static_cast<double>(pair) /
-                                       static_cast<double>(width));
-    }
-    for (int64_t r = 0; r < block.sizes[0]; ++r)
-      for (int64_t i = 0; i < columns; ++i) {
-        double angle = static_cast<double>(block.offsets[0] + r) / rates[i];
-        *out++ =
-            static_cast<Element>(isSine[i] ? std::sin(angle) : std::cos(angle));
-      }
-  }
-
-  Result<void> angles(const WeightExpr &e, const Block &block, Element *out) {
-    TRANSOM_ASSIGN(Shape shape, e.shape(source));
-    int64_t coarse = shape[0] - weightExprAngleStep;
-    int64_t pairs = shape[1] / 2;
-    for (int64_t r = 0; r < block.sizes[0]; ++r) {
-      int64_t index = block.offsets[0] + r;
-      bool isCoarse = index < coarse;
-      double position = static_cast<double>(
-          isCoarse ? index * weightExprAngleStep : index - coarse);
-      double factor = isCoarse ? 1.0 : (*e).number;
-      for (int64_t i = 0; i < block.sizes[1]; ++i) {
-        int64_t column = block.offsets[1] + i;
-        double angle = position * (*e).data[column % pairs];
-        *out++ = static_cast<Element>(
-            factor * (column < pairs ? std::cos(angle) : std::sin(angle)));
-      }
-    }
-    return {};
-  }
-
-  static void values(const WeightExpr &e, const Block &block, Element *out) {
-    const Shape &shape = (*e).dims;
-    int64_t count = block.count();
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t rest = i, at = 0, stride = 1;
-      for (size_t d = shape.size(); d-- > 0;) {
-        at += (block.offsets[d] + rest % block.sizes[d]) * stride;
-        rest /= block.sizes[d];
-        stride *= shape[d];
-      }
-      out[i] = static_cast<Element>((*e).data[at]);
     }
   }
 

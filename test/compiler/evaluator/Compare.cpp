@@ -3,10 +3,10 @@
 //
 // Reading, comparing, and running passes with a check after each.
 #include "test/compiler/evaluator/Compare.h"
+#include "compiler/evaluator/TensorFile.h"
 #include "dialects/common/Location.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
-#include "runtime/safetensors/Safetensors.h"
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -22,30 +22,10 @@ std::string sourceFolder() {
   return folder ? folder : ".";
 }
 
-/// One tensor of a file.
-static Tensor toTensor(const SafetensorsFile &file,
-                       const SafetensorsTensor &entry) {
-  std::string_view bytes = file.data(entry);
-  size_t count = static_cast<size_t>(getNumElements(entry.shape));
-  if (isFloat(entry.dtype)) {
-    std::vector<float> values(count);
-    EXPECT_TRUE(convertToF32(entry.dtype, bytes.data(), count, values.data()));
-    return Tensor::of(entry.shape,
-                      std::vector<double>(values.begin(), values.end()));
-  }
-  std::vector<int64_t> values(count);
-  EXPECT_TRUE(convertToI64(entry.dtype, bytes.data(), count, values.data()));
-  return Tensor::of(entry.shape, std::move(values));
-}
-
 std::vector<NamedTensor> readTensors(const std::string &path) {
-  Result<SafetensorsFile> file = SafetensorsFile::open(path);
-  EXPECT_TRUE(file) << (file ? "" : file.error().message);
-  std::vector<NamedTensor> tensors;
-  if (file)
-    for (const SafetensorsTensor &entry : file->tensors())
-      tensors.push_back({entry.name, toTensor(*file, entry)});
-  return tensors;
+  auto tensors = transom::readTensors(path);
+  EXPECT_TRUE(tensors) << (tensors ? "" : tensors.error().message);
+  return tensors ? std::move(*tensors) : std::vector<NamedTensor>();
 }
 
 /// The worst element of one tensor, or empty.

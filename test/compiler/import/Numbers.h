@@ -3,7 +3,7 @@
 //
 // Tensors of golden folders, and the comparison of results with them.
 #pragma once
-#include "compiler/evaluator/Evaluator.h"
+#include "compiler/evaluator/TensorFile.h"
 #include "test/compiler/import/Fixture.h"
 #include <cmath>
 
@@ -12,29 +12,9 @@ namespace transom::testing {
 /// Reads the tensors of a safetensors file for the evaluator.
 inline std::vector<NamedTensor> readTensors(const std::string &folder,
                                             const std::string &name) {
-  std::vector<NamedTensor> tensors;
-  Result<ModelFiles> files = ModelFiles::openFiles(folder, {name});
-  EXPECT_TRUE(files) << (files ? "" : files.error().message);
-  if (!files)
-    return tensors;
-  for (const std::string &tensor : files->names()) {
-    const SafetensorsTensor *info = files->find(tensor);
-    std::vector<int64_t> zeros(info->shape.size(), 0);
-    size_t count = *elementCount(info->shape);
-    Sizes sizes(info->shape.begin(), info->shape.end());
-    if (isFloat(info->dtype)) {
-      std::vector<float> data(count);
-      EXPECT_TRUE(files->read(tensor, zeros, info->shape, data.data()));
-      tensors.push_back(
-          {tensor,
-           Tensor::of(sizes, std::vector<double>(data.begin(), data.end()))});
-    } else {
-      std::vector<int64_t> data(count);
-      EXPECT_TRUE(files->readIntegers(tensor, zeros, info->shape, data.data()));
-      tensors.push_back({tensor, Tensor::of(sizes, data)});
-    }
-  }
-  return tensors;
+  auto tensors = transom::readTensors(folder + "/" + name);
+  EXPECT_TRUE(tensors) << (tensors ? "" : tensors.error().message);
+  return tensors ? std::move(*tensors) : std::vector<NamedTensor>();
 }
 
 /// Expects a result of that name with these numbers, up to `allowed` and 1e-6
