@@ -236,6 +236,25 @@ TEST(WeightEvaluate, large_transposes_read_in_tiles) {
   EXPECT_LE(source.largestRead, 1 << 16);
 }
 
+TEST(WeightEvaluate, float64_rounds_nothing_but_files) {
+  Random random(2);
+  MemorySource source;
+  source.add("w", {3, 5}, random);
+  const std::vector<float> &w = source.tensors["w"].data;
+  std::vector<double> scaled(15), summed(15), table(10);
+  const std::string text = "scale(file(\"w\"), 0.1)";
+  ASSERT_TRUE(expr(text).evaluate(source, {0, 0}, {3, 5}, scaled.data()));
+  ASSERT_TRUE(expr("add(" + text + ", file(\"w\"))")
+                  .evaluate(source, {0, 0}, {3, 5}, summed.data()));
+  for (size_t i = 0; i < w.size(); ++i) {
+    EXPECT_EQ(scaled[i], w[i] * 0.1);
+    EXPECT_EQ(summed[i], w[i] * 0.1 + w[i]);
+  }
+  ASSERT_TRUE(
+      expr("sinusoid(5, 2, 0)").evaluate(source, {0, 0}, {5, 2}, table.data()));
+  EXPECT_EQ(table[2], std::sin(1.0));
+}
+
 TEST(WeightEvaluate, leaves) {
   MemorySource source;
   EXPECT_EQ(evaluateAll(expr("fill([2, 2], -1.5)"), source),
