@@ -67,6 +67,47 @@ void CheckDispatches::addDifferences(std::vector<CodeDifference> found) {
       result.differences.push_back(std::move(difference));
 }
 
+/// Adds an error of a call in a layer.
+static void add(Accuracy &known, const MeasuredError &error,
+                const std::string &call, int64_t layer) {
+  known.numbers += error.numbers;
+  known.absolute = std::max(known.absolute, error.absolute);
+  const double relative =
+      error.largest > 0 ? error.absolute / error.largest : error.absolute;
+  if (relative < known.relative || (relative == 0 && !known.buffer.empty()))
+    return;
+  known.relative = relative;
+  known.buffer = error.buffer;
+  known.call = call;
+  known.layer = layer;
+}
+
+/// The accuracy of the operation of a phase that `writer` is or is in; null if
+/// the phase has none.
+static OperationAccuracy *findOperation(PhaseAccuracy &accuracy,
+                                        kern::PhaseOp phase,
+                                        Operation *writer) {
+  if (writer)
+    writer = phase.getBody().findAncestorOpInRegion(*writer);
+  int64_t index = 0;
+  for (auto op : phase.getBody().getOps<kern::BufferOp>()) {
+    if (op == writer) {
+      auto known = llvm::find_if(
+          accuracy.operations,
+          [&](const OperationAccuracy &one) { return one.index >= index; });
+      if (known != accuracy.operations.end() && known->index == index)
+        return &*known;
+      OperationAccuracy one;
+      one.index = index;
+      one.operation = writer->getName().getStringRef().str();
+      one.location = getModulePath(writer->getLoc());
+      return &*accuracy.operations.insert(known, std::move(one));
+    }
+    ++index;
+  }
+  return nullptr;
+}
+
 void CheckDispatches::addErrors(const SteppedDispatch &dispatch,
                                 const std::vector<MeasuredError> &errors) {
   kern::PhaseOp phase = current.site.phase;
@@ -84,16 +125,10 @@ void CheckDispatches::addErrors(const SteppedDispatch &dispatch,
     known = result.accuracies.insert(known, std::move(accuracy));
   }
   for (const MeasuredError &error : errors) {
-    known->numbers += error.numbers;
-    known->absolute = std::max(known->absolute, error.absolute);
-    const double relative =
-        error.largest > 0 ? error.absolute / error.largest : error.absolute;
-    if (relative < known->relative || (relative == 0 && !known->buffer.empty()))
-      continue;
-    known->relative = relative;
-    known->buffer = error.buffer;
-    known->call = dispatch.call;
-    known->layer = current.site.layerIndex;
+    if (!error.isInteger)
+      add(*known, error, dispatch.call, current.site.layerIndex);
+    if (OperationAccuracy *one = findOperation(*known, phase, error.writer))
+      add(*one, error, dispatch.call, current.site.layerIndex);
   }
 }
 

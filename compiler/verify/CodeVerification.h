@@ -20,15 +20,28 @@ struct CodeDifference {
   int64_t count = 0, numbers = 0; ///< how many differ, of how many
 };
 
-/// How far the machine is from float64 in a phase, on the same inputs: its own
-/// error. Over all layers and calls the largest.
-struct PhaseAccuracy {
-  std::string isa, entry, phase, location;
+/// How far results are from float64. Over all layers and calls the largest.
+struct Accuracy {
   std::string buffer, call; ///< where the error is largest
   int64_t layer = -1;
   int64_t numbers = 0; ///< compared
   double absolute = 0; ///< largest |machine - float64|
   double relative = 0; ///< largest, by the largest |float64| of the result
+};
+
+/// The results of one operation of a phase, integers as well. The phase starts
+/// from the machine's inputs, so errors of operations before this one in the
+/// phase are part of its own.
+struct OperationAccuracy : Accuracy {
+  int64_t index = 0;               ///< among the phase's operations on buffers
+  std::string operation, location; ///< of kern, and its module path
+};
+
+/// How far the machine is from float64 in a phase, on the same inputs: its own
+/// error.
+struct PhaseAccuracy : Accuracy {
+  std::string isa, entry, phase, location;
+  std::vector<OperationAccuracy> operations; ///< in the order of the phase
 };
 
 /// An entry on an instruction set.

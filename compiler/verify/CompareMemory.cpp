@@ -310,10 +310,10 @@ MemoryComparison::measure(const PhaseResult &result) const {
   std::vector<MeasuredError> errors;
   for (const PhaseBuffer &buffer : result.buffers) {
     const Type element = buffer.type.getElementType();
-    if (buffer.values.empty() || !buffer.before.data ||
-        !isa<FloatType>(element))
+    if (buffer.values.empty() || !buffer.before.data)
       continue;
-    MeasuredError error{getName(buffer)};
+    MeasuredError error{getName(buffer), buffer.writer,
+                        !isa<FloatType>(element)};
     for (size_t i = 0; i != buffer.written.size(); ++i)
       if (buffer.written[i])
         transom::measure(
@@ -322,21 +322,20 @@ MemoryComparison::measure(const PhaseResult &result) const {
             buffer.values[i].real(), error);
     errors.push_back(std::move(error));
   }
-  if (result.appended.empty())
-    return errors;
-  MeasuredError error{"cache '" + result.appended[0].cache + "'"};
   for (const KernEvaluation::Appended &row : result.appended) {
     const CachePlace place = findPlace(row);
-    kern::CacheType type = findAppend(row.cache).getCache().getType();
+    kern::AppendOp append = findAppend(row.cache);
+    kern::CacheType type = append.getCache().getType();
+    if (errors.empty() || errors.back().writer != append)
+      errors.push_back({"cache '" + row.cache + "'", append});
     CachedPosition found = CacheBytes(type, place.position).decode(place.layer);
     found.applyScales();
     for (auto [machine, exact] :
          {std::pair(&found.key, &row.key), std::pair(&found.value, &row.value)})
       for (size_t i = 0; i != exact->elements.size(); ++i)
         transom::measure(machine->elements[i].real(), exact->elements[i].real(),
-                         error);
+                         errors.back());
   }
-  errors.push_back(std::move(error));
   return errors;
 }
 

@@ -13,6 +13,8 @@ namespace transom {
 /// How far one result of a phase is from float64.
 struct MeasuredError {
   std::string buffer;
+  mlir::Operation *writer = nullptr; ///< the last operation that writes it
+  bool isInteger = false;
   int64_t numbers = 0;
   double absolute = 0, largest = 0; ///< error, and |float64|
 };
@@ -33,7 +35,8 @@ public:
                                           int64_t &numbers) const;
   /// Bytes that changed though the result does not write them.
   std::vector<CodeDifference> findStrays(const PhaseResult &result) const;
-  /// Errors against the result of an evaluation in float64.
+  /// Errors against the result of an evaluation in float64: one for each
+  /// buffer and each append.
   std::vector<MeasuredError> measure(const PhaseResult &result) const;
 
 private:

@@ -81,6 +81,12 @@ TEST(CheckDispatches, MeasuresAWrongNumber) {
   EXPECT_EQ(result.accuracies[2].relative, 0.25 / 25);
   EXPECT_EQ(result.accuracies[2].layer, 1);
   EXPECT_EQ(result.accuracies[2].buffer, "result 'y'");
+  ASSERT_EQ(result.accuracies[2].operations.size(), 1u);
+  const OperationAccuracy &operation = result.accuracies[2].operations[0];
+  EXPECT_EQ(operation.index, 0);
+  EXPECT_EQ(operation.operation, "kern.elementwise");
+  EXPECT_EQ(operation.absolute, 0.25);
+  EXPECT_EQ(operation.call, result.accuracies[2].call);
 }
 
 TEST(CheckDispatches, FindsWhatIsWrittenElsewhere) {

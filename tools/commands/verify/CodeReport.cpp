@@ -145,19 +145,36 @@ static void write(JsonWriter &json, const CodeDifference &difference) {
   json.endObject();
 }
 
+static void writeAccuracy(JsonWriter &json, const Accuracy &accuracy) {
+  if (accuracy.layer >= 0)
+    json.member("layer", accuracy.layer);
+  json.member("buffer", accuracy.buffer);
+  json.member("call", accuracy.call);
+  json.member("numbers", accuracy.numbers);
+  json.member("absolute", accuracy.absolute);
+  json.member("relative", accuracy.relative);
+}
+
+static void write(JsonWriter &json, const OperationAccuracy &operation) {
+  json.beginObject();
+  json.member("operation", operation.operation);
+  json.member("module_path", operation.location);
+  writeAccuracy(json, operation);
+  json.endObject();
+}
+
+template <typename T>
+static void writeAll(JsonWriter &json, const char *key,
+                     const std::vector<T> &all);
+
 static void write(JsonWriter &json, const PhaseAccuracy &phase) {
   json.beginObject();
   json.member("isa", phase.isa);
   json.member("entry", phase.entry);
   json.member("phase", phase.phase);
   json.member("module_path", phase.location);
-  if (phase.layer >= 0)
-    json.member("layer", phase.layer);
-  json.member("buffer", phase.buffer);
-  json.member("call", phase.call);
-  json.member("numbers", phase.numbers);
-  json.member("absolute", phase.absolute);
-  json.member("relative", phase.relative);
+  writeAccuracy(json, phase);
+  writeAll(json, "operations", phase.operations);
   json.endObject();
 }
 
