@@ -127,9 +127,6 @@ void ExplainingObserver::imported(ModuleOp module, const ImportInfo &info,
   for (const std::string &flag : recorded.disabledPasses)
     result.compile.disabledPasses.push_back({flag, getSummary(flag)});
   result.imported = summarizeModule(module);
-  listing = listModule(module);
-  if (options.ir)
-    result.importedIr = toIr(listing);
 }
 
 /// Adds the remarks of a module after the first `known` ones.
@@ -221,6 +218,12 @@ void ExplainingObserver::failed(const transom::PassInfo &info,
 }
 
 void ExplainingObserver::finished(Stage stage, ModuleOp module) {
+  // What the first pass gets: the compile adds options to the imported module.
+  if (stage == Stage::Attn) {
+    listing = listModule(module);
+    if (options.ir)
+      result.importedIr = toIr(listing);
+  }
   // Code is lowered for one instruction set after the other.
   if (stage == Stage::LlvmIr && options.ir) {
     Attribute remarks = module->removeAttr(Remarks::attributeName);
