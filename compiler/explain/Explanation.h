@@ -103,6 +103,7 @@ struct IrListing {
 struct ExplainedPass {
   std::string stage, pass, name, isa, summary;
   bool changed = false;
+  std::string verdict;
   ModuleSummary after;
   std::vector<int64_t> remarks;
   std::optional<IrListing> ir;
@@ -127,6 +128,17 @@ struct ExplainedTensor {
   static void visitFields(Self &self, Visitor &visit);
 };
 
+/// How far the results of machine code are from float64.
+struct ExplainedError {
+  std::string isa;
+  std::optional<double> absolute, relative;
+  int64_t numbers = 0;
+  std::string call;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
 /// An operation of a phase.
 struct PhaseOperation {
   std::string name, detail;
@@ -138,6 +150,7 @@ struct PhaseOperation {
   int64_t weightBytes = 0;
   int64_t columns = 0, paddedColumns = 0;
   std::vector<int64_t> widths;
+  std::vector<ExplainedError> errors;
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
@@ -247,6 +260,38 @@ struct ExplainedCompile {
   static void visitFields(Self &self, Visitor &visit);
 };
 
+/// A pass after which the model computes something else.
+struct ExplainedDifference {
+  std::string pass, message, location, operation;
+  std::vector<std::string> before;
+  std::string after, replay;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
+/// What was compared of the machine code of an entry.
+struct VerifiedCode {
+  std::string isa, entry;
+  int64_t calls = 0, dispatches = 0, numbers = 0, differences = 0;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
+/// What checks of passes and of machine code found.
+struct ExplainedVerification {
+  std::string verdict, message;
+  std::vector<std::string> calls, endCalls;
+  std::optional<ExplainedDifference> difference;
+  std::vector<VerifiedCode> code;
+  std::string codeDifference;
+  std::vector<std::string> notRun;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
 /// Why a compile did not come to its end.
 struct ExplainedFailure {
   std::string pass, isa;
@@ -261,7 +306,7 @@ struct ExplainedFailure {
 /// A whole compile.
 struct Explanation {
   /// The version of the JSON form. It changes with the fields.
-  static constexpr int64_t currentFormat = 2;
+  static constexpr int64_t currentFormat = 3;
 
   int64_t format = currentFormat;
   ExplainedModel model;
@@ -277,6 +322,7 @@ struct Explanation {
   int64_t weightBytes = 0;
   std::vector<std::string> notes;
   std::optional<ExplainedFailure> failure;
+  std::optional<ExplainedVerification> verification;
 
   /// Of a file of another format, and not fields of the form: what it does not
   /// have, as paths of keys such as `entries.padded`, and the note that says

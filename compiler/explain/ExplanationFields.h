@@ -124,6 +124,12 @@ void ExplainedPass::visitFields(Self &self, Visitor &visit) {
               "stage llvm-ir");
   visit.field("summary", self.summary, "what the pass is for, in one line");
   visit.field("changed", self.changed, "whether the pass changed the module");
+  visit.field("verdict", self.verdict,
+              "equal: after the pass each result is the same function of "
+              "weights and inputs as before it; different: one is not; "
+              "unchanged: there was nothing to compare; not run: passes after "
+              "a difference, and those that lower code, which is checked as a "
+              "whole. Empty without a verification");
   visit.field("after", self.after, "the module after the pass");
   visit.field("remarks", self.remarks,
               "indices of the remarks that the pass made");
@@ -147,6 +153,22 @@ void ExplainedTensor::visitFields(Self &self, Visitor &visit) {
   visit.field("name", self.name, "name of the input or output");
   visit.field("dtype", self.dtype, "type of its elements");
   visit.field("shape", self.shape, "its sizes, each a polynomial");
+}
+
+template <typename Self, typename Visitor>
+void ExplainedError::visitFields(Self &self, Visitor &visit) {
+  visit.field("isa", self.isa, "instruction set whose code ran");
+  visit.field("absolute", self.absolute,
+              "largest |bits - float64| of the operation's results, where bits "
+              "are what the machine code leaves and float64 is the phase "
+              "evaluated from the same inputs; null if one of both is no "
+              "number");
+  visit.field("relative", self.relative,
+              "the same as a part of the largest |float64| of the result");
+  visit.field("numbers", self.numbers,
+              "numbers that were compared, in all layers and calls");
+  visit.field("call", self.call,
+              "the call with the largest relative error, in words");
 }
 
 template <typename Self, typename Visitor>
@@ -177,6 +199,9 @@ void PhaseOperation::visitFields(Self &self, Visitor &visit) {
   visit.field("widths", self.widths,
               "of a product the widths of its slices, of an attention that of "
               "a head: each of them fills tiles or vectors of its own");
+  visit.field("errors", self.errors,
+              "how far its results are from float64, for each instruction set "
+              "that ran; empty without a verification");
 }
 
 template <typename Self, typename Visitor>
@@ -328,6 +353,51 @@ void ExplainedCompile::visitFields(Self &self, Visitor &visit) {
 }
 
 template <typename Self, typename Visitor>
+void ExplainedDifference::visitFields(Self &self, Visitor &visit) {
+  visit.field("pass", self.pass, "flag of the pass");
+  visit.field("message", self.message, "what differs, in one line");
+  visit.field("location", self.location,
+              "module path of the first operation that computes a number which "
+              "nothing computed before; empty if there is none");
+  visit.field("operation", self.operation, "name of that operation");
+  visit.field("before", self.before,
+              "operations of this place before the pass, as lines of IR");
+  visit.field("after", self.after, "that operation as a line of IR");
+  visit.field("replay", self.replay, "a command that runs the pass again");
+}
+
+template <typename Self, typename Visitor>
+void VerifiedCode::visitFields(Self &self, Visitor &visit) {
+  visit.field("isa", self.isa, "instruction set whose code ran");
+  visit.field("entry", self.entry, "name of the entry");
+  visit.field("calls", self.calls, "calls that ran");
+  visit.field("dispatches", self.dispatches, "runs of phases in them");
+  visit.field("numbers", self.numbers, "numbers whose bits were compared");
+  visit.field("differences", self.differences,
+              "runs of phases that leave other bits than the kern module");
+}
+
+template <typename Self, typename Visitor>
+void ExplainedVerification::visitFields(Self &self, Visitor &visit) {
+  visit.field("verdict", self.verdict,
+              "of all passes together: equal or different");
+  visit.field("message", self.message,
+              "the verdict as a sentence, with the chance of a miss");
+  visit.field("calls", self.calls, "calls that ran after each pass");
+  visit.field("end_calls", self.endCalls,
+              "calls that ran after all passes, and compare with the imported "
+              "model");
+  visit.field("difference", self.difference,
+              "the first difference; null if there is none");
+  visit.field("code", self.code,
+              "machine code compared with the kern module, bit by bit");
+  visit.field("code_difference", self.codeDifference,
+              "the first difference of machine code; empty if there is none");
+  visit.field("not_run", self.notRun,
+              "what was not checked here, and why, as sentences");
+}
+
+template <typename Self, typename Visitor>
 void ExplainedFailure::visitFields(Self &self, Visitor &visit) {
   visit.field("pass", self.pass,
               "flag of the pass that failed; empty if none did");
@@ -361,6 +431,9 @@ void Explanation::visitFields(Self &self, Visitor &visit) {
   visit.field("failure", self.failure,
               "why the compile did not come to its end; null if it did. What "
               "would have followed is missing then");
+  visit.field("verification", self.verification,
+              "what checks of the passes and of the machine code found; null "
+              "unless they were asked for");
 }
 
 } // namespace transom

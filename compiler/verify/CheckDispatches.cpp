@@ -84,17 +84,17 @@ static void add(Accuracy &known, const MeasuredError &error,
 
 /// The accuracy of the operation of a phase that `writer` is or is in; null if
 /// the phase has none.
-static OperationAccuracy *findOperation(PhaseAccuracy &accuracy,
-                                        kern::PhaseOp phase,
-                                        Operation *writer) {
+static OperationAccuracy *
+findOperation(PhaseAccuracy &accuracy, kern::PhaseOp phase, Operation *writer) {
   if (writer)
     writer = phase.getBody().findAncestorOpInRegion(*writer);
   int64_t index = 0;
   for (auto op : phase.getBody().getOps<kern::BufferOp>()) {
     if (op == writer) {
-      auto known = llvm::find_if(
-          accuracy.operations,
-          [&](const OperationAccuracy &one) { return one.index >= index; });
+      auto known =
+          llvm::find_if(accuracy.operations, [&](const OperationAccuracy &one) {
+            return one.index >= index;
+          });
       if (known != accuracy.operations.end() && known->index == index)
         return &*known;
       OperationAccuracy one;

@@ -160,6 +160,10 @@ private:
     TRANSOM_ASSIGN(into, from.asInt());
     return {};
   }
+  static Result<void> assign(JsonValue from, double &into) {
+    TRANSOM_ASSIGN(into, from.asDouble());
+    return {};
+  }
   static Result<void> assign(JsonValue from, Counts &into) {
     TRANSOM_TRY(from.expectObject());
     for (auto [key, value] : from.members()) {
@@ -284,6 +288,8 @@ private:
       json.member("type", "boolean");
     } else if constexpr (std::is_same_v<T, int64_t>) {
       json.member("type", "integer");
+    } else if constexpr (std::is_same_v<T, double>) {
+      json.member("type", "number");
     } else if constexpr (IsOptional<T>::value) {
       json.key("anyOf");
       json.beginArray();

@@ -83,7 +83,7 @@ TEST(ExplanationJson, refusesOtherForms) {
 
 /// The explanation that a text of another format is read as.
 Result<Explanation> readOther(std::string text) {
-  text = replaced(std::move(text), "\"format\": 2", "\"format\": 9");
+  text = replaced(std::move(text), "\"format\": 3", "\"format\": 9");
   Result<JsonDocument> document = parseJson(text, "saved.json");
   EXPECT_TRUE(document);
   return parseExplanation(*document);
@@ -102,7 +102,7 @@ TEST(ExplanationJson, ofAnotherFormatWhatIsKnownIsRead) {
   EXPECT_EQ(read->notes,
             (std::vector<std::string>{
                 "this explanation has format 9, and this transom knows format "
-                "2: what both know is shown; it does not have notes, "
+                "3: what both know is shown; it does not have notes, "
                 "passes.changed; not known here: nots"}));
 }
 
@@ -123,7 +123,7 @@ TEST(ExplanationJson, anotherFormatHasTheSameParts) {
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message.find(
                 "format 9 of explanations is not supported: 'model' is not "
-                "as in format 2"),
+                "as in format 3"),
             std::string::npos)
       << read.error().message;
 }

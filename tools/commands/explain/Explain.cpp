@@ -11,6 +11,7 @@
 #include "tools/commands/explain/ExplainPage.h"
 #include "tools/commands/explain/ExplainText.h"
 #include "tools/commands/explain/ModelExplorer.h"
+#include "tools/commands/explain/Verification.h"
 #include <set>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ struct ExplainFlags {
   CompileFlags compile;
   std::string other, otherFlags;
   bool ir = false;
+  bool verify = false;
   /// Files to write: the page, the graphs; empty: none.
   std::string page, modelExplorer;
   /// Files to show: profiles and assembly; empty: none.
@@ -42,16 +44,26 @@ static bool isExplanation(const std::string &path) {
          document->root().find("passes");
 }
 
+/// What an explanation has besides what is always told.
+struct Extent {
+  bool ir = false, verify = false;
+};
+
 /// Compiles a model, or reads what was explained before.
 static Result<Explanation> getExplanation(const CompileOptions &options,
-                                          bool ir) {
+                                          const Extent &extent) {
   if (isExplanation(options.model)) {
     TRANSOM_ASSIGN(JsonDocument document, parseJsonFile(options.model));
     return parseExplanation(document);
   }
   TRANSOM_TRY(checkModelSource(options.model));
   TRANSOM_ASSIGN(const CompilerApi *compiler, openCompiler());
-  return compiler->explainModel({options, ir});
+  TRANSOM_ASSIGN(Explanation explanation,
+                 compiler->explainModel({options, extent.ir}));
+  // A compile that fails has no code, and its passes no certificate.
+  if (extent.verify && !explanation.failure)
+    TRANSOM_TRY(addVerification(options, explanation));
+  return Result<Explanation>(std::move(explanation));
 }
 
 /// The error that ended a compile.
@@ -64,8 +76,8 @@ static Error toError(const ExplainedFailure &failure) {
 
 /// An explanation of a compile that came to its end.
 static Result<Explanation> getWholeExplanation(const CompileOptions &options,
-                                               bool ir) {
-  TRANSOM_ASSIGN(Explanation explanation, getExplanation(options, ir));
+                                               const Extent &extent) {
+  TRANSOM_ASSIGN(Explanation explanation, getExplanation(options, extent));
   if (explanation.failure)
     return toError(*explanation.failure);
   return Result<Explanation>(std::move(explanation));
@@ -86,12 +98,13 @@ static Result<void> parseOtherFlags(const std::string &text,
 }
 
 /// The second of two explanations.
-static Result<Explanation> getOther(const ExplainFlags &flags, bool ir) {
+static Result<Explanation> getOther(const ExplainFlags &flags,
+                                    const Extent &extent) {
   CompileFlags other = flags.compile;
   if (!flags.other.empty())
     other.options.model = flags.other;
   TRANSOM_TRY(parseOtherFlags(flags.otherFlags, other));
-  return getWholeExplanation(other.options, ir);
+  return getWholeExplanation(other.options, extent);
 }
 
 /// The measured calls of a file; none where no file is named.
@@ -105,8 +118,8 @@ static Result<std::vector<MeasuredCall>> readCalls(const std::string &path) {
 static Result<void> runComparison(const ExplainFlags &flags,
                                   const CommonFlags &common) {
   TRANSOM_ASSIGN(Explanation first,
-                 getWholeExplanation(flags.compile.options, false));
-  TRANSOM_ASSIGN(Explanation second, getOther(flags, false));
+                 getWholeExplanation(flags.compile.options, {}));
+  TRANSOM_ASSIGN(Explanation second, getOther(flags, {}));
   keepCommon(first, second);
   TRANSOM_ASSIGN(std::vector<MeasuredCall> callsA, readCalls(flags.profile));
   TRANSOM_ASSIGN(std::vector<MeasuredCall> callsB,
@@ -170,11 +183,12 @@ static Result<void> writePageFile(const ExplainFlags &flags,
                                   const CommonFlags &common) {
   std::vector<ShownCompilation> shown;
   const std::string &model = flags.compile.options.model;
+  const Extent extent{true, flags.verify};
   TRANSOM_ASSIGN(Explanation first,
-                 getWholeExplanation(flags.compile.options, true));
+                 getWholeExplanation(flags.compile.options, extent));
   std::optional<Explanation> second;
   if (flags.compares()) {
-    TRANSOM_ASSIGN(second, getOther(flags, true));
+    TRANSOM_ASSIGN(second, getOther(flags, extent));
     keepCommon(first, *second);
   }
   TRANSOM_ASSIGN(shown.emplace_back(),
@@ -190,12 +204,13 @@ static Result<void> writePageFile(const ExplainFlags &flags,
   TRANSOM_TRY(file.commit());
   if (!common.quiet && isatty(STDERR_FILENO))
     say("wrote " + quote(flags.page));
-  return {};
+  TRANSOM_TRY(checkVerification(first));
+  return second ? checkVerification(*second) : Result<void>();
 }
 
 static Result<void> writeGraphs(const ExplainFlags &flags) {
   TRANSOM_ASSIGN(Explanation explanation,
-                 getWholeExplanation(flags.compile.options, true));
+                 getWholeExplanation(flags.compile.options, {true, false}));
   TRANSOM_ASSIGN(std::string graphs, toModelExplorer(explanation));
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.modelExplorer));
   TRANSOM_TRY(file.append(graphs));
@@ -214,6 +229,17 @@ static Result<void> checkFlags(const ExplainFlags &flags, bool json) {
   if (!flags.modelExplorer.empty() && (flags.compares() || !flags.page.empty()))
     return usageError("'--model-explorer' writes the graphs of one compile, "
                       "and no page");
+  if (!flags.verify)
+    return {};
+  if (isExplanation(flags.compile.options.model))
+    return usageError("'--verify' compiles the model again; name it in place "
+                      "of what was explained before");
+  if (flags.compares() && flags.page.empty())
+    return usageError("'--verify' belongs to one compile or to a page; leave "
+                      "out OTHER and '--other-flags', or add '--html'");
+  if (!flags.modelExplorer.empty())
+    return usageError("'--model-explorer' writes graphs without verdicts; "
+                      "leave out '--verify'");
   return {};
 }
 
@@ -226,15 +252,16 @@ static Result<void> runExplain(ExplainFlags &flags, const CommonFlags &common) {
     return writePageFile(flags, common);
   if (flags.compares())
     return runComparison(flags, common);
-  TRANSOM_ASSIGN(Explanation explanation,
-                 getExplanation(flags.compile.options, flags.ir));
+  TRANSOM_ASSIGN(
+      Explanation explanation,
+      getExplanation(flags.compile.options, {flags.ir, flags.verify}));
   TRANSOM_ASSIGN(std::vector<MeasuredCall> calls, readCalls(flags.profile));
   TRANSOM_TRY(writeOut(
       common.json ? toJson(explanation)
                   : escapeLines(toText({explanation, calls}, common.verbose))));
   if (explanation.failure)
     return toError(*explanation.failure);
-  return {};
+  return checkVerification(explanation);
 }
 
 /// Flags of the page and of other files.
@@ -280,6 +307,9 @@ void tools::addExplain(CLI::App &app, CommandList &commands) {
       ->type_name("FLAGS");
   command.app->add_flag("--ir", flags->ir,
                         "with --json: also the IR after each pass");
+  command.app->add_flag("--verify", flags->verify,
+                        "check the passes and the machine code: a verdict on "
+                        "each pass, and the error of each operation");
   addFileFlags(*command.app, *flags);
   addCompileFlags(*command.app, flags->compile);
   command.run = [flags](const CommonFlags &common) {

@@ -8,6 +8,7 @@
 #include "tools/commands/explain/ExplainFormat.h"
 #include "tools/commands/explain/Findings.h"
 #include "tools/commands/explain/UnusedColumns.h"
+#include "tools/commands/explain/Verification.h"
 #include <algorithm>
 #include <map>
 
@@ -20,7 +21,8 @@ namespace {
 class TextWriter {
 public:
   TextWriter(const MeasuredCompile &compile, bool all)
-      : explanation(compile.explanation), calls(compile.calls), all(all) {}
+      : explanation(compile.explanation), calls(compile.calls), all(all),
+        isVerified(explanation.verification.has_value()) {}
 
   std::string run();
 
@@ -46,6 +48,7 @@ private:
   const Explanation &explanation;
   const std::vector<MeasuredCall> &calls;
   const bool all;
+  const bool isVerified; ///< there are verdicts and errors
   std::string page;
 };
 
@@ -226,7 +229,7 @@ static const std::pair<const char *, const char *> stageTitles[] = {
 
 void TextWriter::addPasses() {
   heading("What the passes did (number of operations before and after)");
-  TextTable table("lrl");
+  TextTable table(isVerified ? "lrll" : "lrl");
   const ModuleSummary *before = &explanation.imported;
   std::string stage;
   std::vector<std::string> idle;
@@ -244,11 +247,14 @@ void TextWriter::addPasses() {
         table.addTitle(title);
     stage = pass.stage;
     const std::string count = std::to_string(pass.after.computing);
-    table.add({pass.pass,
-               pass.after.computing == before->computing
-                   ? count
-                   : std::to_string(before->computing) + " -> " + count,
-               getPassText(pass, *before)});
+    std::vector<std::string> cells = {
+        pass.pass, pass.after.computing == before->computing
+                       ? count
+                       : std::to_string(before->computing) + " -> " + count};
+    if (isVerified)
+      cells.push_back(pass.verdict);
+    cells.push_back(getPassText(pass, *before));
+    table.add(std::move(cells));
     before = &pass.after;
   }
   page += table.str();
@@ -322,14 +328,22 @@ std::string TextWriter::getTiles(const ExplainedPhase &phase) const {
 
 void TextWriter::addPhases(const ExplainedEntry &entry) {
   const MeasuredCall *call = findCall(calls, entry);
-  // Columns of times come before the others.
-  TextTable table(call ? "rrrrrrll" : "rrrrll");
-  auto add = [&](const PhaseTime &time, std::vector<std::string> cells) {
+  // Columns of times come before the others, that of errors after numbers.
+  TextTable table(std::string(call ? "rr" : "") + (isVerified ? "r" : "") +
+                  "rrrrll");
+  auto addRow = [&](const std::vector<std::string> &times,
+                    const std::string &error, std::vector<std::string> cells) {
+    if (isVerified)
+      cells.insert(cells.begin() + 4, error);
     if (call)
-      cells.insert(cells.begin(),
-                   {formatTime(time.ms),
-                    time.limitShare > 0 ? formatPercent(time.limitShare) : ""});
+      cells.insert(cells.begin(), times.begin(), times.end());
     table.add(std::move(cells));
+  };
+  auto add = [&](const PhaseTime &time, const std::string &error,
+                 std::vector<std::string> cells) {
+    addRow({formatTime(time.ms),
+            time.limitShare > 0 ? formatPercent(time.limitShare) : ""},
+           error, std::move(cells));
   };
   if (call) {
     page += "  Measured: " + call->getSizes() + " tokens take " +
@@ -338,12 +352,9 @@ void TextWriter::addPhases(const ExplainedEntry &entry) {
                                         " of the machine's limit"
                                   : "") +
             ".\n";
-    table.add({"time", "of limit", "share", "FLOP", "weights", "layers",
-               "what it computes", "where"});
-  } else {
-    table.add(
-        {"share", "FLOP", "weights", "layers", "what it computes", "where"});
   }
+  addRow({"time", "of limit"}, "error",
+         {"share", "FLOP", "weights", "layers", "what it computes", "where"});
   const int64_t whole = entry.flops.value.value_or(0);
   int64_t rest = 0, restFlops = 0;
   PhaseTime restTime;
@@ -360,16 +371,17 @@ void TextWriter::addPhases(const ExplainedEntry &entry) {
     }
     const LayerPath place = splitLayer(phase.place.location);
     const std::string layers = formatLayers(place.layers);
-    add(time, {formatPercent(getShare(flops, whole)), formatCount(flops),
-               phase.weightBytes
-                   ? formatBytes(static_cast<uint64_t>(phase.weightBytes) *
-                                 static_cast<uint64_t>(phase.runs))
-                   : "",
-               layers.substr(layers.find(' ') + 1), describePhase(phase),
-               describePlace(phase)});
+    add(time, formatLargestError(phase.operations),
+        {formatPercent(getShare(flops, whole)), formatCount(flops),
+         phase.weightBytes
+             ? formatBytes(static_cast<uint64_t>(phase.weightBytes) *
+                           static_cast<uint64_t>(phase.runs))
+             : "",
+         layers.substr(layers.find(' ') + 1), describePhase(phase),
+         describePlace(phase)});
   }
   if (rest)
-    add(restTime,
+    add(restTime, "",
         {formatPercent(getShare(restFlops, whole)), formatCount(restFlops), "",
          "", formatNumber(rest, "more phase"), ""});
   page += table.str();
@@ -379,12 +391,18 @@ void TextWriter::addOperations(const ExplainedEntry &entry) {
   for (const ExplainedPhase &phase : entry.phases) {
     page += "\n  phase " + phase.name + ", " + formatNumber(phase.runs, "run") +
             "\n";
-    TextTable table("lrrll");
-    for (const PhaseOperation &operation : phase.operations)
-      table.add({"  " + operation.name, formatCount(operation.flops),
-                 formatBytes(operation.bytes), operation.split,
-                 operation.detail + (operation.detail.empty() ? "" : "; ") +
-                     operation.place.location});
+    TextTable table(isVerified ? "lrrlrl" : "lrrll");
+    for (const PhaseOperation &operation : phase.operations) {
+      std::vector<std::string> cells = {
+          "  " + operation.name, formatCount(operation.flops),
+          formatBytes(operation.bytes), operation.split};
+      if (isVerified)
+        cells.push_back("error " + formatLargestError({operation}));
+      cells.push_back(operation.detail +
+                      (operation.detail.empty() ? "" : "; ") +
+                      operation.place.location);
+      table.add(std::move(cells));
+    }
     page += table.str();
   }
 }
@@ -481,6 +499,7 @@ void TextWriter::addNotes() {
 std::string TextWriter::run() {
   addModel();
   page += describeFailure(explanation);
+  page += describeVerification(explanation);
   addFindings();
   addPasses();
   addMissed();

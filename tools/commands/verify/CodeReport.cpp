@@ -14,7 +14,7 @@ static std::string getLayer(int64_t layer) {
   return layer < 0 ? "" : ", layer " + std::to_string(layer);
 }
 
-static std::string describe(const CodeDifference &difference) {
+std::string tools::describeDifference(const CodeDifference &difference) {
   return "entry '" + difference.entry + "' on " + difference.isa + ", " +
          difference.call + ": phase '" + difference.phase + "'" +
          getLayer(difference.layer) + ": '" + difference.operation + "'" +
@@ -36,7 +36,7 @@ Result<void> CodeReport::check() const {
                    (count == 1 ? " dispatch leaves other bits than its phase"
                                : " dispatches leave other bits than their "
                                  "phases") +
-                   "; first: " + describe(verification.differences[0]),
+                   "; first: " + describeDifference(verification.differences[0]),
                {}};
 }
 
@@ -107,7 +107,7 @@ std::string CodeReport::toText() const {
   for (const std::string &isa : lacking)
     text += "not run: this CPU lacks " + isa + "\n";
   for (const CodeDifference &difference : verification.differences)
-    text += "  " + describe(difference) + "\n";
+    text += "  " + describeDifference(difference) + "\n";
   return text + ::toText(verification.accuracies);
 }
 

@@ -9,6 +9,9 @@
 
 namespace transom::tools {
 
+/// A difference in one line.
+std::string describeDifference(const CodeDifference &difference);
+
 struct CodeReport {
   std::string path, name, dtype, backend;
   uint64_t seed = 0;

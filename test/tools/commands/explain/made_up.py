@@ -95,7 +95,7 @@ def summary(ir, phases=0):
 
 
 def explained_pass(name, stage, ir, after, remarks=()):
-    return {"stage": stage, "pass": name, "name": name, "isa": "", "summary": f"what {name} does", "changed": ir is not None, "after": after,
+    return {"stage": stage, "pass": name, "name": name, "isa": "", "summary": f"what {name} does", "changed": ir is not None, "verdict": "", "after": after,
             "remarks": list(remarks), "ir": ir}
 
 
@@ -106,7 +106,7 @@ def remark(kind, category, location, message, help=""):
 
 def operation(name, location, flops, weight_bytes):
     return {"name": name, "detail": f"the {name}", "place": place(location), "joined": [], "split": "tiles", "flops": amount(f"{flops}*rows", flops * 128),
-            "bytes": amount("64*rows", 8192), "weights": [], "weight_bytes": weight_bytes, "columns": 8, "padded_columns": 32, "widths": [8]}
+            "bytes": amount("64*rows", 8192), "weights": [], "weight_bytes": weight_bytes, "columns": 8, "padded_columns": 32, "widths": [8], "errors": []}
 
 
 def entry(count):
@@ -135,12 +135,30 @@ def explanation(count=4, name="made-up", nodes=0, options=()):
               explained_pass("convert-attn-to-kern", "kern", before, summary(before, 2))]
     remarks = [remark("passed", "attn-fuse-all", f"encoder.layer.{layer}.mlp", "fused 3 operations") for layer in range(count)]
     remarks.append(remark("missed", "attn-look", "embeddings", "the embedding is not fused: it has 2 users", "Let one operation read it."))
-    return {"format": 2,
+    return {"format": 3,
             "model": {"name": name, "family": "bert", "architecture": "BertModel", "head": "none", "file": "config.json", "parameters": 1000, "has_weights": False},
             "compile": {"transom": "1.0", "dtype": "f32", "kv_dtype": "", "backend": "native", "isas": ["avx2"], "options": [{"key": key, "value": value} for key, value in options], "disabled_passes": []},
             "imported": imported, "imported_ir": before, "passes": passes, "remarks": remarks, "entries": [entry(count)],
             "kernels": [{"isa": "avx2", "symbol": "transom.k.gemm.6", "rows": 6, "columns": 16, "phases": ["layer.0.gemm"]}], "code": [{"isa": "avx2", "text": CODE}], "weights": [], "weight_bytes": 4096 * count, "notes": [],
-            "failure": None}
+            "failure": None, "verification": None}
+
+
+def verify(made, different=None):
+    """Adds verdicts to an explanation, of which that on one pass is `different`, and an error to each operation."""
+    ended = False
+    for one in made["passes"]:
+        one["verdict"] = "not run" if ended else "different" if one["pass"] == different else "equal" if one["changed"] else "unchanged"
+        ended = ended or one["pass"] == different
+    operations = [one for entry in made["entries"] for phase in entry["phases"] for one in phase["operations"]]
+    for index, one in enumerate(operations):
+        one["errors"] = [{"isa": isa, "absolute": 2.5e-6 * index * scale, "relative": 5e-7 * index * scale, "numbers": 64, "call": f"a call on {isa}"}
+                         for isa, scale in (("avx2", 1), ("avx512", 2))]
+    difference = {"pass": different, "message": f"after '{different}': a result differs", "location": "encoder.layer.0.mlp", "operation": "attn.fused",
+                  "before": ["%1 = attn.gelu %0"], "after": "%1 = attn.fused %0", "replay": "transom-opt --run-reproducer r.mlir"}
+    made["verification"] = {"verdict": "different" if different else "equal", "message": "no difference found", "calls": ["encode: ids [3, 5]"], "end_calls": [],
+                            "difference": difference if different else None, "code_difference": "", "not_run": ["machine code for neon: this CPU lacks it"],
+                            "code": [{"isa": "avx2", "entry": "encode", "calls": 2, "dispatches": 6, "numbers": 640, "differences": 0}]}
+    return made
 
 
 def rename(value, text):

@@ -61,7 +61,7 @@ class Comparison(ExplainTest):
         with open(saved, "w", encoding="utf-8") as file:
             json.dump(old, file)
         told = self.explain(saved, self.example("tiny-bert"), "--other-flags", "--dtype bf16")
-        self.assertEqual(told["notes"], ["A: this explanation has format 1, and this transom knows format 2: what both know is shown; "
+        self.assertEqual(told["notes"], ["A: this explanation has format 1, and this transom knows format 3: what both know is shown; "
                                          "it does not have code, entries.barriers, entries.padded; not known here: new"])
         numbers = self.numbers(told, "encode")
         # What one of them does not tell is a number of neither.

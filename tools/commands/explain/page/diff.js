@@ -59,8 +59,10 @@ const diff = {
       return this.showEmpty(view, 'Choose a pass.');
     this.left = getBefore();
     this.right = getAfter();
-    const head = make('div', 'head', make('div', 'title', make('h1', '', pass.pass), make('span', 'stage', pass.isa ? `${pass.stage} · ${pass.isa}` : pass.stage)),
+    const head = make('div', 'head', make('div', 'title', make('h1', '', pass.pass), make('span', 'stage', pass.isa ? `${pass.stage} · ${pass.isa}` : pass.stage), verdictNode(pass, true)),
       make('p', '', `${pass.summary}.`));
+    if (pass.verdict === 'different')
+      head.append(differenceBox(getVerification().difference));
     head.append(this.makeDeltas(pass), replayBox(state.pass));
     if (!this.left || !this.right || !state.across && getMade(state.pass) < 0 && pass.changed) {
       this.rows = this.scroller = null;

@@ -71,7 +71,7 @@ function assemblyNode(symbol) {
 function phaseNodes([phase, operation]) {
   const link = button('', () => select({view: 'operations', phase: phase.name}), {className: 'op-link'});
   link.append(make('span', '', make('b', '', phase.name), phase.runs > 1 ? ` ×${phase.runs}` : ''));
-  const facts = [describeOperation(operation), operation.split && `split by ${operation.split}`, phase.schedule && `schedule ${phase.schedule}`].filter(Boolean).join(' · ');
+  const facts = [describeOperation(operation), operation.split && `split by ${operation.split}`, phase.schedule && `schedule ${phase.schedule}`, operation.errors.length && `relative error ${formatError(findLargestError(operation).relative)}`].filter(Boolean).join(' · ');
   const {isas} = getExplanation().compile;
   const isOf = (symbol, isa) => symbol === `transom.p.${isa}.${phase.name}` || symbol.startsWith(`transom.p.${isa}.${phase.name}.`);
   const code = isas.flatMap(isa => (getFunctions(isa) || {functions: []}).functions.filter(({symbol}) => isOf(symbol, isa)).map(one => functionNode(one, `LLVM dialect of ${one.symbol}`)));

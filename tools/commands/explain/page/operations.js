@@ -4,7 +4,14 @@ const COLUMNS = [
   ['phase', row => row.phase.name], ['operation', row => describeOperation(row.operation)], ['module', row => row.operation.location], ['runs', row => row.runs],
   ['FLOP', row => row.flops], ['bytes', row => row.bytes], ['FLOP/byte', row => row.intensity], ['share', row => row.share],
 ];
+const CHECKED = [['error', row => getError(row).absolute], ['relative error', row => getError(row).relative]];
 const TIMED = [['time', row => row.seconds], ['of time', row => row.timeShare], ['GFLOP/s', row => row.speed], ['of limit', row => row.ofLimit]];
+
+/** The largest error of a row; of one without a number on one side it is infinite. */
+function getError({operation}) {
+  const {absolute, relative} = findLargestError(operation) || {absolute: undefined, relative: undefined};
+  return {absolute: absolute === null ? Infinity : absolute, relative: relative === null ? Infinity : relative};
+}
 
 /** A power of ten. */
 const formatTick = value => value < 1000 ? String(Number(value.toPrecision(1))) : formatCount(value).replace(/\.0+/, '').replace('\u202f', '');
@@ -52,9 +59,9 @@ const operations = {
       return;
     }
     this.rows = this.getRows();
-    this.columns = this.getProfile() ? [...COLUMNS, ...TIMED] : COLUMNS;
+    this.columns = [...COLUMNS, ...(getVerification() ? CHECKED : []), ...(this.getProfile() ? TIMED : [])];
     const profile = this.getProfile();
-    const head = make('div', 'head', make('h1', '', `Operations of ${entry.name}`), make('p', '', profile ? 'Work of all runs in a call, and the time of each phase at its largest operation.' : 'Work of all runs in a call.', ' FLOP and shares count useful work, without columns that are computed and not used.'), sizeControls(() => this.show(view)));
+    const head = make('div', 'head', make('h1', '', `Operations of ${entry.name}`), make('p', '', profile ? 'Work of all runs in a call, and the time of each phase at its largest operation.' : 'Work of all runs in a call.', ' FLOP and shares count useful work, without columns that are computed and not used.', getVerification() ? ` Error: ${ERROR[0].toLowerCase()}${ERROR.slice(1)}` : ''), sizeControls(() => this.show(view)));
     if (this.getProfiles().length)
       head.append(make('div', 'measured', 'measured: ', ...this.getProfiles().map(row =>
         button(`${row.batch} × ${row.seq}, ${formatSeconds(row.ms_min / 1e3)}`, () => { state.sizes = {...entry.example, ...state.sizes, batch: row.batch, length: row.seq}; this.show(view); }, {pressed: row === profile}))));
@@ -105,6 +112,8 @@ const operations = {
     const cells = [make('td', 'code', phase.name), make('td', '', describeOperation(operation)), make('td', 'path', link), make('td', 'right', formatExact(row.runs)),
       make('td', 'right', numberNode(row.flops, formatCount)), make('td', 'right', numberNode(row.bytes, formatBytes)), make('td', 'right', numberNode(row.intensity, formatRatio)),
       make('td', 'right', share, row.share >= .0005 ? `${(100 * row.share).toFixed(1)} %` : '')];
+    if (getVerification())
+      cells.push(make('td', 'right', errorNode(operation, 'absolute')), make('td', 'right', errorNode(operation, 'relative')));
     if (this.getProfile())
       cells.push(make('td', 'right', numberNode(row.seconds, formatSeconds)), make('td', 'right', row.timeShare === undefined ? '' : `${(100 * row.timeShare).toFixed(1)} %`), make('td', 'right', numberNode(row.speed, formatRatio)), make('td', 'right', row.ofLimit === undefined ? '' : numberNode(row.ofLimit, value => `${(100 * value).toFixed(0)} %`)));
     return make('tr', phase.name === state.phase ? 'current' : '', ...cells);

@@ -16,6 +16,8 @@ const overview = {
       page.append(sizeControls(() => this.show(view)), this.makeTiles());
     if (data.findings[state.model].length)
       page.append(this.makeFindings());
+    if (getVerification())
+      page.append(verificationSection());
     page.append(this.makeSteps(passes));
     if (remarks.length)
       page.append(this.makeRemarks());
@@ -74,7 +76,7 @@ const overview = {
       bar.style.setProperty('--size', step.count / most);
       const item = button('', () => step.index >= 0 && select({view: 'passes', pass: step.index, op: -1}), {className: step.stage === stage ? 'pass-step' : 'pass-step first', title: step.pass ? `${step.pass.summary}` : 'the imported model'});
       item.disabled = step.index < 0;
-      item.append(make('span', 'stage', step.stage === stage ? '' : step.stage), make('span', 'flag', step.label), bar, make('span', 'count', formatExact(step.count)));
+      item.append(make('span', 'stage', step.stage === stage ? '' : step.stage), make('span', 'flag', step.label), bar, make('span', 'count', step.pass ? verdictNode(step.pass) : null, ` ${formatExact(step.count)}`));
       stage = step.stage;
       box.append(item);
     }

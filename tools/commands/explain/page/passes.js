@@ -7,7 +7,7 @@ const passList = {
     return getExplanation().passes.map((pass, index) => ({pass, index})).filter(({pass, index}) => {
       if (state.changedOnly && !pass.changed && !pass.remarks.length && index !== state.pass)
         return false;
-      const text = `${pass.pass} ${pass.stage} ${pass.isa} ${pass.summary}`.toLowerCase();
+      const text = `${pass.pass} ${pass.stage} ${pass.isa} ${pass.verdict} ${pass.summary}`.toLowerCase();
       return words.every(word => text.includes(word) || this.isInIr(index, word));
     }).map(({index}) => index);
   },
@@ -63,7 +63,7 @@ const passList = {
       item.append(make('span', missed ? 'dot missed' : 'dot', ''));
     const count = make('span', 'delta', !pass.changed ? '' : delta ? signed(delta) : '~');
     count.title = delta ? `${plural(Math.abs(delta), 'operation')} ${delta > 0 ? 'more' : 'less'}${pass.isa ? '' : ' that compute something'}` : '';
-    item.append(count);
+    item.append(...[verdictNode(pass)].filter(Boolean), count);
     item.setAttribute('role', 'option');
     item.setAttribute('aria-selected', index === state.pass);
     item.dataset.pass = index;
