@@ -78,7 +78,8 @@ Result<void> tools::setVerdicts(const Certificate &certificate,
                              certificate.difference->pass == pass.pass;
     pass.verdict = getVerdict(pass, *next++, isDifferent);
   }
-  if (!std::all_of(next, end, isIdle))
+  next = std::find_if_not(next, end, isIdle);
+  if (next != end)
     return internalError("the check of passes ran '" + next->pass +
                          "', which was not explained");
   explanation.verification = summarize(certificate);

@@ -8,11 +8,12 @@ import made_up
 from explain_pages import HTML, TOOL, Browser, main, read_data
 
 
-class VerdictsTest(Browser):
-    def verdicts(self, page):
-        """The sign of each pass in the list, empty without one."""
-        return [one.inner_text() for one in page.locator("#passes .pass").all() for one in [one.locator(".verdict")] if one.count()]
+def list_signs(page):
+    """The signs of the passes in the list that have one."""
+    return page.locator("#passes .pass .verdict").all_inner_texts()
 
+
+class VerdictsTest(Browser):
     def test_each_pass_has_its_verdict(self):
         page = self.open(self.make(made_up.verify(made_up.explanation())), hash="#passes,0,1")
         page.keyboard.press("x")
@@ -24,12 +25,14 @@ class VerdictsTest(Browser):
     def test_a_difference(self):
         page = self.open(self.make(made_up.verify(made_up.explanation(), "attn-fuse-all")))
         self.assertIn("✗ different", page.inner_text(".verification"))
+        # The pass that differs is shown first, before the one that missed something.
+        self.assertEqual(self.state(page)["pass"], 1)
         page.click(".verification .link")
         self.assertEqual((self.state(page)["view"], self.state(page)["pass"]), ("passes", 1))
         self.assertEqual(page.inner_text(".diff .head .verdict"), "✗ different")
         for text in ("after 'attn-fuse-all': a result differs", "before  %1 = attn.gelu %0", "after   %1 = attn.fused %0", "replay  transom-opt"):
             self.assertIn(text, page.inner_text(".diff .difference"))
-        self.assertEqual(self.verdicts(page), ["✗", "–", "–"])
+        self.assertEqual(list_signs(page), ["✗", "–", "–"])
         page.fill("#search", "different")
         self.assertEqual(page.locator("#passes .pass .flag").all_inner_texts(), ["attn-fuse-all"])
 
@@ -75,9 +78,9 @@ class VerdictsTest(Browser):
     def test_two_compilations(self):
         one = made_up.verify(made_up.explanation(), "attn-fuse-all")
         page = self.open(self.make(made_up.explanation(), one), hash="#passes,0,1")
-        self.assertEqual(self.verdicts(page), [])
+        self.assertEqual(list_signs(page), [])
         page.keyboard.press("a")
-        self.assertEqual(self.verdicts(page), ["✗", "–", "–"])
+        self.assertEqual(list_signs(page), ["✗", "–", "–"])
 
     def test_html_is_text(self):
         page = self.open(self.make(made_up.rename(made_up.verify(made_up.explanation(2), "attn-fuse-all"), HTML)))
@@ -98,7 +101,7 @@ class CompiledTest(Browser):
         subprocess.run([TOOL, "explain", os.path.join(os.environ["TRANSOM_SOURCE_DIR"], "examples", "tiny-bert"), "--verify", "--html", path], check=True)
         (explanation,) = read_data(path)["explanations"]
         page = self.open(path, hash="#passes")
-        self.assertEqual(self.verdicts(page), ["✓"] * sum(one["changed"] and not one["isa"] for one in explanation["passes"])
+        self.assertEqual(list_signs(page), ["✓"] * sum(one["changed"] and not one["isa"] for one in explanation["passes"])
                          + ["–"] * sum((one["changed"] or one["remarks"] != []) and one["isa"] != "" for one in explanation["passes"]))
         page.keyboard.press("5")
         rows = page.locator(".operations-table tbody tr")

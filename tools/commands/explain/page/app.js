@@ -57,9 +57,12 @@ function controls() {
     passList.show();
 }
 
-/** The first pass that did not do something, else the one that changed the number of operations most. */
+/** The pass that differs, else the first that did not do something, else the one that changed the number of operations most. */
 function findFirstPass() {
   const {passes, remarks, findings} = {...getExplanation(), findings: data.findings[state.model]};
+  const different = passes.findIndex(pass => pass.verdict === 'different');
+  if (different >= 0)
+    return different;
   const blamed = passes.findIndex(pass => findings.some(finding => finding.pass === pass.pass) && pass.remarks.some(remark => remarks[remark].kind === 'missed'));
   if (blamed >= 0)
     return blamed;
