@@ -358,7 +358,7 @@ void ExplainedDifference::visitFields(Self &self, Visitor &visit) {
   visit.field("message", self.message, "what differs, in one line");
   visit.field("location", self.location,
               "module path of the first operation that computes a number which "
-              "nothing computed before; empty if there is none");
+              "nothing computed before; empty without one");
   visit.field("operation", self.operation, "name of that operation");
   visit.field("before", self.before,
               "operations of this place before the pass, as lines of IR");
@@ -388,11 +388,11 @@ void ExplainedVerification::visitFields(Self &self, Visitor &visit) {
               "calls that ran after all passes, and compare with the imported "
               "model");
   visit.field("difference", self.difference,
-              "the first difference; null if there is none");
+              "the first difference; null without one");
   visit.field("code", self.code,
               "machine code compared with the kern module, bit by bit");
   visit.field("code_difference", self.codeDifference,
-              "the first difference of machine code; empty if there is none");
+              "the first difference of machine code; empty without one");
   visit.field("not_run", self.notRun,
               "what was not checked here, and why, as sentences");
 }

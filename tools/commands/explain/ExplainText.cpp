@@ -42,7 +42,6 @@ private:
                           const ModuleSummary &before) const;
   std::vector<const ExplainedRemark *>
   getRemarks(const ExplainedPass &pass, const std::string &kind) const;
-  std::string getTiles(const ExplainedPhase &phase) const;
   void heading(const std::string &text) { page += "\n" + text + "\n"; }
 
   const Explanation &explanation;
@@ -306,25 +305,6 @@ void TextWriter::addMissed() {
 //===----------------------------------------------------------------------===//
 // What runs
 //===----------------------------------------------------------------------===//
-
-/// The largest tile of each instruction set that a phase's kernels have.
-std::string TextWriter::getTiles(const ExplainedPhase &phase) const {
-  std::vector<std::string> tiles;
-  for (const std::string &isa : explanation.compile.isas) {
-    const ExplainedKernel *largest = nullptr;
-    for (const ExplainedKernel &kernel : explanation.kernels)
-      if (kernel.isa == isa &&
-          std::find(kernel.phases.begin(), kernel.phases.end(), phase.name) !=
-              kernel.phases.end() &&
-          (!largest ||
-           kernel.rows * kernel.columns > largest->rows * largest->columns))
-        largest = &kernel;
-    if (largest)
-      tiles.push_back(std::to_string(largest->rows) + "x" +
-                      std::to_string(largest->columns));
-  }
-  return join(tiles, " ");
-}
 
 void TextWriter::addPhases(const ExplainedEntry &entry) {
   const MeasuredCall *call = findCall(calls, entry);

@@ -31,13 +31,14 @@ Result<void> CodeReport::check() const {
     count += entry.differences;
   if (count == 0)
     return {};
-  return Error{Status::CheckFailed,
-               "'" + path + "': " + std::to_string(count) +
-                   (count == 1 ? " dispatch leaves other bits than its phase"
-                               : " dispatches leave other bits than their "
-                                 "phases") +
-                   "; first: " + describeDifference(verification.differences[0]),
-               {}};
+  return Error{
+      Status::CheckFailed,
+      "'" + path + "': " + std::to_string(count) +
+          (count == 1 ? " dispatch leaves other bits than its phase"
+                      : " dispatches leave other bits than their "
+                        "phases") +
+          "; first: " + describeDifference(verification.differences[0]),
+      {}};
 }
 
 //===----------------------------------------------------------------------===//
