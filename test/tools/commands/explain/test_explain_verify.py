@@ -8,6 +8,7 @@ import shutil
 import unittest
 
 from explains import ExplainTest
+from base import ALL_TARGETS
 
 # Replaces gelu by its tanh form: wrong on purpose.
 WRONG = ["--load-pass-plugin", os.environ["TRANSOM_TANH_GELU"]]
@@ -54,6 +55,10 @@ class ExplainVerify(ExplainTest):
     def test_bf16_rounds_more(self):
         largest = lambda *flags: max(one["errors"][0]["relative"] for one in self.operations(self.explain(self.example("tiny-bert"), "--verify", *flags)))
         self.assertGreater(largest("--dtype", "bf16"), 100 * largest())
+
+    def test_same_bytes_each_time(self):
+        first, second = (self.succeed("explain", self.example("tiny-llama"), "--verify", "--json", *ALL_TARGETS).stdout for _ in range(2))
+        self.assertEqual(first, second)
 
     def test_without_the_flag(self):
         told = self.explain(self.example("tiny-bert"))
@@ -131,7 +136,7 @@ class ExplainVerify(ExplainTest):
     def test_what_does_not_run(self):
         shutil.copy(os.path.join(self.example("tiny-bert"), "config.json"), self.folder)
         for arguments, reason in [([self.folder], "a config.json alone has no weights"),
-                                  ([self.example("tiny-bert"), "--target", "aarch64"], "it does not run on this machine")]:
+                                  ([self.example("tiny-bert"), "--target", "aarch64"], "machine code: it has code for aarch64, this machine is x86-64")]:
             told = self.explain(*arguments, "--verify")
             self.assertEqual([one["errors"] for one in self.operations(told)], [[]] * len(self.operations(told)))
             self.assertEqual((told["verification"]["verdict"], told["verification"]["code"]), ("equal", []))
