@@ -5,7 +5,7 @@
 // module's or below it.
 #include "compiler/driver/CompileModule.h"
 #include "compiler/evaluator/Evaluator.h"
-#include "compiler/evaluator/TensorFile.h"
+#include "compiler/evaluator/ReadTensors.h"
 #include "compiler/import/Import.h"
 #include "compiler/verify/LayerErrors.h"
 #include "dialects/attn/Attn.h"

@@ -3,7 +3,7 @@
 //
 // Reading, comparing, and running passes with a check after each.
 #include "test/compiler/evaluator/Compare.h"
-#include "compiler/evaluator/TensorFile.h"
+#include "compiler/evaluator/ReadTensors.h"
 #include "dialects/common/Location.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"

@@ -3,7 +3,7 @@
 //
 // Tensors of golden folders, and the comparison of results with them.
 #pragma once
-#include "compiler/evaluator/TensorFile.h"
+#include "compiler/evaluator/ReadTensors.h"
 #include "test/compiler/import/Fixture.h"
 #include <cmath>
 

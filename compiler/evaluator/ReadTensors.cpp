@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Converting tensors of files.
-#include "compiler/evaluator/TensorFile.h"
+#include "compiler/evaluator/ReadTensors.h"
 #include "runtime/safetensors/Safetensors.h"
 
 namespace transom {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tensors of a golden's file as numbers of the evaluator.
-#include "compiler/evaluator/TensorFile.h"
+#include "compiler/evaluator/ReadTensors.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ static std::string getGolden(const std::string &file) {
   return std::string(folder ? folder : ".") + "/test/goldens/bert/" + file;
 }
 
-TEST(TensorFile, hasIntegersAndFloats) {
+TEST(ReadTensors, hasIntegersAndFloats) {
   auto inputs = readTensors(getGolden("encode.0.in.safetensors"));
   ASSERT_TRUE(inputs) << inputs.error().message;
   ASSERT_FALSE(inputs->empty());
@@ -34,7 +34,7 @@ TEST(TensorFile, hasIntegersAndFloats) {
   EXPECT_LT(largest, 100);
 }
 
-TEST(TensorFile, refusesWhatIsNotThere) {
+TEST(ReadTensors, refusesWhatIsNotThere) {
   auto tensors = readTensors(getGolden("missing.safetensors"));
   ASSERT_FALSE(tensors);
   EXPECT_NE(tensors.error().message.find("missing.safetensors"),
