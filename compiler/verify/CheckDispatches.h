@@ -18,6 +18,8 @@ public:
   void willRun(const SteppedDispatch &dispatch) override;
   void didRun(const SteppedDispatch &dispatch) override;
   bool hasFailed() const override { return !outcome; }
+  /// Whether a dispatch has left other bytes than its phase.
+  bool hasDifferences() const { return !result.differences.empty(); }
 
   /// What was found, or the error that ended the check.
   Result<CodeVerification> take();

@@ -7,10 +7,16 @@
 #include "runtime/execute/Cpu.h"
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 
 using namespace transom;
 using namespace transom::tools;
+
+std::vector<int64_t> tools::getDefaultLengths() {
+  return {1,  2,  3,  4,  5,  6,  7,  8,   9,   10,
+          11, 12, 13, 14, 31, 32, 33, 255, 256, 257};
+}
 
 Result<RunnableModels> RunnableModels::load(const std::string &path,
                                             const Manifest &manifest) {
@@ -53,8 +59,16 @@ SteppedDispatch MachineStepper::describe(const ExecutorRun &run,
   return shown;
 }
 
+/// In memory that holds nothing yet: large numbers as floats and as integers.
+/// Code that reads them, or writes zeros beside its results, is noticed.
+static constexpr int undefinedByte = 0x5f;
+
 void MachineStepper::willRun(const ExecutorRun &run, int64_t dispatch) {
-  checker->willRun(describe(run, dispatch));
+  const SteppedDispatch shown = describe(run, dispatch);
+  if (dispatch == 0)
+    std::memset(run.frame->arena, undefinedByte,
+                static_cast<size_t>(shown.arenaBytes));
+  checker->willRun(shown);
 }
 
 void MachineStepper::didRun(const ExecutorRun &run, int64_t dispatch) {
@@ -69,16 +83,24 @@ static std::string nameTokens(int64_t count) {
   return std::to_string(count) + (count == 1 ? " token" : " tokens");
 }
 
+unsigned MachineStepper::getWorkers(size_t call) const {
+  // One worker, few, and so many that items of attention are divided.
+  static constexpr unsigned numbers[] = {3, 1, 8};
+  return options.workers ? options.workers : numbers[call % 3];
+}
+
 Result<void> MachineStepper::runTensors(const Entry &entry) {
   BitsWay way;
-  way.threads = options.workers;
   way.observer = this;
+  way.atEnd = true;
   BitsInputs inputs(*model, entry, random);
   std::set<int64_t> lengths;
   for (int64_t length : options.lengths)
     lengths.insert(inputs.getLongest(length));
+  size_t count = 0;
   for (int64_t length : lengths) {
     call = "1 sequence of " + nameTokens(length);
+    way.threads = getWorkers(count++);
     TRANSOM_TRY(runBits(*model, entry, inputs.make(1, length, false), way));
     if (checker->hasFailed())
       return {};
@@ -87,6 +109,7 @@ Result<void> MachineStepper::runTensors(const Entry &entry) {
   const int64_t length = inputs.getLongest(33);
   call = std::to_string(batch) + " sequences of " + nameTokens(length) +
          (inputs.hasMask() ? ", some hidden" : "");
+  way.threads = getWorkers(0);
   TRANSOM_TRY(runBits(*model, entry, inputs.make(batch, length, true), way));
   return {};
 }
@@ -96,11 +119,15 @@ Result<void> MachineStepper::runTensors(const Entry &entry) {
 //===----------------------------------------------------------------------===//
 
 /// Tokens that follow a prompt: a chunk, and single ones.
-static constexpr int64_t chunkTokens = 9, mostFollowing = 32;
+static constexpr int64_t mostFollowing = 32;
 static constexpr int64_t mostSequences = 4;
+/// Products have a kernel for each number of rows up to this.
+static constexpr int64_t mostKernelRows = 14;
+/// Tokens of a prompt whose logits are computed.
+static constexpr int64_t mostLogits = 33;
 
 Result<std::unique_ptr<Session>>
-MachineStepper::createSession(int64_t longest) {
+MachineStepper::createSession(int64_t longest, unsigned workers) {
   transom_session_options sizes = transom_session_options_default();
   sizes.max_batch = mostSequences;
   sizes.max_tokens = static_cast<uint64_t>(longest + mostFollowing);
@@ -108,12 +135,16 @@ MachineStepper::createSession(int64_t longest) {
   sizes.max_kv_tokens =
       static_cast<uint64_t>(mostSequences * (longest + mostFollowing + 256));
   TRANSOM_ASSIGN(SessionConfig config, SessionConfig::from(*model, &sizes));
-  config.threads = options.workers;
+  config.threads = workers;
   config.observer = this;
+  config.arenaAtEnd = true;
   TRANSOM_ASSIGN(SessionLayout layout, SessionLayout::plan(*model, config));
   TRANSOM_ASSIGN(std::unique_ptr<Session> session,
                  Session::create(*model, config));
-  blocks = session->executor().getMapping() + layout.decode->blocks.offset;
+  char *memory =
+      session->executor().getMapping() + layout.decode->blocks.offset;
+  std::memset(memory, undefinedByte, layout.decode->blocks.bytes);
+  blocks = memory;
   blockBytes = static_cast<int64_t>(layout.decode->blocks.bytes);
   return Result<std::unique_ptr<Session>>(std::move(session));
 }
@@ -159,43 +190,74 @@ Result<void> MachineStepper::readTogether(DecodeEngine &decoder,
   TRANSOM_TRY(step(decoder,
                    {{sequence, tokens.data(), 1, 1},
                     {copy, tokens.data() + 1, 2, 1},
-                    {other, tokens.data() + 2, chunkTokens, 3}},
+                    {other, tokens.data() + 2, 9, 3}},
                    "a step of 3 sequences"));
   decoder.free(copy);
   decoder.free(other);
   return {};
 }
 
+/// Chunks of all numbers of rows, each after the same past.
+Result<void> MachineStepper::readChunks(DecodeEngine &decoder,
+                                        int32_t sequence, int64_t past) {
+  for (int64_t count = 2; count <= mostKernelRows; ++count) {
+    // A window may have dropped what a rewound sequence would see.
+    TRANSOM_ASSIGN(int32_t copy, decoder.copy(sequence));
+    TRANSOM_TRY(step(decoder, {{copy, tokens.data(), count, 1}},
+                     nameTokens(count) + " after " + std::to_string(past)));
+    decoder.free(copy);
+  }
+  return {};
+}
+
+/// A prompt of `length` tokens, and what follows it.
+Result<void> MachineStepper::readPrompt(DecodeEngine &decoder, int64_t length,
+                                        int64_t chunk, bool hasAllChunks) {
+  TRANSOM_ASSIGN(int32_t sequence, createSequence(decoder, length));
+  TRANSOM_TRY(step(decoder,
+                   {{sequence, tokens.data(), length,
+                     std::min<int64_t>(length, mostLogits)}},
+                   "a prompt of " + nameTokens(length)));
+  if (hasAllChunks)
+    TRANSOM_TRY(readChunks(decoder, sequence, length));
+  TRANSOM_TRY(step(decoder, {{sequence, tokens.data(), chunk, 2}},
+                   nameTokens(chunk) + " after " + std::to_string(length)));
+  TRANSOM_TRY(step(decoder, {{sequence, tokens.data(), 1, 1}},
+                   "1 token after " + std::to_string(length + chunk)));
+  TRANSOM_TRY(readTogether(decoder, sequence));
+  decoder.free(sequence);
+  return {};
+}
+
 Result<void> MachineStepper::runSteps() {
-  std::set<int64_t> lengths(options.lengths.begin(), options.lengths.end());
   const int64_t context = manifest.decoder->context.value_or(INT64_MAX);
   const int64_t room = std::max<int64_t>(1, context - mostFollowing);
-  TRANSOM_ASSIGN(std::unique_ptr<Session> session,
-                 createSession(std::min(room, *lengths.rbegin())));
-  DecodeEngine &decoder = *session->decoder();
-  tokens.resize(static_cast<size_t>(*lengths.rbegin() + mostFollowing));
-  for (int64_t &token : tokens)
-    token = drawToken(decoder.vocabulary());
-  std::set<int64_t> done;
-  for (int64_t length : lengths) {
-    const int64_t count = std::min(length, room);
-    if (!done.insert(count).second || checker->hasFailed())
-      continue;
-    TRANSOM_ASSIGN(int32_t sequence, createSequence(decoder, count));
-    TRANSOM_TRY(
-        step(decoder,
-             {{sequence, tokens.data(), count, std::min(count, room / 8 + 1)}},
-             "a prompt of " + nameTokens(count)));
-    TRANSOM_TRY(
-        step(decoder, {{sequence, tokens.data(), chunkTokens, 2}},
-             nameTokens(chunkTokens) + " after " + std::to_string(count)));
-    TRANSOM_TRY(step(decoder, {{sequence, tokens.data(), 1, 1}},
-                     "1 token after " + std::to_string(count + chunkTokens)));
-    TRANSOM_TRY(readTogether(decoder, sequence));
-    decoder.free(sequence);
+  std::set<int64_t> lengths;
+  for (int64_t length : options.lengths)
+    lengths.insert(std::min(length, room));
+  const int64_t longest = *lengths.rbegin();
+  tokens.clear();
+  // A session has one number of workers: lengths take turns, the longest is for
+  // all.
+  const size_t numSessions = options.workers ? 1 : 3;
+  for (size_t i = 0; i != numSessions; ++i) {
+    TRANSOM_ASSIGN(std::unique_ptr<Session> session,
+                   createSession(longest, getWorkers(i)));
+    DecodeEngine &decoder = *session->decoder();
+    while (tokens.size() != static_cast<size_t>(longest + mostFollowing))
+      tokens.push_back(drawToken(decoder.vocabulary()));
+    size_t count = 0;
+    for (int64_t length : lengths) {
+      const size_t number = count++;
+      if ((number % numSessions != i && length != longest) ||
+          checker->hasFailed())
+        continue;
+      const auto chunk = 2 + static_cast<int64_t>(number) % (mostKernelRows - 1);
+      TRANSOM_TRY(readPrompt(decoder, length, chunk, length == longest));
+    }
+    blocks = nullptr;
+    blockBytes = 0;
   }
-  blocks = nullptr;
-  blockBytes = 0;
   return {};
 }
 

@@ -14,8 +14,13 @@ namespace transom::tools {
 struct StepperOptions {
   std::vector<int64_t> lengths; ///< of sequences; longer ones are cut
   uint64_t seed = 1;
-  unsigned workers = 1; ///< of a dispatch; they run one after another
+  /// Of a dispatch; they run one after another. 0: 3, 1 and 8 in turn.
+  unsigned workers = 0;
 };
+
+/// Lengths around what code works in: products have a kernel for each number of
+/// rows up to 14; key panels have 32 positions, KV blocks 256.
+std::vector<int64_t> getDefaultLengths();
 
 /// The instruction sets of an artifact as this CPU sees them.
 struct RunnableModels {
@@ -45,13 +50,19 @@ private:
 
   Result<void> runTensors(const Entry &entry);
   Result<void> runSteps();
-  Result<std::unique_ptr<Session>> createSession(int64_t longest);
+  Result<std::unique_ptr<Session>> createSession(int64_t longest,
+                                                 unsigned workers);
+  unsigned getWorkers(size_t call) const;
   /// A new sequence; of an encoder-decoder with a source of `length` tokens.
   Result<int32_t> createSequence(DecodeEngine &decoder, int64_t length);
   Result<void> step(DecodeEngine &decoder,
                     const std::vector<transom_step_input> &inputs,
                     const std::string &how);
+  Result<void> readPrompt(DecodeEngine &decoder, int64_t length, int64_t chunk,
+                          bool hasAllChunks);
   Result<void> readTogether(DecodeEngine &decoder, int32_t sequence);
+  Result<void> readChunks(DecodeEngine &decoder, int32_t sequence,
+                          int64_t past);
   int64_t drawToken(int64_t bound) {
     return static_cast<int64_t>(random() % static_cast<uint64_t>(bound));
   }

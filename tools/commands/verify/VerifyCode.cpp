@@ -55,10 +55,7 @@ Result<void> tools::verifyCode(CodeFlags flags, const CommonFlags &common) {
                       "compiled from: '--model'");
   TRANSOM_TRY(checkModelSource(flags.model));
   if (flags.options.lengths.empty())
-    // Products have a kernel for each number of rows up to 14; key panels have
-    // 32 positions, KV blocks 256.
-    flags.options.lengths = {1,  2,  3,  4,  5,  6,  7,  8,   9,   10,
-                             11, 12, 13, 14, 31, 32, 33, 255, 256, 257};
+    flags.options.lengths = getDefaultLengths();
   if (common.threads)
     flags.options.workers = common.threads;
   TRANSOM_ASSIGN(ArtifactFile file, ArtifactFile::open(flags.artifact));
