@@ -135,11 +135,11 @@ Value GraphBuilder::maskTo(ArrayRef<Polynomial> dims) {
 /// together then share kernels.
 void GraphBuilder::chooseSizes(uint64_t seed) {
   Random sizes(seed / seedsOfOneSize + 77);
-  width = sizes.pick<int64_t>({4, 6, 8, 12, 16, 20, 32, 40});
+  width = sizes.pick<int64_t>({4, 6, 8, 12, 16, 18, 20, 32, 33, 40, 50, 61});
   inner = sizes.between(1, 48);
   headCount = sizes.between(2, 4);
-  keyWidth = sizes.between(1, 9);
-  valueWidth = sizes.between(1, 9);
+  keyWidth = sizes.chance(70) ? sizes.between(1, 9) : sizes.between(10, 36);
+  valueWidth = sizes.chance(70) ? sizes.between(1, 9) : sizes.between(10, 36);
 }
 
 void GraphBuilder::declareInputs() {
@@ -202,7 +202,7 @@ Value GraphBuilder::block(Value x) {
   case 3:
     return mask ? logic(x) : elementwise(x);
   case 4:
-    return shuffle(x);
+    return width % 2 ? elementwise(x) : shuffle(x); // it moves halves
   case 5:
     return random.chance(50) ? mixRows(x) : lookUp(x);
   default:

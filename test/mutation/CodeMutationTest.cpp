@@ -1,0 +1,245 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How many faults of lowering the check of machine code finds, that are planted
+// in lowered code of random models.
+#include "test/e2e/random/Seeds.h"
+#include "test/mutation/CodeMutations.h"
+#include "test/mutation/LimitedProcess.h"
+#include "test/mutation/LoweredModel.h"
+#include <gtest/gtest.h>
+#include <iomanip>
+#include <iostream>
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::testing;
+
+namespace {
+
+/// Faults of one group, and of one model.
+constexpr int64_t faultsOfGroup = 25, faultsOfModel = 13;
+/// Faults that are found, in percent of those that are not proved to be none.
+constexpr double leastFound = 98;
+
+/// What became of the faults of one kind.
+struct Tally {
+  int64_t planted = 0, bits = 0, bytes = 0, stopped = 0, equal = 0,
+          survived = 0;
+
+  void add(const Tally &other) {
+    planted += other.planted;
+    bits += other.bits;
+    bytes += other.bytes;
+    stopped += other.stopped;
+    equal += other.equal;
+    survived += other.survived;
+  }
+  int64_t getFaults() const { return planted - equal; }
+  double getScore() const {
+    return getFaults() ? 100.0 * static_cast<double>(getFaults() - survived) /
+                             static_cast<double>(getFaults())
+                       : 100;
+  }
+};
+
+using Tallies = std::map<std::string, Tally>;
+
+void print(const std::string &kind, const Tally &tally) {
+  std::cout << std::left << std::setw(18) << kind << std::right;
+  for (int64_t count : {tally.planted, tally.bits, tally.bytes, tally.stopped,
+                        tally.equal, tally.survived})
+    std::cout << std::setw(10) << count;
+  std::cout << std::setw(9) << std::fixed << std::setprecision(2)
+            << tally.getScore() << " %\n";
+}
+
+Tally print(const Tallies &tallies) {
+  std::cout << "kind                 planted      bits     bytes   stopped     "
+               "equal  survived    found\n";
+  Tally all;
+  for (const auto &[kind, tally] : tallies) {
+    print(kind, tally);
+    all.add(tally);
+  }
+  print("all", all);
+  return all;
+}
+
+/// Plants faults in the code of models.
+class Planter {
+public:
+  explicit Planter(uint64_t firstSeed) : nextSeed(firstSeed) {}
+
+  void run(int64_t count);
+
+  Tallies tallies;
+  int64_t planted = 0; ///< without those that are proved to be none
+
+private:
+  void runModel(uint64_t seed, int64_t count);
+  /// Plants a fault of the kind that has come least often.
+  void plantOne(LoweredModel &model, Random &random);
+  void judge(LoweredModel &model, ModuleOp mutant, const PlantedFault &fault,
+             const CodeMutationKind &kind, const Random &random);
+  /// Where nothing was found: a rule by which it is no fault, or empty.
+  std::string getRule(LoweredModel &model, const PlantedFault &fault,
+                      const CodeMutationKind &kind, const Random &random);
+
+  uint64_t nextSeed;
+};
+
+void Planter::run(int64_t count) {
+  // Of what is proved to be no fault there may be any number.
+  while (planted < count && !::testing::Test::HasFatalFailure())
+    runModel(nextSeed++, count);
+}
+
+/// What a check in a process of its own says: `0` and text where nothing was
+/// found, else `1`, `2` or `3`.
+std::string checkOnce(LoweredModel &model, ModuleOp mutant,
+                      const std::set<std::string> &phases) {
+  CodeFinding finding = model.check(mutant, phases);
+  if (!finding.error.empty())
+    return "3" + finding.error;
+  if (!finding.difference)
+    return "0after " + std::to_string(finding.dispatches) + " dispatches";
+  const CodeDifference &found = *finding.difference;
+  return (found.operation == "kern.phase" ? "2" : "1") + found.call +
+         ", phase '" + found.phase + "', " + found.operation + ", " +
+         found.buffer + " " + found.index + ": " + found.found + ", not " +
+         found.expected;
+}
+
+void Planter::runModel(uint64_t seed, int64_t count) {
+  LoweredModel model(seed);
+  ASSERT_EQ(model.start(), "") << model.getName();
+  // The check finds nothing in code as it is.
+  ProcessResult intact =
+      runLimited([&] { return checkOnce(model, model.getCode(), {}); });
+  ASSERT_TRUE(intact.finished) << model.getName() << ": " << intact.text;
+  ASSERT_EQ(intact.text.substr(0, 1), "0")
+      << model.getName() << ": " << intact.text;
+  Random random(seed);
+  for (int64_t i = 0; i < faultsOfModel && planted < count; ++i)
+    plantOne(model, random);
+}
+
+void Planter::plantOne(LoweredModel &model, Random &random) {
+  std::vector<const CodeMutationKind *> kinds;
+  for (const CodeMutationKind &kind : getCodeMutationKinds())
+    kinds.push_back(&kind);
+  std::stable_sort(kinds.begin(), kinds.end(), [&](auto *a, auto *b) {
+    return tallies[a->name].getFaults() < tallies[b->name].getFaults();
+  });
+  for (const CodeMutationKind *kind : kinds) {
+    OwningOpRef<ModuleOp> mutant(model.getCode().clone());
+    const Random before = random;
+    auto fault = plantFault(*mutant, *kind, random);
+    if (!fault)
+      continue;
+    return judge(model, *mutant, *fault, *kind, before);
+  }
+}
+
+/// Whether the numbers that a fault changes may be any others, on all calls of
+/// a check: `equal`, or what is found with others.
+std::string tryNumbers(LoweredModel &model, const CodeMutationKind &kind,
+                       const Random &random,
+                       const std::set<std::string> &phases) {
+  for (double number : {std::nan(""), 1e30, -1e30}) {
+    OwningOpRef<ModuleOp> other(model.getCode().clone());
+    Random same = random;
+    if (!plantNumber(*other, kind, same, number))
+      return "survived";
+    ProcessResult result =
+        runLimited([&] { return checkOnce(model, *other, phases); });
+    if (!result.finished || result.text.substr(0, 1) != "0")
+      return "survived, but with another number: " + result.text;
+  }
+  return "equal: numbers that nothing depends on";
+}
+
+/// Who runs the place of a fault, which then stops the process.
+enum class Reach { Checked, Elsewhere, Never };
+
+/// Whether the calls of a check run the place of a fault, or those of other
+/// sizes.
+Reach findReach(LoweredModel &model, ModuleOp trapped) {
+  for (Reach reach : {Reach::Checked, Reach::Elsewhere}) {
+    ProcessResult result = runLimited(
+        [&] { return model.run(trapped, reach == Reach::Elsewhere); });
+    if (!result.finished || !result.text.empty())
+      return reach;
+  }
+  return Reach::Never;
+}
+
+std::string Planter::getRule(LoweredModel &model, const PlantedFault &fault,
+                             const CodeMutationKind &kind,
+                             const Random &random) {
+  OwningOpRef<ModuleOp> trapped(model.getCode().clone());
+  Random same = random;
+  plantTrap(*trapped, kind, same);
+  const Reach reach = findReach(model, *trapped);
+  if (reach == Reach::Never)
+    return "equal: code that no call runs";
+  if (reach == Reach::Elsewhere)
+    return "survived: only calls of other sizes run it";
+  return tryNumbers(model, kind, random, fault.phases);
+}
+
+void Planter::judge(LoweredModel &model, ModuleOp mutant,
+                    const PlantedFault &fault, const CodeMutationKind &kind,
+                    const Random &random) {
+  Tally &tally = tallies[kind.name];
+  ++tally.planted;
+  ProcessResult result =
+      runLimited([&] { return checkOnce(model, mutant, fault.phases); });
+  ++planted;
+  const bool isStopped = !result.finished || result.text.empty();
+  const char finder = isStopped ? '3' : result.text[0];
+  std::string verdict = "found: " + result.text.substr(!isStopped);
+  if (finder == '0') {
+    verdict = getRule(model, fault, kind, random);
+    planted -= verdict[0] == 'e';
+    ++(verdict[0] == 'e' ? tally.equal : tally.survived);
+  } else {
+    ++(finder == '1'   ? tally.bits
+       : finder == '2' ? tally.bytes
+                       : tally.stopped);
+  }
+  if (finder == '0' || fromEnvironment("TRANSOM_RANDOM_DUMP", 0))
+    std::cout << model.getName() << ", '" << fault.function << "', "
+              << kind.name << ": " << fault.edit.what
+              << "\n  before: " << fault.edit.before
+              << "\n  after:  " << fault.edit.after << "\n  " << verdict
+              << std::endl;
+}
+
+class CodeMutants : public ::testing::TestWithParam<Seeds> {
+protected:
+  static void TearDownTestSuite() {
+    EXPECT_GE(print(total).getScore(), leastFound);
+  }
+
+  static Tallies total;
+};
+
+Tallies CodeMutants::total;
+
+TEST_P(CodeMutants, areFound) {
+  for (int64_t group = GetParam().first; group < GetParam().end; ++group) {
+    Planter planter(group * 1000);
+    planter.run(faultsOfGroup);
+    EXPECT_GE(planter.planted, faultsOfGroup);
+    for (const auto &[kind, tally] : planter.tallies)
+      total[kind].add(tally);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(From, CodeMutants,
+                         ::testing::ValuesIn(groupSeeds(20, 1)),
+                         nameByFirstSeed);
+
+} // namespace

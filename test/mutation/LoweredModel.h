@@ -1,0 +1,65 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A small random model of odd sizes, lowered for AVX2, whose machine code is
+// checked against its kern module as `transom verify MODEL.so --model MODEL`
+// does.
+#pragma once
+#include "compiler/codegen/Object.h"
+#include "compiler/driver/CompileModule.h"
+#include "compiler/verify/ArtifactStepper.h"
+#include "compiler/verify/CodeVerification.h"
+#include "mlir/IR/MLIRContext.h"
+#include "test/e2e/random/RandomGraph.h"
+#include <optional>
+#include <set>
+
+namespace transom::testing {
+
+/// What a check found.
+struct CodeFinding {
+  /// What the machine has written wrongly; nothing: no difference.
+  std::optional<CodeDifference> difference;
+  std::string error;      ///< why the check ended
+  int64_t dispatches = 0; ///< that were checked
+};
+
+class LoweredModel {
+public:
+  explicit LoweredModel(uint64_t seed);
+  ~LoweredModel();
+
+  /// Compiles up to loops and vectors. The error, or empty.
+  std::string start();
+  /// The code of all phases and kernels.
+  mlir::ModuleOp getCode() { return *code; }
+
+  /// Makes an artifact with other code and steps through it, until the first
+  /// difference. Only dispatches of these functions are checked: the others
+  /// have the code that they had. All, if there are none.
+  CodeFinding check(mlir::ModuleOp mutant, const std::set<std::string> &phases);
+
+  /// Runs other code on the calls of a check, or on those of other sizes, and
+  /// checks nothing. The error, or empty.
+  std::string run(mlir::ModuleOp mutant, bool hasOtherSizes);
+
+  /// What the model is, in words.
+  const std::string &getName() const { return name; }
+
+private:
+  void makeGraph(uint64_t seed);
+  void makeDecoder(uint64_t seed, bool hasSource);
+  /// Runs the passes up to `kern`.
+  std::string plan();
+  /// Writes an artifact; the error, or empty.
+  Result<void> write(mlir::ModuleOp mutant);
+  Result<void> step(const std::set<std::string> &phases, CodeFinding &finding);
+
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  RandomWeights weights;
+  CompileOptions options;
+  std::string name;
+  mlir::OwningOpRef<mlir::ModuleOp> module, planned, code;
+};
+
+} // namespace transom::testing
