@@ -139,7 +139,8 @@ Result<void> CheckDispatches::check(const SteppedDispatch &dispatch) {
   current.state.caches = &current.caches;
   TRANSOM_ASSIGN(PhaseResult exact,
                  evaluator.evaluate(current.site, current.state, nullptr));
-  addErrors(dispatch, comparison.measure(exact));
+  const std::vector<MeasuredError> errors = comparison.measure(exact);
+  addErrors(dispatch, errors);
   CheckedEntry &entry = getEntry(dispatch);
   ++entry.dispatches;
   std::vector<CodeDifference> found;
@@ -147,6 +148,7 @@ Result<void> CheckDispatches::check(const SteppedDispatch &dispatch) {
   if (phase.getCall()) {
     result.whyNotBits = "oneDNN, which computes some phases, has no defined "
                         "order of sums";
+    found = comparison.findLargeErrors(errors);
   } else {
     current.state.caches = &current.bitsCaches;
     TRANSOM_ASSIGN(PhaseResult computed,

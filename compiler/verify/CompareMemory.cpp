@@ -8,6 +8,7 @@
 #include "dialects/common/Location.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -337,6 +338,29 @@ MemoryComparison::measure(const PhaseResult &result) const {
                          errors.back());
   }
   return errors;
+}
+
+/// A library's results in f32 are nearer to float64, by the largest number.
+static constexpr double maxLibraryError = 1e-3;
+
+std::vector<CodeDifference> MemoryComparison::findLargeErrors(
+    const std::vector<MeasuredError> &errors) const {
+  kern::PhaseOp phase = site.phase;
+  std::vector<CodeDifference> found;
+  for (const MeasuredError &error : errors) {
+    if (error.absolute <= maxLibraryError * error.largest)
+      continue;
+    CodeDifference difference = begin(phase.getCall(), error.buffer);
+    difference.index = "the largest error";
+    difference.expected =
+        "at most " +
+        llvm::formatv("{0:e}", maxLibraryError * error.largest).str();
+    difference.found = llvm::formatv("{0:e}", error.absolute).str();
+    difference.count = 1;
+    difference.numbers = error.numbers;
+    found.push_back(std::move(difference));
+  }
+  return found;
 }
 
 } // namespace transom

@@ -38,6 +38,10 @@ public:
   /// Errors against the result of an evaluation in float64: one for each
   /// buffer and each append.
   std::vector<MeasuredError> measure(const PhaseResult &result) const;
+  /// Results of a library, which may add in any order, whose error is larger
+  /// than that of any order.
+  std::vector<CodeDifference>
+  findLargeErrors(const std::vector<MeasuredError> &errors) const;
 
 private:
   std::string getName(const PhaseBuffer &buffer) const;

@@ -139,6 +139,43 @@ TEST(CheckDispatches, FindsASizeAndACounterThatChange) {
   EXPECT_EQ(found.phase, "layer.0.scale");
 }
 
+/// What oneDNN may leave as the softmax of rows of equal numbers.
+static CodeVerification checkLibrary(float number) {
+  SteppedMachine machine(R"mlir(
+!x = !kern.buffer<[rows, 4] x f32>
+func.func @run(%x: !x {attn.name = "x"}, %y: !x {attn.name = "y"})
+    attributes {kern.inputs = 1 : i64, kern.symbols = ["parts", "rows"]} {
+  kern.phase "run.0.onednn_softmax" {
+    kern.onednn <softmax> %x outs(%y) : !x, !x
+  }
+  return
+}
+)mlir");
+  std::fill(std::begin(machine.x), std::end(machine.x), 1.0F);
+  CheckDispatches checker(*machine.module, machine.source, machine.manifest);
+  checker.willRun(machine.describe(0));
+  std::fill(std::begin(machine.y), std::end(machine.y), number);
+  checker.didRun(machine.describe(0));
+  Result<CodeVerification> result = checker.take();
+  EXPECT_TRUE(result) << result.error().message;
+  return result ? *result : CodeVerification();
+}
+
+TEST(CheckDispatches, LetsALibraryRoundInItsOwnWay) {
+  CodeVerification result = checkLibrary(0.25001F);
+  EXPECT_NE(result.whyNotBits, "");
+  EXPECT_TRUE(result.differences.empty());
+}
+
+TEST(CheckDispatches, FindsALargeErrorOfALibrary) {
+  CodeVerification result = checkLibrary(0.2510F);
+  ASSERT_EQ(result.differences.size(), 1u);
+  EXPECT_EQ(result.differences[0].operation, "kern.onednn");
+  EXPECT_EQ(result.differences[0].buffer, "result 'y'");
+  EXPECT_EQ(result.differences[0].index, "the largest error");
+  EXPECT_EQ(checkLibrary(NAN).differences.size(), 1u);
+}
+
 TEST(CheckDispatches, TellsWhatCannotBeEvaluated) {
   SteppedMachine machine;
   machine.offset = SteppedMachine::arenaBytes;

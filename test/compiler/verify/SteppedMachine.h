@@ -69,10 +69,10 @@ class SteppedMachine {
 public:
   static constexpr int64_t rows = 2, arenaBytes = 128, tempOffset = 64;
 
-  SteppedMachine() {
+  explicit SteppedMachine(const char *text = steppedText) {
     context.loadDialect<kern::KernDialect, mlir::func::FuncDialect,
                         mlir::arith::ArithDialect>();
-    module = mlir::parseSourceString<mlir::ModuleOp>(steppedText, &context);
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     ManifestEntry entry;
     entry.name = "run";
     const std::vector<Polynomial> shape = {Polynomial::symbol("rows"), 4};

@@ -13,6 +13,9 @@
 using namespace transom;
 using namespace transom::tools;
 
+/// Products have a kernel for each number of rows up to this.
+static constexpr int64_t mostKernelRows = 14;
+
 std::vector<int64_t> tools::getDefaultLengths() {
   return {1,  2,  3,  4,  5,  6,  7,  8,   9,   10,
           11, 12, 13, 14, 31, 32, 33, 255, 256, 257};
@@ -89,6 +92,17 @@ unsigned MachineStepper::getWorkers(size_t call) const {
   return options.workers ? options.workers : numbers[call % 3];
 }
 
+/// Hides all tokens of the first sequence.
+static void hideFirst(const Entry &entry, BitsCall &tensors) {
+  for (size_t i = 0; i != tensors.size(); ++i) {
+    if (entry.inputs[i].role != Role::Mask || tensors[i].shape.size() != 2)
+      continue;
+    const auto bytes =
+        size_t(tensors[i].shape[1]) * transom_dtype_size(tensors[i].dtype);
+    std::fill_n(tensors[i].bytes.begin(), bytes, char(0));
+  }
+}
+
 Result<void> MachineStepper::runTensors(const Entry &entry) {
   BitsWay way;
   way.observer = this;
@@ -105,12 +119,30 @@ Result<void> MachineStepper::runTensors(const Entry &entry) {
     if (checker->hasFailed())
       return {};
   }
-  const int64_t batch = inputs.getLargestBatch(3);
   const int64_t length = inputs.getLongest(33);
-  call = std::to_string(batch) + " sequences of " + nameTokens(length) +
-         (inputs.hasMask() ? ", some hidden" : "");
-  way.threads = getWorkers(0);
-  TRANSOM_TRY(runBits(*model, entry, inputs.make(batch, length, true), way));
+  for (bool isEmpty : {false, true}) {
+    if (isEmpty && (!inputs.hasMask() || checker->hasFailed()))
+      break;
+    BitsCall tensors =
+        inputs.make(inputs.getLargestBatch(3), length, /*holes=*/true);
+    call = std::to_string(inputs.getLargestBatch(3)) + " sequences of " +
+           nameTokens(length) + (inputs.hasMask() ? ", some hidden" : "") +
+           (isEmpty ? ", all of the first" : "");
+    if (isEmpty)
+      hideFirst(entry, tensors);
+    way.threads = getWorkers(0);
+    TRANSOM_TRY(runBits(*model, entry, tensors, way));
+  }
+  // Products of what sequences are pooled to have a row for each.
+  for (int64_t batch = 2;
+       batch <= inputs.getLargestBatch(mostKernelRows) && !checker->hasFailed();
+       ++batch) {
+    call = std::to_string(batch) + " sequences of " +
+           nameTokens(inputs.getLongest(2));
+    way.threads = getWorkers(static_cast<size_t>(batch));
+    TRANSOM_TRY(runBits(*model, entry,
+                        inputs.make(batch, inputs.getLongest(2), true), way));
+  }
   return {};
 }
 
@@ -121,8 +153,6 @@ Result<void> MachineStepper::runTensors(const Entry &entry) {
 /// Tokens that follow a prompt: a chunk, and single ones.
 static constexpr int64_t mostFollowing = 32;
 static constexpr int64_t mostSequences = 4;
-/// Products have a kernel for each number of rows up to this.
-static constexpr int64_t mostKernelRows = 14;
 /// Tokens of a prompt whose logits are computed.
 static constexpr int64_t mostLogits = 33;
 
@@ -198,8 +228,8 @@ Result<void> MachineStepper::readTogether(DecodeEngine &decoder,
 }
 
 /// Chunks of all numbers of rows, each after the same past.
-Result<void> MachineStepper::readChunks(DecodeEngine &decoder,
-                                        int32_t sequence, int64_t past) {
+Result<void> MachineStepper::readChunks(DecodeEngine &decoder, int32_t sequence,
+                                        int64_t past) {
   for (int64_t count = 2; count <= mostKernelRows; ++count) {
     // A window may have dropped what a rewound sequence would see.
     TRANSOM_ASSIGN(int32_t copy, decoder.copy(sequence));
@@ -252,7 +282,8 @@ Result<void> MachineStepper::runSteps() {
       if ((number % numSessions != i && length != longest) ||
           checker->hasFailed())
         continue;
-      const auto chunk = 2 + static_cast<int64_t>(number) % (mostKernelRows - 1);
+      const auto chunk =
+          2 + static_cast<int64_t>(number) % (mostKernelRows - 1);
       TRANSOM_TRY(readPrompt(decoder, length, chunk, length == longest));
     }
     blocks = nullptr;

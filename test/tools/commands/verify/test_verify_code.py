@@ -65,8 +65,8 @@ class Models(CodeTest):
         report = self.check_model(BERT, lengths=())
         self.assertEqual([(entry["entry"], entry["isa"]) for entry in report["entries"]], [("encode", "avx2")])
         self.assertEqual(report["lengths"], [*range(1, 15), 31, 32, 33, 255, 256, 257])
-        # The model takes 64 tokens: lengths are cut, and a batch is added.
-        self.assertEqual(report["entries"][0]["calls"], 19)
+        # The model takes 64 tokens: lengths are cut. Then there are two batches of 3 and those of 2 to 14 sequences.
+        self.assertEqual(report["entries"][0]["calls"], 18 + 2 + 13)
         phases = {phase["phase"]: phase for phase in report["phases"]}
         self.assertEqual(phases["layer.3.gemm"]["module_path"], "encoder.layer.{0-1}.intermediate.{dense,intermediate_act_fn}")
         for phase in phases.values():
@@ -102,9 +102,16 @@ class Models(CodeTest):
                 artifact = self.compiled(LLAMA, "--attention-schedule", schedule)
                 self.verify(artifact, LLAMA, "-s", "1,257", "-t", "3")
 
+    def test_onednn(self):
+        for model in (BERT, LLAMA):
+            with self.subTest(model=model):
+                report = self.check_model(model, "--backend", "onednn")
+                self.assertIn("no defined order of sums", report["why_not_bits"])
+                self.assertTrue(any("onednn_matmul" in phase["phase"] for phase in report["phases"]))
+
     def test_text(self):
         text = self.succeed("verify", self.compiled(BERT), "--model", BERT, *SHORT).stdout
-        self.assertRegex(text, r"(?m)^entry 'encode' on avx2: 3 calls, \d+ dispatches, \d+ numbers: equal bits$")
+        self.assertRegex(text, r"(?m)^entry 'encode' on avx2: 17 calls, \d+ dispatches, \d+ numbers: equal bits$")
         self.assertRegex(text, r"(?m)^errors of phases against float64 .* the largest 9 of 9")
         self.assertRegex(text, r"(?m)^  \d\.\d\de-\d\d  absolute \d\.\d\de-\d\d  'encode' on avx2, phase 'layer.1.attention', layer \d, buffer 16")
 
@@ -113,18 +120,18 @@ class Models(CodeTest):
 
 
 class Faults(CodeTest):
-    def edit(self, old, new, count=1):
+    def edit(self, old, new, count=1, flags=()):
         """An artifact of the kern stage of tiny-bert in which a text is another."""
-        stages = os.path.join(self.shared, "stages")
+        stages = os.path.join(self.shared, "-".join(["stages", *flags]))
         if not os.path.exists(stages):
-            self.succeed("compile", BERT, "-q", "-o", os.path.join(self.shared, "whole.so"), "--stages", stages)
+            self.succeed("compile", BERT, "-q", "-o", os.path.join(self.shared, "whole.so"), "--stages", stages, *flags)
         with open(os.path.join(stages, "3-kern.mlir")) as file:
             text = file.read()
         self.assertIn(old, text)
         place = self.path("edited.mlir")
         with open(place, "w") as file:
             file.write(text.replace(old, new, count))
-        self.succeed("compile", BERT, "-q", "-o", self.path("edited.so"), "--resume-from", place)
+        self.succeed("compile", BERT, "-q", "-o", self.path("edited.so"), "--resume-from", place, *flags)
         return self.path("edited.so")
 
     def find(self, artifact, phase, operation="kern.gemm"):
@@ -187,6 +194,10 @@ class Faults(CodeTest):
         with open(path, "wb") as file:
             file.write(data)
         return path
+
+    def test_other_epilogue_of_onednn(self):
+        found = self.find(self.edit("<gelu>", "<relu>", flags=("--backend", "onednn")), "layer.7.onednn_matmul", "kern.onednn")
+        self.assertEqual(found["index"], "the largest error")
 
     def test_one_bit_of_a_packed_weight(self):
         found = self.find(self.damaged("encoder.layer.1.attention.output.dense.weight"), "layer.2.gemm")
