@@ -48,6 +48,7 @@ public:
 
 private:
   void makeGraph(uint64_t seed);
+  void makeExperts();
   void makeDecoder(uint64_t seed, bool hasSource);
   /// Runs the passes up to `kern`.
   std::string plan();

@@ -17,6 +17,16 @@ static bool hasFloats(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
+/// True for a function that rounds to bf16, which hides most other roundings.
+static bool hasNarrowResults(LLVM::LLVMFuncOp function) {
+  bool isNarrow = false;
+  function.walk([&](arith::TruncIOp op) {
+    isNarrow |= isa<VectorType>(op.getType()) &&
+                getElementTypeOrSelf(op.getType()).isInteger(16);
+  });
+  return isNarrow;
+}
+
 //===----------------------------------------------------------------------===//
 // Epilogues
 //===----------------------------------------------------------------------===//
@@ -41,6 +51,17 @@ static std::optional<unsigned> findOperand(Operation *op, Value value) {
   return found;
 }
 
+/// True for an operation with the epsilon of a norm, which bf16 does not tell
+/// from a smaller one.
+static bool hasHiddenEpsilon(Operation *op) {
+  FloatAttr number;
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return matchPattern(operand, m_Constant(&number)) &&
+           std::fabs(number.getValueAsDouble()) < 1e-3 &&
+           hasNarrowResults(op->getParentOfType<LLVM::LLVMFuncOp>());
+  });
+}
+
 /// `second(first(x))` becomes `first(second(x))`.
 static void addExchange(Operation *first, Edits &edits) {
   if (!isStep(first) || !first->getResult(0).hasOneUse())
@@ -49,7 +70,8 @@ static void addExchange(Operation *first, Edits &edits) {
   Operation *second = use.getOwner();
   if (!isStep(second) || first->getName() == second->getName() ||
       first->getBlock() != second->getBlock() ||
-      !findOperand(second, first->getResult(0)))
+      !findOperand(second, first->getResult(0)) || hasHiddenEpsilon(first) ||
+      hasHiddenEpsilon(second))
     return;
   const unsigned at = use.getOperandNumber();
   edits.push_back(
@@ -252,20 +274,14 @@ static bool isWidened(Value value) {
   return false;
 }
 
-/// True for a function that rounds to bf16, which hides most other roundings.
-static bool hasNarrowResults(LLVM::LLVMFuncOp function) {
-  bool isNarrow = false;
-  function.walk([&](arith::TruncIOp op) {
-    isNarrow |= isa<VectorType>(op.getType()) &&
-                getElementTypeOrSelf(op.getType()).isInteger(16);
-  });
-  return isNarrow;
-}
-
-/// A product of two numbers of bf16 is exact.
+/// Of sums, in which each rounding counts. A product of two numbers of bf16 is
+/// exact.
 void roundTwice(ModuleOp code, const LiveCode &live, Edits &edits) {
   code.walk([&](LLVM::FMAOp fma) {
-    if (!live.contains(fma) || isWidened(fma.getA()) || isWidened(fma.getB()) ||
+    if (!live.contains(fma) || matchPattern(fma.getA(), m_Constant()) ||
+        matchPattern(fma.getB(), m_Constant()) ||
+        matchPattern(fma.getC(), m_Constant()) || isWidened(fma.getA()) ||
+        isWidened(fma.getB()) ||
         hasNarrowResults(fma->getParentOfType<LLVM::LLVMFuncOp>()))
       return;
     edits.push_back({fma, "rounded twice", [=]() mutable -> Operation * {
