@@ -195,6 +195,31 @@ static bool replaceStart(scf::ForOp loop, Edit &edit, double number) {
   return false;
 }
 
+/// Replaces the lanes that a store has no longer, or only with a fault; all of
+/// them where the fault is another one.
+static bool replaceLanes(LLVM::MaskedStoreOp store, Edit &edit, double number) {
+  const Value mask = store.getMask();
+  Operation *copy = OpBuilder(store).clone(*store.getOperation());
+  auto changed = dyn_cast_or_null<LLVM::MaskedStoreOp>(edit.apply());
+  if (!changed || changed.getMask() == mask) {
+    if (changed)
+      changed.erase();
+    return replaceAccess(copy, number);
+  }
+  copy->erase();
+  if (!isNumber(changed.getValue().getType()))
+    return false;
+  OpBuilder b(changed);
+  Location loc = changed.getLoc();
+  Value both = b.create<arith::AndIOp>(loc, mask, changed.getMask());
+  Value any = b.create<arith::OrIOp>(loc, mask, changed.getMask());
+  Value other = makeNumber(b, loc, changed.getValue().getType(), number);
+  changed->setOperand(
+      0, b.create<arith::SelectOp>(loc, both, changed.getValue(), other));
+  changed->setOperand(2, any);
+  return true;
+}
+
 bool plantNumber(ModuleOp code, const CodeMutationKind &kind, Random &random,
                  double number) {
   LiveCode live(code);
@@ -206,7 +231,9 @@ bool plantNumber(ModuleOp code, const CodeMutationKind &kind, Random &random,
     return llvm::all_of(llvm::to_vector(op->getUsers()), [&](Operation *user) {
       return replaceAccess(user, number);
     });
-  if (isa<LLVM::StoreOp, LLVM::MaskedStoreOp>(op))
+  if (auto store = dyn_cast<LLVM::MaskedStoreOp>(op))
+    return replaceLanes(store, place->edit, number);
+  if (isa<LLVM::StoreOp>(op))
     return replaceAccess(op, number);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return replaceStart(loop, place->edit, number);

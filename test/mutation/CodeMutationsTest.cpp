@@ -36,7 +36,7 @@ llvm.func internal @transom.k.two(%a: !llvm.ptr, %c: !llvm.ptr, %ahead: !llvm.pt
     "llvm.intr.prefetch"(%next) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}> : (!llvm.ptr) -> ()
     %at = llvm.getelementptr inbounds %a[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
     %v = llvm.load %at {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
-    %p = llvm.intr.fma(%v, %half, %x) : (vector<16xf32>, vector<16xf32>, vector<16xf32>) -> vector<16xf32>
+    %p = llvm.intr.fma(%v, %v, %x) : (vector<16xf32>, vector<16xf32>, vector<16xf32>) -> vector<16xf32>
     %q = llvm.intr.fma(%p, %half, %y) : (vector<16xf32>, vector<16xf32>, vector<16xf32>) -> vector<16xf32>
     scf.yield %p, %q : vector<16xf32>, vector<16xf32>
   }

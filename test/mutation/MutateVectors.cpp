@@ -74,15 +74,17 @@ static void addExchange(Operation *first, Edits &edits) {
       hasHiddenEpsilon(second))
     return;
   const unsigned at = use.getOperandNumber();
-  edits.push_back(
-      {second, "exchanged with the operation before", [=]() mutable {
-         Value x = first->getOperand(0);
-         first->moveAfter(second);
-         second->getResult(0).replaceAllUsesWith(first->getResult(0));
-         second->setOperand(at, x);
-         first->setOperand(0, second->getResult(0));
-         return second;
-       }});
+  edits.push_back({second, "exchanged with the operation before", [=] {
+                     OpBuilder b(second->getContext());
+                     b.setInsertionPointAfter(second);
+                     Operation *inner = b.clone(*second);
+                     Operation *outer = b.clone(*first);
+                     inner->setOperand(at, first->getOperand(0));
+                     second->getResult(0).replaceAllUsesWith(
+                         outer->getResult(0));
+                     outer->setOperand(0, inner->getResult(0));
+                     return outer;
+                   }});
 }
 
 /// Accumulators of a product that start with the bias get it at the end.

@@ -92,14 +92,15 @@ unsigned MachineStepper::getWorkers(size_t call) const {
   return options.workers ? options.workers : numbers[call % 3];
 }
 
-/// Hides all tokens of the first sequence.
-static void hideFirst(const Entry &entry, BitsCall &tensors) {
+/// Hides all tokens of a sequence in the middle.
+static void hideSequence(const Entry &entry, BitsCall &tensors) {
   for (size_t i = 0; i != tensors.size(); ++i) {
-    if (entry.inputs[i].role != Role::Mask || tensors[i].shape.size() != 2)
+    BitsTensor &mask = tensors[i];
+    if (entry.inputs[i].role != Role::Mask || mask.shape.size() != 2)
       continue;
-    const auto bytes =
-        size_t(tensors[i].shape[1]) * transom_dtype_size(tensors[i].dtype);
-    std::fill_n(tensors[i].bytes.begin(), bytes, char(0));
+    const auto bytes = size_t(mask.shape[1]) * transom_dtype_size(mask.dtype);
+    std::memset(mask.bytes.data() + size_t(mask.shape[0] / 2) * bytes, 0,
+                bytes);
   }
 }
 
@@ -127,9 +128,9 @@ Result<void> MachineStepper::runTensors(const Entry &entry) {
         inputs.make(inputs.getLargestBatch(3), length, /*holes=*/true);
     call = std::to_string(inputs.getLargestBatch(3)) + " sequences of " +
            nameTokens(length) + (inputs.hasMask() ? ", some hidden" : "") +
-           (isEmpty ? ", all of the first" : "");
+           (isEmpty ? ", all of the second" : "");
     if (isEmpty)
-      hideFirst(entry, tensors);
+      hideSequence(entry, tensors);
     way.threads = getWorkers(0);
     TRANSOM_TRY(runBits(*model, entry, tensors, way));
   }
