@@ -187,6 +187,11 @@ std::string Planter::getRule(LoweredModel &model, const PlantedFault &fault,
     return "equal: code that no call runs";
   if (reach == Reach::Elsewhere)
     return "survived: only calls of other sizes run it";
+  OwningOpRef<ModuleOp> different(model.getCode().clone());
+  same = random;
+  if (plantTrapWhereDifferent(*different, kind, same) &&
+      findReach(model, *different) == Reach::Never)
+    return "equal: a product that is always zero";
   return tryNumbers(model, kind, random, fault.phases);
 }
 

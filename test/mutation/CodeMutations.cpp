@@ -101,6 +101,24 @@ void plantTrap(ModuleOp code, const CodeMutationKind &kind, Random &random) {
   }
 }
 
+bool plantTrapWhereDifferent(ModuleOp code, const CodeMutationKind &kind,
+                             Random &random) {
+  LiveCode live(code);
+  auto place = choosePlace(code, live, kind, random);
+  auto op = place ? dyn_cast<arith::MulIOp>(place->edit.op) : arith::MulIOp();
+  if (!op)
+    return false;
+  Operation *original = OpBuilder(op).clone(*op.getOperation());
+  place->edit.apply();
+  OpBuilder b(code.getContext());
+  b.setInsertionPointAfter(op);
+  auto isOther = b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ne,
+                                         op, original->getResult(0));
+  auto choice = b.create<scf::IfOp>(op.getLoc(), isOther);
+  choice.getThenBodyBuilder().create<LLVM::Trap>(op.getLoc());
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Numbers in place of faults
 //===----------------------------------------------------------------------===//

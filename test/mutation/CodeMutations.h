@@ -36,6 +36,11 @@ plantFault(mlir::ModuleOp code, const CodeMutationKind &kind, Random &random);
 void plantTrap(mlir::ModuleOp code, const CodeMutationKind &kind,
                Random &random);
 
+/// Plants code that stops the program where plantFault() makes an integer
+/// another one. False for a fault of another form.
+bool plantTrapWhereDifferent(mlir::ModuleOp code, const CodeMutationKind &kind,
+                             Random &random);
+
 /// Changes only the numbers that differ with the fault of plantFault(), all to
 /// one number; or what a store, or the memory accesses of an address, have.
 /// False for a fault of another form.

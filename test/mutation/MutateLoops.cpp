@@ -174,9 +174,22 @@ void changeMasks(ModuleOp code, const LiveCode &live, Edits &edits) {
 // Counters
 //===----------------------------------------------------------------------===//
 
+/// True where a single addition completes a count: no other sees the counter.
+static bool isOnlyCount(LLVM::AtomicRMWOp count) {
+  return llvm::any_of(count.getRes().getUsers(), [](Operation *sum) {
+    return llvm::any_of(sum->getUsers(), [](Operation *user) {
+      auto compare = dyn_cast<arith::CmpIOp>(user);
+      return compare && isa<arith::AddIOp>(compare.getLhs().getDefiningOp()) &&
+             matchPattern(compare.getRhs(), m_One());
+    });
+  });
+}
+
 /// A counter of workers: what it grows by, what it is compared with, and that
 /// it is zero afterwards.
 static void addCounter(LLVM::AtomicRMWOp count, Edits &edits) {
+  if (isOnlyCount(count))
+    return;
   edits.push_back({count, "counts one too many", [=]() mutable {
                      count->setOperand(1, addTo(count, count.getVal(), 1));
                      return count;

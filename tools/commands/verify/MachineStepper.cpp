@@ -62,14 +62,15 @@ SteppedDispatch MachineStepper::describe(const ExecutorRun &run,
   return shown;
 }
 
-/// In memory that holds nothing yet: large numbers as floats and as integers.
-/// Code that reads them, or writes zeros beside its results, is noticed.
-static constexpr int undefinedByte = 0x5f;
+/// What memory holds that is not written yet: large numbers, which show up in
+/// sums and maxima, or NaNs, which show up times zero. Code that reads them, or
+/// writes zeros beside its results, is noticed.
+static int getUndefinedByte(int64_t call) { return call % 2 ? 0xff : 0x5f; }
 
 void MachineStepper::willRun(const ExecutorRun &run, int64_t dispatch) {
   const SteppedDispatch shown = describe(run, dispatch);
   if (dispatch == 0)
-    std::memset(run.frame->arena, undefinedByte,
+    std::memset(run.frame->arena, getUndefinedByte(numCalls++),
                 static_cast<size_t>(shown.arenaBytes));
   checker->willRun(shown);
 }
@@ -174,7 +175,7 @@ MachineStepper::createSession(int64_t longest, unsigned workers) {
                  Session::create(*model, config));
   char *memory =
       session->executor().getMapping() + layout.decode->blocks.offset;
-  std::memset(memory, undefinedByte, layout.decode->blocks.bytes);
+  std::memset(memory, getUndefinedByte(workers), layout.decode->blocks.bytes);
   blocks = memory;
   blockBytes = static_cast<int64_t>(layout.decode->blocks.bytes);
   return Result<std::unique_ptr<Session>>(std::move(session));

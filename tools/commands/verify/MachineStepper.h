@@ -75,6 +75,7 @@ private:
   std::mt19937 random;
   std::vector<int64_t> tokens; ///< random ids, for steps
   std::string call;            ///< that runs, in words
+  int64_t numCalls = 0;        ///< so far
   const char *blocks = nullptr;
   int64_t blockBytes = 0;
 };
