@@ -48,17 +48,17 @@ template <typename MapT> static auto &pickGroup(MapT &groups, Random &random) {
 
 namespace {
 
-/// A place for a fault.
-struct Place {
+/// Where a fault may be.
+struct FaultSite {
   std::string what, function;
   Edit edit;
 };
 
 } // namespace
 
-static std::optional<Place> choosePlace(ModuleOp code, const LiveCode &live,
-                                        const CodeMutationKind &kind,
-                                        Random &random) {
+static std::optional<FaultSite> choosePlace(ModuleOp code, const LiveCode &live,
+                                            const CodeMutationKind &kind,
+                                            Random &random) {
   Edits edits;
   kind.collect(code, live, edits);
   if (edits.empty())
@@ -71,8 +71,8 @@ static std::optional<Place> choosePlace(ModuleOp code, const LiveCode &live,
               .push_back(&edit);
   auto &[what, functions] = pickGroup(groups, random);
   auto &[function, places] = pickGroup(functions, random);
-  return Place{what, function,
-               *places[random.below(static_cast<int64_t>(places.size()))]};
+  return FaultSite{what, function,
+                   *places[random.below(static_cast<int64_t>(places.size()))]};
 }
 
 std::optional<PlantedFault>

@@ -36,7 +36,7 @@ public:
 
   /// Makes an artifact with other code and steps through it, until the first
   /// difference. Only dispatches of these functions are checked: the others
-  /// have the code that they had. All, if there are none.
+  /// have the code that they had. All, if the set is empty.
   CodeFinding check(mlir::ModuleOp mutant, const std::set<std::string> &phases);
 
   /// Runs other code on the calls of a check, or on those of other sizes, and

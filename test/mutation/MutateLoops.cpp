@@ -58,7 +58,7 @@ void changeTails(ModuleOp code, const LiveCode &live, Edits &edits) {
     if (live.contains(loop))
       addBounds(loop, edits);
   });
-  // What is left behind whole vectors, panels or blocks.
+  // What is left after whole vectors, panels or blocks.
   code.walk([&](arith::RemUIOp rest) {
     if (!live.contains(rest))
       return;
@@ -222,10 +222,22 @@ static void addCounter(LLVM::AtomicRMWOp count, Edits &edits) {
     }
 }
 
+/// True for a loop that looks for the lowest cost of a division of the work,
+/// each of which gives the same results.
+static bool findsCheapest(scf::ForOp loop) {
+  return llvm::any_of(loop.getInitArgs(), [](Value init) {
+    APInt number;
+    return matchPattern(init, m_ConstantInt(&number)) &&
+           number.isMaxSignedValue();
+  });
+}
+
 void startStale(ModuleOp code, const LiveCode &live, Edits &edits) {
   code.walk([&](LLVM::AtomicRMWOp count) { addCounter(count, edits); });
   // Accumulators and counters of loops.
   code.walk([&](scf::ForOp loop) {
+    if (findsCheapest(loop))
+      return;
     for (auto [i, init] : llvm::enumerate(loop.getInitArgs())) {
       if (!live.isUsed(loop.getRegionIterArgs()[i]))
         continue;
