@@ -194,8 +194,6 @@ compareWithTriangle(ConstantOp op, const MaskLink &link) {
     return std::nullopt;
   bool adds = link.kind == MaskLink::Adds;
   Type element = elements.getElementType();
-  if (adds && !isa<FloatType>(element))
-    return std::nullopt;
 
   // Check each element: shown up to the diagonal, hidden after it.
   auto sees = [&](int64_t index) {

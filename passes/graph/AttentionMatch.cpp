@@ -229,10 +229,9 @@ static Value unrepeatedHeads(Value value, int64_t axis) {
     return {};
   Dims split = getDims(copies.getResult()), merged = getDims(value);
   Dims copy = getDims(copies.getInputs().front());
-  if (split.size() != merged.size() + 1 || copy[axis + 1] != Polynomial(1))
-    return {};
   split[axis] = split[axis] * split[axis + 1];
   split.erase(split.begin() + axis + 1);
+  // Without an axis of size 1 a copy has as many elements as it had before.
   auto widen = copies.getInputs().front().getDefiningOp<ReshapeOp>();
   copy.erase(copy.begin() + axis + 1);
   if (split != merged || !widen || getDims(widen.getInput()) != copy)

@@ -196,8 +196,6 @@ void AttentionWriter::replaceContext(Value flat) {
                                   createReshape(rewriter, loc, flat, split));
     rewriter.eraseOp(turn);
   }
-  if (context.use_empty())
-    return;
   Value heads = createReshape(rewriter, loc, flat, split);
   rewriter.replaceAllUsesWith(
       context,

@@ -260,8 +260,8 @@ LayerRun LayerFinder::extend(size_t begin, size_t end, size_t period,
 LayerFinder::Group LayerFinder::describe(size_t begin, size_t period,
                                          size_t runBegin) const {
   Group group;
-  for (size_t i = begin; i < begin + period; ++i)
-    for (Value operand : order[i]->getOperands())
+  for (Operation *op : ArrayRef(order).slice(begin, period))
+    for (Value operand : op->getOperands())
       describeOperand(operand, begin, period, runBegin, group);
   return group;
 }
@@ -311,8 +311,6 @@ void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
 /// from before the run, `state`, where the second reads the carried tensor.
 bool LayerFinder::startsRun(const Group &first, const Group &second,
                             Value &state) const {
-  if (first.slots.size() != second.slots.size() || second.problem)
-    return false;
   for (auto [a, b] : llvm::zip_equal(first.slots, second.slots)) {
     if (b.role != Role::Carried) {
       if (a == b)

@@ -279,7 +279,7 @@ private:
         sum = sum + table[size] * Polynomial(count);
       const double filled = nominalSize(sum, nominal);
       if (filled > fullest ||
-          (filled == fullest && filled > 0 && change.begins.front() < first)) {
+          (filled == fullest && change.begins.front() < first)) {
         fullest = filled;
         bytes = sum;
         first = change.begins.front();

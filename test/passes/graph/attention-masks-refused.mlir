@@ -227,3 +227,157 @@ func.func @factor_is_data(%q: !h, %k: !h, %v: !h, %f: !k) -> !h {
   %c = attn.matmul %r, %v : !s, !h
   return %c : !h
 }
+
+// -----
+
+!h = tensor<?x4x?x16xf32, #attn.shape<[batch, 4, seq, 16]>>
+!s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
+!k = tensor<?x1x1x?xi1, #attn.shape<[batch, 1, 1, seq]>>
+!kf = tensor<?x1x1x?xf32, #attn.shape<[batch, 1, 1, seq]>>
+!one = tensor<1xf32>
+!four = tensor<1x4x1x1xf32>
+
+// Near misses of masks that are made of numbers: a choice of numbers that do not keep any score, a choice that heads spread, a
+// difference that is not from a number, an offset that is not a number any more, one that shows nothing as it is.
+// CHECK-LABEL: func.func @chosen_numbers_other_than_zero(
+// CHECK: attn.sdpa {{.*}} <additive>
+func.func @chosen_numbers_other_than_zero(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
+  %one = attn.constant dense<1.0> : !one
+  %low = attn.constant dense<-3.0e38> : !one
+  %a = attn.where %m, %one, %low : !k, !one, !one
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.add %s, %a : !s, !kf
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !h
+  return %c : !h
+}
+
+// CHECK-LABEL: func.func @chosen_numbers_of_heads(
+// CHECK: attn.sdpa {{.*}} <additive>
+func.func @chosen_numbers_of_heads(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
+  %zero = attn.constant dense<0.0> : !four
+  %low = attn.constant dense<-3.0e38> : !one
+  %a = attn.where %m, %zero, %low : !k, !four, !one
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.add %s, %a : !s, tensor<?x4x1x?xf32, #attn.shape<[batch, 4, 1, seq]>>
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !h
+  return %c : !h
+}
+
+// CHECK-LABEL: func.func @difference_of_two_inputs(
+// CHECK: attn.sdpa {{.*}} <additive>
+func.func @difference_of_two_inputs(%q: !h, %k: !h, %v: !h, %m: !k, %x: !kf) -> !h {
+  %low = attn.constant dense<-3.0e38> : !one
+  %f = attn.cast %m to f32 : !k
+  %d = attn.sub %x, %f : !kf
+  %a = attn.mul %d, %low : !kf, !one
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.add %s, %a : !s, !kf
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !h
+  return %c : !h
+}
+
+// CHECK-LABEL: func.func @scaled_input(
+// CHECK: attn.sdpa {{.*}} <additive>
+func.func @scaled_input(%q: !h, %k: !h, %v: !h, %x: !kf) -> !h {
+  %a = attn.scale %x by -3.0e38 : !kf
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.add %s, %a : !s, !kf
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !h
+  return %c : !h
+}
+
+// CHECK-LABEL: func.func @mask_spread_by_a_factor(
+// CHECK: attn.sdpa {{.*}} <additive>
+func.func @mask_spread_by_a_factor(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
+  %low = attn.constant dense<-3.0e38> : !four
+  %one = attn.constant dense<1.0> : !four
+  %f = attn.cast %m to f32 : !k
+  %d = attn.sub %one, %f : !four, !kf
+  %a = attn.mul %d, %low : tensor<?x4x1x?xf32, #attn.shape<[batch, 4, 1, seq]>>, !four
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.add %s, %a : !s, tensor<?x4x1x?xf32, #attn.shape<[batch, 4, 1, seq]>>
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !h
+  return %c : !h
+}
+
+// CHECK-LABEL: func.func @infinite_offset(
+// CHECK: attn.sdpa {{.*}} <additive>
+func.func @infinite_offset(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
+  %f = attn.cast %m to f32 : !k
+  %a = attn.scale %f by 0x7FF0000000000000 {offset = 0xFFF0000000000000 : f64} : !kf
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.add %s, %a : !s, !kf
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !h
+  return %c : !h
+}
+
+// -----
+
+!x = tensor<?x6x16xf32, #attn.shape<[batch, 6, 16]>>
+!y = tensor<?x1x16xf32, #attn.shape<[batch, 1, 16]>>
+!s = tensor<?x6x1xf32, #attn.shape<[batch, 6, 1]>>
+!wide = tensor<?x6x6xf32, #attn.shape<[batch, 6, 6]>>
+
+// A constant factor that makes one key of each query six.
+// CHECK: args = {factor = "'attn.constant'", operation = "'attn.mul'"}{{[^{}]*}}name = "scale-is-not-constant"
+// CHECK-LABEL: func.func @factor_spreads_the_scores(
+// CHECK-NOT: attn.sdpa
+func.func @factor_spreads_the_scores(%q: !x, %k: !y, %v: !x) -> !x {
+  %f = attn.constant dense<0.5> : tensor<1x6x6xf32>
+  %s = attn.matmul %q, %k {transpose_rhs} : !x, !y
+  %t = attn.mul %s, %f : !s, tensor<1x6x6xf32>
+  %p = attn.softmax %t : !wide
+  %c = attn.matmul %p, %v : !wide, !x
+  return %c : !x
+}
+
+// -----
+
+!x = tensor<?x?x16xf32, #attn.shape<[batch, seq, 16]>>
+!s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
+!m = tensor<?x1x?xi1, #attn.shape<[batch, 1, seq]>>
+!f = tensor<?x1x?xf32, #attn.shape<[batch, 1, seq]>>
+
+// A finite number beside another one, and beside minus infinity; a factor of probabilities that is made of a mask but may be any number.
+// CHECK: args = {other = "another hides with -20000", value = "-10000"}{{[^{}]*}}name = "finite-masked-value-beside-mask"
+// CHECK-SAME: args = {other = "another hides with minus infinity", value = "-10000"}{{[^{}]*}}name = "finite-masked-value-beside-mask"
+// CHECK-SAME: args = {operation = "'attn.mul'"}{{[^{}]*}}name = "operation-after-softmax"
+// CHECK-LABEL: func.func @two_finite_values(
+// CHECK-NOT: attn.sdpa
+func.func @two_finite_values(%q: !x, %k: !x, %v: !x, %m: !m, %n: !m) -> !x {
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %t = attn.mask %s, %m with -1.0e4 : !s, !m
+  %u = attn.mask %t, %n with -2.0e4 : !s, !m
+  %p = attn.softmax %u : !s
+  %c = attn.matmul %p, %v : !s, !x
+  return %c : !x
+}
+
+// CHECK-LABEL: func.func @finite_value_beside_infinity(
+// CHECK-NOT: attn.sdpa
+func.func @finite_value_beside_infinity(%q: !x, %k: !x, %v: !x, %m: !m, %n: !m) -> !x {
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %t = attn.mask %s, %m with -1.0e4 : !s, !m
+  %u = attn.mask %t, %n with 0xFFF0000000000000 : !s, !m
+  %p = attn.softmax %u : !s
+  %c = attn.matmul %p, %v : !s, !x
+  return %c : !x
+}
+
+// CHECK-LABEL: func.func @factor_from_a_mask(
+// CHECK-NOT: attn.sdpa
+func.func @factor_from_a_mask(%q: !x, %k: !x, %v: !x, %m: !m) -> !x {
+  %f = attn.cast %m to f32 : !m
+  %e = attn.activation <exp> %f : !f
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %p = attn.softmax %s : !s
+  %r = attn.mul %p, %e : !s, !f
+  %c = attn.matmul %r, %v : !s, !x
+  return %c : !x
+}

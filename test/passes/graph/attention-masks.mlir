@@ -101,3 +101,46 @@ func.func @joins_equal_finite_values(%q: !h, %k: !h, %v: !h, %m: !k, %n: !k) -> 
   %c = attn.matmul %p, %v : !s, !h
   return %c : !h
 }
+
+// -1e30 is the largest number that hides.
+// CHECK-LABEL: func.func @hides_with_the_limit(
+// CHECK: attn.sdpa {{.*}} <keys> :
+func.func @hides_with_the_limit(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.mask %s, %m with -1.0e30 : !s, !k
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !h
+  return %c : !h
+}
+
+// Added numbers that are chosen: 0 or a low one, on either side.
+// CHECK-LABEL: func.func @chosen_numbers(
+// CHECK: %[[N:.*]] = attn.not
+// CHECK: attn.sdpa {{.*}} <keys> :
+func.func @chosen_numbers(%q: !h, %k: !h, %v: !h, %m: !k, %n: !k) -> !h {
+  %zero = attn.constant dense<0.0> : !one
+  %low = attn.constant dense<-3.0e38> : !one
+  %a = attn.where %m, %zero, %low : !k, !one, !one
+  %b = attn.where %n, %low, %zero : !k, !one, !one
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.add %s, %a : !s, !kf
+  %u = attn.add %t, %b : !s, !kf
+  %p = attn.softmax %u : !s
+  %c = attn.matmul %p, %v : !s, !h
+  return %c : !h
+}
+
+// A mask of 0 and 1 times a low number hides where it is 1.
+// CHECK-LABEL: func.func @hides_ones(
+// CHECK: %[[N:.*]] = attn.not
+// CHECK: %[[K:.*]] = attn.reshape %[[N]] to <[batch, seq]>
+// CHECK: attn.sdpa {{.*}} mask(%[[K]] : {{[^)]*}}) {{.*}} <keys> :
+func.func @hides_ones(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
+  %f = attn.cast %m to f32 : !k
+  %a = attn.scale %f by -3.0e38 : !kf
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.add %s, %a : !s, !kf
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !h
+  return %c : !h
+}

@@ -207,3 +207,112 @@ func.func @rounded_scores(%q: !x, %k: !x, %v: !x) -> !x {
   %c = attn.matmul %p, %v : !s, !x
   return %c : !x
 }
+
+// -----
+
+!q = tensor<?x6x?x16xf32, #attn.shape<[batch, 6, seq, 16]>>
+!kv = tensor<?x2x?x16xf32, #attn.shape<[batch, 2, seq, 16]>>
+!one = tensor<?x2x1x?x16xf32, #attn.shape<[batch, 2, 1, seq, 16]>>
+!three = tensor<?x2x3x?x16xf32, #attn.shape<[batch, 2, 3, seq, 16]>>
+!s = tensor<?x6x?x?xf32, #attn.shape<[batch, 6, seq, seq]>>
+
+// Two heads of keys for six of queries; near misses are read as six heads.
+// CHECK-LABEL: func.func @repeated_heads(
+// CHECK: attn.sdpa {{.*}} heads 6 kv_heads 2
+func.func @repeated_heads(%q: !q, %k: !kv, %v: !kv) -> !q {
+  %k1 = attn.reshape %k to <[batch, 2, 1, seq, 16]> : !kv
+  %k3 = attn.concat %k1, %k1, %k1 axis 2 : !one, !one, !one
+  %kq = attn.reshape %k3 to <[batch, 6, seq, 16]> : !three
+  %v1 = attn.reshape %v to <[batch, 2, 1, seq, 16]> : !kv
+  %v3 = attn.concat %v1, %v1, %v1 axis 2 : !one, !one, !one
+  %vq = attn.reshape %v3 to <[batch, 6, seq, 16]> : !three
+  %s = attn.matmul %q, %kq {transpose_rhs} : !q
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %vq : !s, !q
+  return %c : !q
+}
+
+// Copies that were never heads without a copy, or other heads.
+// CHECK-LABEL: func.func @copies_of_an_input(
+// CHECK: attn.sdpa {{.*}} heads 6 kv_heads 6
+func.func @copies_of_an_input(%q: !q, %k1: !one, %v: !q) -> !q {
+  %k3 = attn.concat %k1, %k1, %k1 axis 2 : !one, !one, !one
+  %kq = attn.reshape %k3 to <[batch, 6, seq, 16]> : !three
+  %s = attn.matmul %q, %kq {transpose_rhs} : !q
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %v : !s, !q
+  return %c : !q
+}
+
+// CHECK-LABEL: func.func @copies_of_other_heads(
+// CHECK: attn.sdpa {{.*}} heads 6 kv_heads 6
+func.func @copies_of_other_heads(%q: !q, %k: tensor<?x?x32xf32, #attn.shape<[batch, seq, 32]>>, %v: !q) -> !q {
+  %k1 = attn.reshape %k to <[batch, 2, 1, seq, 16]> : tensor<?x?x32xf32, #attn.shape<[batch, seq, 32]>>
+  %k3 = attn.concat %k1, %k1, %k1 axis 2 : !one, !one, !one
+  %kq = attn.reshape %k3 to <[batch, 6, seq, 16]> : !three
+  %s = attn.matmul %q, %kq {transpose_rhs} : !q
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %v : !s, !q
+  return %c : !q
+}
+
+// CHECK-LABEL: func.func @copies_of_pairs_of_heads(
+// CHECK: attn.sdpa {{.*}} heads 6 kv_heads 6
+func.func @copies_of_pairs_of_heads(%q: !q, %k: tensor<?x6x?x16xf32, #attn.shape<[batch, 6, seq, 16]>>, %v: !q) -> !q {
+  %half = attn.slice %k axis 1 from 0 size 3 : !q
+  %k1 = attn.reshape %half to <[batch, 1, 3, seq, 16]> : tensor<?x3x?x16xf32, #attn.shape<[batch, 3, seq, 16]>>
+  %k2 = attn.concat %k1, %k1 axis 2 : tensor<?x1x3x?x16xf32, #attn.shape<[batch, 1, 3, seq, 16]>>, tensor<?x1x3x?x16xf32, #attn.shape<[batch, 1, 3, seq, 16]>>
+  %kq = attn.reshape %k2 to <[batch, 6, seq, 16]> : tensor<?x1x6x?x16xf32, #attn.shape<[batch, 1, 6, seq, 16]>>
+  %s = attn.matmul %q, %kq {transpose_rhs} : !q
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %v : !s, !q
+  return %c : !q
+}
+
+// -----
+
+!x = tensor<?x2x5x16xf32, #attn.shape<[batch, 2, 5, 16]>>
+!k = tensor<?x2x15x16xf32, #attn.shape<[batch, 2, 15, 16]>>
+!one = tensor<?x2x1x5x16xf32, #attn.shape<[batch, 2, 1, 5, 16]>>
+!three = tensor<?x2x3x5x16xf32, #attn.shape<[batch, 2, 3, 5, 16]>>
+!s = tensor<?x2x5x15xf32, #attn.shape<[batch, 2, 5, 15]>>
+
+// The keys themselves are there three times, not their heads.
+// CHECK-LABEL: func.func @copies_of_keys(
+// CHECK: attn.sdpa {{.*}} heads 2 kv_heads 2 {{.*}} : [batch, 5, 32] f32, [batch, 15, 32] f32
+func.func @copies_of_keys(%q: !x, %k: !x, %v: !k) -> !x {
+  %k1 = attn.reshape %k to <[batch, 2, 1, 5, 16]> : !x
+  %k3 = attn.concat %k1, %k1, %k1 axis 2 : !one, !one, !one
+  %kq = attn.reshape %k3 to <[batch, 2, 15, 16]> : !three
+  %s = attn.matmul %q, %kq {transpose_rhs} : !x, !k
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %v : !s, !k
+  return %c : !x
+}
+
+// -----
+
+!x = tensor<?x?x16xf32, #attn.shape<[batch, seq, 16]>>
+!s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
+
+// CHECK: args = {scale = "inf"}{{[^{}]*}}name = "scale-is-not-finite"
+// CHECK-LABEL: func.func @scales_of_both_overflow(
+// CHECK-NOT: attn.sdpa
+func.func @scales_of_both_overflow(%q: !x, %k: !x, %v: !x) -> !x {
+  %a = attn.scale %q by 1.0e200 : !x
+  %b = attn.scale %k by 1.0e200 : !x
+  %s = attn.matmul %a, %b {transpose_rhs} : !x
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %v : !s, !x
+  return %c : !x
+}
+
+// Neither summand is a product.
+// CHECK-LABEL: func.func @sum_of_inputs(
+// CHECK-NOT: attn.sdpa
+func.func @sum_of_inputs(%a: !s, %b: !s, %v: !x) -> !x {
+  %s = attn.add %a, %b : !s
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %v : !s, !x
+  return %c : !x
+}

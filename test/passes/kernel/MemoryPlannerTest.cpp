@@ -219,6 +219,48 @@ TEST(MemoryPlanner, SmallSizesAreRoundedUpIfThatTakesLess) {
   EXPECT_EQ(plan.bytes, parse("3072*rows"));
 }
 
+TEST(MemoryPlanner, OneMebibyteOfRoundingIsAccepted) {
+  // 63 bytes of batch * seq and one of rows * seq, at the nominal 128.
+  MemoryPlan plan = planMemory({{parse("batch*seq+63*rows*seq"), 0, 1}});
+  EXPECT_EQ(plan.bytes, parse("64*batch*seq+64*rows*seq"));
+}
+
+TEST(MemoryPlanner, RoundingIsKeptWhereRoomSavesNothing) {
+  // The two small buffers fit beside each other into the large one both ways.
+  MemoryPlan plan = planMemory({{parse("1024*batch*seq*seq+64"), 0, 0},
+                                {parse("12*batch*seq*seq"), 1, 1},
+                                {parse("12*batch*seq*seq"), 1, 1}});
+  EXPECT_EQ(plan.bytes, parse("1024*batch*seq*seq+64"));
+  EXPECT_EQ(plan.offsets[2], parse("64*batch*seq*seq"));
+}
+
+TEST(MemoryPlanner, EqualSizesArePlacedInTheirOrder) {
+  MemoryPlan plan =
+      planMemory({{parse("64*rows"), 0, 1}, {parse("64*rows"), 0, 1}});
+  EXPECT_EQ(plan.offsets[0], Polynomial());
+  EXPECT_EQ(plan.offsets[1], parse("64*rows"));
+}
+
+TEST(MemoryPlanner, TheLowerBoundIsThatOfTheFirstBufferOfEquallyFullSteps) {
+  EXPECT_EQ(planMemory({{parse("64*keys"), 1, 1}, {parse("64*rows"), 0, 0}})
+                .lowerBound,
+            parse("64*keys"));
+  EXPECT_EQ(planMemory({{parse("64*keys"), 0, 0}, {parse("64*rows"), 1, 1}})
+                .lowerBound,
+            parse("64*keys"));
+}
+
+TEST(MemoryPlanner, TheLowerBoundCountsEqualSizesOneByOne) {
+  // At step 1 one of the first two has ended. Where the empty one ends, no
+  // buffer begins.
+  MemoryPlan plan = planMemory({{parse("64*rows"), 0, 0},
+                                {parse("64*rows"), 0, 5},
+                                {parse("64*rows"), 1, 5},
+                                {parse("64*rows"), 1, 5},
+                                {Polynomial(), 0, 2}});
+  EXPECT_EQ(plan.lowerBound, parse("192*rows"));
+}
+
 TEST(MemoryPlanner, RandomLifetimesOfOneFormWasteLittle) {
   double worst = 1, sum = 0;
   const int plans = 40;
