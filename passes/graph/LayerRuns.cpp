@@ -320,8 +320,7 @@ bool LayerFinder::startsRun(const Group &first, const Group &second,
     if (a.role != Role::Outside)
       return false;
     Value value = Value::getFromOpaquePointer(reinterpret_cast<void *>(a.key));
-    if ((state && state != value) ||
-        value.getType() != second.carried.getType())
+    if (state && state != value)
       return false;
     state = value;
   }
@@ -335,19 +334,17 @@ LayerProblem LayerFinder::findDifference(const Group &first,
   LayerProblem problem = {RemarkId::LayersDiffer, order[begin + period]};
   Value state;
   size_t slot = 0;
-  for (size_t i = begin; i < begin + period; ++i)
-    for (unsigned index = 0; index < order[i]->getNumOperands(); ++index) {
+  for (auto [i, op] : llvm::enumerate(ArrayRef(order).slice(begin, period)))
+    for (auto [index, value] : llvm::enumerate(op->getOperands())) {
       Slot a = first.slots[slot], b = second.slots[slot];
       ++slot;
-      Value value = order[i]->getOperand(index);
       bool isState = b.role == Role::Carried && a.role == Role::Outside &&
-                     (!state || state == value) &&
-                     value.getType() == second.carried.getType();
+                     (!state || state == value);
       if (isState)
         state = value;
       if (a == b || isState)
         continue;
-      problem.op = order[i + period];
+      problem.op = order[begin + period + i];
       problem.value = problem.op->getOperand(index);
       problem.other = value;
       return problem;

@@ -116,3 +116,128 @@ func.func @tied_biases(%x: !x) -> !x {
   %a = attn.sdpa %q, %k, %x heads 2 kv_heads 2 scale 1.0 <none> : !x
   return %a : !x
 }
+
+// -----
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!w = tensor<8x8xf32>
+attn.weight @q : !w = #weight.expr<file("q")>
+attn.weight @k : !w = #weight.expr<file("k")>
+attn.weight @v : !w = #weight.expr<file("v")>
+attn.weight @b : [8] f32 = #weight.expr<file("b")>
+
+// One projection is no group. One is followed by operations on a weight and a constant.
+// CHECK-NOT: projections = "1"
+// CHECK-NOT: projection-inputs-differ
+// CHECK: args = {operation = "'attn.add'", projection = "'attn.linear'"}{{[^{}]*}}function = "weight_in_between"{{[^{}]*}}name = "projection-is-interrupted"
+// CHECK-LABEL: func.func @one_projection(
+// CHECK-NOT: attn.slice
+func.func @one_projection(%x: !x) -> !x {
+  %wq = attn.get_weight @q : !w
+  %q = attn.linear %x, %wq : !x, !w
+  %a = attn.sdpa %q, %x, %x heads 2 kv_heads 2 scale 1.0 <none> : !x
+  return %a : !x
+}
+
+// CHECK-LABEL: func.func @weight_in_between(
+func.func @weight_in_between(%x: !x) -> !x {
+  %two = attn.constant dense<2.0> : tensor<1xf32>
+  %b = attn.get_weight @b : [8] f32
+  %wk = attn.get_weight @k : !w
+  %wv = attn.get_weight @v : !w
+  %k = attn.linear %x, %wk : !x, !w
+  %v = attn.linear %x, %wv : !x, !w
+  %c = attn.add %v, %b : !x, [8] f32
+  %d = attn.mul %c, %two : !x, [1] f32
+  %a = attn.sdpa %x, %k, %d heads 2 kv_heads 2 scale 1.0 <none> : !x
+  return %a : !x
+}
+
+// -----
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!w = tensor<8x8xf32>
+attn.weight @k : !w = #weight.expr<file("k")>
+attn.weight @v : !w = #weight.expr<file("v")>
+
+// CHECK-NOT: projection-is-interrupted
+// CHECK-LABEL: func.func @tensor_in_between(
+func.func @tensor_in_between(%x: !x, %y: !x) -> !x {
+  %wk = attn.get_weight @k : !w
+  %wv = attn.get_weight @v : !w
+  %k = attn.linear %x, %wk : !x, !w
+  %v = attn.linear %x, %wv : !x, !w
+  %c = attn.add %y, %v : !x
+  %a = attn.sdpa %x, %k, %c heads 2 kv_heads 2 scale 1.0 <none> : !x
+  return %a : !x
+}
+
+// -----
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!w = tensor<8x8xf32>
+attn.weight @k : !w = #weight.expr<file("k")>
+attn.weight @v : !w = #weight.expr<file("v")>
+
+// CHECK: function = "seven_operations"{{[^{}]*}}name = "projection-is-interrupted"
+// CHECK-LABEL: func.func @seven_operations(
+func.func @seven_operations(%x: !x) -> !x {
+  %wk = attn.get_weight @k : !w
+  %wv = attn.get_weight @v : !w
+  %k = attn.linear %x, %wk : !x, !w
+  %v = attn.linear %x, %wv : !x, !w
+  %0 = attn.activation <tanh> %v : !x
+  %1 = attn.activation <relu> %0 : !x
+  %2 = attn.activation <relu> %1 : !x
+  %3 = attn.activation <relu> %2 : !x
+  %4 = attn.activation <relu> %3 : !x
+  %5 = attn.activation <relu> %4 : !x
+  %6 = attn.activation <relu> %5 : !x
+  %a = attn.sdpa %x, %k, %6 heads 2 kv_heads 2 scale 1.0 <none> : !x
+  return %a : !x
+}
+
+// -----
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!w = tensor<8x8xf32>
+attn.weight @k : !w = #weight.expr<file("k")>
+attn.weight @v : !w = #weight.expr<file("v")>
+
+// CHECK-NOT: projection-is-interrupted
+// CHECK-LABEL: func.func @eight_operations(
+func.func @eight_operations(%x: !x) -> !x {
+  %wk = attn.get_weight @k : !w
+  %wv = attn.get_weight @v : !w
+  %k = attn.linear %x, %wk : !x, !w
+  %v = attn.linear %x, %wv : !x, !w
+  %0 = attn.activation <tanh> %v : !x
+  %1 = attn.activation <relu> %0 : !x
+  %2 = attn.activation <relu> %1 : !x
+  %3 = attn.activation <relu> %2 : !x
+  %4 = attn.activation <relu> %3 : !x
+  %5 = attn.activation <relu> %4 : !x
+  %6 = attn.activation <relu> %5 : !x
+  %7 = attn.activation <relu> %6 : !x
+  %a = attn.sdpa %x, %k, %7 heads 2 kv_heads 2 scale 1.0 <none> : !x
+  return %a : !x
+}
+
+// -----
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!w = tensor<8x8xf32>
+attn.weight @k : !w = #weight.expr<file("k")>
+attn.weight @v : !w = #weight.expr<file("v")>
+
+// CHECK-LABEL: func.func @no_bias(
+// CHECK: %[[W:.*]] = attn.get_weight @"k+v"
+// CHECK-NEXT: attn.linear %{{.*}}, %[[W]] :
+func.func @no_bias(%x: !x) -> !x {
+  %wk = attn.get_weight @k : !w
+  %wv = attn.get_weight @v : !w
+  %k = attn.linear %x, %wk : !x, !w
+  %v = attn.linear %x, %wv : !x, !w
+  %a = attn.sdpa %x, %k, %v heads 2 kv_heads 2 scale 1.0 <none> : !x
+  return %a : !x
+}

@@ -66,3 +66,68 @@ func.func @keeps_scales(%x: !x, %s: !seg) -> !x {
   %y2 = attn.sdpa %y1, %y1, %y1 ragged(%s : !seg) heads 2 kv_heads 2 scale 0.125 <ragged> {causal, window = 3 : i64} : !x
   return %y2 : !x
 }
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!kq = tensor<?x16xf32, #attn.shape<[rows, 16]>>
+!seg = !attn.ragged<rows, keys>
+!w = tensor<16x8xf32>
+attn.weight @w : !w = #weight.expr<file("w")>
+
+// The query's rows are the last of the weight, directly after those of the keys.
+// CHECK: attn.weight @w : [16, 8] f32 = #weight.expr<concat(0, slice(file("w"), 0, 0, 8), scale(slice(file("w"), 0, 8, 8), 0.5))>
+// CHECK-LABEL: func.func @query_after_keys(
+// CHECK-COUNT-2: attn.sdpa {{.*}} scale 5.000000e-01
+func.func @query_after_keys(%x: !x, %s: !seg) -> !x {
+  %w = attn.get_weight @w : !w
+  %y0 = attn.sdpa %x, %x, %x ragged(%s : !seg) heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : !x
+  %p = attn.linear %y0, %w : !x, !w
+  %k = attn.slice %p axis 1 from 0 size 8 : !kq
+  %q = attn.slice %p axis 1 from 8 size 8 : !kq
+  %y1 = attn.sdpa %q, %k, %y0 ragged(%s : !seg) heads 2 kv_heads 2 scale 0.25 <ragged> {causal} : !x
+  return %y1 : !x
+}
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!wide = tensor<?x12xf32, #attn.shape<[rows, 12]>>
+!seg = !attn.ragged<rows, keys>
+!w = tensor<12x8xf32>
+attn.weight @w : !w = #weight.expr<file("w")>
+
+// Keys and query have four columns in common; a query that is no product's; a product that something reads as a whole.
+// CHECK-COUNT-3: name = "attention-scale-stays"
+// CHECK: attn.weight @w : [12, 8] f32 = #weight.expr<file("w")>
+// CHECK-LABEL: func.func @columns_in_common(
+// CHECK: attn.sdpa {{.*}} scale 2.500000e-01
+func.func @columns_in_common(%x: !x, %s: !seg) -> !x {
+  %w = attn.get_weight @w : !w
+  %y0 = attn.sdpa %x, %x, %x ragged(%s : !seg) heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : !x
+  %p = attn.linear %y0, %w : !x, !w
+  %q = attn.slice %p axis 1 from 0 size 8 : !wide
+  %k = attn.slice %p axis 1 from 4 size 8 : !wide
+  %y1 = attn.sdpa %q, %k, %y0 ragged(%s : !seg) heads 2 kv_heads 2 scale 0.25 <ragged> {causal} : !x
+  return %y1 : !x
+}
+
+// CHECK-LABEL: func.func @query_of_an_input(
+// CHECK: attn.sdpa {{.*}} scale 2.500000e-01
+func.func @query_of_an_input(%x: !x, %p: !wide, %s: !seg) -> !x {
+  %y0 = attn.sdpa %x, %x, %x ragged(%s : !seg) heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : !x
+  %q = attn.slice %p axis 1 from 0 size 8 : !wide
+  %y1 = attn.sdpa %q, %y0, %y0 ragged(%s : !seg) heads 2 kv_heads 2 scale 0.25 <ragged> {causal} : !x
+  return %y1 : !x
+}
+
+// CHECK-LABEL: func.func @whole_product_is_read(
+// CHECK: attn.sdpa {{.*}} scale 2.500000e-01
+func.func @whole_product_is_read(%x: !x, %s: !seg) -> (!x, !wide) {
+  %w = attn.get_weight @w : !w
+  %y0 = attn.sdpa %x, %x, %x ragged(%s : !seg) heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : !x
+  %p = attn.linear %y0, %w : !x, !w
+  %q = attn.slice %p axis 1 from 0 size 8 : !wide
+  %y1 = attn.sdpa %q, %y0, %y0 ragged(%s : !seg) heads 2 kv_heads 2 scale 0.25 <ragged> {causal} : !x
+  return %y1, %p : !x, !wide
+}
