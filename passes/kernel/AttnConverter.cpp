@@ -4,6 +4,7 @@
 // The conversion of types, values, functions and layer bodies. Single
 // operations are converted in AttnConverterElementwise.cpp and others.
 #include "passes/kernel/AttnConverter.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace transom;
@@ -213,9 +214,9 @@ LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
   for (NamedAttribute attribute : source->getDiscardableAttrs())
     if (attribute.getName().getValue().starts_with("transom."))
       function->setAttr(attribute.getName(), attribute.getValue());
-  for (int64_t i = 0; i < inputs; ++i)
+  for (unsigned i : llvm::seq(source.getNumArguments()))
     function.setArgAttrs(i, source.getArgAttrDict(i));
-  for (unsigned i = 0; i < source.getNumResults(); ++i)
+  for (unsigned i : llvm::seq(source.getNumResults()))
     function.setArgAttrs(inputs + i, source.getResultAttrDict(i));
   Block *block = function.addEntryBlock();
   b.setInsertionPointToStart(block);

@@ -3,6 +3,7 @@
 //
 // The conversion of products, softmax and norms.
 #include "passes/kernel/AttnConverter.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace transom;
@@ -11,9 +12,7 @@ using namespace transom;
 static Value transposeLast(AttnConverter &c, Location loc, Value buffer) {
   auto type = cast<kern::BufferType>(buffer.getType());
   SmallVector<Polynomial> dims = type.getDims();
-  SmallVector<int64_t> permutation(dims.size());
-  for (size_t i = 0; i < dims.size(); ++i)
-    permutation[i] = i;
+  auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
   std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
   std::swap(permutation[dims.size() - 1], permutation[dims.size() - 2]);
   Value out = c.alloc(loc, kern::BufferType::get(c.b.getContext(), dims,

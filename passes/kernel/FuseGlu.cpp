@@ -86,9 +86,6 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
       return;
     for (int first : {0, 1}) {
       Value applied = op.getInputs()[first], other = op.getInputs()[1 - first];
-      if (!isa<kern::BufferType>(applied.getType()) ||
-          !isa<kern::BufferType>(other.getType()))
-        continue;
       auto apply = dyn_cast_or_null<kern::ElementwiseOp>(onlyWriter(applied));
       if (!apply || !getActivation(apply) || !isColumnsOfProduct(other) ||
           !isColumnsOfProduct(apply.getInputs()[0]))
@@ -108,9 +105,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
       return std::nullopt;
     for (int first : {0, 1}) {
       Value applied = op.getInputs()[first], other = op.getInputs()[1 - first];
-      if (!isa<kern::BufferType>(applied.getType()) ||
-          !isa<kern::BufferType>(other.getType()) ||
-          onlyReader(applied) != op || onlyReader(other) != op)
+      if (onlyReader(applied) != op || onlyReader(other) != op)
         continue;
       auto apply = dyn_cast_or_null<kern::ElementwiseOp>(onlyWriter(applied));
       std::optional<Activation> kind =
@@ -185,16 +180,11 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return std::nullopt;
   }
 
-  /// True when a product is read by two slices alone.
+  /// True when the two slices of a product alone read it.
   static bool hasOnlySlices(kern::GemmOp gemm) {
-    int slices = 0;
-    for (Operation *user : gemm.getOuts()[0].getUsers())
-      if (user != gemm) {
-        if (!isa<kern::CopyOp>(user))
-          return false;
-        ++slices;
-      }
-    return slices == 2;
+    return llvm::count_if(gemm.getOuts()[0].getUsers(), [&](Operation *user) {
+             return user != gemm;
+           }) == 2;
   }
 
   /// A weight that one operation reads, of another definition in each layer.

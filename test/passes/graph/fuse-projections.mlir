@@ -129,7 +129,7 @@ attn.weight @b : [8] f32 = #weight.expr<file("b")>
 // One projection is no group. One is followed by operations on a weight and a constant.
 // CHECK-NOT: projections = "1"
 // CHECK-NOT: projection-inputs-differ
-// CHECK: args = {operation = "'attn.add'", projection = "'attn.linear'"}{{[^{}]*}}function = "weight_in_between"{{[^{}]*}}name = "projection-is-interrupted"
+// CHECK: args = {operation = "'attn.mul'", projection = "'attn.linear'"}{{[^{}]*}}function = "weight_in_between"{{[^{}]*}}name = "projection-is-interrupted"
 // CHECK-LABEL: func.func @one_projection(
 // CHECK-NOT: attn.slice
 func.func @one_projection(%x: !x) -> !x {

@@ -463,3 +463,171 @@ func.func private @layer(%s: !x, %w: !w) {
 }
 kern.weight @w : !w = #weight.expr<file("w")>
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!g = !kern.weight<[8] x f32, unset>
+
+// One weight by two names: what reads one in f32 keeps both in f32.
+// REMARK: function = "two_names"{{[^{}]*}}name = "weight-is-read-in-f32"
+// REMARK-NOT: state-is-carried
+// REMARK: args = {body = "late", last = "'kern.softmax'"}{{[^{}]*}}name = "state-is-not-carried"
+// REMARK-SAME: args = {layers = "1"}{{[^{}]*}}function = "norm_at_the_end"{{[^{}]*}}name = "state-is-carried"
+module attributes {transom.dtype = "bf16"} {
+kern.weight @v : !w = #weight.expr<file("v")>
+kern.weight @w : !w = #weight.expr<file("w")>
+kern.weight @g : !g = #weight.expr<file("g")>
+
+// CHECK-LABEL: func.func @two_names(
+// CHECK: kern.gemm
+// CHECK-NEXT: !kern.weight<[8, 8] x f32, unset>
+func.func @two_names(%x: !x, %y: !x, %z: !kern.buffer<[8, 8] x f32>) {
+  %w = kern.get_weight @v : !w
+  %v = kern.get_weight @v : !w
+  kern.gemm %x, %w outs(%y) : !x, !w, !x
+  kern.elementwise ins(%v) outs(%z) {
+  ^bb0(%a: f32):
+    kern.yield %a : f32
+  } : (!w) -> !kern.buffer<[8, 8] x f32>
+  return
+}
+
+// A body that does not round its state gets no rounded copy of it.
+// CHECK-LABEL: func.func @state_in_f32(
+// CHECK: kern.layers %{{.*}} [@unrounded(@g)] :
+func.func @state_in_f32(%x: !x) {
+  kern.layers %x [@unrounded(@g)] : !x
+  return
+}
+func.func private @unrounded(%s: !x, %g: !g) {
+  %t = kern.alloc : !x
+  kern.softmax %s outs(%t) : !x, !x
+  kern.norm %t, %g outs(%s) eps 1.0e-5 : !x, !g, !x
+  return
+}
+
+// CHECK-LABEL: func.func @softmax_at_the_end(
+// CHECK: kern.layers %{{.*}} [@late(@w)] :
+func.func @softmax_at_the_end(%x: !x) {
+  kern.layers %x [@late(@w)] : !x
+  return
+}
+func.func private @late(%s: !x, %w: !w) {
+  %t = kern.alloc : !x
+  kern.gemm %s, %w outs(%t) : !x, !w, !x
+  kern.softmax %t outs(%s) : !x, !x
+  return
+}
+
+// The layers write what is read after them, and its cast is that of the last layer.
+// CHECK-LABEL: func.func @norm_at_the_end(
+// CHECK: kern.layers %{{.*}} invariants(%[[H:.*]] : !kern.buffer<[rows, 8] x bf16>) [@early(@w, @g)] :
+// CHECK-NEXT: kern.gemm %[[H]]
+// CHECK: func.func private @early(
+// CHECK: kern.norm {{.*}} outs(%[[S:.*]]) out_bf16(%{{.*}}) eps
+func.func @norm_at_the_end(%x: !x, %y: !x) {
+  %w = kern.get_weight @w : !w
+  kern.layers %x [@early(@w, @g)] : !x
+  kern.gemm %x, %w outs(%y) : !x, !w, !x
+  return
+}
+func.func private @early(%s: !x, %w: !w, %g: !g) {
+  %t = kern.alloc : !x
+  kern.gemm %s, %w outs(%t) : !x, !w, !x
+  %u = kern.alloc : !x
+  kern.softmax %t outs(%u) : !x, !x
+  kern.norm %u, %g outs(%s) eps 1.0e-5 : !x, !g, !x
+  return
+}
+
+// Layers that are given another buffer do not write this one: one rounding is for both products.
+// CHECK-LABEL: func.func @other_layers_in_between(
+// CHECK: kern.cast %[[X:.*]] outs(%[[H:.*]]) :
+// CHECK: kern.gemm %[[H]]
+// CHECK: kern.layers
+// CHECK-NOT: kern.cast
+// CHECK: kern.gemm %[[H]]
+func.func @other_layers_in_between(%x: !x, %other: !x, %y: !x, %z: !x) {
+  %w = kern.get_weight @w : !w
+  kern.gemm %x, %w outs(%y) : !x, !w, !x
+  kern.layers %other [@plain(@g)] : !x
+  kern.gemm %x, %w outs(%z) : !x, !w, !x
+  return
+}
+func.func private @plain(%s: !x, %g: !g) {
+  kern.softmax %s outs(%s) : !x, !x
+  return
+}
+
+// CHECK-LABEL: func.func @same_layers_in_between(
+// CHECK: kern.cast %[[X:.*]] outs(%[[H:.*]]) :
+// CHECK: kern.gemm %[[H]]
+// CHECK: kern.layers %[[X]]
+// CHECK: kern.cast %[[X]] outs(%[[I:.*]]) :
+// CHECK: kern.gemm %[[I]]
+func.func @same_layers_in_between(%x: !x, %y: !x, %z: !x) {
+  %w = kern.get_weight @w : !w
+  kern.gemm %x, %w outs(%y) : !x, !w, !x
+  kern.layers %x [@plain2(@g)] : !x
+  kern.gemm %x, %w outs(%z) : !x, !w, !x
+  return
+}
+func.func private @plain2(%s: !x, %g: !g) {
+  kern.softmax %s outs(%s) : !x, !x
+  return
+}
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8192] x f32>
+!k = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8192] x f32, unset>
+!keys = !kern.buffer<[keys, 8] x f32, key_panels>
+!t = !kern.buffer<[parts, 10176] x f32>
+
+// Keys of the longest K that a product of bf16 finishes at once, and of a longer one.
+// REMARK: function = "keys_of_the_longest_k"{{[^{}]*}}name = "attention-precision-chosen"
+// REMARK-SAME: args = {k = "8200", limit = "8192", product = "'kern.gemm'"}{{[^{}]*}}function = "keys_of_a_longer_k"{{[^{}]*}}name = "keys-of-long-k"
+module attributes {transom.dtype = "bf16"} {
+kern.weight @w : !w = #weight.expr<file("w")>
+kern.weight @v : !kern.weight<[8, 8200] x f32, unset> = #weight.expr<file("v")>
+
+// CHECK-LABEL: func.func @keys_of_the_longest_k(
+func.func @keys_of_the_longest_k(%x: !x, %q: !k, %y: !k, %s: !kern.ragged<0>) {
+  %w = kern.get_weight @w : !w
+  %k = kern.alloc : !keys
+  %t = kern.alloc : !t
+  kern.gemm %x, %w ragged %s outs(%k) : !x, !w, !kern.ragged<0>, !keys
+  kern.attention %q, %k, %q ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 : !k, !keys, !k, !kern.ragged<0>, !kern.ragged<0>, !t, !k
+  return
+}
+
+// CHECK-LABEL: func.func @keys_of_a_longer_k(
+func.func @keys_of_a_longer_k(%x: !kern.buffer<[rows, 8200] x f32>, %q: !k, %y: !k, %s: !kern.ragged<0>) {
+  %w = kern.get_weight @v : !kern.weight<[8, 8200] x f32, unset>
+  %k = kern.alloc : !keys
+  %t = kern.alloc : !t
+  kern.gemm %x, %w ragged %s outs(%k) : !kern.buffer<[rows, 8200] x f32>, !kern.weight<[8, 8200] x f32, unset>, !kern.ragged<0>, !keys
+  kern.attention %q, %k, %q ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 : !k, !keys, !k, !kern.ragged<0>, !kern.ragged<0>, !t, !k
+  return
+}
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!h = !kern.buffer<[rows, 8] x bf16>
+
+// Without types in the module its casts stay as they are.
+// CHECK-LABEL: func.func @casts_of_others(
+// CHECK: kern.norm {{.*}} outs(%[[N:.*]]) eps
+// CHECK-NEXT: kern.cast %[[N]]
+func.func @casts_of_others(%x: !x, %y: !h, %g: !kern.weight<[8] x f32, unset>) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 : !x, !kern.weight<[8] x f32, unset>, !x
+  kern.cast %n outs(%y) : !x, !h
+  return
+}

@@ -198,3 +198,114 @@ func.func private @twice(%x: !x, %w: !w, %g: !g) {
   kern.gemm %t, %w residual %x outs(%x) : !x, !w, !x, !x
   return
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!g = !kern.weight<[8] x f32, unset>
+!out = !kern.buffer<[wanted, 8] x f32>
+!i = !kern.buffer<[wanted] x i64>
+kern.weight @n : !g = #weight.expr<file("n")>
+kern.weight @f : !g = #weight.expr<file("f")>
+kern.weight @w : !w = #weight.expr<file("w")>
+
+// Readers of the state after the layers that are no final norm alone: none, something else beside the norm of gathered rows, before it
+// and after it, a second gathering, gathered rows without a norm.
+// REMARK: args = {readers = "none"}{{[^{}]*}}function = "nothing_after"{{[^{}]*}}name = "final-norm-stays"
+// REMARK-SAME: function = "softmax_first"{{[^{}]*}}name = "final-norm-stays"
+// REMARK-SAME: function = "softmax_last"{{[^{}]*}}name = "final-norm-stays"
+// REMARK-SAME: function = "gathered_twice"{{[^{}]*}}name = "final-norm-stays"
+// REMARK-SAME: function = "gathered_without_norm"{{[^{}]*}}name = "final-norm-stays"
+// CHECK-LABEL: func.func @nothing_after(
+// CHECK: kern.layers
+func.func @nothing_after(%x: !x) {
+  kern.layers %x [@nothing(@w, @n), @nothing(@w, @n)] : !x
+  return
+}
+// CHECK-LABEL: func.func @softmax_first(
+// CHECK: kern.layers
+// CHECK: kern.norm
+func.func @softmax_first(%x: !x, %i: !i, %y: !out, %z: !x) {
+  kern.layers %x [@first(@w, @n), @first(@w, @n)] : !x
+  kern.softmax %x outs(%z) : !x, !x
+  %t = kern.alloc : !out
+  kern.gather %x, %i outs(%t) : !x, !i, !out
+  %g = kern.get_weight @f : !g
+  kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !out, !g, !out
+  return
+}
+// CHECK-LABEL: func.func @softmax_last(
+// CHECK: kern.layers
+// CHECK: kern.norm
+func.func @softmax_last(%x: !x, %i: !i, %y: !out, %z: !x) {
+  kern.layers %x [@last(@w, @n), @last(@w, @n)] : !x
+  %t = kern.alloc : !out
+  kern.gather %x, %i outs(%t) : !x, !i, !out
+  %g = kern.get_weight @f : !g
+  kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !out, !g, !out
+  kern.softmax %x outs(%z) : !x, !x
+  return
+}
+// CHECK-LABEL: func.func @gathered_twice(
+// CHECK: kern.layers
+// CHECK: kern.norm
+func.func @gathered_twice(%x: !x, %i: !i, %y: !out, %z: !out) {
+  kern.layers %x [@twice(@w, @n), @twice(@w, @n)] : !x
+  kern.gather %x, %i outs(%z) : !x, !i, !out
+  %t = kern.alloc : !out
+  kern.gather %x, %i outs(%t) : !x, !i, !out
+  %g = kern.get_weight @f : !g
+  kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !out, !g, !out
+  return
+}
+// CHECK-LABEL: func.func @gathered_without_norm(
+// CHECK: kern.layers
+// CHECK: kern.softmax
+func.func @gathered_without_norm(%x: !x, %i: !i, %y: !out) {
+  kern.layers %x [@without(@w, @n), @without(@w, @n)] : !x
+  %t = kern.alloc : !out
+  kern.gather %x, %i outs(%t) : !x, !i, !out
+  kern.softmax %t outs(%y) : !out, !out
+  return
+}
+func.func private @nothing(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  %t = kern.alloc : !x
+  kern.softmax %n outs(%t) : !x, !x
+  kern.gemm %t, %w residual %x outs(%x) : !x, !w, !x, !x
+  return
+}
+func.func private @first(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  %t = kern.alloc : !x
+  kern.softmax %n outs(%t) : !x, !x
+  kern.gemm %t, %w residual %x outs(%x) : !x, !w, !x, !x
+  return
+}
+func.func private @last(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  %t = kern.alloc : !x
+  kern.softmax %n outs(%t) : !x, !x
+  kern.gemm %t, %w residual %x outs(%x) : !x, !w, !x, !x
+  return
+}
+func.func private @twice(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  %t = kern.alloc : !x
+  kern.softmax %n outs(%t) : !x, !x
+  kern.gemm %t, %w residual %x outs(%x) : !x, !w, !x, !x
+  return
+}
+func.func private @without(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  %t = kern.alloc : !x
+  kern.softmax %n outs(%t) : !x, !x
+  kern.gemm %t, %w residual %x outs(%x) : !x, !w, !x, !x
+  return
+}

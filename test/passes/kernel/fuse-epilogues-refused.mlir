@@ -87,3 +87,240 @@ func.func @packs_keys_that_are_a_result(%x: !x, %k: !x, %w: !w, %s: !kern.ragged
   kern.pack_keys %k ragged %s outs(%p) : !x, !kern.ragged<0>, !keys
   return
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!b = !kern.weight<[8] x f32, unset>
+
+// Sums that add no other buffer: the product itself, a weight; an activation of one of two inputs; a result that nothing slices.
+// CHECK-NOT: sliced-product-is-a-result
+// CHECK: function = "sum_with_itself"{{[^{}]*}}name = "epilogue-unsupported"
+// CHECK-SAME: function = "sum_with_a_weight"{{[^{}]*}}name = "epilogue-unsupported"
+// CHECK-SAME: function = "activation_and_sum"{{[^{}]*}}name = "epilogue-unsupported"
+// CHECK-NOT: slice
+// CHECK-LABEL: func.func @sum_with_itself(
+// CHECK-NOT: residual
+// CHECK: kern.elementwise
+func.func @sum_with_itself(%x: !x, %y: !x, %w: !w) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.elementwise ins(%t, %t) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.addf %p, %q : f32
+    kern.yield %r : f32
+  } : (!x, !x) -> !x
+  return
+}
+
+// CHECK-LABEL: func.func @sum_with_a_weight(
+// CHECK-NOT: residual
+// CHECK: kern.elementwise
+func.func @sum_with_a_weight(%x: !x, %y: !x, %w: !w, %b: !b) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.elementwise ins(%t, %b) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.addf %p, %q : f32
+    kern.yield %r : f32
+  } : (!x, !b) -> !x
+  return
+}
+
+// CHECK-LABEL: func.func @activation_and_sum(
+// CHECK-NOT: epilogue
+// CHECK: kern.elementwise
+// CHECK: arith.addf
+func.func @activation_and_sum(%x: !x, %z: !x, %y: !x, %w: !w) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.elementwise ins(%t, %z) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %a = kern.apply <relu> %p
+    %r = arith.addf %a, %q : f32
+    kern.yield %r : f32
+  } : (!x, !x) -> !x
+  return
+}
+
+// CHECK-LABEL: func.func @activation_of_a_sum(
+// CHECK-NOT: epilogue
+// CHECK: kern.elementwise
+// CHECK: kern.apply <tanh>
+func.func @activation_of_a_sum(%x: !x, %y: !x, %w: !w) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.elementwise ins(%t) outs(%y) {
+  ^bb0(%p: f32):
+    %a = kern.apply <relu> %p
+    %r = kern.apply <tanh> %a
+    kern.yield %r : f32
+  } : (!x) -> !x
+  return
+}
+
+// A result that nothing slices is no reason for a remark.
+// CHECK-LABEL: func.func @result(
+// CHECK: kern.gemm
+func.func @result(%x: !x, %y: !x, %w: !w) {
+  kern.gemm %x, %w outs(%y) : !x, !w, !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!half = !kern.buffer<[rows, 4] x f32>
+!w = !kern.weight<[8, 8] x f32, unset, splits [4, 4]>
+!s = !kern.buffer<[rows, 1] x f32>
+
+// What reads one of several outs does not join the product.
+// CHECK-LABEL: func.func @readers_of_outs(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[A:.*]], %[[B:.*]]){{$}}
+// CHECK: kern.elementwise ins(%[[A]])
+// CHECK: kern.row_summary
+func.func @readers_of_outs(%x: !x, %y: !half, %m: !s, %n: !s, %w: !w) {
+  %a = kern.alloc : !half
+  %b = kern.alloc : !half
+  kern.gemm %x, %w outs(%a, %b) : !x, !w, !half, !half
+  kern.elementwise ins(%a) outs(%y) {
+  ^bb0(%p: f32):
+    %q = kern.apply <relu> %p
+    kern.yield %q : f32
+  } : (!half) -> !half
+  kern.row_summary %b outs(%m, %n) : !half, !s, !s
+  return
+}
+
+// CHECK-LABEL: func.func @summary_of_the_first(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[A:.*]], %[[B:.*]]){{$}}
+// CHECK: kern.row_summary %[[A]]
+func.func @summary_of_the_first(%x: !x, %y: !half, %m: !s, %n: !s, %w: !w) {
+  %a = kern.alloc : !half
+  kern.gemm %x, %w outs(%a, %y) : !x, !w, !half, !half
+  kern.row_summary %a outs(%m, %n) : !half, !s, !s
+  return
+}
+
+// CHECK-LABEL: func.func @slices_of_the_first(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[A:.*]], %[[B:.*]]){{$}}
+// CHECK: kern.copy %[[A]]
+// CHECK: kern.copy %[[A]]
+func.func @slices_of_the_first(%x: !x, %y: !half, %c: !kern.buffer<[rows, 2] x f32>, %d: !kern.buffer<[rows, 2] x f32>, %w: !w) {
+  %a = kern.alloc : !half
+  kern.gemm %x, %w outs(%a, %y) : !x, !w, !half, !half
+  kern.copy %a outs(%c) axis 1 from "0" to "0" size "2" : !half, !kern.buffer<[rows, 2] x f32>
+  kern.copy %a outs(%d) axis 1 from "2" to "0" size "2" : !half, !kern.buffer<[rows, 2] x f32>
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!n3 = !kern.buffer<[rows, 3] x f32>
+!n4 = !kern.buffer<[rows, 4] x f32>
+!n5 = !kern.buffer<[rows, 5] x f32>
+!n8 = !kern.buffer<[rows, 8] x f32>
+kern.weight @w : !w = #weight.expr<file("w")>
+
+// Slices that are not all columns, each once: something reads the whole, two begin at one column, one begins within another, one is
+// written into the middle of a buffer, columns are left over.
+// CHECK-COUNT-5: name = "slices-do-not-cover"
+// CHECK-NOT: product-writes-slices
+// CHECK-LABEL: func.func @whole_is_read(
+// CHECK: kern.copy
+func.func @whole_is_read(%x: !x, %a: !n4, %b: !n4, %y: !x) {
+  %w = kern.get_weight @w : !w
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.copy %t outs(%a) axis 1 from "0" to "0" size "4" : !x, !n4
+  kern.copy %t outs(%b) axis 1 from "4" to "0" size "4" : !x, !n4
+  kern.softmax %t outs(%y) : !x, !x
+  return
+}
+
+// CHECK-LABEL: func.func @equal_begins(
+// CHECK: kern.copy
+func.func @equal_begins(%x: !x, %a: !n4, %b: !n4, %c: !n4) {
+  %w = kern.get_weight @w : !w
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.copy %t outs(%a) axis 1 from "0" to "0" size "4" : !x, !n4
+  kern.copy %t outs(%b) axis 1 from "4" to "0" size "4" : !x, !n4
+  kern.copy %t outs(%c) axis 1 from "4" to "0" size "4" : !x, !n4
+  return
+}
+
+// CHECK-LABEL: func.func @begins_within(
+// CHECK: kern.copy
+func.func @begins_within(%x: !x, %a: !n5, %b: !n3) {
+  %w = kern.get_weight @w : !w
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.copy %t outs(%a) axis 1 from "0" to "0" size "5" : !x, !n5
+  kern.copy %t outs(%b) axis 1 from "4" to "0" size "3" : !x, !n3
+  return
+}
+
+// CHECK-LABEL: func.func @into_the_middle(
+// CHECK: kern.copy
+func.func @into_the_middle(%x: !x, %a: !n4, %b: !n8) {
+  %w = kern.get_weight @w : !w
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.copy %t outs(%a) axis 1 from "0" to "0" size "4" : !x, !n4
+  kern.copy %t outs(%b) axis 1 from "4" to "4" size "4" : !x, !n8
+  return
+}
+
+// CHECK-LABEL: func.func @columns_left_over(
+// CHECK: kern.copy
+func.func @columns_left_over(%x: !x, %a: !n4, %b: !n3) {
+  %w = kern.get_weight @w : !w
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.copy %t outs(%a) axis 1 from "0" to "0" size "4" : !x, !n4
+  kern.copy %t outs(%b) axis 1 from "4" to "0" size "3" : !x, !n3
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 4096] x f32>
+!w = !kern.weight<[4096, 4096] x f32, unset>
+
+// Accumulators of a longer K wait where the residual is.
+// CHECK-LABEL: func.func @longest_k_in_place(
+// CHECK: kern.gemm {{.*}} residual
+func.func @longest_k_in_place(%x: !x, %s: !x, %w: !w) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.elementwise ins(%s, %t) outs(%s) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.addf %p, %q : f32
+    kern.yield %r : f32
+  } : (!x, !x) -> !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 4104] x f32>
+!y = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 4104] x f32, unset>
+
+// CHECK: args = {activation = "no", k = "4104", limit = "4096"{{[^{}]*}}}{{[^{}]*}}name = "tiles-overwrite-residual"
+// CHECK-LABEL: func.func @longer_k_in_place(
+// CHECK-NOT: residual
+func.func @longer_k_in_place(%x: !x, %s: !y, %w: !w) {
+  %t = kern.alloc : !y
+  kern.gemm %x, %w outs(%t) : !x, !w, !y
+  kern.elementwise ins(%s, %t) outs(%s) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.addf %p, %q : f32
+    kern.yield %r : f32
+  } : (!y, !y) -> !y
+  return
+}

@@ -146,3 +146,15 @@ func.func @norm_behind_an_overwritten_input_stays(%x: !x, %y: !x, %z: !x, %w: !w
   kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !x
   return
 }
+
+// The first of two outs has no norm, the second is written by one.
+// REMARK: function = "norm_of_the_second_out_stays"{{[^{}]*}}name = "norm-of-several-outs"
+// CHECK-LABEL: func.func @norm_of_the_second_out_stays(
+// CHECK: kern.gemm
+// CHECK: kern.norm
+func.func @norm_of_the_second_out_stays(%x: !x, %a: !kern.buffer<[rows, 4] x f32>, %y: !kern.buffer<[rows, 4] x f32>, %w: !kern.weight<[8, 8] x f32, unset, splits [4, 4]>, %g: !kern.weight<[4] x f32, unset>) {
+  %t = kern.alloc : !kern.buffer<[rows, 4] x f32>
+  kern.gemm %x, %w outs(%a, %t) : !x, !kern.weight<[8, 8] x f32, unset, splits [4, 4]>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 4] x f32>
+  kern.norm %t, %g outs(%y) eps 1.0e-5 : !kern.buffer<[rows, 4] x f32>, !kern.weight<[4] x f32, unset>, !kern.buffer<[rows, 4] x f32>
+  return
+}

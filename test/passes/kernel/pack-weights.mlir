@@ -139,3 +139,37 @@ func.func @groups(%x: !kern.buffer<[rows, 8] x f32>, %o: !kern.buffer<[3] x i64>
       !kern.weight<[40] x f32, unset, splits [20, 20]>, !kern.buffer<[3] x i64>, !kern.buffer<[rows, 20] x f32>
   return
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!full = !kern.weight<[1568, 8] x f32, unset>
+!few = !kern.weight<[8, 8] x f32, unset>
+
+// A product of two percent of all weights is the smallest that is reported; panels without padding are not.
+// REMARK-NOT: columns = "1568"
+// REMARK: args = {columns = "8"{{[^{}]*}}}{{[^{}]*}}name = "panels-partly-filled"
+// REMARK-NOT: columns = "1568"
+func.func @two_percent(%x: !x, %y: !kern.buffer<[rows, 1568] x f32>, %z: !x) {
+  %a = kern.get_weight @full : !full
+  %b = kern.get_weight @few : !few
+  kern.gemm %x, %a outs(%y) : !x, !full, !kern.buffer<[rows, 1568] x f32>
+  kern.gemm %x, %b outs(%z) : !x, !few, !x
+  return
+}
+kern.weight @full : !full = #weight.expr<file("full")>
+kern.weight @few : !few = #weight.expr<file("few")>
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[144, 8] x f32, unset>
+
+// Ten percent of padding is the least that is reported.
+// REMARK: args = {columns = "144", padded = "160"{{[^{}]*}}waste = "10"{{[^{}]*}}}{{[^{}]*}}name = "panels-partly-filled"
+func.func @ten_percent(%x: !x, %y: !kern.buffer<[rows, 144] x f32>) {
+  %a = kern.get_weight @w : !w
+  kern.gemm %x, %a outs(%y) : !x, !w, !kern.buffer<[rows, 144] x f32>
+  return
+}
+kern.weight @w : !w = #weight.expr<file("w")>

@@ -191,3 +191,36 @@ func.func @bounded_sizes_are_planned_by_their_bound(%g: !groups, %s: !kern.buffe
   }
   return
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!y = !kern.buffer<[rows, 1, 1024] x f32>
+!z = !kern.buffer<[rows, 1032] x f32>
+!p = !kern.buffer<[keys, 1024] x f32, key_panels>
+!i = !kern.buffer<[rows, 512] x i64>
+!w = !kern.weight<[1024, 8] x f32, panels32>
+!v = !kern.weight<[1032, 8] x f32, panels32>
+
+// Rows of three sizes, key panels and integers keep their strides, and rows that are no multiple of 4096 bytes. A buffer that shares its
+// memory with none is not reported.
+// REMARK-NOT: name = "rows-padded"
+// REMARK-NOT: args = {buffers = "1", bytes = "{{[^"]*}}", entry = "{{[^"]*}}", names
+// REMARK: name = "arena-
+// REMARK-NOT: name = "rows-padded"
+// REMARK-NOT: args = {buffers = "1", bytes = "{{[^"]*}}", entry = "{{[^"]*}}", names
+// CHECK-LABEL: func.func @other_buffers_are_not_padded(
+// CHECK-NOT: stride
+func.func @other_buffers_are_not_padded(%x: !x, %x3: !kern.buffer<[rows, 1, 8] x f32>, %ids: !i, %w: !w, %v: !v, %s: !kern.ragged<0>) attributes {kern.symbols = ["rows", "keys"]} {
+  %y = kern.alloc : !y
+  %z = kern.alloc : !z
+  %p = kern.alloc : !p
+  %i = kern.alloc : !i
+  kern.phase "0" {
+    kern.gemm %x3, %w outs(%y) : !kern.buffer<[rows, 1, 8] x f32>, !w, !y
+    kern.gemm %x, %v outs(%z) : !x, !v, !z
+    kern.gemm %x, %w ragged %s outs(%p) : !x, !w, !kern.ragged<0>, !p
+    kern.copy %ids outs(%i) axis 0 from "0" to "0" size "rows" : !i, !i
+  }
+  return
+}
