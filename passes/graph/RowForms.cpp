@@ -168,8 +168,8 @@ RowForms::Verdict RowForms::classifyTokenwise(TokenwiseOpInterface op) {
     return RowForm::Opaque;
   if (of(input) == RowForm::Rows && getDims(input).size() >= 2 + rank)
     return RowForm::Rows;
-  return {rank > 0 ? RemarkId::WorksAlongLength : RemarkId::InputHasNoRows,
-          {{"sizes", getDims(input)}}};
+  // Where ids are fixed all operands are, so that rows have one dimension here.
+  return {RemarkId::WorksAlongLength, {{"sizes", getDims(input)}}};
 }
 
 RowForms::Verdict RowForms::classifyElementwise(Operation *op) {

@@ -82,3 +82,143 @@ module attributes {transom.attention} {
     return %y : !q
   }
 }
+
+// -----
+
+!ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+
+// A length without a limit, as zero says, too.
+// CHECK: attention_seq = {max = 512 : i64}
+// CHECK-LABEL: func.func @attention(
+module attributes {transom.attention, attn.symbols = {batch = {max = -1 : i64}, seq = {max = 0 : i64}}} {
+  func.func @encode(%ids: !ids {attn.role = "ids"}, %x: !x) -> !x {
+    %y = attn.sdpa %x, %x, %x heads 2 kv_heads 2 scale 0.5 <none> : !x
+    return %y : !x
+  }
+}
+
+// -----
+
+!ids = tensor<?xi64, #attn.shape<[rows]>>
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!wanted = tensor<?xi64, #attn.shape<[wanted]>>
+!cache = !attn.cache<heads 2, key 4, value 4>
+
+
+// CHECK: attention_seq = {max = 512 : i64}
+// CHECK-LABEL: func.func @attention(
+module attributes {transom.attention} {
+  attn.cache @cache : !cache
+  attn.weight @table : [9, 8] f32 = #weight.expr<file("table")>
+  func.func @step(%tokens: !ids {attn.role = "ids"}, %wanted: !wanted) -> tensor<?x8xf32, #attn.shape<[wanted, 8]>>
+      attributes {transom.context = 0 : i64} {
+    %ragged = attn.decode_batch : !attn.ragged<rows, keys>
+    %c = attn.get_cache @cache : !cache
+    %w = attn.get_weight @table : [9, 8] f32
+    %x = attn.embedding %tokens, %w : !ids, [9, 8] f32
+    %y = attn.sdpa %x, %x, %x ragged(%ragged : <rows, keys>) cache(%c : !cache) heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : !x
+    %z = attn.gather %y, %wanted : !x, !wanted
+    return %z : tensor<?x8xf32, #attn.shape<[wanted, 8]>>
+  }
+}
+
+// -----
+
+!ids = tensor<?xi64, #attn.shape<[rows]>>
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!states = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!mask = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!wanted = tensor<?xi64, #attn.shape<[wanted]>>
+!cache = !attn.cache<heads 1, key 4, value 4, read_only 24>
+
+// A step that reads a source which no function fills, one whose encoder has no ids, and one whose encoder is missing.
+// CHECK-COUNT-2: name = "attention-entry-without-
+// CHECK-LABEL: func.func @translate(
+// CHECK-NOT: @attention
+module attributes {transom.attention} {
+  attn.cache @cross : !cache
+  attn.weight @table : [9, 8] f32 = #weight.expr<file("table")>
+  func.func @translate(%tokens: !ids {attn.role = "ids"}, %wanted: !wanted) -> tensor<?x8xf32, #attn.shape<[wanted, 8]>> {
+    %ragged = attn.decode_batch : !attn.ragged<rows, keys>
+    %c = attn.get_cache @cross : !cache
+    %w = attn.get_weight @table : [9, 8] f32
+    %x = attn.embedding %tokens, %w : !ids, [9, 8] f32
+    %y = attn.cross_sdpa %x ragged(%ragged : <rows, keys>) cache(%c : !cache) heads 2 scale 0.5 : !x
+    %z = attn.gather %y, %wanted : !x, !wanted
+    return %z : tensor<?x8xf32, #attn.shape<[wanted, 8]>>
+  }
+  func.func @encode(%x: !states {attn.role = "data"}, %m: !mask {attn.role = "mask"}) -> !states {
+    return %x : !states
+  }
+}
+
+// -----
+
+!ids = tensor<?xi64, #attn.shape<[rows]>>
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!states = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!rows = tensor<?x4xf32, #attn.shape<[rows1, 4]>>
+!mask = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!wanted = tensor<?xi64, #attn.shape<[wanted]>>
+!cache = !attn.cache<heads 1, key 4, value 4, read_only 24>
+
+// CHECK-COUNT-3: name = "attention-entry-without-
+// CHECK-LABEL: func.func @translate(
+// CHECK-NOT: @attention
+module attributes {transom.attention} {
+  attn.cache @cross : !cache
+  attn.weight @table : [9, 8] f32 = #weight.expr<file("table")>
+  func.func @translate(%tokens: !ids {attn.role = "ids"}, %wanted: !wanted) -> tensor<?x8xf32, #attn.shape<[wanted, 8]>> {
+    %ragged = attn.decode_batch : !attn.ragged<rows, keys>
+    %c = attn.get_cache @cross : !cache
+    %w = attn.get_weight @table : [9, 8] f32
+    %x = attn.embedding %tokens, %w : !ids, [9, 8] f32
+    %y = attn.cross_sdpa %x ragged(%ragged : <rows, keys>) cache(%c : !cache) heads 2 scale 0.5 : !x
+    %z = attn.gather %y, %wanted : !x, !wanted
+    return %z : tensor<?x8xf32, #attn.shape<[wanted, 8]>>
+  }
+  func.func @encode(%x: !states {attn.role = "data"}, %m: !mask {attn.role = "mask"}) -> !states {
+    return %x : !states
+  }
+  func.func @source(%states: !states {attn.role = "data"}, %mask: !mask {attn.role = "mask"})
+      attributes {transom.encoder = "encode", transom.kind = "source"} {
+    %ragged = attn.ragged_batch %mask : [batch, seq] i64 -> <rows1, keys1>
+    %x = attn.gather_rows %states, %ragged : [batch, seq, 8] f32, <rows1, keys1>
+    %c = attn.get_cache @cross : !cache
+    %k = attn.slice %x axis 1 from 0 size 4 : [rows1, 8] f32
+    %v = attn.slice %x axis 1 from 4 size 4 : [rows1, 8] f32
+    %s = attn.append %x, %k, %v ragged(%ragged : <rows1, keys1>) cache(%c : !cache) : [rows1, 8] f32, [rows1, 4] f32, [rows1, 4] f32
+    return
+  }
+}
+
+// -----
+
+!ids = tensor<?xi64, #attn.shape<[rows]>>
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!states = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!mask = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!wanted = tensor<?xi64, #attn.shape<[wanted]>>
+!cache = !attn.cache<heads 1, key 4, value 4, read_only 24>
+
+// CHECK-COUNT-2: name = "attention-entry-without-
+// CHECK-LABEL: func.func @translate(
+// CHECK-NOT: @attention
+module attributes {transom.attention} {
+  attn.cache @cross : !cache
+  attn.weight @table : [9, 8] f32 = #weight.expr<file("table")>
+  func.func @translate(%tokens: !ids {attn.role = "ids"}, %wanted: !wanted) -> tensor<?x8xf32, #attn.shape<[wanted, 8]>> {
+    %ragged = attn.decode_batch : !attn.ragged<rows, keys>
+    %c = attn.get_cache @cross : !cache
+    %w = attn.get_weight @table : [9, 8] f32
+    %x = attn.embedding %tokens, %w : !ids, [9, 8] f32
+    %y = attn.cross_sdpa %x ragged(%ragged : <rows, keys>) cache(%c : !cache) heads 2 scale 0.5 : !x
+    %z = attn.gather %y, %wanted : !x, !wanted
+    return %z : tensor<?x8xf32, #attn.shape<[wanted, 8]>>
+  }
+  func.func @source(%states: !states {attn.role = "data"}, %mask: !mask {attn.role = "mask"})
+      attributes {transom.encoder = "missing", transom.kind = "source"} {
+    return
+  }
+}

@@ -1,4 +1,5 @@
 // RUN: not transom-opt %s --attn-infer-shapes 2>&1 | FileCheck %s
+// RUN: not transom-opt %s --verify-each=false --attn-infer-shapes 2>&1 | FileCheck %s
 
 // The error has both shapes and the location.
 // CHECK: 'attn.add' op at 'encoder.head' (2) expects shapes that broadcast, got [2, 4] and [2, 8]

@@ -51,3 +51,22 @@ func.func @results_that_differ(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) -> tens
 func.func @arguments_without_a_shape(%x: tensor<*xf32>) -> tensor<*xf32> {
   return %x : tensor<*xf32>
 }
+
+// -----
+
+// A static shape may be written with its encoding, but not with another element type.
+// CHECK-LABEL: func.func @written_encoding(
+func.func @written_encoding(%x: tensor<2x8xf32>) -> tensor<2x8xf32, #attn.shape<[2, 8]>> {
+  %y = "attn.activation"(%x) <{kind = #attn.activation<relu>}> : (tensor<2x8xf32>) -> tensor<*xf32>
+  %z = "attn.activation"(%y) <{kind = #attn.activation<relu>}> : (tensor<*xf32>) -> tensor<2x8xf32, #attn.shape<[2, 8]>>
+  return %z : tensor<2x8xf32, #attn.shape<[2, 8]>>
+}
+
+// -----
+
+func.func @other_element_type(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) -> tensor<2x4xf64> {
+  %y = "attn.linear"(%x, %w) : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<*xf32>
+  // expected-error @below {{has a result of type 'tensor<2x4xf64>', its operands give 'tensor<2x4xf32>'}}
+  %z = "attn.activation"(%y) <{kind = #attn.activation<relu>}> : (tensor<*xf32>) -> tensor<2x4xf64>
+  return %z : tensor<2x4xf64>
+}

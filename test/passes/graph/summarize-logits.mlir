@@ -42,3 +42,15 @@ func.func @labels(%tokens: !ids {attn.name = "tokens"}) -> (!x {attn.name = "log
   %x = attn.embedding %tokens, %w : !ids, [130, 8] f32
   return %x : !x
 }
+
+// Logits beside another result.
+// CHECK-LABEL: func.func @two_results(
+// CHECK-NOT: attn.row_summary
+// CHECK: return
+func.func @two_results(%tokens: !ids {attn.name = "tokens"}) -> (!logits {attn.name = "logits"}, !x {attn.name = "states"}) attributes {transom.vocabulary = 130 : i64} {
+  %s = attn.decode_batch : !seg
+  %w = attn.get_weight @table : [130, 8] f32
+  %x = attn.embedding %tokens, %w : !ids, [130, 8] f32
+  %y = attn.linear %x, %w : !x, [130, 8] f32
+  return %y, %x : !logits, !x
+}

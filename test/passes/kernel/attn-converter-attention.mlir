@@ -198,3 +198,30 @@ func.func @slopes_of_the_caller(%x: !x, %slopes: tensor<4xf32>) -> !x {
   %y = attn.sdpa %x, %x, %x slopes(%slopes : [4] f32) heads 4 kv_heads 4 scale 0.25 <none> : !x
   return %y : !x
 }
+
+// -----
+
+!x = tensor<?x?x72xf32, #attn.shape<[batch, seq, 72]>>
+
+// The user chooses the schedule. Heads that leave a tenth of their vectors empty are reported.
+// CHECK: reason = "option --attention-schedule asks for it"{{[^{}]*}}}{{[^{}]*}}function = "chosen_schedule"{{[^{}]*}}name = "attention-scheduled"
+// CHECK-SAME: args = {better = "80", head_size = "72", lanes = "16", vectors = "5", waste = "10"}{{[^{}]*}}name = "heads-partly-fill-vectors"
+// CHECK-LABEL: func.func @chosen_schedule(
+module attributes {transom.attention_schedule = #kern.schedule<streaming>} {
+  func.func @chosen_schedule(%x: !x) -> !x {
+    %y = attn.sdpa %x, %x, %x heads 1 kv_heads 1 scale 0.5 <none> : !x
+    return %y : !x
+  }
+}
+
+// -----
+
+!x = tensor<?x?x16xf32, #attn.shape<[batch, seq, 16]>>
+
+// CHECK: reason = "there are as many work items as blocks of keys
+// CHECK-NOT: heads-partly-fill-vectors
+// CHECK-LABEL: func.func @full_vectors(
+func.func @full_vectors(%x: !x) -> !x {
+  %y = attn.sdpa %x, %x, %x heads 1 kv_heads 1 scale 0.5 <none> : !x
+  return %y : !x
+}

@@ -128,3 +128,17 @@ func.func @softmax_of_nine_dimensions_stays(%x: !kern.buffer<[1, 1, 1, 1, 1, 1, 
   kern.softmax %x outs(%y) : !kern.buffer<[1, 1, 1, 1, 1, 1, 1, rows, 8] x f32>, !kern.buffer<[1, 1, 1, 1, 1, 1, 1, rows, 8] x f32>
   return
 }
+
+// CHECK-LABEL: func.func @softmax_of_eight_dimensions(
+// CHECK-NEXT: kern.onednn <softmax>
+func.func @softmax_of_eight_dimensions(%x: !kern.buffer<[1, 1, 1, 1, 1, 1, rows, 8] x f32>, %y: !kern.buffer<[1, 1, 1, 1, 1, 1, rows, 8] x f32>) {
+  kern.softmax %x outs(%y) : !kern.buffer<[1, 1, 1, 1, 1, 1, rows, 8] x f32>, !kern.buffer<[1, 1, 1, 1, 1, 1, rows, 8] x f32>
+  return
+}
+
+// CHECK-LABEL: func.func @softmax_of_one_dimension(
+// CHECK-NEXT: kern.onednn <softmax>
+func.func @softmax_of_one_dimension(%x: !kern.buffer<[8] x f32>, %y: !kern.buffer<[8] x f32>) {
+  kern.softmax %x outs(%y) : !kern.buffer<[8] x f32>, !kern.buffer<[8] x f32>
+  return
+}
