@@ -182,9 +182,8 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
 
   /// True when the two slices of a product alone read it.
   static bool hasOnlySlices(kern::GemmOp gemm) {
-    return llvm::count_if(gemm.getOuts()[0].getUsers(), [&](Operation *user) {
-             return user != gemm;
-           }) == 2;
+    return llvm::count_if(gemm.getOuts()[0].getUsers(),
+                          [&](Operation *user) { return user != gemm; }) == 2;
   }
 
   /// A weight that one operation reads, of another definition in each layer.

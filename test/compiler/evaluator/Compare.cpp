@@ -193,10 +193,48 @@ startVerifiers(ModuleOp module, Stage stage, const EvaluateOptions &options,
   return verifiers;
 }
 
+/// The first query whose weights have another sum than 1, or than 0 where it
+/// sees no key; or empty.
+static std::string checkWeights(const NamedTensor &weights) {
+  const int64_t keys = weights.tensor.sizes.back();
+  for (int64_t start = 0; start < weights.tensor.count(); start += keys) {
+    double sum = 0;
+    for (int64_t i = start; i < start + keys; ++i)
+      sum += weights.tensor.getReal(i);
+    if (std::abs(sum) > 1e-9 && std::abs(sum - 1) > 1e-9)
+      return "weights of '" + weights.name + "' have the sum " +
+             std::to_string(sum);
+  }
+  return {};
+}
+
+/// Adds cases of the entry with weights of attention that a pass has made of
+/// the entry of these cases; the first complaint about what it gives.
+static std::string addAttentionCases(ModuleOp module,
+                                     const EvaluateOptions &options,
+                                     std::vector<Case> &cases) {
+  for (size_t i = 0, count = cases.size(); i < count; ++i) {
+    Case test = cases[i];
+    test.entry = "attention";
+    auto result = evaluateCase(module, test, options);
+    if (!result)
+      return result.error().message;
+    std::string complaint = getDifference(*result, test.outputs, 1e-10);
+    for (const NamedTensor &output : *result)
+      if (complaint.empty() && StringRef(output.name).contains("attentions."))
+        complaint = checkWeights(output);
+    if (!complaint.empty())
+      return complaint;
+    test.outputs = *result;
+    cases.push_back(std::move(test));
+  }
+  return {};
+}
+
 std::string checkPasses(ModuleOp module, Stage stage,
                         const EvaluateOptions &options, ArrayRef<Case> given,
                         double tolerance, const std::set<std::string> &disabled,
-                        Backend backend) {
+                        Backend backend, std::vector<Case> *after) {
   std::vector<Case> cases(given.begin(), given.end());
   std::string complaint = checkStructure(module);
   if (complaint.empty())
@@ -224,11 +262,23 @@ std::string checkPasses(ModuleOp module, Stage stage,
     for (const auto &verifier : *verifiers)
       if (auto difference = verifier->check(module, pass.flag))
         return difference->str();
+    if (pass.flag == "attn-add-attention-entry" && !options.caches &&
+        module.lookupSymbol("attention")) {
+      complaint = addAttentionCases(module, options, cases);
+      if (complaint.empty())
+        verifiers = startVerifiers(module, stage, options, cases);
+      if (!verifiers)
+        complaint = verifiers.error().message;
+      if (!complaint.empty())
+        return "the entry of attention: " + complaint;
+    }
     // What rounding changes has no bound.
     if (pass.flag == "kern-choose-precision" && rounds(module))
       takeResults(module, options, cases);
   }
   complaint = checkResults(module, options, cases, tolerance);
+  if (after)
+    *after = cases;
   return complaint.empty() ? "" : "after all passes: " + complaint;
 }
 

@@ -49,11 +49,13 @@ Result<std::vector<NamedTensor>> evaluateCase(mlir::ModuleOp module,
 /// all cases in residues are equal: where roundings count as nothing, and where
 /// they are a function, from the pass that inserts them on. At the end results
 /// in float64 may differ by the tolerance, after what roundings change. Gives
-/// the first complaint.
+/// the first complaint. An entry with weights of attention that is made of that
+/// of the cases is checked from then on; `after` are the cases with its own.
 std::string checkPasses(mlir::ModuleOp module, Stage stage,
                         const EvaluateOptions &options,
                         llvm::ArrayRef<Case> cases, double tolerance,
                         const std::set<std::string> &disabled = {},
-                        Backend backend = Backend::Native);
+                        Backend backend = Backend::Native,
+                        std::vector<Case> *after = nullptr);
 
 } // namespace transom::testing

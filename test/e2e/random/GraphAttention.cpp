@@ -4,6 +4,7 @@
 // Attention of random models, written out in primitives in the ways that models
 // do it, or as one operation.
 #include "test/e2e/random/GraphBuilder.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -48,9 +49,24 @@ Value GraphBuilder::repeatHeads(Value x, int64_t count) {
   return reshape(copies, dims);
 }
 
+/// [batch, heads, length, width] to [batch, heads, 2 * length, width].
+Value GraphBuilder::repeatKeys(Value x) {
+  Dims dims = llvm::to_vector(getSymbolicShape(x.getType())), copy = dims;
+  copy.insert(copy.begin() + 2, Polynomial(1));
+  Value copies = make<ConcatOp>(SmallVector<Value>(2, reshape(x, copy)), 2);
+  dims[2] = dims[2] * Polynomial(2);
+  return reshape(copies, dims);
+}
+
+/// One over the root of a head's size, and of the number of the layer.
+double GraphBuilder::getScale(const Heads &heads) const {
+  double scale = 1.0 / std::sqrt(double(heads.dk));
+  return scalesByLayer ? scale / double(layer + 1) : scale;
+}
+
 /// The scaled scores [batch, heads, q, k], in one of several spellings.
 Value GraphBuilder::makeScores(Value query, Value key, const Heads &heads) {
-  double factor = 1.0 / std::sqrt(double(heads.dk));
+  double factor = getScale(heads);
   int64_t where = random.below(5);
   if (where == 0)
     query = scale(query, factor);
@@ -104,52 +120,99 @@ Value GraphBuilder::keyMask(Value scores, const Heads &heads) {
 }
 
 /// A mask of constants that is nearly, or really, one that hides later keys.
-Value GraphBuilder::triangle(Value scores, int64_t length) {
-  const bool isAdded = quirk == Quirk::AddedTriangle;
-  const int64_t more = quirk == Quirk::SlicedTriangle    ? 2
-                       : quirk == Quirk::ShiftedTriangle ? 1
-                                                         : 0;
-  const int64_t size = length + more;
+Value GraphBuilder::triangle(Value scores, int64_t queries, int64_t keys) {
+  const bool isAdded = quirk == Quirk::AddedTriangle,
+             isCut = quirk == Quirk::SlicedTriangle || queries != keys,
+             isShifted = quirk == Quirk::ShiftedTriangle,
+             isRectangle = quirk == Quirk::RectangleTriangle;
+  const int64_t most = std::max(queries, keys);
+  const int64_t rows = most + (isCut ? 2 : isShifted || isRectangle ? 1 : 0);
+  const int64_t columns = isRectangle ? most : rows;
+  const int64_t copies =
+      quirk == Quirk::BatchTriangle && batch.constant() ? *batch.constant() : 1;
   SmallVector<bool> visible;
   SmallVector<float> added;
-  for (int64_t i = 0; i < size * size; ++i) {
-    bool isSeen = i % size <= i / size;
-    if (quirk == Quirk::NearTriangle && i == size - 1)
+  for (int64_t i = 0; i < copies * rows * columns; ++i) {
+    const int64_t row = i / columns % rows, column = i % columns;
+    bool isSeen = column <= row || i >= rows * columns;
+    if (quirk == Quirk::NearTriangle && i == columns - 1)
       isSeen = true;
     visible.push_back(isSeen);
     added.push_back(isSeen ? 0.0f : static_cast<float>(hidden));
   }
   Type element = isAdded ? Type(builder.getF32Type()) : builder.getI1Type();
-  auto type = RankedTensorType::get({size, size}, element);
+  SmallVector<int64_t> shape = {rows, columns};
+  if (copies > 1)
+    shape = {copies, 1, rows, columns};
+  if (quirk == Quirk::FlatTriangle)
+    shape = {copies * rows * columns};
+  auto type = RankedTensorType::get(shape, element);
   Value mask = builder.create<ConstantOp>(
       location(), type,
       isAdded ? DenseElementsAttr::get(type, ArrayRef<float>(added))
               : DenseElementsAttr::get(type, ArrayRef<bool>(visible)));
-  if (more) {
-    mask = slice(mask, 0, more == 1 ? 1 : 0, Polynomial(length));
-    mask = slice(mask, 1, 0, Polynomial(length));
-  }
+  if (quirk == Quirk::FlatTriangle)
+    mask = reshape(mask, {Polynomial(rows), Polynomial(columns)});
+  const int64_t axis = copies > 1 ? 2 : 0;
+  if (rows != queries)
+    mask = slice(mask, axis, isShifted ? 1 : 0, Polynomial(queries));
+  if (columns != keys)
+    mask = slice(mask, axis + 1, 0, Polynomial(keys));
+  const double low = quirk == Quirk::FiniteTriangle ? -2.5 : hidden;
   return isAdded ? make<AddOp>(scores, mask)
-                 : make<attn::MaskOp>(scores, mask, number(hidden));
+                 : make<attn::MaskOp>(scores, mask, number(low));
 }
 
 /// The mask of the graph's quirk, if it is one of masks.
 Value GraphBuilder::quirkyMask(Value scores, const Heads &heads) {
   if (quirk >= Quirk::AddedTriangle) {
-    std::optional<int64_t> length = seq.constant();
-    return length ? triangle(scores, *length) : scores;
+    std::optional<int64_t> queries = seq.constant(),
+                           keys = heads.length.constant();
+    const bool fits = !heads.flat || quirk != Quirk::BatchTriangle;
+    return queries && keys && fits ? triangle(scores, *queries, *keys) : scores;
   }
-  if (!mask || (quirk != Quirk::WhereMask && quirk != Quirk::ScaledMask))
+  if (!mask || !heads.self || quirk < Quirk::WhereMask)
     return scores;
   Polynomial one(1);
   Dims keys = heads.flat ? Dims{batch, one, seq} : Dims{batch, one, one, seq};
   constexpr double low = -3e38;
-  if (quirk == Quirk::WhereMask)
+  Value visible = maskTo(keys);
+  auto asNumber = [&](Value bools) {
+    return cast(bools, builder.getF32Type());
+  };
+  switch (quirk) {
+  case Quirk::WhereMask:
+    return make<AddOp>(
+        scores,
+        random.chance(50)
+            ? make<WhereOp>(visible, constant(0), constant(low))
+            : make<WhereOp>(make<NotOp>(visible), constant(low), constant(0)));
+  case Quirk::HeadWhereMask: {
+    if (heads.flat)
+      return scores;
+    auto type =
+        RankedTensorType::get({1, heads.count, 1, 1}, builder.getF32Type());
+    Value zeros = builder.create<ConstantOp>(
+        location(), type, DenseElementsAttr::get(type, {0.0f}));
+    return make<AddOp>(scores, make<WhereOp>(visible, zeros, constant(low)));
+  }
+  case Quirk::HalfWhereMask:
     return make<AddOp>(scores,
-                       make<WhereOp>(maskTo(keys), constant(0), constant(low)));
-  Value hides =
-      make<SubOp>(constant(1), reshape(cast(mask, builder.getF32Type()), keys));
-  return make<AddOp>(scores, make<MulOp>(hides, constant(low)));
+                       make<WhereOp>(visible, constant(0.5), constant(low)));
+  case Quirk::InverseMask:
+    return make<AddOp>(scores, scale(asNumber(make<NotOp>(visible)), low));
+  case Quirk::DataMask: {
+    Value hides =
+        make<SubOp>(scale(asNumber(visible), 0.0, 1.0), asNumber(visible));
+    return make<AddOp>(scores, make<MulOp>(hides, constant(low)));
+  }
+  case Quirk::FiniteMask:
+    return make<attn::MaskOp>(scores, visible, number(-2.0));
+  default: {
+    Value hides = make<SubOp>(constant(1), asNumber(visible));
+    return make<AddOp>(scores, make<MulOp>(hides, constant(low)));
+  }
+  }
 }
 
 /// All masks and biases of one attention.
@@ -158,9 +221,9 @@ Value GraphBuilder::maskScores(Value scores, const Heads &heads) {
     Value capped = make<ActivationOp>(scale(scores, 0.5), Activation::Tanh);
     scores = scale(capped, 2.0);
   }
+  scores = quirkyMask(scores, heads);
   if (!heads.self)
     return scores;
-  scores = quirkyMask(scores, heads);
   if (bias && (!heads.flat || getSymbolicShape(bias.getType()).size() == 2) &&
       random.chance(70))
     scores = make<AddOp>(scores, bias);
@@ -206,6 +269,17 @@ Value GraphBuilder::mixValues(Value scores, Value value, const Heads &heads) {
                                             : Dims{batch, one, seq, one}));
     }
     break;
+  case Quirk::WeightedProbabilities:
+    if (mask && heads.self) {
+      Polynomial one(1);
+      Value visible = cast(mask, builder.getF32Type());
+      p = make<MulOp>(
+          p, make<ActivationOp>(
+                 reshape(visible, heads.flat ? Dims{batch, one, seq}
+                                             : Dims{batch, one, one, seq}),
+                 Activation::Exp));
+    }
+    break;
   default:
     break;
   }
@@ -232,8 +306,8 @@ Value GraphBuilder::wholeAttention(Value query, Value key, Value value,
                       : FloatAttr();
   return make<SdpaOp>(query, key, value, keys, Value(), Value(), Value(),
                       Value(), heads.count, heads.count,
-                      number(1.0 / std::sqrt(double(heads.dk))), kind, causal,
-                      window, number(cap), low);
+                      number(getScale(heads)), kind, causal, window,
+                      number(cap), low);
 }
 
 Value GraphBuilder::attention(Value x) {
@@ -269,7 +343,19 @@ Value GraphBuilder::attention(Value x) {
       k = repeatHeads(k, heads.sharedBy);
       v = repeatHeads(v, heads.sharedBy);
     }
-    mixed = mixValues(maskScores(makeScores(q, k, heads), heads), v, heads);
+    if (quirk == Quirk::RepeatedKeys && !heads.flat) {
+      heads.self = false; // no mask is as long
+      heads.length = heads.length * Polynomial(2);
+      k = repeatKeys(k);
+      v = repeatKeys(v);
+    }
+    Value scores = makeScores(q, k, heads);
+    if (quirk == Quirk::SummedScores) {
+      Value other = splitHeads(linear(source, keyHeads * heads.dk, biased),
+                               heads.length, heads.dk, shared);
+      scores = make<AddOp>(scores, scale(product(q, other, false, true), 0.3));
+    }
+    mixed = mixValues(maskScores(scores, heads), v, heads);
     if (!heads.flat)
       mixed = reshape(transpose(mixed, {0, 2, 1, 3}),
                       {batch, seq, Polynomial(heads.count * heads.dv)});

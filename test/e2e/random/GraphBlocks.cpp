@@ -29,14 +29,89 @@ Value GraphBuilder::feedForward(Value x) {
   auto kind =
       random.pick({Activation::Relu, Activation::Gelu, Activation::GeluTanh,
                    Activation::Silu, Activation::Tanh, Activation::QuickGelu});
-  Value up = make<ActivationOp>(linear(y, inner, random.chance(80)), kind);
-  if (random.chance(25))
-    up = make<MulOp>(up, linear(y, inner, random.chance(50)));
+  Value up;
+  if (random.chance(40)) {
+    up = gated(x, y, kind);
+  } else {
+    up = make<ActivationOp>(linear(y, inner, random.chance(80)), kind);
+  }
   return residual(x, linear(up, width, random.chance(80)));
 }
 
+/// act(g) * u, or what is nearly that.
+Value GraphBuilder::gated(Value x, Value y, Activation kind) {
+  const Polynomial half(inner);
+  const bool bias = random.chance(50);
+  auto apply = [&](Value gate) { return make<ActivationOp>(gate, kind); };
+  switch (random.below(10)) {
+  case 0: // of another input
+    return make<MulOp>(apply(linear(y, inner, bias)), linear(x, inner, bias));
+  case 1: { // the gate is read once more
+    Value gate = linear(y, inner, bias);
+    Value up = make<MulOp>(apply(gate), linear(y, inner, bias));
+    return make<AddOp>(up, gate);
+  }
+  case 2: { // halves of one product
+    Value both = linear(y, 2 * inner, bias);
+    Value low = slice(both, 2, 0, half), high = slice(both, 2, inner, half);
+    return random.chance(50) ? make<MulOp>(apply(low), high)
+                             : make<MulOp>(low, apply(high));
+  }
+  case 3: { // halves of a product that is read as a whole, too
+    Value both = linear(y, 2 * inner, bias);
+    Value low = slice(both, 2, 0, half), high = slice(both, 2, inner, half);
+    Value up = make<MulOp>(apply(low), high);
+    return make<AddOp>(
+        up, linear(make<ActivationOp>(both, Activation::Tanh), inner, false));
+  }
+  case 4: { // halves that have columns in common
+    const int64_t common = 1 + inner / 3;
+    Value both = linear(y, 2 * inner, bias);
+    return make<MulOp>(apply(slice(both, 2, 0, half)),
+                       slice(both, 2, inner - common, half));
+  }
+  case 5: { // one weight for both
+    Value w = weight({inner, width}, 0.7);
+    return make<MulOp>(apply(make<LinearOp>(y, w, Value())),
+                       make<LinearOp>(y, w, Value()));
+  }
+  case 6: // no activation, and another one
+    return make<MulOp>(linear(y, inner, bias),
+                       apply(apply(linear(y, inner, bias))));
+  default:
+    return make<MulOp>(apply(linear(y, inner, bias)),
+                       linear(y, inner, random.chance(80) ? bias : !bias));
+  }
+}
+
+/// Columns of one product, in parts that cover it, overlap or leave some over,
+/// and sometimes all of it, too.
+Value GraphBuilder::columns(Value x) {
+  const Polynomial all(width);
+  Value wide = linear(x, 2 * width, random.chance(50));
+  const int64_t second = random.chance(50) ? width : random.below(width + 1);
+  Value y = slice(wide, 2, 0, all), z = slice(wide, 2, second, all);
+  if (random.chance(30))
+    z = make<ActivationOp>(z, Activation::Silu);
+  Value sum = make<AddOp>(y, z);
+  if (random.chance(20))
+    sum = make<AddOp>(
+        sum, linear(make<ActivationOp>(wide, Activation::Tanh), width, false));
+  return norm(make<AddOp>(x, sum));
+}
+
 Value GraphBuilder::elementwise(Value x) {
-  switch (random.below(7)) {
+  switch (random.below(9)) {
+  case 7: {
+    Value y = linear(x, width, random.chance(50));
+    return norm(random.chance(50) ? make<AddOp>(y, y) : make<MulOp>(y, y));
+  }
+  case 8: { // one weight for two products
+    Value w = weight({width, width}, 0.5), b = weight({width}, 0.3);
+    Value y = make<LinearOp>(x, w, random.chance(50) ? b : Value());
+    return residual(x, make<LinearOp>(make<ActivationOp>(y, Activation::Tanh),
+                                      w, random.chance(50) ? b : Value()));
+  }
   case 0:
     return make<AddOp>(x, weight({width}, 0.5));
   case 1:

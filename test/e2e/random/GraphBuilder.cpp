@@ -12,11 +12,11 @@ namespace transom::testing {
 
 using namespace attn;
 
-/// One graph in four has one, in all of its attentions.
+/// One graph in three has one, in all of its attentions.
 GraphBuilder::Quirk GraphBuilder::drawQuirk(uint64_t seed) {
   Random random(seed ^ 0x0dd);
-  return seed % 4 == 3 ? static_cast<Quirk>(random.between(
-                             1, static_cast<int64_t>(Quirk::NearTriangle)))
+  return seed % 3 == 2 ? static_cast<Quirk>(random.between(
+                             1, static_cast<int64_t>(Quirk::FiniteTriangle)))
                        : Quirk::None;
 }
 
@@ -136,7 +136,7 @@ Value GraphBuilder::maskTo(ArrayRef<Polynomial> dims) {
 void GraphBuilder::chooseSizes(uint64_t seed) {
   Random sizes(seed / seedsOfOneSize + 77);
   width = sizes.pick<int64_t>({4, 6, 8, 12, 16, 18, 20, 32, 33, 40, 50, 61});
-  inner = sizes.between(1, 48);
+  inner = sizes.chance(50) ? 8 * sizes.between(1, 6) : sizes.between(1, 48);
   headCount = sizes.between(2, 4);
   keyWidth = sizes.chance(70) ? sizes.between(1, 9) : sizes.between(10, 36);
   valueWidth = sizes.chance(70) ? sizes.between(1, 9) : sizes.between(10, 36);
@@ -193,10 +193,12 @@ Value GraphBuilder::embed() {
 }
 
 Value GraphBuilder::block(Value x) {
-  switch (random.below(9)) {
+  switch (random.below(10)) {
   case 0:
   case 1:
     return feedForward(x);
+  case 9:
+    return columns(x);
   case 2:
     return elementwise(x);
   case 3:
@@ -226,6 +228,13 @@ void GraphBuilder::finish(Value x) {
     add(make<ActivationOp>(linear(pooled, 1 + inner % 5, true),
                            Activation::Tanh),
         "pooled");
+  }
+  if (middle) {
+    Value shown = linear(middle, 3, true);
+    if (mask)
+      shown = make<attn::MaskOp>(shown, maskTo({batch, seq, Polynomial(1)}),
+                                 number(0.0));
+    add(shown, "middle");
   }
   if (results.empty() || random.chance(70)) {
     if (random.chance(30))
@@ -257,17 +266,26 @@ void GraphBuilder::build() {
   builder.setInsertionPointToEnd(body);
   declareInputs();
   blockName = "embeddings";
-  Value x = embed();
+  Value x = embedded = embed();
   int64_t layers = random.chance(40) ? random.between(2, 4) : 1;
   int64_t blocks = random.between(1, 3);
+  scalesByLayer = random.chance(25);
+  const bool skips = random.chance(10);
+  // Where a result is taken from: rarely from the middle of the layers.
+  const int64_t shown =
+      random.chance(10) ? random.below(layers * blocks) : layers * blocks;
   Random start = random;
-  for (int64_t layer = 0; layer < layers; ++layer) {
+  for (layer = 0; layer < layers; ++layer) {
     random = start;
     for (int64_t i = 0; i < blocks; ++i) {
       blockName =
           "layer." + std::to_string(layer) + ".block" + std::to_string(i);
       x = block(x);
+      if (layer * blocks + i == shown)
+        middle = x;
     }
+    if (skips)
+      x = make<AddOp>(x, embedded);
   }
   finish(x);
 }

@@ -35,14 +35,26 @@ private:
     TransposedProbabilities, ///< and transposed back by the product
     ProbabilitiesOnTheRight,
     MaskedProbabilities,
-    RepeatedHeads, ///< each head of keys is read by several of queries,
-    TiledHeads,    ///< or by each second one
-    WhereMask,     ///< hides keys by a choice of numbers that are added
-    ScaledMask,    ///< hides keys by (1 - mask) times a low number
+    WeightedProbabilities, ///< by a number that the mask chooses, never 0
+    SummedScores,          ///< of two products
+    RepeatedHeads,         ///< each head of keys is read by several of queries,
+    TiledHeads,            ///< or by each second one
+    RepeatedKeys,          ///< all keys are there twice, in the way of heads
+    WhereMask,             ///< hides keys by a choice of numbers that are added
+    HeadWhereMask,         ///< by numbers that the heads spread
+    HalfWhereMask,         ///< by numbers none of which is 0
+    ScaledMask,            ///< hides keys by (1 - mask) times a low number
+    InverseMask,   ///< hides keys by an inverted mask times a low number
+    DataMask,      ///< hides keys by (input - mask) times a low number
+    FiniteMask,    ///< replaces scores by a number, beside other masks
     AddedTriangle, ///< hides later keys by numbers
     SlicedTriangle,
-    ShiftedTriangle, ///< sees one key after each query
-    NearTriangle     ///< sees one key too many
+    ShiftedTriangle,   ///< sees one key after each query
+    NearTriangle,      ///< sees one key too many
+    BatchTriangle,     ///< of the first sequence; the others see all keys
+    RectangleTriangle, ///< is cut from a constant of more rows than columns
+    FlatTriangle,      ///< is made of a constant of one row
+    FiniteTriangle     ///< hides later keys with a number
   };
 
   // Making operations.
@@ -87,6 +99,8 @@ private:
   mlir::Value norm(mlir::Value x);
   mlir::Value residual(mlir::Value x, mlir::Value y);
   mlir::Value feedForward(mlir::Value x);
+  mlir::Value gated(mlir::Value x, mlir::Value y, Activation kind);
+  mlir::Value columns(mlir::Value x);
   mlir::Value elementwise(mlir::Value x);
   mlir::Value logic(mlir::Value x);
   mlir::Value shuffle(mlir::Value x);
@@ -105,15 +119,17 @@ private:
     bool self;            ///< keys are the state: its mask may hide them
     bool flat;            ///< one head, never split: rank 3
   };
+  double getScale(const Heads &heads) const;
   mlir::Value splitHeads(mlir::Value x, const Polynomial &length, int64_t width,
                          const Heads &heads);
   mlir::Value makeScores(mlir::Value query, mlir::Value key,
                          const Heads &heads);
   mlir::Value maskScores(mlir::Value scores, const Heads &heads);
   mlir::Value keyMask(mlir::Value scores, const Heads &heads);
-  mlir::Value triangle(mlir::Value scores, int64_t length);
+  mlir::Value triangle(mlir::Value scores, int64_t queries, int64_t keys);
   mlir::Value quirkyMask(mlir::Value scores, const Heads &heads);
   mlir::Value repeatHeads(mlir::Value x, int64_t count);
+  mlir::Value repeatKeys(mlir::Value x);
   mlir::Value mixValues(mlir::Value scores, mlir::Value value,
                         const Heads &heads);
   mlir::Value product(mlir::Value lhs, mlir::Value rhs, bool transposeLhs,
@@ -136,6 +152,10 @@ private:
   mlir::Value ids, mask, memory, bias; ///< inputs; null if absent
   llvm::SmallVector<mlir::DictionaryAttr> arguments;
   std::string blockName;
+  int64_t layer = 0;
+  bool scalesByLayer = false; ///< attentions divide by the number of the layer
+  mlir::Value embedded;       ///< the first state
+  mlir::Value middle;         ///< a state or something of the inside of a layer
   int nodes = 0, tensors = 0;
 };
 

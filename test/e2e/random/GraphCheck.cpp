@@ -50,6 +50,20 @@ GraphCheck::GraphCheck(uint64_t seed) : seed(seed) {
   disabled = drawDisabledPasses(random);
   backend = random.chance(20) ? Backend::OneDnn : Backend::Native;
   isBf16 = backend == Backend::Native && random.chance(30);
+  hasAttention = random.chance(20);
+}
+
+/// Asks for an entry with the weights of attention, sometimes those of some
+/// layers and heads.
+static void askForAttention(ModuleOp module, uint64_t seed) {
+  Random random(seed ^ 0xa77);
+  Builder builder(module.getContext());
+  module->setAttr("transom.attention", builder.getUnitAttr());
+  for (const char *name :
+       {"transom.attention_layers", "transom.attention_heads"})
+    if (random.chance(30))
+      module->setAttr(name, builder.getDenseI64ArrayAttr(
+                                {random.below(2), 2 + random.below(2)}));
 }
 
 std::string checkGraph(const GraphCheck &check, PassCounts &counts) {
@@ -78,13 +92,15 @@ std::string checkGraph(const GraphCheck &check, PassCounts &counts) {
   }
   if (check.forgetsTypes)
     forgetTypes(*module);
+  if (check.hasAttention && check.lengths == Lengths::Short)
+    askForAttention(*module, check.seed);
   if (check.isBf16)
     (*module)->setAttr("transom.dtype", StringAttr::get(&context, "bf16"));
   for (Stage stage : {Stage::AttnOpt, Stage::Kern}) {
     double tolerance = stage == Stage::AttnOpt ? reordered : inKern;
     std::string complaint =
         checkPasses(*module, stage, options, cases, tolerance, check.disabled,
-                    check.backend);
+                    check.backend, &cases);
     if (!complaint.empty())
       return complaint;
   }

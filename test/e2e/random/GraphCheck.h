@@ -20,6 +20,7 @@ struct GraphCheck {
   int numCases = 2;
   bool forgetsTypes;
   bool isBf16;
+  bool hasAttention; ///< an entry with weights of attention is asked for
   Backend backend;
   std::set<std::string> disabled;
 };

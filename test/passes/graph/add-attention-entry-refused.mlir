@@ -222,3 +222,46 @@ module attributes {transom.attention} {
     return
   }
 }
+
+// -----
+
+!ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!tokens = tensor<?xi64, #attn.shape<[rows]>>
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!states = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!mask = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!wanted = tensor<?xi64, #attn.shape<[wanted]>>
+!cache = !attn.cache<heads 1, key 4, value 4, read_only 24>
+
+// The encoder has no mask.
+// CHECK: name = "attention-entry-without-source"
+// CHECK-LABEL: func.func @translate(
+// CHECK-NOT: @attention
+module attributes {transom.attention} {
+  attn.cache @cross : !cache
+  attn.weight @table : [9, 8] f32 = #weight.expr<file("table")>
+  func.func @translate(%tokens: !tokens {attn.role = "ids"}, %wanted: !wanted) -> tensor<?x8xf32, #attn.shape<[wanted, 8]>> {
+    %ragged = attn.decode_batch : !attn.ragged<rows, keys>
+    %c = attn.get_cache @cross : !cache
+    %w = attn.get_weight @table : [9, 8] f32
+    %x = attn.embedding %tokens, %w : !tokens, [9, 8] f32
+    %y = attn.cross_sdpa %x ragged(%ragged : <rows, keys>) cache(%c : !cache) heads 2 scale 0.5 : !x
+    %z = attn.gather %y, %wanted : !x, !wanted
+    return %z : tensor<?x8xf32, #attn.shape<[wanted, 8]>>
+  }
+  func.func @encode(%ids: !ids {attn.role = "ids"}) -> !states {
+    %w = attn.get_weight @table : [9, 8] f32
+    %x = attn.embedding %ids, %w : !ids, [9, 8] f32
+    return %x : !states
+  }
+  func.func @source(%states: !states {attn.role = "data"}, %mask: !mask {attn.role = "mask"})
+      attributes {transom.encoder = "encode", transom.kind = "source"} {
+    %ragged = attn.ragged_batch %mask : [batch, seq] i64 -> <rows1, keys1>
+    %x = attn.gather_rows %states, %ragged : [batch, seq, 8] f32, <rows1, keys1>
+    %c = attn.get_cache @cross : !cache
+    %k = attn.slice %x axis 1 from 0 size 4 : [rows1, 8] f32
+    %v = attn.slice %x axis 1 from 4 size 4 : [rows1, 8] f32
+    %s = attn.append %x, %k, %v ragged(%ragged : <rows1, keys1>) cache(%c : !cache) : [rows1, 8] f32, [rows1, 4] f32, [rows1, 4] f32
+    return
+  }
+}

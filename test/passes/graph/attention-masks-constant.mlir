@@ -151,6 +151,19 @@ func.func @made_of_other_rows(%q: !x, %k: !x, %v: !x) -> !x {
   return %c : !x
 }
 
+// CHECK-LABEL: func.func @made_of_halves_of_rows(
+// CHECK: attn.sdpa {{.*}} <select>
+func.func @made_of_halves_of_rows(%q: !x, %k: !x, %v: !x) -> !x {
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %m = attn.constant dense<[[true, false, false, false, false, false, false, false], [true, true, false, false, false, false, false, false], [true, true, true, false, false, false, false, false], [true, true, true, true, false, false, false, false], [true, true, true, true, true, false, false, false], [true, true, true, true, true, true, false, false], [true, true, true, true, true, true, true, false], [true, true, true, true, true, true, true, true]]> : tensor<8x8xi1>
+  %r = attn.reshape %m to <[16, 4]> : tensor<8x8xi1>
+  %b = attn.slice %r axis 0 from 0 size 4 : tensor<16x4xi1>
+  %t = attn.mask %s, %b with 0xFFF0000000000000 : !x, !m
+  %p = attn.softmax %t : !x
+  %c = attn.matmul %p, %v : !x
+  return %c : !x
+}
+
 // CHECK-LABEL: func.func @transposed(
 // CHECK: attn.sdpa {{.*}} <select>
 func.func @transposed(%q: !x, %k: !x, %v: !x) -> !x {

@@ -316,3 +316,36 @@ func.func @sum_of_inputs(%a: !s, %b: !s, %v: !x) -> !x {
   %c = attn.matmul %p, %v : !s, !x
   return %c : !x
 }
+
+// -----
+
+!x = tensor<1x6x16xf32>
+!s = tensor<1x6x6xf32>
+
+// A constant of several numbers is no scale.
+// CHECK: args = {factor = "'attn.constant'", operation = "'attn.mul'"}{{[^{}]*}}name = "scale-is-not-constant"
+// CHECK-LABEL: func.func @scale_of_each_key(
+// CHECK-NOT: attn.sdpa
+func.func @scale_of_each_key(%q: !x, %k: !x, %v: !x) -> !x {
+  %f = attn.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]> : tensor<6xf32>
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %t = attn.mul %s, %f : !s, tensor<6xf32>
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !x
+  return %c : !x
+}
+
+// -----
+
+!x = tensor<*xf32>
+
+// Without shapes there are no operands of rank 3 or 4.
+// CHECK: args = {operand = "query", rank = "0", sizes = "[]"}{{[^{}]*}}name = "operand-rank-unsupported"
+// CHECK-LABEL: func.func @unknown_shapes(
+// CHECK-NOT: attn.sdpa
+func.func @unknown_shapes(%q: !x, %k: !x, %v: !x) -> !x {
+  %s = attn.matmul %q, %k {transpose_rhs} : !x, !x
+  %p = attn.softmax %s : !x
+  %c = attn.matmul %p, %v : !x, !x
+  return %c : !x
+}

@@ -224,6 +224,20 @@ func.func @own_result_twice(%x: !x) -> !x {
   return %4 : !x
 }
 
+// CHECK-LABEL: func.func @own_second_result_twice(
+// CHECK-NOT: attn.layers
+func.func @own_second_result_twice(%x: !x) -> !x {
+  %w0 = attn.get_weight @a0 : !w
+  %w1 = attn.get_weight @a1 : !w
+  %1 = attn.activation <relu> %x : !x
+  %2 = attn.linear %1, %w0 : !x, !w
+  %3 = attn.add %2, %2 : !x
+  %4 = attn.activation <relu> %3 : !x
+  %5 = attn.linear %4, %w1 : !x, !w
+  %6 = attn.add %5, %3 : !x
+  return %6 : !x
+}
+
 // CHECK-LABEL: func.func @two_states(
 // CHECK-NOT: attn.layers
 func.func @two_states(%x: !x, %y: !x) -> !x {

@@ -100,6 +100,8 @@ attn.weight @w : !w = #weight.expr<file("w")>
 // Keys and query have four columns in common; a query that is no product's; a product that something reads as a whole.
 // CHECK-COUNT-3: name = "attention-scale-stays"
 // CHECK: attn.weight @w : [12, 8] f32 = #weight.expr<file("w")>
+// CHECK: attn.weight @v : [12, 8] f32 = #weight.expr<file("v")>
+attn.weight @v : !w = #weight.expr<file("v")>
 // CHECK-LABEL: func.func @columns_in_common(
 // CHECK: attn.sdpa {{.*}} scale 2.500000e-01
 func.func @columns_in_common(%x: !x, %s: !seg) -> !x {
@@ -124,7 +126,7 @@ func.func @query_of_an_input(%x: !x, %p: !wide, %s: !seg) -> !x {
 // CHECK-LABEL: func.func @whole_product_is_read(
 // CHECK: attn.sdpa {{.*}} scale 2.500000e-01
 func.func @whole_product_is_read(%x: !x, %s: !seg) -> (!x, !wide) {
-  %w = attn.get_weight @w : !w
+  %w = attn.get_weight @v : !w
   %y0 = attn.sdpa %x, %x, %x ragged(%s : !seg) heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : !x
   %p = attn.linear %y0, %w : !x, !w
   %q = attn.slice %p axis 1 from 0 size 8 : !wide

@@ -153,21 +153,33 @@ func.func @outer_products(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   return %z : !x
 }
 
-// A product of operands of different ranks; the mask is aligned with another axis.
+// A product of operands of different ranks.
 // CHECK-LABEL: func.func @ranks_that_differ(
 // CHECK-NOT: attn.ragged_batch
-func.func @ranks_that_differ(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
-  %f = attn.cast %m to f32 : !mask
-  %q = attn.reshape %f to <[batch, 1, seq, 1]> : !f
-  %k = attn.reshape %f to <[batch, 1, seq]> : !f
-  %c = attn.mul %q, %k : tensor<?x1x?x1xf32, #attn.shape<[batch, 1, seq, 1]>>, !k
-  %b = attn.cast %c to i1 : tensor<?x?x?x?xf32, #attn.shape<[batch, batch, seq, seq]>>
-  %0 = attn.slice %b axis 1 from 0 size 1 : tensor<?x?x?x?xi1, #attn.shape<[batch, batch, seq, seq]>>
-  %1 = attn.sdpa %x, %x, %x mask(%0 : !qkb) heads 2 kv_heads 2 scale 0.25 <select> : !x
-  %q3 = attn.reshape %q to <[batch, seq, 1]> : tensor<?x1x?x1xf32, #attn.shape<[batch, 1, seq, 1]>>
-  %seen = attn.cast %q3 to i1 : !q
-  %z = attn.mask %1, %seen with 0.0 : !x, !seen
-  return %z : !x
+func.func @ranks_that_differ(%x: tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>>, %m: tensor<1x?xi64, #attn.shape<[1, seq]>> {attn.role = "mask"})
+    -> tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>> {
+  %f = attn.cast %m to f32 : tensor<1x?xi64, #attn.shape<[1, seq]>>
+  %q = attn.reshape %f to <[1, 1, seq, 1]> : tensor<1x?xf32, #attn.shape<[1, seq]>>
+  %k = attn.reshape %f to <[1, 1, seq]> : tensor<1x?xf32, #attn.shape<[1, seq]>>
+  %c = attn.mul %q, %k : tensor<1x1x?x1xf32, #attn.shape<[1, 1, seq, 1]>>, tensor<1x1x?xf32, #attn.shape<[1, 1, seq]>>
+  %b = attn.cast %c to i1 : tensor<1x1x?x?xf32, #attn.shape<[1, 1, seq, seq]>>
+  %1 = attn.sdpa %x, %x, %x mask(%b : tensor<1x1x?x?xi1, #attn.shape<[1, 1, seq, seq]>>) heads 2 kv_heads 2 scale 0.25 <select>
+      : tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>>
+  %q3 = attn.reshape %q to <[1, seq, 1]> : tensor<1x1x?x1xf32, #attn.shape<[1, 1, seq, 1]>>
+  %seen = attn.cast %q3 to i1 : tensor<1x?x1xf32, #attn.shape<[1, seq, 1]>>
+  %z = attn.mask %1, %seen with 0.0 : tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>>, tensor<1x?x1xi1, #attn.shape<[1, seq, 1]>>
+  return %z : tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>>
+}
+
+// The rows of another argument as columns.
+// CHECK-LABEL: func.func @transposed_other(
+// CHECK-NOT: attn.ragged_batch
+func.func @transposed_other(%x: !x, %other: tensor<?x1x?xi1, #attn.shape<[batch, 1, seq]>>, %m: !mask {attn.role = "mask"})
+    -> tensor<?x8xf32, #attn.shape<[batch, 8]>> {
+  %t = attn.transpose %other [0, 2, 1] : tensor<?x1x?xi1, #attn.shape<[batch, 1, seq]>>
+  %b = attn.reshape %t to <[batch, seq]> : tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
+  %p = attn.pool <mean> %x mask(%b : tensor<?x?xi1, #attn.shape<[batch, seq]>>) : !x
+  return %p : tensor<?x8xf32, #attn.shape<[batch, 8]>>
 }
 
 // Sums over the length, and products with another argument.

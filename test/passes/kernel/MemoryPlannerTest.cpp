@@ -227,10 +227,10 @@ TEST(MemoryPlanner, OneMebibyteOfRoundingIsAccepted) {
 
 TEST(MemoryPlanner, RoundingIsKeptWhereRoomSavesNothing) {
   // The two small buffers fit beside each other into the large one both ways.
-  MemoryPlan plan = planMemory({{parse("1024*batch*seq*seq+64"), 0, 0},
+  MemoryPlan plan = planMemory({{parse("1024*batch*seq*seq+128"), 0, 0},
                                 {parse("12*batch*seq*seq"), 1, 1},
                                 {parse("12*batch*seq*seq"), 1, 1}});
-  EXPECT_EQ(plan.bytes, parse("1024*batch*seq*seq+64"));
+  EXPECT_EQ(plan.bytes, parse("1024*batch*seq*seq+128"));
   EXPECT_EQ(plan.offsets[2], parse("64*batch*seq*seq"));
 }
 

@@ -85,17 +85,3 @@ func.func @operations_of_other_dialects(%x: tensor<4x8xf32>) -> tensor<4x8xf32> 
   %c = arith.constant 1 : i64
   return %x : tensor<4x8xf32>
 }
-
-// -----
-
-!x = tensor<4x8xf32>
-
-func.func @operations_of_other_dialects_in_a_layer(%x: !x) -> !x {
-  %y = attn.layers %x [@layer] : !x
-  return %y : !x
-}
-func.func private @layer(%s: !x) -> !x {
-  // expected-error @below {{has no kernel}}
-  %c = arith.constant 1 : i64
-  return %s : !x
-}

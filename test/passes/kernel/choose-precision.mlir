@@ -631,3 +631,24 @@ func.func @casts_of_others(%x: !x, %y: !h, %g: !kern.weight<[8] x f32, unset>) {
   kern.cast %n outs(%y) : !x, !h
   return
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!t = !kern.buffer<[parts, 10176] x f32>
+!cache = !kern.cache<heads 2, key 4, value 4, f32>
+
+// Keys in a cache have its type, whatever that of the weights is.
+// REMARK-NOT: function = "keys_in_a_cache"
+module attributes {transom.dtype = "bf16"} {
+kern.cache @cache : !cache
+
+// CHECK-LABEL: func.func @keys_in_a_cache(
+// CHECK: kern.attention {{.*}} cache
+func.func @keys_in_a_cache(%x: !x, %y: !x, %s: !kern.ragged<0>) {
+  %c = kern.get_cache @cache : !cache
+  %t = kern.alloc : !t
+  kern.attention %x ragged %s, %s cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 {causal} : !x, !kern.ragged<0>, !kern.ragged<0>, !cache, !t, !x
+  return
+}
+}

@@ -203,11 +203,14 @@ func.func @summary_of_the_first(%x: !x, %y: !half, %m: !s, %n: !s, %w: !w) {
   return
 }
 
+kern.weight @w : !w = #weight.expr<file("w")>
+
 // CHECK-LABEL: func.func @slices_of_the_first(
 // CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[A:.*]], %[[B:.*]]){{$}}
 // CHECK: kern.copy %[[A]]
 // CHECK: kern.copy %[[A]]
-func.func @slices_of_the_first(%x: !x, %y: !half, %c: !kern.buffer<[rows, 2] x f32>, %d: !kern.buffer<[rows, 2] x f32>, %w: !w) {
+func.func @slices_of_the_first(%x: !x, %y: !half, %c: !kern.buffer<[rows, 2] x f32>, %d: !kern.buffer<[rows, 2] x f32>) {
+  %w = kern.get_weight @w : !w
   %a = kern.alloc : !half
   kern.gemm %x, %w outs(%a, %y) : !x, !w, !half, !half
   kern.copy %a outs(%c) axis 1 from "0" to "0" size "2" : !half, !kern.buffer<[rows, 2] x f32>

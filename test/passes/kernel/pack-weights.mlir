@@ -148,7 +148,7 @@ func.func @groups(%x: !kern.buffer<[rows, 8] x f32>, %o: !kern.buffer<[3] x i64>
 
 // A product of two percent of all weights is the smallest that is reported; panels without padding are not.
 // REMARK-NOT: columns = "1568"
-// REMARK: args = {columns = "8"{{[^{}]*}}}{{[^{}]*}}name = "panels-partly-filled"
+// REMARK: args = {columns = "8"{{[^{}]*}}}{{[^{}]*}}function = "two_percent"{{[^{}]*}}name = "panels-partly-filled"
 // REMARK-NOT: columns = "1568"
 func.func @two_percent(%x: !x, %y: !kern.buffer<[rows, 1568] x f32>, %z: !x) {
   %a = kern.get_weight @full : !full

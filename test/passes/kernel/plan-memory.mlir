@@ -224,3 +224,17 @@ func.func @other_buffers_are_not_padded(%x: !x, %x3: !kern.buffer<[rows, 1, 8] x
   }
   return
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+
+// REMARK-NOT: entry = "no_buffers"
+// CHECK-LABEL: func.func @no_buffers(
+// CHECK-SAME: kern.arena_bytes = "0"
+func.func @no_buffers(%x: !x, %y: !x) attributes {kern.symbols = ["rows"]} {
+  kern.phase "0" {
+    kern.softmax %x outs(%y) : !x, !x
+  }
+  return
+}
