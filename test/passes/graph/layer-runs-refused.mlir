@@ -226,14 +226,15 @@ func.func @own_result_twice(%x: !x) -> !x {
 
 // CHECK-LABEL: func.func @own_second_result_twice(
 // CHECK-NOT: attn.layers
-func.func @own_second_result_twice(%x: !x) -> !x {
+func.func @own_second_result_twice() -> !x {
+  %c = attn.constant dense<1.0> : !x
   %w0 = attn.get_weight @a0 : !w
   %w1 = attn.get_weight @a1 : !w
-  %1 = attn.activation <relu> %x : !x
-  %2 = attn.linear %1, %w0 : !x, !w
+  %1 = attn.linear %c, %w0 : !x, !w
+  %2 = attn.activation <relu> %1 : !x
   %3 = attn.add %2, %2 : !x
-  %4 = attn.activation <relu> %3 : !x
-  %5 = attn.linear %4, %w1 : !x, !w
+  %4 = attn.linear %c, %w1 : !x, !w
+  %5 = attn.activation <relu> %4 : !x
   %6 = attn.add %5, %3 : !x
   return %6 : !x
 }

@@ -97,7 +97,7 @@ func.func @query_after_keys(%x: !x, %s: !seg) -> !x {
 !w = tensor<12x8xf32>
 attn.weight @w : !w = #weight.expr<file("w")>
 
-// Keys and query have four columns in common; a query that is no product's; a product that something reads as a whole.
+// Keys and query have four columns in common; a query that no product gives; a product that something reads as a whole.
 // CHECK-COUNT-3: name = "attention-scale-stays"
 // CHECK: attn.weight @w : [12, 8] f32 = #weight.expr<file("w")>
 // CHECK: attn.weight @v : [12, 8] f32 = #weight.expr<file("v")>

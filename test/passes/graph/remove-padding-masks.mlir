@@ -159,13 +159,13 @@ func.func @outer_products(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
 func.func @ranks_that_differ(%x: tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>>, %m: tensor<1x?xi64, #attn.shape<[1, seq]>> {attn.role = "mask"})
     -> tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>> {
   %f = attn.cast %m to f32 : tensor<1x?xi64, #attn.shape<[1, seq]>>
-  %q = attn.reshape %f to <[1, 1, seq, 1]> : tensor<1x?xf32, #attn.shape<[1, seq]>>
-  %k = attn.reshape %f to <[1, 1, seq]> : tensor<1x?xf32, #attn.shape<[1, seq]>>
-  %c = attn.mul %q, %k : tensor<1x1x?x1xf32, #attn.shape<[1, 1, seq, 1]>>, tensor<1x1x?xf32, #attn.shape<[1, 1, seq]>>
-  %b = attn.cast %c to i1 : tensor<1x1x?x?xf32, #attn.shape<[1, 1, seq, seq]>>
-  %1 = attn.sdpa %x, %x, %x mask(%b : tensor<1x1x?x?xi1, #attn.shape<[1, 1, seq, seq]>>) heads 2 kv_heads 2 scale 0.25 <select>
+  %k4 = attn.reshape %f to <[1, 1, 1, seq]> : tensor<1x?xf32, #attn.shape<[1, seq]>>
+  %k3 = attn.reshape %f to <[1, 1, seq]> : tensor<1x?xf32, #attn.shape<[1, seq]>>
+  %c = attn.mul %k4, %k3 : tensor<1x1x1x?xf32, #attn.shape<[1, 1, 1, seq]>>, tensor<1x1x?xf32, #attn.shape<[1, 1, seq]>>
+  %b = attn.cast %c to i1 : tensor<1x1x1x?xf32, #attn.shape<[1, 1, 1, seq]>>
+  %1 = attn.sdpa %x, %x, %x mask(%b : tensor<1x1x1x?xi1, #attn.shape<[1, 1, 1, seq]>>) heads 2 kv_heads 2 scale 0.25 <select>
       : tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>>
-  %q3 = attn.reshape %q to <[1, seq, 1]> : tensor<1x1x?x1xf32, #attn.shape<[1, 1, seq, 1]>>
+  %q3 = attn.reshape %f to <[1, seq, 1]> : tensor<1x?xf32, #attn.shape<[1, seq]>>
   %seen = attn.cast %q3 to i1 : tensor<1x?x1xf32, #attn.shape<[1, seq, 1]>>
   %z = attn.mask %1, %seen with 0.0 : tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>>, tensor<1x?x1xi1, #attn.shape<[1, seq, 1]>>
   return %z : tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>>
