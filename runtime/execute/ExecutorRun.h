@@ -17,7 +17,8 @@ namespace transom {
 class ExecutorRun;
 
 /// Sees the memory of a run between its dispatches, on the thread of the caller
-/// and with the floating-point mode of the caller. It changes nothing.
+/// and with the floating-point mode of the caller. It changes nothing that the
+/// run reads.
 class DispatchObserver {
 public:
   virtual ~DispatchObserver() = default;
