@@ -235,7 +235,10 @@ static LogicalResult verifyGlu(GemmOp op) {
     return Constraint{op, 22}.expects()
            << "a single out in rows and no other epilogue "
               "beside a GLU";
-  int64_t longest = getMaxKBlock(type);
+  // A weight may become bf16 until it has a layout.
+  int64_t longest = type.getLayout() == WeightLayout::Unset
+                        ? 2 * kMaxKBlock
+                        : getMaxKBlock(type);
   if (type.getShape()[0] % 16 || type.getShape()[1] > longest)
     return Constraint{op, 23}.expects()
            << "a multiple of 16 rows and k of at most " << longest

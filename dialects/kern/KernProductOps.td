@@ -61,7 +61,8 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
         of one K block, since tiles wait there.
     22. Beside `glu` there is a single out in rows, no residual, no norm and no
         splits.
-    23. Beside `glu` n is a multiple of 16 and k has one K block.
+    23. Beside `glu` n is a multiple of 16 and k has one K block; one of bf16
+        where the weight is `unset` and may become so.
     24. Beside a summary there is a single out, f32 in rows, no norm and no `glu`;
         the summary is two buffers, f32 in rows, of the out's leading sizes and
         ceil(n / 64).

@@ -269,6 +269,22 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 
 // -----
 
+func.func @f(%x: !kern.buffer<[rows, 4104] x f32>, %w: !kern.weight<[16, 4104] x f32, panels32>, %y: !kern.buffer<[rows, 8] x f32>) {
+  // expected-error @below {{'kern.gemm' op (23) expects a multiple of 16 rows and k of at most 4096 beside a GLU, got [16, 4104]}}
+  kern.gemm %x, %w outs(%y) epilogue <glu silu> : !kern.buffer<[rows, 4104] x f32>, !kern.weight<[16, 4104] x f32, panels32>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8200] x f32>, %w: !kern.weight<[16, 8200] x f32, unset>, %y: !kern.buffer<[rows, 8] x f32>) {
+  // expected-error @below {{'kern.gemm' op (23) expects a multiple of 16 rows and k of at most 8192 beside a GLU, got [16, 8200]}}
+  kern.gemm %x, %w outs(%y) epilogue <glu silu> : !kern.buffer<[rows, 8200] x f32>, !kern.weight<[16, 8200] x f32, unset>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[24, 8] x f32, panels32>, %y: !kern.buffer<[rows, 12] x f32>) {
   // expected-error @below {{'kern.gemm' op (23) expects a multiple of 16 rows and k of at most 4096 beside a GLU, got [24, 8]}}
   kern.gemm %x, %w outs(%y) epilogue <glu silu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[24, 8] x f32, panels32>, !kern.buffer<[rows, 12] x f32>

@@ -25,16 +25,6 @@ def find_goldens():
                 yield path
 
 
-def is_decoder(path):
-    """Whether a model has a cache, whose type may be chosen."""
-    config = os.path.join(path, "config.json")
-    if not os.path.exists(config):
-        return False
-    with open(config) as file:
-        model = json.load(file)
-    return bool(model.get("is_encoder_decoder")) or any("CausalLM" in name or "LMHead" in name for name in model.get("architectures") or ())
-
-
 def read_floats(folder, tensor):
     """The numbers of a tensor of f32."""
     with open(os.path.join(folder, "model.safetensors"), "rb") as file:
@@ -234,10 +224,14 @@ class Flags(CodeTest):
 class Goldens(CodeTest):
     """All golden models, types and caches: with --goldens."""
 
+    def has_cache(self, model):
+        """Whether a model has a cache, whose type may be chosen."""
+        return "decoder" in json.loads(self.tool("inspect", self.compiled(model), "--json").stdout)
+
     def test_all(self):
         for path in find_goldens():
             flags = [(), ("--dtype", "bf16")]
-            if is_decoder(path):
+            if self.has_cache(path):
                 flags += [("--kv-dtype", "bf16"), ("--kv-dtype", "int8"), ("--dtype", "bf16", "--kv-dtype", "int8")]
             for chosen in flags:
                 with self.subTest(model=os.path.relpath(path, GOLDENS), flags=chosen):
