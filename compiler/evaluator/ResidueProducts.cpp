@@ -114,8 +114,8 @@ static void shareWork(int64_t count, bool isMuch, Work work) {
 }
 
 void Residues::keepSum(WordsHash hash, const Residue &sum) {
-  constexpr unsigned most = 1 << 22; // 200 MB
-  if (keptSums.size() == most)
+  constexpr unsigned most = 3 << 20; // 200 MB in a map of 2^22 places
+  if (keptSums.size() + 1 == most)
     keptSums.clear();
   keptSums[hash] = sum;
 }

@@ -111,7 +111,7 @@ private:
   };
   void readTerms(const Number *numbers, int64_t count, Terms &terms) const;
   Residue sumProducts(const Terms &a, const Terms &b) const;
-  /// 128 bits, so that different words have different hashes.
+  /// 128 bits: equal hashes of different words are not to be expected.
   using WordsHash = std::pair<uint64_t, uint64_t>;
   WordsHash hashTerms(const Terms &terms) const;
   /// None where one is not a leaf.

@@ -97,12 +97,12 @@ void Planter::run(int64_t count) {
 }
 
 /// What a check in a process of its own says: `0` and text where nothing was
-/// found, else `1`, `2` or `3`.
+/// found, else `1`, `2` or `3`; `4` where the code is not valid.
 std::string checkOnce(LoweredModel &model, ModuleOp mutant,
                       const std::set<std::string> &phases) {
   CodeFinding finding = model.check(mutant, phases);
   if (!finding.error.empty())
-    return "3" + finding.error;
+    return (finding.isValid ? "3" : "4") + finding.error;
   if (!finding.difference)
     return "0after " + std::to_string(finding.dispatches) + " dispatches";
   const CodeDifference &found = *finding.difference;
@@ -199,9 +199,14 @@ void Planter::judge(LoweredModel &model, ModuleOp mutant,
                     const PlantedFault &fault, const CodeMutationKind &kind,
                     const Random &random) {
   Tally &tally = tallies[kind.name];
-  ++tally.planted;
   ProcessResult result =
       runLimited([&] { return checkOnce(model, mutant, fault.phases); });
+  if (result.finished && result.text.substr(0, 1) == "4") {
+    std::cout << model.getName() << ", " << kind.name << ": " << fault.edit.what
+              << ": not planted: " << result.text.substr(1) << std::endl;
+    return;
+  }
+  ++tally.planted;
   ++planted;
   const bool isStopped = !result.finished || result.text.empty();
   const char finder = isStopped ? '3' : result.text[0];

@@ -288,6 +288,7 @@ CodeFinding LoweredModel::check(ModuleOp mutant,
                                 const std::set<std::string> &phases) {
   CodeFinding finding;
   Result<void> done = write(mutant);
+  finding.isValid = static_cast<bool>(done);
   if (done)
     done = step(phases, finding);
   if (!done)

@@ -21,6 +21,7 @@ struct CodeFinding {
   /// What the machine has written wrongly; nothing: no difference.
   std::optional<CodeDifference> difference;
   std::string error;      ///< why the check ended
+  bool isValid = true;    ///< false: the code has not become an artifact
   int64_t dispatches = 0; ///< that were checked
 };
 

@@ -201,7 +201,7 @@ static std::string checkWeights(const NamedTensor &weights) {
     double sum = 0;
     for (int64_t i = start; i < start + keys; ++i)
       sum += weights.tensor.getReal(i);
-    if (std::abs(sum) > 1e-9 && std::abs(sum - 1) > 1e-9)
+    if (sum != 0 && !(std::abs(sum - 1) <= 1e-9))
       return "weights of '" + weights.name + "' have the sum " +
              std::to_string(sum);
   }

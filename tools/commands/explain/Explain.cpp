@@ -231,7 +231,7 @@ static Result<void> checkFlags(const ExplainFlags &flags, bool json) {
                       "and no page");
   if (!flags.verify)
     return {};
-  if (isExplanation(flags.compile.options.model))
+  if (isExplanation(flags.compile.options.model) || isExplanation(flags.other))
     return usageError("'--verify' compiles the model again; name it in place "
                       "of what was explained before");
   if (flags.compares() && flags.page.empty())

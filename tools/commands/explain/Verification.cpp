@@ -158,8 +158,11 @@ static Result<void> measure(const CompilerApi &compiler,
       runs ? RunnableModels::load(whole.output, manifest)
            : Result<RunnableModels>(runs.takeError());
   if (!models) {
-    // Of the file that goes away the name says nothing.
-    std::string why = models.takeError().message;
+    const Error error = models.takeError();
+    if (error.status != Status::Unsupported)
+      return error;
+    // The name of the temporary file says nothing.
+    std::string why = error.message;
     if (const std::string name = whole.output + ": "; why.rfind(name, 0) == 0)
       why.replace(0, name.size(), "it ");
     notRun.push_back("machine code: " + why);

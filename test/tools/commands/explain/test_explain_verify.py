@@ -165,7 +165,8 @@ class ExplainVerify(ExplainTest):
         with open(saved, "w", encoding="utf-8") as file:
             file.write(self.succeed("explain", self.example("tiny-bert"), "--json").stdout)
         self.fail_with(2, "explain", saved, "--verify", says="'--verify' compiles the model again")
-        self.fail_with(2, "explain", self.example("tiny-bert"), saved, "--verify", says="'--verify' belongs to one compile or to a page")
+        self.fail_with(2, "explain", self.example("tiny-bert"), saved, "--verify", "--html", self.path("page.html"), says="compiles the model again")
+        self.fail_with(2, "explain", self.example("tiny-bert"), self.example("tiny-bert"), "--verify", says="'--verify' belongs to one compile or to a page")
         self.fail_with(2, "explain", self.example("tiny-bert"), "--verify", "--model-explorer", self.path("x"), says="without verdicts")
 
 
