@@ -7,8 +7,8 @@
 #include "test/mutation/CodeMutations.h"
 #include "test/mutation/LimitedProcess.h"
 #include "test/mutation/LoweredModel.h"
+#include "test/mutation/Tally.h"
 #include <gtest/gtest.h>
-#include <iomanip>
 #include <iostream>
 
 using namespace mlir;
@@ -22,50 +22,7 @@ namespace {
 constexpr int64_t faultsOfGroup = 12;
 /// Faults that are found, in percent of those that are not proved to be none.
 constexpr double leastFound = 98;
-
-/// What became of the faults of one kind.
-struct Tally {
-  int64_t planted = 0, bits = 0, bytes = 0, stopped = 0, equal = 0,
-          survived = 0;
-
-  void add(const Tally &other) {
-    planted += other.planted;
-    bits += other.bits;
-    bytes += other.bytes;
-    stopped += other.stopped;
-    equal += other.equal;
-    survived += other.survived;
-  }
-  int64_t getFaults() const { return planted - equal; }
-  double getScore() const {
-    return getFaults() ? 100.0 * static_cast<double>(getFaults() - survived) /
-                             static_cast<double>(getFaults())
-                       : 100;
-  }
-};
-
-using Tallies = std::map<std::string, Tally>;
-
-void print(const std::string &kind, const Tally &tally) {
-  std::cout << std::left << std::setw(18) << kind << std::right;
-  for (int64_t count : {tally.planted, tally.bits, tally.bytes, tally.stopped,
-                        tally.equal, tally.survived})
-    std::cout << std::setw(10) << count;
-  std::cout << std::setw(9) << std::fixed << std::setprecision(2)
-            << tally.getScore() << " %\n";
-}
-
-Tally print(const Tallies &tallies) {
-  std::cout << "kind                 planted      bits     bytes   stopped     "
-               "equal  survived    found\n";
-  Tally all;
-  for (const auto &[kind, tally] : tallies) {
-    print(kind, tally);
-    all.add(tally);
-  }
-  print("all", all);
-  return all;
-}
+constexpr const char *finders[] = {"bits", "bytes", "stopped"};
 
 /// Plants faults in the code of models.
 class Planter {
@@ -216,9 +173,7 @@ void Planter::judge(LoweredModel &model, ModuleOp mutant,
     planted -= verdict[0] == 'e';
     ++(verdict[0] == 'e' ? tally.equal : tally.survived);
   } else {
-    ++(finder == '1'   ? tally.bits
-       : finder == '2' ? tally.bytes
-                       : tally.stopped);
+    ++tally.found[finder == '1' ? "bits" : finder == '2' ? "bytes" : "stopped"];
   }
   if (finder == '0' || fromEnvironment("TRANSOM_RANDOM_DUMP", 0))
     std::cout << model.getName() << ", '" << fault.function << "', "
@@ -231,7 +186,7 @@ void Planter::judge(LoweredModel &model, ModuleOp mutant,
 class CodeMutants : public ::testing::TestWithParam<Seeds> {
 protected:
   static void TearDownTestSuite() {
-    const Tally all = print(total);
+    const Tally all = print(total, finders);
     // A share of few faults says nothing: of a group one may survive.
     if (all.survived > 1)
       EXPECT_GE(all.getScore(), leastFound);

@@ -9,8 +9,8 @@
 #include "test/mutation/LimitedProcess.h"
 #include "test/mutation/MutatedModel.h"
 #include "test/mutation/Mutations.h"
+#include "test/mutation/Tally.h"
 #include <gtest/gtest.h>
-#include <iomanip>
 #include <iostream>
 #include <set>
 
@@ -25,52 +25,8 @@ constexpr int64_t mutantsOfGroup = 200;
 /// Bugs that are found, in percent of those that are not proved to be none, and
 /// those proved, in percent of those planted.
 constexpr double leastFound = 98, mostEqual = 4;
-
-/// What became of the bugs of one kind.
-struct Tally {
-  int64_t planted = 0, verifier = 0, evaluator = 0, residues = 0, stopped = 0,
-          equal = 0, survived = 0;
-
-  void add(const Tally &other) {
-    planted += other.planted;
-    verifier += other.verifier;
-    evaluator += other.evaluator;
-    residues += other.residues;
-    stopped += other.stopped;
-    equal += other.equal;
-    survived += other.survived;
-  }
-  double getScore() const {
-    return planted == equal
-               ? 100
-               : 100.0 * static_cast<double>(planted - equal - survived) /
-                     static_cast<double>(planted - equal);
-  }
-};
-
-using Tallies = std::map<std::string, Tally>;
-
-void print(const std::string &kind, const Tally &tally) {
-  std::cout << std::left << std::setw(18) << kind << std::right;
-  for (int64_t count :
-       {tally.planted, tally.verifier, tally.evaluator, tally.residues,
-        tally.stopped, tally.equal, tally.survived})
-    std::cout << std::setw(10) << count;
-  std::cout << std::setw(9) << std::fixed << std::setprecision(2)
-            << tally.getScore() << " %\n";
-}
-
-Tally print(const Tallies &tallies) {
-  std::cout << "kind                 planted  verifier evaluator  residues   "
-               "stopped     equal  survived    found\n";
-  Tally all;
-  for (const auto &[kind, tally] : tallies) {
-    print(kind, tally);
-    all.add(tally);
-  }
-  print("all", all);
-  return all;
-}
+constexpr const char *finders[] = {"verifier", "evaluator", "residues",
+                                   "stopped"};
 
 /// Plants bugs after the passes of models.
 class Planter {
@@ -163,18 +119,18 @@ void Planter::judge(MutatedModel &model, ModuleOp mutant, const Planted &bug,
               << "\n  after:  " << bug.after << "\n  " << what << "\n";
   };
   if (!result.finished || result.text.empty()) {
-    ++tally.stopped;
+    ++tally.found["stopped"];
     return show("stopped: " + result.text);
   }
   const auto finder = static_cast<Finder>(result.text[0] - '0');
   if (fromEnvironment("TRANSOM_RANDOM_DUMP", 0))
     std::cout << where << ": " << result.text << "\n";
   if (finder == Finder::Verifier)
-    ++tally.verifier;
+    ++tally.found["verifier"];
   else if (finder == Finder::Evaluator)
-    ++tally.evaluator;
+    ++tally.found["evaluator"];
   else if (finder == Finder::Residues)
-    ++tally.residues;
+    ++tally.found["residues"];
   if (finder != Finder::Nobody)
     return;
   std::string rule = getEquality(mutant, bug);
@@ -185,7 +141,7 @@ void Planter::judge(MutatedModel &model, ModuleOp mutant, const Planted &bug,
 class Mutants : public ::testing::TestWithParam<Seeds> {
 protected:
   static void TearDownTestSuite() {
-    Tally all = print(total);
+    Tally all = print(total, finders);
     EXPECT_GE(all.getScore(), leastFound);
     EXPECT_LE(all.equal * 100, mostEqual * all.planted);
   }
