@@ -50,21 +50,29 @@ static Pair getExact(double value) {
                        exponent < 0 ? invertPair(power) : power);
 }
 
-/// prime^(quarters / 4) modulo m, if the prime is a square there. The root of a
-/// square that is taken is a square itself, so it has a root in turn.
-template <typename Mod>
-static std::optional<uint64_t> getRootPower(uint64_t prime, int quarters) {
+/// The fourth root of a prime modulo m. The root of a square that is taken is a
+/// square itself, so it has a root in turn. A prime that is no square has none;
+/// there, it is a fixed number, so that its powers multiply as they should, but
+/// the fourth power is not the prime.
+template <typename Mod> static uint64_t getFourthRoot(uint64_t prime) {
   auto getRoot = [](uint64_t x) { return Mod::power(x, (Mod::value + 1) / 4); };
   const uint64_t root = getRoot(prime);
-  if (quarters % 4 && Mod::multiply(root, root) != prime)
-    return std::nullopt;
-  uint64_t power = quarters % 4 ? Mod::power(getRoot(root), std::abs(quarters))
+  return Mod::multiply(root, root) == prime
+             ? getRoot(root)
+             : Mod::fromHash(mixBits(prime));
+}
+
+/// prime^(quarters / 4) modulo m.
+template <typename Mod>
+static uint64_t getRootPower(uint64_t prime, int quarters) {
+  uint64_t power = quarters % 4 ? Mod::power(getFourthRoot<Mod>(prime),
+                                             std::abs(quarters))
                                 : Mod::power(prime, std::abs(quarters) / 4);
   return quarters < 0 ? Mod::invert(power) : power;
 }
 
-/// (n / m)^(quarters / 4), if it exists modulo p and q.
-static std::optional<Pair> getRoot(int64_t n, int64_t m, int quarters) {
+/// (n / m)^(quarters / 4) modulo p and q.
+static Pair getRoot(int64_t n, int64_t m, int quarters) {
   Pair result = {1, 1};
   for (int64_t prime = 2; n > 1 || m > 1; ++prime) {
     int exponent = 0;
@@ -72,13 +80,9 @@ static std::optional<Pair> getRoot(int64_t n, int64_t m, int quarters) {
       exponent += quarters;
     for (; m % prime == 0; m /= prime)
       exponent -= quarters;
-    if (exponent == 0)
-      continue;
-    auto p = getRootPower<ModP>(prime, exponent);
-    auto q = getRootPower<ModQ>(prime, exponent);
-    if (!p || !q)
-      return std::nullopt;
-    result = multiplyPairs(result, {*p, *q});
+    if (exponent)
+      result = multiplyPairs(result, {getRootPower<ModP>(prime, exponent),
+                                      getRootPower<ModQ>(prime, exponent)});
   }
   return result;
 }
@@ -146,12 +150,10 @@ findRoot(double value, const RootRule &rule) {
                            quarters / 4.0);
     if (rule.isFloat32 && static_cast<float>(number) != std::fabs(value))
       continue;
-    std::optional<Pair> root = getRoot(n, m, quarters);
-    if (!root)
-      return std::nullopt;
+    Pair root = getRoot(n, m, quarters);
     if (value < 0)
-      root = Pair{ModP::subtract(0, root->p), ModQ::subtract(0, root->q)};
-    return std::pair(*root,
+      root = Pair{ModP::subtract(0, root.p), ModQ::subtract(0, root.q)};
+    return std::pair(root,
                      llvm::formatv(format, rule.isFloat32 ? "f32 of " : "",
                                    value < 0 ? "-" : "", n, m)
                          .str());

@@ -37,9 +37,20 @@ TEST(ResidueConstants, areRootsOfFractions) {
   EXPECT_TRUE(c.equal(constant(-std::sqrt(0.5)) + half, 0.0));
   EXPECT_EQ(c.domain.getEqualConstants().front(),
             "0.70710678118654757 = sqrt(1/2)");
-  // 17 has no root modulo p and q.
-  Number root = constant(std::sqrt(17.0));
-  EXPECT_FALSE(c.equal(root * root, 17.0));
+}
+
+// 17 and 19 have no root modulo p and q.
+TEST(ResidueConstants, arePowersOfRootsThatDoNotExist) {
+  Constants c;
+  for (double width : {17.0, 19.0, 34.0, 38.0}) {
+    const double scale = 1 / std::sqrt(width);
+    Number whole = constant(scale), half = constant(std::sqrt(scale));
+    EXPECT_TRUE(c.equal(half * half, whole)) << width;
+    EXPECT_TRUE(c.equal(constant(std::sqrt(width)) * whole, 1.0)) << width;
+    EXPECT_TRUE(c.equal(constant(scale / 3) * 3.0, whole)) << width;
+    EXPECT_FALSE(c.equal(whole * whole * width, 1.0)) << width;
+    EXPECT_FALSE(c.equal(whole, constant(1 / std::sqrt(width + 2)))) << width;
+  }
 }
 
 TEST(ResidueConstants, areFourthRootsThatMultiplyToRoots) {
