@@ -51,23 +51,22 @@ static Pair getExact(double value) {
 }
 
 /// The fourth root of a prime modulo m. The root of a square that is taken is a
-/// square itself, so it has a root in turn. A prime that is no square has none;
-/// there, it is a fixed number, so that its powers multiply as they should, but
-/// the fourth power is not the prime.
+/// square itself, so it has a root in turn. A prime that is not a square has
+/// none; there, it is a fixed number, so that its powers multiply as they
+/// should, but the fourth power is not the prime.
 template <typename Mod> static uint64_t getFourthRoot(uint64_t prime) {
   auto getRoot = [](uint64_t x) { return Mod::power(x, (Mod::value + 1) / 4); };
   const uint64_t root = getRoot(prime);
-  return Mod::multiply(root, root) == prime
-             ? getRoot(root)
-             : Mod::fromHash(mixBits(prime));
+  return Mod::multiply(root, root) == prime ? getRoot(root)
+                                            : Mod::fromHash(mixBits(prime));
 }
 
 /// prime^(quarters / 4) modulo m.
 template <typename Mod>
 static uint64_t getRootPower(uint64_t prime, int quarters) {
-  uint64_t power = quarters % 4 ? Mod::power(getFourthRoot<Mod>(prime),
-                                             std::abs(quarters))
-                                : Mod::power(prime, std::abs(quarters) / 4);
+  uint64_t power =
+      quarters % 4 ? Mod::power(getFourthRoot<Mod>(prime), std::abs(quarters))
+                   : Mod::power(prime, std::abs(quarters) / 4);
   return quarters < 0 ? Mod::invert(power) : power;
 }
 
