@@ -70,6 +70,20 @@ class Windows(ToolTest):
     def test_phi3(self):
         self.check_causal("phi3", 6, sliding_window=6)
 
+    def test_gemma3(self):
+        self.check_causal("gemma3", 4, sliding_window=4)
+
+    def test_smollm3(self):
+        self.check_causal("smollm3", 5, sliding_window=5, no_rope_layer_interval=1)
+
+    def test_starcoder2(self):
+        self.check_causal("starcoder2", 3, sliding_window=3)
+
+    def test_gemma_encoder(self):
+        """A window w of an encoder reaches w / 2 to both sides."""
+        artifact = self.one_layer("gemma-encoder", sliding_window=7, layer_types=["sliding_attention"])
+        self.assertEqual(self.distances(artifact, "encode"), list(range(-3, 4)))
+
     def check_modernbert(self, window, reach, mask=None):
         artifact = self.one_layer("modernbert", local_attention=window, layer_types=["sliding_attention"],
                                   architectures=["ModernBertModel"])

@@ -103,7 +103,7 @@ static ModelFamily gptNeox() {
   ModelFamily family = {"gpt_neox", "GPTNeoX", "gpt_neox.", keys, defaults, m};
   family.heads = head::decoder("ForCausalLM");
   family.normKind = NormKind::Layer;
-  family.qkv = QkvLayout::ByHead;
+  family.qkv = QkvLayout::ByKvHead;
   family.mlp = MlpKind::Plain;
   family.partialRope = true;
   family.ignoredKeys = {"attention_dropout", "hidden_dropout",
@@ -191,7 +191,7 @@ static ModelFamily bloom() {
   family.heads = head::decoder("ForCausalLM");
   family.normKind = NormKind::Layer;
   family.positions = PositionEncoding::Alibi;
-  family.qkv = QkvLayout::ByHead;
+  family.qkv = QkvLayout::ByKvHead;
   family.mlp = MlpKind::Plain;
   family.ignoredKeys = {"attention_dropout",
                         "hidden_dropout",
@@ -208,6 +208,125 @@ static ModelFamily bloom() {
   return family;
 }
 
+static ModelFamily phi() {
+  FamilyKeys keys;
+  keys.hidden = {"hidden_size"};
+  keys.layers = {"num_hidden_layers"};
+  keys.heads = {"num_attention_heads"};
+  keys.kvHeads = {"num_key_value_heads"};
+  keys.intermediate = {"intermediate_size"};
+  keys.activation = {"hidden_act"};
+  keys.positions = {"max_position_embeddings"};
+  keys.epsilon = {"layer_norm_eps"};
+  keys.qkvBias = keys.outputBias = keys.mlpBias = {true};
+  keys.headNorms = {false, {"qk_layernorm"}};
+  keys.theta = {"rope_theta"};
+  keys.ropeFraction = {"partial_rotary_factor"};
+  keys.parallelResidual = {true};
+  FamilyDefaults defaults = {51200, 2048, 24, 32};
+  defaults.intermediate = 8192;
+  defaults.positions = 2048;
+  defaults.epsilon = 1e-5;
+  defaults.activation = "gelu_new";
+  defaults.ropeFraction = 0.5;
+  defaults.parallelNorms = 1;
+  FamilyModules m = optModules();
+  m.word = "embed_tokens";
+  m.position = m.projectIn = m.projectOut = m.mlpNorm = "";
+  m.rope = "rotary_emb";
+  m.layer = "layers.{i}";
+  m.queryNorm = "self_attn.q_layernorm";
+  m.keyNorm = "self_attn.k_layernorm";
+  m.output = "self_attn.dense";
+  m.attentionNorm = "input_layernorm";
+  m.up = "mlp.fc1";
+  m.activation = "mlp.activation_fn";
+  m.down = "mlp.fc2";
+  m.finalNorm = "final_layernorm";
+  ModelFamily family = {"phi", "Phi", "model.", keys, defaults, m};
+  family.heads = head::decoder("ForCausalLM", head::Bias::Yes);
+  family.normKind = NormKind::Layer;
+  family.headNorms = HeadNorms::Shared;
+  family.mlp = MlpKind::Plain;
+  family.partialRope = true;
+  family.ignoredKeys = {"attention_dropout", "resid_pdrop", "embd_pdrop"};
+  return family;
+}
+
+/// Falcon before its new architecture; all heads read one head of keys.
+static ModelFamily falconOfOneKeyHead() {
+  FamilyKeys keys;
+  keys.hidden = {"n_embed", "hidden_size"};
+  keys.layers = {"num_hidden_layers"};
+  keys.heads = {"num_attention_heads"};
+  keys.intermediate = {"ffn_hidden_size"};
+  keys.activation = {"activation"};
+  keys.positions = {"max_position_embeddings"};
+  keys.epsilon = {"layer_norm_epsilon"};
+  keys.qkvBias = keys.outputBias = keys.mlpBias = {false, {"bias"}};
+  keys.theta = {"rope_theta"};
+  keys.parallelResidual = {true, {"parallel_attn"}};
+  FamilyDefaults defaults = {65024, 4544, 32, 71};
+  defaults.kvHeads = 1;
+  defaults.positions = 2048;
+  defaults.epsilon = 1e-5;
+  defaults.activation = "gelu";
+  defaults.tied = true;
+  defaults.parallelNorms = 1;
+  FamilyModules m = bloom().modules;
+  m.embeddingNorm = "";
+  m.rope = "rotary_emb";
+  m.activation = "mlp.act";
+  ModelFamily family = {"falcon", "Falcon", "transformer.", keys, defaults, m};
+  family.heads = head::decoder("ForCausalLM");
+  family.normKind = NormKind::Layer;
+  family.qkv = QkvLayout::ByKvHead;
+  family.mlp = MlpKind::Plain;
+  family.scaledAlibi = true;
+  family.supportedValues = {{"num_ln_in_parallel_attn", "1"}};
+  family.ignoredKeys = {"attention_dropout", "hidden_dropout", "num_kv_heads",
+                        "multi_query",
+                        "apply_residual_connection_post_layernorm"};
+  return family;
+}
+
+static ModelFamily falconOfOwnKeys() {
+  ModelFamily family = falconOfOneKeyHead();
+  family.keys.kvHeads = {"num_kv_heads"};
+  family.defaults.kvHeads = 0;
+  return family;
+}
+
+/// The new architecture: heads in groups, layers always parallel.
+static ModelFamily falconOfGroups() {
+  ModelFamily family = falconOfOwnKeys();
+  family.keys.parallelResidual = {true};
+  family.keys.parallelNorms = {"num_ln_in_parallel_attn"};
+  family.defaults.parallelNorms = 2;
+  family.modules.attentionNorm = "ln_attn";
+  family.modules.mlpNorm = "ln_mlp";
+  family.modules.parallelNorm = "input_layernorm";
+  family.supportedValues = {{"parallel_attn", "true"}};
+  return family;
+}
+
+static ModelFamily falcon() {
+  auto orAlibi = [](ModelFamily family) {
+    ModelFamily alibi = family;
+    alibi.positions = PositionEncoding::Alibi;
+    alibi.modules.rope = "";
+    for (const char *key : {"rope_theta", "rope_parameters", "rope_scaling"})
+      alibi.ignoredKeys.push_back(key);
+    family.variants.push_back({{false, {"alibi"}}, {alibi}});
+    return family;
+  };
+  ModelFamily family = falconOfOneKeyHead();
+  family.variants = {
+      {{false, {"new_decoder_architecture"}}, {orAlibi(falconOfGroups())}},
+      {{true, {"multi_query"}}, {orAlibi(falconOfOwnKeys())}}};
+  return orAlibi(family);
+}
+
 //===----------------------------------------------------------------------===//
 // The entries
 //===----------------------------------------------------------------------===//
@@ -215,8 +334,10 @@ static ModelFamily bloom() {
 std::vector<ModelFamily> transom::gptFamilies() {
   std::vector<ModelFamily> families;
   families.push_back(bloom());
+  families.push_back(falcon());
   families.push_back(gpt2());
   families.push_back(gptNeox());
   families.push_back(opt());
+  families.push_back(phi());
   return families;
 }

@@ -43,12 +43,25 @@ inline FamilyHead token(std::vector<HeadStep> steps) {
                 std::move(steps));
 }
 
-/// The heads of a decoder. The class of the causal one ends in `causal`.
-inline std::vector<FamilyHead> decoder(const char *causal) {
-  HeadStep words = {Kind::Vocabulary, "lm_head", Width::Hidden, nullptr,
-                    Bias::No,         {},        {"embed_out"}};
-  return {logits(causal, "causal_lm", false, {words, {Kind::Cap}}),
-          sequence({linear("score", Width::Labels, Bias::No)}), bare()};
+/// The heads of a decoder without classes of labels. The class of the causal
+/// one ends in `causal`.
+inline std::vector<FamilyHead> generator(const char *causal,
+                                         Bias bias = Bias::No) {
+  HeadStep words = {Kind::Vocabulary, "lm_head", Width::Hidden,
+                    nullptr,          bias,      {"lm_head.bias"},
+                    {"embed_out"}};
+  return {
+      logits(causal, "causal_lm", false, {words, {Kind::Scale}, {Kind::Cap}}),
+      bare()};
+}
+
+/// The heads of a decoder.
+inline std::vector<FamilyHead> decoder(const char *causal,
+                                       Bias bias = Bias::No) {
+  std::vector<FamilyHead> heads = generator(causal, bias);
+  heads.insert(heads.begin() + 1,
+               sequence({linear("score", Width::Labels, Bias::No)}));
+  return heads;
 }
 
 } // namespace transom::head

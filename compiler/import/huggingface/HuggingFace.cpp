@@ -278,7 +278,7 @@ Result<OwningOpRef<ModuleOp>> HuggingFaceImport::run() {
   TRANSOM_ASSIGN(std::string_view text, type->asString());
   const std::string name(text);
   if (const ModelFamily *family = findModelFamily(name))
-    return importFamily(*family);
+    return importFamily(chooseVariant(config, *family));
   return type->error("unsupported model_type '" + name + "'" + supported +
                          suggest(name, supportedModelTypes()),
                      Status::Unsupported);

@@ -56,7 +56,7 @@ static FamilyDefaults llamaDefaults() {
   return defaults;
 }
 
-static ModelFamily llama() {
+ModelFamily transom::llamaEntry() {
   ModelFamily family = {"llama",     "Llama",         "model.",
                         llamaKeys(), llamaDefaults(), llamaModules()};
   family.heads = head::decoder("ForCausalLM");
@@ -68,7 +68,7 @@ static ModelFamily llama() {
 }
 
 static ModelFamily mistral() {
-  ModelFamily family = llama();
+  ModelFamily family = llamaEntry();
   family.modelType = "mistral";
   family.className = "Mistral";
   family.keys.qkvBias = family.keys.outputBias = family.keys.mlpBias = {};
@@ -82,7 +82,7 @@ static ModelFamily mistral() {
 }
 
 static ModelFamily qwen2() {
-  ModelFamily family = llama();
+  ModelFamily family = llamaEntry();
   family.modelType = "qwen2";
   family.className = "Qwen2";
   family.keys.headDim = {};
@@ -108,12 +108,12 @@ static ModelFamily qwen3() {
   family.defaults.headDim = 128;
   family.modules.queryNorm = "self_attn.q_norm";
   family.modules.keyNorm = "self_attn.k_norm";
-  family.headNorms = true;
+  family.headNorms = HeadNorms::Shared;
   return family;
 }
 
 static ModelFamily phi3() {
-  ModelFamily family = llama();
+  ModelFamily family = llamaEntry();
   family.modelType = "phi3";
   family.className = "Phi3";
   family.keys.qkvBias = family.keys.outputBias = family.keys.mlpBias = {};
@@ -136,34 +136,52 @@ static ModelFamily phi3() {
   return family;
 }
 
-static ModelFamily gemma2() {
-  ModelFamily family = llama();
-  family.modelType = "gemma2";
-  family.className = "Gemma2";
-  family.keys.activation = {"hidden_activation"};
+static ModelFamily olmo2() {
+  ModelFamily family = llamaEntry();
+  family.modelType = "olmo2";
+  family.className = "Olmo2";
   family.keys.mlpBias = {};
-  family.keys.attentionCap = {"attn_logit_softcapping"};
-  family.keys.logitCap = {"final_logit_softcapping"};
-  family.keys.queryScalar = {"query_pre_attn_scalar"};
-  family.defaults = {256000, 2304, 26, 8};
-  family.defaults.kvHeads = 4;
-  family.defaults.headDim = 256;
-  family.defaults.intermediate = 9216;
-  family.defaults.positions = 8192;
-  family.defaults.activation = "gelu_pytorch_tanh";
-  family.defaults.tied = true;
-  family.defaults.window = 4096;
-  family.defaults.attentionCap = 50;
-  family.defaults.logitCap = 30;
-  family.defaults.queryScalar = 256;
+  family.defaults.vocab = 50304;
+  family.defaults.epsilon = 1e-5;
+  family.modules.queryNorm = "self_attn.q_norm";
+  family.modules.keyNorm = "self_attn.k_norm";
+  family.modules.attentionNorm = family.modules.mlpNorm = "";
   family.modules.attentionPostNorm = "post_attention_layernorm";
-  family.modules.mlpNorm = "pre_feedforward_layernorm";
   family.modules.mlpPostNorm = "post_feedforward_layernorm";
-  family.normKind = NormKind::RmsOnePlus;
-  family.keys.scaledEmbedding = {true};
-  family.windows = WindowLayers::Even;
-  family.ignoredKeys = {"attention_dropout", "cache_implementation",
-                        "hidden_act"};
+  family.headNorms = HeadNorms::Joint;
+  family.ignoredKeys = {"attention_dropout"};
+  return family;
+}
+
+static ModelFamily granite() {
+  ModelFamily family = llamaEntry();
+  family.modelType = "granite";
+  family.className = "Granite";
+  family.heads = head::generator("ForCausalLM");
+  family.keys.embeddingScale = {"embedding_multiplier"};
+  family.keys.residualScale = {"residual_multiplier"};
+  family.keys.scoreScale = {"attention_multiplier"};
+  family.keys.logitDivisor = {"logits_scaling"};
+  family.ignoredKeys = {"attention_dropout"};
+  return family;
+}
+
+static ModelFamily smollm3() {
+  ModelFamily family = llamaEntry();
+  family.modelType = "smollm3";
+  family.className = "SmolLM3";
+  family.keys.ropeLayers = {"no_rope_layers"};
+  family.keys.ropePeriod = {"no_rope_layer_interval"};
+  family.defaults = {128256, 2048, 36, 16};
+  family.defaults.kvHeads = 4;
+  family.defaults.intermediate = 11008;
+  family.defaults.positions = 32768;
+  family.defaults.theta = 2000000;
+  family.defaults.ropePeriod = 4;
+  family.defaults.tied = true;
+  family.windows = WindowLayers::WithoutRope;
+  family.ignoredKeys = {"attention_dropout", "max_window_layers",
+                        "pretraining_tp"};
   return family;
 }
 
@@ -173,11 +191,13 @@ static ModelFamily gemma2() {
 
 std::vector<ModelFamily> transom::llamaFamilies() {
   std::vector<ModelFamily> families;
-  families.push_back(gemma2());
-  families.push_back(llama());
+  families.push_back(granite());
+  families.push_back(llamaEntry());
   families.push_back(mistral());
+  families.push_back(olmo2());
   families.push_back(phi3());
   families.push_back(qwen2());
   families.push_back(qwen3());
+  families.push_back(smollm3());
   return families;
 }

@@ -7,6 +7,7 @@
 #include "compiler/import/huggingface/ModelConfig.h"
 #include "compiler/import/ImportErrors.h"
 #include "compiler/import/Limits.h"
+#include "compiler/import/huggingface/LayerPattern.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -39,10 +40,7 @@ private:
   void readRelativeBias();
   void readRopes(int64_t positions);
   void readScales();
-  void readWindows();
-  std::vector<bool> windowedByRule();
-  std::vector<bool> windowedLayers(bool on);
-  std::optional<std::vector<bool>> readLayerTypes();
+  void readScoreScales();
 
   /// An integer of which null means `null`, and absence the default.
   int64_t nullable(const ConfigKey &key, int64_t absent, int64_t null,
@@ -174,10 +172,6 @@ void ModelReader::readFeatures() {
           ? model.activation
           : config.activation(keys.headActivation, defaults.headActivation);
   model.tied = config.flag(keys.tied, defaults.tied);
-  if (!keys.scaledHead.empty())
-    model.scaledHead = config.flag(keys.scaledHead,
-                                   config.flag({"tie_word_embeddings"}, true));
-  model.scaledEmbedding = flag(keys.scaledEmbedding);
   model.qkvBias = flag(keys.qkvBias);
   model.outputBias = flag(keys.outputBias);
   model.mlpBias = flag(keys.mlpBias);
@@ -187,6 +181,10 @@ void ModelReader::readFeatures() {
   model.attentionCap = cap(keys.attentionCap, defaults.attentionCap);
   model.logitCap = cap(keys.logitCap, defaults.logitCap);
   model.parallelResidual = flag(keys.parallelResidual);
+  model.parallelNorms =
+      config.integer(keys.parallelNorms, defaults.parallelNorms, 1, 2);
+  if (flag(keys.headNorms))
+    model.headNorms = family.headNorms;
   model.residualFromNorm = config.flag(keys.residualFromNorm, false);
   model.normPlacement = family.normPlacement;
   if (!keys.normBefore.empty()) {
@@ -238,8 +236,8 @@ void ModelReader::refuseCombinations() {
            "residuals from the norm,");
   if (!model.normsHaveWeights && family.normKind != NormKind::Layer)
     refuse(keys.normsHaveWeights, "RMS norms without weights");
-  if (family.qkv == QkvLayout::ByHead && model.kvHeads != model.heads)
-    refuse(keys.kvHeads, "projections by head with shared keys");
+  if (model.headNorms == HeadNorms::Own && family.normKind != NormKind::Layer)
+    refuse(keys.headNorms.key, "RMS norms with weights for each head");
   if (family.kind == ModelKind::Decoder &&
       family.positionIndex == PositionIndex::NonpadRank)
     refuse(keys.positions, "positions by rank in a decoder");
@@ -337,128 +335,48 @@ void ModelReader::readRopes(int64_t positions) {
   model.context = model.ropes[0].context;
   if (!family.ropeByLayerType)
     return;
-  rope = {keys.localTheta, defaults.localTheta, "sliding_attention"};
+  rope = {keys.localTheta, defaults.localTheta, "sliding_attention",
+          family.scalesLocalRope};
   model.ropes.push_back(
       readRope(config, family, rope, {model.headDim, positions}));
   model.context = std::min(*model.context, model.ropes[1].context);
 }
 
 void ModelReader::readScales() {
+  double width = std::sqrt(static_cast<double>(model.hidden));
+  model.embeddingScale = config.number(keys.embeddingScale,
+                                       flag(keys.scaledEmbedding) ? width : 1);
+  model.residualScale = config.number(keys.residualScale, 1);
+
+  // Of the head.
+  double divisor = config.number(keys.logitDivisor, 1);
+  if (!(divisor > 0))
+    return fail(keys.logitDivisor,
+                "'" + std::string(keys.logitDivisor[0]) + "' must be above 0");
+  model.headScale = config.number(keys.logitScale, defaults.logitScale);
+  model.headScale /= divisor;
+  if (!keys.scaledHead.empty() &&
+      config.flag(keys.scaledHead, config.flag({"tie_word_embeddings"}, true)))
+    model.headScale /= width;
+  readScoreScales();
+}
+
+void ModelReader::readScoreScales() {
   double scalar = config.number(keys.queryScalar, defaults.queryScalar);
   if (!keys.queryScalar.empty() && !(scalar > 0))
     return fail(keys.queryScalar,
                 "'" + std::string(keys.queryScalar[0]) + "' must be above 0");
   double width = scalar > 0 ? scalar : static_cast<double>(model.headDim);
   double scale = config.flag(keys.scaleScores, true) ? 1 / std::sqrt(width) : 1;
+  if (!keys.scoreScale.empty())
+    scale = config.number(keys.scoreScale, defaults.scoreScale);
   bool byLayer = config.flag(keys.scaleByLayer, false);
   for (size_t i = 0; i < model.layers.size(); ++i)
     model.layers[i].scale =
         byLayer ? scale / static_cast<double>(i + 1) : scale;
-}
-
-/// Which layers `layer_types` gives a window.
-std::optional<std::vector<bool>> ModelReader::readLayerTypes() {
-  std::optional<JsonValue> types = config.find({"layer_types"});
-  if (!types)
-    return std::nullopt;
-  Result<std::vector<std::string>> names = types->asStringArray();
-  if (!names) {
-    config.fail(names.takeError());
-    return std::nullopt;
-  }
-  if (names->size() != model.layers.size()) {
-    config.fail(types->error(
-        "'layer_types' names " + std::to_string(names->size()) + " layers, '" +
-        keys.layers[0] + "' is " + std::to_string(model.layers.size())));
-    return std::nullopt;
-  }
-  std::vector<bool> windowed;
-  for (size_t i = 0; i < names->size(); ++i) {
-    windowed.push_back((*names)[i] == "sliding_attention");
-    if (!windowed.back() && (*names)[i] != "full_attention")
-      config.fail((*types)[i].error("unsupported type of layer '" +
-                                        (*names)[i] +
-                                        "'; supported: full_attention, "
-                                        "sliding_attention",
-                                    Status::Unsupported));
-  }
-  return windowed;
-}
-
-/// The layers that have a window by the family's rule.
-std::vector<bool> ModelReader::windowedByRule() {
-  // What the rule needs of the config.
-  std::vector<bool> windowed(model.layers.size());
-  int64_t first = 0, period = 1;
-  if (family.windows == WindowLayers::FromLayer)
-    first = config.integer({"max_window_layers"}, defaults.firstWindowLayer, 0,
-                           maxDim);
-  if (family.windows == WindowLayers::NotEveryNth)
-    period =
-        config.integer(keys.windowPeriod, defaults.windowPeriod, 1, maxDim);
-
-  // The rule for each layer.
-  for (size_t i = 0; i < windowed.size(); ++i) {
-    auto number = static_cast<int64_t>(i);
-    switch (family.windows) {
-    case WindowLayers::None:
-      break;
-    case WindowLayers::All:
-      windowed[i] = true;
-      break;
-    case WindowLayers::FromLayer:
-      windowed[i] = number >= first;
-      break;
-    case WindowLayers::Even:
-      windowed[i] = number % 2 == 0;
-      break;
-    case WindowLayers::NotEveryNth:
-      windowed[i] = number % std::max<int64_t>(period, 1) != 0;
-      break;
-    }
-  }
-  return windowed;
-}
-
-/// The layers that have a window when there is one (`on`).
-std::vector<bool> ModelReader::windowedLayers(bool on) {
-  std::vector<bool> windowed = windowedByRule();
-  std::optional<std::vector<bool>> types = readLayerTypes();
-  if (!types)
-    return windowed;
-  if (family.windows != WindowLayers::All)
-    return *types;
-  if (on && *types != windowed)
-    fail({"layer_types"},
-         "layers without a window beside 'sliding_window' are not supported "
-         "with model_type '" +
-             std::string(family.modelType) + "'",
-         Status::Unsupported);
-  return windowed;
-}
-
-void ModelReader::readWindows() {
-  if (family.windows == WindowLayers::None)
-    return;
-  const ConfigKey &key = keys.window;
-  int64_t window = config.isNull(key)
-                       ? 0
-                       : config.integer(key, defaults.window,
-                                        defaults.window ? 1 : 0, maxDim);
-  if (family.windows == WindowLayers::FromLayer &&
-      !config.flag({"use_sliding_window"}, false))
-    window = 0;
-  if (window && family.windowSize == WindowSize::Total)
-    window = window / 2 + 1;
-  std::vector<bool> windowed = windowedLayers(window > 0);
-  if (config.failed())
-    return;
-  // A window as long as the longest sequence hides nothing.
-  bool hides = !model.context || window < *model.context;
-  for (size_t i = 0; i < windowed.size(); ++i) {
-    model.layers[i].window = windowed[i] && hides ? window : 0;
-    model.layers[i].rope = windowed[i] && family.ropeByLayerType ? 1 : 0;
-  }
+  if (family.scaledAlibi)
+    for (double &slope : model.slopes)
+      slope *= scale;
 }
 
 ModelConfig ModelReader::read() {
@@ -467,7 +385,7 @@ ModelConfig ModelReader::read() {
   readFeatures();
   readPositions();
   readScales();
-  readWindows();
+  readLayerPattern(config, family, model);
   return std::move(model);
 }
 

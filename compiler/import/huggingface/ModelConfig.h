@@ -13,7 +13,8 @@ namespace transom {
 struct LayerConfig {
   int64_t window = 0; ///< as of `attn.sdpa`; 0 = all positions
   double scale = 1;   ///< of its scores
-  size_t rope = 0;    ///< which of the model's ropes
+  /// Which of the model's ropes; nothing: no rope.
+  std::optional<size_t> rope = 0;
 };
 
 /// A bias of scores by the distance of key and query (T5, MPNet).
@@ -43,14 +44,17 @@ struct ModelConfig {
   bool finalNorm = true;
   bool normsHaveWeights = true;
   bool parallelResidual = false, residualFromNorm = false;
+  int64_t parallelNorms = 2; ///< of a parallel layer: one for both, or two
+  HeadNorms headNorms = HeadNorms::None;
   bool qkvBias = false, outputBias = false, mlpBias = false, normBias = false;
   bool headBias = false, vocabularyBias = false;
   MlpKind mlp = MlpKind::Plain;
-  bool scaledEmbedding = false; ///< times the root of the hidden size
-  bool sharedWord = true;       ///< `FamilyModules::sharedWord` counts
-  bool meanPooling = false;     ///< `HeadStep::Kind::Pool` takes the mean
-  bool tied = false;       ///< the head's weight may be the token embedding
-  bool scaledHead = false; ///< `HeadStep::Kind::Scale` scales
+  double embeddingScale = 1; ///< of the token embedding
+  double residualScale = 1;  ///< of what is added to a residual
+  bool sharedWord = true;    ///< `FamilyModules::sharedWord` counts
+  bool meanPooling = false;  ///< `HeadStep::Kind::Pool` takes the mean
+  bool tied = false;         ///< the head's weight may be the token embedding
+  double headScale = 1;      ///< of `HeadStep::Kind::Scale`
 };
 
 /// Refuses values of keys that no block of the family builds. Errors are the

@@ -10,8 +10,8 @@ using namespace transom;
 const std::vector<ModelFamily> &transom::modelFamilies() {
   static const std::vector<ModelFamily> families = [] {
     std::vector<ModelFamily> all;
-    for (auto list :
-         {bertFamilies, gptFamilies, llamaFamilies, seq2SeqFamilies})
+    for (auto list : {bertFamilies, gemmaFamilies, gptFamilies,
+                      layerNormFamilies, llamaFamilies, seq2SeqFamilies})
       for (ModelFamily &family : list())
         all.push_back(std::move(family));
     std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) {
@@ -27,6 +27,15 @@ const ModelFamily *transom::findModelFamily(const std::string &modelType) {
     if (modelType == family.modelType)
       return &family;
   return nullptr;
+}
+
+const ModelFamily &transom::chooseVariant(Config &config,
+                                          const ModelFamily &family) {
+  for (const FamilyVariant &variant : family.variants)
+    if (config.flag(variant.flag.key, variant.flag.absent) !=
+        variant.flag.absent)
+      return chooseVariant(config, variant.family.front());
+  return family;
 }
 
 const std::vector<SupportedValue> &transom::getSupportedValues(ModelKind kind) {

@@ -42,7 +42,7 @@ enum class PositionEncoding {
   None,
   Learned,  ///< a table of embeddings
   Sinusoid, ///< a table of sines and cosines, `ModelFamily::sinusoid`
-  Rope,     ///< halves of each head are turned (`rotate_half`), not pairs
+  Rope,     ///< numbers of each head are turned in pairs
   Alibi ///< slope * (key - query) on scores; of encoders -slope * |key - query|
 };
 
@@ -64,7 +64,16 @@ enum class EmbeddingProjection {
 enum class QkvLayout {
   Separate, ///< three projections
   Stacked,  ///< one: all of the query, then key, then value
-  ByHead    ///< one: query, key and value of head 0, then of head 1, ...
+  ByKvHead  ///< one: for each head of the keys the queries that read it, the
+            ///< key and the value
+};
+
+/// Norms (`normKind`) of query and key, before positions.
+enum class HeadNorms {
+  None,
+  Shared, ///< of each head, with weights that all heads share
+  Own,    ///< of each head, with weights for each; LayerNorm without biases
+  Joint   ///< of all heads at once
 };
 
 enum class MlpKind {
@@ -76,11 +85,14 @@ enum class MlpKind {
 /// Which layers attend to a window of positions only.
 enum class WindowLayers {
   None,
-  All,        ///< the window holds for all layers
-  FromLayer,  ///< `use_sliding_window`, `layer_types`, or from
-              ///< `max_window_layers` on
-  Even,       ///< `layer_types`, or layers 0, 2, ...
-  NotEveryNth ///< `layer_types`, or all but each n-th from layer 0 on
+  All,         ///< the window holds for all layers
+  FromLayer,   ///< `use_sliding_window`, `layer_types`, or from
+               ///< `max_window_layers` on
+  Even,        ///< `layer_types`, or layers 0, 2, ...
+  NotEveryNth, ///< `layer_types`, or all but each n-th from layer 0 on
+  NotLastOfN,  ///< `layer_types`, or all but the last of each n layers
+  WithoutRope  ///< `layer_types`, or, with `use_sliding_window`, layers without
+               ///< rope
 };
 
 /// What the value of the window's config key means.
@@ -116,11 +128,13 @@ struct FamilyKeys {
   ConfigKey ownVocab; ///< the vocabulary of an embedding that is not shared
   FlagRule sharedWord = {true}; ///< `FamilyModules::sharedWord` counts
   FlagRule scaledEmbedding;     ///< times the root of the hidden size
+  ConfigKey embeddingScale;     ///< the embedding is multiplied by it
   ConfigKey tied = {"tie_word_embeddings"}; ///< the head's weight is the token
                                             ///< embedding's
   /// The head divides hidden states by the root of the hidden size. Absent:
   /// where 'tie_word_embeddings' is not false.
   ConfigKey scaledHead;
+  ConfigKey logitScale, logitDivisor; ///< logits are multiplied, divided by it
   ConfigKey hidden, layers, heads, kvHeads, headDim, intermediate, activation,
       positions, types, epsilon;
   ConfigKey pad;       ///< the padding id of `PositionIndex::NonpadRank`
@@ -129,7 +143,11 @@ struct FamilyKeys {
   FlagRule mlpBias;    ///< of all projections of the MLP
   FlagRule normBias = {true};
   FlagRule headBias, vocabularyBias = {true};
+  FlagRule headNorms = {true}; ///< query and key have the family's norms
   ConfigKey theta, localTheta, ropeFraction;
+  /// 1 for each layer with rope, 0 for one without. Absent: the last of each
+  /// `ropePeriod` layers has none.
+  ConfigKey ropeLayers, ropePeriod;
   ConfigKey window, windowPeriod;
   /// Rows of the stored table of the relative bias. All are used by families
   /// with `biasDistance`, `defaults.biasBuckets` by the others.
@@ -139,9 +157,12 @@ struct FamilyKeys {
   ConfigKey gated;        ///< the MLP is a GLU, whatever `feedForward` says
   ConfigKey attentionCap, logitCap;
   ConfigKey queryScalar;      ///< scores are scaled by its -1/2 power
+  ConfigKey scoreScale;       ///< scores are multiplied by it, by nothing else
   ConfigKey scaleScores;      ///< false: scores are not scaled by the head size
   ConfigKey scaleByLayer;     ///< true: scores are divided by layer + 1
+  ConfigKey residualScale;    ///< what is added to a residual, times this
   FlagRule parallelResidual;  ///< attention and MLP read the same state
+  ConfigKey parallelNorms;    ///< norms of that state: one for both, or two
   ConfigKey residualFromNorm; ///< the residual is what the norm gives
   ConfigKey normBefore; ///< true: `NormPlacement::Pre`; false: `Post`; absent:
                         ///< as the family's `normPlacement`
@@ -168,15 +189,18 @@ struct FamilyDefaults {
   bool tied = false;
   int64_t window = 0; ///< 0 = none
   int64_t firstWindowLayer = 0, windowPeriod = 0;
+  int64_t ropePeriod = 0;
+  int64_t parallelNorms = 2;
   double theta = 10000, localTheta = 10000;
   double ropeFraction = 1;
   double attentionCap = 0, logitCap = 0, queryScalar = 0; ///< 0 = none
+  double scoreScale = 1, logitScale = 1;
   int64_t biasBuckets = 32, biasDistance = 128;
 };
 
 /// Names of modules, without the prefix of the base model; those inside a layer
-/// without the layer's own name. Empty where the family has none; `attention`,
-/// `activation`, `attentionNorm` and `mlpNorm` are never empty.
+/// without the layer's own name. Empty where the family has none; `attention`
+/// and `activation` are never empty.
 struct FamilyModules {
   const char *embeddings = ""; ///< the module that adds and normalizes; in
                                ///< locations only
@@ -189,12 +213,16 @@ struct FamilyModules {
   const char *layer = "";     ///< with `{i}` for the number
   const char *attention = ""; ///< the module of the attention itself
   const char *query = "", *key = "", *value = "";
-  const char *qkv = ""; ///< where they are one projection
-  const char *queryNorm = "", *keyNorm = "";
+  const char *qkv = "";                      ///< where they are one projection
+  const char *queryNorm = "", *keyNorm = ""; ///< with `{head}` for the number
+                                             ///< of a head, if it has a module
   const char *output = "";            ///< the attention's output projection
   const char *attentionAdd = "";      ///< the module of the first residual sum
   const char *attentionNorm = "";     ///< of the input, or of the sum
   const char *attentionPostNorm = ""; ///< between attention and the sum
+  /// The norm of a parallel layer with one norm, where it isn't
+  /// `attentionNorm`.
+  const char *parallelNorm = "";
   /// The attention of a decoder to the states of the encoder.
   const char *crossAttention = "", *crossQuery = "", *crossKey = "",
              *crossValue = "", *crossOutput = "", *crossAdd = "",
@@ -222,8 +250,7 @@ struct HeadStep {
     Norm,       ///< `module`
     Vocabulary, ///< to the vocabulary; weight tied where the file has none
     Cap,        ///< the config's soft cap of logits
-    Scale,      ///< divided by the root of the hidden size, where the config
-                ///< says so
+    Scale,      ///< times `ModelConfig::headScale`
   };
   enum class Width { Hidden, Embedding, Labels, One, Two };
   enum class Bias {
@@ -266,6 +293,14 @@ struct FamilyHead {
 // The table
 //===----------------------------------------------------------------------===//
 
+struct ModelFamily;
+
+/// The entry of models whose flag is not as it is where it is absent.
+struct FamilyVariant {
+  FlagRule flag;
+  std::vector<ModelFamily> family; ///< one
+};
+
 /// An entry of the table.
 struct ModelFamily {
   const char *modelType; ///< config's `model_type`
@@ -292,9 +327,12 @@ struct ModelFamily {
   bool transposedWeights = false;   ///< projections are stored [in, out]
   bool startsWithLastLabel = false; ///< the first token of a target is its last
                                     ///< label, the code of its language
-  bool headNorms = false;       ///< norms (`normKind`) of each head of Q and K
+  HeadNorms headNorms = HeadNorms::None;
   bool partialRope = false;     ///< `ropeFraction` may be below 1
+  bool interleavedRope = false; ///< rope turns pairs of neighbours, not halves
   bool ropeByLayerType = false; ///< layers with a window have their own rope
+  bool scalesLocalRope = true;  ///< `rope_scaling` holds for that rope, too
+  bool scaledAlibi = false;     ///< ALiBi is added before scores are scaled
   bool firstLayerNorm = true;   ///< false: attention of layer 0 has no norm
   WindowLayers windows = WindowLayers::None;
   WindowSize windowSize = WindowSize::Previous;
@@ -308,6 +346,9 @@ struct ModelFamily {
   /// entry of its own kind. Type, class, prefix, heads, `ignoredKeys` and
   /// `supportedValues` are those of the outer entry, all else is theirs.
   std::vector<ModelFamily> halves = {};
+  /// Entries that replace this one, with variants of their own; the first whose
+  /// flag says so. Type and class are those of the outer entry.
+  std::vector<FamilyVariant> variants = {};
   /// Features of the family's class that no block builds. List each key that
   /// selects one: a key that changes results and is only ignored gives wrong
   /// results silently.
@@ -321,6 +362,8 @@ struct ModelFamily {
 const std::vector<ModelFamily> &modelFamilies();
 /// The entry for a `model_type`, or null.
 const ModelFamily *findModelFamily(const std::string &modelType);
+/// The entry that a config chooses among those of a family.
+const ModelFamily &chooseVariant(Config &config, const ModelFamily &family);
 /// The supported values of keys, for all families of a kind.
 const std::vector<SupportedValue> &getSupportedValues(ModelKind kind);
 /// Keys that give no note in any family. A family may still read or refuse one.
@@ -328,8 +371,12 @@ const std::vector<const char *> &commonIgnoredKeys();
 
 // The families, by what they are derived from.
 std::vector<ModelFamily> bertFamilies();
+std::vector<ModelFamily> gemmaFamilies();
 std::vector<ModelFamily> gptFamilies();
+std::vector<ModelFamily> layerNormFamilies();
 std::vector<ModelFamily> llamaFamilies();
 std::vector<ModelFamily> seq2SeqFamilies();
+/// Llama's entry, from which others are derived.
+ModelFamily llamaEntry();
 
 } // namespace transom

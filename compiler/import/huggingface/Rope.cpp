@@ -113,14 +113,20 @@ static std::optional<JsonValue> findByLayerType(Config &config,
 
 /// `rope_scaling` counts where both are there.
 static std::optional<JsonValue> findScaling(Config &config,
-                                            const std::string &layerType) {
+                                            const RopeKeys &keys) {
+  const std::string &layerType = keys.layerType;
   std::optional<JsonValue> scaling = config.find({"rope_scaling"}),
                            parameters = config.find({"rope_parameters"});
   bool empty = scaling && scaling->isObject() && scaling->size() == 0;
-  bool flat = scaling && !empty;
+  bool flat = scaling && !empty && keys.takesScaling;
   std::optional<JsonValue> object = flat ? scaling : parameters;
   if (!object)
     return std::nullopt;
+  if (!layerType.empty() && parameters && scaling && !empty)
+    config.fail(scaling->error("'rope_scaling' beside 'rope_parameters' of a "
+                               "model whose rope differs by layer is not "
+                               "supported",
+                               Status::Unsupported));
   if (Result<void> kind = object->expectObject(); !kind) {
     config.fail(kind.takeError());
     return std::nullopt;
@@ -282,7 +288,7 @@ static void scaleLinear(Config &config, RopeObject &keys, Rope &rope) {
 
 Rope transom::readRope(Config &config, const ModelFamily &family,
                        const RopeKeys &ropeKeys, const RopeSizes &sizes) {
-  RopeObject keys(config, findScaling(config, ropeKeys.layerType));
+  RopeObject keys(config, findScaling(config, ropeKeys));
   std::string type = readType(config, family, keys);
   int64_t positions = sizes.positions;
   Plain plain = {config.number(ropeKeys.theta, ropeKeys.absentTheta), 2,

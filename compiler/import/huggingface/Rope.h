@@ -25,6 +25,7 @@ struct RopeKeys {
   /// The key of `rope_parameters` with this rope's values; empty where one rope
   /// serves all layers.
   std::string layerType;
+  bool takesScaling = true; ///< `rope_scaling` holds for it
 };
 
 /// What a rope is for.

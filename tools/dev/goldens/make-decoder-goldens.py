@@ -32,7 +32,9 @@ def randomize(model, plus_one, transposed, generator):
         if tensor.dim() == 2:
             fan_in = tensor.shape[0 if transposed and ".h." in "." + name else 1]
             word = any(part in name for part in ("embed_tokens", "embed_in", "wte", "word_embeddings", "embed_positions", "wpe"))
-            tensor.copy_(noise * ((0.12 if tied else 0.7) if word else fan_in ** -0.5))
+            tensor.copy_(noise * ((0.12 if tied else 0.7) if word else 0.15 if "_norm" in name else fan_in ** -0.5))
+            if "_norm" in name:  # a norm's weights by head
+                tensor.add_(1)
         elif name.endswith("weight"):
             tensor.copy_(0.15 * noise + (0 if plus_one else 1))
         else:
@@ -47,7 +49,7 @@ def write_folder(folder, architecture, config, keys, rename):
     config._attn_implementation = "eager"
     model = getattr(tf, architecture)(config).eval()
     with torch.no_grad():
-        randomize(model, config.model_type == "gemma2", config.model_type == "gpt2", generator)
+        randomize(model, config.model_type.startswith("gemma"), config.model_type == "gpt2", generator)
     model.tie_weights()
     tensors, seen = {}, set()
     for name, tensor in model.state_dict().items():
@@ -149,11 +151,11 @@ def encode_cases(model, cases, random, result):
         cases.add("encode", padded(rows), {result: torch.stack(results)})
 
 
-def make(name, architecture, config, keys=None, rename=lambda k: k, result=None):
+def make(name, architecture, config, keys=None, rename=lambda k: k, result=None, attention="eager"):
     folder = ROOT / name
     write_folder(folder, architecture, config, keys or {}, rename)
     # What counts is the folder as written.
-    model = getattr(tf, architecture).from_pretrained(folder, dtype=torch.float64, attn_implementation="eager").eval()
+    model = getattr(tf, architecture).from_pretrained(folder, dtype=torch.float64, attn_implementation=attention).eval()
     assert model.dtype == torch.float64
     generator = torch.Generator().manual_seed(sum(map(ord, name)))
 
@@ -291,6 +293,86 @@ def bloom_six_heads(name):
     make(name, "BloomForCausalLM", tf.BloomConfig(
         vocab_size=VOCAB, hidden_size=30, n_layer=LAYERS, n_head=6, bos_token_id=1, eos_token_id=2,
         apply_residual_connection_post_layernorm=True))
+
+
+@recipe
+def gemma3(name):
+    """Old spellings: scaling of rope that is for the layer without a window alone, and its own base for the others."""
+    scaling = {"rope_type": "linear", "factor": 4.0}
+    make(name, "Gemma3ForCausalLM", tf.Gemma3TextConfig(**sizes(
+        hidden=36, wide=32, layers=3, head_dim=10, query_pre_attn_scalar=22, sliding_window=9,
+        final_logit_softcapping=2.0, rope_parameters={
+            "full_attention": {"rope_theta": 50000.0, **scaling},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 500.0}}, sliding_window_pattern=3)),
+        keys={"rope_parameters": "absent", "layer_types": "absent", "sliding_window_pattern": 3, "rope_theta": 50000.0,
+              "rope_local_base_freq": 500.0, "rope_scaling": scaling})
+
+
+@recipe
+def olmo2(name):
+    make(name, "Olmo2ForCausalLM", tf.Olmo2Config(**sizes()))
+
+
+@recipe
+def granite(name):
+    make(name, "GraniteForCausalLM", tf.GraniteConfig(**sizes(
+        embedding_multiplier=6.0, residual_multiplier=0.6, attention_multiplier=0.2, logits_scaling=1.5)))
+
+
+@recipe
+def smollm3(name):
+    """The third layer has no rope and a window."""
+    make(name, "SmolLM3ForCausalLM", tf.SmolLM3Config(**sizes(
+        wide=40, layers=3, no_rope_layer_interval=3, use_sliding_window=True, sliding_window=10)),
+        keys={"no_rope_layers": "absent", "layer_types": "absent"})
+
+
+@recipe
+def starcoder2(name):
+    make(name, "Starcoder2ForCausalLM", tf.Starcoder2Config(**sizes(sliding_window=14)))
+
+
+@recipe
+def cohere(name):
+    """Norms with weights for each head, stored as one tensor."""
+    make(name, "CohereForCausalLM", tf.CohereConfig(**sizes(logit_scale=0.75, use_qk_norm=True)))
+
+
+@recipe
+def stablelm(name):
+    """Norms with weights for each head, stored by head; layers in parallel."""
+    make(name, "StableLmForCausalLM", tf.StableLmConfig(**sizes(
+        use_qkv_bias=True, qk_layernorm=True, use_parallel_residual=True, rope_parameters={
+            "rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.4})))
+
+
+@recipe
+def phi(name):
+    make(name, "PhiForCausalLM", tf.PhiConfig(**sizes(qk_layernorm=True, rope_parameters={
+        "rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.4})))
+
+
+def falcon_config(**more):
+    return tf.FalconConfig(vocab_size=VOCAB, hidden_size=40, num_hidden_layers=LAYERS, num_attention_heads=4,
+                           ffn_hidden_size=52, max_position_embeddings=POSITIONS, bos_token_id=1, eos_token_id=2, **more)
+
+
+@recipe
+def falcon(name):
+    """The new architecture: two groups of heads, two norms."""
+    make(name, "FalconForCausalLM", falcon_config(new_decoder_architecture=True, num_kv_heads=2))
+
+
+@recipe
+def falcon_multi_query(name):
+    make(name, "FalconForCausalLM", falcon_config(bias=True))
+
+
+@recipe
+def falcon_alibi(name):
+    """Layers in series, own keys for each head. With eager attention its class adds ALiBi twice."""
+    make(name, "FalconForCausalLM", falcon_config(alibi=True, parallel_attn=False, multi_query=False, bias=True),
+         attention="sdpa")
 
 
 def main():

@@ -71,6 +71,10 @@ recipe("modernbert-old-keys", "ModernBertModel", modernbert(layers=3, period=3, 
     "rope_parameters": "absent", "layer_types": "absent", "global_rope_theta": 5000.0, "local_rope_theta": 300.0,
     "position_embedding_type": "absolute"})
 
+recipe("gemma-encoder", "Gemma3TextModel", tf.Gemma3TextConfig(
+    **sizes(layers=3, num_key_value_heads=1, head_dim=14, query_pre_attn_scalar=20, sliding_window=7,
+            sliding_window_pattern=3, use_bidirectional_attention=True)), stored=True)
+
 
 def randomize(model, generator):
     """Weights N(0, 1/fan-in), embeddings wide, norms around one, biases small."""
@@ -85,7 +89,8 @@ def randomize(model, generator):
             tensor.copy_(noise * (tied if word else 0.7 if embedding else tensor.shape[1] ** -0.5))
         else:
             norm = "norm" in name.lower() and name.endswith("weight")
-            tensor.copy_(1 + 0.15 * noise if norm else 0.1 * noise)
+            plus_one = model.config.model_type.startswith("gemma")  # the stored weight is gamma - 1
+            tensor.copy_((0 if plus_one else 1) + 0.15 * noise if norm else 0.1 * noise)
 
 
 def node(name, op, *inputs, **attrs):
@@ -285,6 +290,8 @@ def inputs(case, length, config, generator):
     """A batch with padding on both sides and holes in the mask. Transformers gives NaN where a window sees padding alone."""
     batch, pad = case + 1, config.pad_token_id
     reach = getattr(config, "local_attention", 2 * length) // 2
+    if getattr(config, "use_bidirectional_attention", False):  # the class has made w / 2 + 1 of a window w
+        reach = config.sliding_window - 1
     ids = torch.randint(3, VOCAB, (batch, length), generator=generator)
     mask = torch.ones(batch, length, dtype=torch.long)
     if batch > 1 and length > 4:

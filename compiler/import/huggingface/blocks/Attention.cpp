@@ -17,7 +17,7 @@ using namespace transom;
 bool AttentionBlock::isPrimitive() const {
   const ModelConfig &config = context.config;
   return context.family.kind == ModelKind::Encoder &&
-         !context.family.headNorms && config.ropes.empty() &&
+         config.headNorms == HeadNorms::None && config.ropes.empty() &&
          config.slopes.empty() && !config.relativeBias.entries &&
          config.kvHeads == config.heads && config.attentionCap == 0 &&
          llvm::all_of(config.layers,
@@ -93,30 +93,31 @@ Value AttentionBlock::projectStacked(Value state, const std::string &module,
                               operandSuffixes[operand]);
 }
 
-/// One projection is [heads, 3, head dim, ...].
-Value AttentionBlock::projectByHead(Value state, const std::string &module,
-                                    Operand operand) {
+/// One projection is [heads of keys, queries of each + 2, head dim, ...].
+Value AttentionBlock::projectByKvHead(Value state, const std::string &module,
+                                      Operand operand) {
   const ModelConfig &config = context.config;
-  int64_t width = config.heads * config.headDim;
+  int64_t queries = config.heads / config.kvHeads;
+  int64_t all = (queries + 2) * config.kvHeads * config.headDim;
+  int64_t first = operand == Query ? 0 : queries + operand - 1;
+  int64_t count = operand == Query ? queries : 1;
   auto sliceOperand = [&](WeightExpr file, std::vector<int64_t> inner) {
-    std::vector<int64_t> split = {config.heads, 3, config.headDim};
-    std::vector<int64_t> joined = {width};
+    std::vector<int64_t> split = {config.kvHeads, queries + 2, config.headDim};
+    std::vector<int64_t> joined = {config.kvHeads * count * config.headDim};
     split.insert(split.end(), inner.begin(), inner.end());
     joined.insert(joined.end(), inner.begin(), inner.end());
     return WeightExpr::reshape(
-        WeightExpr::slice(WeightExpr::reshape(file, split), 1, operand, 1),
+        WeightExpr::slice(WeightExpr::reshape(file, split), 1, first, count),
         joined);
   };
   Parameters &parameters = context.parameters;
-  Value weight =
-      parameters.getDerived(module, "weight", {3 * width, config.hidden}, "",
-                            operandSuffixes[operand], [&](WeightExpr file) {
-                              return sliceOperand(file, {config.hidden});
-                            });
+  Value weight = parameters.getDerived(
+      module, "weight", {all, config.hidden}, "", operandSuffixes[operand],
+      [&](WeightExpr file) { return sliceOperand(file, {config.hidden}); });
   Value bias =
       config.qkvBias
           ? parameters.getDerived(
-                module, "bias", {3 * width}, "", operandSuffixes[operand],
+                module, "bias", {all}, "", operandSuffixes[operand],
                 [&](WeightExpr file) { return sliceOperand(file, {}); })
           : Value();
   return context.emit.linear(state, weight, bias);
@@ -133,15 +134,77 @@ Value AttentionBlock::projectOperand(Value state, const std::string &layer,
   context.at(module, context.family.keys.hidden);
   if (context.family.qkv == QkvLayout::Stacked)
     return projectStacked(state, module, operand);
-  if (context.family.qkv == QkvLayout::ByHead)
-    return projectByHead(state, module, operand);
+  if (context.family.qkv == QkvLayout::ByKvHead)
+    return projectByKvHead(state, module, operand);
   int64_t heads = operand == Query ? config.heads : config.kvHeads;
   return context.project(state, module, heads * config.headDim, config.qkvBias,
                          "hidden size x hidden size");
 }
 
-/// The norm of each head where the family has one, then rope: number i of a
-/// head is turned with number i + d/2 (the halves of `rotate_half`).
+/// The weights of all heads, [heads * head dim]: of a module for each, or one
+/// tensor [heads, head dim].
+WeightExpr AttentionBlock::headWeights(const std::string &module,
+                                       int64_t count) {
+  const int64_t width = context.config.headDim;
+  const Parameters &parameters = context.parameters;
+  auto read = [&](const std::string &of, std::vector<int64_t> shape) {
+    const std::string tensor = parameters.getTensorName(of, "weight");
+    context.emit.checkTensor(tensor, shape, "heads x head size");
+    return WeightExpr::file(tensor);
+  };
+  size_t place = module.find("{head}");
+  if (place == std::string::npos)
+    return WeightExpr::reshape(read(module, {count, width}), {count * width});
+  std::vector<WeightExpr> weights;
+  for (int64_t i = 0; i < count; ++i) {
+    std::string own = module;
+    weights.push_back(read(own.replace(place, 6, std::to_string(i)), {width}));
+  }
+  return WeightExpr::concat(0, std::move(weights));
+}
+
+/// Norms with weights for each head: without weights, then times all of them.
+Value AttentionBlock::normalizeEachHead(Value heads, const std::string &module,
+                                        int64_t count) {
+  const ModelConfig &config = context.config;
+  Emitter &emit = context.emit;
+  const std::string name = context.parameters.getModulePath(module);
+  Value ones =
+      emit.weight(name + ".ones", WeightExpr::fill({config.headDim}, 1));
+  Value split = emit.reshape(heads, context.tokensBy({count, config.headDim}));
+  Value even =
+      emit.reshape(emit.layerNorm(split, ones, Value(), config.epsilon),
+                   context.tokensBy({count * config.headDim}));
+  WeightExpr weights = headWeights(module, count);
+  if (emit.failed())
+    return {};
+  return emit.make<attn::MulOp>(even, emit.weight(name + ".weight", weights));
+}
+
+/// The norms of query or key, [tokens, heads * head dim].
+Value AttentionBlock::normalizeHeads(Value heads, const std::string &module,
+                                     int64_t count) {
+  const ModelConfig &config = context.config;
+  context.at(module, context.family.keys.epsilon);
+  switch (config.headNorms) {
+  case HeadNorms::None:
+    return heads;
+  case HeadNorms::Joint:
+    return context.normalize(heads, module);
+  case HeadNorms::Own:
+    return normalizeEachHead(heads, module, count);
+  case HeadNorms::Shared:
+    break;
+  }
+  Value split =
+      context.emit.reshape(heads, context.tokensBy({count, config.headDim}));
+  return context.emit.reshape(context.normalize(split, module),
+                              context.tokensBy({count * config.headDim}));
+}
+
+/// The norms of heads where the model has some, then rope, where number i of a
+/// head is turned with number i + d/2 (the halves of `rotate_half`) or with its
+/// neighbour.
 Value AttentionBlock::applyPosition(Value heads, int64_t number,
                                     Operand operand) {
   const FamilyModules &m = context.family.modules;
@@ -149,20 +212,15 @@ Value AttentionBlock::applyPosition(Value heads, int64_t number,
   const std::string layer = context.layerPrefix(number);
   const std::string norm = layer + (operand == Query ? m.queryNorm : m.keyNorm);
   int64_t count = operand == Query ? config.heads : config.kvHeads;
-  if (context.family.headNorms) {
-    context.at(norm, context.family.keys.epsilon);
-    Value split =
-        context.emit.reshape(heads, context.tokensBy({count, config.headDim}));
-    heads = context.emit.reshape(context.normalize(split, norm),
-                                 context.tokensBy({count * config.headDim}));
-  }
-  if (ropes.empty())
+  if (config.headNorms != HeadNorms::None)
+    heads = normalizeHeads(heads, norm, count);
+  std::optional<size_t> rope = config.layers[number].rope;
+  if (ropes.empty() || !rope)
     return heads;
-  size_t rope = config.layers[number].rope;
-  context.at(layer + m.attention,
-             rope ? context.family.keys.localTheta : context.family.keys.theta);
-  return context.emit.make<attn::RopeOp>(heads, ropes[rope], uint64_t(count),
-                                         /*interleaved=*/false);
+  context.at(layer + m.attention, *rope ? context.family.keys.localTheta
+                                        : context.family.keys.theta);
+  return context.emit.make<attn::RopeOp>(heads, ropes[*rope], uint64_t(count),
+                                         context.family.interleavedRope);
 }
 
 //===----------------------------------------------------------------------===//

@@ -96,7 +96,12 @@ private:
   Value ropeTable(Value positions, const Rope &rope, const ConfigKey &key);
   Value projectOperand(Value state, const std::string &layer, Operand operand);
   Value projectStacked(Value state, const std::string &module, Operand operand);
-  Value projectByHead(Value state, const std::string &module, Operand operand);
+  Value projectByKvHead(Value state, const std::string &module,
+                        Operand operand);
+  Value normalizeHeads(Value heads, const std::string &module, int64_t count);
+  Value normalizeEachHead(Value heads, const std::string &module,
+                          int64_t count);
+  WeightExpr headWeights(const std::string &module, int64_t count);
   Value applyPosition(Value heads, int64_t layer, Operand operand);
   Value splitHeads(Value projected);
   Value primitive(Value state, int64_t layer);
@@ -159,6 +164,8 @@ public:
 
 private:
   mlir::Value parallel(mlir::Value state, int64_t layer);
+  mlir::Value addTo(mlir::Value residual, mlir::Value result,
+                    const std::string &module);
 
   BlockContext &context;
   AttentionBlock &attention;

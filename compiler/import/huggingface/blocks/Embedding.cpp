@@ -4,7 +4,6 @@
 // The embeddings of tokens, their types and their positions, added in this
 // order and normalized.
 #include "compiler/import/huggingface/blocks/Blocks.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace transom;
@@ -126,12 +125,9 @@ Value EmbeddingBlock::build(Value ids, Value types) {
 
   // Tokens.
   context.at(m.word, std::string("/vocab_size"));
-  double scale = config.scaledEmbedding
-                     ? std::sqrt(static_cast<double>(config.hidden))
-                     : 1;
   Value sum =
       lookUp(context.getWordModule(), {config.vocab, config.embeddingWidth},
-             ids, "vocabulary", scale);
+             ids, "vocabulary", config.embeddingScale);
   if (family.projection == EmbeddingProjection::BeforePositions)
     sum = project(sum);
 

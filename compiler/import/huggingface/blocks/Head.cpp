@@ -3,7 +3,6 @@
 //
 // What is computed from the last hidden state: the steps of a family's head.
 #include "compiler/import/huggingface/blocks/Blocks.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace transom;
@@ -153,12 +152,15 @@ Value HeadBlock::cap(Value logits) {
 }
 
 Value HeadBlock::scale(Value state) {
-  const ModelConfig &config = context.config;
-  if (!config.scaledHead)
+  const FamilyKeys &keys = context.family.keys;
+  if (context.config.headScale == 1)
     return state;
-  context.at("lm_head", context.family.keys.scaledHead);
-  return context.emit.scale(state,
-                            1 / std::sqrt(static_cast<double>(config.hidden)));
+  const ConfigKey *asked = &keys.scaledHead;
+  for (const ConfigKey *key : {&keys.logitScale, &keys.logitDivisor})
+    if (!key->empty())
+      asked = key;
+  context.at("lm_head", *asked);
+  return context.emit.scale(state, context.config.headScale);
 }
 
 Value HeadBlock::step(const HeadStep &step, Value state, Value lastHidden) {

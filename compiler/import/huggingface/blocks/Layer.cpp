@@ -8,15 +8,29 @@
 using namespace mlir;
 using namespace transom;
 
+/// The sum of a residual and what is added to it.
+Value LayerBlock::addTo(Value residual, Value result,
+                        const std::string &module) {
+  double scale = context.config.residualScale;
+  if (scale != 1) {
+    context.at(module, context.family.keys.residualScale);
+    result = context.emit.scale(result, scale);
+  }
+  return context.add(result, residual, module);
+}
+
 /// Attention and MLP read the same state, and both are added to it.
 Value LayerBlock::parallel(Value state, int64_t number) {
   const FamilyModules &m = context.family.modules;
   const std::string name = context.layerName(number), inside = name + ".";
-  Value mixed = attention.build(
-      context.normalize(state, inside + m.attentionNorm), number);
-  Value sum = context.add(mixed, state, name);
-  Value wide = mlp.build(context.normalize(state, inside + m.mlpNorm), number);
-  return context.add(wide, sum, name);
+  bool shared = context.config.parallelNorms == 1;
+  Value input = context.normalize(
+      state,
+      inside + (shared && *m.parallelNorm ? m.parallelNorm : m.attentionNorm));
+  Value sum = addTo(state, attention.build(input, number), name);
+  if (!shared)
+    input = context.normalize(state, inside + m.mlpNorm);
+  return addTo(sum, mlp.build(input, number), name);
 }
 
 Value LayerBlock::build(Value state, int64_t number) {
@@ -34,15 +48,15 @@ Value LayerBlock::build(Value state, int64_t number) {
   // norm -> compute -> norm of the result -> sum -> norm of the sum, of which a
   // family has some.
   auto build = [&](const Sublayer &sublayer, auto compute) {
-    Value input = before && sublayer.normalizesInput
+    Value input = before && sublayer.normalizesInput && *sublayer.norm
                       ? context.normalize(state, inside + sublayer.norm)
                       : state;
     Value residual = config.residualFromNorm ? input : state;
     Value result = compute(input);
     if (*sublayer.postNorm)
       result = context.normalize(result, inside + sublayer.postNorm);
-    state = context.add(result, residual,
-                        *sublayer.add ? inside + sublayer.add : name);
+    state =
+        addTo(residual, result, *sublayer.add ? inside + sublayer.add : name);
     if (!before)
       state = context.normalize(state, inside + sublayer.norm);
   };

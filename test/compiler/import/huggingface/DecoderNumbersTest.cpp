@@ -164,18 +164,22 @@ TEST_P(DecoderNumbers, match_the_golden_results) {
 
 INSTANTIATE_TEST_SUITE_P(
     all, DecoderNumbers,
-    ::testing::Values("test/goldens/gpt2", "test/goldens/gpt2-by-layer",
-                      "test/goldens/llama-gqa", "test/goldens/llama-mqa",
-                      "test/goldens/llama-scaled", "test/goldens/llama-yarn",
-                      "test/goldens/llama-linear",
-                      "test/goldens/llama-classify", "test/goldens/llama-bare",
-                      "test/goldens/mistral-window", "test/goldens/qwen2",
-                      "test/goldens/qwen2-tied", "test/goldens/qwen3",
-                      "test/goldens/phi3", "test/goldens/gemma2",
-                      "test/goldens/gpt-neox", "test/goldens/gpt-neox-serial",
-                      "test/goldens/opt", "test/goldens/opt-post-norm",
-                      "test/goldens/bloom-alibi",
-                      "test/goldens/bloom-six-heads", "examples/decoder"),
+    ::testing::Values(
+        "test/goldens/gpt2", "test/goldens/gpt2-by-layer",
+        "test/goldens/llama-gqa", "test/goldens/llama-mqa",
+        "test/goldens/llama-scaled", "test/goldens/llama-yarn",
+        "test/goldens/llama-linear", "test/goldens/llama-classify",
+        "test/goldens/llama-bare", "test/goldens/mistral-window",
+        "test/goldens/qwen2", "test/goldens/qwen2-tied", "test/goldens/qwen3",
+        "test/goldens/phi3", "test/goldens/gemma2", "test/goldens/gpt-neox",
+        "test/goldens/gpt-neox-serial", "test/goldens/opt",
+        "test/goldens/opt-post-norm", "test/goldens/bloom-alibi",
+        "test/goldens/bloom-six-heads", "test/goldens/cohere",
+        "test/goldens/falcon", "test/goldens/falcon-alibi",
+        "test/goldens/falcon-multi-query", "test/goldens/gemma3",
+        "test/goldens/granite", "test/goldens/olmo2", "test/goldens/phi",
+        "test/goldens/smollm3", "test/goldens/stablelm",
+        "test/goldens/starcoder2", "examples/decoder"),
     [](const auto &info) {
       std::string name = info.param;
       name = name.substr(name.rfind('/') + 1);

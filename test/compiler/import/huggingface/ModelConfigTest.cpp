@@ -101,13 +101,11 @@ TEST(ModelConfig, features_that_do_not_combine) {
   EXPECT_EQ(ranks.error.status, Status::Unsupported);
   EXPECT_NE(ranks.error.message.find("rank"), std::string::npos)
       << ranks.error.message;
-  ReadBy shared("gpt_neox", "\"num_key_value_heads\": 1",
-                [](ModelFamily &family) {
-                  family.keys.kvHeads = {"num_key_value_heads"};
-                });
-  EXPECT_EQ(shared.error.status, Status::Unsupported);
-  EXPECT_NE(shared.error.message.find("by head"), std::string::npos)
-      << shared.error.message;
+  ReadBy own("qwen3", "\"num_key_value_heads\": 1",
+             [](ModelFamily &family) { family.headNorms = HeadNorms::Own; });
+  EXPECT_EQ(own.error.status, Status::Unsupported);
+  EXPECT_NE(own.error.message.find("for each head"), std::string::npos)
+      << own.error.message;
 }
 
 //===--- Types of layers -------------------------------------------------===//
@@ -182,6 +180,22 @@ TEST(ModelConfig, what_is_not_supported) {
                     Status::Unsupported, {"'quantization_config'"});
   expectConfigError(config("llama", "\"hidden_act\": \"relu6\""),
                     Status::Unsupported, {"'relu6'", "silu"});
+}
+
+TEST(ModelConfig, scales) {
+  auto read = [](const std::string &more) {
+    return ReadBy("granite", more, [](ModelFamily &) {});
+  };
+  EXPECT_EQ(read("").model.layers[0].scale, 1);
+  ModelConfig model = read(R"("embedding_multiplier": 12,
+      "residual_multiplier": 0.5, "attention_multiplier": 0.25,
+      "logits_scaling": 4)")
+                          .model;
+  EXPECT_EQ(model.embeddingScale, 12);
+  EXPECT_EQ(model.residualScale, 0.5);
+  EXPECT_EQ(model.layers[2].scale, 0.25);
+  EXPECT_EQ(model.headScale, 0.25);
+  EXPECT_EQ(read("\"logits_scaling\": 0").error.status, Status::Rejected);
 }
 
 //===--- A config alone --------------------------------------------------===//

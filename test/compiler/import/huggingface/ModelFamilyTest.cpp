@@ -11,15 +11,20 @@ using namespace transom;
 
 namespace {
 
-/// The entries that blocks build: families, and the halves of those that have
-/// some.
+/// An entry, or its halves where it has some, and its variants.
+void addEntries(const ModelFamily &family, std::vector<ModelFamily> &entries) {
+  if (family.halves.empty())
+    entries.push_back(family);
+  entries.insert(entries.end(), family.halves.begin(), family.halves.end());
+  for (const FamilyVariant &variant : family.variants)
+    addEntries(variant.family.front(), entries);
+}
+
+/// The entries that blocks build.
 std::vector<ModelFamily> getBuiltEntries() {
   std::vector<ModelFamily> entries;
-  for (const ModelFamily &family : modelFamilies()) {
-    if (family.halves.empty())
-      entries.push_back(family);
-    entries.insert(entries.end(), family.halves.begin(), family.halves.end());
-  }
+  for (const ModelFamily &family : modelFamilies())
+    addEntries(family, entries);
   return entries;
 }
 
@@ -33,7 +38,9 @@ TEST_P(Families, name_the_modules_of_their_features) {
   EXPECT_NE(std::string(m.layer).find("{i}"), std::string::npos);
   EXPECT_TRUE(isNamed(m.attention) && isNamed(m.output));
   EXPECT_TRUE(isNamed(m.up) && isNamed(m.down) && isNamed(m.activation));
-  EXPECT_TRUE(isNamed(m.attentionNorm) && isNamed(m.mlpNorm));
+  EXPECT_TRUE(isNamed(m.attentionNorm) || isNamed(m.attentionPostNorm));
+  EXPECT_TRUE(isNamed(m.mlpNorm) || isNamed(m.mlpPostNorm) ||
+              family.defaults.parallelNorms == 1);
 
   bool separate = family.qkv == QkvLayout::Separate;
   EXPECT_EQ(isNamed(m.query) && isNamed(m.key) && isNamed(m.value), separate);
@@ -43,7 +50,8 @@ TEST_P(Families, name_the_modules_of_their_features) {
             family.positions == PositionEncoding::Learned ||
                 family.positions == PositionEncoding::Sinusoid);
   EXPECT_EQ(isNamed(m.rope), family.positions == PositionEncoding::Rope);
-  EXPECT_EQ(isNamed(m.queryNorm) && isNamed(m.keyNorm), family.headNorms);
+  EXPECT_EQ(isNamed(m.queryNorm) && isNamed(m.keyNorm),
+            family.headNorms != HeadNorms::None);
 }
 
 TEST_P(Families, name_the_keys_of_their_features) {
@@ -52,8 +60,12 @@ TEST_P(Families, name_the_keys_of_their_features) {
   for (const ConfigKey *key : {&keys.hidden, &keys.layers, &keys.heads})
     EXPECT_FALSE(key->empty());
   EXPECT_EQ(family.ropeByLayerType, !keys.localTheta.empty());
+  EXPECT_EQ(keys.ropePeriod.empty(), keys.ropeLayers.empty());
   if (family.windows != WindowLayers::None)
     EXPECT_FALSE(keys.window.empty());
+  if (family.windows == WindowLayers::NotEveryNth ||
+      family.windows == WindowLayers::NotLastOfN)
+    EXPECT_FALSE(keys.windowPeriod.empty());
   if (*family.modules.relativeBias)
     EXPECT_FALSE(keys.biasBuckets.empty());
   if (*family.modules.type)
@@ -100,8 +112,18 @@ INSTANTIATE_TEST_SUITE_P(all, Families, ::testing::ValuesIn(getBuiltEntries()),
                                        : "_decoder";
                            for (char &c : name)
                              c = c == '-' ? '_' : c;
-                           return name;
+                           return name + "_" + std::to_string(info.index);
                          });
+
+TEST(ModelFamilies, have_variants_of_their_own_type) {
+  for (const ModelFamily &family : modelFamilies())
+    for (const FamilyVariant &variant : family.variants) {
+      ASSERT_EQ(variant.family.size(), 1u) << family.modelType;
+      EXPECT_FALSE(variant.flag.key.empty()) << family.modelType;
+      EXPECT_STREQ(variant.family[0].modelType, family.modelType);
+      EXPECT_STREQ(variant.family[0].className, family.className);
+    }
+}
 
 TEST(ModelFamilies, are_found_by_their_model_type) {
   std::set<std::string> names;

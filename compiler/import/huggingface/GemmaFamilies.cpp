@@ -1,0 +1,87 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gemma: decoders like Llama whose norms multiply by 1 + w, with norms of
+// results, and encoders made from them. Names are those of the checkpoints;
+// defaults are those of the config classes of transformers 4 and 5.
+#include "compiler/import/huggingface/HeadSteps.h"
+
+using namespace transom;
+
+static ModelFamily gemma2() {
+  ModelFamily family = llamaEntry();
+  family.modelType = "gemma2";
+  family.className = "Gemma2";
+  family.keys.activation = {"hidden_activation"};
+  family.keys.mlpBias = {};
+  family.keys.attentionCap = {"attn_logit_softcapping"};
+  family.keys.logitCap = {"final_logit_softcapping"};
+  family.keys.queryScalar = {"query_pre_attn_scalar"};
+  family.defaults = {256000, 2304, 26, 8};
+  family.defaults.kvHeads = 4;
+  family.defaults.headDim = 256;
+  family.defaults.intermediate = 9216;
+  family.defaults.positions = 8192;
+  family.defaults.activation = "gelu_pytorch_tanh";
+  family.defaults.tied = true;
+  family.defaults.window = 4096;
+  family.defaults.attentionCap = 50;
+  family.defaults.logitCap = 30;
+  family.defaults.queryScalar = 256;
+  family.modules.attentionPostNorm = "post_attention_layernorm";
+  family.modules.mlpNorm = "pre_feedforward_layernorm";
+  family.modules.mlpPostNorm = "post_feedforward_layernorm";
+  family.normKind = NormKind::RmsOnePlus;
+  family.keys.scaledEmbedding = {true};
+  family.windows = WindowLayers::Even;
+  family.ignoredKeys = {"attention_dropout", "cache_implementation",
+                        "hidden_act"};
+  return family;
+}
+
+/// The entry of models whose tokens see each other, such as EmbeddingGemma.
+static ModelFamily gemma3Encoder(ModelFamily family) {
+  family.kind = ModelKind::Encoder;
+  family.windowSize = WindowSize::Total;
+  family.heads.erase(family.heads.begin(), family.heads.end() - 1);
+  return family;
+}
+
+static ModelFamily gemma3() {
+  ModelFamily family = gemma2();
+  family.modelType = "gemma3_text";
+  family.className = "Gemma3";
+  family.heads[1].suffix = "TextForSequenceClassification";
+  family.heads[2].suffix = "TextModel";
+  family.keys.attentionCap = {};
+  family.keys.localTheta = {"rope_local_base_freq"};
+  family.keys.windowPeriod = {"sliding_window_pattern",
+                              "_sliding_window_pattern"};
+  family.defaults.vocab = 262208;
+  family.defaults.positions = 131072;
+  family.defaults.theta = 1000000;
+  family.defaults.windowPeriod = 6;
+  family.defaults.attentionCap = family.defaults.logitCap = 0;
+  family.modules.queryNorm = "self_attn.q_norm";
+  family.modules.keyNorm = "self_attn.k_norm";
+  family.headNorms = HeadNorms::Shared;
+  family.ropeByLayerType = true;
+  family.scalesLocalRope = false;
+  family.windows = WindowLayers::NotLastOfN;
+  // The class reads the cap of scores and uses it nowhere.
+  family.supportedValues = {{"attn_logit_softcapping", "null"}};
+  family.variants = {
+      {{false, {"use_bidirectional_attention"}}, {gemma3Encoder(family)}}};
+  return family;
+}
+
+//===----------------------------------------------------------------------===//
+// The entries
+//===----------------------------------------------------------------------===//
+
+std::vector<ModelFamily> transom::gemmaFamilies() {
+  std::vector<ModelFamily> families;
+  families.push_back(gemma2());
+  families.push_back(gemma3());
+  return families;
+}
