@@ -25,6 +25,53 @@ TEST(GptFamilies, keys_that_win) {
             std::string::npos);
 }
 
+/// Falcon's heads of keys, its norms and its operations of rope.
+std::vector<uint64_t> countParts(const std::string &more) {
+  FromConfig result(config("falcon", more));
+  EXPECT_TRUE(result.module) << result.error.message;
+  if (!result.module)
+    return {};
+  return {uint64_t(result.attentions()[0].getKvHeads()),
+          getCount(result.text(), "attn.layer_norm "),
+          getCount(result.text(), "attn.rope ")};
+}
+
+// Three layers and the final norm.
+TEST(GptFamilies, layouts_of_falcon) {
+  using Counts = std::vector<uint64_t>;
+  EXPECT_EQ(countParts("\"num_kv_heads\": 2"), (Counts{1, 4, 6}));
+  EXPECT_EQ(countParts("\"parallel_attn\": false"), (Counts{1, 7, 6}));
+  EXPECT_EQ(countParts("\"multi_query\": false"), (Counts{2, 4, 6}));
+  EXPECT_EQ(countParts("\"alibi\": true"), (Counts{1, 4, 0}));
+  const std::string grouped = "\"new_decoder_architecture\": true";
+  EXPECT_EQ(countParts(grouped), (Counts{2, 7, 6}));
+  EXPECT_EQ(countParts(grouped + R"(, "num_kv_heads": 1, "alibi": true,
+                                     "num_ln_in_parallel_attn": 1)"),
+            (Counts{1, 4, 0}));
+  expectConfigError(config("falcon", "\"num_ln_in_parallel_attn\": 2"),
+                    Status::Unsupported, {"'/num_ln_in_parallel_attn'"});
+  expectConfigError(config("falcon", grouped + ", \"parallel_attn\": false"),
+                    Status::Unsupported, {"'/parallel_attn'"});
+  expectConfigError(config("falcon", grouped + R"(,
+                                     "num_ln_in_parallel_attn": 3)"),
+                    Status::Rejected, {"'/num_ln_in_parallel_attn'"});
+}
+
+TEST(GptFamilies, alibi_before_scores_are_scaled) {
+  // Heads of 4: half of the slopes of the same heads elsewhere.
+  FromConfig scaled(config("falcon", "\"alibi\": true")),
+      plain(config("bloom"));
+  ASSERT_TRUE(scaled.module && plain.module);
+  EXPECT_EQ(getCount(plain.text(), "[0.0625, 0.00390625]"), 1u);
+  EXPECT_EQ(getCount(scaled.text(), "[0.03125, 0.001953125]"), 1u);
+}
+
+TEST(GptFamilies, a_bias_of_the_vocabulary) {
+  FromConfig result(config("phi", R"("architectures": ["PhiForCausalLM"])"));
+  ASSERT_TRUE(result.module) << result.error.message;
+  EXPECT_EQ(getCount(result.text(), "@lm_head.bias : "), 2u);
+}
+
 TEST(GptFamilies, a_bound_of_positions) {
   EXPECT_EQ(FromConfig(config("gpt2")).context(), 64);
   EXPECT_EQ(FromConfig(config("opt")).context(), 64);
