@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Families of encoders like BERT. Names are those of the checkpoints; defaults
-// are those of the config classes of transformers 4 and 5.
+// BERT and encoders with parts of their own. Names are those of the
+// checkpoints; defaults are those of the config classes of transformers 4
+// and 5.
 #include "compiler/import/huggingface/HeadSteps.h"
 
 using namespace transom;
@@ -60,6 +61,7 @@ static FamilyModules bertModules() {
   m.mlpAdd = "output";
   m.mlpNorm = "output.LayerNorm";
   m.pooler = "pooler";
+  m.poolerDense = "pooler.dense";
   return m;
 }
 
@@ -80,6 +82,7 @@ static std::vector<FamilyHead> bertHeads() {
       head::maskedLm(bertPredictions()),
       head::sequence({{Kind::Pooler}, linear("classifier", Width::Labels)}),
       head::token({linear("classifier", Width::Labels)}),
+      head::questionAnswering(),
       head::logits("ForNextSentencePrediction", "next_sentence", false,
                    nextSentence),
       {"ForPreTraining",
@@ -90,7 +93,7 @@ static std::vector<FamilyHead> bertHeads() {
   };
 }
 
-static ModelFamily bert() {
+ModelFamily transom::bertEntry() {
   ModelFamily family = {"bert",     "Bert",         "bert.",
                         bertKeys(), bertDefaults(), bertModules()};
   family.kind = ModelKind::Encoder;
@@ -108,39 +111,76 @@ static ModelFamily bert() {
 }
 
 //===----------------------------------------------------------------------===//
-// RoBERTa
+// ALBERT
 //===----------------------------------------------------------------------===//
 
-static ModelFamily roberta() {
-  ModelFamily family = bert();
-  family.modelType = "roberta";
-  family.className = "Roberta";
-  family.prefix = "roberta.";
-  family.keys.pad = {"pad_token_id"};
-  family.defaults.vocab = 50265;
-  family.defaults.pad = 1;
-  family.positionIndex = PositionIndex::NonpadRank;
-  family.heads = {
-      head::bare(),
-      head::maskedLm(
-          {linear("lm_head.dense", Width::Hidden), head::activation("gelu"),
-           head::norm("lm_head.layer_norm"),
-           head::vocabulary("lm_head.decoder",
-                            {"lm_head.decoder.bias", "lm_head.bias"})}),
-      head::sequence({{Kind::First},
-                      linear("classifier.dense", Width::Hidden),
-                      head::activation("tanh"),
-                      linear("classifier.out_proj", Width::Labels)}),
-      head::token({linear("classifier", Width::Labels)}),
-  };
-  return family;
+static FamilyModules albertModules() {
+  FamilyModules m = bertEntry().modules;
+  m.projectIn = "encoder.embedding_hidden_mapping_in";
+  m.layer = "encoder.albert_layer_groups.{i}.albert_layers.{inner}";
+  m.attention = "attention";
+  m.query = "attention.query";
+  m.key = "attention.key";
+  m.value = "attention.value";
+  m.output = "attention.dense";
+  m.attentionAdd = "attention";
+  m.attentionNorm = "attention.LayerNorm";
+  m.up = "ffn";
+  m.activation = "activation";
+  m.down = "ffn_output";
+  m.mlpAdd = "";
+  m.mlpNorm = "full_layer_layer_norm";
+  m.poolerDense = "pooler";
+  return m;
 }
 
-static ModelFamily xlmRoberta() {
-  ModelFamily family = roberta();
-  family.modelType = "xlm-roberta";
-  family.className = "XLMRoberta";
-  family.defaults.vocab = 30522;
+/// Layers share weights by group, and the embedding is always projected.
+static ModelFamily albert() {
+  ModelFamily family = bertEntry();
+  family.modelType = "albert";
+  family.className = "Albert";
+  family.prefix = "albert.";
+  family.keys.embeddingWidth = {"embedding_size"};
+  family.keys.layerGroups = {"num_hidden_groups"};
+  family.keys.innerLayers = {"inner_group_num"};
+  FamilyDefaults &defaults = family.defaults;
+  defaults.vocab = 30000;
+  defaults.hidden = 4096;
+  defaults.heads = 64;
+  defaults.intermediate = 16384;
+  defaults.embeddingWidth = 128;
+  defaults.activation = "gelu_new";
+  family.modules = albertModules();
+  family.projection = EmbeddingProjection::AfterNorm;
+  family.alwaysProjects = true;
+  std::vector<HeadStep> predictions = {
+      linear("predictions.dense", Width::Embedding), head::activation(),
+      head::norm("predictions.LayerNorm"),
+      head::vocabulary("predictions.decoder",
+                       {"predictions.decoder.bias", "predictions.bias"})};
+  FamilyHead pretraining = {
+      "ForPreTraining",
+      "pretraining",
+      false,
+      {{"prediction_logits", predictions},
+       {"sop_logits",
+        {{Kind::Pooler}, linear("sop_classifier.classifier", Width::Two)}}}};
+  pretraining.fixedLabels = true;
+  family.heads = {
+      head::bare(),
+      head::maskedLm(predictions),
+      pretraining,
+      head::sequence({{Kind::Pooler}, linear("classifier", Width::Labels)}),
+      head::token({linear("classifier", Width::Labels)}),
+      head::questionAnswering(),
+  };
+  family.ignoredKeys = {"hidden_dropout_prob",
+                        "attention_probs_dropout_prob",
+                        "classifier_dropout_prob",
+                        "down_scale_factor",
+                        "gap_size",
+                        "net_structure_type",
+                        "num_memory_blocks"};
   return family;
 }
 
@@ -149,7 +189,7 @@ static ModelFamily xlmRoberta() {
 //===----------------------------------------------------------------------===//
 
 static ModelFamily distilbert() {
-  ModelFamily family = bert();
+  ModelFamily family = bertEntry();
   family.modelType = "distilbert";
   family.className = "DistilBert";
   family.prefix = "distilbert.";
@@ -187,6 +227,7 @@ static ModelFamily distilbert() {
                       head::activation("relu"),
                       linear("classifier", Width::Labels)}),
       head::token({linear("classifier", Width::Labels)}),
+      head::questionAnswering(),
   };
   family.ignoredKeys = {"dropout",      "attention_dropout",
                         "qa_dropout",   "seq_classif_dropout",
@@ -212,7 +253,7 @@ static FamilyHead electraDiscriminator() {
 
 /// The embedding may be narrower than the hidden size, and is projected.
 static ModelFamily electra() {
-  ModelFamily family = bert();
+  ModelFamily family = bertEntry();
   family.modelType = "electra";
   family.className = "Electra";
   family.prefix = "electra.";
@@ -237,6 +278,7 @@ static ModelFamily electra() {
                       head::activation("gelu"),
                       linear("classifier.out_proj", Width::Labels)}),
       head::token({linear("classifier", Width::Labels)}),
+      head::questionAnswering(),
   };
   family.ignoredKeys = {"hidden_dropout_prob", "attention_probs_dropout_prob",
                         "classifier_dropout",  "summary_type",
@@ -324,6 +366,8 @@ static ModelFamily modernBert() {
                       head::norm("head.norm"),
                       labels}),
       head::token({dense, head::activation(), head::norm("head.norm"), labels}),
+      head::questionAnswering(
+          "classifier", {dense, head::activation(), head::norm("head.norm")}),
   };
   family.ignoredKeys = {"attention_dropout",
                         "embedding_dropout",
@@ -339,45 +383,15 @@ static ModelFamily modernBert() {
 }
 
 //===----------------------------------------------------------------------===//
-// MPNet
-//===----------------------------------------------------------------------===//
-
-/// RoBERTa with a relative position bias that all layers share. The padding id
-/// of its positions is 1, whatever the config says.
-static ModelFamily mpnet() {
-  ModelFamily family = roberta();
-  family.modelType = "mpnet";
-  family.className = "MPNet";
-  family.prefix = "mpnet.";
-  family.keys.types = family.keys.pad = {};
-  family.keys.biasBuckets = {"relative_attention_num_buckets"};
-  family.defaults.vocab = 30527;
-  family.defaults.types = 0;
-  FamilyModules &m = family.modules;
-  m.type = "";
-  m.relativeBias = "encoder.relative_attention_bias";
-  m.attention = "attention.attn";
-  m.query = "attention.attn.q";
-  m.key = "attention.attn.k";
-  m.value = "attention.attn.v";
-  m.output = "attention.attn.o";
-  m.attentionAdd = "attention";
-  m.attentionNorm = "attention.LayerNorm";
-  return family;
-}
-
-//===----------------------------------------------------------------------===//
 // The entries
 //===----------------------------------------------------------------------===//
 
 std::vector<ModelFamily> transom::bertFamilies() {
   std::vector<ModelFamily> families;
-  families.push_back(bert());
+  families.push_back(albert());
+  families.push_back(bertEntry());
   families.push_back(distilbert());
   families.push_back(electra());
   families.push_back(modernBert());
-  families.push_back(mpnet());
-  families.push_back(roberta());
-  families.push_back(xlmRoberta());
   return families;
 }

@@ -42,6 +42,25 @@ inline FamilyHead token(std::vector<HeadStep> steps) {
   return logits("ForTokenClassification", "token_classification", true,
                 std::move(steps));
 }
+/// `ForQuestionAnswering`: two numbers a token by a projection of what `steps`
+/// give, the logits of an answer's first and last token.
+inline FamilyHead questionAnswering(const char *module = "qa_outputs",
+                                    std::vector<HeadStep> steps = {}) {
+  auto column = [&](const char *name, int64_t number) {
+    HeadResult result = {name, steps, /*isNumber=*/true};
+    HeadStep last = linear(module, Width::Two);
+    last.kind = Kind::Column;
+    last.column = number;
+    result.steps.push_back(last);
+    return result;
+  };
+  FamilyHead head = {"ForQuestionAnswering",
+                     "question_answering",
+                     false,
+                     {column("start_logits", 0), column("end_logits", 1)}};
+  head.fixedLabels = true;
+  return head;
+}
 
 /// The heads of a decoder without classes of labels. The class of the causal
 /// one ends in `causal`.

@@ -98,15 +98,30 @@ HuggingFaceImport::chooseHead(const ModelFamily &family) {
                            Status::Unsupported);
 }
 
+/// Refuses a number of labels that the head's class does not take.
+static Result<void> checkLabelCount(Config &config, const FamilyHead &head,
+                                    int64_t count) {
+  if (count == head.labelCount)
+    return {};
+  std::optional<JsonValue> named = config.find({"id2label", "num_labels"});
+  return (named ? *named : config.root())
+      .error(std::to_string(count) + " labels of a head '" +
+                 std::string(head.suffix) +
+                 "'; supported: " + std::to_string(head.labelCount),
+             Status::Unsupported);
+}
+
 /// Labels and the kind of problem, for heads that have them.
 Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
                                              int64_t &count) {
   set("head", builder.getStringAttr(head.kind));
-  if (!head.labels)
+  if (!head.labels && !head.fixedLabels)
     return {};
   TRANSOM_ASSIGN(std::vector<std::string> labels,
                  readLabels(config, head.labelCount));
   count = labels.size();
+  if (head.fixedLabels)
+    return checkLabelCount(config, head, count);
   SmallVector<StringRef> names(labels.begin(), labels.end());
   set("labels", builder.getStrArrayAttr(names));
   std::string problem = config.text({"problem_type"}, "");

@@ -31,6 +31,7 @@ public:
 
 private:
   void readSizes();
+  void readLayers();
   void readHeads();
   void readFeatures();
   void readMlp();
@@ -104,12 +105,7 @@ void ModelReader::readSizes() {
       own && !model.sharedWord)
     model.vocab = own;
   model.hidden = config.integer(keys.hidden, defaults.hidden, 1, maxDim);
-  model.layers.resize(
-      config.integer(keys.layers, defaults.layers, 0, maxLayers));
-  if (model.layers.empty() && family.kind == ModelKind::Decoder)
-    fail(keys.layers,
-         "a decoder without layers has no cache and is not supported",
-         Status::Unsupported);
+  readLayers();
   int64_t wide = std::min(4 * model.hidden, maxDim);
   model.intermediate = config.integer(
       keys.intermediate, defaults.intermediate ? defaults.intermediate : wide,
@@ -126,6 +122,36 @@ void ModelReader::readSizes() {
     fail(keys.pad, "the padding id " + std::to_string(model.pad) +
                        " is not in the vocabulary of " +
                        std::to_string(model.vocab) + " tokens");
+}
+
+/// The number of layers, and the modules with their weights.
+void ModelReader::readLayers() {
+  int64_t passes = config.integer(keys.layers, defaults.layers, 0, maxLayers);
+  if (passes == 0 && family.kind == ModelKind::Decoder)
+    fail(keys.layers,
+         "a decoder without layers has no cache and is not supported",
+         Status::Unsupported);
+  if (keys.layerGroups.empty()) {
+    model.layers.resize(passes);
+    for (int64_t i = 0; i < passes; ++i)
+      model.layers[i].module = i;
+    return;
+  }
+
+  // Passes are spread over the groups as the class spreads them, in double.
+  int64_t groups = config.integer(keys.layerGroups, 1, 1, maxLayers);
+  int64_t inner = config.integer(keys.innerLayers, 1, 1, maxLayers);
+  if (passes * inner > maxLayers)
+    return fail(keys.innerLayers,
+                "more than " + std::to_string(maxLayers) + " layers");
+  double share = static_cast<double>(passes) / static_cast<double>(groups);
+  for (int64_t i = 0; i < passes; ++i)
+    for (int64_t j = 0; j < inner; ++j) {
+      LayerConfig layer;
+      layer.module = static_cast<int64_t>(static_cast<double>(i) / share);
+      layer.inner = j;
+      model.layers.push_back(layer);
+    }
 }
 
 void ModelReader::readHeads() {

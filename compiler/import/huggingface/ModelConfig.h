@@ -11,8 +11,9 @@ namespace transom {
 
 /// What one layer has for itself.
 struct LayerConfig {
-  int64_t window = 0; ///< as of `attn.sdpa`; 0 = all positions
-  double scale = 1;   ///< of its scores
+  int64_t module = 0, inner = 0; ///< of `FamilyModules::layer`
+  int64_t window = 0;            ///< as of `attn.sdpa`; 0 = all positions
+  double scale = 1;              ///< of its scores
   /// Which of the model's ropes; nothing: no rope.
   std::optional<size_t> rope = 0;
 };

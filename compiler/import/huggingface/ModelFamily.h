@@ -168,6 +168,9 @@ struct FamilyKeys {
                         ///< as the family's `normPlacement`
   ConfigKey noFinalNorm;
   ConfigKey normsHaveWeights;
+  /// Groups of layers that share their weights, and the layers of a group; each
+  /// layer of `layers` is one pass through its group. Absent: 1.
+  ConfigKey layerGroups, innerLayers;
   ConfigKey embeddingWidth; ///< projected to and from the hidden size
   ConfigKey headActivation; ///< of the head, where it is not the model's
   ConfigKey pooling;        ///< `cls` or `mean`, of a classifying head
@@ -210,7 +213,8 @@ struct FamilyModules {
   std::vector<const char *> sharedWord = {};
   const char *projectIn = "", *projectOut = "";
   const char *rope = "", *relativeBias = "";
-  const char *layer = "";     ///< with `{i}` for the number
+  const char *layer = ""; ///< with `{i}` for the number, or that of the group,
+                          ///< and `{inner}` for the number in it
   const char *attention = ""; ///< the module of the attention itself
   const char *query = "", *key = "", *value = "";
   const char *qkv = "";                      ///< where they are one projection
@@ -232,7 +236,7 @@ struct FamilyModules {
   const char *mlpAdd = "";  ///< the module of the second residual sum
   const char *mlpNorm = "", *mlpPostNorm = "";
   const char *finalNorm = ""; ///< with `NormPlacement::Pre` only
-  const char *pooler = "";
+  const char *pooler = "", *poolerDense = ""; ///< its projection
 };
 
 //===----------------------------------------------------------------------===//
@@ -246,6 +250,7 @@ struct HeadStep {
     Pool,       ///< the first token or the mean, as the config says
     Pooler,     ///< the pooler's output
     Linear,     ///< `module` to `width`
+    Column,     ///< number `column` of what `Linear` gives
     Activation, ///< `activation`, or the config's when null
     Norm,       ///< `module`
     Vocabulary, ///< to the vocabulary; weight tied where the file has none
@@ -268,6 +273,7 @@ struct HeadStep {
   std::vector<const char *> biases = {};
   /// Other names of the module.
   std::vector<const char *> otherModules = {};
+  int64_t column = 0;
 };
 
 /// One result of an entry: its name and the steps from the last hidden state.
@@ -283,7 +289,9 @@ struct FamilyHead {
   const char *kind;   ///< the manifest's word: `masked_lm`
   bool labels;        ///< `id2label` names its outputs
   std::vector<HeadResult> results;
-  int64_t labelCount = 2; ///< labels where the config names none
+  int64_t labelCount = 2;   ///< labels where the config names none
+  bool fixedLabels = false; ///< the config must have `labelCount` labels, whose
+                            ///< names mean nothing
 
   /// No head: the base model alone.
   bool isBare() const { return std::string(kind) == "none"; }
@@ -322,6 +330,7 @@ struct ModelFamily {
   /// is always computed.
   bool sinusoidFromFile = true;
   EmbeddingProjection projection = EmbeddingProjection::BeforePositions;
+  bool alwaysProjects = false; ///< also where the widths are equal
   QkvLayout qkv = QkvLayout::Separate;
   MlpKind mlp = MlpKind::Glu;
   bool transposedWeights = false;   ///< projections are stored [in, out]
@@ -375,8 +384,10 @@ std::vector<ModelFamily> gemmaFamilies();
 std::vector<ModelFamily> gptFamilies();
 std::vector<ModelFamily> layerNormFamilies();
 std::vector<ModelFamily> llamaFamilies();
+std::vector<ModelFamily> robertaFamilies();
 std::vector<ModelFamily> seq2SeqFamilies();
-/// Llama's entry, from which others are derived.
+// Entries from which others are derived.
+ModelFamily bertEntry();
 ModelFamily llamaEntry();
 
 } // namespace transom

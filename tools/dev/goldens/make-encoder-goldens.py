@@ -71,6 +71,11 @@ recipe("modernbert-old-keys", "ModernBertModel", modernbert(layers=3, period=3, 
     "rope_parameters": "absent", "layer_types": "absent", "global_rope_theta": 5000.0, "local_rope_theta": 300.0,
     "position_embedding_type": "absolute"})
 
+recipe("albert", "AlbertModel", tf.AlbertConfig(embedding_size=20, num_hidden_groups=2, inner_group_num=2, **sizes(layers=5)),
+       stored=True)
+recipe("albert-one-group", "AlbertForMaskedLM", tf.AlbertConfig(embedding_size=36, **sizes(layers=7)))
+recipe("xlm-roberta-xl", "XLMRobertaXLModel", tf.XLMRobertaXLConfig(**sizes()), stored=True)
+
 recipe("gemma-encoder", "Gemma3TextModel", tf.Gemma3TextConfig(
     **sizes(layers=3, num_key_value_heads=1, head_dim=14, query_pre_attn_scalar=20, sliding_window=7,
             sliding_window_pattern=3, use_bidirectional_attention=True)), stored=True)

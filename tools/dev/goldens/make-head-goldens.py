@@ -2,10 +2,13 @@
 """Writes test/goldens/heads: one tiny checkpoint for each head and spelling
 that the other golden folders do not hold, with results computed in float64.
 Needs torch, transformers and safetensors; the tests that read the folders
-do not."""
+do not.
+
+usage: make-head-goldens.py [NAME ...]"""
 import json
 import pathlib
 import shutil
+import sys
 
 import torch
 import transformers as tf
@@ -13,6 +16,7 @@ from safetensors.torch import save_file
 
 ROOT = pathlib.Path(__file__).resolve().parents[3] / "test" / "goldens" / "heads"
 VOCAB, LENGTHS = 37, (1, 5, 11)
+SPAN = ("start_logits", "end_logits")  # of ForQuestionAnswering
 
 
 def randomize(model, generator):
@@ -49,17 +53,23 @@ def inputs(case, length, types, pad, generator):
 def results(model, given, wanted):
     with torch.no_grad():
         output = model(**given)
-    hidden = given["attention_mask"].unsqueeze(-1)
+    mask = given["attention_mask"]
     found = {}
     for name in wanted:
         value = output[name]
-        found[name] = (value * hidden if value.dim() == 3 else value).float().contiguous()
+        if value.dim() == 3:
+            value = value * mask.unsqueeze(-1)
+        elif name in SPAN:
+            value = value * mask
+        found[name] = value.float().contiguous()
     return found
 
 
 def make(name, architecture, config, wanted=("logits",), dtype=torch.float32, rename=None, shards=1, extra=None,
          keys=None):
-    """One folder. `rename` maps tensor names, `extra` adds unused tensors, `keys` changes config.json."""
+    """One folder, unless other names are given. `rename` maps tensor names, `extra` adds unused tensors, `keys` changes config.json."""
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        return
     folder = ROOT / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -111,6 +121,18 @@ def sizes(**more):
                 max_position_embeddings=16, **more)
 
 
+def longer(**more):
+    """Positions of RoBERTa start after the padding id."""
+    return {**sizes(**more), "max_position_embeddings": 18}
+
+
+def albert(**more):
+    return {**sizes(embedding_size=14, **more), "num_hidden_layers": 5}
+
+
+MODERN = dict(pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2)
+
+
 def distil(**more):
     return tf.DistilBertConfig(vocab_size=VOCAB, dim=24, n_layers=2, n_heads=2, hidden_dim=40,
                                max_position_embeddings=16, **more)
@@ -133,16 +155,35 @@ def main():
          keys={"hidden_act": "swish", "torch_dtype": "float32", "dtype": "absent", "gradient_checkpointing": False,
                "position_embedding_type": "absolute", "_name_or_path": "old", "model_max_width": 3})
     make("roberta-mlm", "RobertaForMaskedLM",
-         tf.RobertaConfig(**{**sizes(hidden_act="gelu_fast"), "max_position_embeddings": 18}), dtype=torch.bfloat16)
+         tf.RobertaConfig(**longer(hidden_act="gelu_fast")), dtype=torch.bfloat16)
     make("roberta-classify", "RobertaForSequenceClassification",
-         tf.RobertaConfig(**{**sizes(num_labels=3, problem_type="multi_label_classification"),
-                             "max_position_embeddings": 18}))
+         tf.RobertaConfig(**longer(num_labels=3, problem_type="multi_label_classification")))
     make("xlm-roberta-tokens", "XLMRobertaForTokenClassification",
-         tf.XLMRobertaConfig(**{**sizes(id2label={0: "O", 1: "B", 2: "I"}), "max_position_embeddings": 18}),
+         tf.XLMRobertaConfig(**longer(id2label={0: "O", 1: "B", 2: "I"})),
          dtype=torch.float16, shards=3)
     make("distilbert-mlm", "DistilBertForMaskedLM", distil())
     make("distilbert-classify", "DistilBertForSequenceClassification", distil(num_labels=2, activation="relu"))
     make("distilbert-tokens", "DistilBertForTokenClassification", distil(num_labels=4))
+    make("bert-questions", "BertForQuestionAnswering", tf.BertConfig(**sizes()), SPAN)
+    make("distilbert-questions", "DistilBertForQuestionAnswering", distil(), SPAN)
+    make("electra-questions", "ElectraForQuestionAnswering", tf.ElectraConfig(**sizes(embedding_size=14)), SPAN)
+    make("modernbert-questions", "ModernBertForQuestionAnswering",
+         tf.ModernBertConfig(**sizes(classifier_bias=True, **MODERN)), SPAN)
+    make("mpnet-questions", "MPNetForQuestionAnswering", tf.MPNetConfig(**longer()), SPAN)
+    make("roberta-questions", "RobertaForQuestionAnswering", tf.RobertaConfig(**longer()), SPAN)
+    make("xlm-roberta-questions", "XLMRobertaForQuestionAnswering", tf.XLMRobertaConfig(**longer(type_vocab_size=1)), SPAN)
+    make("camembert-classify", "CamembertForSequenceClassification", tf.CamembertConfig(**longer(num_labels=4)))
+    make("camembert-mlm", "CamembertForMaskedLM", tf.CamembertConfig(**longer()))
+    make("xlm-roberta-xl-classify", "XLMRobertaXLForSequenceClassification", tf.XLMRobertaXLConfig(**longer()))
+    make("xlm-roberta-xl-mlm", "XLMRobertaXLForMaskedLM", tf.XLMRobertaXLConfig(**longer(type_vocab_size=2)))
+    make("xlm-roberta-xl-questions", "XLMRobertaXLForQuestionAnswering", tf.XLMRobertaXLConfig(**longer()), SPAN)
+    make("xlm-roberta-xl-tokens", "XLMRobertaXLForTokenClassification", tf.XLMRobertaXLConfig(**longer(num_labels=3)))
+    make("albert-classify", "AlbertForSequenceClassification",
+         tf.AlbertConfig(**sizes(embedding_size=30, num_labels=3, inner_group_num=2)))
+    make("albert-mlm", "AlbertForMaskedLM", tf.AlbertConfig(**albert(num_hidden_groups=2)))
+    make("albert-pretraining", "AlbertForPreTraining", tf.AlbertConfig(**albert()), ("prediction_logits", "sop_logits"))
+    make("albert-questions", "AlbertForQuestionAnswering", tf.AlbertConfig(**albert(hidden_act="gelu")), SPAN)
+    make("albert-tokens", "AlbertForTokenClassification", tf.AlbertConfig(**albert(num_hidden_groups=3, num_labels=5)))
 
 
 if __name__ == "__main__":

@@ -34,8 +34,12 @@ BlockContext::BlockContext(Emitter &emit, const ModelFiles &files,
       parameters(emit, files, getNaming(family, head)) {}
 
 std::string BlockContext::layerName(int64_t number) const {
+  const LayerConfig &layer = config.layers[number];
   std::string name = family.modules.layer;
-  return name.replace(name.find("{i}"), 3, std::to_string(number));
+  name.replace(name.find("{i}"), 3, std::to_string(layer.module));
+  if (size_t place = name.find("{inner}"); place != std::string::npos)
+    name.replace(place, 7, std::to_string(layer.inner));
+  return name;
 }
 
 /// The module of the head's own table, or null.

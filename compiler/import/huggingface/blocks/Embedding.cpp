@@ -110,7 +110,7 @@ Value EmbeddingBlock::addPositions(Value sum, Value ids) {
 /// To the hidden size, where the embedding has another width.
 Value EmbeddingBlock::project(Value state) {
   const ModelConfig &config = context.config;
-  if (config.embeddingWidth == config.hidden)
+  if (config.embeddingWidth == config.hidden && !context.family.alwaysProjects)
     return state;
   const char *module = context.family.modules.projectIn;
   context.at(module, context.family.keys.embeddingWidth);

@@ -32,7 +32,8 @@ bool HeadBlock::hasPooler() const {
   // Without files the bare model has one, as its class does.
   return context.emit.assumesTensors()
              ? context.head.isBare()
-             : context.parameters.has(pooler + ".dense", "weight");
+             : context.parameters.has(context.family.modules.poolerDense,
+                                      "weight");
 }
 
 static Value firstColumn(Emitter &emit, Value state) {
@@ -44,11 +45,12 @@ Value HeadBlock::pooler(Value state) {
   if (pooled || context.emit.failed())
     return pooled;
   const std::string pooler = context.family.modules.pooler;
+  const char *module = context.family.modules.poolerDense;
   context.at(pooler, headPointer);
   Value first = firstColumn(context.emit, state);
-  context.at(pooler + ".dense", context.family.keys.hidden);
-  Value dense = context.project(first, pooler + ".dense", context.config.hidden,
-                                true, "hidden size x hidden size");
+  context.at(module, context.family.keys.hidden);
+  Value dense = context.project(first, module, context.config.hidden, true,
+                                "hidden size x hidden size");
   context.at(pooler + ".activation", headPointer);
   pooled = context.emit.activation(dense, Activation::Tanh);
   return pooled;
@@ -82,6 +84,9 @@ Value HeadBlock::linear(const HeadStep &step, Value state) {
   bool bias = step.bias == HeadStep::Bias::AsConfig
                   ? config.headBias
                   : step.bias == HeadStep::Bias::Yes;
+  if (step.kind == HeadStep::Kind::Column)
+    return context.projectSlice(state, step.module, width, step.column, 1, bias,
+                                ("." + std::to_string(step.column)).c_str());
   return context.project(state, step.module, width, bias,
                          labels ? "labels x hidden size" : "");
 }
@@ -178,6 +183,7 @@ Value HeadBlock::step(const HeadStep &step, Value state, Value lastHidden) {
   case HeadStep::Kind::Norm:
     return context.normalize(state, step.module);
   case HeadStep::Kind::Linear:
+  case HeadStep::Kind::Column:
     return linear(step, state);
   case HeadStep::Kind::Vocabulary:
     return vocabulary(step, state);

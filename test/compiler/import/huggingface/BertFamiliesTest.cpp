@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What configs of BERT and its relatives make of their entries of the table.
+#include "dialects/common/Location.h"
 #include "test/compiler/import/huggingface/FromConfig.h"
 
 using namespace transom;
@@ -27,6 +28,37 @@ TEST(BertFamilies, windows_to_both_sides) {
             (Windows{2, 0, 0}));
   // The default of 128 is 65, beyond the context.
   EXPECT_EQ(FromConfig(config("modernbert")).windows(), (Windows{0, 0, 0}));
+}
+
+/// The modules of the operations of a kind, in order.
+template <typename Op> std::vector<std::string> getModules(FromConfig &model) {
+  std::vector<std::string> modules;
+  model.module->walk(
+      [&](Op op) { modules.push_back(getModulePath(op->getLoc())); });
+  return modules;
+}
+
+TEST(BertFamilies, layers_of_groups) {
+  // Group int(i / (5 / 2)) for pass i, each with two layers.
+  FromConfig model(
+      config("albert", R"("num_hidden_groups": 2, "inner_group_num": 2,
+      "embedding_size": 4)",
+             R"("vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 5,
+         "num_attention_heads": 2, "intermediate_size": 12)"));
+  ASSERT_TRUE(model.module) << model.error.message;
+  std::vector<std::string> expected;
+  for (const char *group : {"0", "0", "0", "1", "1"})
+    for (const char *inner : {"0", "1"})
+      expected.push_back("encoder.albert_layer_groups." + std::string(group) +
+                         ".albert_layers." + inner + ".attention");
+  EXPECT_EQ(getModules<attn::SoftmaxOp>(model), expected);
+  expectConfigError(config("albert", "\"inner_group_num\": 1500"),
+                    Status::Rejected, {"'/inner_group_num'", "4096 layers"});
+  // No width of the embedding is that of the hidden states.
+  FromConfig equal(config("albert", "\"embedding_size\": 8"));
+  ASSERT_TRUE(equal.module) << equal.error.message;
+  EXPECT_EQ(getModules<attn::LinearOp>(equal).front(),
+            "encoder.embedding_hidden_mapping_in");
 }
 
 } // namespace

@@ -47,12 +47,16 @@ TEST_P(GoldenImport, gives_a_verified_module) {
 INSTANTIATE_TEST_SUITE_P(
     all, GoldenImport,
     ::testing::Values(
+        GoldenCase{"albert", "AlbertModel", 62, 1, 2, 3, 10},
         GoldenCase{"bert", "BertModel", 13, 1, 2, 3},
         GoldenCase{"bert-mlm", "BertForMaskedLM", 14, 0, 1, 3},
         GoldenCase{"bert-classify", "BertForSequenceClassification", 14, 1, 2,
                    3},
         GoldenCase{"bert-tokens", "BertForTokenClassification", 13, 0, 1, 3},
         GoldenCase{"distilbert", "DistilBertModel", 12, 0, 1, 2},
+        GoldenCase{"heads/bert-questions", "BertForQuestionAnswering", 14, 0, 2,
+                   3},
+        GoldenCase{"xlm-roberta-xl", "XLMRobertaXLModel", 13, 1, 2, 3},
         GoldenCase{"electra", "ElectraForMaskedLM", 15, 0, 1, 3},
         GoldenCase{"modernbert", "ModernBertForSequenceClassification", 30, 0,
                    1, 2, 0},
@@ -61,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto &info) {
       std::string name = info.param.folder;
       for (char &c : name)
-        c = c == '-' ? '_' : c;
+        c = c == '-' || c == '/' ? '_' : c;
       return name;
     });
 

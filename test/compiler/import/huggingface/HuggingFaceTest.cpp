@@ -47,9 +47,9 @@ TEST(HuggingFace, model_type) {
 }
 TEST(HuggingFace, architecture) {
   expectTinyBertError(
-      tinyBertConfig(R"("architectures": ["BertForQuestionAnswering"])"),
+      tinyBertConfig(R"("architectures": ["BertForMultipleChoice"])"),
       Status::Unsupported,
-      {"'/architectures/0'", "BertForQuestionAnswering", "BertForMaskedLM"});
+      {"'/architectures/0'", "BertForMultipleChoice", "BertForMaskedLM"});
   expectTinyBertError(tinyBertConfig(R"("architectures": "BertModel")"),
                       Status::Rejected, {"'/architectures'"});
 }
@@ -80,6 +80,17 @@ TEST(HuggingFace, labels) {
                       {"'/id2label/0'", "expected a string"});
   expectTinyBertError(tinyBertConfig(head + "{}"), Status::Rejected,
                       {"no labels"});
+}
+TEST(HuggingFace, heads_with_a_fixed_number_of_labels) {
+  const std::string questions =
+      R"("architectures": ["BertForQuestionAnswering"], )";
+  expectTinyBertError(
+      tinyBertConfig(questions +
+                     R"("id2label": {"0": "A", "1": "B", "2": "C"})"),
+      Status::Unsupported,
+      {"'/id2label'", "3 labels", "'ForQuestionAnswering'", "supported: 2"});
+  expectTinyBertError(tinyBertConfig(questions + R"("num_labels": 1)"),
+                      Status::Unsupported, {"'/num_labels'", "1 labels"});
 }
 TEST(HuggingFace, no_position_behind_the_padding_id) {
   expectTinyBertError(
