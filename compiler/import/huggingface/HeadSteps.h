@@ -62,6 +62,23 @@ inline FamilyHead questionAnswering(const char *module = "qa_outputs",
   return head;
 }
 
+/// The heads of RoBERTa.
+inline std::vector<FamilyHead> ofRoberta() {
+  return {
+      bare(),
+      maskedLm({linear("lm_head.dense", Width::Hidden), activation("gelu"),
+                norm("lm_head.layer_norm"),
+                vocabulary("lm_head.decoder",
+                           {"lm_head.decoder.bias", "lm_head.bias"})}),
+      sequence({{Kind::First},
+                linear("classifier.dense", Width::Hidden),
+                activation("tanh"),
+                linear("classifier.out_proj", Width::Labels)}),
+      token({linear("classifier", Width::Labels)}),
+      questionAnswering(),
+  };
+}
+
 /// The heads of a decoder without classes of labels. The class of the causal
 /// one ends in `causal`.
 inline std::vector<FamilyHead> generator(const char *causal,

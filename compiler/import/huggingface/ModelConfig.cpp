@@ -8,6 +8,7 @@
 #include "compiler/import/ImportErrors.h"
 #include "compiler/import/Limits.h"
 #include "compiler/import/huggingface/LayerPattern.h"
+#include "runtime/base/Suggest.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -116,7 +117,8 @@ void ModelReader::readSizes() {
       maxDim);
   model.types = defaults.types;
   if (!keys.types.empty())
-    model.types = config.integer(keys.types, defaults.types, 1, maxDim);
+    model.types = config.integer(keys.types, defaults.types,
+                                 family.typesOptional ? 0 : 1, maxDim);
   model.pad = config.integer(keys.pad, defaults.pad, 0, maxDim);
   if (!keys.pad.empty() && model.pad >= model.vocab)
     fail(keys.pad, "the padding id " + std::to_string(model.pad) +
@@ -201,6 +203,7 @@ void ModelReader::readFeatures() {
   model.qkvBias = flag(keys.qkvBias);
   model.outputBias = flag(keys.outputBias);
   model.mlpBias = flag(keys.mlpBias);
+  model.downBias = keys.downBias ? flag(*keys.downBias) : model.mlpBias;
   model.normBias = flag(keys.normBias);
   model.headBias = flag(keys.headBias);
   model.vocabularyBias = flag(keys.vocabularyBias);
@@ -272,13 +275,19 @@ void ModelReader::refuseCombinations() {
 void ModelReader::readPooling() {
   if (keys.pooling.empty())
     return;
-  std::string pooling = config.text(keys.pooling, "cls");
-  model.meanPooling = pooling == "mean";
-  if (pooling != "mean" && pooling != "cls")
-    fail(keys.pooling,
-         "'" + std::string(keys.pooling[0]) + "' is '" + pooling +
-             "'; supported: cls, mean",
-         Status::Unsupported);
+  std::string text = config.text(keys.pooling, family.poolings.front().first);
+  std::vector<std::string> names;
+  for (const auto &[name, pooling] : family.poolings) {
+    names.push_back(name);
+    if (text != name)
+      continue;
+    model.pooling = pooling;
+    return;
+  }
+  fail(keys.pooling,
+       "'" + std::string(keys.pooling[0]) + "' is '" + text +
+           "'; supported: " + joinNames(names),
+       Status::Unsupported);
 }
 
 void ModelReader::readPositions() {

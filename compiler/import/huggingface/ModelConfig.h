@@ -47,15 +47,16 @@ struct ModelConfig {
   bool parallelResidual = false, residualFromNorm = false;
   int64_t parallelNorms = 2; ///< of a parallel layer: one for both, or two
   HeadNorms headNorms = HeadNorms::None;
-  bool qkvBias = false, outputBias = false, mlpBias = false, normBias = false;
+  bool qkvBias = false, outputBias = false, mlpBias = false, downBias = false,
+       normBias = false;
   bool headBias = false, vocabularyBias = false;
   MlpKind mlp = MlpKind::Plain;
   double embeddingScale = 1; ///< of the token embedding
   double residualScale = 1;  ///< of what is added to a residual
   bool sharedWord = true;    ///< `FamilyModules::sharedWord` counts
-  bool meanPooling = false;  ///< `HeadStep::Kind::Pool` takes the mean
-  bool tied = false;         ///< the head's weight may be the token embedding
-  double headScale = 1;      ///< of `HeadStep::Kind::Scale`
+  Pooling pooling = Pooling::First;
+  bool tied = false;    ///< the head's weight may be the token embedding
+  double headScale = 1; ///< of `HeadStep::Kind::Scale`
 };
 
 /// Refuses values of keys that no block of the family builds. Errors are the

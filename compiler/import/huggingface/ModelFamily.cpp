@@ -12,7 +12,7 @@ const std::vector<ModelFamily> &transom::modelFamilies() {
     std::vector<ModelFamily> all;
     for (auto list :
          {bertFamilies, gemmaFamilies, gptFamilies, layerNormFamilies,
-          llamaFamilies, robertaFamilies, seq2SeqFamilies})
+          llamaFamilies, robertaFamilies, ropeEncoderFamilies, seq2SeqFamilies})
       for (ModelFamily &family : list())
         all.push_back(std::move(family));
     std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) {

@@ -10,6 +10,7 @@
 #include "compiler/import/huggingface/Config.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "runtime/weights/WeightExpr.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,9 +78,17 @@ enum class HeadNorms {
 };
 
 enum class MlpKind {
-  Plain,     ///< down(act(up x))
-  Glu,       ///< down(act(gate x) * up x)
-  StackedGlu ///< the same; the module `up` holds the rows of gate, then of up
+  Plain,       ///< down(act(up x))
+  Glu,         ///< down(act(gate x) * up x)
+  StackedGlu,  ///< the same; the module `up` holds the rows of gate, then of up
+  StackedUpGlu ///< the same; that module holds the rows of up, then of gate
+};
+
+/// Which hidden states a classifying head reads.
+enum class Pooling {
+  First, ///< that of the first token
+  Mean,  ///< their mean
+  Late   ///< all of them, and results are the mean of theirs
 };
 
 /// Which layers attend to a window of positions only.
@@ -141,6 +150,7 @@ struct FamilyKeys {
   FlagRule qkvBias;    ///< of the projections of query, key and value
   FlagRule outputBias; ///< of the attention's output projection
   FlagRule mlpBias;    ///< of all projections of the MLP
+  std::optional<FlagRule> downBias; ///< of `down`, where it is not `mlpBias`
   FlagRule normBias = {true};
   FlagRule headBias, vocabularyBias = {true};
   FlagRule headNorms = {true}; ///< query and key have the family's norms
@@ -173,7 +183,7 @@ struct FamilyKeys {
   ConfigKey layerGroups, innerLayers;
   ConfigKey embeddingWidth; ///< projected to and from the hidden size
   ConfigKey headActivation; ///< of the head, where it is not the model's
-  ConfigKey pooling;        ///< `cls` or `mean`, of a classifying head
+  ConfigKey pooling;        ///< one of `ModelFamily::poolings`
 };
 
 /// What an absent key means, as in the family's config class.
@@ -247,7 +257,8 @@ struct FamilyModules {
 struct HeadStep {
   enum class Kind {
     First,      ///< the first token: [batch, seq, d] -> [batch, d]
-    Pool,       ///< the first token or the mean, as the config says
+    Pool,       ///< `Pooling` of hidden states, as the config says
+    PoolLate,   ///< the mean of results, where the config says so
     Pooler,     ///< the pooler's output
     Linear,     ///< `module` to `width`
     Column,     ///< number `column` of what `Linear` gives
@@ -331,6 +342,10 @@ struct ModelFamily {
   bool sinusoidFromFile = true;
   EmbeddingProjection projection = EmbeddingProjection::BeforePositions;
   bool alwaysProjects = false; ///< also where the widths are equal
+  bool typesOptional = false;  ///< 0 token types: none
+  /// Values of `FamilyKeys::pooling`, the default first.
+  std::vector<std::pair<const char *, Pooling>> poolings = {
+      {"cls", Pooling::First}, {"mean", Pooling::Mean}};
   QkvLayout qkv = QkvLayout::Separate;
   MlpKind mlp = MlpKind::Glu;
   bool transposedWeights = false;   ///< projections are stored [in, out]
@@ -385,6 +400,7 @@ std::vector<ModelFamily> gptFamilies();
 std::vector<ModelFamily> layerNormFamilies();
 std::vector<ModelFamily> llamaFamilies();
 std::vector<ModelFamily> robertaFamilies();
+std::vector<ModelFamily> ropeEncoderFamilies();
 std::vector<ModelFamily> seq2SeqFamilies();
 // Entries from which others are derived.
 ModelFamily bertEntry();

@@ -7,9 +7,6 @@
 #include "compiler/import/huggingface/HeadSteps.h"
 
 using namespace transom;
-using head::linear;
-using head::Width;
-using Kind = HeadStep::Kind;
 
 //===----------------------------------------------------------------------===//
 // RoBERTa
@@ -24,20 +21,7 @@ static ModelFamily roberta() {
   family.defaults.vocab = 50265;
   family.defaults.pad = 1;
   family.positionIndex = PositionIndex::NonpadRank;
-  family.heads = {
-      head::bare(),
-      head::maskedLm(
-          {linear("lm_head.dense", Width::Hidden), head::activation("gelu"),
-           head::norm("lm_head.layer_norm"),
-           head::vocabulary("lm_head.decoder",
-                            {"lm_head.decoder.bias", "lm_head.bias"})}),
-      head::sequence({{Kind::First},
-                      linear("classifier.dense", Width::Hidden),
-                      head::activation("tanh"),
-                      linear("classifier.out_proj", Width::Labels)}),
-      head::token({linear("classifier", Width::Labels)}),
-      head::questionAnswering(),
-  };
+  family.heads = head::ofRoberta();
   return family;
 }
 

@@ -20,6 +20,7 @@ from safetensors.torch import save_file
 ROOT = pathlib.Path(__file__).resolve().parents[3] / "test" / "goldens"
 VOCAB = 101
 RECIPES = {}
+SPAN = ("start_logits", "end_logits")  # of ForQuestionAnswering
 
 
 def recipe(name, architecture, config, stored=False, lengths=(1, 5, 37), keys=None):
@@ -75,6 +76,31 @@ recipe("albert", "AlbertModel", tf.AlbertConfig(embedding_size=20, num_hidden_gr
        stored=True)
 recipe("albert-one-group", "AlbertForMaskedLM", tf.AlbertConfig(embedding_size=36, **sizes(layers=7)))
 recipe("xlm-roberta-xl", "XLMRobertaXLModel", tf.XLMRobertaXLConfig(**sizes()), stored=True)
+
+
+def rope(kind, **more):
+    """Encoders whose checkpoints have names that transformers changes when it reads them."""
+    return getattr(tf, kind + "Config")(**{**sizes(), "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, **more})
+
+
+EURO = dict(mask_token_id=4, num_key_value_heads=1)
+recipe("eurobert", "EuroBertForSequenceClassification", rope("EuroBert", **EURO, **LABELS), stored=True)
+recipe("eurobert-mlm", "EuroBertForMaskedLM", rope("EuroBert", **EURO, mlp_bias=True, attention_bias=True, head_dim=20), stored=True)
+recipe("eurobert-mean", "EuroBertForSequenceClassification", rope("EuroBert", **EURO, **LABELS, classifier_pooling="mean"))
+recipe("eurobert-bos", "EuroBertForSequenceClassification", rope("EuroBert", **EURO, **LABELS, classifier_pooling="bos"))
+recipe("eurobert-tokens", "EuroBertForTokenClassification", rope("EuroBert", **EURO, **LABELS))
+recipe("gte", "GteForMaskedLM", rope("Gte", type_vocab_size=2), stored=True)
+recipe("gte-bare", "GteModel", rope("Gte", type_vocab_size=0, hidden_act="silu"))
+recipe("gte-classify", "GteForSequenceClassification", rope("Gte", **LABELS))
+recipe("gte-tokens", "GteForTokenClassification", rope("Gte", **LABELS))
+recipe("jina-v3", "JinaEmbeddingsV3ForMaskedLM", rope("JinaEmbeddingsV3"), stored=True)
+recipe("jina-v3-classify", "JinaEmbeddingsV3ForSequenceClassification", rope("JinaEmbeddingsV3", **LABELS))
+recipe("jina-v3-questions", "JinaEmbeddingsV3ForQuestionAnswering", rope("JinaEmbeddingsV3", type_vocab_size=3))
+recipe("jina-v3-tokens", "JinaEmbeddingsV3ForTokenClassification", rope("JinaEmbeddingsV3", **LABELS))
+recipe("nomic", "NomicBertForSequenceClassification", rope("NomicBert", **LABELS, head_dim=14), stored=True)
+recipe("nomic-mlm", "NomicBertForMaskedLM", rope("NomicBert", hidden_act="gelu"))
+recipe("nomic-tokens", "NomicBertForTokenClassification", rope("NomicBert", **LABELS))
+PUBLISHED_NAMES = ("eurobert", "gte", "jina_embeddings_v3", "nomic_bert")  # which save_pretrained() writes
 
 recipe("gemma-encoder", "Gemma3TextModel", tf.Gemma3TextConfig(
     **sizes(layers=3, num_key_value_heads=1, head_dim=14, query_pre_attn_scalar=20, sliding_window=7,
@@ -283,7 +309,10 @@ def write_folder(folder, recipe):
         if tensor.data_ptr() not in seen and tensor.is_floating_point():
             seen.add(tensor.data_ptr())
             tensors[name] = tensor.float().contiguous()
-    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    if config.model_type in PUBLISHED_NAMES:
+        model.save_pretrained(folder)
+    else:
+        save_file(tensors, folder / "model.safetensors", {"format": "pt"})
     described = {k: v for k, v in config.to_dict().items() if not k.startswith("_")}
     described.update({"architectures": [recipe["architecture"]], "dtype": "float32"})
     described.update(recipe["keys"])
@@ -318,13 +347,13 @@ def results(model, given):
         output = model(**given)
     mask = given["attention_mask"]
 
-    def hide_padding(value):
+    def hide_padding(name, value):
         if value.dim() == 3:
             return value * mask.unsqueeze(-1)
-        return value * mask if type(model).__name__ == "ElectraForPreTraining" else value
+        return value * mask if name in SPAN or type(model).__name__ == "ElectraForPreTraining" else value
 
-    return {name: hide_padding(value).float().contiguous()
-            for name, value in output.items() if name in ("logits", "last_hidden_state", "pooler_output")}
+    return {name: hide_padding(name, value).float().contiguous()
+            for name, value in output.items() if name in ("logits", "last_hidden_state", "pooler_output", *SPAN)}
 
 
 def make(root, recipe):

@@ -190,6 +190,7 @@ private:
 
   Value step(const HeadStep &step, Value state, Value lastHidden);
   Value pool(Value state);
+  Value mean(Value values);
   Value linear(const HeadStep &step, Value state);
   Value vocabulary(const HeadStep &step, Value state);
   Value vocabularyBias(const HeadStep &step, const std::string &module);

@@ -56,12 +56,22 @@ Value HeadBlock::pooler(Value state) {
   return pooled;
 }
 
-/// Column 0 or the mean, as the config says.
+/// What the config says of all hidden states.
 Value HeadBlock::pool(Value state) {
-  if (!context.config.meanPooling)
+  switch (context.config.pooling) {
+  case Pooling::First:
     return firstColumn(context.emit, state);
+  case Pooling::Mean:
+    return mean(state);
+  case Pooling::Late:
+    return state;
+  }
+  return {};
+}
+
+Value HeadBlock::mean(Value values) {
   return context.emit.make<attn::PoolOp>(
-      state, context.visible, Value(), attn::PoolKind::Mean, attn::SizeAttr());
+      values, context.visible, Value(), attn::PoolKind::Mean, attn::SizeAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -174,6 +184,8 @@ Value HeadBlock::step(const HeadStep &step, Value state, Value lastHidden) {
     return firstColumn(context.emit, state);
   case HeadStep::Kind::Pool:
     return pool(state);
+  case HeadStep::Kind::PoolLate:
+    return context.config.pooling == Pooling::Late ? mean(state) : state;
   case HeadStep::Kind::Pooler:
     return pooler(lastHidden);
   case HeadStep::Kind::Activation:
@@ -198,7 +210,9 @@ Value HeadBlock::step(const HeadStep &step, Value state, Value lastHidden) {
 Value HeadBlock::build(const HeadResult &result, Value state) {
   Value value = state;
   for (const HeadStep &each : result.steps) {
-    if (each.kind == HeadStep::Kind::First || each.kind == HeadStep::Kind::Pool)
+    if (each.kind == HeadStep::Kind::First ||
+        each.kind == HeadStep::Kind::Pool ||
+        each.kind == HeadStep::Kind::PoolLate)
       context.at(result.name, headPointer);
     value = step(each, value, state);
   }

@@ -11,20 +11,20 @@ Value MlpBlock::glu(Value state, const std::string &layer) {
   const FamilyModules &m = context.family.modules;
   const FamilyKeys &keys = context.family.keys;
   const ModelConfig &config = context.config;
-  bool stacked = config.mlp == MlpKind::StackedGlu;
+  bool stacked = config.mlp != MlpKind::Glu;
   int64_t width = config.intermediate;
-  // A stacked projection has the gate first.
+  int64_t gateStart = config.mlp == MlpKind::StackedUpGlu ? width : 0;
   auto half = [&](int64_t start, const char *suffix) {
     return context.projectSlice(state, layer + m.up, 2 * width, start, width,
                                 config.mlpBias, suffix);
   };
   context.at(layer + (stacked ? m.up : m.gate), keys.intermediate);
   Value gate =
-      stacked ? half(0, ".gate")
+      stacked ? half(gateStart, ".gate")
               : context.project(state, layer + m.gate, width, config.mlpBias);
   context.at(layer + m.up, keys.intermediate);
   Value up = stacked
-                 ? half(width, ".up")
+                 ? half(width - gateStart, ".up")
                  : context.project(state, layer + m.up, width, config.mlpBias);
   context.at(layer + m.activation, keys.activation);
   Value active = context.activate(gate, config.activation);
@@ -48,6 +48,6 @@ Value MlpBlock::build(Value state, int64_t number) {
     inner = glu(state, layer);
   }
   context.at(layer + m.down, keys.intermediate);
-  return context.project(inner, layer + m.down, config.hidden, config.mlpBias,
+  return context.project(inner, layer + m.down, config.hidden, config.downBias,
                          "hidden size x intermediate size");
 }
