@@ -7,14 +7,17 @@
 using namespace mlir;
 using namespace transom;
 
-/// Sets a result of all tokens to zero at padding.
-static Value zeroPadding(BlockContext &context, Value result,
-                         const std::string &location) {
+/// Sets a result of all tokens to zero at padding. One number a token is
+/// [batch, seq].
+static Value zeroPadding(BlockContext &context, const HeadResult &result,
+                         Value value) {
   Emitter &emit = context.emit;
-  if (emit.failed() || emit.getShape(result).size() != 3)
-    return result;
-  emit.at(location, "/architectures");
-  return emit.mask(result, emit.reshape(context.visible, context.tokensBy({1})),
+  if (emit.failed() || emit.getShape(value).size() != 3)
+    return value;
+  emit.at(result.name, "/architectures");
+  if (result.isNumber)
+    return emit.mask(emit.reshape(value, context.tokens), context.visible, 0.0);
+  return emit.mask(value, emit.reshape(context.visible, context.tokensBy({1})),
                    0.0);
 }
 
@@ -53,9 +56,7 @@ void transom::buildEncoder(BlockContext &context,
   // Results.
   std::vector<EntryOutput> outputs;
   for (const HeadResult &result : results) {
-    Value value = zeroPadding(context, head.build(result, state), result.name);
-    if (result.isNumber)
-      value = emit.reshape(value, context.tokens);
+    Value value = zeroPadding(context, result, head.build(result, state));
     outputs.push_back({result.name, value});
   }
   if (head.hasPooler())

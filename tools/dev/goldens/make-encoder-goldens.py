@@ -80,7 +80,7 @@ recipe("xlm-roberta-xl", "XLMRobertaXLModel", tf.XLMRobertaXLConfig(**sizes()), 
 
 def rope(kind, **more):
     """Encoders whose checkpoints have names that transformers changes when it reads them."""
-    return getattr(tf, kind + "Config")(**{**sizes(), "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, **more})
+    return getattr(tf, kind + "Config")(**{**sizes(wide=48), "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, **more})
 
 
 EURO = dict(mask_token_id=4, num_key_value_heads=1)

@@ -91,6 +91,18 @@ TEST(GoldenImport, places_are_the_modules_of_hugging_face) {
     EXPECT_TRUE(locations.count(location)) << location;
 }
 
+TEST(GoldenImport, results_of_tokens_are_masked_last) {
+  // So that passes can leave padding out.
+  for (const char *folder : {"bert", "bert-mlm", "electra-discriminator",
+                             "heads/modernbert-questions"}) {
+    Imported result(sourceFolder() + "/test/goldens/" + folder);
+    ASSERT_TRUE(result.module) << result.error.message;
+    auto entry = result.module->lookupSymbol<mlir::func::FuncOp>("encode");
+    mlir::Value value = entry.getBody().front().getTerminator()->getOperand(0);
+    EXPECT_TRUE(value.getDefiningOp<attn::MaskOp>()) << folder;
+  }
+}
+
 TEST(GoldenImport, counts_parameters_and_types) {
   Imported result(sourceFolder() + "/test/goldens/distilbert");
   ASSERT_TRUE(result.module) << result.error.message;
