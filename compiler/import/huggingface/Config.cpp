@@ -145,10 +145,16 @@ std::optional<Activation> Config::activation(const ConfigKey &key,
 }
 
 void Config::requireText(const ConfigKey &key, const std::string &supported) {
-  std::string value = text(key, supported);
-  if (value != supported && !failed())
+  std::vector<std::string> names;
+  for (std::string_view rest = supported; !rest.empty();) {
+    size_t end = std::min(rest.find('|'), rest.size());
+    names.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  std::string value = text(key, names.front());
+  if (std::find(names.begin(), names.end(), value) == names.end() && !failed())
     fail(find(key)->error("'" + std::string(key[0]) + "' is '" + value +
-                              "'; supported: " + supported,
+                              "'; supported: " + joinNames(names),
                           Status::Unsupported));
 }
 

@@ -35,7 +35,8 @@ public:
   /// An activation by one of its names; nothing for 'linear'.
   std::optional<Activation> activation(const ConfigKey &key,
                                        const std::string &absent);
-  /// Refuses (`Unsupported`) a key whose value is set and not `supported`.
+  /// Refuses (`Unsupported`) a key whose value is set and not `supported`, of
+  /// texts one of several with `|` between them.
   void requireText(const ConfigKey &key, const std::string &supported);
   void requireFlag(const ConfigKey &key, bool supported);
   void requireInteger(const ConfigKey &key, int64_t supported);

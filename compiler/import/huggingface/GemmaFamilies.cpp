@@ -71,7 +71,7 @@ static ModelFamily gemma3() {
   // The class reads the cap of scores and uses it nowhere.
   family.supportedValues = {{"attn_logit_softcapping", "null"}};
   family.variants = {
-      {{false, {"use_bidirectional_attention"}}, {gemma3Encoder(family)}}};
+      {{"use_bidirectional_attention"}, "true", {gemma3Encoder(family)}}};
   return family;
 }
 

@@ -317,13 +317,13 @@ static ModelFamily falcon() {
     alibi.modules.rope = "";
     for (const char *key : {"rope_theta", "rope_parameters", "rope_scaling"})
       alibi.ignoredKeys.push_back(key);
-    family.variants.push_back({{false, {"alibi"}}, {alibi}});
+    family.variants.push_back({{"alibi"}, "true", {alibi}});
     return family;
   };
   ModelFamily family = falconOfOneKeyHead();
   family.variants = {
-      {{false, {"new_decoder_architecture"}}, {orAlibi(falconOfGroups())}},
-      {{true, {"multi_query"}}, {orAlibi(falconOfOwnKeys())}}};
+      {{"new_decoder_architecture"}, "true", {orAlibi(falconOfGroups())}},
+      {{"multi_query"}, "false", {orAlibi(falconOfOwnKeys())}}};
   return orAlibi(family);
 }
 

@@ -86,11 +86,14 @@ HuggingFaceImport::chooseHead(const ModelFamily &family) {
   if (names.empty())
     return absent;
   std::vector<std::string> supported;
-  for (const FamilyHead &head : family.heads) {
-    supported.push_back(std::string(family.className) + head.suffix);
-    if (names.front() == supported.back())
-      return &head;
-  }
+  std::vector<const char *> classes = family.otherClassNames;
+  classes.insert(classes.begin(), family.className);
+  for (const char *name : classes)
+    for (const FamilyHead &head : family.heads) {
+      supported.push_back(std::string(name) + head.suffix);
+      if (names.front() == supported.back())
+        return &head;
+    }
   return (*value)[0].error("unsupported architecture '" + names.front() +
                                "' of model_type '" + family.modelType +
                                "'; supported: " + joinNames(supported) +

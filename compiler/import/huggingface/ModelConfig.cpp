@@ -20,6 +20,10 @@ static constexpr int64_t maxLayers = 4096;
 static constexpr int64_t maxHeads = 65536;
 static constexpr int64_t maxComputedPositions = 1 << 24;
 
+static int64_t roundUp(int64_t number, int64_t multiple) {
+  return (number + multiple - 1) / multiple * multiple;
+}
+
 namespace {
 
 /// Reads one config by the family's entry.
@@ -95,6 +99,8 @@ void transom::refuseUnsupportedValues(Config &config,
     else
       config.requireText({supported.key}, value);
   };
+  if (family.kind != ModelKind::Decoder)
+    require({"position_embedding_type", family.positionType});
   llvm::for_each(getSupportedValues(family.kind), require);
   llvm::for_each(family.supportedValues, require);
 }
@@ -102,12 +108,15 @@ void transom::refuseUnsupportedValues(Config &config,
 void ModelReader::readSizes() {
   model.sharedWord = flag(keys.sharedWord);
   model.vocab = config.integer(keys.vocab, defaults.vocab, 1, maxDim);
+  model.vocab =
+      roundUp(model.vocab, config.integer(keys.vocabMultiple, 1, 1, 1 << 20));
   if (int64_t own = config.integer(keys.ownVocab, 0, 0, maxDim);
       own && !model.sharedWord)
     model.vocab = own;
   model.hidden = config.integer(keys.hidden, defaults.hidden, 1, maxDim);
   readLayers();
-  int64_t wide = std::min(4 * model.hidden, maxDim);
+  int64_t wide =
+      std::min(defaults.intermediateThirds * model.hidden / 3, maxDim);
   model.intermediate = config.integer(
       keys.intermediate, defaults.intermediate ? defaults.intermediate : wide,
       1, maxDim / 2);
@@ -215,6 +224,8 @@ void ModelReader::readFeatures() {
   if (flag(keys.headNorms))
     model.headNorms = family.headNorms;
   model.residualFromNorm = config.flag(keys.residualFromNorm, false);
+  model.interleavedRope =
+      config.flag(keys.interleavedRope, family.interleavedRope);
   model.normPlacement = family.normPlacement;
   if (!keys.normBefore.empty()) {
     bool before = config.flag(keys.normBefore,
@@ -326,6 +337,8 @@ void ModelReader::readPositions() {
     return;
   case PositionEncoding::Alibi:
     model.slopes = alibiSlopes(model.heads);
+    if (family.kind == ModelKind::Encoder)
+      model.context = positions;
     return;
   case PositionEncoding::None:
     return;

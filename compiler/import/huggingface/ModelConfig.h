@@ -37,7 +37,8 @@ struct ModelConfig {
   double epsilon = 0;
   std::optional<Activation> activation, headActivation;
   std::vector<LayerConfig> layers;
-  std::vector<Rope> ropes;    ///< by `LayerConfig::rope`
+  std::vector<Rope> ropes; ///< by `LayerConfig::rope`
+  bool interleavedRope = false;
   std::vector<double> slopes; ///< ALiBi, one a head
   RelativeBias relativeBias;
   double attentionCap = 0, logitCap = 0;

@@ -30,22 +30,44 @@ const ModelFamily *transom::findModelFamily(const std::string &modelType) {
   return nullptr;
 }
 
+static bool hasValue(Config &config, const ConfigKey &key,
+                     const std::string &value) {
+  if (value == "true" || value == "false")
+    return config.flag(key, value == "false") == (value == "true");
+  if (value == "none" || value == "some")
+    return (config.find(key) && config.number(key, 0) != 0) ==
+           (value == "some");
+  return config.text(key, "") == value;
+}
+
 const ModelFamily &transom::chooseVariant(Config &config,
                                           const ModelFamily &family) {
   for (const FamilyVariant &variant : family.variants)
-    if (config.flag(variant.flag.key, variant.flag.absent) !=
-        variant.flag.absent)
+    if (hasValue(config, variant.key, variant.value))
       return chooseVariant(config, variant.family.front());
   return family;
 }
 
+ModelFamily transom::withChoices(ModelFamily family,
+                                 const std::vector<FamilyChoice> &choices) {
+  std::vector<FamilyVariant> variants;
+  for (auto choice = choices.begin(); choice != choices.end(); ++choice) {
+    ModelFamily changed = family;
+    choice->change(changed);
+    variants.push_back(
+        {choice->key,
+         choice->value,
+         {withChoices(std::move(changed), {choice + 1, choices.end()})}});
+  }
+  family.variants = std::move(variants);
+  return family;
+}
+
 const std::vector<SupportedValue> &transom::getSupportedValues(ModelKind kind) {
-  static const std::vector<SupportedValue> encoder = {
-      {"is_decoder", "false"}, {"position_embedding_type", "absolute"}};
+  static const std::vector<SupportedValue> encoder = {{"is_decoder", "false"}};
   static const std::vector<SupportedValue> decoder = {
       {"use_bidirectional_attention", "false"}, {"use_mrope", "false"}};
-  static const std::vector<SupportedValue> both = {
-      {"position_embedding_type", "absolute"}};
+  static const std::vector<SupportedValue> both = {};
   return kind == ModelKind::Encoder   ? encoder
          : kind == ModelKind::Decoder ? decoder
                                       : both;

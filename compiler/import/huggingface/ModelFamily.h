@@ -10,6 +10,7 @@
 #include "compiler/import/huggingface/Config.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "runtime/weights/WeightExpr.h"
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -121,8 +122,9 @@ struct FlagRule {
 /// exit code 4. An absent or null key is accepted.
 struct SupportedValue {
   const char *key;
-  const char *value; ///< a text, "true", "false", an integer, or "null" (the
-                     ///< key must be absent, null or empty)
+  const char *value; ///< a text, or several with `|` between them, "true",
+                     ///< "false", an integer, or "null" (the key must be
+                     ///< absent, null or empty)
 };
 
 //===----------------------------------------------------------------------===//
@@ -134,6 +136,7 @@ struct SupportedValue {
 /// the family has no such key; its feature is off, or as the defaults say.
 struct FamilyKeys {
   ConfigKey vocab = {"vocab_size"};
+  ConfigKey vocabMultiple; ///< the vocabulary is padded to a multiple of it
   ConfigKey ownVocab; ///< the vocabulary of an embedding that is not shared
   FlagRule sharedWord = {true}; ///< `FamilyModules::sharedWord` counts
   FlagRule scaledEmbedding;     ///< times the root of the hidden size
@@ -155,6 +158,7 @@ struct FamilyKeys {
   FlagRule headBias, vocabularyBias = {true};
   FlagRule headNorms = {true}; ///< query and key have the family's norms
   ConfigKey theta, localTheta, ropeFraction;
+  ConfigKey interleavedRope; ///< true: as `ModelFamily::interleavedRope`
   /// 1 for each layer with rope, 0 for one without. Absent: the last of each
   /// `ropePeriod` layers has none.
   ConfigKey ropeLayers, ropePeriod;
@@ -189,10 +193,11 @@ struct FamilyKeys {
 /// What an absent key means, as in the family's config class.
 struct FamilyDefaults {
   int64_t vocab, hidden, layers, heads;
-  int64_t kvHeads = 0;      ///< 0 = as heads
-  int64_t headDim = 0;      ///< 0 = hidden size / heads
-  int64_t intermediate = 0; ///< 0 = 4 * hidden size
-  int64_t positions = 0;    ///< 0 = the family has no bound
+  int64_t kvHeads = 0;             ///< 0 = as heads
+  int64_t headDim = 0;             ///< 0 = hidden size / heads
+  int64_t intermediate = 0;        ///< 0 = thirds of the hidden size
+  int64_t intermediateThirds = 12; ///< as many
+  int64_t positions = 0;           ///< 0 = the family has no bound
   int64_t types = 0, pad = 0;
   int64_t embeddingWidth = 0; ///< 0 = hidden size
   double epsilon = 1e-6;
@@ -314,10 +319,20 @@ struct FamilyHead {
 
 struct ModelFamily;
 
-/// The entry of models whose flag is not as it is where it is absent.
+/// An entry for configs in which a key has a value.
 struct FamilyVariant {
-  FlagRule flag;
+  ConfigKey key;
+  /// A text; `true` or `false`, whose opposite is what an absent key means;
+  /// `none`: absent, null or 0; `some`: not so.
+  const char *value;
   std::vector<ModelFamily> family; ///< one
+};
+
+/// A choice that a config makes: a variant, and how its entry differs.
+struct FamilyChoice {
+  ConfigKey key;
+  const char *value; ///< as `FamilyVariant::value`
+  std::function<void(ModelFamily &)> change;
 };
 
 /// An entry of the table.
@@ -328,8 +343,11 @@ struct ModelFamily {
   FamilyKeys keys;
   FamilyDefaults defaults;
   FamilyModules modules;
+  std::vector<const char *> otherClassNames = {};
   ModelKind kind = ModelKind::Decoder;
   NormKind normKind = NormKind::Rms;
+  /// The norms outside of layers, where they are of another kind.
+  std::optional<NormKind> outerNormKind = std::nullopt;
   NormPlacement normPlacement = NormPlacement::Pre;
   PositionEncoding positions = PositionEncoding::Rope;
   PositionIndex positionIndex = PositionIndex::Column;
@@ -348,6 +366,8 @@ struct ModelFamily {
       {"cls", Pooling::First}, {"mean", Pooling::Mean}};
   QkvLayout qkv = QkvLayout::Separate;
   MlpKind mlp = MlpKind::Glu;
+  /// Checkpoints may have the intermediate size padded to a multiple of it.
+  int64_t mlpMultiple = 1;
   bool transposedWeights = false;   ///< projections are stored [in, out]
   bool startsWithLastLabel = false; ///< the first token of a target is its last
                                     ///< label, the code of its language
@@ -370,17 +390,23 @@ struct ModelFamily {
   /// entry of its own kind. Type, class, prefix, heads, `ignoredKeys` and
   /// `supportedValues` are those of the outer entry, all else is theirs.
   std::vector<ModelFamily> halves = {};
-  /// Entries that replace this one, with variants of their own; the first whose
-  /// flag says so. Type and class are those of the outer entry.
+  /// Entries that replace this one, with variants of their own; the first that
+  /// the config asks for. The type is that of the outer entry.
   std::vector<FamilyVariant> variants = {};
   /// Features of the family's class that no block builds. List each key that
   /// selects one: a key that changes results and is only ignored gives wrong
   /// results silently.
   std::vector<SupportedValue> supportedValues = {};
+  /// The same for `position_embedding_type`.
+  const char *positionType = "absolute";
   /// The special tokens of the config class. transformers reads all other keys
   /// of generation from the files alone.
   std::vector<GenerationDefault> generationDefaults = {};
 };
+
+/// An entry whose variants are all that choices make of it, one or several.
+ModelFamily withChoices(ModelFamily family,
+                        const std::vector<FamilyChoice> &choices);
 
 /// All entries, sorted by model type.
 const std::vector<ModelFamily> &modelFamilies();
@@ -402,8 +428,9 @@ std::vector<ModelFamily> llamaFamilies();
 std::vector<ModelFamily> robertaFamilies();
 std::vector<ModelFamily> ropeEncoderFamilies();
 std::vector<ModelFamily> seq2SeqFamilies();
-// Entries from which others are derived.
+// Entries from which others are derived, or that are their variants.
 ModelFamily bertEntry();
+ModelFamily flashXlmRobertaEntry();
 ModelFamily llamaEntry();
 
 } // namespace transom

@@ -38,6 +38,8 @@ static ModelFamily xlmRoberta() {
   family.modelType = "xlm-roberta";
   family.className = "XLMRoberta";
   family.defaults.vocab = 30522;
+  family.variants = {
+      {{"position_embedding_type"}, "rotary", {flashXlmRobertaEntry()}}};
   return family;
 }
 

@@ -86,7 +86,7 @@ static void checkMembers(Config &config, JsonValue object) {
       "mscale",          "mscale_all_dim",
       "truncate",        "attention_factor",
       "short_factor",    "long_factor",
-      "finetuned"};
+      "finetuned",       "mixed_b"};
   config.checkMembers(object, known);
 }
 
@@ -286,6 +286,29 @@ static void scaleLinear(Config &config, RopeObject &keys, Rope &rope) {
       static_cast<int64_t>(std::min(context, double(maxContext) + 1));
 }
 
+/// A larger base, and all frequencies divided once more (NTK-aware scaling as
+/// GTE has it); with `mixed_b` a divisor for each pair instead. A factor of at
+/// most 1 changes nothing.
+static void scaleNtk(Config &config, RopeObject &keys, const Plain &plain,
+                     Rope &rope) {
+  double factor = keys.number("factor", -1, 0);
+  bool mixed = keys.find("mixed_b").has_value();
+  double power = keys.number("mixed_b", 1, 0);
+  if (config.failed() || factor <= 1)
+    return;
+  double size = static_cast<double>(plain.size);
+  double share = std::log(factor) / std::pow(size / 2, power);
+  for (size_t i = 0; i < rope.frequencies.size(); ++i) {
+    double pair = static_cast<double>(i);
+    rope.frequencies[i] *= mixed ? std::exp(-share * std::pow(pair + 1, power))
+                                 : std::pow(factor, -2 * pair / size) *
+                                       std::pow(factor, -2 / size);
+  }
+  double context = static_cast<double>(rope.context) * factor;
+  rope.context =
+      static_cast<int64_t>(std::min(context, double(maxContext) + 1));
+}
+
 Rope transom::readRope(Config &config, const ModelFamily &family,
                        const RopeKeys &ropeKeys, const RopeSizes &sizes) {
   RopeObject keys(config, findScaling(config, ropeKeys));
@@ -316,6 +339,8 @@ Rope transom::readRope(Config &config, const ModelFamily &family,
     scaleYarn(config, keys, plain, rope);
   else if (type == "linear")
     scaleLinear(config, keys, rope);
+  else if (type == "ntk")
+    scaleNtk(config, keys, plain, rope);
   else if (type == "dynamic")
     keys.number("factor", -1, 0); // has no effect up to the trained length
   if (!config.failed() && rope.context > maxContext)

@@ -220,7 +220,7 @@ Value AttentionBlock::applyPosition(Value heads, int64_t number,
   context.at(layer + m.attention, *rope ? context.family.keys.localTheta
                                         : context.family.keys.theta);
   return context.emit.make<attn::RopeOp>(heads, ropes[*rope], uint64_t(count),
-                                         context.family.interleavedRope);
+                                         config.interleavedRope);
 }
 
 //===----------------------------------------------------------------------===//

@@ -118,6 +118,16 @@ Value BlockContext::projectSlice(Value input, const std::string &module,
 }
 
 Value BlockContext::normalize(Value input, const std::string &module) {
+  return normalize(input, module, family.normKind);
+}
+
+Value BlockContext::normalizeOuter(Value input, const std::string &module) {
+  return normalize(input, module,
+                   family.outerNormKind.value_or(family.normKind));
+}
+
+Value BlockContext::normalize(Value input, const std::string &module,
+                              NormKind kind) {
   if (emit.failed())
     return {};
   at(module, family.keys.epsilon);
@@ -129,12 +139,12 @@ Value BlockContext::normalize(Value input, const std::string &module) {
         input, emit.weight(parameters.getModulePath(module) + ".ones", ones),
         Value(), config.epsilon);
   Value gamma =
-      family.normKind == NormKind::RmsOnePlus
+      kind == NormKind::RmsOnePlus
           ? parameters.getDerived(
                 module, "weight", shape, sizes, "+1",
                 [&](WeightExpr file) { return WeightExpr::add(file, ones); })
           : parameters.get(module, "weight", shape, sizes);
-  if (family.normKind != NormKind::Layer)
+  if (kind != NormKind::Layer)
     return emit.rmsNorm(input, gamma, config.epsilon);
   Value beta =
       config.normBias ? parameters.get(module, "bias", shape, sizes) : Value();

@@ -46,6 +46,8 @@ public:
                      int64_t start, int64_t count, bool bias,
                      const char *suffix);
   Value normalize(Value input, const std::string &module);
+  /// A norm outside of layers.
+  Value normalizeOuter(Value input, const std::string &module);
   Value activate(Value input, std::optional<Activation> kind);
   Value add(Value a, Value b, const std::string &module);
 
@@ -58,6 +60,9 @@ public:
   Dims tokens;   ///< the sizes of a hidden state but the last
   Value visible; ///< encoder: bool [batch, seq], false at padding
   Value ragged;  ///< decoder: the new tokens of the step's sequences
+
+private:
+  Value normalize(Value input, const std::string &module, NormKind kind);
 };
 
 /// Token, type and position embeddings.
@@ -149,6 +154,7 @@ public:
 
 private:
   mlir::Value glu(mlir::Value state, const std::string &layer);
+  int64_t getWidth(const std::string &layer) const;
 
   BlockContext &context;
 };

@@ -145,7 +145,7 @@ Value EmbeddingBlock::build(Value ids, Value types) {
     sum = addPositions(sum, ids);
 
   if (*m.embeddingNorm)
-    sum = context.normalize(sum, m.embeddingNorm);
+    sum = context.normalizeOuter(sum, m.embeddingNorm);
   return family.projection == EmbeddingProjection::AfterNorm ? project(sum)
                                                              : sum;
 }

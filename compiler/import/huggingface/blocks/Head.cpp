@@ -17,7 +17,7 @@ Value HeadBlock::finish(Value state) {
   const FamilyModules &m = context.family.modules;
   const ModelConfig &config = context.config;
   if (config.finalNorm)
-    state = context.normalize(state, m.finalNorm);
+    state = context.normalizeOuter(state, m.finalNorm);
   if (*m.projectOut && config.embeddingWidth != config.hidden) {
     context.at(m.projectOut, context.family.keys.embeddingWidth);
     state = context.project(state, m.projectOut, config.embeddingWidth, false);
@@ -193,7 +193,7 @@ Value HeadBlock::step(const HeadStep &step, Value state, Value lastHidden) {
                                        ? activationNamed(step.activation).kind
                                        : context.config.headActivation);
   case HeadStep::Kind::Norm:
-    return context.normalize(state, step.module);
+    return context.normalizeOuter(state, step.module);
   case HeadStep::Kind::Linear:
   case HeadStep::Kind::Column:
     return linear(step, state);

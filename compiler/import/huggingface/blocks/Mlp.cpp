@@ -7,12 +7,24 @@
 using namespace mlir;
 using namespace transom;
 
+/// The intermediate size, which files may have padded to a multiple.
+int64_t MlpBlock::getWidth(const std::string &layer) const {
+  const int64_t width = context.config.intermediate,
+                multiple = context.family.mlpMultiple;
+  const int64_t padded = (width + multiple - 1) / multiple * multiple;
+  const std::string tensor = context.parameters.getTensorName(
+      layer + context.family.modules.up, "weight");
+  const SafetensorsTensor *found = context.files.find(tensor);
+  return found && !found->shape.empty() && found->shape[0] == padded ? padded
+                                                                     : width;
+}
+
 Value MlpBlock::glu(Value state, const std::string &layer) {
   const FamilyModules &m = context.family.modules;
   const FamilyKeys &keys = context.family.keys;
   const ModelConfig &config = context.config;
   bool stacked = config.mlp != MlpKind::Glu;
-  int64_t width = config.intermediate;
+  int64_t width = getWidth(layer);
   int64_t gateStart = config.mlp == MlpKind::StackedUpGlu ? width : 0;
   auto half = [&](int64_t start, const char *suffix) {
     return context.projectSlice(state, layer + m.up, 2 * width, start, width,

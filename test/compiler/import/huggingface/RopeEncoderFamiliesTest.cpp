@@ -87,4 +87,91 @@ TEST(RopeEncoderFamilies, which_states_a_classifier_reads) {
                     {"'/classifier_pooling'", "'cls'", "late, bos, mean"});
 }
 
+//===--- The code beside the checkpoints ---------------------------------===//
+
+const char *const gptSizes =
+    R"("vocab_size": 11, "n_embd": 8, "n_layer": 1, "n_head": 2,
+       "n_positions": 64)";
+
+std::string nomic(const std::string &more) {
+  return config("nomic_bert", more, gptSizes);
+}
+
+int64_t getMaxLength(const FromConfig &model) {
+  auto info = (*model.module)->getAttrOfType<mlir::DictionaryAttr>("attn.info");
+  return mlir::cast<mlir::IntegerAttr>(info.get("max_length")).getInt();
+}
+
+TEST(RopeEncoderFamilies, choices_of_nomic_bert) {
+  // Without a share of rope positions are learned.
+  FromConfig learned(nomic(""));
+  ASSERT_TRUE(learned.module) << learned.error.message;
+  EXPECT_FALSE(learned.ropeTable());
+  EXPECT_EQ(learned.info.notes, std::vector<std::string>{});
+  const std::string rope = "\"rotary_emb_fraction\": 1.0, ";
+  FromConfig turned(nomic(rope + "\"rotary_emb_base\": 100"));
+  EXPECT_EQ(turned.ropeTable()->getFrequencies()[1], 0.1);
+  EXPECT_EQ(getMaxLength(turned), 64);
+  // Scaling begins after the positions of training.
+  FromConfig scaled(nomic(
+      rope + "\"rotary_scaling_factor\": 2, \"max_trained_positions\": 32"));
+  EXPECT_EQ(getMaxLength(scaled), 32);
+  EXPECT_EQ(scaled.info.notes, std::vector<std::string>{});
+}
+
+TEST(RopeEncoderFamilies, intermediate_sizes_of_nomic_bert) {
+  // 8 / 3 of the hidden size in a GLU, or 4.
+  auto getWidth = [](const std::string &text) {
+    FromConfig model(text);
+    int64_t width = 0;
+    model.module->walk([&](attn::LinearOp op) {
+      if (getModulePath(op->getLoc()) == "encoder.layers.0.mlp.fc2")
+        width = mlir::cast<mlir::RankedTensorType>(op.getInput().getType())
+                    .getShape()
+                    .back();
+    });
+    return width;
+  };
+  EXPECT_EQ(getWidth(nomic("\"activation_function\": \"geglu\"")), 21);
+  EXPECT_EQ(getWidth(nomic("\"activation_function\": \"gelu\"")), 32);
+  EXPECT_EQ(getWidth(nomic("\"n_inner\": 20")), 20);
+}
+
+TEST(RopeEncoderFamilies, what_no_block_builds) {
+  for (const char *key :
+       {"\"prenorm\": true", "\"parallel_block\": true", "\"causal\": true",
+        "\"use_rms_norm\": true", "\"norm_mlp\": true", "\"num_heads_kv\": 1",
+        "\"rotary_emb_scale_base\": 512", "\"rotary_head_dim\": true",
+        "\"moe_every_n_layers\": 2", "\"last_layer_subset\": true",
+        "\"activation_function\": \"relu\""}) {
+    const std::string text = key;
+    const std::string name = text.substr(1, text.find(':') - 2);
+    expectConfigError(nomic(text), Status::Unsupported, {"'" + name + "'"});
+  }
+  expectConfigError(config("new", "\"logn_attention_scale\": true"),
+                    Status::Unsupported, {"'logn_attention_scale'"});
+  expectConfigError(config("new", "\"layer_norm_type\": \"l2\""),
+                    Status::Unsupported, {"'layer_norm_type'", "layer_norm"});
+  expectConfigError(config("new", R"("rope_scaling": {"type": "linear",
+                                       "factor": 2.0})"),
+                    Status::Unsupported, {"'linear'", "default, ntk"});
+  expectConfigError(config("new", "\"position_embedding_type\": \"alibi\""),
+                    Status::Unsupported, {"'alibi'", "rope"});
+  expectConfigError(
+      config("xlm-roberta", "\"position_embedding_type\": \"alibi\""),
+      Status::Unsupported, {"'alibi'", "absolute"});
+}
+
+TEST(RopeEncoderFamilies, norms_of_gte) {
+  auto count = [](const std::string &type) {
+    FromConfig model(config("new", "\"layer_norm_type\": \"" + type + "\""));
+    std::pair<int, int> norms;
+    model.module->walk([&](attn::LayerNormOp) { ++norms.first; });
+    model.module->walk([&](attn::RmsNormOp) { ++norms.second; });
+    return norms;
+  };
+  EXPECT_EQ(count("layer_norm"), std::pair(7, 0));
+  EXPECT_EQ(count("rms_norm"), std::pair(1, 6));
+}
+
 } // namespace

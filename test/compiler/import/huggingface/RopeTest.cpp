@@ -43,6 +43,28 @@ TEST(Rope, scaling_lengthens_the_context) {
   EXPECT_EQ(yarn.ropeTable()->getLimit(), 128u);
 }
 
+TEST(Rope, a_larger_base) {
+  auto read = [](const char *scaling) {
+    return FromConfig(config("new", std::string("\"rope_theta\": 400, "
+                                                "\"rope_scaling\": {") +
+                                        scaling + "}"));
+  };
+  // Two pairs of a head of 4: base 1600, and both once more by 4^(-2/4).
+  FromConfig fixed = read(R"("type": "ntk", "factor": 4)");
+  ASSERT_TRUE(fixed.module) << fixed.error.message;
+  EXPECT_EQ(fixed.info.notes, std::vector<std::string>{});
+  EXPECT_DOUBLE_EQ(fixed.ropeTable()->getFrequencies()[0], 0.5);
+  EXPECT_DOUBLE_EQ(fixed.ropeTable()->getFrequencies()[1], 1.0 / 40 / 2);
+  EXPECT_EQ(fixed.ropeTable()->getLimit(), 256u);
+  // The last pair by the whole factor.
+  FromConfig mixed = read(R"("type": "ntk", "factor": 4, "mixed_b": 1)");
+  EXPECT_DOUBLE_EQ(mixed.ropeTable()->getFrequencies()[0], 0.5);
+  EXPECT_DOUBLE_EQ(mixed.ropeTable()->getFrequencies()[1], 1.0 / 20 / 4);
+  FromConfig none = read(R"("type": "ntk", "factor": 1)");
+  EXPECT_EQ(none.ropeTable()->getFrequencies()[0], 1);
+  EXPECT_EQ(none.ropeTable()->getLimit(), 64u);
+}
+
 TEST(Rope, rotated_shares_of_any_size) {
   auto share = [](const char *value) {
     return config("gpt_neox",
