@@ -1,12 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts in, vectors or probabilities out: tokenizes, forms batches that fit the
-// session, runs the encoder, pools. Each text's result has the same bits in any
-// batch.
+// Texts in, vectors or probabilities out: tokenizes, runs the encoder, pools.
+// Each text's result has the same bits in any batch.
 #pragma once
 #include "runtime/session/Session.h"
-#include <functional>
 #include <string_view>
 
 namespace transom {
