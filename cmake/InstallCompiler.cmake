@@ -13,7 +13,7 @@ foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
     get_filename_component(parent ${folder} DIRECTORY)
     if(EXISTS ${root}/${folder})
       install(DIRECTORY ${root}/${folder} DESTINATION ${headers}/${parent} COMPONENT compiler-dev
-        FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc" PATTERN CMakeFiles EXCLUDE)
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc" PATTERN "*.def" PATTERN CMakeFiles EXCLUDE)
     endif()
   endforeach()
 endforeach()

@@ -111,6 +111,8 @@ private:
     manifest.labels = getTexts(info, "labels");
     if (std::string problem = getText(info, "problem_type"); !problem.empty())
       manifest.problemType = problem;
+    if (std::string text = getText(info, "score_activation"); !text.empty())
+      manifest.scoreActivation = text;
     manifest.notes = getTexts(info, "notes");
     manifest.parameters = getInteger(info, "parameters").value_or(0);
     if (auto declared = module->getAttrOfType<DictionaryAttr>("attn.symbols"))

@@ -7,6 +7,7 @@
 // newer caller's options are longer; the fields that we lack must have their
 // defaults, 0 or TRANSOM_FROM_MODEL. So new fields need one of these defaults.
 #pragma once
+#include "runtime/base/Checked.h"
 #include "runtime/include/transom/transom.h"
 #include "runtime/session/Session.h"
 #include <algorithm>
@@ -89,6 +90,35 @@ inline Result<void> checkTexts(const char *what, const transom_text *texts,
       return usageError(std::string("the argument '") + what +
                         "' has a text of " + std::to_string(texts[i].size) +
                         " bytes whose data is NULL");
+  return {};
+}
+
+/// Copies text if it fits, and sets its size in any case.
+inline Result<void> writeText(std::string_view from, char *to, size_t capacity,
+                              size_t *size) {
+  if (capacity && !to)
+    return nullArgument("text");
+  if (size)
+    *size = from.size();
+  if (from.size() > capacity || (!to && !from.empty()))
+    return limitError(std::to_string(from.size()) +
+                      " bytes of text do not fit into " +
+                      std::to_string(capacity) + " bytes");
+  std::copy(from.begin(), from.end(), to);
+  return {};
+}
+
+/// Checks that a result of `count` items fits into `capacity` bytes.
+template <typename T>
+Result<void> checkRoom(const char *what, CheckedSize count, const T *data,
+                       size_t capacity) {
+  const std::optional<uint64_t> bytes = (count * sizeof(T)).value();
+  if (bytes && *bytes && !data)
+    return nullArgument(what);
+  if (!bytes || *bytes > capacity)
+    return limitError("the " + std::string(what) + " need " +
+                      (bytes ? std::to_string(*bytes) : "too many") +
+                      " bytes, got a capacity of " + std::to_string(capacity));
   return {};
 }
 

@@ -4,26 +4,10 @@
 // The C API for texts: tokens, embeddings, labels. Room is counted in bytes and
 // checked before anything is run.
 #include "runtime/api/ApiSupport.h"
-#include "runtime/base/Checked.h"
 #include "runtime/text/Text.h"
 
 using namespace transom;
 using namespace transom::api;
-
-/// Copies text if it fits, and sets its size in any case.
-static Result<void> writeText(std::string_view from, char *to, size_t capacity,
-                              size_t *size) {
-  if (capacity && !to)
-    return nullArgument("text");
-  if (size)
-    *size = from.size();
-  if (from.size() > capacity || (!to && !from.empty()))
-    return limitError(std::to_string(from.size()) +
-                      " bytes of text do not fit into " +
-                      std::to_string(capacity) + " bytes");
-  std::copy(from.begin(), from.end(), to);
-  return {};
-}
 
 void transom_tokenize_options_init(transom_tokenize_options *options,
                                    size_t struct_size) {
@@ -139,19 +123,6 @@ void transom_embed_options_init(transom_embed_options *options,
   defaults.pooling = TRANSOM_POOLING_FROM_MODEL;
   defaults.normalize = TRANSOM_FROM_MODEL;
   initialize(defaults, options, struct_size);
-}
-
-/// Checks that a result of `count` floats fits.
-static Result<void> checkRoom(const char *what, CheckedSize count,
-                              const float *data, size_t capacity) {
-  const std::optional<uint64_t> bytes = (count * sizeof(float)).value();
-  if (bytes && *bytes && !data)
-    return nullArgument(what);
-  if (!bytes || *bytes > capacity)
-    return limitError("the " + std::string(what) + " need " +
-                      (bytes ? std::to_string(*bytes) : "too many") +
-                      " bytes, got a capacity of " + std::to_string(capacity));
-  return {};
 }
 
 transom_status transom_session_embed(transom_session *session,

@@ -212,6 +212,8 @@ struct ManifestText {
   int64_t maxLength = 0;
   std::string pooling; ///< `mean`, `cls`, ...
   bool normalize = false;
+  std::optional<int64_t> maskToken; ///< id of the token to be filled in
+  bool givesTypes = true;           ///< false: all tokens have type 0
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
@@ -300,6 +302,10 @@ struct Manifest {
   std::optional<ManifestDecoder> decoder;
   std::vector<std::string> labels;        ///< empty: absent
   std::optional<std::string> problemType; ///< of a classification head
+  /// What makes the score of a pair from its logit, as a cross-encoder's files
+  /// name it: `sigmoid` (also where it is absent), `identity`, or another that
+  /// is not supported.
+  std::optional<std::string> scoreActivation;
   std::vector<std::string> places, notes, disabledPasses;
   /// JSON text of the figures of the model that `inspect` shows beside those of
   /// the manifest; see compiler/inspect/ModelFigures.h. Empty: absent.

@@ -176,6 +176,8 @@ void ManifestText::visitFields(Self &self, Visitor &visit) {
   visit.required("max_length", self.maxLength);
   visit.required("pooling", self.pooling);
   visit.defaulted("normalize", self.normalize);
+  visit.optional("mask_token", self.maskToken);
+  visit.defaulted("gives_types", self.givesTypes);
 }
 
 template <typename Self, typename Visitor>
@@ -251,6 +253,7 @@ void Manifest::visitFields(Self &self, Visitor &visit) {
   visit.optional("decoder", self.decoder);
   visit.optional("labels", self.labels);
   visit.optional("problem_type", self.problemType);
+  visit.optional("score_activation", self.scoreActivation);
   visit.defaulted("places", self.places);
   visit.defaulted("notes", self.notes);
   visit.defaulted("disabled_passes", self.disabledPasses);

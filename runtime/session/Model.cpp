@@ -56,9 +56,11 @@ std::optional<Model::TextUse> Model::findTextUse(const char *result) const {
   size_t rank = output.dims.size();
   std::vector<int64_t> none(use.entry->symbols.size(), 0);
   if (output.dtype != TRANSOM_DTYPE_F32 || rank < 2 || rank > 3 ||
-      !output.dims.back().evaluate(none.data(), use.width) || use.width <= 0)
+      !output.dims.back().evaluate(none.data(), use.width) || use.width < 0)
     return std::nullopt;
-  use.perToken = rank == 3;
+  use.perToken = rank == 3 || use.width == 0;
+  if (use.width == 0) // the number of tokens
+    use.width = 1;
   return use;
 }
 

@@ -31,9 +31,13 @@ public:
     const Entry *entry = nullptr;
     int ids = -1, mask = -1, types = -1;
     int result = -1;       ///< last_hidden_state or logits
-    int64_t width = 0;     ///< its last dimension
-    bool perToken = false; ///< [batch, seq, width], else [batch, width]
+    int64_t width = 0;     ///< its last dimension; 1 for [batch, seq]
+    bool perToken = false; ///< [batch, seq, width] or [batch, seq], else
+                           ///< [batch, width]
   };
+  /// How the encoder gives a result for texts; nothing if there is no tokenizer
+  /// or no such result of f32.
+  std::optional<TextUse> findTextUse(const char *result) const;
   /// How texts are embedded or classified; NULL if the model cannot.
   const TextUse *embedding() const { return embed ? &*embed : nullptr; }
   const TextUse *classification() const {
@@ -45,7 +49,6 @@ public:
 private:
   Model() = default;
   Result<void> openTexts(std::string_view tables, const std::string &name);
-  std::optional<TextUse> findTextUse(const char *result) const;
 
   std::optional<Tokenizer> tokenizerValue;
   std::optional<TextUse> embed, classify;

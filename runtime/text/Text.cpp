@@ -10,7 +10,7 @@
 
 using namespace transom;
 
-static std::string_view getView(const transom_text &text) {
+std::string_view transom::getView(const transom_text &text) {
   return text.size ? std::string_view(text.data, text.size)
                    : std::string_view();
 }
@@ -53,6 +53,8 @@ Result<Encoding> transom::encodeText(const Model &model,
       options.target ? model.tokenizer()->getTarget() : *model.tokenizer();
   TRANSOM_ASSIGN(Encoding encoding,
                  tokenizer.encode(getView(text), second, how));
+  if (const auto &text = model.manifest().text; text && !text->givesTypes)
+    encoding.typeIds.assign(encoding.ids.size(), 0);
   if (options.refuse_unknown)
     TRANSOM_TRY(checkKnown(tokenizer, encoding, getView(text), second));
   return encoding;

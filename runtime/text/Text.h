@@ -9,6 +9,9 @@
 
 namespace transom {
 
+/// The bytes of a text.
+std::string_view getView(const transom_text &text);
+
 /// Embeds texts, as transom_session_embed(). `embeddings` holds count times the
 /// width of the model's embedding.
 Result<void> embedTexts(Session &session, const transom_text *texts,

@@ -23,6 +23,7 @@ SequenceEncoder::SequenceEncoder(const Tables &tables)
 
 Result<std::vector<Token>> SequenceEncoder::encode(std::string_view text) {
   tokens.clear();
+  word = 0;
   Characters characters = getCharacters(text);
   encodeAll(characters);
   if (auto missing = unigram.takeMissing())
@@ -58,6 +59,7 @@ void SequenceEncoder::addToken(const Characters &text, const Split &split) {
     for (size_t i = end; i > begin && isTrimmed(text[i - 1].code); --i)
       ++token.trailingSpaces;
   }
+  token.word = word++;
   tokens.push_back(token);
 }
 
@@ -100,19 +102,23 @@ void SequenceEncoder::encodeBetween(Characters &text) {
 }
 
 void SequenceEncoder::encodeWords(Characters &text) {
-  for (Span word :
+  for (Span part :
        preTokenize(tables.steps(Section::PreTokenizerSteps), text)) {
+    const size_t first = tokens.size();
     switch (tables.parameters().model) {
     case ModelKind::WordPiece:
-      wordPiece.tokenize(text, word, tokens);
+      wordPiece.tokenize(text, part, tokens);
       break;
     case ModelKind::Bpe:
-      bpe.tokenize(text, word, tokens);
+      bpe.tokenize(text, part, tokens);
       break;
     case ModelKind::Unigram:
-      unigram.tokenize(text, word, tokens);
+      unigram.tokenize(text, part, tokens);
       break;
     }
+    for (size_t i = first; i != tokens.size(); ++i)
+      tokens[i].word = word;
+    ++word;
   }
 }
 

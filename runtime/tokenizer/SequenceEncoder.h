@@ -39,6 +39,7 @@ private:
   void takeLanguageCode(Characters &text);
 
   Tables tables;
+  uint32_t word = 0; ///< of the next tokens
   WordPiece wordPiece;
   Bpe bpe;
   Unigram unigram;

@@ -17,6 +17,7 @@ struct Token {
   uint32_t leadingSpaces = 0;
   uint32_t trailingSpaces = 0;
   bool added = false;
+  uint32_t word = 0; ///< which part of the text the model made it from
 };
 
 } // namespace transom::tokenizer

@@ -209,12 +209,13 @@ static size_t templateTokens(ArrayView<TemplateItem> items) {
 }
 
 static void append(Encoding &encoding, int64_t id, uint32_t typeId,
-                   TokenOffsets offsets, uint8_t sequence) {
+                   TokenOffsets offsets, uint8_t sequence, uint32_t word) {
   encoding.ids.push_back(id);
   encoding.typeIds.push_back(typeId);
   encoding.offsets.push_back(offsets);
   encoding.specialMask.push_back(sequence == 2);
   encoding.sequence.push_back(sequence);
+  encoding.words.push_back(word);
 }
 
 static Encoding fillTemplate(ArrayView<TemplateItem> items,
@@ -227,6 +228,7 @@ static Encoding fillTemplate(ArrayView<TemplateItem> items,
   encoding.offsets.reserve(most);
   encoding.specialMask.reserve(most);
   encoding.sequence.reserve(most);
+  encoding.words.reserve(most);
   for (size_t i = 0; i < items.size(); ++i) {
     TemplateItem item = items[i];
     if (isToken(item.kind)) {
@@ -234,12 +236,13 @@ static Encoding fillTemplate(ArrayView<TemplateItem> items,
       const int64_t id =
           isLanguage ? options.language.value_or(item.id) : item.id;
       if (options.addSpecial)
-        append(encoding, id, item.typeId, {0, 0}, 2);
+        append(encoding, id, item.typeId, {0, 0}, 2, UINT32_MAX);
       continue;
     }
     uint8_t which = item.kind == TemplateItemKind::SequenceB;
     for (const Token &token : sequences[which])
-      append(encoding, token.id, item.typeId, {token.begin, token.end}, which);
+      append(encoding, token.id, item.typeId, {token.begin, token.end}, which,
+             token.word);
   }
   return encoding;
 }

@@ -49,7 +49,10 @@ struct Encoding {
   std::vector<TokenOffsets> offsets;
   std::vector<uint8_t> specialMask; ///< 1: put there by the template
   std::vector<uint8_t> sequence;    ///< 0 first text, 1 second, 2 template
-  size_t truncatedTokens = 0;       ///< how many were cut off
+  /// The word of its sequence, as pre-tokenizer and added tokens cut it;
+  /// UINT32_MAX for tokens of the template.
+  std::vector<uint32_t> words;
+  size_t truncatedTokens = 0; ///< how many were cut off
 };
 
 /// A language of a translator and its token.

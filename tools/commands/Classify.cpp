@@ -6,6 +6,7 @@
 #include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Texts.h"
+#include "tools/commands/ZeroShot.h"
 #include <algorithm>
 
 using namespace transom;
@@ -17,6 +18,7 @@ struct ClassifyFlags {
   std::string model;
   TextInput input;
   std::vector<std::string> pairs; ///< of `--pair`, beside `--text`
+  ZeroShotFlags zeroShot;
 };
 
 /// A model with labels and a session of it.
@@ -141,6 +143,12 @@ static Result<void> runClassify(const ClassifyFlags &flags,
                                 const CommonFlags &common) {
   TRANSOM_TRY(flags.input.validate());
   TRANSOM_TRY(checkPairs(flags.input, flags.pairs));
+  TRANSOM_TRY(flags.zeroShot.validate());
+  if (flags.zeroShot.isAskedFor()) {
+    if (!flags.pairs.empty())
+      return usageError("--candidate and --pair exclude each other");
+    return classifyZeroShot(flags.model, flags.input, flags.zeroShot, common);
+  }
   TRANSOM_ASSIGN(Classifier opened, openClassifier(flags, common.threads));
   Classifier &classifier = opened;
   size_t first = 0; // of the batch
@@ -182,6 +190,7 @@ void tools::addClassify(CLI::App &app, CommandList &commands) {
   addTextInput(*command.app, flags->input);
   addPairs(*command.app, flags->pairs,
            "the second text of a --text (in files: after a tab)");
+  addZeroShot(*command.app, flags->zeroShot);
   command.run = [flags](const CommonFlags &common) {
     return runClassify(*flags, common);
   };

@@ -164,6 +164,24 @@ Result<std::string> tools::detokenize(const transom_model *model,
   return text;
 }
 
+std::optional<std::string> tools::getToken(const transom_model *model,
+                                           int64_t id) {
+  std::string text(256, '\0');
+  size_t size = 0;
+  auto get = [&] {
+    return transom_model_token_text(model, id, text.data(), text.size(), &size);
+  };
+  transom_status status = get();
+  if (status == TRANSOM_STATUS_LIMIT) {
+    text.resize(size);
+    status = get();
+  }
+  if (status != TRANSOM_STATUS_OK)
+    return std::nullopt;
+  text.resize(size);
+  return text;
+}
+
 bool tools::isBlank(const std::string &text) {
   for (size_t position = 0; position < text.size();)
     if (!unicode::isWhitespace(utf8::decode(text, position)))

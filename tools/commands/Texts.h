@@ -101,6 +101,9 @@ Result<std::string> detokenize(const transom_model *model,
                                const std::vector<int64_t> &ids,
                                bool skipSpecial);
 
+/// A token as the vocabulary spells it; nothing where the id has none.
+std::optional<std::string> getToken(const transom_model *model, int64_t id);
+
 /// Whether a text has no character but white space.
 bool isBlank(const std::string &text);
 

@@ -22,7 +22,7 @@ SPAN = re.compile(r"`([^`]+)`")
 PATH = re.compile(r"(?<![\w./*-])((?:cmake|compiler|dialects|docs|examples|passes|runtime|test|tools)/[\w./*-]*\w)(?![\w/*{])")
 FILE = re.compile(r"(?<![\w./*{}-])([\w*-]*\w\.(?:cpp|td|h|py|cmake|inc))(?![\w./-])")
 PROGRAM = re.compile(r"\bbuild/[\w-]+/(?:test/)?bin/([\w-]+)")
-COMMAND = re.compile(r"(?:^|bin/|\$ )transom ([a-z]+)\b")
+COMMAND = re.compile(r"(?:^|bin/|\$ )transom ([a-z][a-z-]*)(?![\w-])")
 SEPARATOR = re.compile(r"[─→│|;&]+")
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)(?![\w-])")
 NINJA = re.compile(r"^ninja(?: -C \S+)?((?: [a-z][\w-]+)+)$")
@@ -49,7 +49,7 @@ class Tree:
         for name in self.names:
             text = self.text_of(name)
             if name.startswith(("tools/commands/", "runtime/generate/")):
-                self.commands.update(re.findall(r'addCommand\(\s*app,\s*commands,\s*"([a-z]+)"', text))
+                self.commands.update(re.findall(r'addCommand\(\s*app,\s*commands,\s*"([a-z-]+)"', text))
                 self.command_flags.update(re.findall(r'"(?:-\w,)?--([a-z][\w-]*)"', text))
             if name == "compiler/pipeline/StageTable.cpp":
                 self.flags.update("transom-" + stage for stage in re.findall(r'\{Stage::\w+, "([\w-]+)"', text))

@@ -48,6 +48,7 @@ private:
   /// The head that `architectures` names by stem + suffix.
   Result<const FamilyHead *> chooseHead(const ModelFamily &family);
   Result<void> readHeadInfo(const FamilyHead &head, int64_t &labels);
+  Result<void> readScoreActivation();
   /// The config's errors, then the files; names in `info`.
   Result<void> openFiles(const std::string &family,
                          const std::string &architecture);
@@ -114,6 +115,25 @@ static Result<void> checkLabelCount(Config &config, const FamilyHead &head,
              Status::Unsupported);
 }
 
+/// What cross-encoders of sentence-transformers apply to the logit of a pair: a
+/// class of torch, the sigmoid where none is named.
+Result<void> HuggingFaceImport::readScoreActivation() {
+  std::optional<JsonValue> name =
+      config.find({"sbert_ce_default_activation_function"});
+  if (auto settings = config.find({"sentence_transformers"}))
+    if (auto given = settings->find("activation_fn"); given && !given->isNull())
+      name = given;
+  if (!name)
+    return {};
+  TRANSOM_ASSIGN(std::string_view path, name->asString());
+  const std::string_view kind = path.substr(path.rfind('.') + 1);
+  std::string activation(path);
+  if (kind == "Sigmoid" || kind == "Identity")
+    activation = kind == "Sigmoid" ? "sigmoid" : "identity";
+  set("score_activation", builder.getStringAttr(activation));
+  return {};
+}
+
 /// Labels and the kind of problem, for heads that have them.
 Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
                                              int64_t &count) {
@@ -127,6 +147,7 @@ Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
     return checkLabelCount(config, head, count);
   SmallVector<StringRef> names(labels.begin(), labels.end());
   set("labels", builder.getStrArrayAttr(names));
+  TRANSOM_TRY(readScoreActivation());
   std::string problem = config.text({"problem_type"}, "");
   if (problem.empty())
     return {};

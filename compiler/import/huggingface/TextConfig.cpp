@@ -58,6 +58,8 @@ Result<void> TextReader::tokenizer(bool expected,
     return {};
   ImportedTokenizer &imported = (*read)->tokenizer;
   truncation = imported.truncation;
+  config.manifest.maskToken = (*read)->maskToken;
+  config.manifest.givesTypes = (*read)->givesTypes;
   config.tokenizer = std::move(imported.tables);
   config.files.insert(config.files.end(), (*read)->files.begin(),
                       (*read)->files.end());

@@ -9,6 +9,8 @@
 #include "compiler/import/tokenizer/ImportPieces.h"
 #include "runtime/base/File.h"
 #include "runtime/json/JsonParser.h"
+#include "runtime/tokenizer/Tokenizer.h"
+#include <algorithm>
 #include <deque>
 
 namespace transom {
@@ -50,6 +52,16 @@ public:
       : folder(folder), model(model) {}
 
   Result<std::optional<FolderTokenizer>> run() {
+    TRANSOM_ASSIGN(std::optional<FolderTokenizer> found, readTokenizer());
+    if (found) {
+      TRANSOM_TRY(readUse(*found));
+      found->files = files;
+    }
+    return found;
+  }
+
+private:
+  Result<std::optional<FolderTokenizer>> readTokenizer() {
     if (has("tokenizer.json")) {
       TRANSOM_ASSIGN(NamedFile file, read("tokenizer.json"));
       return give(importTokenizer(file.bytes, file.name));
@@ -72,7 +84,37 @@ public:
     return std::optional<FolderTokenizer>();
   }
 
-private:
+  /// How the settings say that the tokens are used.
+  Result<void> readUse(FolderTokenizer &found) {
+    TRANSOM_ASSIGN(SettingFiles given, readSettings());
+    TRANSOM_ASSIGN(TokenizerSettings settings, readTokenizerSettings(given));
+    TRANSOM_ASSIGN(found.maskToken, findMaskToken(settings, found.tokenizer));
+    TRANSOM_ASSIGN(std::optional<std::string> name,
+                   settings.getText("tokenizer_class"));
+    // Only classes of models know of types.
+    found.givesTypes = name != "TokenizersBackend" &&
+                       name != "PreTrainedTokenizerFast" &&
+                       name != "PreTrainedTokenizer";
+    TRANSOM_ASSIGN(std::optional<std::vector<std::string>> inputs,
+                   settings.getTexts("model_input_names"));
+    if (inputs)
+      found.givesTypes = std::find(inputs->begin(), inputs->end(),
+                                   "token_type_ids") != inputs->end();
+    return {};
+  }
+
+  static Result<std::optional<int64_t>>
+  findMaskToken(const TokenizerSettings &settings,
+                const ImportedTokenizer &imported) {
+    TRANSOM_ASSIGN(Tokenizer built, Tokenizer::open(imported.tables));
+    if (const NamedToken *named = settings.find("mask_token"))
+      return named->token ? built.getId(named->token->content) : std::nullopt;
+    for (const char *usual : {"[MASK]", "<mask>"})
+      if (auto id = built.getId(usual); id && built.isSpecial(*id))
+        return id;
+    return std::optional<int64_t>();
+  }
+
   bool has(const std::string &name) const {
     return fileExists(joinPath(folder, name));
   }
@@ -80,7 +122,8 @@ private:
   Result<NamedFile> read(const std::string &name) {
     const std::string path = joinPath(folder, name);
     TRANSOM_ASSIGN(std::string text, readSmallFile(path, jsonMaxBytes));
-    files.push_back(name);
+    if (std::find(files.begin(), files.end(), name) == files.end())
+      files.push_back(name);
     texts.push_back(std::move(text));
     return NamedFile{texts.back(), path};
   }
@@ -124,12 +167,10 @@ private:
     return std::string();
   }
 
-  /// Completes the result with the names of the files.
   Result<std::optional<FolderTokenizer>>
   give(Result<ImportedTokenizer> imported) {
     FolderTokenizer result;
     TRANSOM_ASSIGN(result.tokenizer, std::move(imported));
-    result.files = files;
     return std::optional<FolderTokenizer>(std::move(result));
   }
 

@@ -14,6 +14,12 @@ namespace transom {
 struct FolderTokenizer {
   ImportedTokenizer tokenizer;
   std::vector<std::string> files;
+  /// The token that a masked language model fills in: `mask_token` of the
+  /// settings, or one spelled as in the models that have no settings.
+  std::optional<int64_t> maskToken;
+  /// The model gets token types. False where the settings leave them out of
+  /// `model_input_names`: it gets zeros.
+  bool givesTypes = true;
 };
 
 /// Reads the tokenizer of a folder; nothing where it holds no file of one.

@@ -48,6 +48,21 @@ TokenizerSettings::getText(std::string_view key) const {
   return std::optional<std::string>(text);
 }
 
+Result<std::optional<std::vector<std::string>>>
+TokenizerSettings::getTexts(std::string_view key) const {
+  auto value = findSetting(*this, key);
+  std::optional<std::vector<std::string>> texts;
+  if (!value)
+    return texts;
+  TRANSOM_TRY(value->expectArray());
+  texts.emplace();
+  for (JsonValue element : value->elements()) {
+    TRANSOM_ASSIGN(std::string_view text, element.asString());
+    texts->emplace_back(text);
+  }
+  return texts;
+}
+
 Result<int64_t> TokenizerSettings::getNumber(std::string_view key,
                                              int64_t fallback,
                                              int64_t limit) const {

@@ -65,6 +65,9 @@ struct TokenizerSettings {
   Result<bool> getFlag(std::string_view key, bool fallback) const;
   /// A text of tokenizer_config.json, if it is there.
   Result<std::optional<std::string>> getText(std::string_view key) const;
+  /// A list of texts of tokenizer_config.json, if it is there.
+  Result<std::optional<std::vector<std::string>>>
+  getTexts(std::string_view key) const;
   /// A number of tokenizer_config.json from 0 to `limit`.
   Result<int64_t> getNumber(std::string_view key, int64_t fallback,
                             int64_t limit) const;

@@ -3,7 +3,7 @@
  *
  * The C API of transom: all of its headers. Load a compiled model (model.h),
  * create a session (session.h), then run its entry points on tensors
- * (session.h), on texts (text.h), step by step (decode.h), or generate
+ * (session.h), on texts (text.h, tasks.h), step by step (decode.h), or generate
  * (generate.h). base.h has the rules of the API and the status codes.
  */
 #ifndef TRANSOM_TRANSOM_H
@@ -14,6 +14,7 @@
 #include "transom/model.h"
 #include "transom/profile.h"
 #include "transom/session.h"
+#include "transom/tasks.h"
 #include "transom/tensor.h"
 #include "transom/text.h"
 #endif

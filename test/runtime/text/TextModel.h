@@ -24,7 +24,7 @@ inline const char tokenizerJson[] = R"({"version": "1.0",
  "special_tokens": {"[CLS]": {"id": "[CLS]", "ids": [2], "tokens": ["[CLS]"]}, "[SEP]": {"id": "[SEP]", "ids": [3], "tokens": ["[SEP]"]}}},
 "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
 "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 20,
- "vocab": {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "a": 10, "b": 20, "c": 30}}})";
+ "vocab": {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "a": 10, "b": 20, "c": 30, "##c": 31}}})";
 
 inline const std::string &tables() {
   static const std::string made = [] {
@@ -37,12 +37,22 @@ inline const std::string &tables() {
 
 inline Manifest textManifest() {
   Manifest manifest = fakeManifest();
-  manifest.text = ManifestText{true, 8, "mean", false};
+  manifest.text.emplace();
+  manifest.text->tokenizer = true;
+  manifest.text->maxLength = 8;
+  manifest.text->pooling = "mean";
   return manifest;
 }
 
 inline transom_text text(const char *words) {
   return {words, std::strlen(words)};
+}
+
+/// A session that holds results.
+inline std::unique_ptr<Session> makeTextSession(const Model &model) {
+  SessionConfig config = makeConfig(2, 64);
+  config.holdResults = true;
+  return makeSession(model, config);
 }
 
 /// Embeddings of texts with a session for this batch and number of tokens.

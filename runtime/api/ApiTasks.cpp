@@ -1,0 +1,150 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C API for tasks on texts: labelled spans, masks, relevance of documents,
+// labels without training.
+#include "runtime/api/ApiSupport.h"
+#include "runtime/text/Answers.h"
+#include "runtime/text/FillMasks.h"
+#include "runtime/text/Rerank.h"
+#include "runtime/text/Tags.h"
+#include "runtime/text/Text.h"
+#include "runtime/text/ZeroShot.h"
+
+using namespace transom;
+using namespace transom::api;
+
+transom_status transom_session_tag(transom_session *session,
+                                   const transom_text *text,
+                                   transom_span_merge merge,
+                                   transom_span *spans, size_t capacity,
+                                   size_t *count, uint32_t *truncated) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !text || !count)
+      return nullArgument(!session ? "session" : !text ? "text" : "count");
+    TRANSOM_TRY(checkTexts("text", text, 1));
+    bool cut = false;
+    TRANSOM_ASSIGN(std::vector<transom_span> found,
+                   tagText(*session->session, *text, merge, cut));
+    *count = found.size();
+    if (truncated)
+      *truncated = cut;
+    TRANSOM_TRY(checkRoom("spans", found.size(), spans, capacity));
+    std::copy(found.begin(), found.end(), spans);
+    return {};
+  });
+}
+
+void transom_fill_options_init(transom_fill_options *options,
+                               size_t struct_size) {
+  initialize(transom_fill_options(), options, struct_size);
+}
+
+transom_status transom_session_fill_masks(
+    transom_session *session, const transom_text *text,
+    const transom_fill_options *given, transom_fill *fills,
+    size_t fillsCapacity, size_t *masks, size_t masksCapacity, size_t *numMasks,
+    size_t *numFills, uint32_t *truncated) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !text)
+      return nullArgument(session ? "text" : "session");
+    if (!numMasks || !numFills)
+      return nullArgument(numMasks ? "num_fills" : "num_masks");
+    TRANSOM_TRY(checkTexts("text", text, 1));
+    transom_fill_options options = transom_fill_options_default();
+    TRANSOM_TRY(readOptions(given, options));
+    if (options.num_targets && !options.targets)
+      return nullArgument("targets");
+    Encoding encoding;
+    TRANSOM_ASSIGN(std::vector<FilledMask> filled,
+                   fillMasks(*session->session, *text, options, encoding));
+    *numMasks = filled.size();
+    *numFills = filled.front().fills.size();
+    if (truncated)
+      *truncated = encoding.truncatedTokens != 0;
+    TRANSOM_TRY(checkRoom("masks", filled.size(), masks, masksCapacity));
+    TRANSOM_TRY(checkRoom("fills", CheckedSize(filled.size()) * *numFills,
+                          fills, fillsCapacity));
+    for (const FilledMask &mask : filled) {
+      *masks++ = mask.token;
+      fills = std::copy(mask.fills.begin(), mask.fills.end(), fills);
+    }
+    return {};
+  });
+}
+
+transom_status transom_session_rerank(transom_session *session,
+                                      const transom_text *query,
+                                      const transom_text *documents,
+                                      size_t count, float *scores,
+                                      size_t capacity, size_t *truncated) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !query || (count && !documents))
+      return nullArgument(!session ? "session"
+                          : !query ? "query"
+                                   : "documents");
+    TRANSOM_TRY(checkTexts("query", query, 1));
+    TRANSOM_TRY(checkTexts("documents", documents, count));
+    TRANSOM_TRY(checkRoom("scores", count, scores, capacity));
+    size_t cut = 0;
+    TRANSOM_TRY(
+        rerankTexts(*session->session, *query, documents, count, scores, cut));
+    if (truncated)
+      *truncated = cut;
+    return {};
+  });
+}
+
+transom_status transom_session_zero_shot(transom_session *session,
+                                         const transom_text *text,
+                                         const transom_text *hypotheses,
+                                         size_t count, uint32_t independent,
+                                         float *scores, size_t capacity,
+                                         uint32_t *truncated) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !text || (count && !hypotheses))
+      return nullArgument(!session ? "session" : !text ? "text" : "hypotheses");
+    TRANSOM_TRY(checkTexts("text", text, 1));
+    TRANSOM_TRY(checkTexts("hypotheses", hypotheses, count));
+    TRANSOM_TRY(checkRoom("scores", count, scores, capacity));
+    bool cut = false;
+    TRANSOM_TRY(scoreHypotheses(*session->session, *text, hypotheses, count,
+                                independent != 0, scores, cut));
+    if (truncated)
+      *truncated = cut;
+    return {};
+  });
+}
+
+void transom_answer_options_init(transom_answer_options *options,
+                                 size_t struct_size) {
+  transom_answer_options defaults = {};
+  defaults.overlap = TRANSOM_FROM_MODEL;
+  initialize(defaults, options, struct_size);
+}
+
+transom_status transom_session_answer(transom_session *session,
+                                      const transom_text *question,
+                                      const transom_text *context,
+                                      const transom_answer_options *given,
+                                      transom_answer *answers, size_t capacity,
+                                      size_t *count) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !question || !context || !count)
+      return nullArgument(!session    ? "session"
+                          : !question ? "question"
+                          : !context  ? "context"
+                                      : "count");
+    TRANSOM_TRY(checkTexts("question", question, 1));
+    TRANSOM_TRY(checkTexts("context", context, 1));
+    transom_answer_options options = transom_answer_options_default();
+    TRANSOM_TRY(readOptions(given, options));
+    TRANSOM_ASSIGN(
+        std::vector<transom_answer> found,
+        answerQuestion(*session->session, *question, *context, options));
+    *count = found.size();
+    TRANSOM_TRY(checkRoom("answers", found.size(), answers, capacity));
+    std::copy(found.begin(), found.end(), answers);
+    return {};
+  });
+}

@@ -1,0 +1,189 @@
+/* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Tasks on texts: labelled spans, masks that are filled in, documents in the
+ * order of their relevance, labels without training, answers to questions.
+ */
+#ifndef TRANSOM_TASKS_H
+#define TRANSOM_TASKS_H
+#include "transom/text.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How labelled tokens become spans: the `aggregation_strategy` of
+ * transformers. A span ends where the label changes, `B-` and `I-` before it
+ * left aside, and before a label with `B-`. */
+typedef enum transom_span_merge {
+  /** each token is a span */
+  TRANSOM_SPAN_MERGE_NONE = 0,
+  /** tokens are merged by their own labels */
+  TRANSOM_SPAN_MERGE_SIMPLE = 1,
+  /** words are merged; a word has the label of its first token */
+  TRANSOM_SPAN_MERGE_FIRST = 2,
+  /** words are merged; a word has the label of the largest mean score */
+  TRANSOM_SPAN_MERGE_AVERAGE = 3,
+  /** words are merged; a word has the label of its token of the largest score
+   */
+  TRANSOM_SPAN_MERGE_MAX = 4
+} transom_span_merge;
+
+/** A part of a text and its label. */
+typedef struct transom_span {
+  /** index of the label of its first part, as in transom_model_label() */
+  size_t label;
+  /** mean of the scores of its tokens or words */
+  float score;
+  /** offset of its first byte in the text */
+  size_t begin;
+  /** offset after its last byte */
+  size_t end;
+  /** its first token, an index of what transom_model_tokenize() gives */
+  size_t token_begin;
+  /** after its last token */
+  size_t token_end;
+} transom_span;
+
+/** Labels the spans of a text with a token classification model. All tokens but
+ * special ones are in a span, also those whose label means that there is
+ * nothing (`O`). `spans` is [count]; `capacity` is its size in bytes; a text
+ * has at most as many spans as tokens. `count` is set also if they do not fit,
+ * which is LIMIT. `truncated` (may be NULL) is set to 1 if the text was
+ * truncated, else to 0.
+ * Errors: USAGE, REJECTED (not UTF-8), UNSUPPORTED (the model does not classify
+ * tokens), LIMIT, CANCELLED. */
+TRANSOM_API transom_status transom_session_tag(transom_session *session,
+                                               const transom_text *text,
+                                               transom_span_merge merge,
+                                               transom_span *spans,
+                                               size_t capacity, size_t *count,
+                                               uint32_t *truncated);
+
+/** A token in place of a mask. */
+typedef struct transom_fill {
+  /** id in the vocabulary */
+  int64_t id;
+  /** its probability among all ids */
+  float score;
+} transom_fill;
+
+/** Options of transom_session_fill_masks(). */
+typedef struct transom_fill_options {
+  /** set by transom_fill_options_default() */
+  size_t struct_size;
+  /** the number of fills of a mask at most; 0: 5 */
+  size_t top_k;
+  /** the ids to choose from; NULL: all of the vocabulary */
+  const int64_t *targets;
+  /** number of `targets` */
+  size_t num_targets;
+} transom_fill_options;
+
+/** Initializes options of `struct_size` bytes, as
+ * transom_fill_options_default() does. */
+TRANSOM_API void transom_fill_options_init(transom_fill_options *options,
+                                           size_t struct_size);
+
+/** Returns the default options. */
+static inline transom_fill_options transom_fill_options_default(void) {
+  transom_fill_options options;
+  transom_fill_options_init(&options, sizeof options);
+  return options;
+}
+
+/** Fills the mask tokens of a text with a masked language model. `fills` is
+ * [num_masks, num_fills], best first, `masks` is [num_masks]: indices of what
+ * transom_model_tokenize() gives. Their capacities are in bytes. `num_masks`
+ * and `num_fills` (of each mask) are set also if they do not fit, which is
+ * LIMIT. `truncated` as in transom_session_tag().
+ * Errors: as transom_session_tag(); REJECTED also if the text has no mask
+ * token. */
+TRANSOM_API transom_status transom_session_fill_masks(
+    transom_session *session, const transom_text *text,
+    const transom_fill_options *options, transom_fill *fills,
+    size_t fills_capacity, size_t *masks, size_t masks_capacity,
+    size_t *num_masks, size_t *num_fills, uint32_t *truncated);
+
+/** Scores documents by how well they answer a query; larger is better.
+ * `scores` is [count]; `capacity` is its size in bytes. A sequence
+ * classification model with one label reads the query and each document as a
+ * pair: its score is the logit's sigmoid, or the logit where the model's files
+ * say so. An embedding model compares embeddings. `truncated` (may be NULL) is
+ * set to the number of texts that were truncated.
+ * Errors: as transom_session_tag(). */
+TRANSOM_API transom_status transom_session_rerank(transom_session *session,
+                                                  const transom_text *query,
+                                                  const transom_text *documents,
+                                                  size_t count, float *scores,
+                                                  size_t capacity,
+                                                  size_t *truncated);
+
+/** Options of transom_session_answer(). */
+typedef struct transom_answer_options {
+  /** set by transom_answer_options_default() */
+  size_t struct_size;
+  /** the number of answers at most; 0: 1 */
+  size_t top_k;
+  /** tokens of an answer at most, before words are made whole; 0: 15 */
+  size_t max_answer_tokens;
+  /** tokens of a window at most, question included; 0: 384, or the model's
+   * maximum if that is less */
+  size_t window;
+  /** tokens of the context that neighbouring windows share; default:
+   * TRANSOM_FROM_MODEL, 128 or half a window if that is less */
+  int64_t overlap;
+  /** 1: that there is no answer is an answer, from 0 to 0 */
+  uint32_t may_be_impossible;
+  /** 1: answers may begin and end within words */
+  uint32_t cut_words;
+} transom_answer_options;
+
+/** Initializes options of `struct_size` bytes, as
+ * transom_answer_options_default() does. */
+TRANSOM_API void transom_answer_options_init(transom_answer_options *options,
+                                             size_t struct_size);
+
+/** Returns the default options. */
+static inline transom_answer_options transom_answer_options_default(void) {
+  transom_answer_options options;
+  transom_answer_options_init(&options, sizeof options);
+  return options;
+}
+
+/** A part of a context that answers a question. */
+typedef struct transom_answer {
+  /** its probability; those of one text are added up */
+  float score;
+  /** offset of its first byte in the context */
+  size_t begin;
+  /** offset after its last byte */
+  size_t end;
+} transom_answer;
+
+/** Answers a question with parts of a context, best first, by a question
+ * answering model. A context that is longer than a window is read in several
+ * that overlap. `answers` is [count]; `capacity` is its size in bytes. `count`
+ * is set also if they do not fit, which is LIMIT.
+ * Errors: as transom_session_tag(); LIMIT also if the question fills a window.
+ */
+TRANSOM_API transom_status transom_session_answer(
+    transom_session *session, const transom_text *question,
+    const transom_text *context, const transom_answer_options *options,
+    transom_answer *answers, size_t capacity, size_t *count);
+
+/** Scores hypotheses about a text with a model of natural language inference,
+ * one that has a label that begins with `entail`. The score is the probability
+ * of entailment among all hypotheses or, if `independent` is 1 or there is one
+ * hypothesis, against contradiction. `scores` is [count]; `capacity` is its
+ * size in bytes. `truncated` as in transom_session_tag().
+ * Errors: as transom_session_tag(). */
+TRANSOM_API transom_status transom_session_zero_shot(
+    transom_session *session, const transom_text *text,
+    const transom_text *hypotheses, size_t count, uint32_t independent,
+    float *scores, size_t capacity, uint32_t *truncated);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,55 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Scores by embeddings, and models that give none.
+#include "runtime/text/Rerank.h"
+#include "test/runtime/text/TextModel.h"
+#include <cmath>
+
+using namespace transom;
+using namespace transom::test;
+
+TEST(Rerank, cosines_of_embeddings) {
+  auto model = fakeModel(textManifest(), tables());
+  auto session = makeTextSession(*model);
+  const std::vector<transom_text> texts = {text("a"), text("b c"), text("a"),
+                                           text("c c a a a a a a a")};
+  std::vector<float> vectors = embed(*model, texts, 2, 64);
+  float scores[3];
+  size_t cut = 9;
+  Result<void> done =
+      rerankTexts(*session, texts[0], &texts[1], 3, scores, cut);
+  ASSERT_TRUE(bool(done)) << done.error().message;
+  EXPECT_EQ(cut, 1u);
+  for (size_t i = 0; i != 3; ++i) {
+    double product = 0, first = 0, second = 0;
+    for (size_t j = 0; j != FAKE_WIDTH; ++j) {
+      const double a = vectors[j], b = vectors[(i + 1) * FAKE_WIDTH + j];
+      product += a * b;
+      first += a * a;
+      second += b * b;
+    }
+    EXPECT_NEAR(scores[i], product / std::sqrt(first * second), 1e-6);
+  }
+  EXPECT_FLOAT_EQ(scores[1], 1);
+  EXPECT_LT(scores[0], 1);
+}
+
+TEST(Rerank, models_of_several_labels_score_no_pairs) {
+  Manifest manifest = textManifest();
+  manifest.labels = {"w", "x", "y", "z"};
+  manifest.entries[0].outputs[1].name = "logits";
+  auto model = fakeModel(manifest, tables());
+  const transom_text one = text("a");
+  float score;
+  size_t cut;
+  Result<void> done =
+      rerankTexts(*makeTextSession(*model), one, &one, 1, &score, cut);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().status, Status::Unsupported);
+  EXPECT_NE(done.error().message.find("4 labels"), std::string::npos);
+  auto plain = fakeModel(textManifest());
+  done = rerankTexts(*makeTextSession(*plain), one, &one, 1, &score, cut);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().status, Status::Unsupported);
+}

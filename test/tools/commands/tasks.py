@@ -1,0 +1,58 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Golden models of tasks on texts, with what transformers and sentence-transformers answer."""
+import json
+import os
+
+from base import GOLDENS, ToolTest
+
+TASKS = os.path.join(GOLDENS, "tasks")
+TOLERANCE = 1e-5
+
+
+class TaskTest(ToolTest):
+    """A test on the golden models whose folders end in `task`."""
+
+    task = ""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.models, cls.expected = {}, {}
+        for name in sorted(os.listdir(TASKS)):
+            if name.endswith("-" + cls.task):
+                cls.models[name] = cls.compiled(os.path.join(TASKS, name))
+                with open(os.path.join(TASKS, name, "expected.json")) as file:
+                    cls.expected[name] = json.load(file)
+        assert len(cls.models) >= 2, cls.task
+
+    def lines(self, *arguments, **options):
+        return [json.loads(line) for line in self.succeed(*arguments, **options).stdout.splitlines()]
+
+    def on_texts(self, command, model, texts, *flags):
+        """The lines for texts, each once alone and all in one file: equal bits."""
+        alone = [line for text in texts for line in self.lines(command, model, "--text", text, *flags)]
+        together = self.lines(command, model, "-", *flags, input="\n".join(texts) + "\n")
+        self.assertEqual(alone, together)
+        return together
+
+    def assert_like(self, got, wanted, where):
+        """Equal but for numbers with a fraction, which are close."""
+        self.assertEqual(type(got), type(wanted), where)
+        if isinstance(wanted, dict):
+            self.assertEqual(sorted(got), sorted(wanted), where)
+            for key in wanted:
+                self.assert_like(got[key], wanted[key], f"{where}/{key}")
+        elif isinstance(wanted, list):
+            self.assertEqual(len(got), len(wanted), where)
+            for i, pair in enumerate(zip(got, wanted)):
+                self.assert_like(*pair, f"{where}/{i}")
+        elif isinstance(wanted, float):
+            self.assertAlmostEqual(got, wanted, delta=TOLERANCE, msg=where)
+        else:
+            self.assertEqual(got, wanted, where)
+
+
+def count_bytes(text, characters):
+    """An offset of characters as one of bytes."""
+    return len(text[:characters].encode())

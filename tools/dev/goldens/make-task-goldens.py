@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Writes test/goldens/tasks: tiny models with tokenizers, texts, and what the
+pipelines of transformers and the cross-encoders of sentence-transformers
+answer. Needs torch, transformers, sentence-transformers, tokenizers and
+safetensors; answers to questions need a transformers below 5, which is run
+with the interpreter of --old-python. The tests that read the folders need none
+of them."""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import tokenizers
+import torch
+import transformers as tf
+
+ROOT = pathlib.Path(__file__).resolve().parents[3] / "test" / "goldens" / "tasks"
+
+TEXTS = [
+    "Ada Lovelace lives in New York, near Central Park.",
+    "She was unbelievably happy in Zürich (Switzerland)!",
+    "The rivers of South America: Amazon, Orinoco and Paraná.",
+    "nothing here",
+    "São Paulo ☃ beats Rio",
+]
+WORDS = ("ada love lace lives in new york near central park she was un believ ably happy zurich switzerland the river s of "
+         "south america amazon orinoco and parana nothing here sao paulo beats rio this example is . , ( ) ! : ? politics sport "
+         "where does live who").split()
+
+
+def word_piece():
+    """With and without token types."""
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + WORDS + ["##" + w for w in ("lace", "believ", "ably", "s", "land", "ber")]
+    settings = {"vocab": {w: i for i, w in enumerate(vocabulary)}, "model_max_length": 64}
+    return tf.BertTokenizer(**settings), tf.BertTokenizer(**settings, model_input_names=["input_ids", "attention_mask"])
+
+
+def byte_level():
+    from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
+    tokenizer = tokenizers.Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    trainer = trainers.BpeTrainer(vocab_size=330, special_tokens=special, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    tokenizer.train_from_iterator(TEXTS * 3, trainer)
+    tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True)])
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False)
+    return tf.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", sep_token="</s>", pad_token="<pad>", cls_token="<s>",
+                                      bos_token="<s>", eos_token="</s>", mask_token=AddedToken("<mask>", lstrip=True), model_max_length=64)
+
+
+def randomize(model, seed):
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, tensor in model.state_dict().items():
+            if not tensor.is_floating_point():
+                continue
+            noise = torch.randn(tensor.shape, generator=generator)
+            if tensor.dim() == 2:
+                tensor.copy_(noise * (0.7 if "embeddings" in name else 1.6 * tensor.shape[1] ** -0.5))
+            else:
+                norm = "norm" in name.lower() and name.endswith("weight")
+                tensor.copy_(1 + 0.15 * noise if norm else 0.1 * noise)
+    model.tie_weights()
+    return model.eval()
+
+
+def bert(tokenizer, **more):
+    return tf.BertConfig(vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
+                         max_position_embeddings=64, **more)
+
+
+def roberta(tokenizer, **more):
+    return tf.RobertaConfig(vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
+                            max_position_embeddings=66, type_vocab_size=1, pad_token_id=1, bos_token_id=0, eos_token_id=2, **more)
+
+
+def labels(*names):
+    return {"id2label": dict(enumerate(names)), "label2id": {n: i for i, n in enumerate(names)}}
+
+
+TAGS = labels("O", "B-PER", "I-PER", "B-LOC", "I-LOC", "MISC")
+
+
+def save(name, model, tokenizer, seed):
+    folder = ROOT / name
+    shutil.rmtree(folder, ignore_errors=True)
+    randomize(model, seed)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def plain(value):
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    return value.item() if hasattr(value, "item") else value
+
+
+def write(folder, **expected):
+    (folder / "expected.json").write_text(json.dumps(plain(expected), indent=1, ensure_ascii=False) + "\n")
+    for extra in ("generation_config.json", "README.md"):
+        (folder / extra).unlink(missing_ok=True)
+
+
+def tags(name, model, tokenizer, seed):
+    folder = save(name, model, tokenizer, seed)
+    found = {}
+    for strategy in ("none", "simple", "first", "average", "max"):
+        pipe = tf.pipeline("token-classification", model=str(folder), tokenizer=tokenizer, aggregation_strategy=strategy)
+        found[strategy] = [pipe(text) for text in TEXTS]
+    write(folder, texts=TEXTS, entities=found)
+
+
+def masks(name, model, tokenizer, seed, texts, candidates):
+    folder = save(name, model, tokenizer, seed)
+    pipe = tf.pipeline("fill-mask", model=str(folder), tokenizer=tokenizer)
+    several = [found if isinstance(found[0], list) else [found] for found in (pipe(text, top_k=4) for text in texts)]
+    write(folder, texts=texts, masks=several, candidates=candidates, chosen=pipe(texts[0], targets=candidates, top_k=3))
+
+
+def zero_shot(name, model, tokenizer, seed):
+    folder = save(name, model, tokenizer, seed)
+    pipe = tf.pipeline("zero-shot-classification", model=str(folder), tokenizer=tokenizer)
+    names = ["politics", "sport", "rivers"]
+    write(folder, texts=TEXTS, labels=names, hypothesis="this is {}.",
+          exclusive=[pipe(t, names) for t in TEXTS], independent=[pipe(t, names, multi_label=True) for t in TEXTS],
+          phrased=[pipe(t, names, hypothesis_template="this is {}.") for t in TEXTS], single=[pipe(t, names[:1]) for t in TEXTS])
+
+
+def rerank(name, model, tokenizer, seed, activation):
+    from sentence_transformers import CrossEncoder
+    folder = save(name, model, tokenizer, seed)
+    encoder = CrossEncoder(str(folder))
+    if activation:
+        config = json.loads((folder / "config.json").read_text())
+        config["sentence_transformers"] = {"activation_fn": activation, "version": "5.0.0"}
+        (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+        encoder = CrossEncoder(str(folder))
+    query = "where does ada live?"
+    write(folder, query=query, documents=TEXTS, ranked=encoder.rank(query, TEXTS), best=encoder.rank(query, TEXTS, top_k=2))
+
+
+QUESTIONS = [("where does ada live?", TEXTS[0]), ("who was happy", TEXTS[1]), ("the south", " ".join(TEXTS)), ("?", "rio")]
+ANSWERS = """
+import json, sys, transformers
+folder, questions = sys.argv[1], json.loads(sys.argv[2])
+kind = transformers.BertTokenizerFast if "bert-" in folder and "roberta" not in folder else transformers.PreTrainedTokenizerFast
+tokenizer = kind.from_pretrained(folder)
+pipe = transformers.pipeline("question-answering", model=folder, tokenizer=tokenizer)
+found = {}
+for name, options in json.loads(sys.argv[3]).items():
+    answers = [pipe(question=q, context=c, **options) for q, c in questions]
+    found[name] = [a if isinstance(a, list) else [a] for a in answers]
+print(json.dumps(found))
+"""
+OPTIONS = {"best": {}, "cut": {"align_to_words": False, "top_k": 2}, "three": {"top_k": 3}, "short": {"max_answer_len": 2, "top_k": 2}, "impossible": {"handle_impossible_answer": True, "top_k": 2},
+           "windows": {"max_seq_len": 40, "doc_stride": 6, "top_k": 3}}
+
+
+def answers(name, model, tokenizer, seed, python):
+    folder = save(name, model, tokenizer, seed)
+    output = subprocess.run([python, "-c", ANSWERS, str(folder), json.dumps(QUESTIONS), json.dumps(OPTIONS)], check=True,
+                            stdout=subprocess.PIPE, text=True).stdout
+    write(folder, questions=QUESTIONS, options=OPTIONS, answers=json.loads(output))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--old-python", help="an interpreter with transformers 4; without it, no question answering")
+    flags = parser.parse_args()
+    ROOT.mkdir(parents=True, exist_ok=True)
+    (pieces, untyped), bytes_ = word_piece(), byte_level()
+    tags("bert-tags", tf.BertForTokenClassification(bert(pieces, **TAGS)), pieces, 1)
+    tags("roberta-tags", tf.RobertaForTokenClassification(roberta(bytes_, **TAGS)), bytes_, 2)
+    masks("bert-masks", tf.BertForMaskedLM(bert(pieces)), pieces, 3,
+          ["ada lives in [MASK] york.", "the [MASK] of south [MASK]", "☃ [MASK]"], ["park", "amazon", "##s"])
+    masks("roberta-masks", tf.RobertaForMaskedLM(roberta(bytes_)), bytes_, 4,
+          ["Ada lives in <mask> York.", "<mask> of South <mask>"], ["Ġin", "A", "Ġ"])
+    zero_shot("bert-entailment", tf.BertForSequenceClassification(bert(pieces, **labels("contradiction", "neutral", "entailment"))), pieces, 5)
+    zero_shot("roberta-entailment", tf.RobertaForSequenceClassification(roberta(bytes_, **labels("ENTAILMENT", "other"))), bytes_, 6)
+    one = {"num_labels": 1}
+    rerank("bert-rerank", tf.BertForSequenceClassification(bert(pieces, **one)), untyped, 7, None)
+    rerank("roberta-rerank", tf.RobertaForSequenceClassification(roberta(bytes_, **one)), bytes_, 8, "torch.nn.modules.linear.Identity")
+    if flags.old_python:
+        answers("bert-answers", tf.BertForQuestionAnswering(bert(pieces)), pieces, 9, flags.old_python)
+        answers("roberta-answers", tf.RobertaForQuestionAnswering(roberta(bytes_)), bytes_, 10, flags.old_python)
+
+
+if __name__ == "__main__":
+    main()
