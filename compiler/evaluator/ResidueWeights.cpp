@@ -3,6 +3,7 @@
 //
 // Residues of weights: the elements of a file tensor are leaves, and the other
 // kinds of expressions move and combine them. Only shapes are read from files.
+#include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/Residues.h"
 #include "compiler/evaluator/Tensor.h"
 #include "runtime/weights/WeightNode.h"
@@ -24,6 +25,8 @@ public:
 private:
   Tensor getLeaves(const std::string &name, const Sizes &sizes);
   Tensor getAngles(const WeightExpr &e, const Sizes &sizes);
+  Tensor multiply(const Tensor &a, const Tensor &b);
+  Tensor normalize(const WeightExpr &e, ArrayRef<Tensor> operands);
   /// One element of `e` from where it is among those of the operands.
   Number pick(const WeightExpr &e, ArrayRef<int64_t> index,
               ArrayRef<Tensor> operands);
@@ -55,6 +58,29 @@ Tensor WeightResidues::getAngles(const WeightExpr &e, const Sizes &sizes) {
       out[pairs + i] = isCoarse ? sine : domain.multiply(factor, sine);
     }
   return tensor;
+}
+
+Tensor WeightResidues::multiply(const Tensor &a, const Tensor &b) {
+  const int64_t m = a.sizes[0], k = a.sizes[1], n = b.sizes[1];
+  Tensor result = Tensor::floats({m, n});
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      result.real[i * n + j] =
+          domain.dot(0.0, &a.real[i * k], 1, &b.real[j], n, k);
+  return result;
+}
+
+Tensor WeightResidues::normalize(const WeightExpr &e,
+                                 ArrayRef<Tensor> operands) {
+  DomainScope scope(&domain);
+  Tensor result = operands[0];
+  const std::vector<Number> beta(operands[2].real.begin(),
+                                 operands[2].real.end());
+  const size_t n = beta.size();
+  for (size_t row = 0; n > 0 && row < result.real.size(); row += n)
+    layerNorm(llvm::MutableArrayRef(result.real).slice(row, n),
+              operands[1].real, &beta, (*e).number);
+  return result;
 }
 
 Number WeightResidues::pick(const WeightExpr &e, ArrayRef<int64_t> index,
@@ -127,8 +153,13 @@ Result<Tensor> WeightResidues::run(const WeightExpr &e) {
     return result;
   case WeightExpr::Kind::Add:
     for (int64_t i = 0; i < result.count(); ++i)
-      result.real[i] = domain.add(operands[0].real[i], operands[1].real[i]);
+      result.real[i] = domain.add(operands[0].real[i],
+                                  operands[1].real[i % operands[1].count()]);
     return result;
+  case WeightExpr::Kind::Matmul:
+    return multiply(operands[0], operands[1]);
+  case WeightExpr::Kind::LayerNorm:
+    return normalize(e, operands);
   default:
     break;
   }

@@ -7,6 +7,7 @@
 // copying.
 #include "runtime/base/DType.h"
 #include "runtime/weights/WeightExpr.h"
+#include "runtime/weights/WeightProducts.h"
 #include "runtime/weights/WeightTables.h"
 #include <algorithm>
 #include <cmath>
@@ -26,6 +27,13 @@ int64_t getProduct(const Shape &dims, size_t begin, size_t end) {
   for (size_t d = begin; d < end; ++d)
     product *= dims[d];
   return product;
+}
+
+/// Whether an expression has products or norms.
+bool isComputed(const WeightExpr &e) {
+  if (e.kind() == Kind::Matmul || e.kind() == Kind::LayerNorm)
+    return true;
+  return std::any_of((*e).operands.begin(), (*e).operands.end(), isComputed);
 }
 
 /// Evaluates in f32 or in float64.
@@ -50,9 +58,10 @@ public:
     case Kind::Concat:
       return concat(e, block, out);
     case Kind::Scale:
-      return scale(e, block, out);
     case Kind::Add:
-      return add(e, block, out);
+    case Kind::Matmul:
+    case Kind::LayerNorm:
+      return compute(e, block, out);
     case Kind::Pad:
       return pad(e, block, out);
     case Kind::Reshape:
@@ -177,6 +186,34 @@ private:
     return runOperand((*e).operand(), axis, 0, size, block, out);
   }
 
+  /// Operations that change elements. In f32, what has products or norms is
+  /// computed in float64 and rounded.
+  Result<void> compute(const WeightExpr &e, const Block &block, Element *out) {
+    if constexpr (std::is_same_v<Element, float>) {
+      if (!isComputed(e))
+        return e.kind() == Kind::Scale ? scale(e, block, out)
+                                       : add(e, block, out);
+      std::vector<double> exact(static_cast<size_t>(block.count()));
+      TRANSOM_TRY(Evaluator<double>(source).run(e, block, exact.data()));
+      std::transform(exact.begin(), exact.end(), out,
+                     [](double x) { return static_cast<float>(x); });
+      return {};
+    } else {
+      if (e.kind() == Kind::Scale)
+        return scale(e, block, out);
+      if (e.kind() == Kind::Add)
+        return add(e, block, out);
+      TRANSOM_ASSIGN(Shape first, (*e).operand().shape(source));
+      auto read = [&](size_t operand, const Block &of, double *to) {
+        return run((*e).operand(operand), of, to);
+      };
+      return e.kind() == Kind::Matmul
+                 ? evaluateMatmul(first[1], block, read, out)
+                 : evaluateLayerNorm({first.back(), (*e).number}, block, read,
+                                     out);
+    }
+  }
+
   Result<void> scale(const WeightExpr &e, const Block &block, Element *out) {
     if (Result<void> done = run((*e).operand(), block, out); !done)
       return done;
@@ -186,14 +223,19 @@ private:
     return {};
   }
 
+  /// The second summand may have fewer leading dimensions.
   Result<void> add(const WeightExpr &e, const Block &block, Element *out) {
-    if (Result<void> done = run((*e).operand(0), block, out); !done)
-      return done;
-    std::vector<Element> second(static_cast<size_t>(block.count()));
-    if (Result<void> done = run((*e).operand(1), block, second.data()); !done)
-      return done;
-    for (size_t i = 0; i < second.size(); ++i)
-      out[i] += second[i];
+    TRANSOM_TRY(run((*e).operand(0), block, out));
+    TRANSOM_ASSIGN(Shape shape, (*e).operand(1).shape(source));
+    Block inner = block;
+    const auto leading =
+        static_cast<Shape::difference_type>(block.sizes.size() - shape.size());
+    for (Shape *dims : {&inner.offsets, &inner.sizes})
+      dims->erase(dims->begin(), dims->begin() + leading);
+    std::vector<Element> second(static_cast<size_t>(inner.count()));
+    TRANSOM_TRY(run((*e).operand(1), inner, second.data()));
+    for (int64_t i = 0, n = block.count(); i < n; ++i)
+      out[i] += second[static_cast<size_t>(i) % second.size()];
     return {};
   }
 

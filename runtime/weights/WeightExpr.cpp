@@ -127,6 +127,20 @@ WeightExpr WeightExpr::interleave(int64_t size,
   return WeightExpr(std::move(node));
 }
 
+WeightExpr WeightExpr::matmul(WeightExpr a, WeightExpr b) {
+  auto node = makeNode(Kind::Matmul);
+  node->operands = {std::move(a), std::move(b)};
+  return WeightExpr(std::move(node));
+}
+
+WeightExpr WeightExpr::layerNorm(WeightExpr e, WeightExpr gamma,
+                                 WeightExpr beta, double eps) {
+  auto node = makeNode(Kind::LayerNorm);
+  node->operands = {std::move(e), std::move(gamma), std::move(beta)};
+  node->number = eps;
+  return WeightExpr(std::move(node));
+}
+
 WeightExpr::Kind WeightExpr::kind() const { return node->kind; }
 
 std::vector<std::string> WeightExpr::files() const {
@@ -224,6 +238,11 @@ std::string WeightExpr::str() const {
     return "gather(" + operand(0) + ", " + shapeText(n.dims) + ")";
   case Kind::Interleave:
     return joined("interleave(", n.size);
+  case Kind::Matmul:
+    return "matmul(" + operand(0) + ", " + operand(1) + ")";
+  case Kind::LayerNorm:
+    return "layer_norm(" + operand(0) + ", " + operand(1) + ", " + operand(2) +
+           ", " + numberText(n.number) + ")";
   }
   return "";
 }
@@ -365,6 +384,39 @@ Result<Shape> interleavedShape(const WeightExpr &e,
   return result;
 }
 
+/// The second summand has the last dimensions of the first, or all.
+Result<Shape> sumShape(const WeightExpr &e, const Shape &a, const Shape &b) {
+  if (b.size() <= a.size() && std::equal(b.rbegin(), b.rend(), a.rbegin()))
+    return a;
+  return shapeError(e, "shapes " + shapeText(a) + " and " + shapeText(b) +
+                           " differ");
+}
+
+Result<Shape> productShape(const WeightExpr &e, const Shape &a,
+                           const Shape &b) {
+  if (a.size() != 2 || b.size() != 2 || a[1] != b[0])
+    return shapeError(e, "expected shapes [m, k] and [k, n], got " +
+                             shapeText(a) + " and " + shapeText(b));
+  Shape shape = {a[0], b[1]};
+  if (!elementCount(shape))
+    return shapeError(e, "shape " + shapeText(shape) + " does not fit 64 bits");
+  return shape;
+}
+
+Result<Shape> normShape(const WeightExpr &e, const std::vector<Shape> &shapes) {
+  const Shape &shape = shapes[0];
+  if (shape.empty())
+    return axisError(e, 0, shape);
+  const Shape row = {shape.back()};
+  if (shapes[1] != row || shapes[2] != row)
+    return shapeError(e, "expected gamma and beta of shape " + shapeText(row) +
+                             ", got " + shapeText(shapes[1]) + " and " +
+                             shapeText(shapes[2]));
+  if (!((*e).number >= 0) || !std::isfinite((*e).number))
+    return shapeError(e, "epsilon is negative or not finite");
+  return shape;
+}
+
 /// Checks a shape that the text gives.
 Result<Shape> literalShape(const WeightExpr &e) {
   const WeightExpr::Node &n = *e;
@@ -415,10 +467,11 @@ Result<Shape> WeightExpr::shape(const TensorSource &source) const {
   case Kind::Scale:
     return shapes[0];
   case Kind::Add:
-    if (shapes[0] != shapes[1])
-      return shapeError(*this, "shapes " + shapeText(shapes[0]) + " and " +
-                                   shapeText(shapes[1]) + " differ");
-    return shapes[0];
+    return sumShape(*this, shapes[0], shapes[1]);
+  case Kind::Matmul:
+    return productShape(*this, shapes[0], shapes[1]);
+  case Kind::LayerNorm:
+    return normShape(*this, shapes);
   case Kind::Reshape: {
     std::optional<int64_t> before = elementCount(shapes[0]),
                            after = elementCount(n.dims);

@@ -45,7 +45,9 @@ enum class SinusoidOrder {
 ///   slice(E, axis, start, size)          a range along one axis
 ///   concat(axis, E, E, ...)              along one axis
 ///   scale(E, 0.125)                      times a constant
-///   add(E, E)                            same shapes
+///   add(E, E)                            of one shape, or the second has the
+///                                        last dimensions of the first and is
+///                                        added to each of its blocks
 ///   pad(E, axis, size)                   zeros at the end, up to size
 ///   reshape(E, [2, 3])                   same elements, row-major
 ///   fill([2, 3], 1.0)                    a constant tensor
@@ -62,6 +64,12 @@ enum class SinusoidOrder {
 ///   interleave(8, E, E, ...)             along axis 0: 8 rows of the first, 8
 ///                                        of the second, ..., again of the
 ///                                        first
+///   matmul(E, E)                         [m, k] x [k, n]
+///   layer_norm(E, gamma, beta, eps)      (x - mean) / sqrt(variance + eps)
+///                                        along the last axis, times gamma
+///                                        [n], plus beta [n]
+/// Products and norms, and sums and multiples of them, are computed in float64
+/// and rounded once.
 class WeightExpr {
 public:
   enum class Kind {
@@ -78,7 +86,9 @@ public:
     Values,
     Angles,
     Gather,
-    Interleave
+    Interleave,
+    Matmul,
+    LayerNorm
   };
 
   static WeightExpr file(std::string name);
@@ -99,6 +109,9 @@ public:
                            std::vector<double> frequencies);
   static WeightExpr gather(WeightExpr e, std::vector<int64_t> indices);
   static WeightExpr interleave(int64_t size, std::vector<WeightExpr> operands);
+  static WeightExpr matmul(WeightExpr a, WeightExpr b);
+  static WeightExpr layerNorm(WeightExpr e, WeightExpr gamma, WeightExpr beta,
+                              double eps);
 
   /// Reads the text form; errors give the column.
   static Result<WeightExpr> parse(std::string_view text);

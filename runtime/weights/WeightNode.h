@@ -25,7 +25,7 @@ struct WeightExpr::Node {
   int64_t axis = 0;          ///< Slice, Concat, Pad
   int64_t start = 0;         ///< Slice
   int64_t size = 0;          ///< Slice, Pad, Interleave; Angles: limit
-  double number = 0;         ///< Scale, Fill; Angles: factor
+  double number = 0; ///< Scale, Fill; Angles: factor; LayerNorm: epsilon
   SinusoidOrder order = SinusoidOrder::InTurn; ///< Sinusoid
   std::vector<double> data;                    ///< Values; Angles: frequencies
 

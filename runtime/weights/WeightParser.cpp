@@ -63,8 +63,9 @@ private:
   std::string_view word() {
     skipSpaces();
     size_t begin = position;
-    while (position < text.size() && text[position] >= 'a' &&
-           text[position] <= 'z')
+    while (position < text.size() &&
+           ((text[position] >= 'a' && text[position] <= 'z') ||
+            text[position] == '_'))
       ++position;
     return text.substr(begin, position - begin);
   }
@@ -158,7 +159,8 @@ private:
       fail("unknown operation '" +
            utf8::printable(text.substr(begin, end - begin), 40) +
            "'; supported: file, transpose, slice, concat, scale, add, pad, "
-           "reshape, fill, sinusoid, values, angles, gather, interleave");
+           "reshape, fill, sinusoid, values, angles, gather, interleave, "
+           "matmul, layer_norm");
     }
     if (!e || !expect(')'))
       return {};
@@ -216,7 +218,8 @@ private:
   /// What has an operand first.
   Expr composite(std::string_view op, unsigned depth) {
     if (op != "transpose" && op != "slice" && op != "scale" && op != "add" &&
-        op != "pad" && op != "reshape" && op != "gather")
+        op != "pad" && op != "reshape" && op != "gather" && op != "matmul" &&
+        op != "layer_norm")
       return {};
     Expr inner = expression(depth + 1);
     if (!inner || !expect(','))
@@ -230,15 +233,30 @@ private:
       e = WeightExpr::gather(*inner, integers());
     } else if (op == "scale") {
       e = WeightExpr::scale(*inner, real());
-    } else if (op == "add") {
+    } else if (op == "add" || op == "matmul") {
       if (Expr second = expression(depth + 1))
-        e = WeightExpr::add(*inner, std::move(*second));
+        e = op == "add" ? WeightExpr::add(*inner, std::move(*second))
+                        : WeightExpr::matmul(*inner, std::move(*second));
+    } else if (op == "layer_norm") {
+      e = norm(*inner, depth);
     } else {
       int64_t axis = integer(), first = nextInteger();
       e = op == "pad" ? WeightExpr::pad(*inner, axis, first)
                       : WeightExpr::slice(*inner, axis, first, nextInteger());
     }
     return failure ? std::nullopt : e;
+  }
+
+  /// What follows the first operand of a norm.
+  Expr norm(const WeightExpr &inner, unsigned depth) {
+    Expr gamma = expression(depth + 1);
+    if (!gamma || !expect(','))
+      return {};
+    Expr beta = expression(depth + 1);
+    double eps = beta && expect(',') ? real() : 0;
+    if (failure)
+      return {};
+    return WeightExpr::layerNorm(inner, *gamma, *beta, eps);
   }
 
   std::string_view text;

@@ -3,6 +3,7 @@
 //
 // Each kind of weight expression takes the elements that it takes when files
 // are read.
+#include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/Residues.h"
 #include "compiler/evaluator/Tensor.h"
 #include "runtime/weights/WeightExpr.h"
@@ -80,6 +81,8 @@ TEST_F(ResidueWeights, areScaledAddedAndPadded) {
   };
   EXPECT_TRUE(equal(getWeight(R"(scale(file("a"), 0.5))")[1] * 2.0, x));
   EXPECT_TRUE(equal(getWeight(R"(add(file("a"), file("a")))")[1], x + x));
+  EXPECT_TRUE(equal(getWeight(R"(add(file("a"), fill([6], 0.5)))")[1],
+                    x + constant(0.5)));
   EXPECT_EQ(getWeight(R"(pad(file("a"), 1, 7))")[6].real(), 0);
   EXPECT_TRUE(equal(getWeight(R"(pad(file("a"), 1, 7))")[1], x));
   EXPECT_TRUE(equal(getWeight("fill([3], 0.1)")[2], constant(0.1)));
@@ -96,4 +99,21 @@ TEST_F(ResidueWeights, holdTheAnglesOfPositions) {
   EXPECT_EQ(domain.get(table[6 * 4 + 1]), domain.get(cosine * 2.0));
   EXPECT_EQ(domain.get(table[6 * 4 + 3]), domain.get(sine * 2.0));
   EXPECT_EQ(domain.get(table[0]), domain.get(1.0));
+}
+
+TEST_F(ResidueWeights, areMultipliedAndNormalized) {
+  std::vector<Number> a = getWeight(R"(file("a"))");
+  std::vector<Number> product =
+      getWeight(R"(matmul(file("a"), transpose(file("b"), [1, 0])))");
+  ASSERT_EQ(product.size(), 16u);
+  EXPECT_EQ(
+      domain.get(product[1 * 4 + 2]),
+      domain.get(dot(0.0, &a[6], 1, &getWeight(R"(file("b"))")[12], 1, 6)));
+  std::vector<Number> norm = getWeight(
+      R"(layer_norm(file("a"), fill([6], 2.0), fill([6], 0.5), 0.25))");
+  std::vector<Number> row(a.begin() + 6, a.begin() + 12);
+  std::vector<Number> gamma(6, constant(2.0)), beta(6, constant(0.5));
+  layerNorm(row, gamma, &beta, 0.25);
+  for (int i = 0; i < 6; ++i)
+    EXPECT_EQ(domain.get(norm[6 + i]), domain.get(row[i])) << i;
 }

@@ -98,10 +98,12 @@ public:
       return out;
     }
     default: {
-      Model other = file(in.shape), out = in;
+      // The second summand may have fewer dimensions.
+      Shape shape(in.shape.begin() + random.between(0, rank), in.shape.end());
+      Model other = file(shape), out = in;
       out.e = WeightExpr::add(in.e, other.e);
       for (size_t i = 0; i < out.data.size(); ++i)
-        out.data[i] += other.data[i];
+        out.data[i] += other.data[i % other.data.size()];
       return out;
     }
     }

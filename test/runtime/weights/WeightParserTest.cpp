@@ -23,7 +23,9 @@ TEST(WeightParser, text_round_trips) {
         "sinusoid(512, 768, 0)", "sinusoid(9, 5, 2)",
         "values([2, 1], [1.0, 2.5])", "values([0], [])",
         "angles(4096, 1.0, [1.0, 0.5])",
-        "interleave(8, file(\"a\"), scale(file(\"b\"), 2.0))"})
+        "interleave(8, file(\"a\"), scale(file(\"b\"), 2.0))",
+        "matmul(file(\"a\"), file(\"b\"))",
+        "layer_norm(file(\"a\"), file(\"g\"), file(\"b\"), 1e-05)"})
     EXPECT_EQ(expr(text).str(), text);
   EXPECT_EQ(expr(" add( file( \"a\" ) ,file(\"b\") ) ").str(),
             "add(file(\"a\"), file(\"b\"))");
@@ -58,7 +60,9 @@ TEST(WeightParser, malformed_text_is_rejected_with_its_column) {
         "add(file(\"a\"))", "sinusoid(1, 2, 3)",
         "fill([99999999999999999999], 1)", "concat(0, )", "interleave(8)",
         "interleave(, file(\"a\"))", "angles(8, 1)", "angles(8, [1])",
-        "angles(8, 1, [1, ])"})
+        "angles(8, 1, [1, ])", "matmul(file(\"a\"))",
+        "layer_norm(file(\"a\"), file(\"g\"), 1)",
+        "layer_norm(file(\"a\"), file(\"g\"), file(\"b\"))"})
     EXPECT_EQ(parseError(text).substr(0, 18), "weight expression:") << text;
   std::string deep;
   for (int i = 0; i < 100000; ++i)

@@ -1,0 +1,30 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks of products and norms of weights, in float64. Sums have one order, so
+// that a block has the bits of the whole.
+#pragma once
+#include "runtime/weights/WeightTables.h"
+#include <functional>
+
+namespace transom {
+
+/// Evaluates a block of an operand densely.
+using ReadOperand = std::function<Result<void>(
+    size_t operand, const Block &block, double *out)>;
+
+/// `Matmul`, of operands [m, k] and [k, n]: sums over ascending k, from zero.
+Result<void> evaluateMatmul(int64_t k, const Block &block,
+                            const ReadOperand &read, double *out);
+
+/// The length of the rows that are normalized, and the epsilon.
+struct NormOfRows {
+  int64_t length;
+  double eps;
+};
+
+/// `LayerNorm`, of rows, gamma and beta.
+Result<void> evaluateLayerNorm(const NormOfRows &norm, const Block &block,
+                               const ReadOperand &read, double *out);
+
+} // namespace transom
