@@ -42,6 +42,8 @@ static float getScore(const AttentionParameters &p, const float *query,
                      : t * p.scale;
   t = std::fma(key.slope * log2E, key.distance, t);
   t = std::fma(key.bias, log2E, t);
+  t = std::fma(key.toPosition, p.scale, t);
+  t = std::fma(key.fromPosition, p.scale, t);
   t = std::fma(key.mask, log2E, t);
   return key.selected ? t : p.hidden;
 }

@@ -86,12 +86,14 @@ struct AttentionKey {
   float slope = 0;                    ///< of the distance
   float distance = 0;                 ///< from the query
   float bias = 0, mask = 0;           ///< added to the score
+  /// Products of query and key with relative positions, not scaled.
+  float toPosition = 0, fromPosition = 0;
 };
 
 /// What is the same for all keys of a head.
 struct AttentionParameters {
   int64_t dk = 0, dv = 0;
-  float scale = 1; ///< scale * log2 e; unused with a cap
+  float scale = 1; ///< scale * log2 e; with a cap of positions only
   /// Soft cap: postCap * tanh(preCap * score), with log2 e in postCap; 0 for
   /// none.
   float preCap = 0, postCap = 0;

@@ -47,12 +47,16 @@ private:
   bool inReach(const Token &query, const Token &key) const;
   Number score(const Sequence &sequence, int64_t head, const Token &query,
                const Token &key) const;
+  Number positionScore(int64_t head, const Token &query,
+                       const Token &key) const;
   void attend(const Sequence &sequence, int64_t head, const Token &query,
               Tensor &result) const;
 
   mutable SdpaOp op; // its getters are not const
   const Tensor &query;
   Tensor key, value, slopes, relativeBias; ///< biases: where there are some
+  std::optional<PositionBuckets> buckets;
+  Tensor positionKeys, positionQueries; ///< where there are some
   std::vector<Sequence> sequences;
   Tensor
       mask; ///< broadcast to [batch, heads, queries, keys], where there is one
@@ -70,6 +74,11 @@ Attention::Attention(SdpaOp op, Evaluation &e)
     slopes = e.tensor(op.getSlopes());
   if (op.getRelativeBias())
     relativeBias = e.tensor(op.getRelativeBias());
+  buckets = op.getPositionBuckets();
+  if (op.getPositionKeys())
+    positionKeys = e.tensor(op.getPositionKeys());
+  if (op.getPositionQueries())
+    positionQueries = e.tensor(op.getPositionQueries());
   if (op.getRagged()) {
     sequences = raggedSequences(e.ragged(op.getRagged()));
     return;
@@ -158,6 +167,21 @@ bool Attention::inReach(const Token &query, const Token &key) const {
          (op.getCausal() || key.position < query.position + window);
 }
 
+/// The scores of content and relative position, not scaled.
+Number Attention::positionScore(int64_t head, const Token &q,
+                                const Token &k) const {
+  const int64_t row =
+      head * buckets->positions + buckets->getRow(q.position - k.position);
+  Number sum = 0.0;
+  if (op.getPositionKeys())
+    sum += dot(0.0, &query.real[(q.row * heads + head) * dk], 1,
+               &positionKeys.real[row * dk], 1, dk);
+  if (op.getPositionQueries())
+    sum += dot(0.0, &key.real[(k.row * heads + head) * dk], 1,
+               &positionQueries.real[row * dk], 1, dk);
+  return sum;
+}
+
 Number Attention::score(const Sequence &sequence, int64_t head, const Token &q,
                         const Token &k) const {
   if (!inReach(q, k))
@@ -176,6 +200,9 @@ Number Attention::score(const Sequence &sequence, int64_t head, const Token &q,
     int64_t distance = std::clamp(k.position - q.position, -reach, reach);
     score += relativeBias.real[head * relativeBias.sizes[1] + reach + distance];
   }
+  if (buckets)
+    score +=
+        constant(op.getScale().convertToDouble()) * positionScore(head, q, k);
   if (!op.getMask())
     return score;
   int64_t at = flatten(mask.sizes, {sequence.number, head, q.index, k.index});

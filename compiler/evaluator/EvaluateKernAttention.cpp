@@ -18,7 +18,8 @@ using namespace kern;
 KernAttention::KernAttention(AttentionOp op, Evaluation &e)
     : op(op), e(e), heads(op.getHeads()), group(heads / op.getKvHeads()),
       dk(e.kern->columns(op.getQuery()) / heads),
-      dv(e.kern->columns(op.getOuts()) / heads) {
+      dv(e.kern->columns(op.getOuts()) / heads),
+      buckets(op.getPositionBuckets()) {
   const RaggedBatch &own = e.ragged(op.getQueryRagged());
   const RaggedBatch &others = e.ragged(op.getKeyRagged());
   queries = getTokens(own, false);
@@ -89,6 +90,12 @@ Number KernAttention::relativeBias(int64_t head, int64_t distance) {
                     std::clamp(distance, -reach, reach)];
 }
 
+Number KernAttention::positionScore(Value scores, int64_t row, int64_t head,
+                                    int64_t distance) {
+  return e.kern->read(scores, row,
+                      head * buckets->positions + buckets->getRow(distance));
+}
+
 bool KernAttention::isBoolMask() {
   auto type = cast<BufferType>(op.getMask().getType());
   return type.getElementType().isInteger(1);
@@ -127,6 +134,12 @@ Number KernAttention::score(int64_t sequence, int64_t head, const Token &query,
   if (double cap = op.getSoftCap().convertToDouble(); cap > 0)
     score = constant(cap) * tanh(score / constant(cap));
   score += bias(head, key.place - position);
+  for (auto [scores, row] :
+       {std::make_pair(op.getContentToPosition(), query.row),
+        std::make_pair(op.getPositionToContent(), key.row)})
+    if (scores)
+      score += constant(op.getScale().convertToDouble()) *
+               positionScore(scores, row, head, position - key.place);
   if (!op.getMask())
     return score;
   Number mask = maskAt(sequence, head, query, key);

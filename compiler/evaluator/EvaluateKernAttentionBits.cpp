@@ -62,6 +62,12 @@ bits::AttentionKey KernAttention::getBitsKey(int64_t sequence, int64_t head,
   result.distance = static_cast<float>(distance);
   if (op.getRelativeBias())
     result.bias = toFloat(relativeBias(head, distance));
+  if (Value scores = op.getContentToPosition())
+    result.toPosition =
+        toFloat(positionScore(scores, query.row, head, -distance));
+  if (Value scores = op.getPositionToContent())
+    result.fromPosition =
+        toFloat(positionScore(scores, key.row, head, -distance));
   if (op.getMask()) {
     Number mask = maskAt(sequence, head, query, key);
     if (isBoolMask())

@@ -115,6 +115,18 @@ static Result<void> evaluateGroupGemm(GroupGemmOp op, Evaluation &e) {
   return {};
 }
 
+static Result<void> evaluateHeadGemm(HeadGemmOp op, Evaluation &e) {
+  const Tensor &weight = e.tensor(op.getWeight());
+  const int64_t n = op.getHeadColumns(), k = weight.sizes[1];
+  for (int64_t row = 0; row < e.kern->rows(op.getOuts()); ++row) {
+    std::vector<Number> line = e.kern->readRow(op.getInput(), row);
+    for (int64_t i = 0; i < weight.sizes[0]; ++i)
+      e.kern->write(op.getOuts(), row, i,
+                    dot(0.0, &line[i / n * k], 1, &weight.real[i * k], 1, k));
+  }
+  return {};
+}
+
 static Result<void> evaluateCombineGroups(CombineGroupsOp op, Evaluation &e) {
   RowRange range = e.kern->share(e.kern->rows(op.getOuts()));
   const int64_t choices = e.kern->columns(op.getPositions());
@@ -136,6 +148,7 @@ static Result<void> evaluateCombineGroups(CombineGroupsOp op, Evaluation &e) {
 void attachKernGroups(MLIRContext *context) {
   attachEvaluator<GroupTokensOp, evaluateGroupTokens>(context);
   attachEvaluator<GroupGemmOp, evaluateGroupGemm>(context);
+  attachEvaluator<HeadGemmOp, evaluateHeadGemm>(context);
   attachEvaluator<CombineGroupsOp, evaluateCombineGroups>(context);
 }
 

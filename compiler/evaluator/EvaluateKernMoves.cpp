@@ -4,6 +4,7 @@
 // Movements of kern: positions, ragged rows, pooling, transposition, blocks and
 // gathers.
 #include "compiler/evaluator/KernEvaluation.h"
+#include <map>
 
 using namespace mlir;
 
@@ -111,6 +112,26 @@ static Result<void> evaluatePool(kern::PoolOp op, Evaluation &e) {
   return {};
 }
 
+static Result<void> evaluateNeighbors(kern::NeighborsOp op, Evaluation &e) {
+  const RaggedBatch &ragged = e.ragged(op.getRagged());
+  const int64_t width = e.kern->columns(op.getInput()), reach = op.getReach();
+  std::map<std::pair<int64_t, int64_t>, int64_t> keys;
+  for (auto [i, row] : llvm::enumerate(ragged.rows))
+    if (row.isKey &&
+        (!op.getMask() || e.kern->readFlat(op.getMask(), i).real() != 0))
+      keys[{row.sequence, row.column}] = static_cast<int64_t>(i);
+  for (auto [i, row] : llvm::enumerate(ragged.rows))
+    for (int64_t slot = 0; slot <= 2 * reach; ++slot) {
+      auto found = keys.find({row.sequence, row.column + slot - reach});
+      for (int64_t c = 0; c < width; ++c)
+        e.kern->write(op.getOuts(), i, slot * width + c,
+                      found == keys.end()
+                          ? Number(0.0)
+                          : e.kern->read(op.getInput(), found->second, c));
+    }
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//
@@ -159,6 +180,7 @@ static Result<void> evaluateGather(kern::GatherOp op, Evaluation &e) {
 }
 
 void attachKernMoves(MLIRContext *context) {
+  attachEvaluator<kern::NeighborsOp, evaluateNeighbors>(context);
   attachEvaluator<PositionsOp, evaluatePositions>(context);
   attachEvaluator<ColumnsOp, evaluateColumns>(context);
   attachEvaluator<kern::GatherRowsOp, evaluateGatherRows>(context);

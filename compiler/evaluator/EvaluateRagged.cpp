@@ -137,7 +137,8 @@ static Result<void> evaluatePosition(PositionOp op, Evaluation &e) {
 }
 
 /// The rows of each sequence in the operand seen as [rows, d].
-static std::vector<std::vector<RaggedBatch::Row>> rowsToPool(PoolOp op,
+template <typename Op>
+static std::vector<std::vector<RaggedBatch::Row>> rowsToPool(Op op,
                                                              Evaluation &e) {
   if (op.getRagged()) {
     const RaggedBatch &ragged = e.ragged(op.getRagged());
@@ -189,6 +190,27 @@ static Result<void> evaluatePool(PoolOp op, Evaluation &e) {
   return {};
 }
 
+static Result<void> evaluateNeighbors(NeighborsOp op, Evaluation &e) {
+  const Tensor &input = e.tensor(op.getInput());
+  const int64_t width = input.sizes.back();
+  const auto reach = static_cast<int64_t>(op.getReach());
+  const int64_t all = (2 * reach + 1) * width;
+  Sizes sizes = input.sizes;
+  sizes.back() = all;
+  Tensor result = Tensor::floats(sizes);
+  for (const auto &rows : rowsToPool(op, e))
+    for (const RaggedBatch::Row &own : rows)
+      for (const RaggedBatch::Row &other : rows) {
+        const int64_t slot = other.column - own.column + reach;
+        if (!other.isKey || slot < 0 || slot > 2 * reach)
+          continue;
+        std::copy_n(&input.real[other.sequence * width], width,
+                    &result.real[own.sequence * all + slot * width]);
+      }
+  e.set(op.getResult(), std::move(result));
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // Layers
 //===----------------------------------------------------------------------===//
@@ -232,6 +254,7 @@ void attachRagged(MLIRContext *context) {
   attachEvaluator<ScatterRowsOp, evaluateScatterRows>(context);
   attachEvaluator<PositionOp, evaluatePosition>(context);
   attachEvaluator<PoolOp, evaluatePool>(context);
+  attachEvaluator<NeighborsOp, evaluateNeighbors>(context);
   attachEvaluator<LayersOp, evaluateLayers>(context);
 }
 

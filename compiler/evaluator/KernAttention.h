@@ -30,6 +30,9 @@ private:
   /// What slopes and a relative bias add to the score of a head.
   Number bias(int64_t head, int64_t distance);
   Number relativeBias(int64_t head, int64_t distance);
+  /// An element of the products with relative positions, of a row.
+  Number positionScore(mlir::Value scores, int64_t row, int64_t head,
+                       int64_t distance);
   bool isBoolMask();
   Number maskAt(int64_t sequence, int64_t head, const Token &query,
                 const Token &key);
@@ -55,6 +58,7 @@ private:
   /// By sequence what the cache has; empty without one.
   std::vector<const CacheStore::Entry *> kept;
   int64_t heads, group, dk, dv;
+  std::optional<PositionBuckets> buckets;
 
   /// Keys [keys][dk] and values [keys][dv] of one sequence and key head.
   struct Head {

@@ -62,6 +62,8 @@ static std::string describeAttention(kern::AttentionOp op) {
     text += ", ALiBi";
   if (op.getRelativeBias())
     text += ", relative bias";
+  if (op.getPositionBuckets())
+    text += ", disentangled";
   if (op.getCache())
     text += ", reads the cache";
   return text;
@@ -78,6 +80,11 @@ std::string transom::describeOperation(kern::BufferOp op) {
             cast<kern::WeightType>(gemm.getWeight().getType()).getShape();
         return std::to_string(shape.back()) + " -> " +
                getLastSize(gemm.getOuts());
+      })
+      .Case([](kern::HeadGemmOp gemm) {
+        return std::to_string(gemm.getHeads()) + " heads of " +
+               std::to_string(gemm.getWeight().getType().getShape().back()) +
+               " -> " + std::to_string(gemm.getHeadColumns());
       })
       .Case([](kern::BatchMatmulOp matmul) {
         return getLastSize(matmul.getLhs()) + " -> " +

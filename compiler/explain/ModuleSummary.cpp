@@ -44,7 +44,7 @@ static Polynomial getProductFlops(Operation &op) {
         call.getPrimitive() != kern::OneDnnPrimitive::BatchMatmul)
       return {};
   if (isa<kern::GemmOp, kern::BatchMatmulOp, kern::GroupGemmOp,
-          kern::AttentionOp, kern::OneDnnOp>(op))
+          kern::HeadGemmOp, kern::AttentionOp, kern::OneDnnOp>(op))
     return cast<kern::BufferOp>(op).flops();
   return getFlops(&op);
 }

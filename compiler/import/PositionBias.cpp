@@ -60,3 +60,12 @@ WeightExpr transom::relativeBiasByDistance(WeightExpr table,
   return WeightExpr::transpose(
       WeightExpr::gather(std::move(table), relativeBuckets(rule)), {1, 0});
 }
+
+WeightExpr transom::positionsByHead(WeightExpr table, int64_t positions,
+                                    int64_t heads, int64_t width) {
+  return WeightExpr::reshape(
+      WeightExpr::transpose(
+          WeightExpr::reshape(std::move(table), {positions, heads, width}),
+          {1, 0, 2}),
+      {heads * positions, width});
+}

@@ -38,4 +38,9 @@ std::vector<int64_t> relativeBuckets(const DistanceBuckets &rule);
 WeightExpr relativeBiasByDistance(WeightExpr table,
                                   const DistanceBuckets &rule);
 
+/// Position keys or queries of `attn.sdpa`, [heads * positions, width], from a
+/// table [positions, heads * width].
+WeightExpr positionsByHead(WeightExpr table, int64_t positions, int64_t heads,
+                           int64_t width);
+
 } // namespace transom

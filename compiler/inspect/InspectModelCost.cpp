@@ -38,6 +38,19 @@ static Polynomial getPairs(attn::SdpaOp op) {
   return getProduct(ArrayRef(query).drop_back()) * key[key.size() - 2];
 }
 
+/// The products of queries and of keys with relative positions.
+static Polynomial getPositionFlops(attn::SdpaOp op) {
+  Polynomial flops;
+  for (auto [table, rows] :
+       {std::make_pair(op.getPositionKeys(), op.getQuery()),
+        std::make_pair(op.getPositionQueries(), op.getKey())})
+    if (table)
+      flops = flops + Polynomial(2) *
+                          getProduct(attn::getSymbolicShape(rows.getType())) *
+                          Polynomial(op.getPositionBuckets()->positions);
+  return flops;
+}
+
 Polynomial transom::getFlops(Operation *op) {
   if (auto linear = dyn_cast<attn::LinearOp>(op))
     return Polynomial(2) *
@@ -52,8 +65,9 @@ Polynomial transom::getFlops(Operation *op) {
   }
   if (auto sdpa = dyn_cast<attn::SdpaOp>(op))
     return Polynomial(2) * getPairs(sdpa) *
-           (attn::getSymbolicShape(sdpa.getQuery().getType()).back() +
-            attn::getSymbolicShape(sdpa.getResult().getType()).back());
+               (attn::getSymbolicShape(sdpa.getQuery().getType()).back() +
+                attn::getSymbolicShape(sdpa.getResult().getType()).back()) +
+           getPositionFlops(sdpa);
   if (auto cross = dyn_cast<attn::CrossSdpaOp>(op))
     return Polynomial(2) *
            Polynomial::symbol(

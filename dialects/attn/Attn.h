@@ -5,6 +5,7 @@
 // attributes and operations.
 #pragma once
 #include "dialects/common/Activation.h"
+#include "dialects/common/PositionBuckets.h"
 #include "dialects/weights/Weights.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -16,6 +17,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/base/Polynomial.h"
+#include <optional>
 
 namespace mlir::func {
 class FuncOp;

@@ -123,17 +123,79 @@ static LogicalResult checkRelativeBias(SdpaOp op, const Shaped &query,
          << ", an odd number] of the query's type, got " << text(bias);
 }
 
+std::optional<PositionBuckets> SdpaOp::getPositionBuckets() {
+  Value table = getPositionKeys() ? getPositionKeys() : getPositionQueries();
+  if (!table)
+    return std::nullopt;
+  Shaped positions(table);
+  int64_t rows =
+      positions.rank() ? positions.dims[0].constant().value_or(0) : 0;
+  auto heads = static_cast<int64_t>(getHeads());
+  return PositionBuckets{heads > 0 && rows % heads == 0 ? rows / heads : 0,
+                         static_cast<int64_t>(getMaxDistance())};
+}
+
+/// Constraint 14.
+static LogicalResult checkPositionTable(SdpaOp op, Value table, StringRef name,
+                                        const Shaped &query, int64_t positions,
+                                        EmitError emitError) {
+  if (!table)
+    return success();
+  auto heads = static_cast<int64_t>(op.getHeads());
+  Shaped shaped(table);
+  const SmallVector<Polynomial> dims = {
+      Polynomial(heads * positions),
+      Polynomial(*query.last().constant() / heads)};
+  if (positions >= 2 && positions % 2 == 0 && shaped.element == query.element &&
+      shaped.dims == dims)
+    return success();
+  return violated(emitError, 14)
+         << "expects " << name << " [" << heads << " * an even number, "
+         << dims[1].str() << "] of the query's type, as many as others, got "
+         << text(shaped);
+}
+
+/// Constraints 14 to 16.
+static LogicalResult checkPositions(SdpaOp op, const Shaped &query,
+                                    const Shaped &key, EmitError emitError) {
+  std::optional<PositionBuckets> rule = op.getPositionBuckets();
+  auto distance = static_cast<int64_t>(op.getMaxDistance());
+  if (!rule) {
+    if (distance == 0)
+      return success();
+    return violated(emitError, 16)
+           << "expects 'max_distance' beside positions only, got " << distance;
+  }
+  for (auto [table, name] :
+       {std::make_pair(op.getPositionKeys(), "position keys"),
+        std::make_pair(op.getPositionQueries(), "position queries")})
+    if (failed(checkPositionTable(op, table, name, query, rule->positions,
+                                  emitError)))
+      return failure();
+  if (op.getHeads() != op.getKvHeads() || op.getCache() ||
+      query.dims[query.rank() - 2] != key.dims[key.rank() - 2])
+    return violated(emitError, 15) << "expects positions with heads that are "
+                                      "kv_heads, query and key of "
+                                      "one length and no cache";
+  if (rule->isValid())
+    return success();
+  return violated(emitError, 16)
+         << "expects 'max_distance' 0, or from n / 4 + 2 to "
+         << PositionBuckets::largestDistance << " with n >= 4, got " << distance
+         << " with n = " << rule->positions;
+}
+
 /// Constraint 12: a query that is not ragged beside keys that are has no
 /// positions.
 static LogicalResult checkQueryOfRaggedKeys(SdpaOp op, const Shaped &query,
                                             EmitError emitError) {
   if (query.rank() == 2 ||
       !(op.getCausal() || op.getWindow() || op.getSlopes() ||
-        op.getRelativeBias() || op.getCache()))
+        op.getRelativeBias() || op.getPositionBuckets() || op.getCache()))
     return success();
   return violated(emitError, 12)
-         << "expects no 'causal', window, slopes, relative bias and cache for "
-            "a query of rank 3 with a ragged batch";
+         << "expects no 'causal', window, slopes, relative bias, positions and "
+            "cache for a query of rank 3 with a ragged batch";
 }
 
 /// Constraint 13.
@@ -199,7 +261,8 @@ Types SdpaOp::inferShapes(EmitError emitError) {
       failed(checkSlopes(Shaped(getSlopes()), Polynomial(getHeads()),
                          query.element, emitError)))
     return failure();
-  if (failed(checkRelativeBias(*this, query, emitError)))
+  if (failed(checkRelativeBias(*this, query, emitError)) ||
+      failed(checkPositions(*this, query, key, emitError)))
     return failure();
   query.dims.back() = Polynomial(*width);
   return oneResult(query.dims, query.element);

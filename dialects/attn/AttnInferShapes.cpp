@@ -365,6 +365,41 @@ Types PoolOp::inferShapes(EmitError emitError) {
   return oneResult({input.dims[0], input.dims[2]}, input.element);
 }
 
+Types NeighborsOp::inferShapes(EmitError emitError) {
+  Shaped input(getInput());
+  if (failed(expectFloat(input, "input", 2, emitError, 3)))
+    return failure();
+  std::optional<int64_t> width = input.last().constant();
+  if (!width)
+    return violated(emitError, 3)
+           << "expects a constant d, got '" << input.last().str() << "'";
+  if (getRagged()) {
+    if (input.rank() != 2 || getMask())
+      return violated(emitError, 1)
+             << "expects [rows, d] and no mask with a ragged batch, got "
+             << text(input.dims);
+  } else {
+    if (input.rank() != 3)
+      return violated(emitError, 2)
+             << "expects [batch, seq, d], got " << text(input.dims);
+    if (getMask()) {
+      Shaped mask(getMask());
+      if (!mask.isBool() ||
+          ArrayRef(mask.dims) != ArrayRef(input.dims).take_front(2))
+        return violated(emitError, 2)
+               << "expects a bool mask "
+               << text(ArrayRef(input.dims).take_front(2)) << ", got "
+               << text(mask);
+    }
+  }
+  const auto reach = static_cast<int64_t>(getReach());
+  if (reach < 0 || reach > 127)
+    return violated(emitError, 4)
+           << "expects a reach from 0 to 127, got " << reach;
+  input.dims.back() = Polynomial((2 * reach + 1) * *width);
+  return oneResult(input.dims, input.element);
+}
+
 //===----------------------------------------------------------------------===//
 // Ragged rows
 //===----------------------------------------------------------------------===//

@@ -496,4 +496,33 @@ def Attn_PoolOp : Attn_ShapedOp<"pool", [AttrSizedOperandSegments]> {
   let hasVerifier = 0;
 }
 
+def Attn_NeighborsOp : Attn_ShapedOp<"neighbors", [AttrSizedOperandSegments]> {
+  let summary = "the rows of the columns next to each token, side by side";
+  let description = [{
+    `input [batch, seq, d]`, or ragged `[rows, d]` with `ragged` -> [..., (2 * reach +
+    1) * d]: the columns c - reach to c + reach of the token's sequence in turn, c its
+    own. A column outside of the sequence, or without a key, gives zeros. `mask` (bool
+    [batch, seq]) says which tokens are keys where there is no ragged batch; without it
+    all are. A convolution along the sequence is a product of them.
+
+    Constraints:
+    1. Ragged: input [rows, d], no mask.
+    2. Else: input [batch, seq, d] and mask bool [batch, seq].
+    3. The input is float, and d is constant.
+    4. The reach is from 0 to 127.
+
+    Example:
+    ```mlir
+    %p = attn.neighbors %x mask(%m : [2, 8] i1) reach 1 : [2, 8, 64] f32
+    ```
+  }];
+  let arguments = (ins AnyTensor:$input, Optional<AnyTensor>:$mask,
+                       Optional<Attn_RaggedType>:$ragged, I64Attr:$reach);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = [{
+    $input (`mask` `(` $mask^ `:` custom<Types>(type($mask)) `)`)? (`ragged` `(` $ragged^
+    `:` custom<Types>(type($ragged)) `)`)? `reach` $reach attr-dict `:` custom<Types>(type($input))
+  }];
+}
+
 #endif // TRANSOM_DIALECTS_ATTN_ATTNOPS_TD

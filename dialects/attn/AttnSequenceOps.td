@@ -41,6 +41,16 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     a number for each head and distance (T5, Raffel et al. 2020), adds
     `relative_bias[h, min(max(j - i, -R), R) + R]` there.
 
+    Disentangled attention (DeBERTa, He et al. 2021, 3.1) adds scores of content and
+    relative position. `position_keys` and `position_queries` are [heads * n, dk] for
+    an even number n of positions: row h * n + r belongs to head h and position r. They
+    add `scale * query_i . position_keys[h, r]` and `scale * key_j .
+    position_queries[h, r]` after the soft cap and before masks, where r is the
+    position of the distance d = i - j. With the span s = n / 2 that is
+    `min(max(s + d, 0), n - 1)`. `max_distance` m > 0 makes buckets of far distances
+    (DeBERTa-v2): with e = s / 2, rounded down, |d| > e counts as `sign(d) *
+    (ceil(log(|d| / e) / log((m - 1) / e) * (e - 1)) + e)`, in f32.
+
     A row without a visible key gives zeros. In a ragged batch the keys of a
     sequence are its tokens that are keys. The position of a token, query or key,
     is its column in the caller's batch: windows and biases go by the column, also
@@ -66,8 +76,14 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     10. Slopes are [heads] or [heads, 2] of the query's type.
     11. The relative bias is [heads, an odd number] of the query's type.
     12. A query [batch, q, ...] with a ragged batch goes without `causal`, window,
-        slopes, relative bias and cache.
+        slopes, relative bias, positions and cache.
     13. The window and the soft cap are not negative.
+    14. Position keys and queries are [heads * n, dk] of the query's type with an
+        even n, the same for both.
+    15. With them heads is kv_heads, query and key have one length, and there is no
+        cache.
+    16. `max_distance` is 0 or, beside positions, from n / 4 + 2 to 65536 with n of at
+        least 4.
 
     Example:
     ```mlir
@@ -79,11 +95,14 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
                        Optional<AnyTensor>:$mask, Optional<Attn_RaggedType>:$ragged,
                        Optional<Attn_CacheType>:$cache, Optional<AnyTensor>:$slopes,
                        Optional<AnyTensor>:$relative_bias,
+                       Optional<AnyTensor>:$position_keys,
+                       Optional<AnyTensor>:$position_queries,
                        I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale,
                        Attn_MaskKindAttr:$mask_kind, UnitAttr:$causal,
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        DefaultValuedAttr<F64Attr, "0.0">:$soft_cap,
-                       OptionalAttr<F64Attr>:$mask_value);
+                       OptionalAttr<F64Attr>:$mask_value,
+                       DefaultValuedAttr<I64Attr, "0">:$max_distance);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` `(` $mask^ `:` custom<Types>(type($mask)) `)`)?
@@ -91,8 +110,14 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     (`cache` `(` $cache^ `:` type($cache) `)`)?
     (`slopes` `(` $slopes^ `:` custom<Types>(type($slopes)) `)`)?
     (`relative_bias` `(` $relative_bias^ `:` custom<Types>(type($relative_bias)) `)`)?
+    (`position_keys` `(` $position_keys^ `:` custom<Types>(type($position_keys)) `)`)?
+    (`position_queries` `(` $position_queries^ `:` custom<Types>(type($position_queries)) `)`)?
     `heads` $heads `kv_heads` $kv_heads `scale` $scale $mask_kind attr-dict `:`
     custom<Types>(type($query), type($key), type($value))
+  }];
+  let extraClassDeclaration = [{
+    /// The rule of position keys and queries; nothing without them.
+    std::optional<::transom::PositionBuckets> getPositionBuckets();
   }];
 }
 

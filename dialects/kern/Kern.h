@@ -5,6 +5,7 @@
 // operations.
 #pragma once
 #include "dialects/common/Activation.h"
+#include "dialects/common/PositionBuckets.h"
 #include "dialects/kern/AttentionSchedule.h"
 #include "dialects/weights/Weights.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"

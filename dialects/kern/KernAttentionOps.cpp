@@ -21,13 +21,28 @@ bool AttentionOp::acceptsStride() { return true; }
 Value AttentionOp::getAccessedCache() { return getCache(); }
 
 SmallVector<Value> AttentionOp::readBuffers() {
-  return getBuffers({getQuery(), getKey(), getValue(), getMask()});
+  return getBuffers({getQuery(), getKey(), getValue(), getContentToPosition(),
+                     getPositionToContent(), getMask()});
 }
 SmallVector<Value> AttentionOp::writtenBuffers() {
   return getBuffers({getOuts(), getScratch(), getPartials(), getCounters()});
 }
 CacheType AttentionOp::getCacheType() {
   return getCache() ? llvm::cast<CacheType>(getCache().getType()) : CacheType();
+}
+SmallVector<Value> AttentionOp::getPositionScores() {
+  return getBuffers({getContentToPosition(), getPositionToContent()});
+}
+std::optional<PositionBuckets> AttentionOp::getPositionBuckets() {
+  SmallVector<Value> scores = getPositionScores();
+  if (scores.empty())
+    return std::nullopt;
+  Sizes sizes = getSizes(scores.front());
+  int64_t columns = sizes.empty() ? 0 : sizes.back().constant().value_or(0);
+  int64_t heads = getHeads();
+  return PositionBuckets{heads > 0 && columns % heads == 0 ? columns / heads
+                                                           : 0,
+                         int64_t(getMaxDistance())};
 }
 std::optional<Polynomial> AttentionOp::ownedRows() { return std::nullopt; }
 
@@ -286,6 +301,40 @@ static LogicalResult verifyBiases(AttentionOp op, int64_t heads) {
   return success();
 }
 
+/// Constraints 23 and 24.
+static LogicalResult verifyPositions(AttentionOp op, int64_t heads) {
+  std::optional<PositionBuckets> rule = op.getPositionBuckets();
+  const int64_t distance = op.getMaxDistance();
+  if (!rule) {
+    if (distance == 0)
+      return success();
+    return Constraint{op, 24}.expects()
+           << "'max_distance' beside scores of positions only, got "
+           << distance;
+  }
+  const Sizes sizes = {getBufferType(op.getQuery()).getRowCount(),
+                       Polynomial(heads * rule->positions)};
+  for (Value scores : op.getPositionScores()) {
+    if (failed(verifyRowsOfF32({op, 23}, "scores of positions", scores)))
+      return failure();
+    if (rule->positions < 2 || rule->positions % 2 || getSizes(scores) != sizes)
+      return Constraint{op, 23}.expects()
+             << "scores of positions of [rows of the query, " << heads
+             << " * an even number], got " << text(getSizes(scores));
+  }
+  if (int64_t(op.getKvHeads()) != heads || op.getCache() ||
+      op.getQueryRagged().getType() != op.getKeyRagged().getType())
+    return Constraint{op, 23}.expects()
+           << "'heads' that are 'kv_heads', ragged of one table and no cache "
+              "beside scores of positions";
+  if (rule->isValid())
+    return success();
+  return Constraint{op, 24}.expects()
+         << "'max_distance' 0, or from n / 4 + 2 to "
+         << PositionBuckets::largestDistance << " with n >= 4, got " << distance
+         << " with n = " << rule->positions;
+}
+
 LogicalResult AttentionOp::verify() {
   int64_t heads = getHeads(), kvHeads = getKvHeads(), valueSize = 0;
   if (heads <= 0 || kvHeads <= 0 || heads % kvHeads)
@@ -295,7 +344,8 @@ LogicalResult AttentionOp::verify() {
   if (failed(verifyHeads(*this, valueSize)) ||
       failed(verifySchedule(*this, valueSize)) || failed(verifyMask(*this)))
     return failure();
-  if (failed(verifyBiases(*this, heads)))
+  if (failed(verifyBiases(*this, heads)) ||
+      failed(verifyPositions(*this, heads)))
     return failure();
   double cap = getSoftCap().convertToDouble();
   if (int64_t(getWindow()) < 0 || !(cap >= 0))

@@ -27,11 +27,16 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     head, slope * (j - i) is added to the score of key j for the query at position i;
     slopes [heads, 2] are one for j <= i and one for j > i;
     with `relative_bias` [heads, 2R + 1] element [h, min(max(j - i, -R), R) + R].
+    `content_to_position` and `position_to_content` [rows, heads * n] (disentangled
+    attention) are products of queries and of keys with n relative positions: element
+    [row of the query, h * n + r] and [row of the key, h * n + r], times the scale, are
+    added after them, where r is the position of the distance i - j that `attn.sdpa`
+    defines with `max_distance`.
 
     Positions are indices among the keys of the sequence. With `by_column`
     they are the columns of the tokens in the caller's batch, for `causal`,
-    `window`, `slopes` and `relative_bias` alike, so that a ragged batch with
-    holes gives what the padded batch does.
+    `window`, `slopes`, `relative_bias` and relative positions alike, so that a ragged
+    batch with holes gives what the padded batch does.
 
     With a `cache` instead of key and value the keys of a sequence are those at
     positions 0 to keys - 1 in the cache, of which the new rows are the last, and
@@ -82,6 +87,11 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     20. Slopes are f32 [heads] or [heads, 2] in `rows` or `unset`.
     21. The relative bias is f32 [heads, an odd number] in `rows` or `unset`.
     22. With `by_column` there is no cache, and both ragged batches are one table.
+    23. `content_to_position` and `position_to_content` are f32 in rows of [rows of
+        the query, heads * n], with an even n, the same for both; `heads` is
+        `kv_heads`, there is no cache, and both ragged batches are one table.
+    24. `max_distance` is 0 or, beside them, from n / 4 + 2 to 65536 with n of at
+        least 4.
 
     Example:
     ```mlir
@@ -95,6 +105,8 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
                        Kern_RaggedType:$query_ragged, Kern_RaggedType:$key_ragged,
                        Optional<Kern_CacheType>:$cache, Optional<Kern_WeightType>:$slopes,
                        Optional<Kern_WeightType>:$relative_bias,
+                       Optional<Kern_BufferType>:$content_to_position,
+                       Optional<Kern_BufferType>:$position_to_content,
                        Optional<Kern_BufferType>:$mask, Kern_BufferType:$scratch,
                        Optional<Kern_BufferType>:$partials, Optional<Kern_BufferType>:$counters,
                        Kern_BufferType:$outs,
@@ -103,16 +115,22 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
                        UnitAttr:$by_column,
                        DefaultValuedAttr<F64Attr, "0.0">:$soft_cap,
                        OptionalAttr<F64Attr>:$mask_value,
+                       DefaultValuedAttr<I64Attr, "0">:$max_distance,
                        DefaultValuedAttr<Kern_ScheduleAttr, "::transom::kern::AttentionSchedule()">:$schedule);
   let assemblyFormat = [{
     $query (`,` $key^ `,` $value)? `ragged` $query_ragged `,` $key_ragged
-    (`cache` $cache^)? (`slopes` $slopes^)? (`relative_bias` $relative_bias^)? (`mask` $mask^)? `scratch` $scratch (`partials` $partials^ `counters` $counters)?
+    (`cache` $cache^)? (`slopes` $slopes^)? (`relative_bias` $relative_bias^)?
+    (`content_to_position` $content_to_position^)? (`position_to_content` $position_to_content^)? (`mask` $mask^)? `scratch` $scratch (`partials` $partials^ `counters` $counters)?
     `outs` `(` $outs `)` `\n` `heads` $heads `kv_heads` $kv_heads `scale` $scale attr-dict `\n` `:` type(operands)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The type of the cache, null without one.
     ::transom::kern::CacheType getCacheType();
+    /// Products with relative positions: those that are there.
+    ::llvm::SmallVector<::mlir::Value> getPositionScores();
+    /// The rule of relative positions; nothing without them.
+    std::optional<::transom::PositionBuckets> getPositionBuckets();
   }];
 }
 

@@ -22,6 +22,8 @@ BUFFER_OP(PositionsOp, (ValueRange{getIds()}), std::nullopt, Polynomial())
 BUFFER_OP(ColumnsOp, ValueRange(), std::nullopt, Polynomial())
 BUFFER_OP(GatherRowsOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
 BUFFER_OP(ScatterRowsOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
+BUFFER_OP(NeighborsOp, (SmallVector<Value>{getInput(), getMask()}),
+          std::nullopt, Polynomial())
 BUFFER_OP(PoolOp, (SmallVector<Value>{getInput(), getMask()}), std::nullopt,
           getElementCount(getInput()))
 BUFFER_OP(TransposeOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
@@ -94,6 +96,29 @@ LogicalResult PoolOp::verify() {
   if (getMask() && !getBufferType(getMask()).getElementType().isInteger(1))
     return Constraint{*this, 3}.expects()
            << "a bool mask, got " << getBufferType(getMask()).getElementType();
+  return success();
+}
+
+LogicalResult NeighborsOp::verify() {
+  const int64_t reach = getReach();
+  if (reach < 0 || reach > 127)
+    return Constraint{*this, 2}.expects()
+           << "a reach from 0 to 127, got " << reach;
+  if (failed(verifyRowsOfF32({*this, 1}, "the input", getInput())) ||
+      failed(verifyRowsOfF32({*this, 1}, "outs", getOuts())))
+    return failure();
+  Sizes input = getSizes(getInput()), outs = getSizes(getOuts());
+  if (input.size() != 2 || outs.size() != 2 || input[0] != outs[0] ||
+      outs[1] != Polynomial(2 * reach + 1) * input[1])
+    return Constraint{*this, 1}.expects()
+           << "an input [rows, d] and outs [rows, " << 2 * reach + 1
+           << "*d], got " << text(input) << " and " << text(outs);
+  if (getMask() && !getBufferType(getMask()).getElementType().isInteger(1))
+    return Constraint{*this, 3}.expects()
+           << "a bool mask, got " << getBufferType(getMask()).getElementType();
+  if (getStorage(getInput()) == getStorage(getOuts()))
+    return Constraint{*this, 4}.expects()
+           << "outs in other memory than the input";
   return success();
 }
 

@@ -113,6 +113,31 @@ def Kern_PoolOp : Kern_BufferizedOp<"pool", [], ["canRoundOutput"]> {
   let hasVerifier = 1;
 }
 
+def Kern_NeighborsOp : Kern_BufferizedOp<"neighbors"> {
+  let summary = "the rows of the columns next to each token, side by side";
+  let description = [{
+    Columns [s*d, (s + 1)*d) of a token's row of outs are the row of the key of its
+    sequence that is s - reach columns after it, for s = 0 to 2*reach; zeros where no
+    key is there. `mask` (bool, one for each row) is false for rows that are no key.
+
+    Constraints:
+    1. The input is f32 in rows [rows, d], outs f32 in rows [rows, (2*reach + 1)*d].
+    2. The reach is from 0 to 127.
+    3. The mask is bool.
+    4. Outs is not in the input's memory.
+
+    Example:
+    ```mlir
+    kern.neighbors %x ragged %s outs(%y) reach 1 : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>,
+        !kern.buffer<[rows, 24] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_RaggedType:$ragged,
+                       Optional<Kern_BufferType>:$mask, Kern_BufferType:$outs, I64Attr:$reach);
+  let assemblyFormat = "$input `ragged` $ragged (`mask` $mask^)? `outs` `(` $outs `)` `reach` $reach attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
 def Kern_TransposeOp : Kern_BufferizedOp<"transpose"> {
   let summary = "permutes dimensions: dimension i of outs is dimension permutation[i] of input";
   let description = [{

@@ -19,6 +19,11 @@ BUFFER_OP(BatchMatmulOp, (ValueRange{getLhs(), getRhs()}), std::nullopt,
           Polynomial(2) * getElementCount(getOuts()) *
               getBufferType(getLhs()).getDims().back())
 
+bool HeadGemmOp::acceptsStride() { return true; }
+BUFFER_OP(HeadGemmOp, (ValueRange{getInput()}), std::nullopt,
+          Polynomial(2) * getElementCount(getOuts()) *
+              Polynomial(getWeight().getType().getShape().back()))
+
 bool GemmOp::acceptsStride() { return true; }
 
 std::optional<Activation> GemmOp::getActivation() {
@@ -323,5 +328,48 @@ LogicalResult BatchMatmulOp::verify() {
              << "leading sizes that broadcast to " << text(outs) << ", got "
              << text(own);
   }
+  return success();
+}
+
+/// Constraints 1 and 2.
+static LogicalResult verifyHeadWeight(HeadGemmOp op) {
+  WeightType type = op.getWeight().getType();
+  const int64_t heads = op.getHeads();
+  if (heads <= 0 || type.getShape().size() != 2 ||
+      type.getShape()[0] % heads != 0 || !type.getElementType().isF32())
+    return Constraint{op, 1}.expects() << "a weight [heads*n, k] of f32 for "
+                                       << heads << " heads, got " << type;
+  if (failed(verifyLayout({op, 1}, "the weight", op.getWeight(),
+                          WeightLayout::Panels32)))
+    return failure();
+  SmallVector<int64_t> splits;
+  if (type.getLayout() != WeightLayout::Unset)
+    splits.assign(heads, op.getHeadColumns());
+  if (type.getSplits() != ArrayRef(splits))
+    return Constraint{op, 1}.expects()
+           << "a split for each head in panels, none before, got " << type;
+  if (int64_t longest = getMaxKBlock(type); type.getShape()[1] > longest)
+    return Constraint{op, 2}.expects()
+           << "a k of at most " << longest << ", got " << type.getShape()[1];
+  return success();
+}
+
+LogicalResult HeadGemmOp::verify() {
+  if (failed(verifyHeadWeight(*this)))
+    return failure();
+  ArrayRef<int64_t> shape = getWeight().getType().getShape();
+  if (failed(verifyRowsOfF32({*this, 3}, "the input", getInput())) ||
+      failed(verifyRowsOfF32({*this, 3}, "outs", getOuts())))
+    return failure();
+  Sizes input = getSizes(getInput()), outs = getSizes(getOuts());
+  const int64_t columns = int64_t(getHeads()) * shape[1];
+  if (input.size() != 2 || outs.size() != 2 || input[0] != outs[0] ||
+      input[1] != Polynomial(columns) || outs[1] != Polynomial(shape[0]))
+    return Constraint{*this, 3}.expects()
+           << "an input [rows, " << columns << "] and outs [rows, " << shape[0]
+           << "], got " << text(input) << " and " << text(outs);
+  if (getStorage(getInput()) == getStorage(getOuts()))
+    return Constraint{*this, 4}.expects()
+           << "outs in other memory than the input";
   return success();
 }

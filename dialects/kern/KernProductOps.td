@@ -133,4 +133,36 @@ def Kern_BatchMatmulOp : Kern_BufferizedOp<"batch_matmul"> {
   let hasVerifier = 1;
 }
 
+def Kern_HeadGemmOp : Kern_BufferizedOp<"head_gemm", [], ["acceptsStride"]> {
+  let summary = "product of the columns of each head with a weight of its own";
+  let description = [{
+    `outs[r, h*n + i] = sum over c of input[r, h*k + c] * weight[h*n + i, c]` for each
+    of `heads` heads h. One chain of fused multiply-adds over ascending c, from zero,
+    as in `kern.gemm`, so that results are bit-identical for any rows and number of
+    workers. The weights [n, k] of all heads are one weight with a split for each head
+    (`kern-pack-weights`).
+
+    Constraints:
+    1. The weight is [heads*n, k] of f32 in `panels32` with a split of n for each head,
+       or `unset` without splits; `heads` is positive.
+    2. k is at most what one pass over k takes.
+    3. Input and outs are f32 in rows of [rows, heads*k] and [rows, heads*n].
+    4. Outs is not in the input's memory.
+
+    Example:
+    ```mlir
+    kern.head_gemm %x, %w outs(%y) heads 2 : !kern.buffer<[rows, 16] x f32>,
+        !kern.weight<[64, 8] x f32, unset>, !kern.buffer<[rows, 64] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$weight, Kern_BufferType:$outs,
+                       I64Attr:$heads);
+  let assemblyFormat = "$input `,` $weight `outs` `(` $outs `)` `heads` $heads attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Columns of a head's product.
+    int64_t getHeadColumns() { return getWeight().getType().getShape()[0] / int64_t(getHeads()); }
+  }];
+}
+
 #endif // TRANSOM_DIALECTS_KERN_KERNPRODUCTOPS_TD

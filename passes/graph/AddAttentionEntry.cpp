@@ -225,9 +225,10 @@ Value WeightsWriter::getWeights(const Attention &attention) {
   Value weights = createInferred<SdpaOp>(
       builder, loc, op.getQuery(), op.getKey(), getUnitVectors(attention),
       op.getMask(), op.getRagged(), Value(), op.getSlopes(),
-      op.getRelativeBias(), op.getHeadsAttr(), op.getKvHeadsAttr(),
-      op.getScaleAttr(), op.getMaskKindAttr(), op.getCausalAttr(),
-      op.getWindowAttr(), op.getSoftCapAttr(), op.getMaskValueAttr());
+      op.getRelativeBias(), op.getPositionKeys(), op.getPositionQueries(),
+      op.getHeadsAttr(), op.getKvHeadsAttr(), op.getScaleAttr(),
+      op.getMaskKindAttr(), op.getCausalAttr(), op.getWindowAttr(),
+      op.getSoftCapAttr(), op.getMaskValueAttr(), op.getMaxDistanceAttr());
   const Dims queries = getDims(attention.queries);
   if (getDims(op.getQuery()).size() == 2)
     weights =
@@ -396,8 +397,7 @@ void AddAttentionEntryPass::declareSymbol(StringRef name, int64_t largest) {
 
 func::FuncOp AddAttentionEntryPass::copyEntry(func::FuncOp entry,
                                               StringRef name) {
-  OpBuilder builder(entry);
-  builder.setInsertionPointAfter(entry);
+  OpBuilder builder(entry->getBlock(), std::next(entry->getIterator()));
   auto copy = cast<func::FuncOp>(builder.clone(*entry));
   copy.setSymName(name);
   copy->setAttr("transom.kind", builder.getStringAttr("run"));

@@ -214,11 +214,11 @@ SdpaOp AttentionWriter::write() {
   };
   auto sdpa = createInferred<SdpaOp>(
       rewriter, loc, query, key, value, mask.value, Value(), Value(), Value(),
-      Value(), integer(match.query.heads), integer(match.key.heads),
-      rewriter.getF64FloatAttr(match.scale),
+      Value(), Value(), Value(), integer(match.query.heads),
+      integer(match.key.heads), rewriter.getF64FloatAttr(match.scale),
       MaskKindAttr::get(rewriter.getContext(), mask.kind),
       match.causal ? rewriter.getUnitAttr() : UnitAttr(), integer(0),
-      rewriter.getF64FloatAttr(0), mask.maskValue);
+      rewriter.getF64FloatAttr(0), mask.maskValue, integer(0));
   replaceContext(sdpa.getResult());
   return sdpa;
 }

@@ -45,7 +45,10 @@ std::optional<ProductRows> slicedRows(SliceOp slice) {
   return ProductRows{linear, begin(slice), size(slice)};
 }
 
+/// Products of keys and position queries do not see a scale of the query.
 std::optional<ProductRows> queryRows(SdpaOp op) {
+  if (op.getPositionQueries())
+    return std::nullopt;
   Value query = op.getQuery();
   while (query.hasOneUse()) {
     if (auto rope = query.getDefiningOp<RopeOp>())

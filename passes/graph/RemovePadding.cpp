@@ -37,6 +37,7 @@ private:
   void convert(Operation *op);
   void convertSdpa(SdpaOp op);
   void convertPool(PoolOp op);
+  void convertNeighbors(NeighborsOp op);
   void convertPosition(PositionOp op);
   void convertFirstColumn(SliceOp op);
   void convertByRow(Operation *op);
@@ -123,6 +124,7 @@ void RowWriter::convert(Operation *op) {
   TypeSwitch<Operation *>(op)
       .Case([&](SdpaOp sdpa) { convertSdpa(sdpa); })
       .Case([&](PoolOp pool) { convertPool(pool); })
+      .Case([&](NeighborsOp neighbors) { convertNeighbors(neighbors); })
       .Case([&](PositionOp position) { convertPosition(position); })
       .Case([&](SliceOp slice) {
         if (form == RowForm::Fixed)
@@ -138,9 +140,10 @@ void RowWriter::convertSdpa(SdpaOp op) {
   Value query = rows(op.getQuery()), key = rows(op.getKey());
   auto sdpa = createInferred<SdpaOp>(
       builder, op.getLoc(), query, key, rows(op.getValue()), Value(), ragged,
-      Value(), op.getSlopes(), op.getRelativeBias(), op.getHeadsAttr(),
-      op.getKvHeadsAttr(), op.getScaleAttr(), kind, op.getCausalAttr(),
-      op.getWindowAttr(), op.getSoftCapAttr(), FloatAttr());
+      Value(), op.getSlopes(), op.getRelativeBias(), op.getPositionKeys(),
+      op.getPositionQueries(), op.getHeadsAttr(), op.getKvHeadsAttr(),
+      op.getScaleAttr(), kind, op.getCausalAttr(), op.getWindowAttr(),
+      op.getSoftCapAttr(), FloatAttr(), op.getMaxDistanceAttr());
   onRows[op.getResult()] = sdpa.getResult();
 }
 
@@ -150,6 +153,13 @@ void RowWriter::convertPool(PoolOp op) {
       builder, op.getLoc(), getRows(op.getInput(), op.getLoc()), Value(),
       ragged, op.getKindAttr(), SizeAttr::get(builder.getContext(), batch));
   op.getResult().replaceAllUsesWith(pool.getResult());
+}
+
+void RowWriter::convertNeighbors(NeighborsOp op) {
+  auto neighbors = createInferred<NeighborsOp>(
+      builder, op.getLoc(), getRows(op.getInput(), op.getLoc()), Value(),
+      ragged, op.getReachAttr());
+  onRows[op.getResult()] = neighbors.getResult();
 }
 
 /// A `nonpad_rank` counts the ids of the rectangle: an id that the mask hides

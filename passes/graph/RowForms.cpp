@@ -130,6 +130,8 @@ RowForms::Verdict RowForms::classify(Operation *op) {
     return classifySdpa(sdpa);
   if (auto pool = dyn_cast<PoolOp>(op))
     return classifyPool(pool);
+  if (auto neighbors = dyn_cast<NeighborsOp>(op))
+    return classifyNeighbors(neighbors);
   bool fixed = true;
   for (Value operand : op->getOperands()) {
     if (of(operand) == RowForm::Opaque)
@@ -271,6 +273,20 @@ RowForms::Verdict RowForms::classifyPool(PoolOp op) {
   return RowForm::Fixed;
 }
 
+/// A token that the mask hides counts as zeros, as one without a row does.
+RowForms::Verdict RowForms::classifyNeighbors(NeighborsOp op) {
+  if (of(op.getInput()) == RowForm::Fixed)
+    return classifyFixed(op);
+  if (of(op.getInput()) != RowForm::Rows)
+    return RowForm::Opaque;
+  if (!op.getMask())
+    return RemarkId::NeighborsArePadding;
+  auto axes = maskAxes(op.getMask(), mask);
+  if (!axes || ArrayRef(*axes) != ArrayRef<int64_t>(1))
+    return {RemarkId::NeighborMaskOfOtherOrigin, {{"mask", op.getMask()}}};
+  return RowForm::Rows;
+}
+
 RowForms::Verdict RowForms::classifySdpa(SdpaOp op) {
   bool fixed = true;
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
@@ -283,7 +299,8 @@ RowForms::Verdict RowForms::classifySdpa(SdpaOp op) {
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
     if (of(operand) != RowForm::Rows || getDims(operand).size() != 3)
       return {RemarkId::KeysOfOtherLength, {{"operand", operand}}};
-  for (Value bias : {op.getSlopes(), op.getRelativeBias()})
+  for (Value bias : {op.getSlopes(), op.getRelativeBias(), op.getPositionKeys(),
+                     op.getPositionQueries()})
     if (bias && of(bias) != RowForm::Fixed)
       return {RemarkId::BiasDependsOnLength, {{"bias", bias}}};
   if (op.getMaskValue())
@@ -316,7 +333,8 @@ RowForms::Verdict RowForms::classifySdpaMask(SdpaOp op) {
   if (queries)
     orderReader = {op, RemarkReason(RemarkId::FirstColumnOfMaskedQueries)};
   // By the column, a hidden column 0 is in order too.
-  bool byColumn = op.getWindow() || op.getSlopes() || op.getRelativeBias();
+  bool byColumn = op.getWindow() || op.getSlopes() || op.getRelativeBias() ||
+                  op.getPositionBuckets();
   if (op.getCausal() && !byColumn)
     orderReader = {op, RemarkReason(RemarkId::FirstColumnOfCausalAttention)};
   return RowForm::Rows;

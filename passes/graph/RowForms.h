@@ -70,6 +70,7 @@ private:
   Verdict classifyReshapeOfTable(attn::ReshapeOp op);
   Verdict classifySlice(attn::SliceOp op);
   Verdict classifyPool(attn::PoolOp op);
+  Verdict classifyNeighbors(attn::NeighborsOp op);
   Verdict classifySdpa(attn::SdpaOp op);
   Verdict classifySdpaMask(attn::SdpaOp op);
   bool mentionsLength(llvm::ArrayRef<Polynomial> dims) const;

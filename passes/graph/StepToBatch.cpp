@@ -134,9 +134,10 @@ void StepRewriter::replaceAttention(SdpaOp op) {
         value = split(loc, op.getValue());
   Value result = createInferred<SdpaOp>(
       builder, loc, query, key, value, Value(), Value(), Value(),
-      op.getSlopes(), op.getRelativeBias(), op.getHeadsAttr(),
-      op.getKvHeadsAttr(), op.getScaleAttr(), kind, op.getCausalAttr(),
-      op.getWindowAttr(), op.getSoftCapAttr(), FloatAttr());
+      op.getSlopes(), op.getRelativeBias(), op.getPositionKeys(),
+      op.getPositionQueries(), op.getHeadsAttr(), op.getKvHeadsAttr(),
+      op.getScaleAttr(), kind, op.getCausalAttr(), op.getWindowAttr(),
+      op.getSoftCapAttr(), FloatAttr(), op.getMaxDistanceAttr());
   op.getResult().replaceAllUsesWith(join(loc, result));
   op.erase();
 }
@@ -150,9 +151,10 @@ void StepRewriter::replaceCrossAttention(CrossSdpaOp op) {
   const int64_t kvHeads = cast<CacheType>(cache.getType()).getHeads();
   Value result = createInferred<SdpaOp>(
       builder, loc, split(loc, op.getQuery()), layer.key, layer.value, Value(),
-      layer.ragged, Value(), Value(), Value(), op.getHeadsAttr(),
-      builder.getI64IntegerAttr(kvHeads), op.getScaleAttr(), kind, UnitAttr(),
-      builder.getI64IntegerAttr(0), op.getSoftCapAttr(), FloatAttr());
+      layer.ragged, Value(), Value(), Value(), Value(), Value(),
+      op.getHeadsAttr(), builder.getI64IntegerAttr(kvHeads), op.getScaleAttr(),
+      kind, UnitAttr(), builder.getI64IntegerAttr(0), op.getSoftCapAttr(),
+      FloatAttr(), builder.getI64IntegerAttr(0));
   op.getResult().replaceAllUsesWith(join(loc, result));
   op.erase();
 }

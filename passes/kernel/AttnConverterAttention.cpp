@@ -138,17 +138,45 @@ static Value keyPanels(AttnConverter &c, Location loc, Value rows,
   return panels;
 }
 
+/// The products of rows, of each head apart, with its relative positions.
+static Value scorePositions(AttnConverter &c, attn::SdpaOp op, Value rows,
+                            Value table) {
+  if (!table)
+    return {};
+  Location loc = op.getLoc();
+  auto type = cast<kern::BufferType>(rows.getType());
+  const int64_t heads = op.getHeads();
+  Polynomial tokens = type.getRowCount();
+  Polynomial flat[] = {tokens, type.getDims().back()};
+  if (type.getRank() != 2)
+    rows = c.b.create<kern::ViewOp>(
+        loc,
+        kern::BufferType::get(c.b.getContext(), flat, type.getElementType()),
+        rows);
+  Polynomial dims[] = {tokens, heads * op.getPositionBuckets()->positions};
+  Value scores = c.alloc(loc, kern::BufferType::get(c.b.getContext(), dims,
+                                                    type.getElementType()));
+  c.b.create<kern::HeadGemmOp>(loc, rows, table, scores, op.getHeadsAttr());
+  return scores;
+}
+
 static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
   Location loc = op.getLoc();
   Value query = c.buffer(op.getQuery()), key = c.buffer(op.getKey()),
-        value = c.buffer(op.getValue()), cache, slopes, relativeBias;
+        value = c.buffer(op.getValue()), cache, slopes, relativeBias,
+        positionKeys, positionQueries;
   if (op.getSlopes())
     slopes = c.getLowered(op.getSlopes());
   if (op.getRelativeBias())
     relativeBias = c.getLowered(op.getRelativeBias());
-  if ((slopes && !isWeight(slopes)) ||
-      (relativeBias && !isWeight(relativeBias)))
-    return op.emitOpError("expects slopes and relative bias to be weights");
+  if (op.getPositionKeys())
+    positionKeys = c.getLowered(op.getPositionKeys());
+  if (op.getPositionQueries())
+    positionQueries = c.getLowered(op.getPositionQueries());
+  for (Value bias : {slopes, relativeBias, positionKeys, positionQueries})
+    if (bias && !isWeight(bias))
+      return op.emitOpError(
+          "expects slopes, relative bias and positions to be weights");
   AttentionRows rows = getAttentionRows(c, op);
   bool hasPast =
       c.entry.sequences && rows.keys.getType() == c.entry.sequences.getType();
@@ -157,7 +185,8 @@ static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
                           "those of 'attn.decode_batch'");
   // In a ragged batch of a mask some columns have no token.
   bool byColumn =
-      op.getRagged() && !hasPast && (op.getWindow() || slopes || relativeBias);
+      op.getRagged() && !hasPast &&
+      (op.getWindow() || slopes || relativeBias || op.getPositionBuckets());
   Value out = c.outBuffer(op.getResult());
   int64_t dv =
       *cast<kern::BufferType>(out.getType()).getDims().back().constant() /
@@ -168,6 +197,8 @@ static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
       c, op, op.getHeads(),
       *attn::getSymbolicShape(op.getQuery().getType()).back().constant(), dv,
       ownKeys, memory.schedule);
+  Value toPosition = scorePositions(c, op, query, positionKeys),
+        fromPosition = scorePositions(c, op, key, positionQueries);
   if (op.getCache()) {
     cache = c.getLowered(op.getCache());
     c.b.create<kern::AppendOp>(loc, key, value, rows.keys, cache);
@@ -177,11 +208,11 @@ static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
   }
   c.b.create<kern::AttentionOp>(
       loc, query, key, value, rows.queries, rows.keys, cache, slopes,
-      relativeBias, rows.mask, memory.scratch, memory.partials, memory.counters,
-      out, op.getHeadsAttr(), op.getKvHeadsAttr(), op.getScaleAttr(),
-      op.getCausalAttr(), op.getWindowAttr(),
-      byColumn ? c.b.getUnitAttr() : UnitAttr(), op.getSoftCapAttr(),
-      op.getMaskValueAttr(),
+      relativeBias, toPosition, fromPosition, rows.mask, memory.scratch,
+      memory.partials, memory.counters, out, op.getHeadsAttr(),
+      op.getKvHeadsAttr(), op.getScaleAttr(), op.getCausalAttr(),
+      op.getWindowAttr(), byColumn ? c.b.getUnitAttr() : UnitAttr(),
+      op.getSoftCapAttr(), op.getMaskValueAttr(), op.getMaxDistanceAttr(),
       kern::ScheduleAttr::get(c.b.getContext(), memory.schedule));
   return success();
 }
@@ -220,11 +251,14 @@ static LogicalResult convertCrossSdpa(attn::CrossSdpaOp op, AttnConverter &c) {
                   type.getValue(), /*ownKeys=*/false, memory.schedule);
   c.b.create<kern::AttentionOp>(
       loc, query, /*key=*/Value(), /*value=*/Value(), table, table, cache,
-      /*slopes=*/Value(), /*relative_bias=*/Value(), /*mask=*/Value(),
-      memory.scratch, memory.partials, memory.counters, out, op.getHeadsAttr(),
-      c.b.getI64IntegerAttr(type.getHeads()), op.getScaleAttr(),
+      /*slopes=*/Value(), /*relative_bias=*/Value(),
+      /*content_to_position=*/Value(), /*position_to_content=*/Value(),
+      /*mask=*/Value(), memory.scratch, memory.partials, memory.counters, out,
+      op.getHeadsAttr(), c.b.getI64IntegerAttr(type.getHeads()),
+      op.getScaleAttr(),
       /*causal=*/UnitAttr(), /*window=*/c.b.getI64IntegerAttr(0),
       /*by_column=*/UnitAttr(), op.getSoftCapAttr(), /*mask_value=*/FloatAttr(),
+      /*max_distance=*/c.b.getI64IntegerAttr(0),
       kern::ScheduleAttr::get(c.b.getContext(), memory.schedule));
   return success();
 }

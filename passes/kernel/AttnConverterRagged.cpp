@@ -89,6 +89,31 @@ static LogicalResult convertPool(attn::PoolOp op, AttnConverter &c) {
   return success();
 }
 
+static LogicalResult convertNeighbors(attn::NeighborsOp op, AttnConverter &c) {
+  Location loc = op.getLoc();
+  Value input = c.buffer(op.getInput()), out = c.outBuffer(op.getResult()),
+        mask = op.getMask() ? c.buffer(op.getMask()) : Value(), ragged;
+  if (op.getRagged()) {
+    ragged = c.getLowered(op.getRagged());
+  } else {
+    // The same memory as rows.
+    SmallVector<Polynomial> dims =
+        attn::getSymbolicShape(op.getInput().getType());
+    ragged = c.uniformBatch(loc, dims[0], dims[1]);
+    for (Value *buffer : {&input, &out}) {
+      auto type = cast<kern::BufferType>(buffer->getType());
+      Polynomial flat[] = {type.getRowCount(), type.getDims().back()};
+      *buffer = c.b.create<kern::ViewOp>(
+          loc,
+          kern::BufferType::get(c.b.getContext(), flat, type.getElementType()),
+          *buffer);
+    }
+  }
+  c.b.create<kern::NeighborsOp>(loc, input, ragged, mask, out,
+                                op.getReachAttr());
+  return success();
+}
+
 void transom::addRaggedConversions(AttnConversions &conversions) {
   conversions.add<attn::RaggedBatchOp, convertRaggedBatch>();
   conversions.add<attn::DecodeBatchOp, convertDecodeBatch>();
@@ -96,4 +121,5 @@ void transom::addRaggedConversions(AttnConversions &conversions) {
   conversions.add<attn::GatherRowsOp, convertGatherRows>();
   conversions.add<attn::ScatterRowsOp, convertScatterRows>();
   conversions.add<attn::PoolOp, convertPool>();
+  conversions.add<attn::NeighborsOp, convertNeighbors>();
 }

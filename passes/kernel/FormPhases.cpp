@@ -328,7 +328,7 @@ struct FormPhasesPass
   static kern::BufferOp findMainOp(ArrayRef<kern::BufferOp> group) {
     for (kern::BufferOp op : group)
       if (isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp,
-              kern::GroupGemmOp>(op.getOperation()))
+              kern::GroupGemmOp, kern::HeadGemmOp>(op.getOperation()))
         return op;
     for (kern::BufferOp op : group)
       if (!op.readBuffers().empty())

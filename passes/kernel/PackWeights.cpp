@@ -37,6 +37,8 @@ static std::optional<WeightLayout> getLayoutForUse(OpOperand &use) {
   if (auto gemm = dyn_cast<kern::GroupGemmOp>(use.getOwner()))
     return use.get() == gemm.getWeight() ? WeightLayout::Panels32
                                          : WeightLayout::Padded32;
+  if (isa<kern::HeadGemmOp>(use.getOwner()))
+    return WeightLayout::Panels32;
   if (isa<kern::EmbeddingOp>(use.getOwner()))
     return std::nullopt;
   return WeightLayout::Rows;
@@ -56,11 +58,11 @@ struct PackWeightsPass
     for (Value value : values)
       for (OpOperand &use : value.getUses())
         if (std::optional<WeightLayout> layout = getLayoutForUse(use))
-          setLayout(uses, value, *layout);
+          setLayout(uses, value, *layout, getSplits(use));
     for (Value value : values)
       if (cast<kern::WeightType>(value.getType()).getLayout() ==
           WeightLayout::Unset)
-        setLayout(uses, value, WeightLayout::Rows);
+        setLayout(uses, value, WeightLayout::Rows, {});
     placeWeights();
     report(remarks);
     reportPadding(WeightUses(getOperation()), remarks);
@@ -93,10 +95,21 @@ struct PackWeightsPass
     return values;
   }
 
-  static void setLayout(WeightUses &uses, Value value, WeightLayout layout) {
+  /// A product of heads begins each head at a panel; other products have their
+  /// splits already.
+  static SmallVector<int64_t> getSplits(OpOperand &use) {
+    auto gemm = dyn_cast<kern::HeadGemmOp>(use.getOwner());
+    return gemm ? SmallVector<int64_t>(gemm.getHeads(), gemm.getHeadColumns())
+                : SmallVector<int64_t>();
+  }
+
+  /// Gives a weight the layout and the splits, if there are some.
+  static void setLayout(WeightUses &uses, Value value, WeightLayout layout,
+                        ArrayRef<int64_t> splits) {
     uses.retype(value, [&](kern::WeightType type) {
       return kern::WeightType::get(type.getContext(), type.getShape(),
-                                   type.getFormat(), layout, type.getSplits());
+                                   type.getFormat(), layout,
+                                   splits.empty() ? type.getSplits() : splits);
     });
   }
 

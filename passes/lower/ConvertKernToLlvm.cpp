@@ -48,6 +48,7 @@ static Lowerings getLowerings() {
   addGemmLowerings(lowerings);
   addGroupGemmLowerings(lowerings);
   addGroupLowerings(lowerings);
+  addHeadGemmLowerings(lowerings);
   addMoveLowerings(lowerings);
   addPackKeysLowerings(lowerings);
   addRopeLowerings(lowerings);

@@ -195,6 +195,26 @@ SmallVector<Value> PhaseEmitter::foldColumns(
                  });
 }
 
+Value PhaseEmitter::constantTable(const std::string &name,
+                                  ArrayRef<int32_t> entries) {
+  auto module = entryBlock->getParentOp()->getParentOfType<ModuleOp>();
+  if (!module.lookupSymbol<LLVM::GlobalOp>(name)) {
+    OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+    Type element = b.getI32Type();
+    const auto count = static_cast<int64_t>(entries.size());
+    b.create<LLVM::GlobalOp>(
+        NameLoc::get(b.getStringAttr(name)),
+        LLVM::LLVMArrayType::get(element, entries.size()), /*isConstant=*/true,
+        LLVM::Linkage::Internal, name,
+        DenseElementsAttr::get(RankedTensorType::get({count}, element),
+                               entries),
+        /*alignment=*/64);
+  }
+  return atEntry([&] {
+    return builder().create<LLVM::AddressOfOp>(location(), ptrType(), name);
+  });
+}
+
 void PhaseEmitter::forRowBlocks(Index rows, const OperandLowering &rhs,
                                 function_ref<void(Index, Index)> body) {
   RowBlocks blocks(i64(0), rows, kernels().getMaxMr(rhs));

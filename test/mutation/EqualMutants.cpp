@@ -119,6 +119,7 @@ static bool isKeyOfSoftmax(OpOperand &use) {
   if (auto sdpa = dyn_cast<attn::SdpaOp>(use.getOwner()))
     return use.get() == sdpa.getKey() && use.get() != sdpa.getQuery() &&
            use.get() != sdpa.getValue() && !sdpa.getMaskValue() &&
+           !sdpa.getPositionQueries() &&
            sdpa.getSoftCap().convertToDouble() == 0;
   auto attention = dyn_cast<kern::AttentionOp>(use.getOwner());
   return attention && use.get() == attention.getKey() &&

@@ -156,7 +156,7 @@ static bool isUsed(Operation *op, StringRef flag) {
   if (flag == "by_column") {
     auto attention = cast<kern::AttentionOp>(op);
     return attention.getWindow() > 0 || attention.getSlopes() ||
-           attention.getRelativeBias();
+           attention.getRelativeBias() || attention.getPositionBuckets();
   }
   // One pair is the same either way.
   if (flag == "interleaved") {

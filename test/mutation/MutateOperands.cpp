@@ -117,7 +117,15 @@ static SmallVector<Droppable> getDroppable(Operation *op) {
       .Case([](attn::SdpaOp o) {
         return Found{{"mask", o.getMaskMutable()},
                      {"slopes", o.getSlopesMutable()},
-                     {"relative bias", o.getRelativeBiasMutable()}};
+                     {"relative bias", o.getRelativeBiasMutable()},
+                     {"position keys", o.getPositionKeysMutable()},
+                     {"position queries", o.getPositionQueriesMutable()}};
+      })
+      .Case([](attn::NeighborsOp o) {
+        return Found{{"mask", o.getMaskMutable()}};
+      })
+      .Case([](kern::NeighborsOp o) {
+        return Found{{"mask", o.getMaskMutable()}};
       })
       .Case([](kern::NormOp o) { return Found{{"beta", o.getBetaMutable()}}; })
       .Case([](kern::PoolOp o) {
@@ -136,7 +144,9 @@ static SmallVector<Droppable> getDroppable(Operation *op) {
       .Case([](kern::AttentionOp o) {
         return Found{{"mask", o.getMaskMutable()},
                      {"slopes", o.getSlopesMutable()},
-                     {"relative bias", o.getRelativeBiasMutable()}};
+                     {"relative bias", o.getRelativeBiasMutable()},
+                     {"content to position", o.getContentToPositionMutable()},
+                     {"position to content", o.getPositionToContentMutable()}};
       })
       .Case([](kern::OneDnnOp o) {
         return Found{{"residual", o.getResidualMutable()}};
@@ -160,6 +170,13 @@ void dropOperands(ModuleOp module, const TensorSource &, Edits &edits) {
              if (auto attention = dyn_cast<kern::AttentionOp>(op);
                  attention && !attention.getMask())
                attention.removeMaskValueAttr();
+             // Buckets go with positions only.
+             if (auto sdpa = dyn_cast<attn::SdpaOp>(op);
+                 sdpa && !sdpa.getPositionBuckets())
+               sdpa.setMaxDistance(0);
+             if (auto attention = dyn_cast<kern::AttentionOp>(op);
+                 attention && !attention.getPositionBuckets())
+               attention.setMaxDistance(0);
              return op;
            }});
     }

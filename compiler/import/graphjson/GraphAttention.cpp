@@ -111,6 +111,51 @@ static Value makeRelativeBias(OpCall &call, int64_t heads) {
       relativeBiasByDistance(WeightExpr::file(tensor), {buckets, distance}));
 }
 
+namespace {
+
+/// The operands of a disentangled attention; null without.
+struct Positions {
+  Value keys, queries;
+  int64_t maxDistance = 0;
+};
+
+} // namespace
+
+/// The tables of relative positions that the node names, by head.
+static Positions makePositions(OpCall &call, const AttentionSizes &sizes) {
+  Positions positions;
+  const std::string names[] = {call.tensorName("position_keys"),
+                               call.tensorName("position_queries")};
+  const int64_t count =
+      call.integer("positions", 0, 2, 2 * PositionBuckets::largestDistance);
+  positions.maxDistance =
+      call.integer("position_distance", 0, 1, PositionBuckets::largestDistance);
+  if (call.emit.failed())
+    return positions;
+  if (names[0].empty() && names[1].empty()) {
+    for (const char *attr : {"positions", "position_distance"})
+      if (call.has(attr))
+        call.fail("'" + std::string(attr) +
+                  "' goes with 'position_keys' and 'position_queries'");
+    return positions;
+  }
+  const int64_t width =
+      *call.emit.getShape(call.inputs[1]).back().constant() / sizes.kvHeads;
+  auto make = [&](const std::string &tensor) -> Value {
+    if (tensor.empty() || call.emit.failed() ||
+        !call.emit.checkTensor(tensor,
+                               std::vector<int64_t>{count, sizes.heads * width},
+                               "positions x heads * key width"))
+      return {};
+    return call.emit.weight(
+        tensor + ".by_head",
+        positionsByHead(WeightExpr::file(tensor), count, sizes.heads, width));
+  };
+  positions.keys = make(names[0]);
+  positions.queries = make(names[1]);
+  return positions;
+}
+
 /// The cache that the node names; null after an error.
 static const GraphCache *findCache(OpCall &call) {
   JsonValue at = *call.find("cache");
@@ -207,14 +252,18 @@ static Values buildAttention(OpCall &call) {
   Value cache = cached ? cacheOperand(call, *cached, sizes) : Value();
   Value slopes = makeSlopes(call, sizes.heads);
   Value relativeBias = makeRelativeBias(call, sizes.heads);
+  Positions positions = makePositions(call, sizes);
+  if (emit.failed())
+    return {};
   Value mask = call.inputs.size() == 4 ? call.inputs[3] : Value();
   return {emit.make<attn::SdpaOp>(
       call.inputs[0], call.inputs[1], call.inputs[2], mask,
       cached ? call.step.ragged : Value(), cache, slopes, relativeBias,
-      uint64_t(sizes.heads), uint64_t(sizes.kvHeads),
-      llvm::APFloat(sizes.scale),
+      positions.keys, positions.queries, uint64_t(sizes.heads),
+      uint64_t(sizes.kvHeads), llvm::APFloat(sizes.scale),
       cached ? attn::MaskKind::Ragged : getMaskKind(emit, mask), sizes.causal,
-      uint64_t(sizes.window), llvm::APFloat(sizes.cap), FloatAttr())};
+      uint64_t(sizes.window), llvm::APFloat(sizes.cap), FloatAttr(),
+      uint64_t(positions.maxDistance))};
 }
 
 static Values buildPool(OpCall &call) {
@@ -225,6 +274,15 @@ static Values buildPool(OpCall &call) {
   return {call.emit.make<attn::PoolOp>(call.inputs[0], mask, Value(),
                                        *attn::symbolizePoolKind(kind),
                                        attn::SizeAttr())};
+}
+
+static Values buildNeighbors(OpCall &call) {
+  Value mask = call.inputs.size() == 2 ? call.inputs[1] : Value();
+  if (!isFloatValue(call.inputs[0]) || (mask && !isBoolValue(mask)))
+    return {call.fail("op 'neighbors' expects f32 rows and a bool mask")};
+  return {call.emit.make<attn::NeighborsOp>(
+      call.inputs[0], mask, Value(),
+      uint64_t(call.integer("reach", 1, 0, 127)))};
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,6 +312,18 @@ std::vector<GraphOp> graph::getAttentionOps() {
         {"buckets", K::Integer, false, "32; half of them for later keys"},
         {"max_distance", K::Integer, false,
          "128; keys this far away share a bucket"},
+        {"position_keys", K::Tensor, false,
+         "tensor [positions, heads * dk]: add scale * query . row of the "
+         "distance query position - key position, as DeBERTa"},
+        {"position_queries", K::Tensor, false,
+         "tensor [positions, heads * dk]: add scale * key . row of the same "
+         "distance"},
+        {"positions", K::Integer, false,
+         "with these: rows of the tables, an even number; distance 0 is in the "
+         "middle"},
+        {"position_distance", K::Integer, false,
+         "distances of more than positions / 4 share rows by their logarithm, "
+         "so that this one is the first out of reach"},
         {"cache", K::Cache, false,
          "a cache of the body: query, key and value are rows [rows, heads * "
          "width] of a decoder; the keys and values are kept, and each row sees "
@@ -277,6 +347,17 @@ std::vector<GraphOp> graph::getAttentionOps() {
        "float that broadcasts to [batch, heads, q, k]; true = attend, float is "
        "added.",
        buildAttention},
+      {"neighbors",
+       1,
+       2,
+       "x, mask",
+       "fb",
+       {{"reach", K::Integer, true, "columns to either side"}},
+       "The rows of x [batch, seq, width] of the columns from reach before to "
+       "reach after each token, side by side; mask bool [batch, seq] says "
+       "which "
+       "tokens count, others are zeros.",
+       buildNeighbors},
       {"pool",
        1,
        2,

@@ -68,8 +68,10 @@ static int64_t readProjection(OpCall &call, const std::string &operand,
 
 /// Refuses attributes that have no meaning for keys without positions.
 static bool checkAttributes(OpCall &call) {
-  for (const char *attr : {"causal", "window", "alibi", "symmetric",
-                           "relative_bias", "buckets", "max_distance", "cache"})
+  for (const char *attr :
+       {"causal", "window", "alibi", "symmetric", "relative_bias", "buckets",
+        "max_distance", "position_keys", "position_queries", "positions",
+        "position_distance", "cache"})
     if (std::optional<JsonValue> value = call.find(attr)) {
       call.emit.fail(
           value->error("'" + std::string(attr) + "' does not go with 'cross'"));

@@ -48,8 +48,12 @@ void transom::buildEncoder(BlockContext &context,
   Value state = EmbeddingBlock(context).build(
       arguments[0], config.types ? arguments[2] : Value());
   LayerBlock layer(context, attention);
-  for (size_t i = 0; i < config.layers.size() && !emit.failed(); ++i)
+  const Value embedding = state;
+  for (size_t i = 0; i < config.layers.size() && !emit.failed(); ++i) {
     state = layer.build(state, static_cast<int64_t>(i));
+    if (i == 0 && config.convolution.size && !emit.failed())
+      state = ConvolutionBlock(context).build(state, embedding);
+  }
   HeadBlock head(context);
   state = head.finish(state);
 

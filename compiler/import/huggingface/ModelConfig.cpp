@@ -8,6 +8,7 @@
 #include "compiler/import/ImportErrors.h"
 #include "compiler/import/Limits.h"
 #include "compiler/import/huggingface/LayerPattern.h"
+#include "compiler/import/huggingface/RelativePositions.h"
 #include "runtime/base/Suggest.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
@@ -128,6 +129,13 @@ void ModelReader::readSizes() {
   if (!keys.types.empty())
     model.types = config.integer(keys.types, defaults.types,
                                  family.typesOptional ? 0 : 1, maxDim);
+  if (int64_t width = config.integer(keys.poolerWidth, model.hidden, 1, maxDim);
+      width != model.hidden && !config.failed())
+    fail(keys.poolerWidth,
+         "'" + std::string(keys.poolerWidth[0]) + "' " + std::to_string(width) +
+             " is not supported; supported: the hidden size, " +
+             std::to_string(model.hidden),
+         Status::Unsupported);
   model.pad = config.integer(keys.pad, defaults.pad, 0, maxDim);
   if (!keys.pad.empty() && model.pad >= model.vocab)
     fail(keys.pad, "the padding id " + std::to_string(model.pad) +
@@ -236,6 +244,9 @@ void ModelReader::readFeatures() {
                     model.normPlacement == NormPlacement::Pre &&
                     !config.flag(keys.noFinalNorm, false);
   model.normsHaveWeights = config.flag(keys.normsHaveWeights, true);
+  if (!keys.poolerActivation.empty())
+    model.poolerActivation = config.activation(keys.poolerActivation, "gelu");
+  readConvolution(config, family, model);
   readPooling();
   refuseCombinations();
 }
@@ -311,6 +322,11 @@ void ModelReader::readPositions() {
     return;
   if (*family.modules.relativeBias)
     readRelativeBias();
+  if (*family.modules.relativePositions)
+    readRelativePositions(config, family, positions, model);
+  model.addsPositions = flag(keys.addsPositions);
+  if (!model.addsPositions)
+    return;
   switch (family.positions) {
   case PositionEncoding::Rope:
     readRopes(positions);
@@ -415,6 +431,7 @@ void ModelReader::readScoreScales() {
     return fail(keys.queryScalar,
                 "'" + std::string(keys.queryScalar[0]) + "' must be above 0");
   double width = scalar > 0 ? scalar : static_cast<double>(model.headDim);
+  width *= static_cast<double>(model.relativePositions.getNumProducts());
   double scale = config.flag(keys.scaleScores, true) ? 1 / std::sqrt(width) : 1;
   if (!keys.scoreScale.empty())
     scale = config.number(keys.scoreScale, defaults.scoreScale);

@@ -6,6 +6,7 @@
 #pragma once
 #include "compiler/import/PositionBias.h"
 #include "compiler/import/huggingface/Rope.h"
+#include "dialects/common/PositionBuckets.h"
 
 namespace transom {
 
@@ -22,6 +23,27 @@ struct LayerConfig {
 struct RelativeBias {
   int64_t entries = 0; ///< of the stored table; 0 = no such bias
   DistanceBuckets rule;
+};
+
+/// Disentangled attention (DeBERTa).
+struct RelativePositions {
+  PositionBuckets rule;    ///< of the table; 0 positions = no table
+  bool normalized = false; ///< the table has a norm
+  bool shared = false;     ///< positions are projected as tokens are
+  /// Which products scores have beside that of query and key: query and
+  /// position, key and position. They count where there is no table, too.
+  bool toPosition = false, fromPosition = false;
+
+  bool any() const { return rule.positions && (toPosition || fromPosition); }
+  /// Products that scores are the sum of.
+  int64_t getNumProducts() const { return 1 + toPosition + fromPosition; }
+};
+
+/// A convolution along the sequence.
+struct Convolution {
+  int64_t size = 0; ///< an odd number of columns; 0 = no convolution
+  int64_t groups = 1;
+  std::optional<Activation> activation;
 };
 
 /// The sizes and features of one model.
@@ -41,6 +63,10 @@ struct ModelConfig {
   bool interleavedRope = false;
   std::vector<double> slopes; ///< ALiBi, one a head
   RelativeBias relativeBias;
+  RelativePositions relativePositions;
+  Convolution convolution;
+  bool addsPositions = true; ///< to the embedding, where the family does
+  std::optional<Activation> poolerActivation;
   double attentionCap = 0, logitCap = 0;
   NormPlacement normPlacement = NormPlacement::Pre;
   bool finalNorm = true;

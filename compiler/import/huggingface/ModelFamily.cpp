@@ -10,9 +10,9 @@ using namespace transom;
 const std::vector<ModelFamily> &transom::modelFamilies() {
   static const std::vector<ModelFamily> families = [] {
     std::vector<ModelFamily> all;
-    for (auto list :
-         {bertFamilies, gemmaFamilies, gptFamilies, layerNormFamilies,
-          llamaFamilies, robertaFamilies, ropeEncoderFamilies, seq2SeqFamilies})
+    for (auto list : {bertFamilies, debertaFamilies, gemmaFamilies, gptFamilies,
+                      layerNormFamilies, llamaFamilies, robertaFamilies,
+                      ropeEncoderFamilies, seq2SeqFamilies})
       for (ModelFamily &family : list())
         all.push_back(std::move(family));
     std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) {

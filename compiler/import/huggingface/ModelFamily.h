@@ -59,6 +59,7 @@ enum class PositionIndex {
 /// whose embedding width may differ.
 enum class EmbeddingProjection {
   BeforePositions, ///< of the token embedding alone (OPT)
+  BeforeNorm,      ///< of the sum, without bias (DeBERTa)
   AfterNorm        ///< of the normalized sum (ELECTRA)
 };
 
@@ -149,6 +150,8 @@ struct FamilyKeys {
   ConfigKey logitScale, logitDivisor; ///< logits are multiplied, divided by it
   ConfigKey hidden, layers, heads, kvHeads, headDim, intermediate, activation,
       positions, types, epsilon;
+  /// The embedding has the positions of `PositionEncoding::Learned`.
+  FlagRule addsPositions = {true};
   ConfigKey pad;       ///< the padding id of `PositionIndex::NonpadRank`
   FlagRule qkvBias;    ///< of the projections of query, key and value
   FlagRule outputBias; ///< of the attention's output projection
@@ -167,8 +170,20 @@ struct FamilyKeys {
   /// with `biasDistance`, `defaults.biasBuckets` by the others.
   ConfigKey biasBuckets;
   ConfigKey biasDistance; ///< positions this far apart share the last bucket
-  ConfigKey feedForward;  ///< an activation, with `gated-` before it for a GLU
-  ConfigKey gated;        ///< the MLP is a GLU, whatever `feedForward` says
+  /// Disentangled attention: whether there is a table of relative positions;
+  /// which of `c2p` and `p2c` products with them scores have; buckets of far
+  /// distances and the distance that is the first out of reach, 0 and below:
+  /// none, as many as positions; whether positions are projected as tokens
+  /// are; `layer_norm` for a norm of the table.
+  FlagRule relativePositions;
+  ConfigKey positionScores, positionBuckets, positionDistance;
+  FlagRule sharedPositions;
+  ConfigKey positionNorm;
+  /// A convolution over the embedding, added after the first layer: its size, 0
+  /// for none, its groups and its activation.
+  ConfigKey convolution, convolutionGroups, convolutionActivation;
+  ConfigKey feedForward; ///< an activation, with `gated-` before it for a GLU
+  ConfigKey gated;       ///< the MLP is a GLU, whatever `feedForward` says
   ConfigKey attentionCap, logitCap;
   ConfigKey queryScalar;      ///< scores are scaled by its -1/2 power
   ConfigKey scoreScale;       ///< scores are multiplied by it, by nothing else
@@ -185,9 +200,11 @@ struct FamilyKeys {
   /// Groups of layers that share their weights, and the layers of a group; each
   /// layer of `layers` is one pass through its group. Absent: 1.
   ConfigKey layerGroups, innerLayers;
-  ConfigKey embeddingWidth; ///< projected to and from the hidden size
-  ConfigKey headActivation; ///< of the head, where it is not the model's
-  ConfigKey pooling;        ///< one of `ModelFamily::poolings`
+  ConfigKey embeddingWidth;   ///< projected to and from the hidden size
+  ConfigKey headActivation;   ///< of the head, where it is not the model's
+  ConfigKey poolerActivation; ///< of `HeadStep::Kind::PoolerActivation`
+  ConfigKey poolerWidth;      ///< has to be the hidden size
+  ConfigKey pooling;          ///< one of `ModelFamily::poolings`
 };
 
 /// What an absent key means, as in the family's config class.
@@ -228,11 +245,19 @@ struct FamilyModules {
   std::vector<const char *> sharedWord = {};
   const char *projectIn = "", *projectOut = "";
   const char *rope = "", *relativeBias = "";
+  /// The table of relative positions and its norm; in a layer their
+  /// projections, where they are not those of tokens.
+  const char *relativePositions = "", *relativePositionNorm = "",
+             *positionKey = "", *positionQuery = "";
+  const char *convolution = "", *convolutionNorm = "";
   const char *layer = ""; ///< with `{i}` for the number, or that of the group,
                           ///< and `{inner}` for the number in it
   const char *attention = ""; ///< the module of the attention itself
   const char *query = "", *key = "", *value = "";
-  const char *qkv = "";                      ///< where they are one projection
+  const char *qkv = ""; ///< where they are one projection
+  /// Parameters of `attention` that are the biases of query and value where
+  /// `qkv` has none.
+  const char *queryBias = "", *valueBias = "";
   const char *queryNorm = "", *keyNorm = ""; ///< with `{head}` for the number
                                              ///< of a head, if it has a module
   const char *output = "";            ///< the attention's output projection
@@ -261,14 +286,15 @@ struct FamilyModules {
 /// One step of a head; each takes what the step before it gives.
 struct HeadStep {
   enum class Kind {
-    First,      ///< the first token: [batch, seq, d] -> [batch, d]
-    Pool,       ///< `Pooling` of hidden states, as the config says
-    PoolLate,   ///< the mean of results, where the config says so
-    Pooler,     ///< the pooler's output
-    Linear,     ///< `module` to `width`
-    Column,     ///< number `column` of what `Linear` gives
-    Activation, ///< `activation`, or the config's when null
-    Norm,       ///< `module`
+    First,            ///< the first token: [batch, seq, d] -> [batch, d]
+    Pool,             ///< `Pooling` of hidden states, as the config says
+    PoolLate,         ///< the mean of results, where the config says so
+    Pooler,           ///< the pooler's output
+    Linear,           ///< `module` to `width`
+    Column,           ///< number `column` of what `Linear` gives
+    Activation,       ///< `activation`, or the config's when null
+    PoolerActivation, ///< the config's of a pooler that is the head's
+    Norm,             ///< `module`
     Vocabulary, ///< to the vocabulary; weight tied where the file has none
     Cap,        ///< the config's soft cap of logits
     Scale,      ///< times `ModelConfig::headScale`
@@ -373,6 +399,7 @@ struct ModelFamily {
                                     ///< label, the code of its language
   HeadNorms headNorms = HeadNorms::None;
   bool partialRope = false;     ///< `ropeFraction` may be below 1
+  bool positionKeyBias = true;  ///< of `FamilyModules::positionKey`
   bool interleavedRope = false; ///< rope turns pairs of neighbours, not halves
   bool ropeByLayerType = false; ///< layers with a window have their own rope
   bool scalesLocalRope = true;  ///< `rope_scaling` holds for that rope, too
@@ -421,6 +448,7 @@ const std::vector<const char *> &commonIgnoredKeys();
 
 // The families, by what they are derived from.
 std::vector<ModelFamily> bertFamilies();
+std::vector<ModelFamily> debertaFamilies();
 std::vector<ModelFamily> gemmaFamilies();
 std::vector<ModelFamily> gptFamilies();
 std::vector<ModelFamily> layerNormFamilies();

@@ -123,7 +123,13 @@ private:
   Index firstKeyFrom(const Sequence &s, Index column);
   IndexPair visibleByColumn(const Sequence &s, Index query);
   Value keyDistances(const WorkItem &item, Index query, Index key);
+  /// The distances from a query to 16 keys, at most `reach` to either side, as
+  /// indices of a table that begins with that of -reach.
+  Value distanceIndices(const WorkItem &item, Index query, Index key,
+                        int64_t reach);
   Value addRelativeBias(Value t, const WorkItem &item, Index query, Index key);
+  Value addPositionScores(Value t, const WorkItem &item, Index query,
+                          Index key);
 
   // Division of the work (LowerAttention.cpp).
   Index batchSize();
@@ -199,7 +205,7 @@ private:
   /// True when the scores of all keys are transformed after the product.
   bool changesScores() {
     return op.getMask() || op.getSlopes() || op.getRelativeBias() ||
-           hasSoftCap();
+           op.getPositionBuckets() || hasSoftCap();
   }
   bool hasSoftCap() { return op.getSoftCap().convertToDouble() != 0; }
   /// True when a query sees a range of the keys only.

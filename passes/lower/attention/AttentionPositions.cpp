@@ -106,31 +106,94 @@ Value AttentionEmitter::keyDistances(const WorkItem &item, Index query,
                                  splatI32(key - queryPosition(item.s, line)));
 }
 
+/// Gathers elements of a table by 16 indices of i32; lanes that `mask` disables
+/// are not accessed.
+static Value gatherAt(PhaseEmitter &e, Type element, Value table, Value index,
+                      Value mask) {
+  OpBuilder &b = e.builder();
+  Value pointers = b.create<LLVM::GEPOp>(
+      e.location(), LLVM::getFixedVectorType(e.ptrType(), kLanes), element,
+      table, ArrayRef<LLVM::GEPArg>{index});
+  VectorType type = e.getVectorType(element);
+  Value zero = b.create<arith::ConstantOp>(e.location(), b.getZeroAttr(type));
+  return b.create<LLVM::masked_gather>(e.location(), type, pointers, mask,
+                                       ValueRange{zero}, 4);
+}
+
+Value AttentionEmitter::distanceIndices(const WorkItem &item, Index query,
+                                        Index key, int64_t reach) {
+  OpBuilder &b = e.builder();
+  const auto bound = static_cast<int32_t>(reach);
+  Value near = b.create<arith::MinSIOp>(
+      e.location(), keyDistances(item, query, key), e.splatI32(bound));
+  return b.create<arith::AddIOp>(
+      e.location(),
+      b.create<arith::MaxSIOp>(e.location(), near, e.splatI32(-bound)),
+      e.splatI32(bound));
+}
+
 /// Adds the relative bias of the query's head at the distances to 16 keys.
 Value AttentionEmitter::addRelativeBias(Value t, const WorkItem &item,
                                         Index query, Index key) {
   if (!op.getRelativeBias())
     return t;
-  // Clamp the distances to the table, [-reach, reach].
-  OpBuilder &b = e.builder();
   auto type = cast<kern::WeightType>(op.getRelativeBias().getType());
   int64_t width = type.getShape()[1];
-  auto reach = static_cast<int32_t>(width / 2);
-  Value near = b.create<arith::MinSIOp>(
-      e.location(), keyDistances(item, query, key), e.splatI32(reach));
-  Value index = b.create<arith::AddIOp>(
-      e.location(),
-      b.create<arith::MaxSIOp>(e.location(), near, e.splatI32(-reach)),
-      e.splatI32(reach));
-
-  // Gather the biases of the head.
+  Value index = distanceIndices(item, query, key, width / 2);
   Value table = e.advance(e.weight(op.getRelativeBias()),
                           queryHead(item, query) * (width * 4));
-  Value pointers = b.create<LLVM::GEPOp>(
-      e.location(), LLVM::getFixedVectorType(e.ptrType(), kLanes), e.f32Type(),
-      table, ArrayRef<LLVM::GEPArg>{index});
-  Value bias = b.create<LLVM::masked_gather>(
-      e.location(), e.f32Vector(), pointers, e.logicalNot(e.laneMask(e.i64(0))),
-      ValueRange{e.splat(0.0)}, 4);
+  Value bias = gatherAt(e, e.f32Type(), table, index,
+                        e.logicalNot(e.laneMask(e.i64(0))));
   return e.fma(bias, e.splat(kLog2E), t);
+}
+
+/// Adds the products of the query and of 16 keys with the relative positions
+/// of their distances.
+Value AttentionEmitter::addPositionScores(Value t, const WorkItem &item,
+                                          Index query, Index key) {
+  std::optional<PositionBuckets> rule = op.getPositionBuckets();
+  if (!rule)
+    return t;
+
+  // The positions of the distances, by key - query.
+  const int64_t reach = rule->getReach();
+  SmallVector<int32_t> entries;
+  for (int64_t distance = -reach; distance <= reach; ++distance)
+    entries.push_back(static_cast<int32_t>(rule->getRow(-distance)));
+  Value table =
+      e.constantTable("transom.positions." + std::to_string(rule->positions) +
+                          "." + std::to_string(rule->maxDistance),
+                      entries);
+  OpBuilder &b = e.builder();
+  Value all = e.logicalNot(e.laneMask(e.i64(0)));
+  Value positions = gatherAt(e, b.getI32Type(), table,
+                             distanceIndices(item, query, key, reach), all);
+
+  // Elements of the query's row, and one of the row of each key.
+  Value scale = e.splat(op.getScale().convertToDouble() * kLog2E);
+  Index column = item.head * rule->positions;
+  auto rowAt = [&](Value scores, Index row) {
+    return e.advance(e.pointer(scores),
+                     (row * e.rowStride(scores) + column) * 4);
+  };
+  if (Value scores = op.getContentToPosition()) {
+    Value row = rowAt(scores, item.s.firstRow + item.firstQuery + query);
+    t = e.fma(gatherAt(e, e.f32Type(), row, positions, all), scale, t);
+  }
+  if (Value scores = op.getPositionToContent()) {
+    SmallVector<int32_t> lanes;
+    for (int32_t i = 0; i < kLanes; ++i)
+      lanes.push_back(i);
+    Value numbers =
+        b.create<arith::ConstantOp>(e.location(), b.getI32VectorAttr(lanes));
+    Value stride = e.splat(Value(b.create<arith::TruncIOp>(
+        e.location(), b.getI32Type(), e.rowStride(scores))));
+    Value index = b.create<arith::AddIOp>(
+        e.location(), b.create<arith::MulIOp>(e.location(), numbers, stride),
+        positions);
+    Value row = rowAt(scores, item.s.firstKeyRow + key);
+    Value isKey = e.laneMask(item.s.numKeys - key);
+    t = e.fma(gatherAt(e, e.f32Type(), row, index, isKey), scale, t);
+  }
+  return t;
 }

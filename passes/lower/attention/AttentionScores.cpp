@@ -118,6 +118,7 @@ void AttentionEmitter::emitMasks(const WorkItem &item, const KvBlock &block,
         Value t = emitSoftCap(e.loadVector(e.f32Type(), at));
         t = addSlope(t, item, query, block.base + column);
         t = addRelativeBias(t, item, query, block.base + column);
+        t = addPositionScores(t, item, query, block.base + column);
 
         // Hide the keys after the last visible one, those that the mask hides,
         // and those before the window.

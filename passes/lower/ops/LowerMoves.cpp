@@ -247,6 +247,60 @@ static void lowerPool(PhaseEmitter &e, kern::PoolOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Neighbors
+//===----------------------------------------------------------------------===//
+
+/// The row of the key that is `distance` columns after a token, or -1. Columns
+/// rise from key to key, so that it is at most `reach` rows away. A column 0
+/// that is not a key comes after all keys and looks at the first ones.
+static Index findNeighbor(PhaseEmitter &e, kern::NeighborsOp op, Index token,
+                          Index distance) {
+  Value ragged = op.getRagged();
+  Value columnOf =
+      e.raggedTable(ragged, offsetof(transom_ragged_batch, token_column));
+  Value sequenceOf =
+      e.raggedTable(ragged, offsetof(transom_ragged_batch, token_sequence));
+  Value sequence = getSequence(e, ragged, e.loadI32(sequenceOf, token));
+  Index first =
+      e.loadI64(e.advance(sequence, offsetof(transom_sequence, first_token)));
+  Index end =
+      first +
+      e.loadI64(e.advance(sequence, offsetof(transom_sequence, num_keys)));
+  Index column = e.loadI32(columnOf, token) + distance;
+  Index base = select(token < end, token, first);
+  Index from = max(base - int64_t(op.getReach()), first);
+  Index to = min(base + int64_t(op.getReach() + 1), end);
+  return e.foldRange(from, to, e.i64(-1), [&](Index other, Index found) {
+    Bool isIt = logicalAnd(e.loadI32(columnOf, other) == column,
+                           isPooled(e, op.getMask(), other));
+    return select(isIt, other, found);
+  });
+}
+
+static void lowerNeighbors(PhaseEmitter &e, kern::NeighborsOp op) {
+  Index width = e.numColumns(op.getInput());
+  Index inputStride = e.rowStride(op.getInput()),
+        outStride = e.rowStride(op.getOuts());
+  const int64_t reach = op.getReach();
+  e.forWorkerRange(numTokens(e, op.getRagged()), [&](Index token) {
+    e.forRange(2 * reach + 1, [&](Index slot) {
+      Index row = findNeighbor(e, op, token, slot - reach);
+      Value source = e.advance(e.pointer(op.getInput()), row * inputStride * 4);
+      Value target = e.advance(e.pointer(op.getOuts()),
+                               (token * outStride + slot * width) * 4);
+      e.ifThen(
+          0 <= row,
+          [&] { copyRow(e, e.f32Type(), source, target, e.i64(0), width); },
+          [&] {
+            e.forColumns(width, [&](Index column, Value mask) {
+              e.storeVector(e.splat(0.0), e.advance(target, column * 4), mask);
+            });
+          });
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // Positions
 //===----------------------------------------------------------------------===//
 
@@ -336,6 +390,7 @@ static void lowerGather(PhaseEmitter &e, kern::GatherOp op) {
 void lower::addMoveLowerings(Lowerings &lowerings) {
   lowerings.add<kern::GatherRowsOp, lowerGatherRows>();
   lowerings.add<kern::ScatterRowsOp, lowerScatterRows>();
+  lowerings.add<kern::NeighborsOp, lowerNeighbors>();
   lowerings.add<kern::PoolOp, lowerPool>();
   lowerings.add<kern::PositionsOp, lowerPositions>();
   lowerings.add<kern::ColumnsOp, lowerColumns>();

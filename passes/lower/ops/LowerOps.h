@@ -38,6 +38,7 @@ void addElementwiseLowerings(Lowerings &lowerings);
 void addGemmLowerings(Lowerings &lowerings);
 void addGroupGemmLowerings(Lowerings &lowerings);
 void addGroupLowerings(Lowerings &lowerings);
+void addHeadGemmLowerings(Lowerings &lowerings);
 void addMoveLowerings(Lowerings &lowerings);
 void addPackKeysLowerings(Lowerings &lowerings);
 void addRopeLowerings(Lowerings &lowerings);

@@ -129,7 +129,7 @@ func.func @f(%x: tensor<1x4x8xf32>, %b: tensor<2x4xf32>) {
 // -----
 
 func.func @f(%q: tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>, %x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>) {
-  // expected-error @below {{'attn.sdpa' op (12) expects no 'causal', window, slopes, relative bias and cache for a query of rank 3 with a ragged batch}}
+  // expected-error @below {{'attn.sdpa' op (12) expects no 'causal', window, slopes, relative bias, positions and cache for a query of rank 3 with a ragged batch}}
   %0 = attn.sdpa %q, %x, %x ragged(%s : <rows, keys>) heads 2 kv_heads 2 scale 1.0 <ragged> {causal} : [batch, seq, 8] f32, [rows, 8] f32, [rows, 8] f32
   return
 }

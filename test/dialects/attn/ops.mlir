@@ -222,3 +222,17 @@ func.func @locations(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
 // LOCATION-DAG: #[[FILE:.*]] = loc("config.json":0:0)
 // LOCATION-DAG: #[[NAME:.*]] = loc("/num_hidden_layers"(#[[FILE]]))
 // LOCATION-DAG: #[[ONE]] = loc(fused<"encoder.layer.0.attention">[#[[NAME]]])
+
+// CHECK-LABEL: func @disentangled
+func.func @disentangled(%x: tensor<2x4x8xf32>, %p: tensor<12x4xf32>) -> tensor<2x4x8xf32> {
+  // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} position_keys(%{{.*}} : {{[^)]*}}) position_queries(%{{.*}} : {{[^)]*}}) heads 2 kv_heads 2 scale 1.000000e+00 <none> {max_distance = 9 : i64} :
+  %y = attn.sdpa %x, %x, %x position_keys(%p : [12, 4] f32) position_queries(%p : [12, 4] f32) heads 2 kv_heads 2 scale 1.0 <none> {max_distance = 9 : i64} : [2, 4, 8] f32
+  return %y : tensor<2x4x8xf32>
+}
+
+// CHECK-LABEL: func @neighbors
+func.func @neighbors(%x: tensor<2x4x8xf32>, %m: tensor<2x4xi1>) -> tensor<2x4x24xf32> {
+  // CHECK: attn.neighbors %{{.*}} mask(%{{.*}}) reach 1 : [2, 4, 8] f32
+  %y = attn.neighbors %x mask(%m : [2, 4] i1) reach 1 : [2, 4, 8] f32
+  return %y : tensor<2x4x24xf32>
+}

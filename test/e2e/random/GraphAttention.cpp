@@ -304,10 +304,23 @@ Value GraphBuilder::wholeAttention(Value query, Value key, Value value,
   FloatAttr low = kind == MaskKind::Keys && random.chance(20)
                       ? builder.getF64FloatAttr(-1e9)
                       : FloatAttr();
+  // Disentangled attention: products with relative positions, whose far
+  // distances may share rows.
+  Value positions[2];
+  int64_t distance = 0;
+  if (heads.self && random.chance(25)) {
+    const int64_t count = 2 * random.between(1, 5);
+    if (count >= 4 && random.chance(50))
+      distance = count / 4 + 2 + random.below(8);
+    const int64_t which = random.between(1, 3);
+    for (int64_t i : {0, 1})
+      if (which & (1 << i))
+        positions[i] = weight({heads.count * count, heads.dk}, 0.5);
+  }
   return make<SdpaOp>(query, key, value, keys, Value(), Value(), Value(),
-                      Value(), heads.count, heads.count,
-                      number(getScale(heads)), kind, causal, window,
-                      number(cap), low);
+                      Value(), positions[0], positions[1], heads.count,
+                      heads.count, number(getScale(heads)), kind, causal,
+                      window, number(cap), low, distance);
 }
 
 Value GraphBuilder::attention(Value x) {

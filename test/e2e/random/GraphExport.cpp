@@ -188,7 +188,8 @@ bool Exporter::writeSdpa(SdpaOp op) {
   if (double cap = op.getSoftCap().convertToDouble(); cap > 0) {
     json.member("soft_cap", cap);
   }
-  return !op.getMaskValue();
+  // Tables of positions are by head already.
+  return !op.getMaskValue() && !op.getPositionBuckets();
 }
 
 /// Attributes of the operations that have some; false where one is not to be
@@ -229,6 +230,7 @@ bool Exporter::writeAttributes(Operation *op) {
         writeShape(op.getShape().getDims());
       })
       .Case([&](ConcatOp op) { integer("axis", op.getAxis()); })
+      .Case([&](NeighborsOp op) { integer("reach", op.getReach()); })
       .Case([&](SliceOp op) {
         integer("axis", op.getAxis());
         integer("start", op.getStart());

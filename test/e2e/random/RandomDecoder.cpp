@@ -232,12 +232,13 @@ Value DecoderBuilder::attention(Value x, int64_t layer) {
   Value key = rotate(linear(x, has.kvHeads * has.dk), has.kvHeads);
   Value value = linear(x, has.kvHeads * has.dv);
   Value cache = getCache(cacheName(layer, "attention"));
-  Value result = make<SdpaOp>(
-      query, key, value, Value(), ragged, cache, slopes, Value(),
-      whole(has.heads), whole(has.kvHeads), real(1 / std::sqrt(double(has.dk))),
-      MaskKindAttr::get(module.getContext(), MaskKind::Ragged),
-      builder.getUnitAttr(), whole(getWindow(layer)), real(has.cap),
-      FloatAttr());
+  Value result =
+      make<SdpaOp>(query, key, value, Value(), ragged, cache, slopes, Value(),
+                   Value(), Value(), whole(has.heads), whole(has.kvHeads),
+                   real(1 / std::sqrt(double(has.dk))),
+                   MaskKindAttr::get(module.getContext(), MaskKind::Ragged),
+                   builder.getUnitAttr(), whole(getWindow(layer)),
+                   real(has.cap), FloatAttr(), whole(0));
   return linear(result, has.width);
 }
 
@@ -318,10 +319,10 @@ Value DecoderBuilder::encoderLayer(Value x, Value keys, int64_t index) {
   MLIRContext *context = module.getContext();
   y = make<SdpaOp>(linear(y, has.heads * has.dk), linear(y, has.heads * has.dk),
                    linear(y, has.heads * has.dv), keys, Value(), Value(),
-                   Value(), Value(), whole(has.heads), whole(has.heads),
-                   real(1 / std::sqrt(double(has.dk))),
+                   Value(), Value(), Value(), Value(), whole(has.heads),
+                   whole(has.heads), real(1 / std::sqrt(double(has.dk))),
                    MaskKindAttr::get(context, MaskKind::Keys), UnitAttr(),
-                   whole(0), real(has.cap), FloatAttr());
+                   whole(0), real(has.cap), FloatAttr(), whole(0));
   x = make<AddOp>(x, linear(y, has.width));
   return make<AddOp>(x, feedForward(norm(x)));
 }

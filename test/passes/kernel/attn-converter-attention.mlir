@@ -194,7 +194,7 @@ func.func @encode(%x: !x, %mask: !mask) -> !x {
 !x = tensor<2x3x16xf32>
 
 func.func @slopes_of_the_caller(%x: !x, %slopes: tensor<4xf32>) -> !x {
-  // expected-error @below {{expects slopes and relative bias to be weights}}
+  // expected-error @below {{expects slopes, relative bias and positions to be weights}}
   %y = attn.sdpa %x, %x, %x slopes(%slopes : [4] f32) heads 4 kv_heads 4 scale 0.25 <none> : !x
   return %y : !x
 }
@@ -223,5 +223,36 @@ module attributes {transom.attention_schedule = #kern.schedule<streaming>} {
 // CHECK-LABEL: func.func @full_vectors(
 func.func @full_vectors(%x: !x) -> !x {
   %y = attn.sdpa %x, %x, %x heads 1 kv_heads 1 scale 0.5 <none> : !x
+  return %y : !x
+}
+
+// -----
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+attn.weight @p : [12, 4] f32 = #weight.expr<file("p")>
+
+// Products with relative positions are not as long as the sequence.
+// CHECK-LABEL: func.func @disentangled(
+// CHECK: %[[P:.*]] = kern.get_weight @p
+// CHECK: %[[Q:.*]] = kern.view %{{.*}} : <[batch, seq, 8] x f32> -> <[batch*seq, 8] x f32>
+// CHECK: %[[C:.*]] = kern.alloc : <[batch*seq, 12] x f32>
+// CHECK: kern.head_gemm %[[Q]], %[[P]] outs(%[[C]]) heads 2
+// CHECK: %[[D:.*]] = kern.alloc : <[batch*seq, 12] x f32>
+// CHECK: kern.head_gemm %{{.*}}, %[[P]] outs(%[[D]]) heads 2
+// CHECK: kern.attention {{.*}} content_to_position %[[C]] position_to_content %[[D]] scratch
+// CHECK-NEXT: {max_distance = 9 : i64}
+func.func @disentangled(%x: !x) -> !x {
+  %p = attn.get_weight @p : [12, 4] f32
+  %y = attn.sdpa %x, %x, %x position_keys(%p : [12, 4] f32) position_queries(%p : [12, 4] f32) heads 2 kv_heads 2 scale 0.5 <none> {max_distance = 9 : i64} : !x
+  return %y : !x
+}
+
+// -----
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+
+func.func @positions_of_a_call(%x: !x, %p: tensor<12x4xf32>) -> !x {
+  // expected-error @below {{expects slopes, relative bias and positions to be weights}}
+  %y = attn.sdpa %x, %x, %x position_keys(%p : [12, 4] f32) heads 2 kv_heads 2 scale 0.5 <none> : !x
   return %y : !x
 }

@@ -78,6 +78,28 @@ recipe("albert-one-group", "AlbertForMaskedLM", tf.AlbertConfig(embedding_size=3
 recipe("xlm-roberta-xl", "XLMRobertaXLModel", tf.XLMRobertaXLConfig(**sizes()), stored=True)
 
 
+def deberta(kind="DebertaV2", **more):
+    both = dict(relative_attention=True, pos_att_type=["p2c", "c2p"], position_biased_input=False)
+    return getattr(tf, kind + "Config")(**{**sizes(), **both, **more})
+
+
+# Version 3, versions 2 with a convolution, and version 1; sequences longer than the reach of the positions.
+recipe("deberta-v2", "DebertaV2Model", deberta(
+    position_buckets=8, norm_rel_ebd="layer_norm", share_att_key=True), stored=True)
+recipe("deberta-v2-convolution", "DebertaV2Model", deberta(
+    position_buckets=11, max_relative_positions=23, conv_kernel_size=5, conv_groups=2, conv_act="gelu", embedding_size=20,
+    type_vocab_size=2, position_biased_input=True), stored=True, keys={"pos_att_type": "C2P | p2c"})
+recipe("deberta-v2-query", "DebertaV2Model", deberta(
+    max_relative_positions=7, pos_att_type=["c2p"], share_att_key=True, norm_rel_ebd="none"), lengths=(2, 63, 150))
+recipe("deberta-v2-key", "DebertaV2Model", deberta(
+    hidden_size=64, num_attention_heads=2, position_buckets=64, max_relative_positions=300, pos_att_type=["p2c"], hidden_act="relu"), lengths=(2, 600))
+recipe("deberta-v2-absolute", "DebertaV2Model", deberta(
+    relative_attention=False, position_biased_input=True, conv_kernel_size=3, attention_head_size=12))
+recipe("deberta", "DebertaModel", deberta("Deberta", max_position_embeddings=24), stored=True)
+recipe("deberta-key", "DebertaModel", deberta("Deberta", pos_att_type=["p2c"], type_vocab_size=3, embedding_size=50))
+recipe("deberta-absolute", "DebertaModel", deberta("Deberta", relative_attention=False, position_biased_input=True))
+
+
 def rope(kind, **more):
     """Encoders whose checkpoints have names that transformers changes when it reads them."""
     return getattr(tf, kind + "Config")(**{**sizes(wide=48), "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, **more})

@@ -130,6 +130,12 @@ def albert(**more):
     return {**sizes(embedding_size=14, **more), "num_hidden_layers": 5}
 
 
+def relative(**more):
+    """Disentangled attention of both versions of DeBERTa; what version 1 does not know it does not read."""
+    return {**sizes(relative_attention=True, pos_att_type=["c2p", "p2c"], position_biased_input=False, position_buckets=4,
+                    norm_rel_ebd="layer_norm", share_att_key=True), **more}
+
+
 MODERN = dict(pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2)
 
 
@@ -184,6 +190,14 @@ def main():
     make("albert-pretraining", "AlbertForPreTraining", tf.AlbertConfig(**albert()), ("prediction_logits", "sop_logits"))
     make("albert-questions", "AlbertForQuestionAnswering", tf.AlbertConfig(**albert(hidden_act="gelu")), SPAN)
     make("albert-tokens", "AlbertForTokenClassification", tf.AlbertConfig(**albert(num_hidden_groups=3, num_labels=5)))
+    for kind, name in (("Deberta", "deberta"), ("DebertaV2", "deberta-v2")):
+        config = getattr(tf, kind + "Config")
+        make(name + "-mlm", kind + "ForMaskedLM", config(**relative(embedding_size=14)))
+        make(name + "-own-mlm", kind + "ForMaskedLM", config(**relative(legacy=False, hidden_act="relu")))
+        make(name + "-classify", kind + "ForSequenceClassification",
+             config(**relative(num_labels=3, pooler_hidden_act="tanh", type_vocab_size=2)))
+        make(name + "-tokens", kind + "ForTokenClassification", config(**relative(num_labels=4, position_biased_input=True)))
+        make(name + "-questions", kind + "ForQuestionAnswering", config(**relative(pos_att_type=["c2p"])), SPAN)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ bool AttentionBlock::isPrimitive() const {
   return context.family.kind == ModelKind::Encoder &&
          config.headNorms == HeadNorms::None && config.ropes.empty() &&
          config.slopes.empty() && !config.relativeBias.entries &&
-         config.kvHeads == config.heads && config.attentionCap == 0 &&
+         !config.relativePositions.any() && config.kvHeads == config.heads &&
+         config.attentionCap == 0 &&
          llvm::all_of(config.layers,
                       [](const LayerConfig &l) { return l.window == 0; });
 }
@@ -93,8 +94,21 @@ Value AttentionBlock::projectStacked(Value state, const std::string &module,
                               operandSuffixes[operand]);
 }
 
+/// A bias of the query or the value that the module of attention has.
+Value AttentionBlock::ownBias(const std::string &layer, Operand operand) {
+  const FamilyModules &m = context.family.modules;
+  const std::string names[] = {m.queryBias, "", m.valueBias};
+  if (names[operand].empty())
+    return {};
+  const ModelConfig &config = context.config;
+  int64_t heads = operand == Query ? config.heads : config.kvHeads;
+  return context.parameters.get(layer + m.attention, names[operand],
+                                {heads * config.headDim}, "");
+}
+
 /// One projection is [heads of keys, queries of each + 2, head dim, ...].
-Value AttentionBlock::projectByKvHead(Value state, const std::string &module,
+Value AttentionBlock::projectByKvHead(Value state, const std::string &layer,
+                                      const std::string &module,
                                       Operand operand) {
   const ModelConfig &config = context.config;
   int64_t queries = config.heads / config.kvHeads;
@@ -119,7 +133,7 @@ Value AttentionBlock::projectByKvHead(Value state, const std::string &module,
           ? parameters.getDerived(
                 module, "bias", {all}, "", operandSuffixes[operand],
                 [&](WeightExpr file) { return sliceOperand(file, {}); })
-          : Value();
+          : ownBias(layer, operand);
   return context.emit.linear(state, weight, bias);
 }
 
@@ -135,7 +149,7 @@ Value AttentionBlock::projectOperand(Value state, const std::string &layer,
   if (context.family.qkv == QkvLayout::Stacked)
     return projectStacked(state, module, operand);
   if (context.family.qkv == QkvLayout::ByKvHead)
-    return projectByKvHead(state, module, operand);
+    return projectByKvHead(state, layer, module, operand);
   int64_t heads = operand == Query ? config.heads : config.kvHeads;
   return context.project(state, module, heads * config.headDim, config.qkvBias,
                          "hidden size x hidden size");
@@ -254,6 +268,58 @@ Value AttentionBlock::primitive(Value state, int64_t number) {
                       context.tokensBy({config.heads * config.headDim}));
 }
 
+/// A parameter of that shape as an expression.
+WeightExpr AttentionBlock::read(const std::string &module, const char *name,
+                                std::vector<int64_t> shape,
+                                const std::string &sizes) {
+  const std::string tensor = context.parameters.getTensorName(module, name);
+  context.emit.checkTensor(tensor, shape, sizes);
+  return WeightExpr::file(tensor);
+}
+
+/// The keys or queries of relative positions, [heads * positions, head dim]: a
+/// product of weights only.
+Value AttentionBlock::projectPositions(const std::string &layer,
+                                       Operand operand) {
+  const FamilyModules &m = context.family.modules;
+  const ModelConfig &config = context.config;
+  const RelativePositions &relative = config.relativePositions;
+  const int64_t positions = relative.rule.positions, hidden = config.hidden,
+                heads = config.heads, width = config.headDim;
+  const std::string table = m.relativePositions;
+  context.at(table, context.family.keys.positionDistance);
+  WeightExpr rows =
+      read(table, "weight", {positions, hidden}, "positions x hidden size");
+  if (relative.normalized) {
+    const std::string norm = m.relativePositionNorm;
+    rows = WeightExpr::layerNorm(
+        rows, read(norm, "weight", {hidden}, "hidden size"),
+        read(norm, "bias", {hidden}, "hidden size"), config.epsilon);
+  }
+
+  const bool isKey = operand == Key;
+  const std::string module =
+      layer + (relative.shared ? (isKey ? m.key : m.query)
+                               : (isKey ? m.positionKey : m.positionQuery));
+  const bool hasBias = relative.shared ? config.qkvBias
+                       : isKey         ? context.family.positionKeyBias
+                                       : true;
+  context.at(module, context.family.keys.positionScores);
+  WeightExpr projected = WeightExpr::matmul(
+      rows,
+      WeightExpr::transpose(read(module, "weight", {heads * width, hidden},
+                                 "hidden size x hidden size"),
+                            {1, 0}));
+  if (hasBias)
+    projected = WeightExpr::add(
+        projected, read(module, "bias", {heads * width}, "hidden size"));
+  if (context.emit.failed())
+    return {};
+  return context.emit.weight(
+      context.parameters.getModulePath(module) + ".positions",
+      positionsByHead(projected, positions, heads, width));
+}
+
 Value AttentionBlock::fused(Value state, int64_t number) {
   const FamilyModules &m = context.family.modules;
   const ModelConfig &config = context.config;
@@ -265,6 +331,12 @@ Value AttentionBlock::fused(Value state, int64_t number) {
   Value value = projectOperand(state, layer, Values);
   query = applyPosition(query, number, Query);
   key = applyPosition(key, number, Key);
+  const RelativePositions &relative = config.relativePositions;
+  Value positionKeys, positionQueries;
+  if (relative.any() && relative.toPosition)
+    positionKeys = projectPositions(layer, Key);
+  if (relative.any() && relative.fromPosition)
+    positionQueries = projectPositions(layer, Query);
 
   // A decoder reads keys and values back from its cache.
   context.at(layer + m.attention, context.family.keys.heads);
@@ -277,11 +349,12 @@ Value AttentionBlock::fused(Value state, int64_t number) {
                                             config.headDim, own.window));
   return emit.make<attn::SdpaOp>(
       query, key, value, context.visible, context.ragged, cache, slopes,
-      relativeBias, uint64_t(config.heads), uint64_t(config.kvHeads),
-      llvm::APFloat(own.scale),
+      relativeBias, positionKeys, positionQueries, uint64_t(config.heads),
+      uint64_t(config.kvHeads), llvm::APFloat(own.scale),
       decoder ? attn::MaskKind::Ragged : attn::MaskKind::Keys,
       /*causal=*/decoder, uint64_t(own.window),
-      llvm::APFloat(config.attentionCap), FloatAttr());
+      llvm::APFloat(config.attentionCap), FloatAttr(),
+      relative.any() ? uint64_t(relative.rule.maxDistance) : 0);
 }
 
 Value AttentionBlock::build(Value state, int64_t number) {

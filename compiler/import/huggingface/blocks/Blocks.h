@@ -101,8 +101,12 @@ private:
   Value ropeTable(Value positions, const Rope &rope, const ConfigKey &key);
   Value projectOperand(Value state, const std::string &layer, Operand operand);
   Value projectStacked(Value state, const std::string &module, Operand operand);
-  Value projectByKvHead(Value state, const std::string &module,
-                        Operand operand);
+  Value projectByKvHead(Value state, const std::string &layer,
+                        const std::string &module, Operand operand);
+  Value ownBias(const std::string &layer, Operand operand);
+  WeightExpr read(const std::string &module, const char *name,
+                  std::vector<int64_t> shape, const std::string &sizes);
+  Value projectPositions(const std::string &layer, Operand operand);
   Value normalizeHeads(Value heads, const std::string &module, int64_t count);
   Value normalizeEachHead(Value heads, const std::string &module,
                           int64_t count);
@@ -144,6 +148,17 @@ private:
   BlockContext &context;
   std::optional<int64_t> positions;
   std::vector<std::string> caches; ///< symbols by layer; empty: not declared
+};
+
+/// A convolution along the sequence, of which padding is zero.
+class ConvolutionBlock {
+public:
+  explicit ConvolutionBlock(BlockContext &context) : context(context) {}
+  /// The norm of `state` plus the convolution of `embedding`.
+  mlir::Value build(mlir::Value state, mlir::Value embedding);
+
+private:
+  BlockContext &context;
 };
 
 /// The MLP of a layer.

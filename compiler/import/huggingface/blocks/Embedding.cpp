@@ -10,9 +10,9 @@ using namespace transom;
 
 /// The sum is as wide as the hidden size, unless it is projected at the end.
 static int64_t sumWidth(const BlockContext &context) {
-  return context.family.projection == EmbeddingProjection::AfterNorm
-             ? context.config.embeddingWidth
-             : context.config.hidden;
+  return context.family.projection == EmbeddingProjection::BeforePositions
+             ? context.config.hidden
+             : context.config.embeddingWidth;
 }
 
 Value EmbeddingBlock::lookUp(const std::string &module,
@@ -140,10 +140,12 @@ Value EmbeddingBlock::build(Value ids, Value types) {
       context.at(m.embeddings, family.keys.types);
     sum = context.emit.add(sum, kinds);
   }
-  if (family.positions == PositionEncoding::Learned ||
-      family.positions == PositionEncoding::Sinusoid)
+  if (config.addsPositions && (family.positions == PositionEncoding::Learned ||
+                               family.positions == PositionEncoding::Sinusoid))
     sum = addPositions(sum, ids);
 
+  if (family.projection == EmbeddingProjection::BeforeNorm)
+    sum = project(sum);
   if (*m.embeddingNorm)
     sum = context.normalizeOuter(sum, m.embeddingNorm);
   return family.projection == EmbeddingProjection::AfterNorm ? project(sum)

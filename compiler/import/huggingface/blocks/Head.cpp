@@ -192,6 +192,8 @@ Value HeadBlock::step(const HeadStep &step, Value state, Value lastHidden) {
     return context.activate(state, step.activation
                                        ? activationNamed(step.activation).kind
                                        : context.config.headActivation);
+  case HeadStep::Kind::PoolerActivation:
+    return context.activate(state, context.config.poolerActivation);
   case HeadStep::Kind::Norm:
     return context.normalizeOuter(state, step.module);
   case HeadStep::Kind::Linear:

@@ -103,6 +103,55 @@ TEST(Moves, GatherAndScatterRows) {
   }
 }
 
+TEST(Moves, Neighbors) {
+  std::string text, in = bufferType("rows, 37", "f32", ", stride 40"),
+                    mask = bufferType("rows", "i1");
+  for (int64_t reach : {0, 1, 3})
+    for (bool masked : {false, true}) {
+      std::string out = bufferType("rows, " + str((2 * reach + 1) * 37));
+      text += phaseFunction(
+          {"reach" + str(reach) + (masked ? "m" : ""),
+           "%x: " + in + ", %m: " + mask + ", %y: " + out, raggedDefinition(),
+           std::string("kern.neighbors %x ragged %s") +
+               (masked ? " mask %m" : "") + " outs(%y) reach " + str(reach) +
+               " : " + in + ", !kern.ragged<0>" + (masked ? ", " + mask : "") +
+               ", " + out});
+    }
+  KernelHarness harness(text);
+  Random random(8);
+  for (auto &[bits, keepFirst] : batches()) {
+    RaggedTable s(bits, keepFirst);
+    for (int64_t reach : {0, 1, 3})
+      for (bool masked : {false, true}) {
+        const int64_t all = (2 * reach + 1) * 37;
+        Guarded<float> x(random.numbers(s.rows() * 40)), y(s.rows() * all);
+        Guarded<int8_t> m(s.rows());
+        for (int8_t &bit : m)
+          bit = random.below(2);
+        SCOPED_TRACE("batch " + str(s.batch()) + " keep " + str(keepFirst));
+        runAll(harness, "reach" + str(reach) + (masked ? "m" : ""),
+               callOn(s, {x.data(), m.data(), y.data()}), [&] {
+                 const transom_ragged_batch &t = s.table();
+                 for (int64_t r = 0; r < s.rows(); ++r) {
+                   const transom_sequence &q = s.sequence(t.token_sequence[r]);
+                   std::vector<float> expected(all);
+                   for (int64_t o = q.first_token;
+                        o < q.first_token + q.num_keys; ++o) {
+                     const int64_t slot =
+                         t.token_column[o] - t.token_column[r] + reach;
+                     if (slot < 0 || slot > 2 * reach || (masked && !m[o]))
+                       continue;
+                     for (int64_t i = 0; i < 37; ++i)
+                       expected[slot * 37 + i] = x[o * 40 + i];
+                   }
+                   for (int64_t i = 0; i < all; ++i)
+                     ASSERT_EQ(y[r * all + i], expected[i]) << r << " " << i;
+                 }
+               });
+      }
+  }
+}
+
 TEST(Moves, Pooling) {
   std::string text, in = bufferType("rows, 37"),
                     strided = bufferType("rows, 37", "f32", ", stride 48"),

@@ -1,0 +1,98 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products of the columns of each head. Work items are the chunks of rows of
+// each head, so that a head's weight and a chunk's rows stay in the caches.
+#include "passes/Remarks.h"
+#include "passes/lower/ops/LowerOps.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::lower;
+
+/// Blocks of rows in a chunk.
+static constexpr int64_t kChunkBlocks = 8;
+
+namespace {
+/// Emits the products of all heads.
+class HeadGemmEmitter {
+public:
+  HeadGemmEmitter(PhaseEmitter &e, kern::HeadGemmOp op)
+      : e(e), op(op), type(op.getWeight().getType()),
+        format(OperandLowering::get(type.getFormat().getStorage())),
+        columns(op.getHeadColumns()), k(type.getShape()[1]) {}
+
+  void emit() {
+    report();
+    Index rows = e.numRows(op.getInput());
+    Index chunks = ceilDiv(rows, kChunkBlocks * e.kernels().getMaxMr(format));
+    e.forWorkerRange(chunks * int64_t(op.getHeads()), [&](Index item) {
+      Index head = item / chunks, chunk = item % chunks;
+      Index from = chunk * rows / chunks, to = (chunk + 1) * rows / chunks;
+      emitChunk(head, from, to - from);
+    });
+  }
+
+private:
+  /// Reports the tiles of this instruction set.
+  void report() {
+    const MicroKernels &kernels = e.kernels();
+    const int64_t computed = llvm::alignTo(columns, kernels.getNr());
+    e.getModuleInfo().getRemarks().report(
+        op, {RemarkId::GroupProductTiled,
+             {{"isa", kernels.getIsa().name},
+              {"groups", int64_t(op.getHeads())},
+              {"rows", kernels.getMaxMr(format)},
+              {"columns", kernels.getNr()},
+              {"used", columns},
+              {"computed", computed},
+              {"waste", 100 * (computed - columns) / computed}}});
+  }
+
+  /// Column tile by column tile, in each the blocks of rows.
+  void emitChunk(Index head, Index first, Index rows) {
+    KernelSpec spec;
+    spec.rhs = &format;
+    spec.out = &getLowering(op.getOuts());
+    spec.k = k;
+    spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
+    spec.rhsStride = panelWidth;
+    KernelArgs args;
+    args.lhsStride = e.rowStride(op.getInput());
+    args.outputStride = e.rowStride(op.getOuts());
+    const int64_t panelsPerHead = alignToPanel(columns) / panelWidth;
+    e.forLoop(e.i64(0), e.i64(columns), e.kernels().getNr(), [&](Index column) {
+      // Each head begins at a panel.
+      Index panel = head * panelsPerHead + column / panelWidth;
+      args.rhs = e.advance(e.weight(op.getWeight()),
+                           panel * type.getPanelBytes() +
+                               column % panelWidth *
+                                   format.getFormat().getColumnBytes());
+      args.columns = e.i64(columns) - column;
+      e.forRowBlocks(rows, format, [&](Index block, Index numRows) {
+        Index row = first + block;
+        args.lhs = e.advance(e.pointer(op.getInput()),
+                             (row * args.lhsStride + head * k) * 4);
+        args.output = e.advance(
+            e.pointer(op.getOuts()),
+            (row * args.outputStride + (head * columns + column)) * 4);
+        e.kernels().call(e, spec, numRows, args);
+      });
+    });
+  }
+
+  PhaseEmitter &e;
+  kern::HeadGemmOp op;
+  kern::WeightType type;
+  const OperandLowering &format; ///< of the weight
+  int64_t columns, k;            ///< of a head's product
+};
+} // namespace
+
+static void lowerHeadGemm(PhaseEmitter &e, kern::HeadGemmOp op) {
+  HeadGemmEmitter(e, op).emit();
+}
+
+void lower::addHeadGemmLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::HeadGemmOp, lowerHeadGemm>();
+}

@@ -1,0 +1,106 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products of the columns of each head against one chain of multiply-adds an
+// output, with every buffer and weight next to an inaccessible page.
+#include "test/passes/lower/PhaseText.h"
+#include "test/support/KernelHarness.h"
+#include "test/support/Reference.h"
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace transom::test;
+
+namespace {
+
+constexpr int64_t kHeads = 3;
+
+/// One product of heads.
+struct HeadCase {
+  std::string name;
+  int64_t n, k; ///< of each head
+};
+
+/// The module of a case. Rows are `n`, with strides in input and outs.
+std::string getHeadText(const HeadCase &c) {
+  const int64_t in = kHeads * c.k, out = kHeads * c.n;
+  const std::string n = std::to_string(c.n);
+  std::string weight = "!kern.weight<[" + std::to_string(out) + ", " +
+                       std::to_string(c.k) + "] x f32, panels32, splits [" + n +
+                       ", " + n + ", " + n + "]>",
+              x = bufferType("n, " + std::to_string(in), "f32",
+                             ", stride " + std::to_string(in + 3)),
+              y = bufferType("n, " + std::to_string(out), "f32",
+                             ", stride " + std::to_string(out + 5));
+  return weightDefinition("w", weight) +
+         phaseFunction({"product", "%x: " + x + ", %y: " + y,
+                        weightValue("w", "w", weight),
+                        "kern.head_gemm %x, %w outs(%y) heads 3 : " + x + ", " +
+                            weight + ", " + y});
+}
+
+/// The columns of head h of rows.
+std::vector<float> getHead(const std::vector<float> &all, int64_t h,
+                           int64_t width) {
+  std::vector<float> head;
+  for (size_t i = 0; i < all.size(); i += kHeads * width)
+    head.insert(head.end(), all.begin() + i + h * width,
+                all.begin() + i + (h + 1) * width);
+  return head;
+}
+
+/// Rows with numbers between them that nothing may read or write.
+std::vector<float> spreadRows(const std::vector<float> &rows, int64_t width,
+                              int64_t stride) {
+  std::vector<float> spread;
+  for (size_t i = 0; i < rows.size(); i += width) {
+    spread.insert(spread.end(), rows.begin() + i, rows.begin() + i + width);
+    spread.resize(spread.size() + stride - width, 1e30f);
+  }
+  if (!spread.empty()) // nothing needs the end of the last row
+    spread.resize(spread.size() - (stride - width));
+  return spread;
+}
+
+void checkHeads(const HeadCase &c) {
+  KernelHarness harness(getHeadText(c));
+  Random random(5);
+  const int64_t in = kHeads * c.k, out = kHeads * c.n;
+  std::vector<float> weight = random.numbers(out * c.k);
+  std::vector<float> packed = packPanels(weight, c.k, {c.n, c.n, c.n});
+  ASSERT_EQ(packed.size() * 4, harness.weightBytes("w"));
+  std::memcpy(harness.weight("w"), packed.data(), packed.size() * 4);
+  for (int64_t rows : {0, 1, 5, 131, 400}) {
+    std::vector<float> x = random.numbers(rows * in), expected(rows * out);
+    for (int64_t h = 0; h < kHeads; ++h) {
+      std::vector<float> own(weight.begin() + h * c.n * c.k,
+                             weight.begin() + (h + 1) * c.n * c.k);
+      std::vector<float> product =
+          referenceLinear(getHead(x, h, c.k), own, nullptr, rows, c.n, c.k);
+      for (int64_t i = 0; i < rows * c.n; ++i)
+        expected[i / c.n * out + h * c.n + i % c.n] = product[i];
+    }
+    expected = spreadRows(expected, out, out + 5);
+    for (const std::string &isa : harness.isas())
+      for (int64_t numWorkers : {1, 2, 7}) {
+        SCOPED_TRACE(c.name + " " + isa + " rows " + std::to_string(rows) +
+                     " workers " + std::to_string(numWorkers));
+        Guarded<float> input(spreadRows(x, in, in + 3)),
+            output(std::vector<float>(expected.size(), 1e30f));
+        harness.run(
+            isa, "product",
+            {{{"n", rows}}, {input.data(), output.data()}, {}, numWorkers},
+            numWorkers % 2 == 0);
+        EXPECT_EQ(output.copy(), expected);
+      }
+  }
+}
+
+} // namespace
+
+TEST(LowerHeadGemm, ComputesChains) {
+  for (const HeadCase &c :
+       {HeadCase{"whole panels", 64, 8}, HeadCase{"a part of a panel", 10, 21},
+        HeadCase{"more than a panel", 50, 64}})
+    checkHeads(c);
+}
