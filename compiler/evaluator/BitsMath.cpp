@@ -193,6 +193,21 @@ static float geluTanh(float x) {
   return std::fma(half, tanh(inner), half);
 }
 
+static float log1pRelu(float x) {
+  const float y = x < 0 ? 0 : x, u = 1 + y, lost = (y - (u - 1)) / u;
+  if (!(y < infinity))
+    return y;
+  int32_t bits;
+  std::memcpy(&bits, &u, sizeof bits);
+  const int32_t n = (bits - 0x3f3504f3) >> 23;
+  const float f = addExponent(u, -n) - 1;
+  const float q =
+      horner(f, {0.333333164, -0.250008076, 0.200022861, -0.166245952,
+                 0.141812176, -0.131284177, 0.128813803, -0.0786014125});
+  const float log = std::fma(f * f, std::fma(f, q, -0.5f), f);
+  return std::fma(static_cast<float>(n), 0.6931471805599453f, log + lost);
+}
+
 float activate(Activation kind, float x) {
   switch (kind) {
   case Activation::Relu:
@@ -217,6 +232,8 @@ float activate(Activation kind, float x) {
     return std::sqrt(x);
   case Activation::Rsqrt:
     return 1 / std::sqrt(x);
+  case Activation::Log1pRelu:
+    return log1pRelu(x);
   }
   return std::numeric_limits<float>::quiet_NaN();
 }
@@ -255,6 +272,14 @@ void normalize(float *row, int64_t count, const NormParameters &norm) {
     row[i] = norm.beta ? std::fma(normal, norm.gamma[i], norm.beta[i])
                        : normal * norm.gamma[i];
   }
+}
+
+float maximum(float a, float b) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::numeric_limits<float>::quiet_NaN();
+  if (a == b)
+    return std::signbit(a) ? b : a;
+  return a < b ? b : a;
 }
 
 float getShift(float maximum) { return -infinity < maximum ? maximum : 0; }

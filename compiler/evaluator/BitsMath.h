@@ -43,6 +43,8 @@ float sum(const float *values, int64_t count);
 
 /// The largest number; a NaN counts for nothing.
 float getMaximum(const float *values, int64_t count);
+/// The larger number; 0 is larger than -0, and a NaN gives a NaN.
+float maximum(float a, float b);
 /// What is subtracted before exponentials: zero where all scores are hidden.
 float getShift(float maximum);
 /// Tells a sum of exponentials of hidden scores from one with a 1 in it.

@@ -4,6 +4,7 @@
 // Movements of kern: positions, ragged rows, pooling, transposition, blocks and
 // gathers.
 #include "compiler/evaluator/KernEvaluation.h"
+#include "compiler/evaluator/NormsAndActivations.h"
 #include <map>
 
 using namespace mlir;
@@ -80,11 +81,16 @@ static Result<void> evaluateScatterRows(kern::ScatterRowsOp op, Evaluation &e) {
   return {};
 }
 
-/// The rows of each sequence that a pool takes.
-static std::vector<std::vector<int64_t>> pooledRows(kern::PoolOp op,
-                                                    Evaluation &e) {
+namespace {
+/// The rows of one sequence that a pool takes, and the columns of their tokens.
+struct PooledRows {
+  std::vector<int64_t> rows, columns;
+};
+} // namespace
+
+static std::vector<PooledRows> getPooledRows(kern::PoolOp op, Evaluation &e) {
   const RaggedBatch &ragged = e.ragged(op.getRagged());
-  std::vector<std::vector<int64_t>> all(ragged.batch);
+  std::vector<PooledRows> all(ragged.batch);
   for (auto [i, row] : llvm::enumerate(ragged.rows)) {
     bool first = op.getKind() == kern::PoolKind::First;
     bool counts = first ? row.column == 0 : row.isKey;
@@ -92,22 +98,26 @@ static std::vector<std::vector<int64_t>> pooledRows(kern::PoolOp op,
       counts = e.kern->readFlat(op.getMask(), i).real() != 0;
     if (!counts)
       continue;
+    PooledRows &own = all[row.sequence];
     if (op.getKind() == kern::PoolKind::Last)
-      all[row.sequence].clear();
-    all[row.sequence].push_back(static_cast<int64_t>(i));
+      own = {};
+    if (op.getKind() == kern::PoolKind::FirstKey && !own.rows.empty())
+      continue;
+    own.rows.push_back(static_cast<int64_t>(i));
+    own.columns.push_back(row.column);
   }
   return all;
 }
 
 static Result<void> evaluatePool(kern::PoolOp op, Evaluation &e) {
   int64_t width = e.kern->columns(op.getInput());
-  for (auto [sequence, rows] : llvm::enumerate(pooledRows(op, e)))
+  for (auto [sequence, pooled] : llvm::enumerate(getPooledRows(op, e)))
     for (int64_t i = 0; i < width; ++i) {
-      Number sum;
-      for (int64_t row : rows)
-        sum += e.kern->read(op.getInput(), row, i);
+      std::vector<Number> numbers;
+      for (int64_t row : pooled.rows)
+        numbers.push_back(e.kern->read(op.getInput(), row, i));
       e.kern->write(op.getOuts(), sequence, i,
-                    rows.empty() ? Number() : sum / double(rows.size()));
+                    poolNumbers(op.getKind(), numbers, pooled.columns));
     }
   return {};
 }

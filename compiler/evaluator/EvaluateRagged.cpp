@@ -3,6 +3,7 @@
 //
 // Ragged rows, positions, pooling and layer tables.
 #include "compiler/evaluator/Evaluation.h"
+#include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/abi/Layout.h"
@@ -158,15 +159,17 @@ static std::vector<std::vector<RaggedBatch::Row>> rowsToPool(Op op,
 }
 
 /// The rows of one sequence that the kind takes.
-static std::vector<int64_t> chosenRows(PoolKind kind,
-                                       ArrayRef<RaggedBatch::Row> rows) {
-  std::vector<int64_t> chosen;
+static std::vector<RaggedBatch::Row>
+chosenRows(PoolKind kind, ArrayRef<RaggedBatch::Row> rows) {
+  std::vector<RaggedBatch::Row> chosen;
   for (const RaggedBatch::Row &row : rows) {
     if (kind == PoolKind::First ? row.column != 0 : !row.isKey)
       continue;
     if (kind == PoolKind::Last)
       chosen.clear();
-    chosen.push_back(row.sequence);
+    if (kind == PoolKind::FirstKey && !chosen.empty())
+      break;
+    chosen.push_back(row);
   }
   return chosen;
 }
@@ -177,14 +180,20 @@ static Result<void> evaluatePool(PoolOp op, Evaluation &e) {
   int64_t width = input.sizes.back();
   Tensor result = Tensor::floats({static_cast<int64_t>(all.size()), width});
   for (auto [sequence, rows] : llvm::enumerate(all)) {
-    std::vector<int64_t> chosen = chosenRows(op.getKind(), rows);
+    std::vector<RaggedBatch::Row> chosen = chosenRows(op.getKind(), rows);
     if (chosen.empty() && op.getKind() == PoolKind::First)
       return rejected("sequence " + std::to_string(sequence) +
                       " has no row for column 0");
-    for (int64_t row : chosen)
-      for (int64_t i = 0; i < width; ++i)
-        result.real[sequence * width + i] +=
-            input.real[row * width + i] / double(chosen.size());
+    std::vector<int64_t> columns;
+    for (const RaggedBatch::Row &row : chosen)
+      columns.push_back(row.column);
+    for (int64_t i = 0; i < width; ++i) {
+      std::vector<Number> numbers;
+      for (const RaggedBatch::Row &row : chosen)
+        numbers.push_back(input.real[row.sequence * width + i]);
+      result.real[sequence * width + i] =
+          poolNumbers(op.getKind(), numbers, columns);
+    }
   }
   e.set(op.getResult(), std::move(result));
   return {};

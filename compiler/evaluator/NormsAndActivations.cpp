@@ -41,6 +41,7 @@ static Number evaluateFormula(Activation kind, Number x) {
   case Activation::Tanh:
   case Activation::Sigmoid:
   case Activation::Sqrt:
+  case Activation::Log1pRelu:
     return domain.apply(getActivationInfo(kind).name, x);
   }
   llvm_unreachable("all activations have a formula");
@@ -52,6 +53,21 @@ Number activate(Activation kind, Number x) {
   if (Domain::getCurrent())
     return evaluateFormula(kind, x);
   return getActivationInfo(kind).evaluate(x.real());
+}
+
+Number getLargest(ArrayRef<Number> numbers) {
+  if (!Bits::getCurrent() && Domain::getCurrent())
+    return getMaximum(numbers);
+  float largest = -std::numeric_limits<float>::infinity();
+  if (Bits::getCurrent()) {
+    for (Number x : numbers)
+      largest = bits::maximum(largest, toFloat(x));
+    return fromFloat(largest);
+  }
+  for (Number x : numbers)
+    if (std::isnan(x.real()))
+      return x;
+  return getMaximum(numbers);
 }
 
 void softmax(MutableArrayRef<Number> row) {

@@ -6,12 +6,47 @@
 #include "compiler/evaluator/Tensor.h"
 #include "runtime/base/Activation.h"
 #include "llvm/ADT/ArrayRef.h"
+#include <cmath>
 #include <vector>
 
 namespace transom {
 
 /// An activation; see `attn.activation`.
 Number activate(Activation kind, Number x);
+
+/// The largest number, of none minus infinity; a NaN gives a NaN.
+Number getLargest(llvm::ArrayRef<Number> numbers);
+
+/// What pooling makes of one column of a sequence: its numbers in the rows that
+/// are pooled, and the columns of their tokens; see `attn.pool`. Both dialects
+/// have the kinds.
+template <typename Kind>
+Number poolNumbers(Kind kind, llvm::ArrayRef<Number> numbers,
+                   llvm::ArrayRef<int64_t> columns) {
+  const auto count = static_cast<double>(numbers.size());
+  if (numbers.empty())
+    return Number();
+  if (kind == Kind::Max)
+    return getLargest(numbers);
+  Number sum;
+  double weights = 0;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto weight = static_cast<double>(columns[i] + 1);
+    sum +=
+        kind == Kind::WeightedMean ? numbers[i] * Number(weight) : numbers[i];
+    weights += weight;
+  }
+  switch (kind) {
+  case Kind::Mean:
+    return sum / count;
+  case Kind::MeanSqrt:
+    return sum / std::sqrt(count);
+  case Kind::WeightedMean:
+    return sum / weights;
+  default:
+    return sum; // of one row, or kind `sum`
+  }
+}
 
 /// Softmax of a row; a row of minus infinities becomes zeros.
 void softmax(llvm::MutableArrayRef<Number> row);

@@ -41,7 +41,8 @@ enum class Rounding {
 /// Numbers are residues. Whole numbers stay float64; what is at most -1e30 or
 /// minus infinity is hidden: absorbing in sums, with exp 0.
 ///
-///   tanh, erf, sigmoid, sqrt, relu   keyed hashes of x mod p
+///   tanh, erf, sigmoid, sqrt, relu,
+///   log1p_relu                       keyed hashes of x mod p
 ///   cos, sin of position * f         the power of a point with c^2 + s^2 = 1
 ///   order of x and y                 a bit of the hash of x - y
 ///   makeExponent, normalized         x mod q becomes a hash of x mod p: where

@@ -158,10 +158,15 @@ def Attn_PositionKindAttr : EnumAttr<Attn_Dialect, Attn_PositionKind, "position_
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Attn_PoolKind : I32EnumAttr<"PoolKind", "which rows of a sequence are pooled", [
+def Attn_PoolKind : I32EnumAttr<"PoolKind", "how the rows of a sequence are pooled", [
     I32EnumAttrCase<"First", 0, "first">,
     I32EnumAttrCase<"Last", 1, "last">,
-    I32EnumAttrCase<"Mean", 2, "mean">]> {
+    I32EnumAttrCase<"Mean", 2, "mean">,
+    I32EnumAttrCase<"Sum", 3, "sum">,
+    I32EnumAttrCase<"Max", 4, "max">,
+    I32EnumAttrCase<"MeanSqrt", 5, "mean_sqrt">,
+    I32EnumAttrCase<"WeightedMean", 6, "weighted_mean">,
+    I32EnumAttrCase<"FirstKey", 7, "first_key">]> {
   let cppNamespace = "::transom::attn";
   let genSpecializedAttr = 0;
 }

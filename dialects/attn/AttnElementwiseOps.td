@@ -88,7 +88,7 @@ def Attn_ActivationOp : Attn_ElementwiseOp<"activation"> {
   let description = [{
     `gelu` is x/2 (1 + erf(x / sqrt 2)); `gelu_tanh` is x/2 (1 + tanh(sqrt(2/pi)
     (x + 0.044715 x^3))); `quick_gelu` is x sigmoid(1.702 x); `silu` is
-    x sigmoid(x).
+    x sigmoid(x); `log1p_relu` is log(1 + max(x, 0)).
 
     Constraints:
     1. The element type is a float.

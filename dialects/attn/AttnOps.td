@@ -469,10 +469,11 @@ def Attn_PoolOp : Attn_ShapedOp<"pool", [AttrSizedOperandSegments]> {
   let summary = "one row for each sequence";
   let description = [{
     `input [batch, seq, d]`, or ragged `[rows, d]` with `ragged` -> `[batch, d]`.
-    `first` takes column 0, `last` the last key, `mean` the mean of the keys.
-    `mask` (bool [batch, seq]) says which tokens are keys where there is no ragged
-    batch; without it all are keys. A sequence without a key gives zeros for `last`
-    and `mean`. With a ragged batch `batch` is the result's leading size.
+    `first` takes column 0, `first_key` and `last` the first and the last key, `sum`
+    and `max` are of the n keys; `mean` is the sum / n, `mean_sqrt` the sum / sqrt(n),
+    `weighted_mean` weights each key by its column + 1. Without a ragged batch `mask`
+    (bool [batch, seq]) says which tokens are keys, else all; with one `batch` is the
+    result's leading size. All kinds but `first` give zeros for a sequence without keys.
 
     Constraints:
     1. Ragged: input [rows, d], `batch` is given, no mask.

@@ -88,12 +88,14 @@ def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows", [], ["acceptsStride"]
 }
 
 def Kern_PoolOp : Kern_BufferizedOp<"pool", [], ["canRoundOutput"]> {
-  let summary = "one row for each sequence: first, last or mean";
+  let summary = "one row for each sequence: one of its rows, a mean, sum or maximum";
   let description = [{
-    `last` and `mean` are taken of the keys of each sequence; with `mask` (bool,
-    one for each row) of those where it is true. A sequence without such a row
-    gives zeros. `first` is the row of column 0, whatever the mask; zeros for a
-    sequence without rows.
+    The kinds are those of `attn.pool`. All but `first` are taken of the keys of each
+    sequence; with `mask` (bool, one for each row) of those where it is true. A
+    sequence without such a row gives zeros. `first` is the row of column 0, whatever
+    the mask; zeros for a sequence without rows. The column that weights a row of
+    `weighted_mean` is that of the padded batch. Rows are added in their order, each
+    weighted product rounded first.
 
     Constraints:
     1. The input is f32 in rows, outs f32 or bf16 in rows.

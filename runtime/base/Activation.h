@@ -31,7 +31,9 @@ namespace transom {
   ROW(Exp, "exp", None, std::exp(x), "e to the x.")                            \
   ROW(Neg, "neg", None, -x, "-x.")                                             \
   ROW(Sqrt, "sqrt", None, std::sqrt(x), "The square root.")                    \
-  ROW(Rsqrt, "rsqrt", None, 1 / std::sqrt(x), "1 / sqrt(x).")
+  ROW(Rsqrt, "rsqrt", None, 1 / std::sqrt(x), "1 / sqrt(x).")                  \
+  ROW(Log1pRelu, "log1p_relu", None, x < 0 ? 0 : std::log1p(x),                \
+      "log(1 + max(x, 0)).")
 
 /// An activation function of one number.
 enum class Activation : int {

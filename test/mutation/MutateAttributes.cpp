@@ -239,9 +239,9 @@ static SmallVector<Attribute> getOtherWords(Attribute value) {
   else if (auto word = dyn_cast<kern::ActivationAttr>(value))
     addWords(word, activations, all);
   else if (auto word = dyn_cast<attn::PoolKindAttr>(value))
-    addWords(word, 3, all);
+    addWords(word, attn::getMaxEnumValForPoolKind() + 1, all);
   else if (auto word = dyn_cast<kern::PoolKindAttr>(value))
-    addWords(word, 3, all);
+    addWords(word, kern::getMaxEnumValForPoolKind() + 1, all);
   else if (auto word = dyn_cast<attn::PositionKindAttr>(value))
     addWords(word, 2, all);
   else if (auto word = dyn_cast<attn::MaskKindAttr>(value))

@@ -366,10 +366,14 @@ std::vector<GraphOp> graph::getAttentionOps() {
        {{"kind",
          K::Choice,
          true,
-         "first, last or mean",
-         {"first", "last", "mean"}}},
+         "first, last, mean, sum, max, mean_sqrt, weighted_mean or "
+         "first_key",
+         {"first", "last", "mean", "sum", "max", "mean_sqrt", "weighted_mean",
+          "first_key"}}},
        "One row for each sequence of x [batch, seq, width]; mask bool [batch, "
-       "seq] says which rows count.",
+       "seq] says which rows count. first is that of column 0, first_key the "
+       "first one that counts; mean_sqrt is the sum of n rows / sqrt(n), "
+       "weighted_mean weights each row by its column + 1.",
        buildPool},
   };
 }

@@ -4,6 +4,7 @@
 // Polynomial and rational approximations for activations and softmax.
 #include "passes/lower/emit/VectorMath.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include <limits>
 
 using namespace mlir;
 using namespace transom::lower;
@@ -154,6 +155,36 @@ static Value geluTanh(CodeEmitter &e, Value x) {
   return e.fma(half, tanh(e, inner), half);
 }
 
+/// log(u) with u = 1 + max(x, 0), and what u was rounded by over u.
+static Value log1pRelu(CodeEmitter &e, Value x) {
+  OpBuilder &b = e.builder();
+  Value one = e.splat(1.0), y = e.maxF(e.splat(0.0), x), u = e.addF(one, y);
+  Value lost = e.divF(e.subF(y, e.subF(u, one)), u);
+  // u = 2^n m with m in [sqrt(1/2), sqrt(2)), by the bits of sqrt(1/2).
+  Type integers = e.getVectorType(b.getI32Type());
+  Value bits = b.create<arith::BitcastOp>(e.location(), integers, u);
+  Value n = b.create<arith::ShRSIOp>(
+      e.location(),
+      b.create<arith::SubIOp>(e.location(), bits, e.splatI32(0x3f3504f3)),
+      e.splatI32(23));
+  Value exponent = b.create<arith::ShLIOp>(e.location(), n, e.splatI32(23));
+  Value m = b.create<arith::BitcastOp>(
+      e.location(), e.f32Vector(),
+      b.create<arith::SubIOp>(e.location(), bits, exponent));
+  // log(1 + f) = f - f^2 / 2 + f^3 Q(f); relative error 7e-9.
+  Value f = e.subF(m, one);
+  Value q = horner(e, f,
+                   {0.333333164, -0.250008076, 0.200022861, -0.166245952,
+                    0.141812176, -0.131284177, 0.128813803, -0.0786014125});
+  Value log = e.fma(e.mulF(f, f), e.fma(f, q, e.splat(-0.5)), f);
+  Value whole = b.create<arith::SIToFPOp>(e.location(), e.f32Vector(), n);
+  Value sum = e.fma(whole, e.splat(0.6931471805599453), e.addF(log, lost));
+  // An infinity and a NaN stay what they are.
+  Value isFinite =
+      e.cmpLtF(y, e.splat(std::numeric_limits<double>::infinity()));
+  return e.select(isFinite, sum, y);
+}
+
 Value transom::lower::emitActivation(CodeEmitter &e, Activation kind, Value x) {
   switch (kind) {
   case Activation::Relu:
@@ -178,6 +209,8 @@ Value transom::lower::emitActivation(CodeEmitter &e, Activation kind, Value x) {
     return e.sqrtF(x);
   case Activation::Rsqrt:
     return e.divF(e.splat(1.0), e.sqrtF(x));
+  case Activation::Log1pRelu:
+    return log1pRelu(e, x);
   }
   llvm_unreachable("unknown activation");
 }

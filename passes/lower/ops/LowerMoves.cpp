@@ -7,6 +7,8 @@
 #include "passes/lower/ops/StridedCopy.h"
 #include "runtime/abi/Abi.h"
 #include <cstddef>
+#include <limits>
+#include <tuple>
 
 using namespace mlir;
 using namespace transom;
@@ -184,7 +186,7 @@ static Bool isPooled(PhaseEmitter &e, Value mask, Index token) {
   return {e, e.logicalNot(e.cmpEq(byte, zero))};
 }
 
-/// The tokens of a sequence that are averaged. For kind `first` or `last` that
+/// The tokens of a sequence that are pooled. For kinds of one row that
 /// is one token, or none, and `mask` is cleared or already applied.
 static IndexPair getPooledTokens(PhaseEmitter &e, kern::PoolOp op,
                                  Value sequence, Value &mask) {
@@ -200,50 +202,98 @@ static IndexPair getPooledTokens(PhaseEmitter &e, kern::PoolOp op,
     // The row is -1, and the range empty, where column 0 is no token.
     return {max(from, 0), to};
   }
-  if (op.getKind() == kern::PoolKind::Last) {
-    Index last =
+  if (op.getKind() == kern::PoolKind::Last ||
+      op.getKind() == kern::PoolKind::FirstKey) {
+    // Of the keys that count the last one, or the one that nothing replaces.
+    bool isLast = op.getKind() == kern::PoolKind::Last;
+    Index found =
         e.foldRange(from, to, e.i64(-1), [&](Index token, Index carried) {
-          return select(isPooled(e, mask, token), token, carried);
+          Bool takes = isPooled(e, mask, token);
+          if (!isLast)
+            takes = logicalAnd(takes, carried < 0);
+          return select(takes, token, carried);
         });
-    Bool none = last < 0;
-    from = select(none, from, last);
-    return {from, select(none, from, last + 1)};
+    Bool none = found < 0;
+    from = select(none, from, found);
+    return {from, select(none, from, found + 1)};
   }
   return {from, to};
 }
 
-static void lowerPool(PhaseEmitter &e, kern::PoolOp op) {
-  Value ragged = op.getRagged();
-  Index inner = emitInnerSize(e, op.getOuts(), 1);
-  Index stride = e.rowStride(op.getInput());
-  Index batch =
-      e.raggedField(ragged, offsetof(transom_ragged_batch, num_sequences));
-  e.forWorkerRange(batch, [&](Index b) {
-    // Count the tokens.
-    Value mask = op.getMask();
-    IndexPair tokens = getPooledTokens(e, op, getSequence(e, ragged, b), mask);
-    Index from = tokens.first, to = tokens.second;
+namespace {
+/// Pools the rows of each sequence.
+class PoolEmitter {
+public:
+  PoolEmitter(PhaseEmitter &e, kern::PoolOp op)
+      : e(e), op(op), kind(op.getKind()), mask(op.getMask()),
+        stride(e.rowStride(op.getInput())) {
+    if (kind == kern::PoolKind::WeightedMean)
+      columnOf = e.raggedTable(op.getRagged(),
+                               offsetof(transom_ragged_batch, token_column));
+  }
+
+  /// One sequence.
+  void emit(Index b) {
+    Value sequence = getSequence(e, op.getRagged(), b);
+    std::tie(from, to) = getPooledTokens(e, op, sequence, mask);
+    // What the sum is divided by; with `max` the number of rows.
     Index count = e.foldRange(from, to, e.i64(0), [&](Index token, Index sum) {
-      return sum + select(isPooled(e, mask, token), 1, 0);
+      Index weight = columnOf ? getWeight(token) : e.i64(1);
+      return sum + select(isPooled(e, mask, token), weight, 0);
     });
     Value divisor = e.splat(e.toF32(max(count, 1)));
-
-    // Average their rows by 16 columns.
+    if (kind == kern::PoolKind::MeanSqrt)
+      divisor = e.sqrtF(divisor);
+    // Pool by 16 columns.
     int64_t bytes = getElementBytes(op.getOuts());
     Value target = e.advance(e.pointer(op.getOuts()),
                              b * e.rowStride(op.getOuts()) * bytes);
-    e.forColumns(inner, [&](Index column, Value lanes) {
-      Value sum = e.foldLoop(
-          from, to, 1, e.splat(0.0), [&](Index token, Value carried) {
-            Value at = e.advance(e.pointer(op.getInput()),
-                                 (token * stride + column) * 4);
-            Value next = e.addF(carried, e.loadVector(e.f32Type(), at, lanes));
-            return e.select(isPooled(e, mask, token), next, carried);
-          });
-      Value mean = e.divF(sum, divisor), at = e.advance(target, column * bytes);
-      getLowering(op.getOuts()).store(e, mean, at, lanes);
+    e.forColumns(
+        emitInnerSize(e, op.getOuts(), 1), [&](Index column, Value lanes) {
+          Value pooled = fold(column, lanes);
+          if (kind == kern::PoolKind::Max)
+            pooled = e.select(0 < count, pooled, e.splat(0.0));
+          else if (kind != kern::PoolKind::Sum)
+            pooled = e.divF(pooled, divisor);
+          getLowering(op.getOuts())
+              .store(e, pooled, e.advance(target, column * bytes), lanes);
+        });
+  }
+
+private:
+  Index getWeight(Index token) { return e.loadI32(columnOf, token) + 1; }
+
+  /// The sum or maximum of 16 columns of the rows.
+  Value fold(Index column, Value lanes) {
+    bool isMax = kind == kern::PoolKind::Max;
+    Value start =
+        e.splat(isMax ? -std::numeric_limits<double>::infinity() : 0.0);
+    return e.foldLoop(from, to, 1, start, [&](Index token, Value carried) {
+      Value at =
+          e.advance(e.pointer(op.getInput()), (token * stride + column) * 4);
+      Value row = e.loadVector(e.f32Type(), at, lanes);
+      if (columnOf)
+        row = e.mulF(row, e.splat(e.toF32(getWeight(token))));
+      Value next = isMax ? Value(e.builder().create<arith::MaximumFOp>(
+                               e.location(), carried, row))
+                         : e.addF(carried, row);
+      return e.select(isPooled(e, mask, token), next, carried);
     });
-  });
+  }
+
+  PhaseEmitter &e;
+  kern::PoolOp op;
+  kern::PoolKind kind;
+  Value mask, columnOf;
+  Index stride, from, to;
+};
+} // namespace
+
+static void lowerPool(PhaseEmitter &e, kern::PoolOp op) {
+  Value ragged = op.getRagged();
+  Index batch =
+      e.raggedField(ragged, offsetof(transom_ragged_batch, num_sequences));
+  e.forWorkerRange(batch, [&](Index b) { PoolEmitter(e, op).emit(b); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -209,6 +209,12 @@ const std::vector<Replacement> bugs = {
                         "slice(file(\"pos\"), 0, 0, 1))"}}},
     {"position table forgotten", {{"attn.add %e, %f", "attn.add %e, %e"}}},
     {"last row for the mean", {{"attn.pool <mean>", "attn.pool <last>"}}},
+    {"sum for the mean", {{"attn.pool <mean>", "attn.pool <sum>"}}},
+    {"maximum for the mean", {{"attn.pool <mean>", "attn.pool <max>"}}},
+    {"mean by the root of the length",
+     {{"attn.pool <mean>", "attn.pool <mean_sqrt>"}}},
+    {"mean weighted by column",
+     {{"attn.pool <mean>", "attn.pool <weighted_mean>"}}},
     {"mean divides by the length",
      {{"%mean = attn.pool <mean> %l ragged(%s : !seg) batch batch : !x",
        "%sc = attn.scatter_rows %l, %s to batch x seq : !x, <rows, keys>\n"

@@ -90,6 +90,16 @@ func.func @norms(%x: !hidden, %g: tensor<8xf32>, %m: !mask) {
   %2 = attn.rms_norm %1, %g eps 1.0e-6 : !hidden, [8] f32
   // CHECK: attn.pool <mean> %{{.*}} mask(%{{.*}}) :
   %3 = attn.pool <mean> %2 mask(%m : !mask) : !hidden
+  // CHECK: attn.pool <sum>
+  %4 = attn.pool <sum> %2 mask(%m : !mask) : !hidden
+  // CHECK: attn.pool <max>
+  %5 = attn.pool <max> %2 mask(%m : !mask) : !hidden
+  // CHECK: attn.pool <mean_sqrt>
+  %6 = attn.pool <mean_sqrt> %2 mask(%m : !mask) : !hidden
+  // CHECK: attn.pool <weighted_mean>
+  %7 = attn.pool <weighted_mean> %2 mask(%m : !mask) : !hidden
+  // CHECK: attn.pool <first_key>
+  %8 = attn.pool <first_key> %2 mask(%m : !mask) : !hidden
   return
 }
 

@@ -74,9 +74,9 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %y: !kern.b
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %y: !kern.buffer<[batch, 8] x f32>) {
-  // expected-error @below {{expected ::transom::kern::PoolKind to be one of: first, last, mean}}
+  // expected-error @below {{expected ::transom::kern::PoolKind to be one of: first, last, mean, sum, max, mean_sqrt, weighted_mean, first_key}}
   // expected-error @below {{failed to parse Kern_PoolKindAttr parameter 'value'}}
-  kern.pool <max> %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.buffer<[batch, 8] x f32>
+  kern.pool <min> %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.buffer<[batch, 8] x f32>
   return
 }
 

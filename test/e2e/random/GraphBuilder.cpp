@@ -224,7 +224,8 @@ void GraphBuilder::finish(Value x) {
     names.push_back(resultName);
   };
   if (random.chance(40)) {
-    auto kind = random.pick({PoolKind::First, PoolKind::Last, PoolKind::Mean});
+    auto kind = static_cast<PoolKind>(
+        random.below(attn::getMaxEnumValForPoolKind() + 1));
     Value keys = mask && random.chance(70) ? maskTo({batch, seq}) : Value();
     Value pooled = make<PoolOp>(x, keys, Value(), kind, SizeAttr());
     add(make<ActivationOp>(linear(pooled, 1 + inner % 5, true),

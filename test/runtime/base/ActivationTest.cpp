@@ -28,6 +28,9 @@ TEST(Activation, definitions) {
   EXPECT_NEAR(evaluate(Activation::Silu, 1), 0.7310585786300049, 1e-15);
   EXPECT_NEAR(evaluate(Activation::Sigmoid, 0), 0.5, 1e-15);
   EXPECT_NEAR(evaluate(Activation::Rsqrt, 4), 0.5, 1e-15);
+  EXPECT_NEAR(evaluate(Activation::Log1pRelu, 1), 0.6931471805599453, 1e-15);
+  EXPECT_EQ(evaluate(Activation::Log1pRelu, -1), 0);
+  EXPECT_NEAR(evaluate(Activation::Log1pRelu, 1e-20), 1e-20, 1e-35);
 }
 
 TEST(Activation, namesByUsage) {

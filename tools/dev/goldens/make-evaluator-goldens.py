@@ -77,7 +77,8 @@ def elementwise():
     wide = torch.cat([3 * rand(12), torch.tensor([0.0, -30.0, 30.0])])
     functions = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": lambda v: F.gelu(v, approximate="tanh"), "silu": F.silu,
                  "tanh": torch.tanh, "sigmoid": torch.sigmoid, "exp": torch.exp, "neg": torch.neg,
-                 "quick_gelu": lambda v: v * torch.sigmoid(1.702 * v)}
+                 "quick_gelu": lambda v: v * torch.sigmoid(1.702 * v),
+                 "log1p_relu": lambda v: v.relu().log1p()}
     for name, f in functions.items():
         op(name, f"activation <{name}> %a", [wide], f(wide))
     op("sqrt", "activation <sqrt> %a", [wide.abs()], wide.abs().sqrt())
@@ -132,6 +133,14 @@ def shapes():
     op("pool_first", "pool <first> %a mask %b", [x, mask], x[:, 0])
     op("pool_last", "pool <last> %a mask %b", [x, mask], torch.stack([x[0, 2], x[1, 1]]))
     op("pool_mean", "pool <mean> %a mask %b", [x, mask], torch.stack([(x[0, 0] + x[0, 2]) / 2, x[1, 1]]))
+    op("pool_first_key", "pool <first_key> %a mask %b", [x, mask], torch.stack([x[0, 0], x[1, 1]]))
+    op("pool_sum", "pool <sum> %a mask %b", [x, mask], torch.stack([x[0, 0] + x[0, 2], x[1, 1]]))
+    op("pool_max", "pool <max> %a mask %b", [x, mask], torch.stack([torch.maximum(x[0, 0], x[0, 2]), x[1, 1]]))
+    op("pool_mean_sqrt", "pool <mean_sqrt> %a mask %b", [x, mask],
+       torch.stack([(x[0, 0] + x[0, 2]) / math.sqrt(2), x[1, 1]]))
+    op("pool_weighted_mean", "pool <weighted_mean> %a mask %b", [x, mask],
+       torch.stack([(x[0, 0] + 3 * x[0, 2]) / 4, x[1, 1]]))
+    op("pool_max_of_nothing", "pool <max> %a mask %b", [x, mask & False], torch.zeros(2, 4))
     op("pool_of_nothing", "pool <mean> %a mask %b", [x, mask & False], torch.zeros(2, 4))
     case("symbols", '%s = attn.reshape %a to <[2*seq, 2]> : [seq, 4] f32\n'
          '%r = attn.slice %s axis 0 from 1 size 2*seq-1 : [2*seq, 2] f32',
@@ -203,6 +212,9 @@ def ragged():
     case("ragged_pool_first", begin.replace("KEEP", "{keep_first} ") + pool, [x, mask], full[:, 0])
     case("ragged_pool_mean", begin.replace("KEEP", "{keep_first} ") + pool.replace("<first>", "<mean>"), [x, mask],
          torch.stack([full[0, [0, 1, 3]].mean(0), full[1, 1], torch.zeros(8)]))
+    weights = torch.tensor([1, 2, 4])[:, None]
+    case("ragged_pool_weighted_mean", begin.replace("KEEP", "{keep_first} ") + pool.replace("<first>", "<weighted_mean>"),
+         [x, mask], torch.stack([(full[0, [0, 1, 3]] * weights).sum(0) / 7, full[1, 1], torch.zeros(8)]))
     ids = torch.zeros(3, 4, dtype=torch.int64)
     position = ("%s = attn.ragged_batch %b : [3, 4] i64 -> <rows, keys>\n"
                 "%i = attn.gather_rows %a, %s : [3, 4] i64, <rows, keys>\n"

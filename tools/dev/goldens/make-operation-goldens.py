@@ -119,6 +119,7 @@ def cases():
     yield "neg", out("neg", "x"), -x
     yield "sqrt", out("sqrt", "p"), np.sqrt(p)
     yield "rsqrt", out("rsqrt", "p"), 1 / np.sqrt(p)
+    yield "log1p-relu", out("log1p_relu", "x"), np.log1p(np.maximum(x, 0))
     yield "cast-bool", out("cast", "keep", to="f32"), keep * 1.0
     yield "cast-integer", out("cast", "ids", to="f32"), ids * 1.0
     yield "not", [node("n", "not", ["keep"]), *out("cast", "n", to="f32")], ~keep * 1.0
@@ -189,6 +190,16 @@ def cases():
            (x * keep[..., None]).sum(1) / keep.sum(1)[:, None])
     last = np.stack([x[b][np.nonzero(keep[b])[0][-1]] for b in range(BATCH)])
     yield "pool-last", out("pool", "x", "keep", kind="last"), last
+    kept = x * keep[..., None]
+    yield "pool-sum", out("pool", "x", "keep", kind="sum"), kept.sum(1)
+    yield "pool-max", out("pool", "x", "keep", kind="max"), np.where(keep[..., None], x, -np.inf).max(1)
+    yield ("pool-mean-sqrt", out("pool", "x", "keep", kind="mean_sqrt"),
+           kept.sum(1) / np.sqrt(keep.sum(1))[:, None])
+    first = np.stack([x[b][np.nonzero(keep[b])[0][0]] for b in range(BATCH)])
+    yield "pool-first-key", out("pool", "x", "keep", kind="first_key"), first
+    weights = keep * np.arange(1, SEQ + 1)
+    yield ("pool-weighted-mean", out("pool", "x", "keep", kind="weighted_mean"),
+           (kept * weights[..., None]).sum(1) / weights.sum(1)[:, None])
 
 
 def stored(values):

@@ -44,6 +44,8 @@ const Activation kActivations[] = {
     {"neg", [](double x) { return -x; }, 0, 0, -10, 10},
     {"sqrt", [](double x) { return std::sqrt(x); }, 0.5, 0, 0, 1e6},
     {"rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1.5, 0, 1e-6, 1e6},
+    {"log1p_relu", [](double x) { return x < 0 ? 0 : std::log1p(x); }, 3, 0,
+     -10, 1e4},
 };
 
 /// Distance of neighbouring floats at this value.

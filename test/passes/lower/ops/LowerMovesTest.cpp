@@ -6,6 +6,8 @@
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
 #include "test/support/KernelHarness.h"
+#include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace transom::test;
@@ -152,12 +154,43 @@ TEST(Moves, Neighbors) {
   }
 }
 
+static const char *const kPoolKinds[] = {
+    "first", "last",      "mean",          "sum",
+    "max",   "mean_sqrt", "weighted_mean", "first_key"};
+
+namespace {
+/// A number of a row that is pooled, and the column of its token.
+struct PooledNumber {
+  float value;
+  int64_t column;
+};
+} // namespace
+
+/// What a kind makes of a column of the rows, in their order.
+static float poolNumbers(const std::string &kind,
+                         const std::vector<PooledNumber> &numbers) {
+  float sum = 0, weights = 0, largest = -INFINITY;
+  for (auto [value, column] : numbers) {
+    float weight = kind == "weighted_mean" ? float(column + 1) : 1;
+    sum = sum + value * weight;
+    weights += weight;
+    largest = std::max(largest, value);
+  }
+  if (numbers.empty())
+    return 0;
+  if (kind == "max")
+    return largest;
+  if (kind == "sum" || kind.find("mean") == std::string::npos)
+    return sum;
+  return sum / (kind == "mean_sqrt" ? std::sqrt(weights) : weights);
+}
+
 TEST(Moves, Pooling) {
   std::string text, in = bufferType("rows, 37"),
                     strided = bufferType("rows, 37", "f32", ", stride 48"),
                     out = bufferType("batch, 37"),
                     mask = bufferType("rows", "i1");
-  for (const char *kind : {"first", "last", "mean"})
+  for (const char *kind : kPoolKinds)
     for (bool masked : {false, true})
       text += phaseFunction(
           {kind + std::string(masked ? "m" : ""),
@@ -171,7 +204,7 @@ TEST(Moves, Pooling) {
   Random random(7);
   for (auto &[bits, keepFirst] : batches()) {
     RaggedTable s(bits, keepFirst);
-    for (const char *kind : {"first", "last", "mean"})
+    for (const char *kind : kPoolKinds)
       for (bool masked : {false, true}) {
         int64_t stride = masked ? 48 : 37;
         Guarded<float> x(random.numbers(s.rows() * stride)), y(s.batch() * 37);
@@ -190,16 +223,18 @@ TEST(Moves, Pooling) {
                        rows.push_back(r);
                    if (std::string(kind) == "last" && rows.size() > 1)
                      rows = {rows.back()};
+                   if (std::string(kind) == "first_key" && rows.size() > 1)
+                     rows = {rows.front()};
                    if (std::string(kind) == "first")
                      rows = q.column0_token < 0
                                 ? std::vector<int64_t>()
                                 : std::vector<int64_t>{q.column0_token};
                    for (int64_t c = 0; c < 37; ++c) {
-                     float sum = 0;
+                     std::vector<PooledNumber> numbers;
                      for (int64_t r : rows)
-                       sum = sum + x[r * stride + c];
-                     EXPECT_EQ(y[b * 37 + c],
-                               sum / float(std::max<size_t>(rows.size(), 1)))
+                       numbers.push_back(
+                           {x[r * stride + c], s.table().token_column[r]});
+                     EXPECT_EQ(y[b * 37 + c], poolNumbers(kind, numbers))
                          << b << " " << c;
                    }
                  }
