@@ -15,6 +15,17 @@ namespace {
 constexpr const char *singleFile = "model.safetensors";
 constexpr const char *indexFile = "model.safetensors.index.json";
 
+/// The command that converts the weights of PyTorch in a folder.
+std::string getConversion(const std::string &folder) {
+  return "python -c \"import glob, torch; from safetensors.torch import "
+         "save_file; save_file({k: v.clone().contiguous() for f in "
+         "sorted(glob.glob('" +
+         folder +
+         "/pytorch_model*.bin')) for k, v in torch.load(f, 'cpu', "
+         "weights_only=True).items()}, '" +
+         folder + "/" + singleFile + "', {'format': 'pt'})\"";
+}
+
 /// The error for a folder without safetensors: other formats are never opened.
 Error noWeights(const std::string &folder) {
   std::string shown = utf8::printable(folder, 400);
@@ -23,11 +34,14 @@ Error noWeights(const std::string &folder) {
   for (const char *other :
        {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5",
         "flax_model.msgpack", "model.ckpt.index", "adapter_model.safetensors"})
-    if (fileExists(joinPath(folder, other)))
-      return unsupported("'" + shown + "' has no '" + singleFile + "', only '" +
-                         other + "', which is not read; convert it to '" +
-                         singleFile +
-                         "' (save_pretrained(..., safe_serialization=True))");
+    if (fileExists(joinPath(folder, other))) {
+      const bool isPyTorch = std::string_view(other).substr(0, 8) == "pytorch_";
+      return unsupported(
+          "'" + shown + "' has no '" + singleFile + "', only '" + other +
+          "', which is not read; convert it to '" + singleFile + "'" +
+          (isPyTorch ? ": " + getConversion(shown)
+                     : " (save_pretrained(..., safe_serialization=True))"));
+    }
   return unavailable("'" + shown + "' has no '" + singleFile + "' and no '" +
                      indexFile + "'");
 }

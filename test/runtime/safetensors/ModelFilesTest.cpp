@@ -208,7 +208,8 @@ TEST(ModelFiles, folders_without_safetensors_say_what_to_do) {
   EXPECT_EQ(pickle.error().status, Status::Unsupported);
   EXPECT_NE(pickle.error().message.find(
                 "only 'pytorch_model.bin', which is not read; convert it to "
-                "'model.safetensors'"),
+                "'model.safetensors': python -c \"import glob, torch; from "
+                "safetensors.torch import save_file; save_file("),
             std::string::npos);
   EXPECT_EQ(getError(ModelFiles::openFolder(folder / "none")),
             "cannot open '" + folder / "none" + "': no such folder");
