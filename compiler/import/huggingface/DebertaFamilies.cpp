@@ -97,7 +97,7 @@ static ModelFamily deberta() {
                         "pooler_dropout",      "cls_dropout",
                         "padding_idx",         "legacy"};
   family.supportedValues = {{"talking_head", "false"}};
-  family.variants = {{{true, {"legacy"}}, {withOwnHead(family)}}};
+  family.variants = {{{"legacy"}, "false", {withOwnHead(family)}}};
   return family;
 }
 
@@ -137,7 +137,7 @@ static ModelFamily debertaV2() {
   family.positionKeyBias = true;
   family.supportedValues = {};
   family.variants = {};
-  family.variants = {{{true, {"legacy"}}, {withOwnHead(family)}}};
+  family.variants = {{{"legacy"}, "false", {withOwnHead(family)}}};
   return family;
 }
 
