@@ -159,7 +159,8 @@ static ModelVocabulary getVocabulary(ModuleOp module) {
 Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
   TRANSOM_ASSIGN(TextConfig config,
                  readTextConfig(info.folder, getMaxLength(module),
-                                info.family != "graph", getVocabulary(module)));
+                                info.family != "graph", getVocabulary(module),
+                                info.pipeline ? &*info.pipeline : nullptr));
   text = std::move(config);
   notes = info.notes;
   noteUnusedTensors(info, notes);

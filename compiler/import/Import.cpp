@@ -45,6 +45,10 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
     }
     if (fileExists(joinPath(path, "graph.json"))) {
       info.baseFile = "graph.json";
+      TRANSOM_ASSIGN(info.pipeline, readPipelineConfig(path));
+      if (info.pipeline)
+        info.pipeline->refuse("modules.json: the pipeline of a graph.json is "
+                              "not supported");
       return importGraph(context, info);
     }
     return unavailable(path + ": no config.json and no graph.json in this "

@@ -6,6 +6,7 @@
 // Weights stay in their files; only headers are read.
 #pragma once
 #include "compiler/import/huggingface/GenerationSettings.h"
+#include "compiler/import/huggingface/PipelineConfig.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -48,6 +49,8 @@ struct ImportInfo {
   std::map<std::string, std::vector<int64_t>> tensorShapes;
   /// Values of keys of generation_config.json that the model's class has.
   std::vector<GenerationDefault> generationDefaults;
+  /// The pipeline of sentence-transformers that the folder has.
+  std::optional<PipelineConfig> pipeline;
   /// Number of used tensors of each type by safetensors name (`F32`).
   std::map<std::string, uint64_t> dtypes;
 };

@@ -4,6 +4,7 @@
 // The C API for models, sessions and tensors: converts structs and errors.
 #include "runtime/api/ApiSupport.h"
 #include "runtime/execute/Tensor.h"
+#include "runtime/text/Text.h"
 #include <cstddef>
 #include <cstdlib>
 
@@ -138,8 +139,9 @@ transom_status transom_model_get_info(const transom_model *handle,
     filled.weights_bytes = int64_t(manifest.weightsBytes);
     filled.num_entries = model.entries().size();
     filled.num_labels = manifest.labels.size();
-    if (const Model::TextUse *use = model.embedding())
-      filled.embedding_size = use->perToken ? size_t(use->width) : 0;
+    if (Result<size_t> size =
+            getEmbeddingSize(model, transom_embed_options_default()))
+      filled.embedding_size = *size;
     if (const Tokenizer *tokenizer = model.tokenizer())
       filled.vocabulary_size = tokenizer->size();
     filled.max_text_tokens = model.maxTextTokens();

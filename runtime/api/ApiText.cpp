@@ -4,6 +4,7 @@
 // The C API for texts: tokens, embeddings, labels. Room is counted in bytes and
 // checked before anything is run.
 #include "runtime/api/ApiSupport.h"
+#include "runtime/text/Quantize.h"
 #include "runtime/text/Text.h"
 
 using namespace transom;
@@ -137,16 +138,36 @@ transom_status transom_session_embed(transom_session *session,
     transom_embed_options options = transom_embed_options_default();
     if (Result<void> done = readOptions(given, options); !done)
       return done;
-    const Model::TextUse *use = session->session->model().embedding();
-    TRANSOM_TRY(checkRoom("embeddings",
-                          CheckedSize(count) * (use ? size_t(use->width) : 0),
-                          embeddings, capacity));
+    TRANSOM_ASSIGN(const size_t size,
+                   getEmbeddingSize(session->session->model(), options));
+    TRANSOM_TRY(checkRoom("embeddings", CheckedSize(count) * size, embeddings,
+                          capacity));
     size_t cutTexts = 0;
     Result<void> done = embedTexts(*session->session, texts, count, options,
                                    embeddings, cutTexts);
     if (cut)
       *cut = cutTexts;
     return done;
+  });
+}
+
+transom_status transom_quantize_embeddings(const float *embeddings,
+                                           size_t count, size_t size,
+                                           transom_precision precision,
+                                           const float *ranges, void *out,
+                                           size_t capacity) {
+  return guarded([&]() -> Result<void> {
+    if (count && size && (!embeddings || !out))
+      return nullArgument(embeddings ? "out" : "embeddings");
+    TRANSOM_ASSIGN(const size_t bytes, getQuantizedSize(precision, size));
+    const std::optional<uint64_t> all = (CheckedSize(count) * bytes).value();
+    if (!all || *all > capacity)
+      return limitError("the quantized embeddings need " +
+                        (all ? std::to_string(*all) : "too many") +
+                        " bytes, got a capacity of " +
+                        std::to_string(capacity));
+    return quantizeEmbeddings(embeddings, count, size, precision, ranges,
+                              static_cast<uint8_t *>(out));
   });
 }
 

@@ -26,6 +26,8 @@ const char *transom::getEntryKindName(EntryKind kind) {
     return "run";
   case EntryKind::Encode:
     return "encode";
+  case EntryKind::Embed:
+    return "embed";
   case EntryKind::Step:
     return "step";
   case EntryKind::Source:

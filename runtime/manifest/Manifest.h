@@ -166,6 +166,7 @@ struct ManifestCall {
 enum class EntryKind {
   Run,    ///< any function of tensors
   Encode, ///< hidden states or logits of a batch of token ids
+  Embed,  ///< embeddings of a batch of token ids, by a pipeline
   Step,   ///< a decode step: new tokens of sequences in a cache
   /// Keys and values of the states of an encoder, into the read-only caches of
   /// a decoder. No results.
@@ -206,14 +207,29 @@ struct ManifestEntry {
   static void visitFields(Self &self, Visitor &visit);
 };
 
+/// The pipeline of sentence-transformers that embeds texts.
+struct ManifestPipeline {
+  std::string entry;   ///< gives the embeddings; empty: they are refused
+  std::string refusal; ///< why texts are not embedded; empty: they are
+  /// Texts that may be put before a text, by name.
+  std::vector<std::pair<std::string, std::string>> prompts;
+  std::string defaultPrompt; ///< the name of one; empty: none
+  std::string similarity;    ///< `cosine`, `dot`, ...; empty: not said
+  int64_t dim = 0; ///< embeddings are cut to so many numbers; 0: they are not
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
 /// How the text commands use the model.
 struct ManifestText {
   bool tokenizer = false;
   int64_t maxLength = 0;
   std::string pooling; ///< `mean`, `cls`, ...
   bool normalize = false;
-  std::optional<int64_t> maskToken; ///< id of the token to be filled in
-  bool givesTypes = true;           ///< false: all tokens have type 0
+  std::optional<int64_t> maskToken;         ///< id of the token to be filled in
+  bool givesTypes = true;                   ///< false: all tokens have type 0
+  std::optional<ManifestPipeline> pipeline; ///< absent: pooled by the runtime
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);

@@ -171,6 +171,16 @@ void ManifestEntry::visitFields(Self &self, Visitor &visit) {
 }
 
 template <typename Self, typename Visitor>
+void ManifestPipeline::visitFields(Self &self, Visitor &visit) {
+  visit.optional("entry", self.entry);
+  visit.optional("refusal", self.refusal);
+  visit.optional("prompts", self.prompts);
+  visit.optional("default_prompt", self.defaultPrompt);
+  visit.optional("similarity", self.similarity);
+  visit.optional("dim", self.dim, manifest::Range{0, INT32_MAX});
+}
+
+template <typename Self, typename Visitor>
 void ManifestText::visitFields(Self &self, Visitor &visit) {
   visit.defaulted("tokenizer", self.tokenizer);
   visit.required("max_length", self.maxLength);
@@ -178,6 +188,7 @@ void ManifestText::visitFields(Self &self, Visitor &visit) {
   visit.defaulted("normalize", self.normalize);
   visit.optional("mask_token", self.maskToken);
   visit.defaulted("gives_types", self.givesTypes);
+  visit.optional("pipeline", self.pipeline);
 }
 
 template <typename Self, typename Visitor>

@@ -208,12 +208,19 @@ ModelFiles::openFiles(const std::string &folder,
   return files;
 }
 
-Result<void> ModelFiles::addFile(const std::string &name) {
+Result<void> ModelFiles::addModule(const std::string &module) {
+  TRANSOM_TRY(checkPlainFileName(module, "folder of a module"));
+  return addFile(module + "/" + singleFile, module + "/");
+}
+
+Result<void> ModelFiles::addFile(const std::string &name,
+                                 const std::string &prefix) {
   TRANSOM_ASSIGN(SafetensorsFile file,
                  SafetensorsFile::open(joinPath(where, name)));
   size_t index = shards.size();
   for (const SafetensorsTensor &tensor : file.tensors()) {
-    auto [place, isNew] = slots.emplace(tensor.name, Slot{index, &tensor});
+    auto [place, isNew] =
+        slots.emplace(prefix + tensor.name, Slot{index, &tensor});
     if (!isNew)
       return rejected(file.path() + ": tensor '" +
                       utf8::printable(tensor.name) + "' is in '" +

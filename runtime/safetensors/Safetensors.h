@@ -81,6 +81,9 @@ public:
   /// Given plain file names in a folder; a tensor in two of them is an error.
   static Result<ModelFiles> openFiles(const std::string &folder,
                                       const std::vector<std::string> &names);
+  /// Adds the tensors of `model.safetensors` in a folder of this folder, each
+  /// under `FOLDER/NAME`.
+  Result<void> addModule(const std::string &module);
   /// No files and no tensors, for models that have none.
   ModelFiles() = default;
   ModelFiles(ModelFiles &&) = default;
@@ -127,7 +130,7 @@ private:
   };
   /// Types of tensors that a read takes.
   enum class Accepts { Floats, Integers, All };
-  Result<void> addFile(const std::string &name);
+  Result<void> addFile(const std::string &name, const std::string &prefix = "");
   Result<const Slot *> slot(const std::string &name) const;
   template <typename Out>
   Result<void> readAs(Accepts accepts, const std::string &name,

@@ -35,21 +35,29 @@ Result<void> Model::openTexts(std::string_view tables,
       return rejected(name + ": " + opened.error().message);
     tokenizerValue = std::move(*opened);
   }
-  embed = findTextUse("last_hidden_state");
+  const Entry *encode = findEntry(EntryKind::Encode);
+  if (!manifest().text || !manifest().text->pipeline)
+    embed = findTextUse(encode, "last_hidden_state");
+  else if (const Entry *entry =
+               Program::findEntry(manifest().text->pipeline->entry.c_str());
+           entry && entry->outputs.size() == 1)
+    embed = findTextUse(entry, entry->outputs[0].name);
   if (!manifest().labels.empty())
-    classify = findTextUse("logits");
+    classify = findTextUse(encode, "logits");
   return {};
 }
 
-std::optional<Model::TextUse> Model::findTextUse(const char *result) const {
+std::optional<Model::TextUse>
+Model::findTextUse(const Entry *entry, const std::string &result) const {
   TextUse use;
-  use.entry = findEntry(EntryKind::Encode);
+  use.entry = entry;
   if (!use.entry || !tokenizerValue)
     return std::nullopt;
   use.ids = use.entry->inputIndex("input_ids");
   use.mask = use.entry->inputIndex("attention_mask");
   use.types = use.entry->inputIndex("token_type_ids");
-  use.result = use.entry->outputIndex(result);
+  use.pooled = use.entry->inputIndex("pooling_mask");
+  use.result = use.entry->outputIndex(result.c_str());
   if (use.ids < 0 || use.mask < 0 || use.result < 0)
     return std::nullopt;
   const Argument &output = use.entry->outputs[use.result];

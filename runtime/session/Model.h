@@ -30,15 +30,25 @@ public:
   struct TextUse {
     const Entry *entry = nullptr;
     int ids = -1, mask = -1, types = -1;
-    int result = -1;       ///< last_hidden_state or logits
+    int pooled = -1;       ///< a mask of the tokens that are pooled
+    int result = -1;       ///< last_hidden_state, logits or embeddings
     int64_t width = 0;     ///< its last dimension; 1 for [batch, seq]
     bool perToken = false; ///< [batch, seq, width] or [batch, seq], else
                            ///< [batch, width]
+    size_t skipped =
+        0; ///< first tokens of a text that are not pooled; of a call
   };
-  /// How the encoder gives a result for texts; nothing if there is no tokenizer
-  /// or no such result of f32.
-  std::optional<TextUse> findTextUse(const char *result) const;
-  /// How texts are embedded or classified; NULL if the model cannot.
+  /// How an entry gives a result for texts; nothing if there is no tokenizer or
+  /// no such result of f32.
+  std::optional<TextUse> findTextUse(const Entry *entry,
+                                     const std::string &result) const;
+  /// The same of the encoder.
+  std::optional<TextUse> findTextUse(const std::string &result) const {
+    return findTextUse(findEntry(EntryKind::Encode), result);
+  }
+  /// How texts are embedded or classified; NULL if the model cannot. Embeddings
+  /// are those of the model's pipeline, which may refuse them, or hidden states
+  /// to be pooled.
   const TextUse *embedding() const { return embed ? &*embed : nullptr; }
   const TextUse *classification() const {
     return classify ? &*classify : nullptr;

@@ -1,8 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Embeddings of texts. Sums over the rows of a text run in double, in the order
-// of its tokens.
+// Embeddings of texts. The entry of a pipeline gives them; without one they are
+// pooled here, and sums over the rows of a text run in double, in the order of
+// its tokens.
+#include "runtime/base/Suggest.h"
 #include "runtime/text/Text.h"
 #include "runtime/text/TextBatches.h"
 #include <algorithm>
@@ -35,45 +37,195 @@ void normalizeLength(float *values, size_t width) {
 
 } // namespace
 
+/// The pipeline of a model, or null.
+static const ManifestPipeline *getPipeline(const Model &model) {
+  const auto &text = model.manifest().text;
+  return text && text->pipeline ? &*text->pipeline : nullptr;
+}
+
+static bool isNormalized(const Model &model) {
+  const auto &text = model.manifest().text;
+  return !text || text->normalize;
+}
+
+/// What of a model embeds texts.
+static Result<const Model::TextUse *> getEmbedding(const Model &model) {
+  const ManifestPipeline *pipeline = getPipeline(model);
+  if (pipeline && !pipeline->refusal.empty())
+    return unsupported(pipeline->refusal);
+  if (!model.tokenizer())
+    return unsupported("the model has no tokenizer");
+  const Model::TextUse *use = model.embedding();
+  if (!use || (!pipeline && !use->perToken))
+    return unsupported("the model does not embed texts; its head is '" +
+                       model.manifest().head + "'");
+  if (pipeline && use->perToken)
+    return unsupported("the model embeds each token of a text, which is not "
+                       "supported for texts; run its entry '" +
+                       pipeline->entry + "'");
+  return use;
+}
+
+Result<size_t> transom::getEmbeddingSize(const Model &model,
+                                         const transom_embed_options &options) {
+  TRANSOM_ASSIGN(const Model::TextUse *use, getEmbedding(model));
+  const auto width = static_cast<size_t>(use->width);
+  if (options.dim > width)
+    return usageError("embeddings have " + std::to_string(width) +
+                      " numbers, fewer than the dim of " +
+                      std::to_string(options.dim));
+  if (options.dim)
+    return size_t(options.dim);
+  const ManifestPipeline *pipeline = getPipeline(model);
+  return pipeline && pipeline->dim ? std::min(width, size_t(pipeline->dim))
+                                   : width;
+}
+
+namespace {
+
+/// How the embeddings of one call are made.
+struct EmbedPlan {
+  std::string pooling; ///< empty: by the pipeline
+  bool normalize = false;
+  std::string prompt;
+};
+
+Result<std::string> getPooling(const Model &model,
+                               const transom_embed_options &options) {
+  const auto &text = model.manifest().text;
+  if (options.pooling == TRANSOM_POOLING_MEAN)
+    return std::string("mean");
+  if (options.pooling == TRANSOM_POOLING_CLS)
+    return std::string("cls");
+  if (options.pooling != TRANSOM_POOLING_FROM_MODEL)
+    return usageError("pooling is TRANSOM_POOLING_FROM_MODEL, 1 or 2, got " +
+                      std::to_string(int(options.pooling)));
+  std::string pooling = text && !text->pooling.empty() ? text->pooling : "mean";
+  if (pooling != "mean" && pooling != "cls")
+    return unsupported("unsupported pooling '" + pooling +
+                       "'; supported: mean, cls");
+  return pooling;
+}
+
+/// The prompt of the options, or the default one.
+Result<std::string> getPrompt(const Model &model,
+                              const transom_embed_options &options) {
+  if (options.prompt)
+    return std::string(options.prompt);
+  const ManifestPipeline *pipeline = getPipeline(model);
+  std::string name = options.prompt_name ? options.prompt_name
+                     : pipeline          ? pipeline->defaultPrompt
+                                         : "";
+  if (name.empty() && !options.prompt_name)
+    return std::string();
+  std::vector<std::string> names;
+  if (pipeline)
+    for (const auto &[known, prompt] : pipeline->prompts) {
+      if (known == name)
+        return prompt;
+      names.push_back(known);
+    }
+  return usageError("the model has no prompt '" + name + "'" +
+                    (names.empty() ? "" : "; it has: " + joinNames(names)));
+}
+
+Result<EmbedPlan> makePlan(const Model &model,
+                           const transom_embed_options &options) {
+  const bool byModel = options.normalize == TRANSOM_FROM_MODEL;
+  if (!byModel && (options.normalize < 0 || options.normalize > 1))
+    return usageError("normalize is 0, 1 or TRANSOM_FROM_MODEL, got " +
+                      std::to_string(options.normalize));
+  EmbedPlan plan;
+  TRANSOM_ASSIGN(plan.prompt, getPrompt(model, options));
+  if (!getPipeline(model)) {
+    TRANSOM_ASSIGN(plan.pooling, getPooling(model, options));
+    plan.normalize = byModel ? isNormalized(model) : options.normalize != 0;
+    return plan;
+  }
+  if (options.pooling != TRANSOM_POOLING_FROM_MODEL)
+    return usageError("the model's pipeline says how tokens are pooled; "
+                      "pooling cannot be chosen");
+  if (options.normalize == 0 && options.dim == 0)
+    return usageError("the model's pipeline says whether embeddings are "
+                      "normalized; that can be chosen with a dim only");
+  // What is cut has another length.
+  plan.normalize =
+      byModel ? options.dim && isNormalized(model) : options.normalize != 0;
+  return plan;
+}
+
+/// The number of tokens that a prompt puts before those of a text: its own
+/// without a special token at the end.
+Result<size_t> countPromptTokens(const Model &model,
+                                 const std::string &prompt) {
+  if (prompt.empty())
+    return size_t(0);
+  TRANSOM_ASSIGN(Encoding encoding,
+                 encodeText(model, {prompt.data(), prompt.size()}, nullptr,
+                            transom_tokenize_options{}));
+  const std::vector<int64_t> &ids = encoding.ids;
+  const auto unknown =
+      int64_t(model.tokenizer()->data().parameters().unknownId);
+  if (ids.empty() ||
+      (!model.tokenizer()->isSpecial(ids.back()) && ids.back() != unknown))
+    return ids.size();
+  return ids.size() - 1;
+}
+
+/// Texts with a prompt before each.
+class PromptedTexts {
+public:
+  PromptedTexts(const std::string &prompt, const transom_text *texts,
+                size_t count)
+      : given(texts) {
+    if (prompt.empty())
+      return;
+    for (size_t i = 0; i != count; ++i) {
+      joined.push_back(prompt);
+      if (texts[i].size)
+        joined.back().append(texts[i].data, texts[i].size);
+    }
+    for (const std::string &text : joined)
+      views.push_back({text.data(), text.size()});
+  }
+  const transom_text *get() const { return views.empty() ? given : &views[0]; }
+
+private:
+  const transom_text *given;
+  std::vector<std::string> joined;
+  std::vector<transom_text> views;
+};
+
+} // namespace
+
 Result<void> transom::embedTexts(Session &session, const transom_text *texts,
                                  size_t count,
                                  const transom_embed_options &options,
                                  float *embeddings, size_t &cut) {
   const Model &model = session.model();
-  const Model::TextUse *use = model.embedding();
-  if (!model.tokenizer())
-    return unsupported("the model has no tokenizer");
-  if (!use || !use->perToken)
-    return unsupported("the model does not embed texts; its head is '" +
-                       model.manifest().head + "'");
-  const auto &text = model.manifest().text;
-  std::string pooling = text && !text->pooling.empty() ? text->pooling : "mean";
-  if (options.pooling == TRANSOM_POOLING_MEAN)
-    pooling = "mean";
-  else if (options.pooling == TRANSOM_POOLING_CLS)
-    pooling = "cls";
-  else if (options.pooling != TRANSOM_POOLING_FROM_MODEL)
-    return usageError("pooling is TRANSOM_POOLING_FROM_MODEL, 1 or 2, got " +
-                      std::to_string(int(options.pooling)));
-  if (pooling != "mean" && pooling != "cls")
-    return unsupported("unsupported pooling '" + pooling +
-                       "'; supported: mean, cls");
-  const bool byModel = options.normalize == TRANSOM_FROM_MODEL;
-  if (!byModel && (options.normalize < 0 || options.normalize > 1))
-    return usageError("normalize is 0, 1 or TRANSOM_FROM_MODEL, got " +
-                      std::to_string(options.normalize));
-  bool normalize = byModel ? !text || text->normalize : options.normalize != 0;
-  size_t width = size_t(use->width);
+  TRANSOM_ASSIGN(const Model::TextUse *found, getEmbedding(model));
+  TRANSOM_ASSIGN(const size_t size, getEmbeddingSize(model, options));
+  TRANSOM_ASSIGN(const EmbedPlan plan, makePlan(model, options));
+  Model::TextUse use = *found;
+  if (use.pooled >= 0) {
+    TRANSOM_ASSIGN(use.skipped, countPromptTokens(model, plan.prompt));
+  }
+  const auto width = static_cast<size_t>(use.width);
+  std::vector<float> whole(width);
   std::vector<double> sums;
-  return runTexts(session, {*use}, texts, nullptr, count, cut,
-                  [&](const TextRows &found) {
-                    float *out = embeddings + found.text * width;
-                    const float *rows = found.rows[0];
-                    if (pooling == "cls" && found.count)
-                      std::copy_n(rows, width, out);
+  const PromptedTexts prompted(plan.prompt, texts, count);
+  return runTexts(session, {use}, prompted.get(), nullptr, count, cut,
+                  [&](const TextRows &rows) {
+                    const float *first = rows.rows[0];
+                    if (!first)
+                      std::fill(whole.begin(), whole.end(), 0.0f);
+                    else if (plan.pooling == "mean")
+                      poolMean(first, rows.count, width, sums, whole.data());
                     else
-                      poolMean(rows, found.count, width, sums, out);
-                    if (normalize)
-                      normalizeLength(out, width);
+                      std::copy_n(first, width, whole.data());
+                    float *out = embeddings + rows.text * size;
+                    std::copy_n(whole.data(), size, out);
+                    if (plan.normalize)
+                      normalizeLength(out, size);
                   });
 }

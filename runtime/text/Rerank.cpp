@@ -34,32 +34,62 @@ static Result<void> rerankPairs(Session &session, const Model::TextUse &use,
                   });
 }
 
-/// The cosine of the angle between two vectors; 0 where one is zero.
-static double getCosine(const float *a, const float *b, size_t width) {
-  double product = 0, first = 0, second = 0;
+/// The similarity of two vectors by the name of a function, larger is closer.
+static double compare(const std::string &function, const float *a,
+                      const float *b, size_t width) {
+  double product = 0, first = 0, second = 0, squares = 0, distance = 0;
   for (size_t i = 0; i != width; ++i) {
-    product += double(a[i]) * double(b[i]);
-    first += double(a[i]) * double(a[i]);
-    second += double(b[i]) * double(b[i]);
+    const double x = double(a[i]), y = double(b[i]);
+    product += x * y;
+    first += x * x;
+    second += y * y;
+    squares += (x - y) * (x - y);
+    distance += std::abs(x - y);
   }
+  if (function == "dot")
+    return product;
+  if (function == "euclidean")
+    return -std::sqrt(squares);
+  if (function == "manhattan")
+    return -distance;
   const double length = std::sqrt(first) * std::sqrt(second);
   return length > 0 ? product / length : 0;
 }
 
-/// Compares the embeddings of query and documents.
-static Result<void> rerankEmbeddings(Session &session, size_t width,
+/// Options with the first of these prompts that the model has.
+static transom_embed_options
+usePrompt(const ManifestPipeline *pipeline,
+          std::initializer_list<const char *> names) {
+  transom_embed_options options = transom_embed_options_default();
+  for (const char *name : names)
+    for (size_t i = 0; pipeline && i != pipeline->prompts.size(); ++i)
+      if (!options.prompt_name && pipeline->prompts[i].first == name)
+        options.prompt_name = name;
+  return options;
+}
+
+/// Compares the embeddings of query and documents, each with its prompt.
+static Result<void> rerankEmbeddings(Session &session,
                                      const transom_text &query,
                                      const transom_text *documents,
                                      size_t count, float *scores, size_t &cut) {
-  std::vector<transom_text> texts = {query};
-  texts.insert(texts.end(), documents, documents + count);
-  std::vector<float> embeddings(texts.size() * width);
-  TRANSOM_TRY(embedTexts(session, texts.data(), texts.size(),
-                         transom_embed_options_default(), embeddings.data(),
-                         cut));
+  const Model &model = session.model();
+  const auto &text = model.manifest().text;
+  const ManifestPipeline *pipeline =
+      text && text->pipeline ? &*text->pipeline : nullptr;
+  const transom_embed_options asked = usePrompt(pipeline, {"query"}),
+                              given = usePrompt(
+                                  pipeline, {"document", "passage", "corpus"});
+  TRANSOM_ASSIGN(size_t width, getEmbeddingSize(model, asked));
+  std::vector<float> first(width), others(count * width);
+  size_t cutQueries = 0;
+  TRANSOM_TRY(embedTexts(session, &query, 1, asked, first.data(), cutQueries));
+  TRANSOM_TRY(embedTexts(session, documents, count, given, others.data(), cut));
+  cut += cutQueries;
+  const std::string function = pipeline ? pipeline->similarity : "cosine";
   for (size_t i = 0; i != count; ++i)
-    scores[i] = float(
-        getCosine(embeddings.data(), &embeddings[(i + 1) * width], width));
+    scores[i] =
+        float(compare(function, first.data(), &others[i * width], width));
   return {};
 }
 
@@ -72,9 +102,9 @@ Result<void> transom::rerankTexts(Session &session, const transom_text &query,
     return unsupported("the model has no tokenizer");
   if (const Model::TextUse *use = model.classification(); use && !use->perToken)
     return rerankPairs(session, *use, query, documents, count, scores, cut);
-  if (const Model::TextUse *use = model.embedding(); use && use->perToken)
-    return rerankEmbeddings(session, size_t(use->width), query, documents,
-                            count, scores, cut);
+  if (model.embedding() ||
+      (model.manifest().text && model.manifest().text->pipeline))
+    return rerankEmbeddings(session, query, documents, count, scores, cut);
   return unsupported("the model scores no pairs and embeds no texts; its head "
                      "is '" +
                      model.manifest().head + "'");

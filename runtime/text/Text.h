@@ -12,8 +12,13 @@ namespace transom {
 /// The bytes of a text.
 std::string_view getView(const transom_text &text);
 
-/// Embeds texts, as transom_session_embed(). `embeddings` holds count times the
-/// width of the model's embedding.
+/// The size of an embedding with these options; an error where the model does
+/// not embed texts, or not with the options.
+Result<size_t> getEmbeddingSize(const Model &model,
+                                const transom_embed_options &options);
+
+/// Embeds texts, as transom_session_embed(). `embeddings` holds count times
+/// that size.
 Result<void> embedTexts(Session &session, const transom_text *texts,
                         size_t count, const transom_embed_options &options,
                         float *embeddings, size_t &cut);

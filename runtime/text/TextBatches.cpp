@@ -70,10 +70,16 @@ Result<void> TextBatcher::runBatch(const size_t *order, size_t batch,
     std::fill_n(mask.begin() + begin, encoding.ids.size(), 1);
   }
   const Model::TextUse &use = uses.front();
-  transom_tensor inputs[3];
+  pooled = mask;
+  for (size_t b = 0; b != batch; ++b)
+    std::fill_n(pooled.begin() + b * columns, std::min(use.skipped, columns),
+                0);
+  transom_tensor inputs[4];
   size_t count = 0;
-  for (auto [index, data] :
-       {std::pair(use.ids, &ids), {use.mask, &mask}, {use.types, &types}})
+  for (auto [index, data] : {std::pair(use.ids, &ids),
+                             {use.mask, &mask},
+                             {use.types, &types},
+                             {use.pooled, &pooled}})
     if (index >= 0) {
       transom_tensor &tensor = inputs[count++];
       tensor = {};

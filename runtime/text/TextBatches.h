@@ -48,7 +48,7 @@ private:
   int64_t padding = 0;
   std::vector<size_t> texts;
   std::vector<Encoding> encodings;
-  std::vector<int64_t> ids, mask, types;
+  std::vector<int64_t> ids, mask, types, pooled;
 };
 
 /// Encodes all texts, or pairs of texts (`pairs` may be NULL), as encodeText()

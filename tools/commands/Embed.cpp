@@ -1,79 +1,218 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom embed: one JSON line with the embedding of each text.
+// transom embed: one JSON line with the embedding of each text, or with the
+// heaviest terms of a sparse one.
 #include "runtime/json/Json.h"
+#include "runtime/manifest/Manifest.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Texts.h"
+#include <algorithm>
+#include <numeric>
 
 using namespace transom;
 using namespace transom::tools;
 
 namespace {
+
 struct EmbedFlags {
-  std::string model, pooling;
+  std::string model, pooling, promptName, prompt, precision;
   TextInput input;
   bool noNormalize = false;
+  unsigned dim = 0;
+  std::optional<unsigned> topK;
+  bool hasPrompt = false, hasPromptName = false;
 };
+
+/// One run of the command.
+class Embedder {
+public:
+  Embedder(const EmbedFlags &flags, const CommonFlags &common)
+      : flags(flags), common(common) {}
+  Result<void> run();
+
+private:
+  Result<void> prepare();
+  Result<void> embed(std::vector<std::string> texts);
+  Result<void> write(const std::string &text, const float *embedding);
+  Result<void> writeQuantized(const std::vector<std::string> &texts,
+                              const std::vector<float> &embeddings);
+  void writeNumbers(JsonWriter &json, const float *embedding) const;
+  void writeTerms(JsonWriter &json, const float *embedding) const;
+
+  const EmbedFlags &flags;
+  const CommonFlags &common;
+  TextModel opened;
+  SessionPtr session;
+  transom_embed_options options = transom_embed_options_default();
+  transom_precision precision = {};
+  bool isSparse = false;
+  size_t size = 0; ///< of an embedding
+  CutTexts cuts;
+  size_t first = 0; ///< text of the batch
+  /// Kept until all texts are embedded, for the ranges of int8.
+  std::vector<std::string> kept;
+  std::vector<float> keptEmbeddings;
+};
+
 } // namespace
 
-static transom_embed_options getOptions(const EmbedFlags &flags) {
-  transom_embed_options options = transom_embed_options_default();
+static transom_precision getPrecision(const std::string &name) {
+  if (name == "int8")
+    return TRANSOM_PRECISION_INT8;
+  if (name == "binary")
+    return TRANSOM_PRECISION_BINARY;
+  return name == "ubinary" ? TRANSOM_PRECISION_UBINARY : transom_precision{};
+}
+
+/// Flags, model and session.
+Result<void> Embedder::prepare() {
+  TRANSOM_TRY(flags.input.validate());
+  if (flags.hasPrompt && flags.hasPromptName)
+    return usageError("'--prompt' and '--prompt-name' are one too many");
+  TRANSOM_ASSIGN(opened, openTextModel(flags.model));
+  TRANSOM_ASSIGN(session,
+                 createTextSession(opened.model.get(), common.threads));
   if (!flags.pooling.empty())
     options.pooling =
         flags.pooling == "cls" ? TRANSOM_POOLING_CLS : TRANSOM_POOLING_MEAN;
   if (flags.noNormalize)
     options.normalize = 0;
-  return options;
+  options.dim = flags.dim;
+  if (flags.hasPrompt)
+    options.prompt = flags.prompt.c_str();
+  if (flags.hasPromptName)
+    options.prompt_name = flags.promptName.c_str();
+  precision = getPrecision(flags.precision);
+
+  // A call without texts tells what is wrong with the model or the options.
+  TRANSOM_TRY(check(transom_session_embed(session.get(), nullptr, 0, &options,
+                                          nullptr, 0, nullptr)));
+  size = flags.dim ? flags.dim : opened.info.embedding_size;
+  TRANSOM_ASSIGN(
+      Manifest manifest,
+      Manifest::parse({opened.info.manifest, opened.info.manifest_size}));
+  isSparse = manifest.text && manifest.text->pipeline &&
+             manifest.text->pipeline->entry == "sparse";
+  if (isSparse && (flags.dim || precision))
+    return usageError("'--dim' and '--precision' are for dense embeddings; the "
+                      "model's are sparse");
+  if (!isSparse && flags.topK)
+    return usageError("'--top-k' is for sparse embeddings; the model's are "
+                      "dense");
+  return {};
 }
 
-static std::string formatLine(const std::string &text, const float *embedding,
-                              size_t size) {
-  std::string line;
-  JsonWriter json(line);
-  json.beginObject();
-  json.member("text", text);
+void Embedder::writeNumbers(JsonWriter &json, const float *embedding) const {
   json.key("embedding");
   json.beginArray();
   for (size_t i = 0; i < size; ++i)
     json.value(embedding[i]);
   json.endArray();
-  json.endObject();
-  return line + "\n";
 }
 
-static Result<void> runEmbed(const EmbedFlags &flags,
-                             const CommonFlags &common) {
-  TRANSOM_TRY(flags.input.validate());
-  TRANSOM_ASSIGN(TextModel opened, openTextModel(flags.model));
-  const transom_model_info &info = opened.info;
-  if (info.embedding_size == 0)
-    return unsupported(quote(flags.model) + " has no embeddings of texts");
-  TRANSOM_ASSIGN(SessionPtr session,
-                 createTextSession(opened.model.get(), common.threads));
-  const transom_embed_options options = getOptions(flags);
-  CutTexts cuts;
-  size_t first = 0; // of the batch
-  Result<void> done = forEachBatch(
-      flags.input, common, [&](std::vector<std::string> texts) -> Result<void> {
-        std::vector<float> embeddings(texts.size() * info.embedding_size);
-        std::vector<transom_text> views = getViews(texts);
-        size_t cut = 0;
-        if (Result<void> embedded = check(transom_session_embed(
-                session.get(), views.data(), views.size(), &options,
-                embeddings.data(), embeddings.size() * sizeof(float), &cut));
-            !embedded)
-          return inBatch(flags.input, first, texts.size(),
-                         embedded.takeError());
-        first += texts.size();
-        cuts.count += cut;
-        for (size_t i = 0; i < texts.size(); ++i)
-          TRANSOM_TRY(writeOut(formatLine(texts[i],
-                                          &embeddings[i * info.embedding_size],
-                                          info.embedding_size)));
-        return {};
+/// The terms of the largest weights, the largest first.
+void Embedder::writeTerms(JsonWriter &json, const float *embedding) const {
+  std::vector<size_t> terms;
+  for (size_t i = 0; i < size; ++i)
+    if (embedding[i] != 0)
+      terms.push_back(i);
+  std::stable_sort(terms.begin(), terms.end(), [&](size_t a, size_t b) {
+    return embedding[a] > embedding[b];
+  });
+  terms.resize(std::min(terms.size(), size_t(flags.topK.value_or(UINT32_MAX))));
+  json.key("terms");
+  json.beginArray();
+  for (size_t id : terms) {
+    std::string token(256, 0);
+    size_t length = 0;
+    if (transom_model_token_text(opened.model.get(), int64_t(id), token.data(),
+                                 token.size(), &length) != TRANSOM_STATUS_OK)
+      length = 0;
+    token.resize(std::min(length, token.size()));
+    json.beginObject();
+    json.member("id", int64_t(id));
+    json.member("token", token);
+    json.member("weight", embedding[id]);
+    json.endObject();
+  }
+  json.endArray();
+}
+
+Result<void> Embedder::write(const std::string &text, const float *embedding) {
+  std::string line;
+  JsonWriter json(line);
+  json.beginObject();
+  json.member("text", text);
+  if (isSparse)
+    writeTerms(json, embedding);
+  else
+    writeNumbers(json, embedding);
+  json.endObject();
+  return writeOut(line + "\n");
+}
+
+Result<void> Embedder::writeQuantized(const std::vector<std::string> &texts,
+                                      const std::vector<float> &embeddings) {
+  const bool isBytes = precision == TRANSOM_PRECISION_INT8;
+  const size_t bytes = isBytes ? size : (size + 7) / 8;
+  std::vector<uint8_t> out(texts.size() * bytes);
+  TRANSOM_TRY(check(transom_quantize_embeddings(embeddings.data(), texts.size(),
+                                                size, precision, nullptr,
+                                                out.data(), out.size())));
+  for (size_t i = 0; i != texts.size(); ++i) {
+    std::string line;
+    JsonWriter json(line);
+    json.beginObject();
+    json.member("text", texts[i]);
+    json.key("embedding");
+    json.beginArray();
+    for (size_t j = 0; j != bytes; ++j) {
+      const uint8_t byte = out[i * bytes + j];
+      json.value(precision == TRANSOM_PRECISION_UBINARY ? int(byte)
+                                                        : int(int8_t(byte)));
+    }
+    json.endArray();
+    json.endObject();
+    TRANSOM_TRY(writeOut(line + "\n"));
+  }
+  return {};
+}
+
+/// Embeds a batch and writes its lines.
+Result<void> Embedder::embed(std::vector<std::string> texts) {
+  std::vector<float> embeddings(texts.size() * size);
+  std::vector<transom_text> views = getViews(texts);
+  size_t cut = 0;
+  if (Result<void> done = check(transom_session_embed(
+          session.get(), views.data(), views.size(), &options,
+          embeddings.data(), embeddings.size() * sizeof(float), &cut));
+      !done)
+    return inBatch(flags.input, first, texts.size(), done.takeError());
+  first += texts.size();
+  cuts.count += cut;
+  if (precision == TRANSOM_PRECISION_INT8) {
+    kept.insert(kept.end(), texts.begin(), texts.end());
+    keptEmbeddings.insert(keptEmbeddings.end(), embeddings.begin(),
+                          embeddings.end());
+    return {};
+  }
+  if (precision)
+    return writeQuantized(texts, embeddings);
+  for (size_t i = 0; i < texts.size(); ++i)
+    TRANSOM_TRY(write(texts[i], &embeddings[i * size]));
+  return {};
+}
+
+Result<void> Embedder::run() {
+  TRANSOM_TRY(prepare());
+  Result<void> done =
+      forEachBatch(flags.input, common, [&](std::vector<std::string> texts) {
+        return embed(std::move(texts));
       });
-  cuts.tell(common, info.max_text_tokens);
+  if (done && !kept.empty())
+    done = writeQuantized(kept, keptEmbeddings);
+  cuts.tell(common, opened.info.max_text_tokens);
   return done;
 }
 
@@ -85,12 +224,28 @@ void tools::addEmbed(CLI::App &app, CommandList &commands) {
   command.app->add_option("MODEL", flags->model, "a compiled model")
       ->required();
   addTextInput(*command.app, flags->input);
+  CLI::Option *prompt = command.app->add_option(
+      "--prompt", flags->prompt, "a prompt to put before each text");
+  CLI::Option *promptName = command.app->add_option(
+      "--prompt-name", flags->promptName,
+      "the model's prompt to put before each text, such as query or document");
+  command.app
+      ->add_option("--dim", flags->dim, "the numbers of an embedding to keep")
+      ->check(CLI::Range(1u, unsigned(INT32_MAX)));
+  addChoice(*command.app, "--precision", flags->precision,
+            {"f32", "int8", "binary", "ubinary"},
+            "type of the numbers; int8 takes their ranges from all texts");
+  command.app->add_option("--top-k", flags->topK,
+                          "terms of a sparse embedding to print (default: all "
+                          "with a weight)");
   addChoice(
       *command.app, "--pooling", flags->pooling, {"mean", "cls"},
       "how the vectors of tokens become one (default: as the model says)");
   command.app->add_flag("--no-normalize", flags->noNormalize,
                         "do not scale embeddings to length 1");
-  command.run = [flags](const CommonFlags &common) {
-    return runEmbed(*flags, common);
+  command.run = [flags, prompt, promptName](const CommonFlags &common) {
+    flags->hasPrompt = prompt->count() != 0;
+    flags->hasPromptName = promptName->count() != 0;
+    return Embedder(*flags, common).run();
   };
 }

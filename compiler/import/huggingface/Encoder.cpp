@@ -7,23 +7,21 @@
 using namespace mlir;
 using namespace transom;
 
-/// Sets a result of all tokens to zero at padding. One number a token is
-/// [batch, seq].
-static Value zeroPadding(BlockContext &context, const HeadResult &result,
-                         Value value) {
+Value transom::zeroPadding(BlockContext &context, Value value,
+                           const std::string &location, bool isNumber) {
   Emitter &emit = context.emit;
   if (emit.failed() || emit.getShape(value).size() != 3)
     return value;
-  emit.at(result.name, "/architectures");
-  if (result.isNumber)
+  emit.at(location, "/architectures");
+  if (isNumber)
     return emit.mask(emit.reshape(value, context.tokens), context.visible, 0.0);
   return emit.mask(value, emit.reshape(context.visible, context.tokensBy({1})),
                    0.0);
 }
 
-void transom::buildEncoder(BlockContext &context,
-                           const std::vector<HeadResult> &results,
-                           const std::string &name) {
+EncoderStart transom::beginEncoder(BlockContext &context,
+                                   const std::string &name,
+                                   ArrayRef<EntryInput> more) {
   Emitter &emit = context.emit;
   const ModelConfig &config = context.config;
   context.tokens = {Polynomial::symbol("batch"), Polynomial::symbol("seq")};
@@ -37,6 +35,7 @@ void transom::buildEncoder(BlockContext &context,
   if (config.types)
     inputs.push_back(
         {"token_type_ids", DType::I64, tokens, "ids", config.types, 0});
+  llvm::append_range(inputs, more);
   emit.at(name, "/model_type");
   SmallVector<Value> arguments = emit.beginEntry(name, inputs);
   emit.at("attention_mask", "/model_type");
@@ -54,13 +53,19 @@ void transom::buildEncoder(BlockContext &context,
     if (i == 0 && config.convolution.size && !emit.failed())
       state = ConvolutionBlock(context).build(state, embedding);
   }
-  HeadBlock head(context);
-  state = head.finish(state);
+  return {std::move(arguments), HeadBlock(context).finish(state)};
+}
 
-  // Results.
+void transom::buildEncoder(BlockContext &context,
+                           const std::vector<HeadResult> &results,
+                           const std::string &name) {
+  Emitter &emit = context.emit;
+  Value state = beginEncoder(context, name).state;
+  HeadBlock head(context);
   std::vector<EntryOutput> outputs;
   for (const HeadResult &result : results) {
-    Value value = zeroPadding(context, result, head.build(result, state));
+    Value value = zeroPadding(context, head.build(result, state), result.name,
+                              result.isNumber);
     outputs.push_back({result.name, value});
   }
   if (head.hasPooler())

@@ -7,6 +7,24 @@
 
 namespace transom {
 
+/// An entry of an encoder that has been begun.
+struct EncoderStart {
+  llvm::SmallVector<mlir::Value> arguments;
+  mlir::Value state; ///< the last hidden state
+};
+
+/// Begins an entry with the arguments of an encoder (token ids, the padding
+/// mask and, where the family has them, token types), then `more`, and writes
+/// the base model. The context may be of a decoder, whose tokens see those
+/// before them.
+EncoderStart beginEncoder(BlockContext &context, const std::string &name,
+                          llvm::ArrayRef<EntryInput> more = {});
+
+/// Sets a result of all tokens to zero at padding. One number a token
+/// (`isNumber`) is [batch, seq].
+mlir::Value zeroPadding(BlockContext &context, mlir::Value value,
+                        const std::string &location, bool isNumber = false);
+
 /// Builds the entry of an encoder: embeddings, layers, the results of the head,
 /// zero at padding. Errors are the emitter's.
 void buildEncoder(BlockContext &context, const std::vector<HeadResult> &results,

@@ -9,6 +9,7 @@
 #include "compiler/import/huggingface/EncoderDecoder.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "compiler/import/huggingface/HeadSteps.h"
+#include "compiler/import/huggingface/Pipeline.h"
 #include "runtime/base/Suggest.h"
 
 using namespace mlir;
@@ -55,6 +56,10 @@ private:
   void prepare(Emitter &emit);
   /// Builds the entries of the model; gives their symbols.
   Result<Symbols> build(Emitter &emit, const ModelParts &parts);
+  /// Builds the entry of the pipeline, by the encoder or decoder of a family,
+  /// unless it is refused.
+  void buildPipelineEntry(Emitter &emit, const ModelParts &parts,
+                          const ModelFamily &family, const ModelConfig &model);
   /// What the manifest says of the lengths of an encoder's texts.
   void setLengths(const ModelFamily &family, const ModelConfig &model);
   void set(StringRef name, Attribute value) {
@@ -196,6 +201,9 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
     return {};
   TRANSOM_ASSIGN(ModelFiles files, ModelFiles::openFolder(info.folder));
   info.files = std::move(files);
+  TRANSOM_ASSIGN(info.pipeline, readPipelineConfig(info.folder));
+  if (info.pipeline)
+    TRANSOM_TRY(addPipelineFiles(info.files, *info.pipeline));
   info.inputFiles.insert(info.inputFiles.end(), info.files.fileNames().begin(),
                          info.files.fileNames().end());
   return {};
@@ -237,9 +245,30 @@ void HuggingFaceImport::setLengths(const ModelFamily &family,
                                    const ModelConfig &model) {
   if (!model.context)
     return;
-  if (family.kind == ModelKind::Encoder)
+  if (family.kind == ModelKind::Encoder || info.pipeline)
     set("position_limit", positionLimit(builder, family, model));
   set("max_length", builder.getI64IntegerAttr(*model.context));
+}
+
+void HuggingFaceImport::buildPipelineEntry(Emitter &emit,
+                                           const ModelParts &parts,
+                                           const ModelFamily &family,
+                                           const ModelConfig &model) {
+  if (!info.pipeline)
+    return;
+  PipelineConfig &pipeline = *info.pipeline;
+  if (pipeline.hasLogits && std::string(parts.head.kind) != "masked_lm")
+    pipeline.refuse("modules.json: the Transformer gives logits of masked "
+                    "tokens, but '" +
+                    info.architecture + "' has no head for them");
+  if (!parts.family.halves.empty() && !parts.family.embedsByEncoder)
+    pipeline.refuse("modules.json: embeddings of model_type '" +
+                    std::string(parts.family.modelType) +
+                    "' are of its decoder, which is not supported");
+  if (!pipeline.refusal.empty())
+    return;
+  BlockContext blocks(emit, info.files, family, parts.head, model);
+  buildPipeline(blocks, pipeline);
 }
 
 Result<Symbols> HuggingFaceImport::build(Emitter &emit,
@@ -254,9 +283,13 @@ Result<Symbols> HuggingFaceImport::build(Emitter &emit,
     BlockContext blocks(emit, info.files, family, head, model);
     if (family.kind == ModelKind::Encoder) {
       buildEncoder(blocks, head.results);
+      buildPipelineEntry(emit, parts, family, model);
       return ofEncoder;
     }
     buildDecoder(blocks);
+    buildPipelineEntry(emit, parts, family, model);
+    if (info.pipeline && info.pipeline->refusal.empty())
+      llvm::append_range(ofStep, ofEncoder);
     return ofStep;
   }
 
@@ -268,9 +301,10 @@ Result<Symbols> HuggingFaceImport::build(Emitter &emit,
     llvm::append_range(ofEncoder, ofStep);
     llvm::append_values(ofEncoder, Symbols::value_type("keys1", -1),
                         Symbols::value_type("rows1", -1));
-    return ofEncoder;
+  } else {
+    buildEncoder(encoder, head::bare().results);
   }
-  buildEncoder(encoder, head::bare().results);
+  buildPipelineEntry(emit, parts, family.halves[0], model);
   return ofEncoder;
 }
 

@@ -417,6 +417,9 @@ struct ModelFamily {
   /// entry of its own kind. Type, class, prefix, heads, `ignoredKeys` and
   /// `supportedValues` are those of the outer entry, all else is theirs.
   std::vector<ModelFamily> halves = {};
+  /// Texts are embedded by the encoder of an encoder-decoder alone, as
+  /// sentence-transformers loads it.
+  bool embedsByEncoder = true;
   /// Entries that replace this one, with variants of their own; the first that
   /// the config asks for. The type is that of the outer entry.
   std::vector<FamilyVariant> variants = {};

@@ -147,6 +147,7 @@ static ModelFamily bart() {
   family.heads = {generation("ForConditionalGeneration"), head::bare(),
                   bartClassification(3)};
   family.ignoredKeys = bartIgnoredKeys();
+  family.embedsByEncoder = false;
   family.generationDefaults = {{"bos_token_id", 0},
                                {"eos_token_id", 2},
                                {"pad_token_id", 1},
@@ -162,6 +163,7 @@ static ModelFamily bart() {
 /// and target may have vocabularies of their own.
 static ModelFamily marian() {
   ModelFamily family = bart();
+  family.embedsByEncoder = true;
   family.modelType = "marian";
   family.className = "Marian";
   for (ModelFamily &half : family.halves) {
@@ -200,6 +202,7 @@ static ModelFamily mbart() {
 
 static ModelFamily pegasus() {
   ModelFamily family = mbart();
+  family.embedsByEncoder = true;
   family.modelType = "pegasus";
   family.className = "Pegasus";
   family.heads = {generation("ForConditionalGeneration"), head::bare()};
@@ -238,6 +241,7 @@ static ModelFamily m2m100() {
 
 static ModelFamily blenderbot() {
   ModelFamily family = mbart();
+  family.embedsByEncoder = true;
   family.modelType = "blenderbot";
   family.className = "Blenderbot";
   family.heads = {generation("ForConditionalGeneration"), head::bare()};

@@ -1,35 +1,43 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tokenizer's files; sentence_bert_config.json, modules.json and the
-// pooling's config.json.
+// The tokenizer's files, and what sentence_bert_config.json says of lengths.
 #include "compiler/import/huggingface/TextConfig.h"
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
+#include "runtime/json/JsonParser.h"
+#include <algorithm>
 
 using namespace transom;
+
+static const char *const lengthsFile = "sentence_bert_config.json";
 
 namespace {
 
 /// Reads the files of one folder.
 class TextReader {
 public:
-  TextReader(const std::string &folder, TextConfig &config)
-      : folder(folder), config(config) {}
+  TextReader(const std::string &folder, TextConfig &config,
+             PipelineConfig *pipeline)
+      : folder(folder), config(config), pipeline(pipeline) {}
 
   Result<void> tokenizer(bool expected, const ModelVocabulary &model);
   Result<void> maxLength(int64_t modelMax);
-  Result<void> modules();
+  /// Refuses a pipeline whose texts are made lower case by nothing.
+  Result<void> lowerCase();
+  void addPipeline();
 
 private:
   /// A JSON file of the folder, nothing when it is not there.
   Result<std::optional<JsonDocument>> json(const std::string &name);
-  Result<void> pooling(const std::string &name);
+  /// How many tokens the files say; nothing: any number.
+  Result<std::optional<int64_t>> givenLength();
 
   const std::string &folder;
   TextConfig &config;
-  int64_t truncation = 0; ///< of the tokenizer; 0: none
+  PipelineConfig *pipeline; ///< null: none
+  int64_t truncation = 0;   ///< of the tokenizer; 0: none
 };
 
 } // namespace
@@ -39,7 +47,9 @@ Result<std::optional<JsonDocument>> TextReader::json(const std::string &name) {
   if (!fileExists(path))
     return std::optional<JsonDocument>();
   TRANSOM_ASSIGN(JsonDocument document, parseJsonFile(path));
-  config.files.push_back(name);
+  if (std::find(config.files.begin(), config.files.end(), name) ==
+      config.files.end())
+    config.files.push_back(name);
   return std::optional<JsonDocument>(document);
 }
 
@@ -68,97 +78,109 @@ Result<void> TextReader::tokenizer(bool expected,
   return {};
 }
 
-Result<void> TextReader::maxLength(int64_t modelMax) {
-  int64_t length = truncation > 0 ? truncation : modelMax;
-  TRANSOM_ASSIGN(std::optional<JsonDocument> document,
-                 json("sentence_bert_config.json"));
+Result<std::optional<int64_t>> TextReader::givenLength() {
+  TRANSOM_ASSIGN(std::optional<JsonDocument> document, json(lengthsFile));
   if (document)
     if (auto value = document->root().find("max_seq_length");
         value && !value->isNull()) {
       TRANSOM_ASSIGN(int64_t given, value->asInt(1, INT32_MAX));
-      length = given;
+      return std::optional(given);
     }
-  if (modelMax > 0 && (length == 0 || length > modelMax))
+  if (!pipeline)
+    return truncation > 0 ? std::optional(truncation) : std::nullopt;
+  // transformers replaces the truncation of tokenizer.json by the length of
+  // tokenizer_config.json; one that is too large to be a length is ignored.
+  const std::string path = joinPath(folder, "tokenizer_config.json");
+  if (!fileExists(path))
+    return std::optional<int64_t>();
+  TRANSOM_ASSIGN(std::string text, readSmallFile(path, jsonMaxBytes));
+  TRANSOM_ASSIGN(JsonDocument settings,
+                 parseJson(text, path, LargeIntegers::Round));
+  auto value = settings.root().find("model_max_length");
+  if (!value || !value->isInteger() || !value->asInt(1, INT32_MAX))
+    return std::optional<int64_t>();
+  return std::optional(*value->asInt());
+}
+
+Result<void> TextReader::maxLength(int64_t modelMax) {
+  TRANSOM_ASSIGN(std::optional<int64_t> given, givenLength());
+  int64_t length = given.value_or(modelMax);
+  if (modelMax > 0 && length > modelMax)
     length = modelMax;
   config.manifest.maxLength = length;
   return {};
 }
 
-Result<void> TextReader::pooling(const std::string &name) {
-  TRANSOM_ASSIGN(std::optional<JsonDocument> document, json(name));
-  if (!document)
-    return {};
-  JsonValue root = document->root();
-  if (auto mode = root.find("pooling_mode"); mode && mode->isString()) {
-    config.manifest.pooling = std::string(*mode->asString());
-    return {};
-  }
+/// Whether a normalizer makes text lower case.
+static bool lowersCase(JsonValue normalizer) {
+  auto type = normalizer.find("type");
+  if (!type || !type->isString())
+    return false;
+  if (auto list = normalizer.find("normalizers"))
+    for (JsonValue each : list->elements())
+      if (lowersCase(each))
+        return true;
+  auto flag = normalizer.find("lowercase");
+  return *type->asString() == "Lowercase" ||
+         (flag && flag->isBool() && *flag->asBool());
+}
 
-  // Older files have a flag for each mode.
-  const std::string prefix = "pooling_mode_";
-  std::vector<std::string> chosen;
-  for (JsonValue::Member member : root.members())
-    if (member.key.substr(0, prefix.size()) == prefix &&
-        member.value.isBool() && *member.value.asBool())
-      chosen.push_back(std::string(member.key.substr(prefix.size())));
-
-  // A mode that is not supported is kept by name, and noted.
-  if (chosen == std::vector<std::string>{"mean_tokens"})
-    config.manifest.pooling = "mean";
-  else if (chosen == std::vector<std::string>{"cls_token"})
-    config.manifest.pooling = "cls";
-  else if (!chosen.empty()) {
-    std::string all;
-    for (const std::string &mode : chosen)
-      all += (all.empty() ? "" : "+") + mode;
-    config.manifest.pooling = all;
-    config.notes.push_back(name + ": pooling '" + all +
-                           "' is not supported; 'embed' needs --pooling");
+Result<void> TextReader::lowerCase() {
+  TRANSOM_ASSIGN(std::optional<JsonDocument> document, json(lengthsFile));
+  auto flag = document ? document->root().find("do_lower_case")
+                       : std::optional<JsonValue>();
+  if (!flag || !flag->isBool() || !*flag->asBool())
+    return {};
+  const std::string path = joinPath(folder, "tokenizer.json");
+  if (fileExists(path)) {
+    TRANSOM_ASSIGN(JsonDocument tokenizer, parseJsonFile(path));
+    auto normalizer = tokenizer.root().find("normalizer");
+    if (normalizer && lowersCase(*normalizer))
+      return {};
   }
+  pipeline->refuse(std::string(lengthsFile) +
+                   ": 'do_lower_case' is true, but tokenizer.json does not "
+                   "make text lower case; that is not supported");
   return {};
 }
 
-Result<void> TextReader::modules() {
-  // Without modules.json: mean pooling, normalized.
-  config.manifest.pooling = "mean";
-  config.manifest.normalize = true;
-  TRANSOM_ASSIGN(std::optional<JsonDocument> document, json("modules.json"));
-  if (!document)
-    return {};
-  config.manifest.normalize = false;
-  for (JsonValue module : document->root().elements()) {
-    auto member = [&](const char *key) {
-      auto value = module.find(key);
-      return value && value->isString() ? std::string(*value->asString())
-                                        : std::string();
-    };
-    std::string type = member("type");
-    type = type.substr(type.rfind('.') + 1);
-    if (type == "Normalize") {
-      config.manifest.normalize = true;
-    } else if (type == "Pooling") {
-      const std::string path = member("path");
-      if (Result<void> plain = checkPlainFileName(path, "modules.json: path");
-          !plain)
-        return plain;
-      if (Result<void> read = pooling(path + "/config.json"); !read)
-        return read;
-    } else if (type != "Transformer") {
-      config.notes.push_back("modules.json: module '" + type +
-                             "' is not supported and left out of 'embed'");
-    }
-  }
-  return {};
+void TextReader::addPipeline() {
+  config.files.insert(config.files.end(), pipeline->files.begin(),
+                      pipeline->files.end());
+  ManifestText &text = config.manifest;
+  text.normalize = pipeline->endsNormalized();
+  for (const PipelineModule &module : pipeline->modules)
+    for (const std::string &kind : module.pooling)
+      text.pooling += (text.pooling.empty() ? "" : "+") +
+                      (kind == "first_key" ? "cls" : kind);
+  ManifestPipeline described;
+  described.refusal = pipeline->refusal;
+  if (pipeline->refusal.empty())
+    described.entry = pipeline->entry;
+  else
+    config.notes.push_back(pipeline->refusal + "; 'embed' refuses this model");
+  described.prompts = pipeline->prompts;
+  described.defaultPrompt = pipeline->defaultPrompt;
+  described.similarity = pipeline->similarity;
+  described.dim = pipeline->dim;
+  text.pipeline = std::move(described);
 }
 
 Result<TextConfig> transom::readTextConfig(const std::string &folder,
                                            int64_t modelMax, bool textExpected,
-                                           const ModelVocabulary &model) {
+                                           const ModelVocabulary &model,
+                                           PipelineConfig *pipeline) {
   TextConfig config;
-  TextReader reader(folder, config);
+  TextReader reader(folder, config, pipeline);
   TRANSOM_TRY(reader.tokenizer(textExpected, model));
   config.manifest.tokenizer = !config.tokenizer.empty();
   TRANSOM_TRY(reader.maxLength(modelMax));
-  TRANSOM_TRY(reader.modules());
+  if (pipeline) {
+    TRANSOM_TRY(reader.lowerCase());
+    reader.addPipeline();
+  } else {
+    config.manifest.pooling = "mean";
+    config.manifest.normalize = true;
+  }
   return config;
 }

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How texts go through a model: the tokenizer of its folder, and what the
-// files of sentence-transformers say about lengths, pooling and normalizing.
+// files of sentence-transformers say about lengths and the pipeline.
 #pragma once
+#include "compiler/import/huggingface/PipelineConfig.h"
 #include "compiler/import/tokenizer/TokenizerSettings.h"
 #include "runtime/base/Error.h"
 #include "runtime/manifest/Manifest.h"
@@ -24,8 +25,11 @@ struct TextConfig {
 /// that the model takes (0: no limit). A tokenizer that is missing or not
 /// built gives a note (a missing one only where `textExpected`), a malformed
 /// file an error, and so does a vocab.json with ids that `model` does not have.
+/// `pipeline` (null: none) is refused where texts cannot be given to it as its
+/// files say.
 Result<TextConfig> readTextConfig(const std::string &folder, int64_t modelMax,
                                   bool textExpected,
-                                  const ModelVocabulary &model = {});
+                                  const ModelVocabulary &model = {},
+                                  PipelineConfig *pipeline = nullptr);
 
 } // namespace transom

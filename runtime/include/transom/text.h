@@ -123,8 +123,19 @@ typedef struct transom_embed_options {
   size_t struct_size;
   /** default: TRANSOM_POOLING_FROM_MODEL */
   transom_pooling pooling;
-  /** 1: scale to length one; 0: do not; default: TRANSOM_FROM_MODEL */
+  /** 1: scale to length one; 0: do not; default: TRANSOM_FROM_MODEL. A model
+   * with a pipeline of sentence-transformers scales as the pipeline says; then
+   * 0 is for embeddings that are cut, and pooling is the model's */
   int32_t normalize;
+  /** numbers of an embedding that are kept (Matryoshka); default: 0, all, or as
+   * many as the model's files say. What `dim` cuts is scaled to length one
+   * again if the embedding had it */
+  uint32_t dim;
+  /** the name of one of the model's prompts, which is put before each text;
+   * NULL (default): the model's default prompt, if it has one */
+  const char *prompt_name;
+  /** a prompt that is put before each text; NULL (default): `prompt_name` */
+  const char *prompt;
 } transom_embed_options;
 
 /** Initializes options of `struct_size` bytes, as
@@ -139,16 +150,40 @@ static inline transom_embed_options transom_embed_options_default(void) {
   return options;
 }
 
-/** Embeds texts. `embeddings` is [count, embedding_size], dense; `capacity` is
- * its size in bytes. Texts longer than the model's maximum are truncated;
- * `truncated` (may be NULL) is set to their number. An embedding has the same
- * bits whatever other texts are in the call.
- * Errors: USAGE, REJECTED (not UTF-8), UNSUPPORTED (the model does not embed
- * texts), LIMIT (`capacity`), CANCELLED. */
+/** Embeds texts. `embeddings` is [count, embedding_size], or [count, dim] if
+ * the options have one, dense; `capacity` is its size in bytes. Of a sparse
+ * model an embedding has a weight for each token of the vocabulary. Texts
+ * longer than the model's maximum are truncated; `truncated` (may be NULL) is
+ * set to their number. An embedding has the same bits whatever other texts are
+ * in the call. Errors: USAGE (an option, such as a prompt that the model does
+ * not have), REJECTED (not UTF-8), UNSUPPORTED (the model does not embed texts,
+ * or has a pipeline that is not supported), LIMIT (`capacity`), CANCELLED. */
 TRANSOM_API transom_status
 transom_session_embed(transom_session *session, const transom_text *texts,
                       size_t count, const transom_embed_options *options,
                       float *embeddings, size_t capacity, size_t *truncated);
+
+/** Types of quantized embeddings. */
+typedef enum transom_precision {
+  /** int8_t: the range of a number in 256 steps, from -128 on */
+  TRANSOM_PRECISION_INT8 = 1,
+  /** int8_t: one bit for each number that is above 0, the first the highest of
+   * its byte; a byte is stored minus 128 */
+  TRANSOM_PRECISION_BINARY = 2,
+  /** uint8_t: the same bits, the byte as it is */
+  TRANSOM_PRECISION_UBINARY = 3
+} transom_precision;
+
+/** Quantizes `embeddings` [count, size] as sentence-transformers does. `out` is
+ * [count, size] bytes for int8, [count, ceil(size / 8)] for bits; `capacity` is
+ * in bytes. For int8 `ranges` [2, size] has the smallest and the largest value
+ * of each number; NULL: those of `embeddings`, of which there are 2 or more.
+ * Values outside are taken for the nearest inside.
+ * Errors: USAGE, LIMIT (`capacity`). */
+TRANSOM_API transom_status
+transom_quantize_embeddings(const float *embeddings, size_t count, size_t size,
+                            transom_precision precision, const float *ranges,
+                            void *out, size_t capacity);
 
 /** Classifies texts, or pairs of texts. `pairs` and the `data` of a pair may be
  * NULL. `scores` is [count, num_labels], dense; `capacity` is its size in

@@ -85,7 +85,9 @@ inline Manifest fullManifest() {
   e.bf16Flops = poly("480*rows");
   e.streamedBytes = 4800;
   m.entries = {e};
-  m.text = ManifestText{true, 256, "mean", true};
+  m.text = ManifestText{true, 256, "mean", true, std::nullopt};
+  m.text->pipeline = ManifestPipeline{
+      "embed", "", {{"query", "search: "}}, "query", "cosine", 64};
   m.tokenizer = ManifestTokenizer{4096, 1000};
   m.labels = {"LABEL_0", "caf\xC3\xA9 \"x\""};
   m.problemType = "single_label_classification";

@@ -43,3 +43,52 @@ TEST(Embed, names_the_text_in_errors) {
   EXPECT_EQ(done.error().status, Status::Rejected);
   EXPECT_EQ(done.error().message.substr(0, 8), "text 1: ");
 }
+
+TEST(Embed, says_why_a_pipeline_is_refused) {
+  Manifest manifest = textManifest();
+  manifest.text->pipeline = ManifestPipeline{"", "no module", {}, "", "", 0};
+  auto model = fakeModel(manifest, tables());
+  Result<size_t> size =
+      getEmbeddingSize(*model, transom_embed_options_default());
+  ASSERT_FALSE(size);
+  EXPECT_EQ(size.error().status, Status::Unsupported);
+  EXPECT_EQ(size.error().message, "no module");
+}
+
+TEST(Embed, puts_a_prompt_before_each_text) {
+  auto model = fakeModel(textManifest(), tables());
+  transom_embed_options options = transom_embed_options_default();
+  options.prompt = "a ";
+  EXPECT_EQ(embed(*model, {text("b"), text("c")}, 2, 16, 1, nullptr, options),
+            embed(*model, {text("a b"), text("a c")}, 2, 16));
+  options.prompt = nullptr;
+  options.prompt_name = "query";
+  SessionConfig config = makeConfig(1, 16);
+  config.holdResults = true;
+  auto session = makeSession(*model, config);
+  transom_text one = text("a");
+  float out[FAKE_WIDTH];
+  size_t cut;
+  Result<void> done = embedTexts(*session, &one, 1, options, out, cut);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().status, Status::Usage);
+  EXPECT_EQ(done.error().message, "the model has no prompt 'query'");
+}
+
+TEST(Embed, keeps_some_numbers) {
+  auto model = fakeModel(textManifest(), tables());
+  transom_embed_options options = transom_embed_options_default();
+  options.dim = 2;
+  SessionConfig config = makeConfig(1, 16);
+  config.holdResults = true;
+  auto session = makeSession(*model, config);
+  transom_text one = text("a b");
+  std::vector<float> whole = embed(*model, {one}, 1, 16), out(3, -9);
+  size_t cut;
+  ASSERT_TRUE(embedTexts(*session, &one, 1, options, out.data(), cut));
+  EXPECT_EQ(out, (std::vector<float>{whole[0], whole[1], -9}));
+  options.dim = FAKE_WIDTH + 1;
+  Result<size_t> size = getEmbeddingSize(*model, options);
+  ASSERT_FALSE(size);
+  EXPECT_EQ(size.error().status, Status::Usage);
+}

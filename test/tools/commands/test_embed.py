@@ -5,7 +5,7 @@ import json
 import math
 import unittest
 
-from texts import TextsTest
+from texts import TextsTest, tokenizer
 
 
 class Embed(TextsTest):
@@ -25,18 +25,55 @@ class Embed(TextsTest):
         for raw, mean in zip(flags["raw"], flags["mean"]):
             self.assertAlmostEqual(raw / length, mean, places=5)
 
+    def with_pipeline(self, folder, *names, **files):
+        """A golden encoder with the modules of these classes, each with a folder of its own."""
+        modules = [{"idx": i, "name": str(i), "path": f"{i}_{name}" if i else "", "type": f"sentence_transformers.models.{name}"}
+                   for i, name in enumerate(("Transformer",) + names)]
+        files.setdefault("1_Pooling/config", {"word_embedding_dimension": 64, "pooling_mode_mean_tokens": True})
+        return self.with_tokenizer("bert", folder, modules=modules, **files)
+
     def test_folder_says_how_to_embed(self):
-        modules = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}, {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]
-        model = self.with_tokenizer("bert", "st", modules=modules, sentence_bert_config={"max_seq_length": 4, "do_lower_case": False})
+        model = self.with_pipeline("st", "Pooling", sentence_bert_config={"max_seq_length": 4, "do_lower_case": False})
         result = self.succeed("embed", model, "--text", "the cat sat on a mat", "--text", "cat")
         self.assertIn("1 text was cut to the model's 4 tokens", result.stderr)
         described = self.succeed("inspect", model).stdout
         for line in ("text limit         4 tokens", "pooling            mean", "normalization      no"):
             self.assertIn(line, described)
-        self.assertEqual(json.loads(self.succeed("inspect", model, "--json").stdout)["text"], {"max_tokens": 4, "pooling": "mean", "normalize": False})
-        raw = self.lines("embed", model, "--text", "cat", "--no-normalize")
-        self.assertEqual(raw, self.lines("embed", model, "--text", "cat"))
+        self.assertEqual(json.loads(self.succeed("inspect", model, "--json").stdout)["text"], {
+            "max_tokens": 4, "pooling": "mean", "normalize": False, "pipeline": {"entry": "embed", "prompts": {"query": "", "document": ""}}})
         self.assertEqual(self.succeed("embed", model, "-q", "--text", "the cat sat on a mat").stderr, "")
+
+    def test_flags_of_pipelines(self):
+        model = self.with_pipeline("flags", "Pooling", "Normalize", config_sentence_transformers={
+            "prompts": {"query": "the cat "}, "default_prompt_name": "query", "similarity_fn_name": "cosine"})
+        described = self.succeed("inspect", model).stdout
+        for line in ("embeddings         entry 'embed'", "similarity         cosine", "prompt query       'the cat ', the default"):
+            self.assertIn(line, described)
+        prompted = self.lines("embed", model, "--text", "sat")
+        self.assertEqual(prompted[0]["embedding"], self.lines("embed", model, "--text", "the cat sat", "--prompt", "")[0]["embedding"])
+        self.assertEqual(prompted, self.lines("embed", model, "--text", "sat", "--prompt-name", "query"))
+        cut = self.lines("embed", model, "--text", "sat", "--dim", "3")[0]["embedding"]
+        self.assertEqual(len(cut), 3)
+        self.assertAlmostEqual(math.hypot(*cut), 1, places=5)
+        for flags, message in {
+                ("--pooling", "mean"): "the model's pipeline says how tokens are pooled; pooling cannot be chosen",
+                ("--no-normalize",): "the model's pipeline says whether embeddings are normalized; that can be chosen with a dim only",
+                ("--prompt-name", "passage"): "the model has no prompt 'passage'; it has: query, document",
+                ("--prompt", "a", "--prompt-name", "query"): "'--prompt' and '--prompt-name' are one too many",
+                ("--dim", "65"): "embeddings have 64 numbers, fewer than the dim of 65",
+                ("--precision", "int8"): "int8 needs the ranges of the numbers, or 2 or more embeddings to take them from, got 1",
+                ("--top-k", "3"): "'--top-k' is for sparse embeddings; the model's are dense"}.items():
+            self.fail_with(2, "embed", model, "--text", "sat", *flags, says=message)
+
+    def test_what_is_not_run_is_refused(self):
+        router = self.with_pipeline("router", "Pooling", "Router")
+        why = "modules.json: module 'sentence_transformers.models.Router' is not supported"
+        self.fail_with(4, "embed", router, "--text", "sat", says=why)
+        self.assertIn("embeddings         refused: " + why, self.succeed("inspect", router).stdout)
+        other = self.with_pipeline("unknown", "Pooling", **{"1_Pooling/config": {"word_embedding_dimension": 64, "pooling_mode_best": True}})
+        self.fail_with(4, "embed", other, "--text", "sat", says="1_Pooling/config.json: key 'pooling_mode_best' is not known")
+        lower = self.with_pipeline("lower", "Pooling", sentence_bert_config={"do_lower_case": True}, tokenizer=tokenizer(lower=False))
+        self.fail_with(4, "embed", lower, "--text", "sat", says="sentence_bert_config.json: 'do_lower_case' is true")
 
 
 if __name__ == "__main__":

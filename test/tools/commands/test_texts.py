@@ -27,7 +27,7 @@ class Texts(TextsTest):
     def test_models_without_what_it_takes(self):
         self.fail_with(4, "embed", self.compiled("bert"), "--text", "a", says="no tokenizer")
         self.fail_with(4, "classify", self.models["bert"], "--text", "a", says="head")
-        self.fail_with(4, "embed", self.models["bert-classify"], "--text", "a", says="embeddings")
+        self.fail_with(4, "embed", self.models["bert-classify"], "--text", "a", says="does not embed texts")
 
     def test_unsupported_tokenizer_leaves_a_note(self):
         folder = self.path("model")

@@ -10,14 +10,14 @@ from base import GOLDENS, ToolTest
 WORDS = "[PAD] [UNK] [CLS] [SEP] the cat dog sat on a mat big ##s , .".split()
 
 
-def tokenizer(truncation=None):
+def tokenizer(truncation=None, lower=True):
     template = lambda *parts: [{"SpecialToken": {"id": p, "type_id": t}} if p[0] == "[" else {"Sequence": {"id": p, "type_id": t}} for p, t in parts]
     return {
         "version": "1.0",
         "truncation": truncation,
         "padding": None,
         "added_tokens": [{"id": i, "content": WORDS[i], "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True} for i in range(4)],
-        "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
+        "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": lower},
         "pre_tokenizer": {"type": "BertPreTokenizer"},
         "post_processor": {
             "type": "TemplateProcessing",
@@ -45,6 +45,7 @@ class TextsTest(ToolTest):
         shutil.copytree(os.path.join(GOLDENS, name), folder, ignore=shutil.ignore_patterns("encode.*", "cases.json"))
         files.setdefault("tokenizer", tokenizer())
         for file, content in files.items():
+            os.makedirs(os.path.dirname(os.path.join(folder, file)), exist_ok=True)
             with open(os.path.join(folder, file + ".json"), "w") as out:
                 json.dump(content, out)
         return cls.compiled(folder)

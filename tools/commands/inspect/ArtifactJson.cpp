@@ -160,6 +160,14 @@ static void writeText(JsonWriter &json, const ManifestText &text) {
     json.null();
   json.member("pooling", text.pooling);
   json.member("normalize", text.normalize);
+  if (text.pipeline) {
+    json.key("pipeline");
+    json.beginObject();
+    manifest::Writer(json).writeFields(
+        *text.pipeline,
+        {"entry", "refusal", "prompts", "default_prompt", "similarity", "dim"});
+    json.endObject();
+  }
   json.endObject();
 }
 

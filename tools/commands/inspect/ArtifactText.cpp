@@ -3,6 +3,7 @@
 //
 // An artifact as text.
 #include "runtime/abi/Layout.h"
+#include "runtime/base/Utf8.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/inspect/ArtifactReport.h"
 #include <algorithm>
@@ -100,6 +101,22 @@ static void addText(Page &page, const ManifestText &text) {
   if (!text.pooling.empty())
     page.add("pooling            %s\n", text.pooling.c_str());
   page.add("normalization      %s\n", text.normalize ? "yes" : "no");
+  if (!text.pipeline)
+    return;
+  const ManifestPipeline &pipeline = *text.pipeline;
+  if (pipeline.entry.empty())
+    page.add("embeddings         refused: %s\n", pipeline.refusal.c_str());
+  else
+    page.add("embeddings         entry '%s'\n", pipeline.entry.c_str());
+  if (pipeline.dim)
+    page.add("cut to             %" PRId64 " numbers\n", pipeline.dim);
+  if (!pipeline.similarity.empty())
+    page.add("similarity         %s\n", pipeline.similarity.c_str());
+  for (const auto &[name, prompt] : pipeline.prompts)
+    if (!prompt.empty())
+      page.add("prompt %-11s '%s'%s\n", name.c_str(),
+               utf8::printable(prompt).c_str(),
+               name == pipeline.defaultPrompt ? ", the default" : "");
 }
 
 std::string ArtifactReport::getText() const {

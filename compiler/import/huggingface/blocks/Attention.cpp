@@ -338,11 +338,11 @@ Value AttentionBlock::fused(Value state, int64_t number) {
   if (relative.any() && relative.fromPosition)
     positionQueries = projectPositions(layer, Query);
 
-  // A decoder reads keys and values back from its cache.
+  // A decoder's step reads keys and values back from its cache.
   context.at(layer + m.attention, context.family.keys.heads);
-  bool decoder = context.family.kind == ModelKind::Decoder;
+  bool steps = static_cast<bool>(context.ragged);
   Value cache;
-  if (decoder)
+  if (steps)
     cache = emit.cache(context.parameters.getModulePath(layer + m.attention),
                        attn::CacheType::get(emit.ops().getContext(),
                                             config.kvHeads, config.headDim,
@@ -351,8 +351,8 @@ Value AttentionBlock::fused(Value state, int64_t number) {
       query, key, value, context.visible, context.ragged, cache, slopes,
       relativeBias, positionKeys, positionQueries, uint64_t(config.heads),
       uint64_t(config.kvHeads), llvm::APFloat(own.scale),
-      decoder ? attn::MaskKind::Ragged : attn::MaskKind::Keys,
-      /*causal=*/decoder, uint64_t(own.window),
+      steps ? attn::MaskKind::Ragged : attn::MaskKind::Keys,
+      /*causal=*/context.family.kind == ModelKind::Decoder, uint64_t(own.window),
       llvm::APFloat(config.attentionCap), FloatAttr(),
       relative.any() ? uint64_t(relative.rule.maxDistance) : 0);
 }

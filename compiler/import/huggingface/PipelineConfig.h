@@ -1,0 +1,76 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pipeline of a folder of sentence-transformers as its files describe it:
+// modules.json, the configs of the modules, sentence_bert_config.json and
+// config_sentence_transformers.json. What is not supported is no error, since
+// the model without its pipeline can be compiled; it is kept as the reason why
+// texts are not embedded.
+#pragma once
+#include "runtime/base/Activation.h"
+#include "runtime/base/Error.h"
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transom {
+
+/// One module of a pipeline.
+struct PipelineModule {
+  enum class Kind {
+    Transformer,   ///< the base model, or its logits for masked tokens
+    Pooling,       ///< tokens to one vector, or several side by side
+    Dense,         ///< a projection, an activation, perhaps a residual
+    LayerNorm,     ///< with weights and biases
+    Normalize,     ///< to length 1
+    SpladePooling, ///< log(1 + max(x, 0)), then the largest or the sum
+    Unchanged      ///< does nothing when a model is not trained
+  };
+  Kind kind = Kind::Unchanged;
+  std::string name; ///< its folder, or its class where that is the model's
+  std::string path; ///< its folder; empty: the model's
+  /// Whether it reads and writes a vector for each token (`token_embeddings`),
+  /// not for the text (`sentence_embedding`).
+  bool readsTokens = false, writesTokens = false;
+  std::vector<std::string> pooling; ///< kinds of `attn.pool`
+  int64_t in = 0, out = 0;          ///< of Dense and LayerNorm
+  bool bias = true, residual = false;
+  std::optional<Activation> activation;
+  bool sums = false;      ///< SPLADE: the sum, not the largest
+  bool logsTwice = false; ///< SPLADE: log(1 + log(1 + max(x, 0)))
+};
+
+/// A pipeline, and how its files say that texts are given to it.
+struct PipelineConfig {
+  std::vector<PipelineModule> modules;
+  /// Its entry: `embed`, `sparse` or `token_embeddings`.
+  std::string entry;
+  /// The Transformer gives logits of the head for masked tokens.
+  bool hasLogits = false;
+  bool includesPrompt = true; ///< tokens of the prompt are pooled
+  /// By name, in the file's order.
+  std::vector<std::pair<std::string, std::string>> prompts;
+  std::string defaultPrompt; ///< a name; empty: none
+  std::string similarity;
+  int64_t dim = 0; ///< embeddings are cut to it; 0: they are not
+  /// Why texts are not embedded; empty: the pipeline is run whole.
+  std::string refusal;
+  std::vector<std::string> files; ///< that were read, in the folder
+
+  /// Sets the reason unless there is one.
+  void refuse(const std::string &reason) {
+    if (refusal.empty())
+      refusal = reason;
+  }
+  /// Whether the last module scales embeddings to length 1.
+  bool endsNormalized() const;
+};
+
+/// Reads the pipeline of a folder; nothing without modules.json. `Rejected` for
+/// what is malformed, such as a module that reads what no module before it
+/// makes.
+Result<std::optional<PipelineConfig>>
+readPipelineConfig(const std::string &folder);
+
+} // namespace transom

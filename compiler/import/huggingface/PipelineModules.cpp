@@ -1,0 +1,259 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kinds of modules: one table has their classes and the keys of their
+// configs, those that are read and those without effect on what is computed.
+#include "compiler/import/huggingface/PipelineReader.h"
+#include "runtime/base/Suggest.h"
+#include "runtime/base/Utf8.h"
+
+using namespace transom;
+
+//===----------------------------------------------------------------------===//
+// Kinds of modules
+//===----------------------------------------------------------------------===//
+
+Result<void> PipelineReader::transformer(PipelineModule &module,
+                                         JsonValue config) {
+  module.readsTokens = module.writesTokens = true;
+  const std::string absent =
+      result.hasLogits ? "fill-mask" : "feature-extraction";
+  TRANSOM_ASSIGN(std::string task, text(config, "transformer_task", absent));
+  result.hasLogits = task == "fill-mask";
+  if (task != "fill-mask" && task != "feature-extraction")
+    refuseValue(*config.find("transformer_task"),
+                "feature-extraction, fill-mask");
+
+  // What it gives must be the last hidden state, or the logits.
+  TRANSOM_ASSIGN(std::string name,
+                 text(config, "module_output_name", tokenFeature));
+  if (name != tokenFeature)
+    refuseValue(*config.find("module_output_name"), tokenFeature);
+  if (auto modalities = findValue(config, "modality_config")) {
+    TRANSOM_TRY(modalities->expectObject());
+    const char *output = result.hasLogits ? "logits" : "last_hidden_state";
+    for (JsonValue::Member member : modalities->members()) {
+      TRANSOM_ASSIGN(std::string method, text(member.value, "method", ""));
+      auto given = member.value.find("method_output_name");
+      if (member.key != "text" || method != "forward" || !given ||
+          !given->isString() || *given->asString() != output)
+        result.refuse(member.value.where() +
+                      ": only texts are supported, whose method is 'forward' "
+                      "with the output '" +
+                      output + "'");
+    }
+  }
+  for (const char *key : {"query_length", "document_length", "query_expansion"})
+    if (auto value = findValue(config, key))
+      ofTokens = true;
+  if (auto kwargs = findValue(config, "processing_kwargs");
+      kwargs && kwargs->size())
+    result.refuse(kwargs->where() + ": 'processing_kwargs' is not supported; "
+                                    "supported: none");
+  return {};
+}
+
+/// The kind of `attn.pool` for a mode; empty for a word that is not a mode.
+static std::string getPoolKind(std::string_view mode) {
+  constexpr std::pair<std::string_view, const char *> modes[] = {
+      {"cls", "first_key"},
+      {"max", "max"},
+      {"mean", "mean"},
+      {"mean_sqrt_len_tokens", "mean_sqrt"},
+      {"weightedmean", "weighted_mean"},
+      {"lasttoken", "last"}};
+  for (auto [name, kind] : modes)
+    if (mode == name)
+      return kind;
+  return "";
+}
+
+Result<void> PipelineReader::pooling(PipelineModule &module, JsonValue config) {
+  module.readsTokens = true;
+  TRANSOM_ASSIGN(const bool includes, flag(config, "include_prompt", true));
+  if (!includes)
+    result.includesPrompt = false;
+
+  // Names of modes; older files have a flag for each.
+  PipelineWords modes;
+  if (auto mode = findValue(config, "pooling_mode")) {
+    if (mode->isString()) {
+      modes.emplace_back(*mode->asString());
+    } else {
+      TRANSOM_ASSIGN(modes, mode->asStringArray());
+    }
+  } else {
+    // In the order in which vectors are put side by side.
+    constexpr std::pair<const char *, const char *> flags[] = {
+        {"pooling_mode_cls_token", "cls"},
+        {"pooling_mode_max_tokens", "max"},
+        {"pooling_mode_mean_tokens", "mean"},
+        {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
+        {"pooling_mode_weightedmean_tokens", "weightedmean"},
+        {"pooling_mode_lasttoken", "lasttoken"}};
+    for (auto [key, mode] : flags) {
+      TRANSOM_ASSIGN(const bool isSet, flag(config, key, false));
+      if (isSet)
+        modes.emplace_back(mode);
+    }
+    if (modes.empty())
+      modes = {"mean"};
+  }
+  for (const std::string &mode : modes) {
+    module.pooling.push_back(getPoolKind(mode));
+    if (module.pooling.back().empty())
+      return config.find("pooling_mode")
+          ->error("unknown pooling mode '" + mode +
+                  "'; known: cls, max, mean, mean_sqrt_len_tokens, "
+                  "weightedmean, lasttoken");
+  }
+  if (modes.empty())
+    return config.find("pooling_mode")->error("no pooling mode");
+  return {};
+}
+
+/// Which of the two features a module reads and writes.
+Result<void> PipelineReader::features(PipelineModule &module,
+                                      JsonValue config) {
+  const char *absent = module.readsTokens ? tokenFeature : sentenceFeature;
+  TRANSOM_ASSIGN(std::string in, text(config, "module_input_name", absent));
+  TRANSOM_ASSIGN(std::string out, text(config, "module_output_name", in));
+  for (const char *key : {"module_input_name", "module_output_name"})
+    if (auto value = findValue(config, key);
+        value && *value->asString() != tokenFeature &&
+        *value->asString() != sentenceFeature)
+      refuseValue(*value, std::string(sentenceFeature) + ", " + tokenFeature);
+  module.readsTokens = in == tokenFeature;
+  module.writesTokens = out == tokenFeature;
+  if (module.readsTokens != module.writesTokens)
+    result.refuse(config.where() + ": a module from '" + in + "' to '" + out +
+                  "' is not supported; both are the same");
+  return {};
+}
+
+Result<void> PipelineReader::dense(PipelineModule &module, JsonValue config) {
+  TRANSOM_TRY(features(module, config));
+  TRANSOM_ASSIGN(JsonValue in, config.get("in_features"));
+  TRANSOM_ASSIGN(JsonValue out, config.get("out_features"));
+  TRANSOM_ASSIGN(module.in, in.asInt(1, INT32_MAX));
+  TRANSOM_ASSIGN(module.out, out.asInt(1, INT32_MAX));
+  TRANSOM_ASSIGN(module.bias, flag(config, "bias", true));
+  TRANSOM_ASSIGN(module.residual, flag(config, "use_residual", false));
+
+  // The class of an activation, with its module in torch.
+  const std::string nn = "torch.nn.";
+  TRANSOM_ASSIGN(std::string name, text(config, "activation_function",
+                                        nn + "modules.activation.Tanh"));
+  using Row = std::pair<const char *, std::optional<Activation>>;
+  const Row rows[] = {
+      {"Identity", std::nullopt}, {"Tanh", Activation::Tanh},
+      {"ReLU", Activation::Relu}, {"GELU", Activation::Gelu},
+      {"SiLU", Activation::Silu}, {"Sigmoid", Activation::Sigmoid}};
+  PipelineWords supported;
+  for (const auto &[word, activation] : rows) {
+    supported.emplace_back(word);
+    module.activation = activation;
+    if (name == nn + word || name == nn + "modules.activation." + word ||
+        name == nn + "modules.linear." + word)
+      return {};
+  }
+  refuseValue(*config.find("activation_function"),
+              "of torch.nn " + joinNames(supported));
+  return {};
+}
+
+Result<void> PipelineReader::layerNorm(PipelineModule &module,
+                                       JsonValue config) {
+  TRANSOM_ASSIGN(JsonValue dimension, config.get("dimension"));
+  TRANSOM_ASSIGN(module.in, dimension.asInt(1, INT32_MAX));
+  module.out = module.in;
+  return {};
+}
+
+Result<void> PipelineReader::splade(PipelineModule &module, JsonValue config) {
+  module.readsTokens = true;
+  isSparse = true;
+  TRANSOM_ASSIGN(std::string strategy, text(config, "pooling_strategy", "max"));
+  TRANSOM_ASSIGN(std::string activation,
+                 text(config, "activation_function", "relu"));
+  if (strategy != "max" && strategy != "sum")
+    return config.find("pooling_strategy")
+        ->error("unknown strategy '" + strategy + "'; known: max, sum");
+  if (activation != "relu" && activation != "log1p_relu")
+    return config.find("activation_function")
+        ->error("unknown activation '" + activation +
+                "'; known: relu, log1p_relu");
+  module.sums = strategy == "sum";
+  module.logsTwice = activation == "log1p_relu";
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+static const char *const transformerFile = "sentence_bert_config.json";
+
+const std::vector<ModuleKindEntry> &transom::getModuleKinds() {
+  using R = PipelineReader;
+  static const PipelineWords ofTransformer = {
+      "max_seq_length",   "do_lower_case",      "transformer_task",
+      "modality_config",  "module_output_name", "unpad_inputs",
+      "query_length",     "document_length",    "query_expansion",
+      "processing_kwargs"};
+  static const std::vector<ModuleKindEntry> kinds = {
+      {"Transformer", PipelineKind::Transformer, transformerFile, false,
+       &R::transformer, ofTransformer},
+      {"MLMTransformer", PipelineKind::Transformer, transformerFile, false,
+       &R::transformer, ofTransformer},
+      {"Pooling",
+       PipelineKind::Pooling,
+       "config.json",
+       true,
+       &R::pooling,
+       {"word_embedding_dimension", "embedding_dimension", "pooling_mode",
+        "pooling_mode_cls_token", "pooling_mode_max_tokens",
+        "pooling_mode_mean_tokens", "pooling_mode_mean_sqrt_len_tokens",
+        "pooling_mode_weightedmean_tokens", "pooling_mode_lasttoken",
+        "include_prompt"}},
+      {"Dense",
+       PipelineKind::Dense,
+       "config.json",
+       true,
+       &R::dense,
+       {"in_features", "out_features", "bias", "activation_function",
+        "module_input_name", "module_output_name", "use_residual"}},
+      {"LayerNorm",
+       PipelineKind::LayerNorm,
+       "config.json",
+       true,
+       &R::layerNorm,
+       {"dimension"}},
+      {"Normalize",
+       PipelineKind::Normalize,
+       "config.json",
+       false,
+       &R::features,
+       {"module_input_name", "module_output_name"}},
+      {"SpladePooling",
+       PipelineKind::SpladePooling,
+       "config.json",
+       false,
+       &R::splade,
+       {"pooling_strategy", "activation_function", "word_embedding_dimension",
+        "embedding_dimension", "chunk_size"}},
+      {"Dropout",
+       PipelineKind::Unchanged,
+       "config.json",
+       false,
+       &R::unchanged,
+       {"dropout"}},
+      {"MultiVectorMask",
+       PipelineKind::Unchanged,
+       "config.json",
+       false,
+       &R::unchanged,
+       {"skiplist_words", "skiplist_tasks", "keep_only_token_ids"}},
+  };
+  return kinds;
+}
