@@ -79,6 +79,8 @@ recordedFlags(const CompileOptions &options) {
                        joinNumbers(options.attentionLayers));
   if (!options.attentionHeads.empty())
     flags.emplace_back("attention-heads", joinNumbers(options.attentionHeads));
+  if (!options.task.empty())
+    flags.emplace_back("task", options.task);
   if (options.ignoreGenerationConfig)
     flags.emplace_back("ignore-generation-config", "true");
   if (options.debugInfo)
@@ -278,8 +280,7 @@ static Result<OwningOpRef<ModuleOp>> importFiles(MLIRContext &context,
                                                  bool configOnly,
                                                  ModelFacts &facts) {
   prepareContext(context);
-  ImportOptions import{options.model};
-  import.configOnly = configOnly;
+  ImportOptions import{options.model, configOnly, options.task};
   TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
                  importModel(context, import, facts.info));
   if (!options.kvDtype.empty() && !getStepEntry(*module))

@@ -52,6 +52,8 @@ struct CompileOptions {
   std::vector<std::string> disabledPasses;
   /// Files of plug-ins whose passes run at the extension points.
   std::vector<std::string> passPlugins;
+  /// The task whose adapter is merged into the weights; empty: none.
+  std::string task;
   /// Leave generation_config.json out.
   bool ignoreGenerationConfig = false;
   /// Options as given, for the manifest.

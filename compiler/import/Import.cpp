@@ -32,6 +32,15 @@ static std::string nameOfFolder(const std::string &folder) {
   return "model";
 }
 
+static Result<OwningOpRef<ModuleOp>>
+importGraphFile(MLIRContext &context, const ImportOptions &options,
+                ImportInfo &info) {
+  if (!options.task.empty())
+    return usageError("'--task " + options.task +
+                      "': a graph.json has no adapters");
+  return importGraph(context, info);
+}
+
 static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
                                                 const ImportOptions &options,
                                                 ImportInfo &info) {
@@ -49,7 +58,7 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
       if (info.pipeline)
         info.pipeline->refuse("modules.json: the pipeline of a graph.json is "
                               "not supported");
-      return importGraph(context, info);
+      return importGraphFile(context, options, info);
     }
     return unavailable(path + ": no config.json and no graph.json in this "
                               "folder");
@@ -66,7 +75,7 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
   info.name = info.baseFile == "graph.json"
                   ? nameOfFolder(info.folder)
                   : info.baseFile.substr(0, info.baseFile.rfind('.'));
-  return importGraph(context, info);
+  return importGraphFile(context, options, info);
 }
 
 /// Names of files and tensors may hold any character; an error is one line.

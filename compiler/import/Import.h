@@ -27,6 +27,8 @@ struct ImportOptions {
   /// the config implies. The module can be looked at, not compiled. Without
   /// effect on a graph.json.
   bool configOnly = false;
+  /// The task whose adapter is merged into the weights; empty: none.
+  std::string task = "";
 };
 
 /// What the importer found besides the module. The module's `attn.info`

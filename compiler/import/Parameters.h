@@ -11,6 +11,14 @@
 
 namespace transom {
 
+/// An adapter of low rank: A of [rank, in] and B of [out, rank], of a table of
+/// embeddings [entries, rank] and [rank, width], among those of all tasks.
+struct Adapter {
+  int64_t task, tasks;
+  int64_t rank;
+  double scale; ///< of the product that is added to a weight
+};
+
 /// The names of the modules of one model.
 struct ModuleNaming {
   std::string prefix; ///< of the base model's tensors under a head: `bert.`
@@ -20,6 +28,7 @@ struct ModuleNaming {
   /// prefix.
   std::vector<std::string> knownTensors;
   bool bare = false; ///< no head: locations carry no prefix
+  std::optional<Adapter> adapter = std::nullopt; ///< merged into weights
 };
 
 /// Finds parameters and sets locations. Errors are the emitter's.
@@ -36,7 +45,8 @@ public:
   std::string getModulePath(const std::string &module) const;
 
   /// The tensor of a module's parameter: under the base model's prefix or
-  /// without it, under its new or old name. `found` says if the files have it.
+  /// without it, under its new or old name, or under that of what torch
+  /// parametrizes. `found` says if the files have it.
   std::string getTensorName(const std::string &module, const std::string &name,
                             bool *found = nullptr) const;
   /// True when the files have the parameter.
@@ -54,12 +64,16 @@ public:
 
 private:
   bool inBase(const std::string &module) const;
+  /// A tensor of that shape, with the adapter beside it merged.
+  WeightExpr merge(const std::string &tensor,
+                   const std::vector<int64_t> &shape);
 
   Emitter &emit;
   const ModelFiles &files;
   std::string prefix, locationPrefix;
   std::set<std::string> tops; // first words of the base model's modules
   bool prefixed;              // the files' tensors carry the prefix
+  std::optional<Adapter> adapter;
 };
 
 } // namespace transom

@@ -105,6 +105,11 @@ static void addCodeFlags(CLI::App &app, CompileFlags &flags) {
 
 void tools::addCompileFlags(CLI::App &command, CompileFlags &flags) {
   addNumberFlags(command, flags);
+  command
+      .add_option("--task", flags.options.task,
+                  "merge the adapter of a task, one of 'lora_adaptations' in "
+                  "config.json, into the weights (default: none)")
+      ->type_name("NAME");
   command.add_flag("--ignore-generation-config",
                    flags.options.ignoreGenerationConfig,
                    "do not read generation_config.json");

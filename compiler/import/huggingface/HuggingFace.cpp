@@ -4,6 +4,7 @@
 // From config.json to a family's entry, checked sizes and a head; then the
 // driver of encoders or decoders runs, and keys that nobody read become notes.
 #include "compiler/import/huggingface/HuggingFace.h"
+#include "compiler/import/huggingface/Adapters.h"
 #include "compiler/import/huggingface/Decoder.h"
 #include "compiler/import/huggingface/Encoder.h"
 #include "compiler/import/huggingface/EncoderDecoder.h"
@@ -321,6 +322,12 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
   std::vector<ModelConfig> models;
   for (const ModelFamily &half : halves)
     models.push_back(readModelConfig(config, half));
+  Result<std::optional<Adapter>> adapter =
+      readAdapter(config, halves.front().keys, options.task, info.notes);
+  if (!config.failed() && !adapter)
+    return adapter.takeError();
+  if (adapter)
+    models.front().adapter = *adapter;
   Result<void> headInfo = readHeadInfo(*head, models.back().labels);
   if (!config.failed() && !headInfo)
     return headInfo.takeError();

@@ -4,6 +4,7 @@
 // One model as its config.json describes it: sizes and features, read by the
 // family's entry and checked against each other.
 #pragma once
+#include "compiler/import/Parameters.h"
 #include "compiler/import/PositionBias.h"
 #include "compiler/import/huggingface/Rope.h"
 #include "dialects/common/PositionBuckets.h"
@@ -82,6 +83,7 @@ struct ModelConfig {
   double residualScale = 1;  ///< of what is added to a residual
   bool sharedWord = true;    ///< `FamilyModules::sharedWord` counts
   Pooling pooling = Pooling::First;
+  std::optional<Adapter> adapter; ///< merged into weights
   bool tied = false;    ///< the head's weight may be the token embedding
   double headScale = 1; ///< of `HeadStep::Kind::Scale`
 };

@@ -204,7 +204,10 @@ struct FamilyKeys {
   ConfigKey headActivation;   ///< of the head, where it is not the model's
   ConfigKey poolerActivation; ///< of `HeadStep::Kind::PoolerActivation`
   ConfigKey poolerWidth;      ///< has to be the hidden size
-  ConfigKey pooling;          ///< one of `ModelFamily::poolings`
+  /// Names of tasks with adapters (LoRA), their rank and the factor by which
+  /// it is divided, and what texts of a task begin with.
+  ConfigKey tasks, taskRank, taskAlpha, taskPrefixes;
+  ConfigKey pooling; ///< one of `ModelFamily::poolings`
 };
 
 /// What an absent key means, as in the family's config class.

@@ -76,6 +76,10 @@ ModelFamily transom::flashXlmRobertaEntry() {
   family.className = "XLMRoberta";
   family.keys.headDim = {};
   family.keys.theta = {"rotary_emb_base"};
+  family.keys.tasks = {"lora_adaptations"};
+  family.keys.taskRank = {"lora_rank"};
+  family.keys.taskAlpha = {"lora_alpha"};
+  family.keys.taskPrefixes = {"task_instructions"};
   family.defaults.theta = 10000;
   family.positionType = "rotary";
   FamilyHead adapted = head::bare();

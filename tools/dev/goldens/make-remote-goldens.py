@@ -407,6 +407,11 @@ def flash(architecture, **more):
 
 
 ROPE_700 = dict(rope=frequencies(8, 700), types=1)
+TASKS = ("retrieval.query", "separation", "matching")
+recipe("xlm-roberta-flash", flash("XLMRobertaModel", lora_adaptations=TASKS, lora_rank=2, lora_alpha=3, lora_dropout_p=0.0,
+                                  lora_main_params_trainable=False, load_trained_adapters=True,
+                                  task_instructions={"retrieval.query": "Query: ", "separation": "", "matching": ""}),
+       FLASH, "roberta.", pooler=True, tasks=TASKS, rank=2, alpha=3, **ROPE_700)
 recipe("heads/xlm-roberta-flash-classify", flash("XLMRobertaForSequenceClassification", num_labels=1), FLASH, "roberta.",
        head=(Linear("classifier.dense", 24, "tanh", of="first"), Linear("classifier.out_proj", 1)), **ROPE_700)
 recipe("heads/xlm-roberta-flash-mlm", flash("XLMRobertaForMaskedLM", layer_norm_eps=1e-5), FLASH, "roberta.",

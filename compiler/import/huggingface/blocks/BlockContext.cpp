@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace transom;
 
-static ModuleNaming getNaming(const ModelFamily &family,
-                              const FamilyHead &head) {
+static ModuleNaming getNaming(const ModelFamily &family, const FamilyHead &head,
+                              const ModelConfig &config) {
   const FamilyModules &m = family.modules;
   std::vector<std::string> words = {m.word}, tensors;
   words.insert(words.end(), m.sharedWord.begin(), m.sharedWord.end());
@@ -22,7 +22,8 @@ static ModuleNaming getNaming(const ModelFamily &family,
                           m.relativePositions, m.convolution, m.layer,
                           m.finalNorm, m.pooler},
                          tensors,
-                         head.isBare()};
+                         head.isBare(),
+                         config.adapter};
   naming.baseModules.insert(naming.baseModules.end(), words.begin(),
                             words.end());
   return naming;
@@ -32,7 +33,7 @@ BlockContext::BlockContext(Emitter &emit, const ModelFiles &files,
                            const ModelFamily &family, const FamilyHead &head,
                            const ModelConfig &config)
     : emit(emit), files(files), family(family), head(head), config(config),
-      parameters(emit, files, getNaming(family, head)) {}
+      parameters(emit, files, getNaming(family, head, config)) {}
 
 std::string BlockContext::layerName(int64_t number) const {
   const LayerConfig &layer = config.layers[number];
