@@ -110,46 +110,10 @@ ModelFamily transom::bertEntry() {
   return family;
 }
 
-//===----------------------------------------------------------------------===//
-// JinaBERT
-//===----------------------------------------------------------------------===//
-
-/// `feed_forward_type` makes the MLP a GLU, in one projection with the gate
-/// first.
-static FamilyChoice jinaBertGlu(const char *name, const char *activation) {
-  return {{"feed_forward_type"}, name, [=](ModelFamily &family) {
-            family.mlp = MlpKind::StackedGlu;
-            family.keys.activation = {};
-            family.keys.mlpBias = {};
-            family.keys.downBias = {true};
-            family.defaults.activation = activation;
-            family.modules.up = "mlp.gated_layers";
-            family.modules.activation = "mlp.act";
-            family.modules.down = "mlp.wo";
-            family.modules.mlpAdd = "mlp";
-            family.modules.mlpNorm = "mlp.layernorm";
-            family.ignoredKeys.push_back("hidden_act");
-            family.supportedValues.front().value = name;
-          }};
-}
-
-/// BERT with ALiBi by |i - j| in place of positions.
-static ModelFamily jinaBert() {
-  ModelFamily family = bertEntry();
-  family.otherClassNames = {family.className};
-  family.className = "JinaBert";
-  family.positions = PositionEncoding::Alibi;
-  family.positionType = "alibi";
-  family.modules.position = "";
-  family.supportedValues = {{"feed_forward_type", "original"}};
-  family.ignoredKeys.push_back("emb_pooler");
-  return withChoices(
-      family, {jinaBertGlu("geglu", "gelu"), jinaBertGlu("reglu", "relu")});
-}
-
+/// BERT, or JinaBERT.
 static ModelFamily bert() {
   ModelFamily family = bertEntry();
-  family.variants = {{{"position_embedding_type"}, "alibi", {jinaBert()}}};
+  family.variants = {{{"position_embedding_type"}, "alibi", {jinaBertEntry()}}};
   return family;
 }
 

@@ -54,6 +54,8 @@ private:
   /// The config's errors, then the files; names in `info`.
   Result<void> openFiles(const std::string &family,
                          const std::string &architecture);
+  /// False where no files are read, or they cannot be.
+  bool hasTensor(const std::string &name) const;
   void prepare(Emitter &emit);
   /// Builds the entries of the model; gives their symbols.
   Result<Symbols> build(Emitter &emit, const ModelParts &parts);
@@ -210,6 +212,13 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
   return {};
 }
 
+bool HuggingFaceImport::hasTensor(const std::string &name) const {
+  if (options.configOnly)
+    return false;
+  Result<ModelFiles> files = ModelFiles::openFolder(info.folder);
+  return files && files->find(name);
+}
+
 /// Without files, tensors are of the type that the config names. What is wrong
 /// with tensors of files may be wrong in the config.
 void HuggingFaceImport::prepare(Emitter &emit) {
@@ -358,7 +367,10 @@ Result<OwningOpRef<ModuleOp>> HuggingFaceImport::run() {
   TRANSOM_ASSIGN(std::string_view text, type->asString());
   const std::string name(text);
   if (const ModelFamily *family = findModelFamily(name))
-    return importFamily(chooseVariant(config, *family));
+    return importFamily(
+        chooseVariant(config, *family, [this](const std::string &tensor) {
+          return hasTensor(tensor);
+        }));
   return type->error("unsupported model_type '" + name + "'" + supported +
                          suggest(name, supportedModelTypes()),
                      Status::Unsupported);

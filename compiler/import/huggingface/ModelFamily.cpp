@@ -40,11 +40,18 @@ static bool hasValue(Config &config, const ConfigKey &key,
   return config.text(key, "") == value;
 }
 
-const ModelFamily &transom::chooseVariant(Config &config,
-                                          const ModelFamily &family) {
+const ModelFamily &transom::chooseVariant(
+    Config &config, const ModelFamily &family,
+    const std::function<bool(const std::string &)> &hasTensor) {
+  auto isAskedFor = [&](const FamilyVariant &variant) {
+    if (std::string(variant.value) != "stored")
+      return hasValue(config, variant.key, variant.value);
+    const std::string tensor = variant.key.front();
+    return hasTensor(tensor) || hasTensor(family.prefix + tensor);
+  };
   for (const FamilyVariant &variant : family.variants)
-    if (hasValue(config, variant.key, variant.value))
-      return chooseVariant(config, variant.family.front());
+    if (isAskedFor(variant))
+      return chooseVariant(config, variant.family.front(), hasTensor);
   return family;
 }
 

@@ -267,6 +267,8 @@ struct FamilyModules {
   const char *attentionAdd = "";      ///< the module of the first residual sum
   const char *attentionNorm = "";     ///< of the input, or of the sum
   const char *attentionPostNorm = ""; ///< between attention and the sum
+  /// After `attentionNorm`, of a second sum with the residual.
+  const char *attentionSecondNorm = "";
   /// The norm of a parallel layer with one norm, where it isn't
   /// `attentionNorm`.
   const char *parallelNorm = "";
@@ -352,7 +354,8 @@ struct ModelFamily;
 struct FamilyVariant {
   ConfigKey key;
   /// A text; `true` or `false`, whose opposite is what an absent key means;
-  /// `none`: absent, null or 0; `some`: not so.
+  /// `none`: absent, null or 0; `some`: not so; `stored`: the key is a tensor
+  /// of the base model that the files have.
   const char *value;
   std::vector<ModelFamily> family; ///< one
 };
@@ -445,8 +448,11 @@ ModelFamily withChoices(ModelFamily family,
 const std::vector<ModelFamily> &modelFamilies();
 /// The entry for a `model_type`, or null.
 const ModelFamily *findModelFamily(const std::string &modelType);
-/// The entry that a config chooses among those of a family.
-const ModelFamily &chooseVariant(Config &config, const ModelFamily &family);
+/// The entry that a config chooses among those of a family. `hasTensor` says
+/// if the files have one of that name.
+const ModelFamily &
+chooseVariant(Config &config, const ModelFamily &family,
+              const std::function<bool(const std::string &)> &hasTensor);
 /// The supported values of keys, for all families of a kind.
 const std::vector<SupportedValue> &getSupportedValues(ModelKind kind);
 /// Keys that give no note in any family. A family may still read or refuse one.
@@ -465,6 +471,7 @@ std::vector<ModelFamily> seq2SeqFamilies();
 // Entries from which others are derived, or that are their variants.
 ModelFamily bertEntry();
 ModelFamily flashXlmRobertaEntry();
+ModelFamily jinaBertEntry();
 ModelFamily llamaEntry();
 
 } // namespace transom

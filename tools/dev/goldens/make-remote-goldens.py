@@ -50,6 +50,8 @@ class Encoder:
                     self.add_norm(part, False)
             self.add("output", (width, width), bias="output" in biases)
             self.add_norm("attention_norm", rms)
+            if "second_norm" in names:
+                self.add_norm("second_norm", rms)
             self.add("up", (wide * (2 if self.is_stacked() else 1), width), bias="up" in biases)
             if "gate" in names:
                 self.add("gate", (wide, width), bias="up" in biases)
@@ -161,7 +163,8 @@ class Encoder:
             x = x + self.get("positions")[: ids.shape[1]]
         x = self.norm(x, "embedding_norm")
         for self.layer in range(self.layers):
-            x = self.norm(x + self.attend(x, mask), "attention_norm")
+            attended = self.norm(x + self.attend(x, mask), "attention_norm")
+            x = self.norm(x + attended, "second_norm") if "second_norm" in self.names else attended
             x = self.norm(x + self.mlp(x), "mlp_norm")
         return x
 
@@ -296,6 +299,12 @@ JINA_PLAIN = dict(BERT_NAMES, up="encoder.layer.{i}.intermediate.dense", down="e
                   mlp_norm="encoder.layer.{i}.output.LayerNorm")
 JINA_GLU = dict(BERT_NAMES, up="encoder.layer.{i}.mlp.gated_layers", down="encoder.layer.{i}.mlp.wo", glu="",
                 mlp_norm="encoder.layer.{i}.mlp.layernorm")
+# That of jina-embeddings-v2-base-code: norms of queries and keys, a second residual sum, the gate last.
+JINA_CODE = dict(BERT_NAMES, up="encoder.layer.{i}.mlp.up_gated_layer", down="encoder.layer.{i}.mlp.down_layer", glu="",
+                 query_norm="encoder.layer.{i}.attention.self.layer_norm_q",
+                 key_norm="encoder.layer.{i}.attention.self.layer_norm_k", second_norm="encoder.layer.{i}.layer_norm_1",
+                 mlp_norm="encoder.layer.{i}.layer_norm_2")
+JINA_CODE_PLAIN = {**{k: v for k, v in JINA_CODE.items() if k != "glu"}, "up": "encoder.layer.{i}.mlp.up_layer"}
 BERT_WORDS = (Linear("cls.predictions.transform.dense", 24, "gelu"), Norm("cls.predictions.transform.LayerNorm"),
               Words("cls.predictions"))
 
@@ -316,6 +325,10 @@ recipe("heads/jina-v2-classify", jina("JinaBertForSequenceClassification", "regl
        JINA_GLU, "bert.", head=(Linear("classifier", 3, of="pooler"),), pooler=True, heads=6, act="relu", **ALIBI)
 recipe("heads/jina-v2-plain", jina("BertForTokenClassification", "original", hidden_act="relu", num_labels=4), JINA_PLAIN,
        "bert.", head=(Linear("classifier", 4),), act="relu", alibi=True)
+
+recipe("heads/jina-v2-code", jina("JinaBertModel", "geglu"), JINA_CODE, up_first=True, **ALIBI)
+recipe("heads/jina-v2-code-mlm", jina("JinaBertForMaskedLM", "original", hidden_act="relu"), JINA_CODE_PLAIN, "bert.",
+       act="relu", head=(Linear("cls.predictions.transform.dense", 24, "relu"), *BERT_WORDS[1:]), **ALIBI)
 
 # Nomic BERT: keys of GPT-2, rope, GLU with the gate in `fc12`, sizes padded to multiples of 256.
 

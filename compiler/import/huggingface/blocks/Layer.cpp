@@ -43,10 +43,11 @@ Value LayerBlock::build(Value state, int64_t number) {
   struct Sublayer {
     const char *norm, *postNorm, *add;
     bool normalizesInput;
+    const char *secondNorm;
   };
 
-  // norm -> compute -> norm of the result -> sum -> norm of the sum, of which a
-  // family has some.
+  // norm -> compute -> norm of the result -> sum -> norm of the sum -> second
+  // sum and its norm, of which a family has some.
   auto build = [&](const Sublayer &sublayer, auto compute) {
     Value input = before && sublayer.normalizesInput && *sublayer.norm
                       ? context.normalize(state, inside + sublayer.norm)
@@ -55,20 +56,23 @@ Value LayerBlock::build(Value state, int64_t number) {
     Value result = compute(input);
     if (*sublayer.postNorm)
       result = context.normalize(result, inside + sublayer.postNorm);
-    state =
-        addTo(residual, result, *sublayer.add ? inside + sublayer.add : name);
+    const std::string add = *sublayer.add ? inside + sublayer.add : name;
+    state = addTo(residual, result, add);
     if (!before)
       state = context.normalize(state, inside + sublayer.norm);
+    if (*sublayer.secondNorm)
+      state = context.normalize(addTo(residual, state, add),
+                                inside + sublayer.secondNorm);
   };
   build({m.attentionNorm, m.attentionPostNorm, m.attentionAdd,
-         number > 0 || context.family.firstLayerNorm},
+         number > 0 || context.family.firstLayerNorm, m.attentionSecondNorm},
         [&](Value input) { return attention.build(input, number); });
   if (cross)
-    build({m.crossNorm, "", m.crossAdd, true},
+    build({m.crossNorm, "", m.crossAdd, true, ""},
           [&](Value input) { return cross->build(input, number); });
   if (context.emit.failed())
     return {};
-  build({m.mlpNorm, m.mlpPostNorm, m.mlpAdd, true},
+  build({m.mlpNorm, m.mlpPostNorm, m.mlpAdd, true, ""},
         [&](Value input) { return mlp.build(input, number); });
   return state;
 }

@@ -61,27 +61,4 @@ TEST(BertFamilies, layers_of_groups) {
             "encoder.embedding_hidden_mapping_in");
 }
 
-TEST(BertFamilies, alibi) {
-  const std::string alibi = "\"position_embedding_type\": \"alibi\"";
-  FromConfig model(config("bert", alibi));
-  ASSERT_TRUE(model.module) << model.error.message;
-  ASSERT_EQ(model.attentions().size(), 3u);
-  for (attn::SdpaOp op : model.attentions())
-    EXPECT_TRUE(op.getSlopes());
-  size_t positions = 0;
-  model.module->walk([&](attn::PositionOp) { ++positions; });
-  EXPECT_EQ(positions, 0u);
-  for (const char *name : {"JinaBertModel", "BertModel"})
-    EXPECT_TRUE(FromConfig(config("bert", alibi + ", \"architectures\": [\"" +
-                                              name + "\"]"))
-                    .module)
-        << name;
-  expectConfigError(
-      config("bert", alibi + ", \"feed_forward_type\": \"swiglu\""),
-      Status::Unsupported, {"'feed_forward_type'", "'swiglu'", "original"});
-  expectConfigError(
-      config("bert", "\"position_embedding_type\": \"relative_key\""),
-      Status::Unsupported, {"'relative_key'", "absolute"});
-}
-
 } // namespace

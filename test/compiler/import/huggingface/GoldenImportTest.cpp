@@ -63,6 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
         GoldenCase{"jina-v3", "JinaEmbeddingsV3ForMaskedLM", 14, 0, 1, 3, 0},
         GoldenCase{"gte-new", "NewModel", 14, 0, 1, 3, 0},
         GoldenCase{"heads/gte-new-mlm", "NewForMaskedLM", 16, 0, 1, 3, 0},
+        GoldenCase{"heads/jina-v2-code", "JinaBertModel", 14, 0, 1, 3, 0},
         GoldenCase{"heads/jina-v2-classify",
                    "JinaBertForSequenceClassification", 16, 1, 2, 3, 0},
         GoldenCase{"heads/nomic-remote-mlm", "NomicBertForPreTraining", 9, 0, 1,

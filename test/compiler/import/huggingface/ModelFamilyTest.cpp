@@ -120,6 +120,7 @@ TEST(ModelFamilies, have_variants_of_their_own_type) {
     for (const FamilyVariant &variant : family.variants) {
       ASSERT_EQ(variant.family.size(), 1u) << family.modelType;
       EXPECT_FALSE(variant.key.empty()) << family.modelType;
+      EXPECT_NE(std::string(variant.value), "") << family.modelType;
       EXPECT_STREQ(variant.family[0].modelType, family.modelType);
     }
 }
