@@ -352,8 +352,8 @@ Value AttentionBlock::fused(Value state, int64_t number) {
       relativeBias, positionKeys, positionQueries, uint64_t(config.heads),
       uint64_t(config.kvHeads), llvm::APFloat(own.scale),
       steps ? attn::MaskKind::Ragged : attn::MaskKind::Keys,
-      /*causal=*/context.family.kind == ModelKind::Decoder, uint64_t(own.window),
-      llvm::APFloat(config.attentionCap), FloatAttr(),
+      /*causal=*/context.family.kind == ModelKind::Decoder,
+      uint64_t(own.window), llvm::APFloat(config.attentionCap), FloatAttr(),
       relative.any() ? uint64_t(relative.rule.maxDistance) : 0);
 }
 
