@@ -103,7 +103,7 @@ CASES = (
     ("heads", BERT, config(num_attention_heads=5), 3,
      ["config.json:", "'/num_attention_heads'", "5 does not divide 'hidden_size' 32", "nearest number that does is 4"]),
     ("key-value heads", LLAMA, config(num_key_value_heads=3), 3, ["config.json:", "'/num_key_value_heads'", "3 does not divide", "nearest number that does is 4"]),
-    ("model type", BERT, config(model_type="berrt"), 4, ["config.json:", "'/model_type'", "supported: bart", "did you mean 'bert'?"]),
+    ("model type", BERT, config(model_type="berrt"), 4, ["config.json:", "'/model_type'", "supported: albert", "did you mean 'bert'?"]),
     ("architecture", BERT, config(architectures=["BertModle"]), 4, ["config.json:", "'/architectures/0'", "did you mean 'BertModel'?"]),
     ("activation", BERT, config(hidden_act="gelu_neww"), 4, ["config.json:", "'/hidden_act'", "did you mean 'gelu_new'?"]),
     ("tensor of a model folder", BERT, rename(QUERY, QUERY.replace("query", "qeury")), 3,

@@ -181,6 +181,18 @@ def cases():
     distance = np.arange(SEQ) - np.arange(SEQ)[:, None]
     yield ("attention-alibi", out("attention", "x", "y", "p", heads=2, causal=True, alibi=True),
            attention(x, y, p, hide(CAUSAL) + np.array([2.0 ** -4, 2.0 ** -8])[:, None, None] * distance))
+    table, places = W["table"].reshape(16, 2, 4).transpose(1, 0, 2), np.clip(8 - distance, 0, 15)
+    to, of = (np.einsum("bihd,hrd->bhir", z.reshape(BATCH, SEQ, 2, 4), table) for z in (x, y))
+    first = np.take_along_axis(to, np.broadcast_to(places, (BATCH, 2, SEQ, SEQ)), 3)
+    second = np.take_along_axis(of, np.broadcast_to(places.T, (BATCH, 2, SEQ, SEQ)), 3).transpose(0, 1, 3, 2)
+    yield ("attention-positions",
+           out("attention", "x", "y", "p", heads=2, position_keys="table", position_queries="table", positions=16),
+           attention(x, y, p, (first + second) / 2))
+    yield ("attention-position-queries", out("attention", "x", "y", "p", heads=2, position_queries="table", positions=16),
+           attention(x, y, p, second / 2))
+    near = np.pad(x * keep[..., None], ((0, 0), (1, 1), (0, 0)))
+    yield ("neighbors", out("neighbors", "x", "keep", reach=1),
+           np.concatenate([near[:, i:i + SEQ] for i in range(3)], -1))
     halved = [node("h", "slice", ["y"], axis=-1, size=4), node("i", "slice", ["p"], axis=-1, size=4)]
     yield ("attention-shared-keys", [*halved, *out("attention", "x", "h", "i", heads=2, kv_heads=1)],
            attention(x, y[..., :4], p[..., :4], kv_heads=1))

@@ -45,7 +45,7 @@ TEST(ImportFolder, TheClassDecides) {
                R"({"tokenizer_class": "PegasusTokenizerFast"})");
   EXPECT_EQ(getFiles(folder), "spiece.model tokenizer_config.json ");
   folder.write("tokenizer.json", smallJson());
-  EXPECT_EQ(getFiles(folder), "tokenizer.json ");
+  EXPECT_EQ(getFiles(folder), "tokenizer.json tokenizer_config.json ");
 }
 
 TEST(ImportFolder, ClassesThatAreNotSupported) {
