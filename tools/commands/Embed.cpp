@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // transom embed: one JSON line with the embedding of each text, or with the
-// heaviest terms of a sparse one.
+// heaviest terms of a sparse one; or an array in a file.
 #include "runtime/json/Json.h"
 #include "runtime/manifest/Manifest.h"
 #include "tools/commands/Command.h"
+#include "tools/commands/EmbedOutput.h"
 #include "tools/commands/Texts.h"
 #include <algorithm>
 #include <numeric>
@@ -16,9 +17,9 @@ using namespace transom::tools;
 namespace {
 
 struct EmbedFlags {
-  std::string model, pooling, promptName, prompt, precision;
+  std::string model, pooling, promptName, prompt, precision, output;
   TextInput input;
-  bool noNormalize = false;
+  bool noNormalize = false, resume = false;
   unsigned dim = 0;
   std::optional<unsigned> topK;
   bool hasPrompt = false, hasPromptName = false;
@@ -34,7 +35,10 @@ public:
 private:
   Result<void> prepare();
   Result<void> embed(std::vector<std::string> texts);
-  Result<void> write(const std::string &text, const float *embedding);
+  Result<void> openOutput();
+  /// Takes the texts that the output has from the front.
+  Result<void> skip(std::vector<std::string> &texts);
+  std::string makeLine(const std::string &text, const float *embedding) const;
   Result<void> writeQuantized(const std::vector<std::string> &texts,
                               const std::vector<float> &embeddings);
   void writeNumbers(JsonWriter &json, const float *embedding) const;
@@ -50,6 +54,7 @@ private:
   size_t size = 0; ///< of an embedding
   CutTexts cuts;
   size_t first = 0; ///< text of the batch
+  std::unique_ptr<EmbedOutput> output;
   /// Kept until all texts are embedded, for the ranges of int8.
   std::vector<std::string> kept;
   std::vector<float> keptEmbeddings;
@@ -100,7 +105,7 @@ Result<void> Embedder::prepare() {
   if (!isSparse && flags.topK)
     return usageError("'--top-k' is for sparse embeddings; the model's are "
                       "dense");
-  return {};
+  return openOutput();
 }
 
 void Embedder::writeNumbers(JsonWriter &json, const float *embedding) const {
@@ -139,7 +144,8 @@ void Embedder::writeTerms(JsonWriter &json, const float *embedding) const {
   json.endArray();
 }
 
-Result<void> Embedder::write(const std::string &text, const float *embedding) {
+std::string Embedder::makeLine(const std::string &text,
+                               const float *embedding) const {
   std::string line;
   JsonWriter json(line);
   json.beginObject();
@@ -149,7 +155,40 @@ Result<void> Embedder::write(const std::string &text, const float *embedding) {
   else
     writeNumbers(json, embedding);
   json.endObject();
-  return writeOut(line + "\n");
+  return line + "\n";
+}
+
+/// The file of `--output`, or stdout.
+Result<void> Embedder::openOutput() {
+  if (flags.resume && flags.output.empty())
+    return usageError("'--resume' needs the '--output' that is continued");
+  if (flags.resume && precision == TRANSOM_PRECISION_INT8)
+    return usageError("'--resume' cannot continue int8, whose ranges are those "
+                      "of all texts");
+  if (isSparse && EmbedOutput::isArray(flags.output))
+    return usageError(
+        "sparse embeddings are lines of JSON, not an array as in " +
+        quote(flags.output));
+  EmbeddingRows rows = {"F32", size, size * sizeof(float)};
+  if (precision == TRANSOM_PRECISION_INT8)
+    rows = {"I8", size, size};
+  else if (precision)
+    rows = {precision == TRANSOM_PRECISION_BINARY ? "I8" : "U8", (size + 7) / 8,
+            (size + 7) / 8};
+  TRANSOM_ASSIGN(output, EmbedOutput::open(flags.output, rows, flags.resume));
+  return {};
+}
+
+Result<void> Embedder::skip(std::vector<std::string> &texts) {
+  const size_t done = output->getCount();
+  if (first >= done)
+    return {};
+  const size_t count = std::min(texts.size(), done - first);
+  if (first + count == done)
+    TRANSOM_TRY(output->checkLast(texts[count - 1]));
+  texts.erase(texts.begin(), texts.begin() + ptrdiff_t(count));
+  first += count;
+  return {};
 }
 
 Result<void> Embedder::writeQuantized(const std::vector<std::string> &texts,
@@ -160,6 +199,10 @@ Result<void> Embedder::writeQuantized(const std::vector<std::string> &texts,
   TRANSOM_TRY(check(transom_quantize_embeddings(embeddings.data(), texts.size(),
                                                 size, precision, nullptr,
                                                 out.data(), out.size())));
+  if (output->isArray())
+    return output->append(
+        {reinterpret_cast<const char *>(out.data()), out.size()}, texts.size());
+  std::string lines;
   for (size_t i = 0; i != texts.size(); ++i) {
     std::string line;
     JsonWriter json(line);
@@ -174,13 +217,16 @@ Result<void> Embedder::writeQuantized(const std::vector<std::string> &texts,
     }
     json.endArray();
     json.endObject();
-    TRANSOM_TRY(writeOut(line + "\n"));
+    lines += line + "\n";
   }
-  return {};
+  return output->append(lines, texts.size());
 }
 
 /// Embeds a batch and writes its lines.
 Result<void> Embedder::embed(std::vector<std::string> texts) {
+  TRANSOM_TRY(skip(texts));
+  if (texts.empty())
+    return {};
   std::vector<float> embeddings(texts.size() * size);
   std::vector<transom_text> views = getViews(texts);
   size_t cut = 0;
@@ -199,9 +245,14 @@ Result<void> Embedder::embed(std::vector<std::string> texts) {
   }
   if (precision)
     return writeQuantized(texts, embeddings);
+  if (output->isArray())
+    return output->append({reinterpret_cast<const char *>(embeddings.data()),
+                           embeddings.size() * sizeof(float)},
+                          texts.size());
+  std::string lines;
   for (size_t i = 0; i < texts.size(); ++i)
-    TRANSOM_TRY(write(texts[i], &embeddings[i * size]));
-  return {};
+    lines += makeLine(texts[i], &embeddings[i * size]);
+  return output->append(lines, texts.size());
 }
 
 Result<void> Embedder::run() {
@@ -212,6 +263,11 @@ Result<void> Embedder::run() {
       });
   if (done && !kept.empty())
     done = writeQuantized(kept, keptEmbeddings);
+  if (done && first < output->getCount())
+    done = rejected(flags.output + ": there are " +
+                    std::to_string(output->getCount()) +
+                    " embeddings, more than texts; continue with the input "
+                    "that the file was begun with");
   cuts.tell(common, opened.info.max_text_tokens);
   return done;
 }
@@ -229,6 +285,13 @@ void tools::addEmbed(CLI::App &app, CommandList &commands) {
   CLI::Option *promptName = command.app->add_option(
       "--prompt-name", flags->promptName,
       "the model's prompt to put before each text, such as query or document");
+  command.app
+      ->add_option("-o,--output", flags->output,
+                   "write to a file instead of stdout: an array as .npy or "
+                   ".safetensors, else lines of JSON")
+      ->type_name("F");
+  command.app->add_flag("--resume", flags->resume,
+                        "continue the --output of a run that was interrupted");
   command.app
       ->add_option("--dim", flags->dim, "the numbers of an embedding to keep")
       ->check(CLI::Range(1u, unsigned(INT32_MAX)));
