@@ -406,6 +406,7 @@ struct ModelFamily {
   HeadNorms headNorms = HeadNorms::None;
   bool partialRope = false;     ///< `ropeFraction` may be below 1
   bool positionKeyBias = true;  ///< of `FamilyModules::positionKey`
+  bool wholeRope = false;       ///< it must be that of a whole count of numbers
   bool interleavedRope = false; ///< rope turns pairs of neighbours, not halves
   bool ropeByLayerType = false; ///< layers with a window have their own rope
   bool scalesLocalRope = true;  ///< `rope_scaling` holds for that rope, too

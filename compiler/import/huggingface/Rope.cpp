@@ -187,6 +187,12 @@ static int64_t readSize(Config &config, const ModelFamily &family,
                          Status::Unsupported));
   auto size =
       static_cast<int64_t>(static_cast<double>(headDim) * std::min(share, 2.0));
+  if (family.wholeRope &&
+      static_cast<double>(headDim) * share != static_cast<double>(size))
+    config.fail(at.error(
+        "rope turns " + std::to_string(static_cast<double>(headDim) * share) +
+            " numbers of each head; supported: a whole count",
+        Status::Unsupported));
   int64_t turned = size + size % 2;
   if (turned > headDim)
     config.fail(at.error("rope turns " + std::to_string(turned) +

@@ -23,6 +23,7 @@ static ModelFamily ropeBert() {
   m.rope = "rotary_emb";
   family.positions = PositionEncoding::Rope;
   family.qkv = QkvLayout::Stacked;
+  family.positionType = "absolute|rope|rotary"; // which the classes ignore
   family.ignoredKeys = {"hidden_dropout_prob", "attention_probs_dropout_prob",
                         "classifier_dropout"};
   return family;
@@ -167,7 +168,7 @@ static ModelFamily remoteNomicBert(ModelFamily family) {
   family.modules.up = "mlp.fc1";
   family.modules.gate = "";
   family.mlp = MlpKind::Plain;
-  family.partialRope = family.typesOptional = true;
+  family.partialRope = family.wholeRope = family.typesOptional = true;
   family.ropeTypes = {"default"};
   HeadStep dense = linear("cls.predictions.transform.dense", Width::Hidden,
                           head::Bias::AsConfig);
@@ -319,7 +320,6 @@ static ModelFamily gteEntry(void rename(ModelFamily &),
   m.mlpNorm = "mlp_ln";
   family.mlp = MlpKind::StackedUpGlu;
   family.typesOptional = true;
-  family.positionType = "absolute|rope";
   family.heads = gteHeads("gelu");
   family.supportedValues = {{"layer_norm_type", "layer_norm"},
                             {"logn_attention_scale", "false"}};

@@ -79,7 +79,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "heads/bert-old-names", "heads/bert-pretraining",
                       "heads/distilbert-classify", "heads/distilbert-mlm",
                       "heads/distilbert-tokens", "heads/roberta-classify",
-                      "heads/roberta-mlm", "heads/xlm-roberta-tokens"),
+                      "heads/roberta-mlm", "heads/xlm-roberta-tokens",
+                      "heads/albert-classify", "heads/gte-new-mlm",
+                      "heads/jina-v2-code", "heads/bert-questions"),
     [](const auto &info) {
       std::string name = info.param;
       for (char &c : name)

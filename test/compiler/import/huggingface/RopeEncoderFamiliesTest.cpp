@@ -36,6 +36,18 @@ TEST(RopeEncoderFamilies, bases_of_rope) {
   }
 }
 
+TEST(RopeEncoderFamilies, ignore_the_type_of_positions) {
+  for (const char *family : {"gte", "jina_embeddings_v3", "nomic_bert"}) {
+    for (const char *type : {"absolute", "rope", "rotary"})
+      EXPECT_TRUE(FromConfig(config(family, "\"position_embedding_type\": \"" +
+                                                std::string(type) + "\""))
+                      .module)
+          << family;
+    expectConfigError(config(family, "\"position_embedding_type\": \"alibi\""),
+                      Status::Unsupported, {"'alibi'", "absolute, rope"});
+  }
+}
+
 TEST(RopeEncoderFamilies, sizes_of_heads) {
   for (const char *family : families) {
     FromConfig model(config(family, "\"head_dim\": 6"));
@@ -148,6 +160,8 @@ TEST(RopeEncoderFamilies, what_no_block_builds) {
     const std::string name = text.substr(1, text.find(':') - 2);
     expectConfigError(nomic(text), Status::Unsupported, {"'" + name + "'"});
   }
+  expectConfigError(nomic("\"rotary_emb_fraction\": 0.3"), Status::Unsupported,
+                    {"'/rotary_emb_fraction'", "1.2", "a whole count"});
   expectConfigError(config("new", "\"logn_attention_scale\": true"),
                     Status::Unsupported, {"'logn_attention_scale'"});
   expectConfigError(config("new", "\"layer_norm_type\": \"l2\""),
