@@ -195,16 +195,21 @@ FormulaReport transom::reportFormulas(ModuleOp module,
       continue;
     const EntryProducts products = getProducts(function, components);
     const EntrySizes sizes(function);
-    report.training.exact +=
-        3 *
-        evaluate(products, sizes, length, Component::Embedding,
-                 Component::Other, true) /
-        static_cast<double>(length);
+    // The entry of a pipeline has the layers of another entry.
+    auto kind = function->getAttrOfType<StringAttr>("transom.kind");
+    const bool repeats = kind && kind.getValue() == "embed";
+    if (!repeats)
+      report.training.exact +=
+          3 *
+          evaluate(products, sizes, length, Component::Embedding,
+                   Component::Other, true) /
+          static_cast<double>(length);
     if (!countLayers(products) || !products.width)
       continue;
     report.entries.push_back(
         getFormulas(function.getSymName(), products, sizes, length));
-    report.layers += report.entries.back().layers;
+    if (!repeats)
+      report.layers += report.entries.back().layers;
     if (!report.width)
       report.width = products.width;
   }

@@ -95,12 +95,15 @@ Result<void> PipelineReader::readModule(PipelineModule &module,
     return {};
   }
   module.kind = kind->kind;
-  module.readsTokens = isLate;
+  module.readsTokens = isLate || (ofTokens && word == "Dense");
   ofTokens |= isLate || word == "MultiVectorMask";
   if (word == "MLMTransformer")
     result.hasLogits = true;
+  const std::string file = kind->kind == PipelineKind::Transformer
+                               ? getTransformerFile(folder)
+                               : kind->file;
   const std::string name =
-      module.path.empty() ? kind->file : module.path + "/" + kind->file;
+      module.path.empty() ? file : module.path + "/" + file;
   TRANSOM_ASSIGN(std::optional<JsonDocument> config, json(name));
   if (!config && kind->needsFile) {
     result.refuse("modules.json: module '" + module.name + "' has no " + name);
@@ -257,20 +260,33 @@ void PipelineReader::chooseEntry() {
 Result<void> PipelineReader::read(const JsonDocument &modules) {
   result.files.emplace_back("modules.json");
   TRANSOM_TRY(modules.root().expectArray());
-  for (JsonValue entry : modules.root().elements())
-    TRANSOM_TRY(module(entry));
+  // The model's type says what the keys of modules mean where they are absent.
   TRANSOM_ASSIGN(std::optional<JsonDocument> config,
                  json("config_sentence_transformers.json"));
   if (config)
     TRANSOM_TRY(model(config->root()));
   else
     TRANSOM_TRY(prompts(parseJson("{}", "config")->root()));
+  for (JsonValue entry : modules.root().elements())
+    TRANSOM_TRY(module(entry));
   if (result.modules.empty() ||
       (result.refusal.empty() &&
        result.modules.front().kind != PipelineKind::Transformer))
     return modules.root().error("the first module is not a Transformer");
   chooseEntry();
   return {};
+}
+
+std::string transom::getTransformerFile(const std::string &folder) {
+  constexpr const char *names[] = {"bert",      "roberta", "distilbert",
+                                   "camembert", "albert",  "xlm-roberta",
+                                   "xlnet"};
+  for (const char *name : names) {
+    std::string file = "sentence_" + std::string(name) + "_config.json";
+    if (fileExists(joinPath(folder, file)))
+      return file;
+  }
+  return "sentence_bert_config.json";
 }
 
 Result<std::optional<PipelineConfig>>

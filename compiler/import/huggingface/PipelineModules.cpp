@@ -43,9 +43,6 @@ Result<void> PipelineReader::transformer(PipelineModule &module,
                       output + "'");
     }
   }
-  for (const char *key : {"query_length", "document_length", "query_expansion"})
-    if (auto value = findValue(config, key))
-      ofTokens = true;
   if (auto kwargs = findValue(config, "processing_kwargs");
       kwargs && kwargs->size())
     result.refuse(kwargs->where() + ": 'processing_kwargs' is not supported; "
@@ -192,8 +189,6 @@ Result<void> PipelineReader::splade(PipelineModule &module, JsonValue config) {
 // The table
 //===----------------------------------------------------------------------===//
 
-static const char *const transformerFile = "sentence_bert_config.json";
-
 const std::vector<ModuleKindEntry> &transom::getModuleKinds() {
   using R = PipelineReader;
   static const PipelineWords ofTransformer = {
@@ -202,10 +197,10 @@ const std::vector<ModuleKindEntry> &transom::getModuleKinds() {
       "query_length",     "document_length",    "query_expansion",
       "processing_kwargs"};
   static const std::vector<ModuleKindEntry> kinds = {
-      {"Transformer", PipelineKind::Transformer, transformerFile, false,
-       &R::transformer, ofTransformer},
-      {"MLMTransformer", PipelineKind::Transformer, transformerFile, false,
-       &R::transformer, ofTransformer},
+      {"Transformer", PipelineKind::Transformer, "sentence_bert_config.json",
+       false, &R::transformer, ofTransformer},
+      {"MLMTransformer", PipelineKind::Transformer, "sentence_bert_config.json",
+       false, &R::transformer, ofTransformer},
       {"Pooling",
        PipelineKind::Pooling,
        "config.json",

@@ -16,6 +16,10 @@ inline constexpr const char *sentenceFeature = "sentence_embedding";
 using PipelineKind = PipelineModule::Kind;
 using PipelineWords = std::vector<std::string>;
 
+/// The config of the Transformer of a folder, by one of the names that versions
+/// gave it; the first of them where the folder has none.
+std::string getTransformerFile(const std::string &folder);
+
 /// The value of a key that is there and not null.
 std::optional<JsonValue> findValue(JsonValue config, const char *key);
 

@@ -3,6 +3,7 @@
 //
 // The tokenizer's files, and what sentence_bert_config.json says of lengths.
 #include "compiler/import/huggingface/TextConfig.h"
+#include "compiler/import/huggingface/PipelineReader.h"
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
@@ -10,8 +11,6 @@
 #include <algorithm>
 
 using namespace transom;
-
-static const char *const lengthsFile = "sentence_bert_config.json";
 
 namespace {
 
@@ -79,7 +78,8 @@ Result<void> TextReader::tokenizer(bool expected,
 }
 
 Result<std::optional<int64_t>> TextReader::givenLength() {
-  TRANSOM_ASSIGN(std::optional<JsonDocument> document, json(lengthsFile));
+  TRANSOM_ASSIGN(std::optional<JsonDocument> document,
+                 json(getTransformerFile(folder)));
   if (document)
     if (auto value = document->root().find("max_seq_length");
         value && !value->isNull()) {
@@ -126,7 +126,8 @@ static bool lowersCase(JsonValue normalizer) {
 }
 
 Result<void> TextReader::lowerCase() {
-  TRANSOM_ASSIGN(std::optional<JsonDocument> document, json(lengthsFile));
+  TRANSOM_ASSIGN(std::optional<JsonDocument> document,
+                 json(getTransformerFile(folder)));
   auto flag = document ? document->root().find("do_lower_case")
                        : std::optional<JsonValue>();
   if (!flag || !flag->isBool() || !*flag->asBool())
@@ -138,7 +139,7 @@ Result<void> TextReader::lowerCase() {
     if (normalizer && lowersCase(*normalizer))
       return {};
   }
-  pipeline->refuse(std::string(lengthsFile) +
+  pipeline->refuse(getTransformerFile(folder) +
                    ": 'do_lower_case' is true, but tokenizer.json does not "
                    "make text lower case; that is not supported");
   return {};

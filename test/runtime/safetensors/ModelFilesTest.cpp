@@ -58,6 +58,31 @@ TEST(ModelFiles, one_file) {
             "tensor 'y' is not in " + folder / "model.safetensors");
 }
 
+TEST(ModelFiles, modules_in_folders) {
+  TempFolder folder;
+  auto write = [&](const std::string &name, float value) {
+    folder.write(name,
+                 safetensorsBytes(
+                     "{" + safetensorsEntry("x", "F32", "[1]", "[0,4]") + "}",
+                     floats({value})));
+  };
+  write("model.safetensors", 1);
+  ASSERT_EQ(mkdir((folder / "2_Dense").c_str(), 0700), 0);
+  write("2_Dense/model.safetensors", 2);
+  Result<ModelFiles> files = ModelFiles::openFolder(folder.path());
+  ASSERT_TRUE(files) << files.error().message;
+  ASSERT_TRUE(files->addModule("2_Dense"));
+  EXPECT_EQ(files->names(), (std::vector<std::string>{"2_Dense/x", "x"}));
+  float out = 0;
+  ASSERT_TRUE(files->read("2_Dense/x", {0}, {1}, &out));
+  EXPECT_EQ(out, 2);
+  EXPECT_EQ(files->fileNames(),
+            (std::vector<std::string>{"model.safetensors",
+                                      "2_Dense/model.safetensors"}));
+  EXPECT_FALSE(files->addModule("../2_Dense"));
+  EXPECT_FALSE(files->addModule("3_Dense"));
+}
+
 TEST(ModelFiles, blocks_of_any_rank_agree_with_elements) {
   TempFolder folder;
   std::vector<float> values(3 * 4 * 5 * 2);

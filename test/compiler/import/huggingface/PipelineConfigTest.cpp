@@ -111,8 +111,9 @@ TEST(PipelineConfig, reads_prompts) {
   EXPECT_EQ(config.similarity, "dot");
   EXPECT_EQ(config.dim, 8);
   EXPECT_EQ(config.files,
-            (std::vector<std::string>{"modules.json", "m1/config.json",
-                                      "config_sentence_transformers.json"}));
+            (std::vector<std::string>{"modules.json",
+                                      "config_sentence_transformers.json",
+                                      "m1/config.json"}));
   folder.write("config_sentence_transformers.json",
                R"({"default_prompt_name": "none"})");
   EXPECT_NE(folder.getError().find("'/default_prompt_name': no prompt 'none'; "

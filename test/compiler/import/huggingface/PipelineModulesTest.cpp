@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The configs of each kind of modules.
+#include "compiler/import/huggingface/PipelineReader.h"
 #include "test/compiler/import/huggingface/PipelineFolder.h"
 
 using namespace transom;
@@ -116,4 +117,22 @@ TEST(PipelineModules, transformers_that_give_something_else) {
                R"({"model_args": {"dtype": "float16"}})");
   EXPECT_NE(folder.getRefusal().find("key 'model_args' is not known"),
             std::string::npos);
+}
+
+TEST(PipelineModules, configs_of_old_names) {
+  SecondModule folder("Pooling", "{}");
+  EXPECT_EQ(getTransformerFile(folder.path), "sentence_bert_config.json");
+  folder.write("sentence_roberta_config.json",
+               R"({"max_seq_length": 9, "pool": 1})");
+  EXPECT_EQ(getTransformerFile(folder.path), "sentence_roberta_config.json");
+  EXPECT_NE(folder.getRefusal().find(
+                "sentence_roberta_config.json: key 'pool' is not known"),
+            std::string::npos);
+}
+
+TEST(PipelineModules, dense_of_a_model_of_tokens) {
+  SecondModule folder("Dense", R"({"in_features": 4, "out_features": 2})");
+  folder.write("config_sentence_transformers.json",
+               R"({"model_type": "MultiVectorEncoder"})");
+  EXPECT_TRUE(folder.get().readsTokens);
 }

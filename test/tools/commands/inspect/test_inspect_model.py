@@ -162,6 +162,12 @@ class InspectModel(ToolTest):
         for term in entry["terms"]:
             self.assertEqual("why" in term, term["textbook"] != term["exact"])
 
+    def test_layers_of_a_pipeline_count_once(self):
+        found = json.loads(self.succeed("inspect", os.path.join(GOLDENS, "pipelines", "dense"), "--json").stdout)["formulas"]
+        self.assertEqual([entry["entry"] for entry in found["entries"]], ["encode", "embed"])
+        self.assertEqual((found["layers"], found["width"]), (1, 24))
+        self.assertEqual(found["parameters"]["textbook"], 12 * 24 * 24)
+
     def test_formulas_of_a_decoder(self):
         """Grouped queries, three products in the MLP, causal attention, and a head for the last token only."""
         (entry,) = self.inspect_config(ORACLES["llama"][0])["formulas"]["entries"]
