@@ -7,6 +7,7 @@
 #include "compiler/import/tokenizer/ImportMarian.h"
 #include "compiler/import/tokenizer/ImportMerges.h"
 #include "compiler/import/tokenizer/ImportPieces.h"
+#include "compiler/import/tokenizer/ImportWordPiece.h"
 #include "runtime/base/File.h"
 #include "runtime/json/JsonParser.h"
 #include "runtime/tokenizer/Tokenizer.h"
@@ -20,7 +21,10 @@ using namespace tokenizer;
 /// The classes of model types whose folders may be without `tokenizer_class`.
 static constexpr std::pair<const char *, const char *> classesOfTypes[] = {
     {"bart", "BartTokenizer"},
+    {"bert", "BertTokenizer"},
     {"blenderbot", "BlenderbotTokenizer"},
+    {"distilbert", "BertTokenizer"},
+    {"electra", "BertTokenizer"},
     {"gpt2", "GPT2Tokenizer"},
     {"llama", "LlamaTokenizer"},
     {"m2m_100", "M2M100Tokenizer"},
@@ -28,8 +32,10 @@ static constexpr std::pair<const char *, const char *> classesOfTypes[] = {
     {"mbart", "MBartTokenizer"},
     {"mistral", "LlamaTokenizer"},
     {"mixtral", "LlamaTokenizer"},
+    {"mpnet", "MPNetTokenizer"},
     {"mt5", "T5Tokenizer"},
     {"nllb-moe", "NllbTokenizer"},
+    {"nomic_bert", "BertTokenizer"},
     {"opt", "GPT2Tokenizer"},
     {"pegasus", "PegasusTokenizer"},
     {"phi3", "LlamaTokenizer"},
@@ -41,8 +47,8 @@ static constexpr std::pair<const char *, const char *> classesOfTypes[] = {
 
 /// Files that only tokenizers have.
 static constexpr const char *tokenizerFiles[] = {
-    "source.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model",
-    "merges.txt"};
+    "source.spm",      "spiece.model", "sentencepiece.bpe.model",
+    "tokenizer.model", "merges.txt",   "vocab.txt"};
 
 namespace {
 /// Reads the files of a folder.
@@ -73,6 +79,8 @@ private:
       return readM2M100();
     if (isMergesClass(name))
       return readMerges(name);
+    if (isWordPieceClass(name))
+      return readWordPiece(name);
     if (const char *file = getPieceFileName(name))
       return readPieces(name, file);
     for (const char *file : tokenizerFiles)
@@ -80,7 +88,8 @@ private:
         return unsupported("unsupported tokenizer class '" + name +
                            "' without tokenizer.json; supported: "
                            "M2M100Tokenizer, MarianTokenizer, " +
-                           getPieceClassNames() + ", " + getMergesClassNames());
+                           getPieceClassNames() + ", " + getMergesClassNames() +
+                           ", " + getWordPieceClassNames());
     return std::optional<FolderTokenizer>();
   }
 
@@ -202,6 +211,16 @@ private:
     TRANSOM_ASSIGN(from.merges, read("merges.txt"));
     TRANSOM_ASSIGN(from.settings, readSettings());
     return give(importMergesTokenizer(className, from));
+  }
+
+  Result<std::optional<FolderTokenizer>>
+  readWordPiece(const std::string &className) {
+    if (!has("vocab.txt"))
+      return std::optional<FolderTokenizer>();
+    WordPieceFiles from;
+    TRANSOM_ASSIGN(from.vocabulary, read("vocab.txt"));
+    TRANSOM_ASSIGN(from.settings, readSettings());
+    return give(importWordPieceTokenizer(className, from));
   }
 
   Result<std::optional<FolderTokenizer>> readM2M100() {

@@ -244,6 +244,15 @@ void PieceImporter::addTemplate(const std::vector<uint32_t> &before,
   }
 }
 
+void PieceImporter::addTypedTemplate(uint32_t begin, uint32_t end) {
+  draft.single = {{TemplateItemKind::Token, begin, 0},
+                  {TemplateItemKind::SequenceA, 0, 0},
+                  {TemplateItemKind::Token, end, 0}};
+  draft.pair = draft.single;
+  draft.pair.push_back({TemplateItemKind::SequenceB, 0, 1});
+  draft.pair.push_back({TemplateItemKind::Token, end, 1});
+}
+
 void PieceImporter::addBoundaryTemplate(bool begins, bool ends) {
   for (auto *items : {&draft.single, &draft.pair})
     for (uint32_t text = 0; text < (items == &draft.pair ? 2u : 1u); ++text) {

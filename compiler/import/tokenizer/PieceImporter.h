@@ -77,6 +77,9 @@ public:
   void addTemplate(const std::vector<uint32_t> &before,
                    const std::vector<uint32_t> &between,
                    const std::vector<uint32_t> &after);
+  /// BERT's template: the tokens `begin` and `end` around a text, and the
+  /// second of a pair and its end of type 1.
+  void addTypedTemplate(uint32_t begin, uint32_t end);
   /// The role bos before each text and the role eos after it, if asked for.
   void addBoundaryTemplate(bool begins, bool ends);
   /// A language whose token is in the vocabulary; the settings say whether it

@@ -32,6 +32,12 @@ void expectFolderCase(const Tokenizer &tokenizer, JsonValue expected) {
     encoding = tokenizer.getTarget().encode(*expected.get("text")->asString());
     EXPECT_EQ(encoding->ids, *target->asIntArray(0, INT32_MAX));
   }
+  if (auto pair = expected.find("pair")) {
+    auto both = tokenizer.encode(*expected.get("text")->asString(),
+                                 *expected.get("second")->asString(), {});
+    EXPECT_EQ(both->ids, *pair->asIntArray(0, INT32_MAX));
+    EXPECT_EQ(both->typeIds, *expected.get("types")->asIntArray(0, 1));
+  }
   if (auto plain = expected.find("plain"))
     EXPECT_EQ(*tokenizer.decode(encoding->ids, true), *plain->asString());
   if (auto decoded = expected.find("decoded"))
@@ -127,11 +133,12 @@ TEST_P(FolderGolden, LongTextsTakeLinearTime) {
 
 INSTANTIATE_TEST_SUITE_P(
     Folders, FolderGolden,
-    testing::Values("bart_settings", "blenderbot", "gpt2_opt", "llama",
+    testing::Values("bart_settings", "bert_accents", "bert_cased", "bert_type",
+                    "blenderbot", "distilbert", "electra", "gpt2_opt", "llama",
                     "llama_decoder", "llama_legacy", "m2m100_bpe",
-                    "m2m100_settings", "marian_two", "mbart", "mbart50", "nllb",
-                    "nllb_legacy", "pegasus", "qwen2", "roberta", "t5_settings",
-                    "xlm_roberta_settings"),
+                    "m2m100_settings", "marian_two", "mbart", "mbart50",
+                    "mpnet", "mpnet_settings", "nllb", "nllb_legacy", "pegasus",
+                    "qwen2", "roberta", "t5_settings", "xlm_roberta_settings"),
     [](const auto &info) { return info.param; });
 
 } // namespace

@@ -170,6 +170,56 @@ FOLDERS.update({
     "qwen2": Merges("Qwen2Tokenizer", {"added_tokens_decoder": {"456": token("<|endoftext|>"), "457": token("<|im_start|>"), "458": token("<|im_end|>")},
                                        "eos_token": "<|im_end|>", "additional_special_tokens": ["<|im_start|>", "<|im_end|>"]}),
 })
+
+
+class WordPieces:
+    """A folder of vocab.txt, whose class AutoTokenizer finds: by the settings, or without them by the type of the model."""
+
+    pairs = True
+
+    def __init__(self, type, config=None, tokens=(), special=None, added=None, changes=lambda lines: lines, **options):
+        self.type, self.config, self.tokens, self.special, self.added, self.changes, self.options = type, config, tokens, special, added, changes, options
+
+    def write(self, folder, size):
+        os.makedirs(folder, exist_ok=True)
+        model = tokenizers.BertWordPieceTokenizer(**self.options)
+        model.train_from_iterator((t for t in unigram_tokenizers.training_text(180) if t.strip()), vocab_size=size + 300, limit_alphabet=200,
+                                  special_tokens=list(self.tokens), show_progress=False)
+        lines = sorted(model.get_vocab(), key=model.get_vocab().get)
+        with open(os.path.join(folder, "vocab.txt"), "w", newline="") as out:
+            out.write("".join(line + "\n" for line in self.changes(lines)))
+        files = {"config.json": {"model_type": self.type}, "tokenizer_config.json": self.config, "special_tokens_map.json": self.special, "added_tokens.json": self.added}
+        write_json(folder, files)
+
+    def load(self, folder):
+        return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def write_json(folder, files):
+    for name, content in files.items():
+        if content is not None:
+            with open(os.path.join(folder, name), "w") as out:
+                json.dump(content, out, ensure_ascii=False, separators=(",", ":"))
+
+
+BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+MPNET = ["<s>", "<pad>", "</s>", "[UNK]"]
+CASED = dict(lowercase=False, strip_accents=False)
+FOLDERS.update({
+    "bert": WordPieces("bert", {"tokenizer_class": "BertTokenizer"}, BERT),
+    "bert_type": WordPieces("nomic_bert", {}, BERT),
+    "bert_cased": WordPieces("bert", {"tokenizer_class": "BertTokenizerFast", "do_lower_case": False, "tokenize_chinese_chars": False,
+                                      "additional_special_tokens": ["[E1]", "[E2]"], "cls_token": "[SEP]"}, BERT, added={"[E1]": 700, "plus": 701}, **CASED),
+    "bert_accents": WordPieces("bert", {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "strip_accents": False, "pad_token": "[UNK]",
+                                        "mask_token": added("[MASK]", lstrip=True)}, BERT, strip_accents=False,
+                               changes=lambda lines: [line + " \r" if i % 7 == 3 else line for i, line in enumerate([*lines, lines[9], "", lines[20]])]),
+    "distilbert": WordPieces("distilbert", {"tokenizer_class": "DistilBertTokenizer", "do_lower_case": False, "strip_accents": True,
+                                            "added_tokens_decoder": {"0": token("[PAD]"), "1": token("[UNK]", normalized=True, lstrip=True), "480": token("Ka", special=False, single_word=True, normalized=True),
+                                                                     "481": token("lo ", special=False, rstrip=True)}}, BERT, **CASED),
+    "electra": WordPieces("electra", {"tokenizer_class": "ElectraTokenizer", "strip_accents": None}, BERT, special={"sep_token": "[MASK]", "additional_special_tokens": ["<n>"]}),
+    "mpnet": WordPieces("mpnet", {"tokenizer_class": "MPNetTokenizer"}, MPNET, changes=lambda lines: [*lines, "<mask>"]),
+    "mpnet_settings": WordPieces("mpnet", {"do_lower_case": False, "cls_token": "[UNK]", "unk_token": added("</s>"), "mask_token": "<n>"}, MPNET, changes=lambda lines: [*lines, "<mask>"], **CASED),
+})
 FOLDERS["marian"] = Marian(False)
 FOLDERS["marian_two"] = Marian(True)
 

@@ -20,12 +20,15 @@ import folder_tokenizers
 
 compare_tokenizers = importlib.import_module("compare-tokenizers")
 NAMES = ["t5_settings", "xlm_roberta_settings", "mbart", "mbart50", "nllb", "nllb_legacy", "pegasus", "llama", "llama_legacy", "llama_decoder", "m2m100_bpe", "m2m100_settings",
-         "marian_two", "bart_settings", "blenderbot", "gpt2_opt", "roberta", "qwen2"]
+         "marian_two", "bart_settings", "blenderbot", "gpt2_opt", "roberta", "qwen2", "bert_type", "bert_cased", "bert_accents", "distilbert", "electra", "mpnet", "mpnet_settings"]
 TEXTS = ["", " ", "\u2581", "a", " a  b ", "ka</s>lo", "ka <unk> lo <pad>", "\ufb01 \u00bd \u2026", "e\u0301\u0301 q\u0323", "ka\u2581lo \u2581", "\u4e2d\u6587", "<s>ka <mask> lo",
          "1234567", "KA Lo", "\u0640\u200b", "\r\n ka\r\n", "a\nb", "\U0001f600\u0000"]
 
 
-def case(tokenizer, text):
+SECOND = "lo [SEP] Ka"
+
+
+def case(tokenizer, text, pairs=False):
     encoding = tokenizer(text, return_offsets_mapping=tokenizer.is_fast)
     ids = encoding.input_ids
     if hasattr(tokenizer, "separate_vocabs"):
@@ -37,6 +40,9 @@ def case(tokenizer, text):
     if tokenizer.is_fast:
         found["decoded"] = tokenizer.decode(ids)
         found["offsets"] = list(itertools.chain(*compare_tokenizers.byte_offsets(text, encoding.offset_mapping)))
+    if pairs:
+        pair = tokenizer(text, SECOND, return_token_type_ids=True)
+        found.update(second=SECOND, pair=pair.input_ids, types=pair.token_type_ids)
     return found
 
 
@@ -49,9 +55,10 @@ def main():
         folder = os.path.join(top, name)
         folder_tokenizers.FOLDERS[name].write(folder, 500 if name == "marian_two" else 200)
         tokenizer = folder_tokenizers.FOLDERS[name].load(folder)
+        pairs = getattr(folder_tokenizers.FOLDERS[name], "pairs", False)
         texts = TEXTS + [folder_tokenizers.string("golden %d" % i, tokenizer) for i in range(40)]
         with open(os.path.join(folder, "cases.json"), "w") as file:
-            file.write("[\n" + ",\n".join(json.dumps(case(tokenizer, t), separators=(",", ":")) for t in texts) + "\n]\n")
+            file.write("[\n" + ",\n".join(json.dumps(case(tokenizer, t, i < 20 and pairs), separators=(",", ":")) for i, t in enumerate(texts)) + "\n]\n")
         print(name, flush=True)
 
 

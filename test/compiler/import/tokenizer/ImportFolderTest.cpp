@@ -5,6 +5,7 @@
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "compiler/import/tokenizer/ImportMerges.h"
 #include "compiler/import/tokenizer/ImportPieces.h"
+#include "compiler/import/tokenizer/ImportWordPiece.h"
 #include "test/compiler/import/tokenizer/SentencePieces.h"
 #include "test/runtime/base/TestSupport.h"
 #include "test/runtime/tokenizer/Fixture.h"
@@ -60,7 +61,8 @@ TEST(ImportFolder, ClassesThatAreNotSupported) {
   EXPECT_EQ(read.error().message,
             "unsupported tokenizer class 'XLNetTokenizer' without "
             "tokenizer.json; supported: M2M100Tokenizer, MarianTokenizer, " +
-                getPieceClassNames() + ", " + getMergesClassNames());
+                getPieceClassNames() + ", " + getMergesClassNames() + ", " +
+                getWordPieceClassNames());
 }
 
 TEST(ImportFolder, MarianWithTwoVocabularies) {
@@ -106,6 +108,27 @@ TEST(ImportFolder, MergesNeedTheirVocabulary) {
                               "special_tokens_map.json ");
   folder.write("tokenizer_config.json",
                R"({"tokenizer_class": "CLIPTokenizer"})");
+  EXPECT_EQ(importTokenizerFolder(folder.path()).error().status,
+            Status::Unsupported);
+}
+
+TEST(ImportFolder, WordPieceByClassOrTypeOfModel) {
+  TempFolder folder;
+  folder.write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
+  EXPECT_EQ(getFiles(folder), "none");
+  for (const char *type :
+       {"bert", "distilbert", "electra", "mpnet", "nomic_bert"}) {
+    folder.write("config.json",
+                 R"({"model_type": ")" + std::string(type) + R"("})");
+    EXPECT_EQ(getFiles(folder), "vocab.txt ") << type;
+  }
+  folder.write("tokenizer_config.json",
+               R"({"tokenizer_class": "DistilBertTokenizerFast"})");
+  EXPECT_EQ(getFiles(folder), "vocab.txt tokenizer_config.json ");
+  auto read = importTokenizerFolder(folder.path());
+  EXPECT_EQ((*read)->maskToken, 3);
+  folder.write("tokenizer_config.json",
+               R"({"tokenizer_class": "BertJapaneseTokenizer"})");
   EXPECT_EQ(importTokenizerFolder(folder.path()).error().status,
             Status::Unsupported);
 }
