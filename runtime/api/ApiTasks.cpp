@@ -7,6 +7,7 @@
 #include "runtime/text/Answers.h"
 #include "runtime/text/FillMasks.h"
 #include "runtime/text/Rerank.h"
+#include "runtime/text/Similarity.h"
 #include "runtime/text/Tags.h"
 #include "runtime/text/Text.h"
 #include "runtime/text/ZeroShot.h"
@@ -145,6 +146,27 @@ transom_status transom_session_answer(transom_session *session,
     *count = found.size();
     TRANSOM_TRY(checkRoom("answers", found.size(), answers, capacity));
     std::copy(found.begin(), found.end(), answers);
+    return {};
+  });
+}
+
+transom_status transom_model_similarity(const transom_model *model,
+                                        const float *embeddings, size_t count,
+                                        const float *others, size_t numOthers,
+                                        size_t size, float *similarities,
+                                        size_t capacity) {
+  return guarded([&]() -> Result<void> {
+    if (!model || (count && !embeddings) || (numOthers && !others))
+      return nullArgument(!model                 ? "model"
+                          : count && !embeddings ? "embeddings"
+                                                 : "others");
+    TRANSOM_TRY(checkRoom("similarities", CheckedSize(count) * numOthers,
+                          similarities, capacity));
+    const std::string function = getSimilarityFunction(*model->model);
+    for (size_t i = 0; i != count; ++i)
+      for (size_t j = 0; j != numOthers; ++j)
+        *similarities++ = float(getSimilarity(function, embeddings + i * size,
+                                              others + j * size, size));
     return {};
   });
 }

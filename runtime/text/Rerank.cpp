@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/text/Rerank.h"
+#include "runtime/text/Similarity.h"
 #include "runtime/text/Text.h"
 #include "runtime/text/TextBatches.h"
-#include <cmath>
 
 using namespace transom;
 
@@ -32,28 +32,6 @@ static Result<void> rerankPairs(Session &session, const Model::TextUse &use,
                                              : LabelScores::Sigmoid,
                                          &scores[found.text]);
                   });
-}
-
-/// The similarity of two vectors by the name of a function, larger is closer.
-static double compare(const std::string &function, const float *a,
-                      const float *b, size_t width) {
-  double product = 0, first = 0, second = 0, squares = 0, distance = 0;
-  for (size_t i = 0; i != width; ++i) {
-    const double x = double(a[i]), y = double(b[i]);
-    product += x * y;
-    first += x * x;
-    second += y * y;
-    squares += (x - y) * (x - y);
-    distance += std::abs(x - y);
-  }
-  if (function == "dot")
-    return product;
-  if (function == "euclidean")
-    return -std::sqrt(squares);
-  if (function == "manhattan")
-    return -distance;
-  const double length = std::sqrt(first) * std::sqrt(second);
-  return length > 0 ? product / length : 0;
 }
 
 /// Options with the first of these prompts that the model has.
@@ -86,10 +64,10 @@ static Result<void> rerankEmbeddings(Session &session,
   TRANSOM_TRY(embedTexts(session, &query, 1, asked, first.data(), cutQueries));
   TRANSOM_TRY(embedTexts(session, documents, count, given, others.data(), cut));
   cut += cutQueries;
-  const std::string function = pipeline ? pipeline->similarity : "cosine";
+  const std::string function = getSimilarityFunction(model);
   for (size_t i = 0; i != count; ++i)
     scores[i] =
-        float(compare(function, first.data(), &others[i * width], width));
+        float(getSimilarity(function, first.data(), &others[i * width], width));
   return {};
 }
 

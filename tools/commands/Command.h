@@ -55,6 +55,7 @@ void addClassify(CLI::App &app, CommandList &commands);
 void addAnswer(CLI::App &app, CommandList &commands);
 void addTag(CLI::App &app, CommandList &commands);
 void addFillMask(CLI::App &app, CommandList &commands);
+void addSimilarity(CLI::App &app, CommandList &commands);
 void addRerank(CLI::App &app, CommandList &commands);
 void addGenerate(CLI::App &app, CommandList &commands);
 void addScore(CLI::App &app, CommandList &commands);

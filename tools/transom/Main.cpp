@@ -20,10 +20,10 @@ int main(int argc, char **argv) {
                        "print the version");
   app.allow_extras();
   CommandList commands;
-  for (auto *add :
-       {addCompile, addRun, addGenerate, addTranslate, addSummarize, addScore,
-        addEmbed, addClassify, addTag, addAnswer, addFillMask, addRerank,
-        addAttention, addTokenize, addInspect, addExplain, addVerify, addBench})
+  for (auto *add : {addCompile, addRun, addGenerate, addTranslate, addSummarize,
+                    addScore, addEmbed, addClassify, addTag, addAnswer,
+                    addFillMask, addRerank, addSimilarity, addAttention,
+                    addTokenize, addInspect, addExplain, addVerify, addBench})
     add(app, commands);
   for (Command &command : commands)
     addEnvironmentVariables(*command.app);

@@ -105,6 +105,17 @@ TRANSOM_API transom_status transom_session_fill_masks(
     size_t fills_capacity, size_t *masks, size_t masks_capacity,
     size_t *num_masks, size_t *num_fills, uint32_t *truncated);
 
+/** Compares each of some embeddings with each of others by the model's
+ * similarity function: cosine unless its files name another. Larger is closer;
+ * distances are negative. `embeddings` is [count, size], `others` is
+ * [num_others, size], `similarities` is [count, num_others], all dense;
+ * `capacity` is the size of `similarities` in bytes.
+ * Errors: USAGE, LIMIT (`capacity`). */
+TRANSOM_API transom_status transom_model_similarity(
+    const transom_model *model, const float *embeddings, size_t count,
+    const float *others, size_t num_others, size_t size, float *similarities,
+    size_t capacity);
+
 /** Scores documents by how well they answer a query; larger is better.
  * `scores` is [count]; `capacity` is its size in bytes. A sequence
  * classification model with one label reads the query and each document as a

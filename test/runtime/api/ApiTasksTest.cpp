@@ -83,6 +83,19 @@ TEST_F(ApiTasks, results_need_room_and_arguments) {
   EXPECT_NE(std::strstr(transom_last_error(), "'context' is NULL"), nullptr);
 }
 
+TEST_F(ApiTasks, similarities_of_embeddings) {
+  const float a[] = {1, 0, 0, 1}, b[] = {2, 0};
+  EXPECT_EQ(
+      transom_model_similarity(model, a, 2, b, 1, 2, scores, sizeof scores),
+      TRANSOM_STATUS_OK);
+  EXPECT_EQ(scores[0], 1);
+  EXPECT_EQ(scores[1], 0);
+  EXPECT_EQ(transom_model_similarity(model, a, 2, b, 1, 2, scores, 4),
+            TRANSOM_STATUS_LIMIT);
+  EXPECT_EQ(transom_model_similarity(model, nullptr, 2, b, 1, 2, scores, 8),
+            TRANSOM_STATUS_USAGE);
+}
+
 TEST_F(ApiTasks, options_have_defaults) {
   const transom_answer_options answer = transom_answer_options_default();
   EXPECT_EQ(answer.struct_size, sizeof answer);
