@@ -72,7 +72,8 @@ ModelFamily transom::jinaBertEntry() {
   family.positionType = "alibi";
   family.modules.position = "";
   family.supportedValues = {{"feed_forward_type", "original"}};
-  family.ignoredKeys.push_back("emb_pooler");
+  for (const char *key : {"emb_pooler", "model_max_length"})
+    family.ignoredKeys.push_back(key);
   ModelFamily secondNorms = family;
   addSecondNorms(secondNorms);
   family = withChoices(

@@ -324,7 +324,7 @@ static ModelFamily gteEntry(void rename(ModelFamily &),
   family.supportedValues = {{"layer_norm_type", "layer_norm"},
                             {"logn_attention_scale", "false"}};
   for (const char *key : {"unpad_inputs", "use_memory_efficient_attention",
-                          "logn_attention_clip1"})
+                          "matryoshka_dimensions", "logn_attention_clip1"})
     family.ignoredKeys.push_back(key);
   rename(family);
   choices.push_back({{"pack_qkv"}, "false", [](ModelFamily &changed) {
@@ -403,8 +403,9 @@ static ModelFamily euroBert() {
                       {Kind::PoolLate}}),
       head::token({linear("classifier", Width::Labels)}),
   };
-  family.ignoredKeys = {"pretraining_tp", "attention_dropout",
-                        "hidden_dropout"};
+  family.ignoredKeys = {"pretraining_tp", "attention_dropout", "hidden_dropout",
+                        "bos_token",      "eos_token",         "pad_token",
+                        "mask_token"};
   return family;
 }
 
