@@ -20,9 +20,13 @@ using namespace tokenizer;
 
 /// The classes of model types whose folders may be without `tokenizer_class`.
 static constexpr std::pair<const char *, const char *> classesOfTypes[] = {
+    {"albert", "AlbertTokenizer"},
     {"bart", "BartTokenizer"},
     {"bert", "BertTokenizer"},
     {"blenderbot", "BlenderbotTokenizer"},
+    {"camembert", "CamembertTokenizer"},
+    {"deberta", "DebertaTokenizer"},
+    {"deberta-v2", "DebertaV2Tokenizer"},
     {"distilbert", "BertTokenizer"},
     {"electra", "BertTokenizer"},
     {"gpt2", "GPT2Tokenizer"},
@@ -43,12 +47,13 @@ static constexpr std::pair<const char *, const char *> classesOfTypes[] = {
     {"qwen3", "Qwen2Tokenizer"},
     {"roberta", "RobertaTokenizer"},
     {"t5", "T5Tokenizer"},
-    {"xlm-roberta", "XLMRobertaTokenizer"}};
+    {"xlm-roberta", "XLMRobertaTokenizer"},
+    {"xlm-roberta-xl", "XLMRobertaTokenizer"}};
 
 /// Files that only tokenizers have.
 static constexpr const char *tokenizerFiles[] = {
-    "source.spm",      "spiece.model", "sentencepiece.bpe.model",
-    "tokenizer.model", "merges.txt",   "vocab.txt"};
+    "source.spm",      "spm.model",  "spiece.model", "sentencepiece.bpe.model",
+    "tokenizer.model", "merges.txt", "vocab.txt"};
 
 namespace {
 /// Reads the files of a folder.

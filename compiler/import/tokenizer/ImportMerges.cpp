@@ -77,6 +77,18 @@ static Result<void> makeBlenderbot(PieceImporter &importer) {
   return addBoundaries(importer);
 }
 
+/// The mask is a token like the others: the class strips no space before it.
+static Result<void> makeDeberta(PieceImporter &importer) {
+  TRANSOM_ASSIGN(bool prefix,
+                 importer.settings.getFlag("add_prefix_space", false));
+  TRANSOM_TRY(importer.setSteps(getByteLevel(prefix).c_str(), bytes));
+  TRANSOM_TRY(importer.addTokens(getBertRoles("[UNK]")));
+  const uint32_t begin = importer.getRoleId("cls_token", "[CLS]");
+  const uint32_t end = importer.getRoleId("sep_token", "[SEP]");
+  importer.addTemplate({begin}, {end, end}, {end});
+  return {};
+}
+
 static Result<void> makeQwen2(PieceImporter &importer) {
   TRANSOM_ASSIGN(bool prefix,
                  importer.settings.getFlag("add_prefix_space", false));
@@ -100,11 +112,9 @@ struct MergesClass {
 } // namespace
 
 static constexpr MergesClass classes[] = {
-    {"BartTokenizer", makeRoberta},
-    {"BlenderbotTokenizer", makeBlenderbot},
-    {"GPT2Tokenizer", makeGpt2},
-    {"Qwen2Tokenizer", makeQwen2},
-    {"RobertaTokenizer", makeRoberta}};
+    {"BartTokenizer", makeRoberta},    {"BlenderbotTokenizer", makeBlenderbot},
+    {"DebertaTokenizer", makeDeberta}, {"GPT2Tokenizer", makeGpt2},
+    {"Qwen2Tokenizer", makeQwen2},     {"RobertaTokenizer", makeRoberta}};
 
 static const MergesClass *findClass(std::string_view name) {
   for (const MergesClass &each : classes)

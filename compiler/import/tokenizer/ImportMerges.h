@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tokenizers of folders that hold vocab.json and merges.txt instead of
-// tokenizer.json: byte-level BPE of GPT-2, RoBERTa, BART, Blenderbot and Qwen2.
+// tokenizer.json: byte-level BPE of GPT-2, RoBERTa, BART, Blenderbot,
+// DeBERTa and Qwen2.
 #pragma once
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "compiler/import/tokenizer/TokenizerSettings.h"

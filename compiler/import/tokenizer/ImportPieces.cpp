@@ -30,6 +30,19 @@ static constexpr const char *wordsWithoutPrefix = R"({"type": "Sequence",
     {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "never"}]})";
 static constexpr const char *joinSpaces = R"({"type": "Replace",
   "pattern": {"Regex": " {2,}"}, "content": " "})";
+static constexpr const char *quotes = R"({"type": "Sequence",
+  "normalizers": [
+    {"type": "Replace", "pattern": {"String": "``"}, "content": "\""},
+    {"type": "Replace", "pattern": {"String": "''"}, "content": "\""}]})";
+static constexpr const char *withoutAccents = R"({"type": "Sequence",
+  "normalizers": [{"type": "NFKD"}, {"type": "StripAccents"}]})";
+static constexpr const char *lowerCase = R"({"type": "Lowercase"})";
+static constexpr const char *spacesJoinedAndComposed = R"({"type": "Sequence",
+  "normalizers": [
+    {"type": "Replace", "pattern": {"Regex": "\\s{2,}|[\\n\\r\\t]"},
+     "content": " "},
+    {"type": "NFC"},
+    {"type": "Strip", "strip_left": false, "strip_right": true}]})";
 static constexpr const char *joinLines = R"({"type": "Replace",
   "pattern": {"String": "\n"}, "content": " "})";
 static constexpr const char *bytes = R"({"type": "Sequence",
@@ -78,6 +91,90 @@ static Result<void> makeXlmRoberta(PieceImporter &importer) {
   const uint32_t begin = importer.getRoleId("bos_token", "<s>");
   const uint32_t end = importer.getRoleId("eos_token", "</s>");
   importer.addTemplate({begin}, {end, end}, {end});
+  return {};
+}
+
+/// The tokens around a text have to be pieces.
+static Result<void> makeAlbert(PieceImporter &importer) {
+  importer.addPieces(0);
+  TRANSOM_TRY(importer.finishUnigram(1));
+  TRANSOM_ASSIGN(bool accents,
+                 importer.settings.getFlag("keep_accents", false));
+  TRANSOM_ASSIGN(bool lower, importer.settings.getFlag("do_lower_case", true));
+  TRANSOM_ASSIGN(bool prefix,
+                 importer.settings.getFlag("add_prefix_space", true));
+  TRANSOM_TRY(importer.addNormalizer(quotes));
+  if (!accents)
+    TRANSOM_TRY(importer.addNormalizer(withoutAccents));
+  if (lower)
+    TRANSOM_TRY(importer.addNormalizer(lowerCase));
+  TRANSOM_TRY(importer.addMap());
+  TRANSOM_TRY(importer.setSteps(prefix ? wordsWithSpaces : wordsWithoutPrefix,
+                                prefix ? spaces : spacesWithoutPrefix));
+  const std::string begin = importer.getRole("cls_token", "[CLS]");
+  const std::string end = importer.getRole("sep_token", "[SEP]");
+  for (const std::string &token : {begin, end})
+    if (!findToken(importer.draft, token))
+      return rejected("token " + quoted(token) + " is no piece");
+  importer.addPieceTokens();
+  TRANSOM_TRY(importer.addTokens(getBertRoles("<unk>", "<pad>")));
+  importer.addTypedTemplate(importer.getId(begin), importer.getId(end));
+  return {};
+}
+
+/// The unknown token and tokens that are not used come instead of the first
+/// piece.
+static Result<void> makeCamembert(PieceImporter &importer) {
+  importer.addToken("<s>NOTUSED", 0);
+  importer.addToken(importer.getRole("pad_token", "<pad>"), 0);
+  importer.addToken("</s>NOTUSED", 0);
+  const std::string unknown = importer.getRole("unk_token", "<unk>");
+  importer.addToken(unknown, 0);
+  importer.addToken("<unk>NOTUSED", -100);
+  importer.addPieces(1);
+  importer.addToken(importer.getRole("mask_token", "<mask>"), 0);
+  TRANSOM_TRY(importer.finishUnigram(importer.findEntry(unknown, 0)));
+  TRANSOM_TRY(importer.addMap());
+  TRANSOM_ASSIGN(bool prefix,
+                 importer.settings.getFlag("add_prefix_space", true));
+  TRANSOM_TRY(importer.setSteps(prefix ? wordsWithSpaces : wordsWithoutPrefix,
+                                prefix ? spaces : spacesWithoutPrefix));
+  importer.addPieceTokens();
+  TRANSOM_TRY(
+      importer.addTokens(getRobertaRoles({"mask_token", "<mask>", true})));
+  const uint32_t begin = importer.getRoleId("bos_token", "<s>");
+  const uint32_t end = importer.getRoleId("eos_token", "</s>");
+  importer.addTemplate({begin}, {end, end}, {end});
+  return {};
+}
+
+/// No character map: the class leaves it out.
+static Result<void> makeDebertaV2(PieceImporter &importer) {
+  importer.addPieces(0);
+  const std::string unknown = importer.getRole("unk_token", "[UNK]");
+  const size_t at = importer.findEntry(unknown, SIZE_MAX);
+  const bool known = at != SIZE_MAX && importer.draft.scores[at] == 0;
+  TRANSOM_TRY(importer.finishUnigram(known ? at : importer.unknownPiece));
+  const TokenizerSettings &settings = importer.settings;
+  TRANSOM_ASSIGN(bool lower, settings.getFlag("do_lower_case", false));
+  TRANSOM_ASSIGN(bool punctuation, settings.getFlag("split_by_punct", false));
+  TRANSOM_ASSIGN(bool prefix, settings.getFlag("add_prefix_space", true));
+  if (lower)
+    TRANSOM_TRY(importer.addNormalizer(lowerCase));
+  TRANSOM_TRY(importer.addNormalizer(spacesJoinedAndComposed));
+  const std::string metaspace =
+      std::string(R"({"type": "Metaspace", "replacement": "▁", )") +
+      R"("prepend_scheme": ")" + (prefix ? "always" : "first") + "\"}";
+  const std::string steps =
+      std::string(R"({"type": "Sequence", "pretokenizers": [)") +
+      (punctuation ? R"({"type": "Punctuation", "behavior": "Isolated"}, )"
+                   : "") +
+      metaspace + "]}";
+  TRANSOM_TRY(importer.setSteps(steps.c_str(), metaspace.c_str()));
+  importer.addPieceTokens();
+  TRANSOM_TRY(importer.addTokens(getBertRoles("[UNK]")));
+  importer.addTypedTemplate(importer.getRoleId("cls_token", "[CLS]"),
+                            importer.getRoleId("sep_token", "[SEP]"));
   return {};
 }
 
@@ -226,6 +323,9 @@ struct PieceClass {
 
 static constexpr const char *fairseqFile = "sentencepiece.bpe.model";
 static constexpr PieceClass classes[] = {
+    {"AlbertTokenizer", "spiece.model", makeAlbert},
+    {"CamembertTokenizer", fairseqFile, makeCamembert},
+    {"DebertaV2Tokenizer", "spm.model", makeDebertaV2},
     {"LlamaTokenizer", "tokenizer.model", makeLlama},
     {"MBart50Tokenizer", fairseqFile, makeMbart50},
     {"MBartTokenizer", fairseqFile, makeMbart},

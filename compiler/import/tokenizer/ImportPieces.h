@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tokenizers of folders that hold a model file of SentencePiece instead of
-// tokenizer.json: those of T5, XLM-RoBERTa, mBART, NLLB, Pegasus and Llama.
+// tokenizer.json: those of ALBERT, CamemBERT, DeBERTa V2, T5, XLM-RoBERTa,
+// mBART, NLLB, Pegasus and Llama.
 #pragma once
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "compiler/import/tokenizer/TokenizerSettings.h"

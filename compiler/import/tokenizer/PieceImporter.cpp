@@ -40,6 +40,13 @@ void PieceImporter::addFairseqTokens(const char *first) {
   addPieces(3);
 }
 
+size_t PieceImporter::findEntry(std::string_view text, size_t fallback) const {
+  for (size_t i = 0; i < draft.entries.size(); ++i)
+    if (draft.entries[i].text == text)
+      return i;
+  return fallback;
+}
+
 Result<void> PieceImporter::finishUnigram(size_t unknownId) {
   draft.parameters.model = ModelKind::Unigram;
   if (unknownId >= draft.entries.size())
@@ -188,6 +195,14 @@ std::vector<RoleDefault> getRobertaRoles(RoleDefault mask) {
           {"pad_token", "<pad>"},
           {"cls_token", "<s>"},
           mask};
+}
+
+std::vector<RoleDefault> getBertRoles(const char *unknown,
+                                      const char *padding) {
+  return {{"bos_token", "[CLS]"},  {"eos_token", "[SEP]"},
+          {"unk_token", unknown},  {"sep_token", "[SEP]"},
+          {"pad_token", padding},  {"cls_token", "[CLS]"},
+          {"mask_token", "[MASK]"}};
 }
 
 Result<void> PieceImporter::addTokens(const std::vector<RoleDefault> &roles) {

@@ -21,6 +21,11 @@ struct RoleDefault {
 /// have too.
 std::vector<RoleDefault> getRobertaRoles(RoleDefault mask);
 
+/// The tokens of DeBERTa's classes; `unknown` and `padding` are those of
+/// ALBERT, too.
+std::vector<RoleDefault> getBertRoles(const char *unknown,
+                                      const char *padding = "[PAD]");
+
 /// Makes the draft of one tokenizer.
 class PieceImporter {
 public:
@@ -28,7 +33,8 @@ public:
                 const TokenizerSettings &settings, Draft &draft,
                 std::vector<std::string> &notes)
       : pieces(model.pieces), characterMap(model.characterMap),
-        settings(settings), draft(draft), notes(notes) {}
+        unknownPiece(model.unknownId), settings(settings), draft(draft),
+        notes(notes) {}
 
   // The vocabulary.
 
@@ -40,6 +46,8 @@ public:
   /// The special tokens of fairseq, instead of the first three pieces; the
   /// first has the role `first`.
   void addFairseqTokens(const char *first);
+  /// The id of the first token with this text.
+  size_t findEntry(std::string_view text, size_t fallback) const;
   /// Completes a Unigram model of the tokens.
   Result<void> finishUnigram(size_t unknownId);
   /// Makes a BPE model of the tokens `first` and all other pieces,
@@ -91,6 +99,7 @@ public:
 
   const std::vector<Piece> &pieces;
   std::string_view characterMap;
+  size_t unknownPiece; ///< the unknown token of the model file
   const TokenizerSettings &settings;
   Draft &draft;
 

@@ -5,6 +5,7 @@
 // which no version of the format has, are malformed.
 #include "compiler/import/tokenizer/SentencePiece.h"
 #include "runtime/base/Utf8.h"
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -195,6 +196,11 @@ static Result<void> readTrainer(const Field &message,
       return readFlag(field, model.spaceAfterWord);
     case 35:
       return readFlag(field, model.byteFallback);
+    case 40:
+      TRANSOM_TRY(expectWire(field, Wire::Varint));
+      model.unknownId =
+          static_cast<uint32_t>(std::min<uint64_t>(field.value, UINT32_MAX));
+      return {};
     default:
       return {};
     }

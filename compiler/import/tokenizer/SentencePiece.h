@@ -33,6 +33,7 @@ struct SentencePieceModel {
   std::vector<Piece> pieces;
   PieceModel model = PieceModel::Unigram;
   bool byteFallback = false;
+  uint32_t unknownId = 0;      ///< of the unknown token
   bool spaceAfterWord = false; ///< a space belongs to the word before it
   std::string_view characterMap;
   bool addDummyPrefix = true;

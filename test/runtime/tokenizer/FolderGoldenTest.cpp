@@ -133,7 +133,9 @@ TEST_P(FolderGolden, LongTextsTakeLinearTime) {
 
 INSTANTIATE_TEST_SUITE_P(
     Folders, FolderGolden,
-    testing::Values("bart_settings", "bert_accents", "bert_cased", "bert_type",
+    testing::Values("albert", "albert_settings", "camembert_settings",
+                    "deberta_settings", "deberta_v2", "deberta_v2_settings",
+                    "bart_settings", "bert_accents", "bert_cased", "bert_type",
                     "blenderbot", "distilbert", "electra", "gpt2_opt", "llama",
                     "llama_decoder", "llama_legacy", "m2m100_bpe",
                     "m2m100_settings", "marian_two", "mbart", "mbart50",

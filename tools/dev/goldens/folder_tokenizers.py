@@ -220,6 +220,61 @@ FOLDERS.update({
     "mpnet": WordPieces("mpnet", {"tokenizer_class": "MPNetTokenizer"}, MPNET, changes=lambda lines: [*lines, "<mask>"]),
     "mpnet_settings": WordPieces("mpnet", {"do_lower_case": False, "cls_token": "[UNK]", "unk_token": added("</s>"), "mask_token": "<n>"}, MPNET, changes=lambda lines: [*lines, "<mask>"], **CASED),
 })
+
+
+class Pieces(Folder):
+    """A folder of a SentencePiece model, whose class AutoTokenizer finds."""
+
+    pairs = True
+
+    def __init__(self, type, name, file, model, config=(), special=None, tokens=None):
+        super().__init__(name, file, model, config, special, tokens)
+        self.type = type
+
+    def write(self, folder, size):
+        super().write(folder, size)
+        write_json(folder, {"config.json": {"model_type": self.type}})
+
+    def load(self, folder):
+        return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def albert_pieces(size, **options):
+    return train(size, pad_id=0, unk_id=1, bos_id=-1, eos_id=-1, control_symbols=["[CLS]", "[SEP]"], user_defined_symbols=["[MASK]"], **options)
+
+
+def deberta_pieces(size, **options):
+    return train(size, pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]", **options)
+
+
+class TypedMerges(Merges):
+    """The same, whose class AutoTokenizer finds."""
+
+    pairs = True
+
+    def write(self, folder, size):
+        super().write(folder, size)
+        write_json(folder, {"config.json": {"model_type": "deberta"}})
+
+    def load(self, folder):
+        return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+FOLDERS.update({
+    "albert": Pieces("albert", "AlbertTokenizer", "spiece.model", albert_pieces),
+    "albert_settings": Pieces("albert", "AlbertTokenizer", "spiece.model", albert_pieces,
+                              {"do_lower_case": False, "keep_accents": True, "add_prefix_space": False, "mask_token": added("[MASK]", lstrip=True), "sep_token": "[MASK]"},
+                              tokens=lambda m: {"plus": len(m.pieces)}),
+    "camembert": Pieces("camembert", "CamembertTokenizer", XLMR, lambda size: train(size, unk_id=0, bos_id=1, eos_id=2)),
+    "camembert_settings": Pieces("camembert", "CamembertTokenizer", XLMR, lambda size: train(size, unk_id=0, bos_id=1, eos_id=2),
+                                 {"add_prefix_space": False, "additional_special_tokens": ["<s>NOTUSED", "</s>NOTUSED"], "eos_token": "<pad>"}),
+    "deberta": TypedMerges("DebertaTokenizer", first=["[CLS]", "[PAD]", "[SEP]", "[UNK]"], last=["[MASK]"]),
+    "deberta_settings": TypedMerges("DebertaTokenizer", {"add_prefix_space": True, "cls_token": "[MASK]"}, ["[CLS]", "[PAD]", "[SEP]", "[UNK]"],
+                                    special={"mask_token": "<mask>", "additional_special_tokens": ["<x>"]}),
+    "deberta_v2": Pieces("deberta-v2", "DebertaV2Tokenizer", "spm.model", deberta_pieces, tokens=lambda m: {"[MASK]": len(m.pieces)}),
+    "deberta_v2_settings": Pieces("deberta-v2", "DebertaV2Tokenizer", "spm.model", deberta_pieces,
+                                  {"do_lower_case": True, "split_by_punct": True, "add_prefix_space": False, "unk_token": "[PAD]"}),
+})
 FOLDERS["marian"] = Marian(False)
 FOLDERS["marian_two"] = Marian(True)
 

@@ -62,8 +62,8 @@ std::string getMergesError(const MergesText &files) {
 
 TEST(ImportMerges, Classes) {
   for (const char *name :
-       {"BartTokenizer", "BlenderbotTokenizer", "GPT2Tokenizer",
-        "Qwen2Tokenizer", "RobertaTokenizer"})
+       {"BartTokenizer", "BlenderbotTokenizer", "DebertaTokenizer",
+        "GPT2Tokenizer", "Qwen2Tokenizer", "RobertaTokenizer"})
     EXPECT_TRUE(isMergesClass(name)) << name;
   EXPECT_FALSE(isMergesClass("CLIPTokenizer"));
   EXPECT_EQ(encodeMerges("BartTokenizer", "ab ab"), (Ids{0, 7, 8, 2}));
@@ -71,6 +71,9 @@ TEST(ImportMerges, Classes) {
             (Ids{0, 7, 10, 5, 2}));
   EXPECT_EQ(encodeMerges("BlenderbotTokenizer", "ab"), Ids{8});
   EXPECT_EQ(encodeMerges("GPT2Tokenizer", "ab<|endoftext|>"), (Ids{7, 9}));
+  EXPECT_EQ(encodeMerges("DebertaTokenizer", "ab [MASK]",
+                         R"({"cls_token": "<s>", "sep_token": "</s>"})"),
+            (Ids{0, 7, 6, 15, 2}));
   EXPECT_EQ(encodeMerges("Qwen2Tokenizer", "ab b"), (Ids{7, 6, 5}));
 }
 

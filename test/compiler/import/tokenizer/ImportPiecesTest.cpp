@@ -51,6 +51,23 @@ TEST(ImportPieces, Vocabularies) {
             (Ids{1, 7, 2}));
 }
 
+TEST(ImportPieces, Encoders) {
+  EXPECT_EQ(encodePieces("CamembertTokenizer", "ab z"),
+            (Ids{5, 10, 9, 7, 3, 6}));
+  EXPECT_EQ(encodePieces("DebertaV2Tokenizer", "ab z  a\n"),
+            (Ids{8, 6, 5, 3, 0, 6, 9}));
+  const std::string roles = R"("cls_token": "<s>", "sep_token": "</s>")";
+  EXPECT_EQ(encodePieces("AlbertTokenizer", "\u00c1B", "{" + roles + "}"),
+            (Ids{1, 6, 5, 2}));
+  EXPECT_EQ(encodePieces("AlbertTokenizer", "aB",
+                         "{" + roles + R"(, "do_lower_case": false})"),
+            (Ids{1, 6, 1, 2}));
+  auto without = importPieces("AlbertTokenizer", getSmallPieces(), "{}");
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().status, Status::Rejected);
+  EXPECT_EQ(without.error().message, "p.model: token '[CLS]' is no piece");
+}
+
 TEST(ImportPieces, LegacyPutsASpaceAfterEachAddedToken) {
   EXPECT_EQ(encodePieces("LlamaTokenizer", "ab</s>ab"), (Ids{7, 2, 4, 5}));
   EXPECT_EQ(encodePieces("LlamaTokenizer", "ab</s>ab", R"({"legacy": true})"),
@@ -163,6 +180,7 @@ TEST(ImportPieces, Classes) {
   EXPECT_STREQ(getPieceFileName("LlamaTokenizer"), "tokenizer.model");
   EXPECT_EQ(getPieceFileName("BertTokenizer"), nullptr);
   EXPECT_EQ(getPieceClassNames(),
+            "AlbertTokenizer, CamembertTokenizer, DebertaV2Tokenizer, "
             "LlamaTokenizer, MBart50Tokenizer, MBartTokenizer, NllbTokenizer, "
             "PegasusTokenizer, T5Tokenizer, XLMRobertaTokenizer");
 }
