@@ -111,10 +111,10 @@ TRANSOM_API transom_status transom_session_fill_masks(
  * [num_others, size], `similarities` is [count, num_others], all dense;
  * `capacity` is the size of `similarities` in bytes.
  * Errors: USAGE, LIMIT (`capacity`). */
-TRANSOM_API transom_status transom_model_similarity(
-    const transom_model *model, const float *embeddings, size_t count,
-    const float *others, size_t num_others, size_t size, float *similarities,
-    size_t capacity);
+TRANSOM_API transom_status
+transom_model_similarity(const transom_model *model, const float *embeddings,
+                         size_t count, const float *others, size_t num_others,
+                         size_t size, float *similarities, size_t capacity);
 
 /** Scores documents by how well they answer a query; larger is better.
  * `scores` is [count]; `capacity` is its size in bytes. A sequence
