@@ -55,6 +55,29 @@ static constexpr const char *tokenizerFiles[] = {
     "source.spm",      "spm.model",  "spiece.model", "sentencepiece.bpe.model",
     "tokenizer.model", "merges.txt", "vocab.txt"};
 
+/// Classes whose texts have no token types, without "Fast".
+static constexpr std::string_view classesWithoutTypes[] = {
+    "AlbertTokenizer",     "BartTokenizer",     "CamembertTokenizer",
+    "DistilBertTokenizer", "MPNetTokenizer",    "PreTrainedTokenizer",
+    "RobertaTokenizer",    "TokenizersBackend", "XLMRobertaTokenizer"};
+
+/// Model types whose tokenizer.json is read as it is, whatever class a file
+/// names.
+static constexpr std::string_view typesWithoutClass[] = {
+    "modernbert", "modernbert-decoder", "nystromformer", "xlm-roberta-xl"};
+
+/// True for a tokenizer.json with a WordPiece model.
+static bool holdsWordPiece(const NamedFile &file) {
+  Result<JsonDocument> document = parseJson(file.bytes, file.name);
+  auto model =
+      document ? document->root().find("model") : std::optional<JsonValue>();
+  if (!model || !model->isObject())
+    return false;
+  auto type = model->find("type");
+  return type ? type->isString() && *type->asString() == "WordPiece"
+              : model->find("max_input_chars_per_word").has_value();
+}
+
 namespace {
 /// Reads the files of a folder.
 class FolderReader {
@@ -75,7 +98,7 @@ private:
   Result<std::optional<FolderTokenizer>> readTokenizer() {
     if (has("tokenizer.json")) {
       TRANSOM_ASSIGN(NamedFile file, read("tokenizer.json"));
-      return give(importTokenizer(file.bytes, file.name));
+      return readSerialized(file);
     }
     TRANSOM_ASSIGN(std::string name, getClassName());
     if (name == "MarianTokenizer" || (name.empty() && has("source.spm")))
@@ -98,17 +121,29 @@ private:
     return std::optional<FolderTokenizer>();
   }
 
+  /// tokenizer.json as it is, or as a class makes it of the file's tokens.
+  Result<std::optional<FolderTokenizer>> readSerialized(const NamedFile &file) {
+    TRANSOM_ASSIGN(std::string name, getLoadedClass());
+    TRANSOM_ASSIGN(SettingFiles given, readSettings());
+    if (isWordPieceClass(name) && holdsWordPiece(file))
+      return give(importWordPieceTokenizer(name, {file, true, given}));
+    TRANSOM_ASSIGN(TokenizerSettings settings, readTokenizerSettings(given));
+    std::optional<bool> left;
+    if (settings.documents[0].root().find("truncation_side")) {
+      TRANSOM_ASSIGN(left, settings.truncatesLeft(false));
+    }
+    return give(importTokenizer(file.bytes, file.name, left));
+  }
+
   /// How the settings say that the tokens are used.
   Result<void> readUse(FolderTokenizer &found) {
     TRANSOM_ASSIGN(SettingFiles given, readSettings());
     TRANSOM_ASSIGN(TokenizerSettings settings, readTokenizerSettings(given));
     TRANSOM_ASSIGN(found.maskToken, findMaskToken(settings, found.tokenizer));
-    TRANSOM_ASSIGN(std::optional<std::string> name,
-                   settings.getText("tokenizer_class"));
-    // Only classes of models know of types.
-    found.givesTypes = name != "TokenizersBackend" &&
-                       name != "PreTrainedTokenizerFast" &&
-                       name != "PreTrainedTokenizer";
+    TRANSOM_ASSIGN(std::string name, getLoadedClass());
+    found.givesTypes = std::find(std::begin(classesWithoutTypes),
+                                 std::end(classesWithoutTypes),
+                                 name) == std::end(classesWithoutTypes);
     TRANSOM_ASSIGN(std::optional<std::vector<std::string>> inputs,
                    settings.getTexts("model_input_names"));
     if (inputs)
@@ -163,22 +198,43 @@ private:
                                       : std::string();
   }
 
-  /// The class without "Fast"; empty where no file says which.
-  Result<std::string> getClassName() const {
+  /// The class that the files name, without "Fast"; empty where none does.
+  Result<std::string> getNamedClass(bool skipsGeneral) const {
     for (const char *name : {"tokenizer_config.json", "config.json"}) {
       TRANSOM_ASSIGN(std::string text, readKey(name, "tokenizer_class"));
       const size_t end = text.size() - std::min<size_t>(text.size(), 4);
       if (text.substr(end) == "Fast")
         text.resize(end);
-      if (!text.empty() && text != "PreTrainedTokenizer" &&
-          text != "TokenizersBackend")
+      const bool general =
+          text == "PreTrainedTokenizer" || text == "TokenizersBackend";
+      if (!text.empty() && !(general && skipsGeneral))
         return text;
     }
+    return std::string();
+  }
+
+  Result<std::string> getClassOfType() const {
     TRANSOM_ASSIGN(std::string type, readKey("config.json", "model_type"));
     for (auto &[each, name] : classesOfTypes)
       if (type == each)
         return std::string(name);
     return std::string();
+  }
+
+  /// The class that reads a folder without tokenizer.json.
+  Result<std::string> getClassName() const {
+    TRANSOM_ASSIGN(std::string name, getNamedClass(/*skipsGeneral=*/true));
+    return name.empty() ? getClassOfType() : name;
+  }
+
+  /// The class that AutoTokenizer loads.
+  Result<std::string> getLoadedClass() const {
+    TRANSOM_ASSIGN(std::string type, readKey("config.json", "model_type"));
+    if (std::find(std::begin(typesWithoutClass), std::end(typesWithoutClass),
+                  type) != std::end(typesWithoutClass))
+      return std::string("TokenizersBackend");
+    TRANSOM_ASSIGN(std::string name, getNamedClass(/*skipsGeneral=*/false));
+    return name.empty() ? getClassOfType() : name;
   }
 
   Result<std::optional<FolderTokenizer>>

@@ -157,7 +157,9 @@ Result<ImportedTokenizer> importMergesTokenizer(std::string_view className,
   const SentencePieceModel none;
   PieceImporter importer(none, settings, draft, result.notes);
   importer.addFurther(settings.additional);
-  Result<void> made = findClass(className)->make(importer);
+  Result<void> made = importer.setTruncationSide();
+  if (made)
+    made = findClass(className)->make(importer);
   if (made) {
     findLanguages(draft);
     Result<std::string> tables = writeTables(draft);

@@ -381,6 +381,7 @@ Result<ImportedTokenizer> importPieceTokenizer(std::string_view className,
                    readSentencePiece(files.pieces.bytes));
     TRANSOM_TRY(checkPieces(model));
     PieceImporter importer(model, settings, draft, result.notes);
+    TRANSOM_TRY(importer.setTruncationSide());
     return findClass(className)->make(importer);
   };
   if (Result<void> made = make(); !made) {

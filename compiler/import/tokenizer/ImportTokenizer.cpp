@@ -37,7 +37,8 @@ static Result<void> readSteps(JsonValue root, Draft &draft) {
 }
 
 Result<ImportedTokenizer> importTokenizer(std::string_view json,
-                                          const std::string &fileName) {
+                                          const std::string &fileName,
+                                          std::optional<bool> truncatesLeft) {
   TRANSOM_ASSIGN(auto document, parseJson(json, fileName));
   JsonValue root = document.root();
   TRANSOM_TRY(root.expectObject());
@@ -47,6 +48,9 @@ Result<ImportedTokenizer> importTokenizer(std::string_view json,
   TRANSOM_ASSIGN(auto model, root.get("model"));
   TRANSOM_TRY(readModel(model, draft));
   TRANSOM_TRY(readSteps(root, draft));
+  if (truncatesLeft)
+    draft.parameters.truncationSide =
+        *truncatesLeft ? TruncationSide::Left : TruncationSide::Right;
   TRANSOM_TRY(readAddedTokens(root.find("added_tokens"), draft, result.notes));
   findLanguages(draft);
   auto tables = writeTables(draft);

@@ -6,6 +6,7 @@
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,10 @@ struct ImportedTokenizer {
 /// `Rejected` where the file is malformed or contradicts itself,
 /// `Unsupported` where it names a model, normalizer, pre-tokenizer or
 /// post-processor that is not supported; both with line, column and JSON
-/// pointer.
-Result<ImportedTokenizer> importTokenizer(std::string_view json,
-                                          const std::string &fileName);
+/// pointer. `truncatesLeft` says at which end texts are cut, instead of the
+/// file.
+Result<ImportedTokenizer>
+importTokenizer(std::string_view json, const std::string &fileName,
+                std::optional<bool> truncatesLeft = std::nullopt);
 
 } // namespace transom

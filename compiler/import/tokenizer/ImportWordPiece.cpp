@@ -6,6 +6,7 @@
 #include "compiler/import/tokenizer/ImportWordPiece.h"
 #include "compiler/import/tokenizer/Languages.h"
 #include "compiler/import/tokenizer/PieceImporter.h"
+#include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Tables.h"
@@ -156,34 +157,72 @@ static Result<void> setBertSteps(PieceImporter &importer) {
 
 //===-- The files ---------------------------------------------------------===//
 
-Result<ImportedTokenizer>
-importWordPieceTokenizer(std::string_view className,
-                         const WordPieceFiles &files) {
-  TRANSOM_ASSIGN(TokenizerSettings settings,
-                 readTokenizerSettings(files.settings));
-  ImportedTokenizer result;
-  Draft draft;
-  draft.parameters.truncationStrategy = TruncationStrategy::LongestFirst;
-  draft.parameters.truncationSide = TruncationSide::Right;
-  TRANSOM_TRY(readTokenLines(files.vocabulary, draft));
-  const SentencePieceModel none;
-  PieceImporter importer(none, settings, draft, result.notes);
-  importer.addFurther(settings.additional);
-  auto make = [&]() -> Result<void> {
+namespace {
+/// Makes the tables of one class.
+class WordPieceImporter {
+public:
+  WordPieceImporter(std::string_view className, const WordPieceFiles &files)
+      : className(className), files(files) {}
+
+  Result<ImportedTokenizer> run() {
+    draft.parameters.truncationStrategy = TruncationStrategy::LongestFirst;
+    draft.parameters.truncationSide = TruncationSide::Right;
+    if (files.isSerialized) {
+      TRANSOM_TRY(readSerialized());
+    } else {
+      TRANSOM_TRY(readTokenLines(files.vocabulary, draft));
+      TRANSOM_ASSIGN(settings, readTokenizerSettings(files.settings));
+    }
+    result.truncation = draft.parameters.truncationLength;
+    if (Result<void> made = make(); !made) {
+      Error error = made.takeError();
+      if (!isAboutSettings(files.settings, error.message))
+        error.message = files.vocabulary.name + ": " + error.message;
+      return error;
+    }
+    return std::move(result);
+  }
+
+private:
+  Result<void> readSerialized() {
+    TRANSOM_ASSIGN(document,
+                   parseJson(files.vocabulary.bytes, files.vocabulary.name));
+    JsonValue root = document->root();
+    TRANSOM_ASSIGN(JsonValue model, root.get("model"));
+    TRANSOM_ASSIGN(JsonValue tokens, model.get("vocab"));
+    TRANSOM_TRY(readTokens(tokens, draft));
+    TRANSOM_TRY(readTruncation(root.find("truncation"), draft.parameters));
+    TRANSOM_ASSIGN(settings, readTokenizerSettings(files.settings,
+                                                   root.find("added_tokens")));
+    return {};
+  }
+
+  Result<void> make() {
+    const SentencePieceModel none;
+    PieceImporter importer(none, settings, draft, result.notes);
+    importer.addFurther(settings.additional);
+    TRANSOM_TRY(importer.setTruncationSide());
     TRANSOM_TRY(finishWordPiece(importer));
     TRANSOM_TRY(setBertSteps(importer));
     TRANSOM_TRY(findClass(className)->make(importer));
     findLanguages(draft);
     TRANSOM_ASSIGN(result.tables, writeTables(draft));
     return {};
-  };
-  if (Result<void> made = make(); !made) {
-    Error error = made.takeError();
-    if (!isAboutSettings(files.settings, error.message))
-      error.message = files.vocabulary.name + ": " + error.message;
-    return error;
   }
-  return result;
+
+  std::string_view className;
+  const WordPieceFiles &files;
+  std::optional<JsonDocument> document; ///< that tokens lie in
+  TokenizerSettings settings;
+  Draft draft;
+  ImportedTokenizer result;
+};
+} // namespace
+
+Result<ImportedTokenizer>
+importWordPieceTokenizer(std::string_view className,
+                         const WordPieceFiles &files) {
+  return WordPieceImporter(className, files).run();
 }
 
 } // namespace transom

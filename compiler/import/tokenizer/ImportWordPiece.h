@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tokenizers of folders that hold vocab.txt instead of tokenizer.json:
-// WordPiece of BERT, DistilBERT, ELECTRA and MPNet.
+// The tokenizers of folders of BERT, DistilBERT, ELECTRA and MPNet. Their
+// classes take no more of a tokenizer.json than the tokens and the truncation;
+// without it they read vocab.txt.
 #pragma once
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "compiler/import/tokenizer/TokenizerSettings.h"
@@ -11,7 +12,8 @@ namespace transom {
 
 /// The files of such a folder.
 struct WordPieceFiles {
-  NamedFile vocabulary; ///< a token a line
+  NamedFile vocabulary;      ///< vocab.txt, a token a line, or tokenizer.json
+  bool isSerialized = false; ///< it is tokenizer.json
   tokenizer::SettingFiles settings;
 };
 

@@ -123,6 +123,14 @@ Result<void> PieceImporter::setSteps(const char *preTokenizer,
 
 //===-- Added tokens and templates ----------------------------------------===//
 
+Result<void> PieceImporter::setTruncationSide() {
+  TruncationSide &side = draft.parameters.truncationSide;
+  TRANSOM_ASSIGN(bool left,
+                 settings.truncatesLeft(side == TruncationSide::Left));
+  side = left ? TruncationSide::Left : TruncationSide::Right;
+  return {};
+}
+
 void PieceImporter::addPieceTokens() {
   for (const Piece &piece : pieces)
     if (piece.type == PieceType::Control ||

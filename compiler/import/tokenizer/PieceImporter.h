@@ -65,6 +65,8 @@ public:
 
   // Added tokens and templates.
 
+  /// The end at which texts are cut, where the settings say it.
+  Result<void> setTruncationSide();
   /// Control symbols and those that the user of SentencePiece defined.
   void addPieceTokens();
   /// A further special token of the class.

@@ -48,6 +48,17 @@ TokenizerSettings::getText(std::string_view key) const {
   return std::optional<std::string>(text);
 }
 
+Result<bool> TokenizerSettings::truncatesLeft(bool fallback) const {
+  TRANSOM_ASSIGN(std::optional<std::string> side, getText("truncation_side"));
+  if (!side)
+    return fallback;
+  if (*side != "left" && *side != "right")
+    return findSetting(*this, "truncation_side")
+        ->error("unknown truncation_side '" + *side +
+                "'; supported: left, right");
+  return *side == "left";
+}
+
 Result<std::optional<std::vector<std::string>>>
 TokenizerSettings::getTexts(std::string_view key) const {
   auto value = findSetting(*this, key);
@@ -117,7 +128,8 @@ namespace {
 /// Reads the files one after the other.
 class Reader {
 public:
-  Result<TokenizerSettings> run(const SettingFiles &files) {
+  Result<TokenizerSettings> run(const SettingFiles &files,
+                                std::optional<JsonValue> serialized) {
     TRANSOM_TRY(readConfig(files.config));
     if (auto decoder =
             settings.documents[0].root().find("added_tokens_decoder")) {
@@ -127,6 +139,8 @@ public:
         TRANSOM_TRY(readSpecialTokens(*files.specialTokens));
       if (files.addedTokens)
         TRANSOM_TRY(readAdded(*files.addedTokens));
+      if (serialized && !serialized->isNull())
+        TRANSOM_TRY(readSerialized(*serialized));
     }
     return std::move(settings);
   }
@@ -210,12 +224,37 @@ private:
       settings.added.push_back(std::move(token));
     }
     sortAdded();
-    // Tokens with a role are those of the list, with its flags.
+    takeFlags();
+    return {};
+  }
+
+  /// Tokens with a role are those of the list, with its flags.
+  void takeFlags() {
     for (NamedToken &named : settings.named)
       for (const TokenSetting &token : settings.added)
         if (named.token && isRole(named.key) &&
             named.token->content == token.content)
           named.token = token;
+  }
+
+  /// `added_tokens` of tokenizer.json; a token replaces one with its id.
+  Result<void> readSerialized(JsonValue list) {
+    TRANSOM_TRY(list.expectArray());
+    for (JsonValue element : list.elements()) {
+      TRANSOM_ASSIGN(TokenSetting token, readToken(element, false));
+      TRANSOM_ASSIGN(JsonValue number, element.get("id"));
+      TRANSOM_ASSIGN(int64_t id, number.asInt(0, idLimit - 1));
+      token.id = static_cast<uint32_t>(id);
+      auto &added = settings.added;
+      added.erase(std::remove_if(added.begin(), added.end(),
+                                 [&](const TokenSetting &old) {
+                                   return old.id == token.id;
+                                 }),
+                  added.end());
+      added.push_back(std::move(token));
+    }
+    sortAdded();
+    takeFlags();
     return {};
   }
 
@@ -274,8 +313,10 @@ private:
 };
 } // namespace
 
-Result<TokenizerSettings> readTokenizerSettings(const SettingFiles &files) {
-  return Reader().run(files);
+Result<TokenizerSettings>
+readTokenizerSettings(const SettingFiles &files,
+                      std::optional<JsonValue> serialized) {
+  return Reader().run(files, serialized);
 }
 
 bool isAboutSettings(const SettingFiles &files, std::string_view message) {

@@ -65,6 +65,8 @@ struct TokenizerSettings {
   Result<bool> getFlag(std::string_view key, bool fallback) const;
   /// A text of tokenizer_config.json, if it is there.
   Result<std::optional<std::string>> getText(std::string_view key) const;
+  /// `truncation_side` of tokenizer_config.json is left; `fallback` without it.
+  Result<bool> truncatesLeft(bool fallback) const;
   /// A list of texts of tokenizer_config.json, if it is there.
   Result<std::optional<std::vector<std::string>>>
   getTexts(std::string_view key) const;
@@ -78,7 +80,11 @@ struct SettingFiles {
   std::optional<NamedFile> config, specialTokens, addedTokens;
 };
 
-Result<TokenizerSettings> readTokenizerSettings(const SettingFiles &files);
+/// `serialized` is `added_tokens` of a tokenizer.json beside them, which come
+/// last.
+Result<TokenizerSettings>
+readTokenizerSettings(const SettingFiles &files,
+                      std::optional<JsonValue> serialized = std::nullopt);
 
 /// True for a message that begins with the name of one of the files.
 bool isAboutSettings(const SettingFiles &files, std::string_view message);

@@ -140,7 +140,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "llama_decoder", "llama_legacy", "m2m100_bpe",
                     "m2m100_settings", "marian_two", "mbart", "mbart50",
                     "mpnet", "mpnet_settings", "nllb", "nllb_legacy", "pegasus",
-                    "qwen2", "roberta", "t5_settings", "xlm_roberta_settings"),
+                    "qwen2", "roberta", "serialized_bert", "serialized_general",
+                    "serialized_tokens", "serialized_type", "t5_settings",
+                    "xlm_roberta_settings"),
     [](const auto &info) { return info.param; });
 
 } // namespace

@@ -275,6 +275,31 @@ FOLDERS.update({
     "deberta_v2_settings": Pieces("deberta-v2", "DebertaV2Tokenizer", "spm.model", deberta_pieces,
                                   {"do_lower_case": True, "split_by_punct": True, "add_prefix_space": False, "unk_token": "[PAD]"}),
 })
+
+
+class Serialized(WordPieces):
+    """A folder of tokenizer.json, in which normalizer and template are not those of the settings."""
+
+    def write(self, folder, size):
+        super().write(folder, size)
+        path = os.path.join(folder, "vocab.txt")
+        with open(path) as file:
+            vocabulary = {t: i for i, t in enumerate(file.read().splitlines())}
+        os.remove(path)
+        model = tokenizers.BertWordPieceTokenizer(vocabulary, lowercase=True, handle_chinese_chars=True)
+        model.add_special_tokens([tokenizers.AddedToken("[MASK]", lstrip=True, normalized=False, special=True)])
+        model.add_tokens([tokenizers.AddedToken("<n>", single_word=True, normalized=False)])
+        model.save(os.path.join(folder, "tokenizer.json"))
+
+
+FOLDERS.update({
+    "serialized_bert": Serialized("bert", {"tokenizer_class": "BertTokenizer", "do_lower_case": False, "tokenize_chinese_chars": False, "truncation_side": "right",
+                                           "cls_token": "[MASK]", "sep_token": "<end>"}, BERT, **CASED),
+    "serialized_type": Serialized("distilbert", {"do_lower_case": False, "strip_accents": True}, BERT, **CASED),
+    "serialized_tokens": Serialized("electra", {"tokenizer_class": "ElectraTokenizer", "do_lower_case": False, "truncation_side": "left",
+                                                "added_tokens_decoder": {"0": token("[PAD]"), "9": token("lo", special=False, normalized=True)}}, BERT, **CASED),
+    "serialized_general": Serialized("bert", {"tokenizer_class": "PreTrainedTokenizerFast", "do_lower_case": False, "unk_token": "[UNK]", "truncation_side": "right"}, BERT, **CASED),
+})
 FOLDERS["marian"] = Marian(False)
 FOLDERS["marian_two"] = Marian(True)
 

@@ -21,7 +21,8 @@ import folder_tokenizers
 compare_tokenizers = importlib.import_module("compare-tokenizers")
 NAMES = ["t5_settings", "xlm_roberta_settings", "mbart", "mbart50", "nllb", "nllb_legacy", "pegasus", "llama", "llama_legacy", "llama_decoder", "m2m100_bpe", "m2m100_settings",
          "marian_two", "bart_settings", "blenderbot", "gpt2_opt", "roberta", "qwen2", "bert_type", "bert_cased", "bert_accents", "distilbert", "electra", "mpnet", "mpnet_settings", "albert", "albert_settings", "camembert_settings",
-         "deberta_settings", "deberta_v2", "deberta_v2_settings"]
+         "deberta_settings", "deberta_v2", "deberta_v2_settings",
+         "serialized_bert", "serialized_general", "serialized_tokens", "serialized_type"]
 TEXTS = ["", " ", "\u2581", "a", " a  b ", "ka</s>lo", "ka <unk> lo <pad>", "\ufb01 \u00bd \u2026", "e\u0301\u0301 q\u0323", "ka\u2581lo \u2581", "\u4e2d\u6587", "<s>ka <mask> lo",
          "1234567", "KA Lo", "\u0640\u200b", "\r\n ka\r\n", "a\nb", "\U0001f600\u0000"]
 

@@ -133,6 +133,20 @@ TEST(ImportFolder, WordPieceByClassOrTypeOfModel) {
             Status::Unsupported);
 }
 
+TEST(ImportFolder, TypesAreThoseOfTheClass) {
+  TempFolder folder;
+  folder.write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\n");
+  auto givesTypes = [&](const std::string &name) {
+    folder.write("tokenizer_config.json",
+                 R"({"tokenizer_class": ")" + name + R"("})");
+    return (*importTokenizerFolder(folder.path()))->givesTypes;
+  };
+  EXPECT_TRUE(givesTypes("BertTokenizerFast"));
+  EXPECT_TRUE(givesTypes("ElectraTokenizer"));
+  EXPECT_FALSE(givesTypes("DistilBertTokenizer"));
+  EXPECT_FALSE(givesTypes("MPNetTokenizerFast"));
+}
+
 TEST(ImportFolder, LengthsBeyond64BitsAreNotRead) {
   TempFolder folder;
   folder.write("spiece.model", getFolderPieces());
