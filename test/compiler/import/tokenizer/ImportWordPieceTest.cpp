@@ -92,6 +92,20 @@ TEST(ImportWordPiece, Settings) {
             (Ids{2, 5, 14, 3}));
 }
 
+TEST(ImportWordPiece, TruncationSide) {
+  EncodeOptions options;
+  options.maxLength = 3;
+  const char *const name = "BertTokenizer";
+  EXPECT_EQ(loadWords(name)->encode("a e", options)->ids, (Ids{2, 5, 3}));
+  EXPECT_EQ(loadWords(name, R"({"truncation_side": "left"})")
+                ->encode("a e", options)
+                ->ids,
+            (Ids{2, 9, 3}));
+  EXPECT_EQ(getWordsError(smallLines, R"({"truncation_side": "both"})"),
+            "tokenizer_config.json:1:21: '/truncation_side': unknown "
+            "truncation_side 'both'; supported: left, right");
+}
+
 TEST(ImportWordPiece, LinesAreTrimmedAndTheLastOfATokenCounts) {
   const std::string lines =
       "[UNK]  \r\n[CLS]\u3000\n[SEP]\n\na\n[PAD]\n[MASK]\na";
