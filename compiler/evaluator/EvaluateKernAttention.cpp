@@ -92,8 +92,8 @@ Number KernAttention::relativeBias(int64_t head, int64_t distance) {
 
 Number KernAttention::positionScore(Value scores, int64_t row, int64_t head,
                                     int64_t distance) {
-  return e.kern->read(scores, row,
-                      head * buckets->positions + buckets->getRow(distance));
+  const int64_t rows = e.kern->rows(scores) / heads;
+  return e.kern->read(scores, head * rows + row, buckets->getRow(distance));
 }
 
 bool KernAttention::isBoolMask() {

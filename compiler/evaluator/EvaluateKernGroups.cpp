@@ -115,14 +115,20 @@ static Result<void> evaluateGroupGemm(GroupGemmOp op, Evaluation &e) {
   return {};
 }
 
+/// Columns that no distance of the ragged batch has are not computed.
 static Result<void> evaluateHeadGemm(HeadGemmOp op, Evaluation &e) {
   const Tensor &weight = e.tensor(op.getWeight());
   const int64_t n = op.getHeadColumns(), k = weight.sizes[1];
-  for (int64_t row = 0; row < e.kern->rows(op.getOuts()); ++row) {
+  const int64_t rows = e.kern->rows(op.getInput());
+  const auto [first, last] = op.getPositionBuckets().getRows(
+      e.ragged(op.getRagged()).columns, panelWidth);
+  for (int64_t row = 0; row < rows; ++row) {
     std::vector<Number> line = e.kern->readRow(op.getInput(), row);
-    for (int64_t i = 0; i < weight.sizes[0]; ++i)
-      e.kern->write(op.getOuts(), row, i,
-                    dot(0.0, &line[i / n * k], 1, &weight.real[i * k], 1, k));
+    for (int64_t h = 0; h < static_cast<int64_t>(op.getHeads()); ++h)
+      for (int64_t i = first; i < last; ++i)
+        e.kern->write(
+            op.getOuts(), h * rows + row, i,
+            dot(0.0, &line[h * k], 1, &weight.real[(h * n + i) * k], 1, k));
   }
   return {};
 }

@@ -25,7 +25,8 @@ struct EntryProducts {
   std::array<std::map<std::string, int64_t>, numComponents> shapes;
   std::set<LayerId> layers;
   int64_t width = 0, attentions = 0;
-  bool isCausal = false, isWindowed = false, hasCross = false;
+  bool isCausal = false, isWindowed = false, hasPositions = false,
+       hasCross = false;
 };
 
 } // namespace
@@ -44,6 +45,7 @@ static void addAttention(EntryProducts &products, Operation *op) {
   if (auto sdpa = dyn_cast<attn::SdpaOp>(op)) {
     products.isCausal |= sdpa.getCausal();
     products.isWindowed |= sdpa.getWindow() > 0;
+    products.hasPositions |= sdpa.getPositionBuckets().has_value();
   }
   products.hasCross |= isa<attn::CrossSdpaOp>(op);
   // Spelt out, an attention has two products.
@@ -119,6 +121,8 @@ static std::string explainAttention(const EntryProducts &products) {
     add("a window limits what a token sees");
   if (products.hasCross)
     add("cross attention to a source of s tokens is included");
+  if (products.hasPositions)
+    add("products with relative positions are included");
   if (why.empty())
     add("the heads together are not d wide");
   return why;

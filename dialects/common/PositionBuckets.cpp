@@ -54,3 +54,12 @@ int64_t PositionBuckets::getReach() const {
     ++reach;
   return reach;
 }
+
+std::pair<int64_t, int64_t> PositionBuckets::getRows(int64_t columns,
+                                                     int64_t step) const {
+  if (columns < 1)
+    return {0, 0};
+  const int64_t end = getRow(columns - 1) + 1;
+  return {getRow(1 - columns) / step * step,
+          std::min((end + step - 1) / step * step, positions)};
+}

@@ -5,7 +5,7 @@
 // et al. 2021, 3.1; with logarithmic buckets He et al. 2023, DeBERTa-v2).
 #pragma once
 #include <cstdint>
-#include <vector>
+#include <utility>
 
 namespace transom {
 
@@ -30,6 +30,9 @@ struct PositionBuckets {
   /// The row of the distance query - key: the span plus its bucket, within the
   /// table. It never falls as the distance rises.
   int64_t getRow(int64_t distance) const;
+  /// The rows [first, second) that distances between this many columns have,
+  /// extended to multiples of `step`.
+  std::pair<int64_t, int64_t> getRows(int64_t columns, int64_t step) const;
   /// Distances of more than this have the row of this one, on either side.
   int64_t getReach() const;
 };

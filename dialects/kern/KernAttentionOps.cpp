@@ -39,10 +39,7 @@ std::optional<PositionBuckets> AttentionOp::getPositionBuckets() {
     return std::nullopt;
   Sizes sizes = getSizes(scores.front());
   int64_t columns = sizes.empty() ? 0 : sizes.back().constant().value_or(0);
-  int64_t heads = getHeads();
-  return PositionBuckets{heads > 0 && columns % heads == 0 ? columns / heads
-                                                           : 0,
-                         int64_t(getMaxDistance())};
+  return PositionBuckets{columns, int64_t(getMaxDistance())};
 }
 std::optional<Polynomial> AttentionOp::ownedRows() { return std::nullopt; }
 
@@ -312,15 +309,17 @@ static LogicalResult verifyPositions(AttentionOp op, int64_t heads) {
            << "'max_distance' beside scores of positions only, got "
            << distance;
   }
-  const Sizes sizes = {getBufferType(op.getQuery()).getRowCount(),
-                       Polynomial(heads * rule->positions)};
+  const Sizes sizes = {Polynomial(heads) *
+                           getBufferType(op.getQuery()).getRowCount(),
+                       Polynomial(rule->positions)};
   for (Value scores : op.getPositionScores()) {
     if (failed(verifyRowsOfF32({op, 23}, "scores of positions", scores)))
       return failure();
     if (rule->positions < 2 || rule->positions % 2 || getSizes(scores) != sizes)
       return Constraint{op, 23}.expects()
-             << "scores of positions of [rows of the query, " << heads
-             << " * an even number], got " << text(getSizes(scores));
+             << "scores of positions of [" << heads
+             << " * rows of the query, an even number], got "
+             << text(getSizes(scores));
   }
   if (int64_t(op.getKvHeads()) != heads || op.getCache() ||
       op.getQueryRagged().getType() != op.getKeyRagged().getType())

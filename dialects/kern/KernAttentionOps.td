@@ -27,11 +27,11 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     head, slope * (j - i) is added to the score of key j for the query at position i;
     slopes [heads, 2] are one for j <= i and one for j > i;
     with `relative_bias` [heads, 2R + 1] element [h, min(max(j - i, -R), R) + R].
-    `content_to_position` and `position_to_content` [rows, heads * n] (disentangled
+    `content_to_position` and `position_to_content` [heads * rows, n] (disentangled
     attention) are products of queries and of keys with n relative positions: element
-    [row of the query, h * n + r] and [row of the key, h * n + r], times the scale, are
-    added after them, where r is the position of the distance i - j that `attn.sdpa`
-    defines with `max_distance`.
+    [h * rows + row of the query, r] and [h * rows + row of the key, r], times the
+    scale, are added after them, where r is the position of the distance i - j that
+    `attn.sdpa` defines with `max_distance`. See `kern.head_gemm`.
 
     Positions are indices among the keys of the sequence. With `by_column`
     they are the columns of the tokens in the caller's batch, for `causal`,
@@ -87,8 +87,8 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     20. Slopes are f32 [heads] or [heads, 2] in `rows` or `unset`.
     21. The relative bias is f32 [heads, an odd number] in `rows` or `unset`.
     22. With `by_column` there is no cache, and both ragged batches are one table.
-    23. `content_to_position` and `position_to_content` are f32 in rows of [rows of
-        the query, heads * n], with an even n, the same for both; `heads` is
+    23. `content_to_position` and `position_to_content` are f32 in rows of [heads *
+        rows of the query, n], with an even n, the same for both; `heads` is
         `kv_heads`, there is no cache, and both ragged batches are one table.
     24. `max_distance` is 0 or, beside them, from n / 4 + 2 to 65536 with n of at
         least 4.

@@ -362,12 +362,21 @@ LogicalResult HeadGemmOp::verify() {
       failed(verifyRowsOfF32({*this, 3}, "outs", getOuts())))
     return failure();
   Sizes input = getSizes(getInput()), outs = getSizes(getOuts());
-  const int64_t columns = int64_t(getHeads()) * shape[1];
-  if (input.size() != 2 || outs.size() != 2 || input[0] != outs[0] ||
-      input[1] != Polynomial(columns) || outs[1] != Polynomial(shape[0]))
+  const int64_t heads = getHeads(), columns = heads * shape[1];
+  if (input.size() != 2 || outs.size() != 2 ||
+      outs[0] != Polynomial(heads) * input[0] ||
+      input[1] != Polynomial(columns) ||
+      outs[1] != Polynomial(getHeadColumns()))
     return Constraint{*this, 3}.expects()
-           << "an input [rows, " << columns << "] and outs [rows, " << shape[0]
-           << "], got " << text(input) << " and " << text(outs);
+           << "an input [rows, " << columns << "] and outs [" << heads
+           << "*rows, " << getHeadColumns() << "], got " << text(input)
+           << " and " << text(outs);
+  if (!getPositionBuckets().isValid())
+    return Constraint{*this, 5}.expects()
+           << "an even number of positions and 'max_distance' 0 or from n / 4 "
+              "+ 2 to "
+           << PositionBuckets::largestDistance << " with n >= 4, got "
+           << getHeadColumns() << " and " << int64_t(getMaxDistance());
   if (getStorage(getInput()) == getStorage(getOuts()))
     return Constraint{*this, 4}.expects()
            << "outs in other memory than the input";

@@ -136,32 +136,45 @@ def Kern_BatchMatmulOp : Kern_BufferizedOp<"batch_matmul"> {
 def Kern_HeadGemmOp : Kern_BufferizedOp<"head_gemm", [], ["acceptsStride"]> {
   let summary = "product of the columns of each head with a weight of its own";
   let description = [{
-    `outs[r, h*n + i] = sum over c of input[r, h*k + c] * weight[h*n + i, c]` for each
-    of `heads` heads h. One chain of fused multiply-adds over ascending c, from zero,
-    as in `kern.gemm`, so that results are bit-identical for any rows and number of
-    workers. The weights [n, k] of all heads are one weight with a split for each head
-    (`kern-pack-weights`).
+    `outs[h*rows + r, i] = sum over c of input[r, h*k + c] * weight[h*n + i, c]` for
+    each of `heads` heads h: all rows of a head, then those of the next. One chain of
+    fused multiply-adds over ascending c, from zero, as in `kern.gemm`, so that results
+    are bit-identical for any rows and number of workers. The weights [n, k] of all
+    heads are one weight with a split for each head (`kern-pack-weights`).
+
+    The columns i are relative positions as `attn.sdpa` defines them with
+    `max_distance`. Only panels of 32 columns with positions of distances below the
+    columns of `ragged` are computed; the others stay undefined. So short sequences
+    do not pay for far distances.
 
     Constraints:
     1. The weight is [heads*n, k] of f32 in `panels32` with a split of n for each head,
        or `unset` without splits; `heads` is positive.
     2. k is at most what one pass over k takes.
-    3. Input and outs are f32 in rows of [rows, heads*k] and [rows, heads*n].
+    3. Input and outs are f32 in rows of [rows, heads*k] and [heads*rows, n].
     4. Outs is not in the input's memory.
+    5. n and `max_distance` are as `attn.sdpa` wants them.
 
     Example:
     ```mlir
-    kern.head_gemm %x, %w outs(%y) heads 2 : !kern.buffer<[rows, 16] x f32>,
-        !kern.weight<[64, 8] x f32, unset>, !kern.buffer<[rows, 64] x f32>
+    kern.head_gemm %x, %w ragged %s outs(%y) heads 2 : !kern.buffer<[rows, 16] x f32>,
+        !kern.weight<[64, 8] x f32, unset>, !kern.ragged<0>, !kern.buffer<[2*rows, 32] x f32>
     ```
   }];
-  let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$weight, Kern_BufferType:$outs,
-                       I64Attr:$heads);
-  let assemblyFormat = "$input `,` $weight `outs` `(` $outs `)` `heads` $heads attr-dict `:` type(operands)";
+  let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$weight, Kern_RaggedType:$ragged,
+                       Kern_BufferType:$outs, I64Attr:$heads,
+                       DefaultValuedAttr<I64Attr, "0">:$max_distance);
+  let assemblyFormat = [{
+    $input `,` $weight `ragged` $ragged `outs` `(` $outs `)` `heads` $heads attr-dict `:` type(operands)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Columns of a head's product.
     int64_t getHeadColumns() { return getWeight().getType().getShape()[0] / int64_t(getHeads()); }
+    /// The rule of relative positions.
+    ::transom::PositionBuckets getPositionBuckets() {
+      return {getHeadColumns(), int64_t(getMaxDistance())};
+    }
   }];
 }
 

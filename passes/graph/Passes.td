@@ -144,8 +144,9 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
       mask kind `ragged`;
     - `attn.pool` gets the ragged batch; `first`, or a slice of column 0, makes them
       `keep_first`, since the mask may hide that column;
-    - attention goes by the columns of the tokens for windows, slopes and a
-      relative bias, so a mask may have holes;
+    - attention goes by the columns of the tokens for windows, slopes, a relative
+      bias and relative positions, so a mask may have holes;
+    - `attn.neighbors` of rows with the mask gets the ragged batch;
     - `attn.position`: a `column` is counted by the ragged batch; a `nonpad_rank`
       stays on the rectangle, and its result is gathered;
     - a slice of a weight to the length, added to rows, becomes an embedding of

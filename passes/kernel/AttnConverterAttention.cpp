@@ -140,7 +140,7 @@ static Value keyPanels(AttnConverter &c, Location loc, Value rows,
 
 /// The products of rows, of each head apart, with its relative positions.
 static Value scorePositions(AttnConverter &c, attn::SdpaOp op, Value rows,
-                            Value table) {
+                            Value ragged, Value table) {
   if (!table)
     return {};
   Location loc = op.getLoc();
@@ -153,10 +153,12 @@ static Value scorePositions(AttnConverter &c, attn::SdpaOp op, Value rows,
         loc,
         kern::BufferType::get(c.b.getContext(), flat, type.getElementType()),
         rows);
-  Polynomial dims[] = {tokens, heads * op.getPositionBuckets()->positions};
+  Polynomial dims[] = {Polynomial(heads) * tokens,
+                       op.getPositionBuckets()->positions};
   Value scores = c.alloc(loc, kern::BufferType::get(c.b.getContext(), dims,
                                                     type.getElementType()));
-  c.b.create<kern::HeadGemmOp>(loc, rows, table, scores, op.getHeadsAttr());
+  c.b.create<kern::HeadGemmOp>(loc, rows, table, ragged, scores,
+                               op.getHeadsAttr(), op.getMaxDistanceAttr());
   return scores;
 }
 
@@ -197,8 +199,8 @@ static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
       c, op, op.getHeads(),
       *attn::getSymbolicShape(op.getQuery().getType()).back().constant(), dv,
       ownKeys, memory.schedule);
-  Value toPosition = scorePositions(c, op, query, positionKeys),
-        fromPosition = scorePositions(c, op, key, positionQueries);
+  Value toPosition = scorePositions(c, op, query, rows.keys, positionKeys),
+        fromPosition = scorePositions(c, op, key, rows.keys, positionQueries);
   if (op.getCache()) {
     cache = c.getLowered(op.getCache());
     c.b.create<kern::AppendOp>(loc, key, value, rows.keys, cache);

@@ -195,10 +195,15 @@ SmallVector<Value> PhaseEmitter::foldColumns(
                  });
 }
 
-Value PhaseEmitter::constantTable(const std::string &name,
-                                  ArrayRef<int32_t> entries) {
+Value PhaseEmitter::positionTable(const PositionBuckets &rule) {
+  const int64_t most = rule.getReach() + kLanes;
+  std::string name = "transom.positions." + std::to_string(rule.positions) +
+                     "." + std::to_string(rule.maxDistance);
   auto module = entryBlock->getParentOp()->getParentOfType<ModuleOp>();
   if (!module.lookupSymbol<LLVM::GlobalOp>(name)) {
+    SmallVector<int32_t> entries;
+    for (int64_t distance = -most; distance <= most; ++distance)
+      entries.push_back(static_cast<int32_t>(rule.getRow(-distance)));
     OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
     Type element = b.getI32Type();
     const auto count = static_cast<int64_t>(entries.size());
@@ -207,11 +212,13 @@ Value PhaseEmitter::constantTable(const std::string &name,
         LLVM::LLVMArrayType::get(element, entries.size()), /*isConstant=*/true,
         LLVM::Linkage::Internal, name,
         DenseElementsAttr::get(RankedTensorType::get({count}, element),
-                               entries),
+                               ArrayRef(entries)),
         /*alignment=*/64);
   }
   return atEntry([&] {
-    return builder().create<LLVM::AddressOfOp>(location(), ptrType(), name);
+    Value table =
+        builder().create<LLVM::AddressOfOp>(location(), ptrType(), name);
+    return advance(table, most * 4);
   });
 }
 

@@ -82,8 +82,10 @@ public:
   Value raggedTable(Value ragged, int64_t offset) {
     return loadPtr(advance(this->ragged(ragged), offset));
   }
-  /// Address of a constant table of i32, one of each name in a module.
-  Value constantTable(const std::string &name, llvm::ArrayRef<int32_t> entries);
+  /// A constant table of i32: the relative position of each distance
+  /// key - query, from -reach to reach, with its ends repeated 16 times.
+  /// Address of the entry of distance 0.
+  Value positionTable(const PositionBuckets &rule);
   /// Entry `index` of a table of i32.
   Index loadI32(Value table, Index index) {
     return extendI32(load(builder().getI32Type(), advance(table, index * 4)));

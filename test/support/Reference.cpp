@@ -106,6 +106,10 @@ static bits::AttentionKey getKey(const test::ReferenceAttention &a, int64_t j) {
   key.slope = a.slope;
   key.distance = float(j - a.position);
   key.mask = a.added.empty() ? 0 : a.added[j];
+  if (!a.toPosition.empty())
+    key.toPosition = a.toPosition[j];
+  if (!a.fromPosition.empty())
+    key.fromPosition = a.fromPosition[j];
   return key;
 }
 

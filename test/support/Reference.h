@@ -68,6 +68,9 @@ struct ReferenceAttention {
   float hidden;               ///< score where not selected
   float slope = 0;            ///< of the distance to `position`
   int64_t position = 0;       ///< of the query among the keys
+  /// By key, empty for none: products of the query and of the key with its
+  /// relative position.
+  std::vector<float> toPosition, fromPosition;
   /// By key, empty for none: factors of its score and of its probability.
   std::vector<float> keyScales, valueScales;
   /// Query, keys and values are bf16, and probabilities become so.

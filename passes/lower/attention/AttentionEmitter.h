@@ -128,8 +128,24 @@ private:
   Value distanceIndices(const WorkItem &item, Index query, Index key,
                         int64_t reach);
   Value addRelativeBias(Value t, const WorkItem &item, Index query, Index key);
-  Value addPositionScores(Value t, const WorkItem &item, Index query,
+  /// Where a query finds its products with relative positions.
+  struct PositionRow {
+    PositionBuckets rule;
+    Index query;    ///< of the item
+    Index distance; ///< from the query to the sequence's first key
+    /// Whether keys are next to each other. Absent where they always are.
+    std::optional<Bool> withoutGaps;
+    Value table; ///< of positions
+    Value row;   ///< of the products of the query; null without
+  };
+  PositionRow getPositionRow(const WorkItem &item, Index query);
+  Value addPositionScores(Value t, const WorkItem &item, const PositionRow &own,
                           Index key);
+  Value addAtPositions(Value t, const WorkItem &item, const PositionRow &own,
+                       Index key, Value positions);
+  Value addInOrder(Value t, const WorkItem &item, const PositionRow &own,
+                   Index key, Index position);
+  Value keyScores(const WorkItem &item, Index key, Value index);
 
   // Division of the work (LowerAttention.cpp).
   Index batchSize();

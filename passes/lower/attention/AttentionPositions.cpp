@@ -147,53 +147,130 @@ Value AttentionEmitter::addRelativeBias(Value t, const WorkItem &item,
   return e.fma(bias, e.splat(kLog2E), t);
 }
 
+//===----------------------------------------------------------------------===//
+// Products with relative positions
+//===----------------------------------------------------------------------===//
+
+AttentionEmitter::PositionRow
+AttentionEmitter::getPositionRow(const WorkItem &item, Index query) {
+  PositionRow own{*op.getPositionBuckets(), query};
+  own.table = e.positionTable(own.rule);
+  Index line = item.firstQuery + query;
+  if (op.getByColumn()) {
+    Index first = loadColumn(item.s.firstRow),
+          last = loadColumn(item.s.firstRow + max(item.s.numKeys - 1, 0));
+    own.distance = first - loadColumn(item.s.firstRow + line);
+    own.withoutGaps = last - first == item.s.numKeys - 1;
+  } else {
+    own.distance = e.i64(0) - queryPosition(item.s, line);
+  }
+  if (Value scores = op.getContentToPosition()) {
+    Index row = item.head * e.numRows(op.getQuery()) + (item.s.firstRow + line);
+    own.row = e.advance(e.pointer(scores), row * e.rowStride(scores) * 4);
+  }
+  return own;
+}
+
 /// Adds the products of the query and of 16 keys with the relative positions
 /// of their distances.
 Value AttentionEmitter::addPositionScores(Value t, const WorkItem &item,
-                                          Index query, Index key) {
-  std::optional<PositionBuckets> rule = op.getPositionBuckets();
-  if (!rule)
-    return t;
-
-  // The positions of the distances, by key - query.
-  const int64_t reach = rule->getReach();
-  SmallVector<int32_t> entries;
-  for (int64_t distance = -reach; distance <= reach; ++distance)
-    entries.push_back(static_cast<int32_t>(rule->getRow(-distance)));
-  Value table =
-      e.constantTable("transom.positions." + std::to_string(rule->positions) +
-                          "." + std::to_string(rule->maxDistance),
-                      entries);
-  OpBuilder &b = e.builder();
-  Value all = e.logicalNot(e.laneMask(e.i64(0)));
-  Value positions = gatherAt(e, b.getI32Type(), table,
-                             distanceIndices(item, query, key, reach), all);
-
-  // Elements of the query's row, and one of the row of each key.
-  Value scale = e.splat(op.getScale().convertToDouble() * kLog2E);
-  Index column = item.head * rule->positions;
-  auto rowAt = [&](Value scores, Index row) {
-    return e.advance(e.pointer(scores),
-                     (row * e.rowStride(scores) + column) * 4);
+                                          const PositionRow &own, Index key) {
+  // Without gaps the distances are consecutive, and their positions are in the
+  // table; near distances have consecutive positions, too.
+  auto addConsecutive = [&] {
+    const int64_t reach = own.rule.getReach();
+    const int64_t near =
+        own.rule.maxDistance ? own.rule.getExact() : own.rule.getSpan() - 1;
+    Index distance = own.distance + key;
+    Bool isNear =
+        logicalAnd(-near <= distance, distance <= near - (kLanes - 1));
+    return e.choose(
+        isNear,
+        [&] {
+          return addInOrder(t, item, own, key,
+                            own.rule.getSpan() - distance - (kLanes - 1));
+        },
+        [&] {
+          Index start = min(max(distance, -(reach + kLanes)), reach + 1);
+          Value positions = e.loadVector(e.builder().getI32Type(),
+                                         e.advance(own.table, start * 4));
+          return addAtPositions(t, item, own, key, positions);
+        });
   };
-  if (Value scores = op.getContentToPosition()) {
-    Value row = rowAt(scores, item.s.firstRow + item.firstQuery + query);
-    t = e.fma(gatherAt(e, e.f32Type(), row, positions, all), scale, t);
+  if (!own.withoutGaps)
+    return addConsecutive();
+  return e.choose(*own.withoutGaps, addConsecutive, [&] {
+    const auto reach = static_cast<int32_t>(own.rule.getReach());
+    OpBuilder &b = e.builder();
+    Value distances = keyDistances(item, own.query, key);
+    distances =
+        b.create<arith::MinSIOp>(e.location(), distances, e.splatI32(reach));
+    distances =
+        b.create<arith::MaxSIOp>(e.location(), distances, e.splatI32(-reach));
+    Value positions = gatherAt(e, b.getI32Type(), own.table, distances,
+                               e.logicalNot(e.laneMask(e.i64(0))));
+    return addAtPositions(t, item, own, key, positions);
+  });
+}
+
+/// The products of 16 keys at these elements after the first of the first
+/// key's row.
+Value AttentionEmitter::keyScores(const WorkItem &item, Index key,
+                                  Value index) {
+  Value scores = op.getPositionToContent();
+  Index row = item.head * e.numRows(op.getQuery()) + (item.s.firstKeyRow + key);
+  Value base = e.advance(e.pointer(scores), row * e.rowStride(scores) * 4);
+  return gatherAt(e, e.f32Type(), base, index,
+                  e.laneMask(item.s.numKeys - key));
+}
+
+/// lane * stride of the products of keys, + `more`, as i32.
+static Value laneOffsets(PhaseEmitter &e, Value scores, int32_t more) {
+  OpBuilder &b = e.builder();
+  SmallVector<int32_t> lanes;
+  for (int32_t i = 0; i < kLanes; ++i)
+    lanes.push_back(i);
+  Value numbers =
+      b.create<arith::ConstantOp>(e.location(), b.getI32VectorAttr(lanes));
+  Value stride = e.splat(Value(b.create<arith::TruncIOp>(
+      e.location(), b.getI32Type(), e.rowStride(scores) + int64_t(more))));
+  return b.create<arith::MulIOp>(e.location(), numbers, stride);
+}
+
+/// Adds the products at the positions of 16 keys.
+Value AttentionEmitter::addAtPositions(Value t, const WorkItem &item,
+                                       const PositionRow &own, Index key,
+                                       Value positions) {
+  Value scale = e.splat(op.getScale().convertToDouble() * kLog2E);
+  if (own.row) {
+    Value all = e.logicalNot(e.laneMask(e.i64(0)));
+    t = e.fma(gatherAt(e, e.f32Type(), own.row, positions, all), scale, t);
   }
-  if (Value scores = op.getPositionToContent()) {
-    SmallVector<int32_t> lanes;
-    for (int32_t i = 0; i < kLanes; ++i)
-      lanes.push_back(i);
-    Value numbers =
-        b.create<arith::ConstantOp>(e.location(), b.getI32VectorAttr(lanes));
-    Value stride = e.splat(Value(b.create<arith::TruncIOp>(
-        e.location(), b.getI32Type(), e.rowStride(scores))));
-    Value index = b.create<arith::AddIOp>(
-        e.location(), b.create<arith::MulIOp>(e.location(), numbers, stride),
-        positions);
-    Value row = rowAt(scores, item.s.firstKeyRow + key);
-    Value isKey = e.laneMask(item.s.numKeys - key);
-    t = e.fma(gatherAt(e, e.f32Type(), row, index, isKey), scale, t);
+  Value scores = op.getPositionToContent();
+  if (!scores)
+    return t;
+  Value index = e.builder().create<arith::AddIOp>(
+      e.location(), laneOffsets(e, scores, 0), positions);
+  return e.fma(keyScores(item, key, index), scale, t);
+}
+
+/// The same where the positions fall by one from key to key, down to
+/// `position`.
+Value AttentionEmitter::addInOrder(Value t, const WorkItem &item,
+                                   const PositionRow &own, Index key,
+                                   Index position) {
+  Value scale = e.splat(op.getScale().convertToDouble() * kLog2E);
+  if (own.row) {
+    Value rising = e.loadVector(e.f32Type(), e.advance(own.row, position * 4));
+    t = e.fma(e.reverse(rising), scale, t);
   }
-  return t;
+  Value scores = op.getPositionToContent();
+  if (!scores)
+    return t;
+  OpBuilder &b = e.builder();
+  Value first = e.splat(Value(b.create<arith::TruncIOp>(
+      e.location(), b.getI32Type(), position + (kLanes - 1))));
+  Value index =
+      b.create<arith::AddIOp>(e.location(), laneOffsets(e, scores, -1), first);
+  return e.fma(keyScores(item, key, index), scale, t);
 }

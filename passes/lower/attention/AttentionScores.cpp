@@ -110,6 +110,9 @@ void AttentionEmitter::emitMasks(const WorkItem &item, const KvBlock &block,
   Value line = elementAt(block.scores, query, scoreStride, e.i64(0));
   Index low = from - block.base, high = min(to, block.end) - block.base;
   Value hidden = e.splat(-INFINITY);
+  std::optional<PositionRow> positions;
+  if (op.getPositionBuckets())
+    positions = getPositionRow(item, query);
   Value maxima = e.foldLoop(
       block.start - block.base, block.end - block.base, kLanes, hidden,
       [&](Index column, Value maximum) {
@@ -118,7 +121,8 @@ void AttentionEmitter::emitMasks(const WorkItem &item, const KvBlock &block,
         Value t = emitSoftCap(e.loadVector(e.f32Type(), at));
         t = addSlope(t, item, query, block.base + column);
         t = addRelativeBias(t, item, query, block.base + column);
-        t = addPositionScores(t, item, query, block.base + column);
+        if (positions)
+          t = addPositionScores(t, item, *positions, block.base + column);
 
         // Hide the keys after the last visible one, those that the mask hides,
         // and those before the window.

@@ -230,6 +230,13 @@ Value CodeEmitter::cmpLtF(Value x, Value y) {
 Value CodeEmitter::maxF(Value x, Value y) { return select(cmpLtF(y, x), x, y); }
 Value CodeEmitter::minF(Value x, Value y) { return select(cmpLtF(x, y), x, y); }
 Value CodeEmitter::sqrtF(Value x) { return b.create<LLVM::SqrtOp>(loc, x); }
+Value CodeEmitter::reverse(Value vector) {
+  SmallVector<int32_t> lanes;
+  for (int32_t lane = kLanes; lane-- > 0;)
+    lanes.push_back(lane);
+  return b.create<LLVM::ShuffleVectorOp>(loc, vector, vector, lanes);
+}
+
 Value CodeEmitter::extract(Value vector, int64_t lane) {
   return b.create<vector::ExtractOp>(loc, vector, lane);
 }
@@ -357,6 +364,17 @@ CodeEmitter::foldRange(Index count, IndexPair init,
                 return SmallVector<Value>{next.first, next.second};
               });
   return {toIndex(last[0]), toIndex(last[1])};
+}
+
+Value CodeEmitter::choose(Value condition, function_ref<Value()> then,
+                          function_ref<Value()> otherwise) {
+  auto build = [&](function_ref<Value()> code) {
+    return [&, code](OpBuilder &, Location) {
+      b.create<scf::YieldOp>(loc, code());
+    };
+  };
+  return b.create<scf::IfOp>(loc, condition, build(then), build(otherwise))
+      .getResult(0);
 }
 
 void CodeEmitter::ifThen(Value condition, function_ref<void()> then,

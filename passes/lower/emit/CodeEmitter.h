@@ -118,6 +118,8 @@ public:
 
   // Lanes.
   Value extract(Value vector, int64_t lane);
+  /// 16 lanes in reverse order.
+  Value reverse(Value vector);
   /// The sum of 16 lanes by one fixed tree: halves are added, 8, 4, 2, 1.
   Value sumLanes(Value vector);
   Value maxLanes(Value vector);
@@ -146,6 +148,9 @@ public:
                       llvm::function_ref<IndexPair(Index, IndexPair)> body);
   void ifThen(Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise = nullptr);
+  /// The value of the branch that the condition takes.
+  Value choose(Value condition, llvm::function_ref<Value()> then,
+               llvm::function_ref<Value()> otherwise);
 
 private:
   mlir::OpBuilder &b;

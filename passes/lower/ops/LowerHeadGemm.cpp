@@ -5,6 +5,8 @@
 // each head, so that a head's weight and a chunk's rows stay in the caches.
 #include "passes/Remarks.h"
 #include "passes/lower/ops/LowerOps.h"
+#include "runtime/abi/Abi.h"
+#include <cstddef>
 
 using namespace mlir;
 using namespace transom;
@@ -24,12 +26,25 @@ public:
 
   void emit() {
     report();
-    Index rows = e.numRows(op.getInput());
+    // The panels of the distances of this call.
+    const PositionBuckets rule = op.getPositionBuckets();
+    Index length =
+        e.raggedField(op.getRagged(), offsetof(transom_ragged_batch, columns));
+    Index farthest = min(length - 1, rule.getReach());
+    auto loadPosition = [&](Index distance) {
+      return e.loadI32(e.positionTable(rule), distance);
+    };
+    Index first = loadPosition(farthest);
+    Index end = loadPosition(e.i64(0) - farthest) + 1;
+    first = first / panelWidth * panelWidth;
+    end = min(ceilDiv(end, panelWidth) * panelWidth, columns);
+
+    rows = e.numRows(op.getInput());
     Index chunks = ceilDiv(rows, kChunkBlocks * e.kernels().getMaxMr(format));
     e.forWorkerRange(chunks * int64_t(op.getHeads()), [&](Index item) {
       Index head = item / chunks, chunk = item % chunks;
       Index from = chunk * rows / chunks, to = (chunk + 1) * rows / chunks;
-      emitChunk(head, from, to - from);
+      emitChunk(head, {from, to - from}, {first, end});
     });
   }
 
@@ -49,8 +64,9 @@ private:
               {"waste", 100 * (computed - columns) / computed}}});
   }
 
-  /// Column tile by column tile, in each the blocks of rows.
-  void emitChunk(Index head, Index first, Index rows) {
+  /// Block of rows by block of rows, in each the column tiles, so that rows of
+  /// the result are written from their beginning to their end.
+  void emitChunk(Index head, IndexPair chunk, IndexPair range) {
     KernelSpec spec;
     spec.rhs = &format;
     spec.out = &getLowering(op.getOuts());
@@ -61,21 +77,21 @@ private:
     args.lhsStride = e.rowStride(op.getInput());
     args.outputStride = e.rowStride(op.getOuts());
     const int64_t panelsPerHead = alignToPanel(columns) / panelWidth;
-    e.forLoop(e.i64(0), e.i64(columns), e.kernels().getNr(), [&](Index column) {
-      // Each head begins at a panel.
-      Index panel = head * panelsPerHead + column / panelWidth;
-      args.rhs = e.advance(e.weight(op.getWeight()),
-                           panel * type.getPanelBytes() +
-                               column % panelWidth *
-                                   format.getFormat().getColumnBytes());
-      args.columns = e.i64(columns) - column;
-      e.forRowBlocks(rows, format, [&](Index block, Index numRows) {
-        Index row = first + block;
-        args.lhs = e.advance(e.pointer(op.getInput()),
-                             (row * args.lhsStride + head * k) * 4);
-        args.output = e.advance(
-            e.pointer(op.getOuts()),
-            (row * args.outputStride + (head * columns + column)) * 4);
+    e.forRowBlocks(chunk.second, format, [&](Index block, Index numRows) {
+      Index row = chunk.first + block;
+      args.lhs = e.advance(e.pointer(op.getInput()),
+                           (row * args.lhsStride + head * k) * 4);
+      Index outRow = head * rows + row;
+      e.forLoop(range.first, range.second, e.kernels().getNr(), [&](Index at) {
+        // Each head begins at a panel.
+        Index panel = head * panelsPerHead + at / panelWidth;
+        args.rhs = e.advance(e.weight(op.getWeight()),
+                             panel * type.getPanelBytes() +
+                                 at % panelWidth *
+                                     format.getFormat().getColumnBytes());
+        args.columns = e.i64(columns) - at;
+        args.output = e.advance(e.pointer(op.getOuts()),
+                                (outRow * args.outputStride + at) * 4);
         e.kernels().call(e, spec, numRows, args);
       });
     });
@@ -86,6 +102,7 @@ private:
   kern::WeightType type;
   const OperandLowering &format; ///< of the weight
   int64_t columns, k;            ///< of a head's product
+  Index rows;
 };
 } // namespace
 

@@ -4,6 +4,7 @@
 // Rows of distances against transformers' `make_log_bucket_position`.
 #include "dialects/common/PositionBuckets.h"
 #include <gtest/gtest.h>
+#include <vector>
 
 using namespace transom;
 
@@ -56,4 +57,16 @@ TEST(PositionBuckets, RulesThatDivideByZeroAreNotValid) {
        {PositionBuckets{0, 0}, PositionBuckets{3, 0}, PositionBuckets{2, 9},
         PositionBuckets{32, 9}, PositionBuckets{32, 1 << 17}})
     EXPECT_FALSE(rule.isValid()) << rule.positions << " " << rule.maxDistance;
+}
+
+TEST(PositionBuckets, ShortSequencesHaveFewRows) {
+  using Rows = std::pair<int64_t, int64_t>;
+  PositionBuckets base = {512, 512}, odd = {10, 0};
+  EXPECT_EQ(base.getRows(0, 32), Rows(0, 0));
+  EXPECT_EQ(base.getRows(1, 1), Rows(256, 257));
+  EXPECT_EQ(base.getRows(128, 1), Rows(129, 384));
+  EXPECT_EQ(base.getRows(128, 32), Rows(128, 384));
+  EXPECT_EQ(base.getRows(5000, 32), Rows(0, 512));
+  EXPECT_EQ(odd.getRows(3, 4), Rows(0, 8));
+  EXPECT_EQ(odd.getRows(4, 4), Rows(0, 10));
 }

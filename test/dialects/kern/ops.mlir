@@ -202,16 +202,16 @@ func.func @positions_by_column(%x: !x, %k: !keys, %s: !kern.ragged<0>, %b: !kern
 // CHECK-LABEL: func.func @disentangled(
 // CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} ragged %{{.*}}, %{{.*}} content_to_position %{{.*}} position_to_content %{{.*}} scratch %{{.*}} outs(%{{.*}})
 // CHECK-NEXT: heads 2 kv_heads 2 scale 1.000000e+00 {max_distance = 9 : i64}
-func.func @disentangled(%x: !x, %k: !keys, %s: !kern.ragged<0>, %p: !kern.buffer<[rows, 12] x f32>, %t: !kern.buffer<[parts, 8640] x f32>) {
+func.func @disentangled(%x: !x, %k: !keys, %s: !kern.ragged<0>, %p: !kern.buffer<[2*rows, 6] x f32>, %t: !kern.buffer<[parts, 8640] x f32>) {
   kern.attention %x, %k, %x ragged %s, %s content_to_position %p position_to_content %p scratch %t outs(%x) heads 2 kv_heads 2 scale 1.0 {max_distance = 9 : i64} :
-      !x, !keys, !x, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[rows, 12] x f32>, !kern.buffer<[rows, 12] x f32>, !kern.buffer<[parts, 8640] x f32>, !x
+      !x, !keys, !x, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[2*rows, 6] x f32>, !kern.buffer<[2*rows, 6] x f32>, !kern.buffer<[parts, 8640] x f32>, !x
   return
 }
 
 // CHECK-LABEL: func.func @heads_and_neighbors(
-func.func @heads_and_neighbors(%x: !kern.buffer<[rows, 16] x f32>, %w: !kern.weight<[64, 8] x f32, unset>, %y: !kern.buffer<[rows, 64] x f32>, %s: !kern.ragged<0>, %m: !kern.buffer<[rows] x i1>, %n: !kern.buffer<[rows, 48] x f32>) {
-  // CHECK: kern.head_gemm %{{.*}}, %{{.*}} outs(%{{.*}}) heads 2 :
-  kern.head_gemm %x, %w outs(%y) heads 2 : !kern.buffer<[rows, 16] x f32>, !kern.weight<[64, 8] x f32, unset>, !kern.buffer<[rows, 64] x f32>
+func.func @heads_and_neighbors(%x: !kern.buffer<[rows, 16] x f32>, %w: !kern.weight<[64, 8] x f32, unset>, %y: !kern.buffer<[2*rows, 32] x f32>, %s: !kern.ragged<0>, %m: !kern.buffer<[rows] x i1>, %n: !kern.buffer<[rows, 48] x f32>) {
+  // CHECK: kern.head_gemm %{{.*}}, %{{.*}} ragged %{{.*}} outs(%{{.*}}) heads 2 {max_distance = 40 : i64} :
+  kern.head_gemm %x, %w ragged %s outs(%y) heads 2 {max_distance = 40 : i64} : !kern.buffer<[rows, 16] x f32>, !kern.weight<[64, 8] x f32, unset>, !kern.ragged<0>, !kern.buffer<[2*rows, 32] x f32>
   // CHECK: kern.neighbors %{{.*}} ragged %{{.*}} mask %{{.*}} outs(%{{.*}}) reach 1 :
   kern.neighbors %x ragged %s mask %m outs(%n) reach 1 : !kern.buffer<[rows, 16] x f32>, !kern.ragged<0>, !kern.buffer<[rows] x i1>, !kern.buffer<[rows, 48] x f32>
   return

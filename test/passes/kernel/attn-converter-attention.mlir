@@ -235,10 +235,10 @@ attn.weight @p : [12, 4] f32 = #weight.expr<file("p")>
 // CHECK-LABEL: func.func @disentangled(
 // CHECK: %[[P:.*]] = kern.get_weight @p
 // CHECK: %[[Q:.*]] = kern.view %{{.*}} : <[batch, seq, 8] x f32> -> <[batch*seq, 8] x f32>
-// CHECK: %[[C:.*]] = kern.alloc : <[batch*seq, 12] x f32>
-// CHECK: kern.head_gemm %[[Q]], %[[P]] outs(%[[C]]) heads 2
-// CHECK: %[[D:.*]] = kern.alloc : <[batch*seq, 12] x f32>
-// CHECK: kern.head_gemm %{{.*}}, %[[P]] outs(%[[D]]) heads 2
+// CHECK: %[[C:.*]] = kern.alloc : <[2*batch*seq, 6] x f32>
+// CHECK: kern.head_gemm %[[Q]], %[[P]] ragged %[[S:.*]] outs(%[[C]]) heads 2 {max_distance = 9 : i64}
+// CHECK: %[[D:.*]] = kern.alloc : <[2*batch*seq, 6] x f32>
+// CHECK: kern.head_gemm %{{.*}}, %[[P]] ragged %[[S]] outs(%[[D]]) heads 2 {max_distance = 9 : i64}
 // CHECK: kern.attention {{.*}} content_to_position %[[C]] position_to_content %[[D]] scratch
 // CHECK-NEXT: {max_distance = 9 : i64}
 func.func @disentangled(%x: !x) -> !x {

@@ -178,13 +178,13 @@ kern.weight @w : !w = #weight.expr<file("w")>
 
 !x = !kern.buffer<[rows, 16] x f32>
 !w = !kern.weight<[20, 8] x f32, unset>
-!y = !kern.buffer<[rows, 20] x f32>
+!y = !kern.buffer<[2*rows, 10] x f32>
 
 // Each head of a product of heads begins at a panel.
 // CHECK: kern.weight @heads : !kern.weight<[20, 8] x f32, panels32, splits [10, 10]>
 kern.weight @heads : !w = #weight.expr<file("heads")>
-func.func @products_of_heads(%x: !x, %y: !y) {
+func.func @products_of_heads(%x: !x, %s: !kern.ragged<0>, %y: !y) {
   %w = kern.get_weight @heads : !w
-  kern.head_gemm %x, %w outs(%y) heads 2 : !x, !w, !y
+  kern.head_gemm %x, %w ragged %s outs(%y) heads 2 : !x, !w, !kern.ragged<0>, !y
   return
 }

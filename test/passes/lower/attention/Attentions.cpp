@@ -3,6 +3,7 @@
 //
 // The modules, operands and runs of attentions.
 #include "test/passes/lower/attention/Attentions.h"
+#include "dialects/common/PositionBuckets.h"
 #include "dialects/kern/AttentionSchedule.h"
 #include "runtime/base/InstructionSet.h"
 #include "test/support/Reference.h"
@@ -67,9 +68,15 @@ std::string getModule(const Attention &a) {
   if (a.reach)
     text += "kern.weight @" + a.name + ".bias : " + bias +
             " = #weight.expr<file(\"" + a.name + ".bias\")>\n";
+  // Rows of products with positions have a stride.
+  std::string scores = "!kern.buffer<[" + str(a.heads) + "*rows0, " +
+                       str(a.positions) + "] x f32, stride " +
+                       str(a.positions + 3) + ">";
+  bool to = a.positions && a.toPosition, from = a.positions && a.fromPosition;
   text += "func.func @" + a.name + "(%q: " + query + ", %k: " + key +
-          ", %v: " + value + (masked ? ", %m: " + maskType : "") +
-          ", %t: " + scratch +
+          ", %v: " + value + (to ? ", %d: " + scores : "") +
+          (from ? ", %e: " + scores : "") +
+          (masked ? ", %m: " + maskType : "") + ", %t: " + scratch +
           (a.splitsKv ? ", %p: " + partials + ", %c: " + counters : "") +
           ", %y: " + out +
           ") attributes {kern.symbols = [\"batch\", \"keys0\", \"keys1\", "
@@ -83,7 +90,9 @@ std::string getModule(const Attention &a) {
     text += "  %b = kern.get_weight @" + a.name + ".bias : " + bias + "\n";
   text += "  kern.phase \"" + a.name +
           "\" {\n    kern.attention %q, %k, %v ragged %s0, %s" + segment +
-          (a.reach ? " relative_bias %b" : "") + (masked ? " mask %m" : "") +
+          (a.reach ? " relative_bias %b" : "") +
+          (to ? " content_to_position %d" : "") +
+          (from ? " position_to_content %e" : "") + (masked ? " mask %m" : "") +
           " scratch %t" + (a.splitsKv ? " partials %p counters %c" : "") +
           " outs(%y) heads " + str(a.heads) + " kv_heads " + str(a.kvHeads) +
           " scale " + std::to_string(kScale) + " {";
@@ -92,6 +101,8 @@ std::string getModule(const Attention &a) {
       kern::AttentionSchedule::parse(a.schedule)->getAttrText() + ">"};
   if (a.causal)
     attributes.push_back("causal");
+  if (a.maxDistance)
+    attributes.push_back("max_distance = " + str(a.maxDistance) + " : i64");
   if (a.byColumn)
     attributes.push_back("by_column");
   if (a.window)
@@ -104,10 +115,10 @@ std::string getModule(const Attention &a) {
     text += (i ? ", " : "") + attributes[i];
   text += "} : " + query + ", " + key + ", " + value +
           ", !kern.ragged<0>, !kern.ragged<" + segment + ">" +
-          (a.reach ? ", " + bias : std::string()) +
-          (masked ? ", " + maskType : "") + ", " + scratch +
-          (a.splitsKv ? ", " + partials + ", " + counters : "") + ", " + out +
-          "\n  }\n  return\n}\n";
+          (a.reach ? ", " + bias : std::string()) + (to ? ", " + scores : "") +
+          (from ? ", " + scores : "") + (masked ? ", " + maskType : "") + ", " +
+          scratch + (a.splitsKv ? ", " + partials + ", " + counters : "") +
+          ", " + out + "\n  }\n  return\n}\n";
   return text;
 }
 
@@ -213,6 +224,10 @@ Attentions::Operands Attentions::makeOperands(const Attention &a,
   o.value = random.numbers(k.rows() * a.kvHeads * a.dv);
   if (a.reach)
     o.relativeBias = random.numbers(a.heads * (2 * a.reach + 1));
+  if (a.positions) {
+    o.toPosition = random.numbers(a.heads * q.rows() * a.positions);
+    o.fromPosition = random.numbers(a.heads * q.rows() * a.positions);
+  }
   for (std::vector<float> *values : {&o.query, &o.key, &o.value})
     for (float &value : *values)
       if (a.bf16)
@@ -289,6 +304,19 @@ std::vector<float> Attentions::reference(const Attention &a,
             r.added.push_back(
                 o.relativeBias[h * (2 * a.reach + 1) + a.reach +
                                std::clamp(own - position, -a.reach, a.reach)]);
+          if (a.positions) {
+            const int64_t at =
+                PositionBuckets{a.positions, a.maxDistance}.getRow(position -
+                                                                   own);
+            auto read = [&](const std::vector<float> &all, int64_t of) {
+              return all[(h * q.rows() + of) * a.positions + at];
+            };
+            if (a.toPosition)
+              r.toPosition.push_back(read(o.toPosition, row));
+            if (a.fromPosition)
+              r.fromPosition.push_back(
+                  read(o.fromPosition, keys.first_token + j));
+          }
           r.visible.push_back(visible);
           int64_t at =
               a.mask == MaskKind::None ? 0 : maskIndex(a, q, k, b, h, i, j);
@@ -316,6 +344,12 @@ void Attentions::run(const std::string &isa, const Attention &a,
                 key = words(panels(a, k, o.key)),
                 value = words(spread(o.value, a.kvHeads * a.dv, a.stride)),
                 out(q.rows() * stride * (a.outBf16 ? 2 : 4), edge);
+  Guarded<float> toPosition(
+      spread(o.toPosition, a.positions ? a.positions : 1, a.positions + 3),
+      edge),
+      fromPosition(spread(o.fromPosition, a.positions ? a.positions : 1,
+                          a.positions + 3),
+                   edge);
   Guarded<float> added(o.added, edge),
       scratch(numWorkers * scratchFloats(a), edge),
       partials(numWorkers * partialFloats(a), edge);
@@ -333,6 +367,10 @@ void Attentions::run(const std::string &isa, const Attention &a,
                   {"seq1", k.table().columns}};
   call.ragged = {q.table(), k.table()};
   call.args = {query.data(), key.data(), value.data()};
+  if (a.positions && a.toPosition)
+    call.args.push_back(toPosition.data());
+  if (a.positions && a.fromPosition)
+    call.args.push_back(fromPosition.data());
   if (a.mask == MaskKind::Added)
     call.args.push_back(added.data());
   else if (a.mask != MaskKind::None)

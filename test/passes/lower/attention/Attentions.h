@@ -21,6 +21,9 @@ struct Attention {
   int64_t window = 0;
   bool byColumn = false; ///< positions are columns
   int64_t reach = 0;     ///< of the relative bias, whose width is 2 * reach + 1
+  /// Relative positions with content, 0 for none; of the query, of the key.
+  int64_t positions = 0, maxDistance = 0;
+  bool toPosition = true, fromPosition = true;
   double softCap = 0;
   MaskKind mask = MaskKind::None;
   std::vector<bool> maskDims = {
@@ -61,6 +64,7 @@ private:
   /// The operands of one call, dense; masks at their full size.
   struct Operands {
     std::vector<float> query, key, value, added, relativeBias;
+    std::vector<float> toPosition, fromPosition; ///< [heads * rows, positions]
     std::vector<int8_t> selected;
   };
 

@@ -92,6 +92,47 @@ TEST(Attention, PositionsByColumn) {
   attentions.check(RaggedTable::uniform(2, 290), {2});
 }
 
+// Near and far distances, with gaps between columns and without, by column and
+// by index, with either product alone, and beside a window and a cap.
+TEST(Attention, RelativePositionsWithContent) {
+  std::vector<Attention> list;
+  auto add = [&](const std::string &name, int64_t positions, int64_t distance) {
+    Attention a = head(name, 2, 2, 6, 6);
+    a.positions = positions;
+    a.maxDistance = distance;
+    list.push_back(a);
+    a.name += "_by_column";
+    a.byColumn = true;
+    list.push_back(a);
+    return list.size() - 1;
+  };
+  add("few", 6, 0);
+  add("many", 80, 0);
+  add("buckets", 128, 300);
+  add("steep", 60, 18);
+  list[add("query", 100, 60)].fromPosition = false;
+  list[add("key", 100, 60)].toPosition = false;
+  Attention &both = list[add("windowed", 40, 30)];
+  both.window = 70;
+  both.softCap = 3;
+  Attentions attentions(list);
+  for (bool keepFirst : {false, true})
+    for (const Attention &a : list) {
+      if (keepFirst && !a.byColumn)
+        continue;
+      auto check = [&](const RaggedTable &ragged) {
+        attentions.check(a.name, ragged, ragged, {3});
+      };
+      check(RaggedTable({{0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1},
+                         {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                         {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+                        keepFirst));
+      check(RaggedTable(holes(2, 290, 3), keepFirst));
+    }
+  for (int64_t length : {1, 33, 290})
+    attentions.check(RaggedTable::uniform(2, length), {2});
+}
+
 TEST(Attention, RelativeBiasByIndex) {
   Attention own = head("own", 2, 2, 8, 8), cross = own;
   own.reach = cross.reach = 20;
