@@ -69,7 +69,7 @@ const std::map<OperationGroup, std::vector<std::string>> groups = {
     {OperationGroup::Attention, {"sdpa"}},
     {OperationGroup::Products,
      {"matmul", "linear", "layer_norm", "rms_norm", "softmax", "row_summary"}},
-    {OperationGroup::Ragged, {"ragged", "position", "pool"}},
+    {OperationGroup::Ragged, {"ragged", "position", "pool", "neighbors"}},
     {OperationGroup::Shapes,
      {"transpose", "reshape", "slice", "concat", "gather", "embedding",
       "symbols"}}};

@@ -223,6 +223,54 @@ def ragged():
     case("ragged_position", position, [ids, mask], torch.arange(4).expand(3, 4) * mask)
 
 
+def buckets(distances, count, largest):
+    """The row of a table of `count` positions of each distance, as DeBERTa-v2 of transformers."""
+    span, exact = count // 2, count // 4
+    far = distances.abs().clamp(min=exact) / exact
+    shared = torch.ceil(torch.log(far.float()) / math.log((largest - 1) / exact) * (exact - 1)).long() + exact if largest else None
+    bucket = torch.where(distances.abs() <= exact, distances, shared * distances.sign()) if largest else distances
+    return (span + bucket).clamp(0, count - 1)
+
+
+def positions():
+    """Products of content and relative positions, and neighbors."""
+    x, mask = rand(2, 9, 8), torch.tensor([[1, 1, 0, 1, 1, 1, 1, 0, 1], [0, 1, 1, 1, 0, 0, 0, 0, 1]])
+    hidden = hide(mask.bool()[:, None, None])
+    distances = torch.arange(9)[:, None] - torch.arange(9)
+    for name, count, largest in (("linear", 6, 0), ("wide", 40, 0), ("buckets", 10, 9)):
+        keys, queries = rand(2 * count, 4), rand(2 * count, 4)
+        rows, heads = buckets(distances, count, largest), heads_of(x, 2)
+        to, of = (torch.einsum("bhid,hrd->bhir", heads, table.reshape(2, count, 4)) for table in (keys, queries))
+        rows = rows.expand(2, 2, 9, 9)
+        first = to.gather(3, rows)
+        second = of.gather(3, rows.transpose(2, 3)).transpose(2, 3)
+        clauses = ((" position_keys(%c : KIND)", first, [keys]), (" position_queries(%c : KIND)", second, [queries]),
+                   (" position_keys(%c : KIND) position_queries(%d : KIND)", first + second, [keys, queries]))
+        for number, (clause, added, tables) in enumerate(clauses):
+            attrs = f" {{max_distance = {largest} : i64}}" if largest else ""
+            clause = clause.replace("KIND", short(keys)) + " heads 2 kv_heads 2 scale 0.5 "
+            result = attention(x, x, x, 2, 2, 0.5, 0.5 * added + hidden)
+            case(f"sdpa_positions_{name}_{number}",
+                 "%m = attn.cast %b to i1 : [2, 9] i64\n"
+                 f"%r = attn.sdpa %a, %a, %a mask(%m : [2, 9] i1){clause}<keys>{attrs} : [2, 9, 8] f32", [x, mask, *tables], result)
+            case(f"ragged_positions_{name}_{number}",
+                 "%s = attn.ragged_batch %b : [2, 9] i64 -> <rows, keys>\n"
+                 "%x = attn.gather_rows %a, %s : [2, 9, 8] f32, <rows, keys>\n"
+                 f"%y = attn.sdpa %x, %x, %x ragged(%s : <rows, keys>){clause}<ragged>{attrs} : [rows, 8] f32\n"
+                 "%r = attn.scatter_rows %y, %s to 2 x 9 : [rows, 8] f32, <rows, keys>", [x, mask, *tables],
+                 result * mask[:, :, None])
+    for reach in (0, 1, 3):
+        padded = F.pad(x * mask[:, :, None], (0, 0, reach, reach))
+        result = torch.cat([padded[:, i:i + 9] for i in range(2 * reach + 1)], -1)
+        op(f"neighbors_{reach}", f"neighbors %a mask %b reach {reach}", [x, mask.bool()], result)
+        case(f"ragged_neighbors_{reach}",
+             "%s = attn.ragged_batch %b : [2, 9] i64 -> <rows, keys>\n"
+             "%x = attn.gather_rows %a, %s : [2, 9, 8] f32, <rows, keys>\n"
+             f"%y = attn.neighbors %x ragged(%s : <rows, keys>) reach {reach} : [rows, 8] f32\n"
+             f"%r = attn.scatter_rows %y, %s to 2 x 9 : [rows, {8 * (2 * reach + 1)}] f32, <rows, keys>", [x, mask],
+             result * mask[:, :, None])
+
+
 if __name__ == "__main__":
     elementwise()
     products_and_norms()
@@ -230,6 +278,7 @@ if __name__ == "__main__":
     attentions()
     ragged()
     summaries()
+    positions()
     path = pathlib.Path(__file__).resolve().parents[3] / "test/goldens/evaluator/cases.json"
     lines = ",\n".join(json.dumps(c) for c in cases)
     path.write_text('{"cases": [\n' + lines + "\n]}\n")
