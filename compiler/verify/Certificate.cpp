@@ -37,7 +37,8 @@ std::vector<std::string> Certificate::getShown() const {
       "function of weights and inputs as before it. This follows from the laws "
       "of arithmetic, exp(x + y) = exp(x) exp(y), the sums of angles, and "
       "equal "
-      "arguments of other functions (tanh, erf, sigmoid, sqrt, relu). A score "
+      "arguments of other functions (tanh, erf, sigmoid, sqrt, relu, "
+      "log1p_relu). A score "
       "of -1e30 or less hides its key.",
       "Weights and inputs were any numbers: no value was read from a "
       "file.",

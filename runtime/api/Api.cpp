@@ -4,7 +4,7 @@
 // The C API for models, sessions and tensors: converts structs and errors.
 #include "runtime/api/ApiSupport.h"
 #include "runtime/execute/Tensor.h"
-#include "runtime/text/Text.h"
+#include "runtime/text/Embed.h"
 #include <cstddef>
 #include <cstdlib>
 
@@ -142,6 +142,8 @@ transom_status transom_model_get_info(const transom_model *handle,
     if (Result<size_t> size =
             getEmbeddingSize(model, transom_embed_options_default()))
       filled.embedding_size = *size;
+    if (Result<const Model::TextUse *> use = getTokenEmbedding(model))
+      filled.token_embedding_size = size_t((*use)->width);
     if (const Tokenizer *tokenizer = model.tokenizer())
       filled.vocabulary_size = tokenizer->size();
     filled.max_text_tokens = model.maxTextTokens();

@@ -4,6 +4,7 @@
 // The C API for texts: tokens, embeddings, labels. Room is counted in bytes and
 // checked before anything is run.
 #include "runtime/api/ApiSupport.h"
+#include "runtime/text/EmbedTokens.h"
 #include "runtime/text/Quantize.h"
 #include "runtime/text/Text.h"
 
@@ -148,6 +149,36 @@ transom_status transom_session_embed(transom_session *session,
     if (cut)
       *cut = cutTexts;
     return done;
+  });
+}
+
+transom_status transom_session_embed_tokens(transom_session *session,
+                                            const transom_text *text,
+                                            const transom_embed_options *given,
+                                            float *embeddings, size_t capacity,
+                                            int64_t *ids, size_t idsCapacity,
+                                            size_t *count, uint32_t *cut) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !text || !count)
+      return nullArgument(!session ? "session" : !text ? "text" : "count");
+    TRANSOM_TRY(checkTexts("text", text, 1));
+    transom_embed_options options = transom_embed_options_default();
+    TRANSOM_TRY(readOptions(given, options));
+    TRANSOM_ASSIGN(const TokenVectors found,
+                   embedTokens(*session->session, *text, options));
+    *count = found.ids.size();
+    if (cut)
+      *cut = found.isCut;
+    TRANSOM_TRY(
+        checkRoom("embeddings", found.vectors.size(), embeddings, capacity));
+    if (ids && idsCapacity / sizeof *ids < found.ids.size())
+      return limitError(std::to_string(found.ids.size()) +
+                        " ids do not fit into " + std::to_string(idsCapacity) +
+                        " bytes");
+    std::copy(found.vectors.begin(), found.vectors.end(), embeddings);
+    if (ids)
+      std::copy(found.ids.begin(), found.ids.end(), ids);
+    return {};
   });
 }
 

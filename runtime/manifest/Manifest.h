@@ -207,6 +207,22 @@ struct ManifestEntry {
   static void visitFields(Self &self, Visitor &visit);
 };
 
+/// How the tokens of a text are embedded for late interaction.
+struct ManifestTokens {
+  int64_t queryLength = 0, documentLength = 0; ///< most tokens; 0: any number
+  int64_t expansion = 0; ///< queries are filled up to so many; 0: they are not
+  bool keepsLongQueries = false; ///< queries may be longer than that
+  bool attends = false;          ///< expansion tokens are attended to
+  std::string expansionToken;
+  std::vector<std::string> skiplist;      ///< tokens without a vector
+  std::vector<std::string> skiplistTasks; ///< `query`, `document`
+  /// Prompts whose first word, or all of them, may be one token.
+  std::vector<std::string> prefixes;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
 /// The pipeline of sentence-transformers that embeds texts.
 struct ManifestPipeline {
   std::string entry;   ///< gives the embeddings; empty: they are refused
@@ -216,6 +232,8 @@ struct ManifestPipeline {
   std::string defaultPrompt; ///< the name of one; empty: none
   std::string similarity;    ///< `cosine`, `dot`, ...; empty: not said
   int64_t dim = 0; ///< embeddings are cut to so many numbers; 0: they are not
+  int64_t maxActive = 0; ///< largest weights of a sparse one; 0: all
+  std::optional<ManifestTokens> tokens; ///< of embeddings of tokens
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);

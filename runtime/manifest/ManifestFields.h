@@ -171,6 +171,20 @@ void ManifestEntry::visitFields(Self &self, Visitor &visit) {
 }
 
 template <typename Self, typename Visitor>
+void ManifestTokens::visitFields(Self &self, Visitor &visit) {
+  const manifest::Range lengths = {0, INT32_MAX};
+  visit.optional("query_length", self.queryLength, lengths);
+  visit.optional("document_length", self.documentLength, lengths);
+  visit.optional("expansion", self.expansion, lengths);
+  visit.optional("keeps_long_queries", self.keepsLongQueries);
+  visit.optional("attends", self.attends);
+  visit.optional("expansion_token", self.expansionToken);
+  visit.optional("skiplist", self.skiplist);
+  visit.optional("skiplist_tasks", self.skiplistTasks);
+  visit.optional("prefixes", self.prefixes);
+}
+
+template <typename Self, typename Visitor>
 void ManifestPipeline::visitFields(Self &self, Visitor &visit) {
   visit.optional("entry", self.entry);
   visit.optional("refusal", self.refusal);
@@ -178,6 +192,8 @@ void ManifestPipeline::visitFields(Self &self, Visitor &visit) {
   visit.optional("default_prompt", self.defaultPrompt);
   visit.optional("similarity", self.similarity);
   visit.optional("dim", self.dim, manifest::Range{0, INT32_MAX});
+  visit.optional("max_active", self.maxActive, manifest::Range{0, INT32_MAX});
+  visit.optional("tokens", self.tokens);
 }
 
 template <typename Self, typename Visitor>

@@ -40,7 +40,7 @@ Result<void> Model::openTexts(std::string_view tables,
     embed = findTextUse(encode, "last_hidden_state");
   else if (const Entry *entry =
                Program::findEntry(manifest().text->pipeline->entry.c_str());
-           entry && entry->outputs.size() == 1)
+           entry && !entry->outputs.empty())
     embed = findTextUse(entry, entry->outputs[0].name);
   if (!manifest().labels.empty())
     classify = findTextUse(encode, "logits");
@@ -57,6 +57,7 @@ Model::findTextUse(const Entry *entry, const std::string &result) const {
   use.mask = use.entry->inputIndex("attention_mask");
   use.types = use.entry->inputIndex("token_type_ids");
   use.pooled = use.entry->inputIndex("pooling_mask");
+  use.expansion = use.entry->inputIndex("expansion_mask");
   use.result = use.entry->outputIndex(result.c_str());
   if (use.ids < 0 || use.mask < 0 || use.result < 0)
     return std::nullopt;

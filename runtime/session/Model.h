@@ -31,6 +31,7 @@ public:
     const Entry *entry = nullptr;
     int ids = -1, mask = -1, types = -1;
     int pooled = -1;       ///< a mask of the tokens that are pooled
+    int expansion = -1;    ///< a mask of tokens that expand a query
     int result = -1;       ///< last_hidden_state, logits or embeddings
     int64_t width = 0;     ///< its last dimension; 1 for [batch, seq]
     bool perToken = false; ///< [batch, seq, width] or [batch, seq], else

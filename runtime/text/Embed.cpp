@@ -4,11 +4,12 @@
 // Embeddings of texts. The entry of a pipeline gives them; without one they are
 // pooled here, and sums over the rows of a text run in double, in the order of
 // its tokens.
+#include "runtime/text/Embed.h"
 #include "runtime/base/Suggest.h"
-#include "runtime/text/Text.h"
 #include "runtime/text/TextBatches.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace transom;
 
@@ -60,9 +61,20 @@ static Result<const Model::TextUse *> getEmbedding(const Model &model) {
     return unsupported("the model does not embed texts; its head is '" +
                        model.manifest().head + "'");
   if (pipeline && use->perToken)
-    return unsupported("the model embeds each token of a text, which is not "
-                       "supported for texts; run its entry '" +
-                       pipeline->entry + "'");
+    return unsupported("the model embeds each token of a text; "
+                       "transom_session_embed_tokens() gives their vectors");
+  return use;
+}
+
+Result<const Model::TextUse *> transom::getTokenEmbedding(const Model &model) {
+  const ManifestPipeline *pipeline = getPipeline(model);
+  if (pipeline && !pipeline->refusal.empty())
+    return unsupported(pipeline->refusal);
+  if (!model.tokenizer())
+    return unsupported("the model has no tokenizer");
+  const Model::TextUse *use = model.embedding();
+  if (!pipeline || !use || !use->perToken)
+    return unsupported("the model does not embed the tokens of texts");
   return use;
 }
 
@@ -107,9 +119,10 @@ Result<std::string> getPooling(const Model &model,
   return pooling;
 }
 
-/// The prompt of the options, or the default one.
-Result<std::string> getPrompt(const Model &model,
-                              const transom_embed_options &options) {
+} // namespace
+
+Result<std::string> transom::getPrompt(const Model &model,
+                                       const transom_embed_options &options) {
   if (options.prompt)
     return std::string(options.prompt);
   const ManifestPipeline *pipeline = getPipeline(model);
@@ -128,6 +141,8 @@ Result<std::string> getPrompt(const Model &model,
   return usageError("the model has no prompt '" + name + "'" +
                     (names.empty() ? "" : "; it has: " + joinNames(names)));
 }
+
+namespace {
 
 Result<EmbedPlan> makePlan(const Model &model,
                            const transom_embed_options &options) {
@@ -198,6 +213,22 @@ private:
 
 } // namespace
 
+/// Sets all numbers but the largest `count` to zero, as they are without sign.
+static void keepLargest(std::vector<float> &numbers, size_t count) {
+  if (count >= numbers.size())
+    return;
+  std::vector<size_t> order(numbers.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::nth_element(order.begin(), order.begin() + count, order.end(),
+                   [&](size_t a, size_t b) {
+                     const float x = std::fabs(numbers[a]);
+                     const float y = std::fabs(numbers[b]);
+                     return x != y ? x > y : a < b;
+                   });
+  for (size_t i = count; i != order.size(); ++i)
+    numbers[order[i]] = 0;
+}
+
 Result<void> transom::embedTexts(Session &session, const transom_text *texts,
                                  size_t count,
                                  const transom_embed_options &options,
@@ -211,6 +242,8 @@ Result<void> transom::embedTexts(Session &session, const transom_text *texts,
     TRANSOM_ASSIGN(use.skipped, countPromptTokens(model, plan.prompt));
   }
   const auto width = static_cast<size_t>(use.width);
+  const ManifestPipeline *pipeline = getPipeline(model);
+  const size_t active = pipeline ? size_t(pipeline->maxActive) : 0;
   std::vector<float> whole(width);
   std::vector<double> sums;
   const PromptedTexts prompted(plan.prompt, texts, count);
@@ -223,6 +256,8 @@ Result<void> transom::embedTexts(Session &session, const transom_text *texts,
                       poolMean(first, rows.count, width, sums, whole.data());
                     else
                       std::copy_n(first, width, whole.data());
+                    if (active)
+                      keepLargest(whole, active);
                     float *out = embeddings + rows.text * size;
                     std::copy_n(whole.data(), size, out);
                     if (plan.normalize)

@@ -1,9 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/text/Rerank.h"
+#include "runtime/text/Embed.h"
+#include "runtime/text/EmbedTokens.h"
 #include "runtime/text/Similarity.h"
 #include "runtime/text/Text.h"
 #include "runtime/text/TextBatches.h"
+#include <algorithm>
+#include <cmath>
 
 using namespace transom;
 
@@ -71,6 +75,34 @@ static Result<void> rerankEmbeddings(Session &session,
   return {};
 }
 
+/// Late interaction: each token of the query counts by its closest token of the
+/// document.
+static Result<void> rerankTokens(Session &session, size_t width,
+                                 const transom_text &query,
+                                 const transom_text *documents, size_t count,
+                                 float *scores, size_t &cut) {
+  transom_embed_options options = transom_embed_options_default();
+  options.prompt_name = "query";
+  TRANSOM_ASSIGN(TokenVectors asked, embedTokens(session, query, options));
+  cut += asked.isCut;
+  options.prompt_name = "document";
+  for (size_t i = 0; i != count; ++i) {
+    TRANSOM_ASSIGN(TokenVectors given,
+                   embedTokens(session, documents[i], options));
+    cut += given.isCut;
+    double score = 0;
+    for (size_t q = 0; q != asked.ids.size(); ++q) {
+      double best = given.ids.empty() ? 0 : -INFINITY;
+      for (size_t d = 0; d != given.ids.size(); ++d)
+        best = std::max(best, getSimilarity("dot", &asked.vectors[q * width],
+                                            &given.vectors[d * width], width));
+      score += best;
+    }
+    scores[i] = float(score);
+  }
+  return {};
+}
+
 Result<void> transom::rerankTexts(Session &session, const transom_text &query,
                                   const transom_text *documents, size_t count,
                                   float *scores, size_t &cut) {
@@ -80,6 +112,9 @@ Result<void> transom::rerankTexts(Session &session, const transom_text &query,
     return unsupported("the model has no tokenizer");
   if (const Model::TextUse *use = model.classification(); use && !use->perToken)
     return rerankPairs(session, *use, query, documents, count, scores, cut);
+  if (Result<const Model::TextUse *> use = getTokenEmbedding(model))
+    return rerankTokens(session, size_t((*use)->width), query, documents, count,
+                        scores, cut);
   if (model.embedding() ||
       (model.manifest().text && model.manifest().text->pipeline))
     return rerankEmbeddings(session, query, documents, count, scores, cut);

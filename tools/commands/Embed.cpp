@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom embed: one JSON line with the embedding of each text, or with the
-// heaviest terms of a sparse one; or an array in a file.
+// transom embed: one JSON line with the embedding of each text, with the
+// heaviest terms of a sparse one, or with the embeddings of its tokens; or an
+// array in a file.
 #include "runtime/json/Json.h"
 #include "runtime/manifest/Manifest.h"
 #include "tools/commands/Command.h"
@@ -39,6 +40,7 @@ private:
   /// Takes the texts that the output has from the front.
   Result<void> skip(std::vector<std::string> &texts);
   std::string makeLine(const std::string &text, const float *embedding) const;
+  Result<void> embedTokens(const std::vector<std::string> &texts);
   Result<void> writeQuantized(const std::vector<std::string> &texts,
                               const std::vector<float> &embeddings);
   void writeNumbers(JsonWriter &json, const float *embedding) const;
@@ -90,6 +92,13 @@ Result<void> Embedder::prepare() {
     options.prompt_name = flags.promptName.c_str();
   precision = getPrecision(flags.precision);
 
+  if (opened.info.token_embedding_size) {
+    if (flags.dim || precision || flags.topK)
+      return usageError(
+          "'--dim', '--precision' and '--top-k' are for embeddings "
+          "of texts; the model's are of tokens");
+    return openOutput();
+  }
   // A call without texts tells what is wrong with the model or the options.
   TRANSOM_TRY(check(transom_session_embed(session.get(), nullptr, 0, &options,
                                           nullptr, 0, nullptr)));
@@ -165,10 +174,11 @@ Result<void> Embedder::openOutput() {
   if (flags.resume && precision == TRANSOM_PRECISION_INT8)
     return usageError("'--resume' cannot continue int8, whose ranges are those "
                       "of all texts");
-  if (isSparse && EmbedOutput::isArray(flags.output))
+  const bool isOfTokens = opened.info.token_embedding_size != 0;
+  if ((isSparse || isOfTokens) && EmbedOutput::isArray(flags.output))
     return usageError(
-        "sparse embeddings are lines of JSON, not an array as in " +
-        quote(flags.output));
+        std::string(isSparse ? "sparse embeddings" : "embeddings of tokens") +
+        " are lines of JSON, not an array as in " + quote(flags.output));
   EmbeddingRows rows = {"F32", size, size * sizeof(float)};
   if (precision == TRANSOM_PRECISION_INT8)
     rows = {"I8", size, size};
@@ -222,11 +232,63 @@ Result<void> Embedder::writeQuantized(const std::vector<std::string> &texts,
   return output->append(lines, texts.size());
 }
 
+/// A line for each text with its tokens and their vectors.
+Result<void> Embedder::embedTokens(const std::vector<std::string> &texts) {
+  const size_t width = opened.info.token_embedding_size;
+  for (const std::string &text : texts) {
+    const transom_text view = {text.data(), text.size()};
+    std::vector<float> vectors;
+    std::vector<int64_t> ids;
+    size_t count = 0;
+    uint32_t cut = 0;
+    // The first call may tell how many tokens there are.
+    auto call = [&] {
+      return transom_session_embed_tokens(
+          session.get(), &view, &options, vectors.data(),
+          vectors.size() * sizeof(float), ids.data(),
+          ids.size() * sizeof(int64_t), &count, &cut);
+    };
+    transom_status status = call();
+    if (status == TRANSOM_STATUS_LIMIT && count) {
+      vectors.resize(count * width);
+      ids.resize(count);
+      status = call();
+    }
+    if (Result<void> done = check(status); !done)
+      return inBatch(flags.input, first, 1, done.takeError());
+    ++first;
+    cuts.count += cut;
+    std::string line;
+    JsonWriter json(line);
+    json.beginObject();
+    json.member("text", text);
+    json.key("ids");
+    json.beginArray();
+    for (size_t i = 0; i != count; ++i)
+      json.value(ids[i]);
+    json.endArray();
+    json.key("embeddings");
+    json.beginArray();
+    for (size_t i = 0; i != count; ++i) {
+      json.beginArray();
+      for (size_t j = 0; j != width; ++j)
+        json.value(vectors[i * width + j]);
+      json.endArray();
+    }
+    json.endArray();
+    json.endObject();
+    TRANSOM_TRY(output->append(line + "\n", 1));
+  }
+  return {};
+}
+
 /// Embeds a batch and writes its lines.
 Result<void> Embedder::embed(std::vector<std::string> texts) {
   TRANSOM_TRY(skip(texts));
   if (texts.empty())
     return {};
+  if (opened.info.token_embedding_size)
+    return embedTokens(texts);
   std::vector<float> embeddings(texts.size() * size);
   std::vector<transom_text> views = getViews(texts);
   size_t cut = 0;

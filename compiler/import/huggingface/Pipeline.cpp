@@ -163,20 +163,32 @@ Value PipelineBlock::build(const PipelineModule &module, Value input) {
 }
 
 void PipelineBlock::build() {
-  // The base model; tokens of a prompt may have a mask of their own.
+  // The base model. Tokens of a prompt may have a mask of their own, and those
+  // that expand a query.
   const std::string &name = pipeline.entry;
+  const bool hasTokens = name == tokenFeature;
+  const bool expands = hasTokens && pipeline.tokens &&
+                       pipeline.tokens->expansion && !pipeline.tokens->attends;
   SmallVector<EntryInput> more;
-  if (!pipeline.includesPrompt) {
-    EntryInput mask{"pooling_mask", DType::I64, {}, "mask", {}, 1};
+  auto addMask = [&](const char *input, int64_t absent) {
+    EntryInput mask{input, DType::I64, {}, "mask", {}, absent};
     mask.shape = {Polynomial::symbol("batch"), Polynomial::symbol("seq")};
     more.push_back(mask);
-  }
+  };
+  if (!pipeline.includesPrompt && !hasTokens)
+    addMask("pooling_mask", 1);
+  if (expands)
+    addMask("expansion_mask", 0);
   EncoderStart start = beginEncoder(context, name, more);
   pooled = context.visible;
   if (!more.empty()) {
-    emit.at("pooling_mask", "/model_type");
+    emit.at(more.front().name, "/model_type");
     Value own = emit.cast(start.arguments.back(), DType::Bool);
-    if (!emit.failed())
+    if (emit.failed())
+      return;
+    if (expands) // which have results, though nothing attends to them
+      context.visible = emit.make<attn::OrOp>(context.visible, own);
+    else
       pooled = emit.make<attn::AndOp>(pooled, own);
   }
 

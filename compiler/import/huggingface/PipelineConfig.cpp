@@ -207,14 +207,17 @@ Result<void> PipelineReader::prompts(JsonValue config) {
 Result<void> PipelineReader::model(JsonValue config) {
   checkKeys(config, "config_sentence_transformers.json",
             {"__version__", "model_type", "prompts", "default_prompt_name",
-             "similarity_fn_name", "truncate_dim", "requirements",
-             "query_prefix", "document_prefix", "query_length",
+             "similarity_fn_name", "truncate_dim", "max_active_dims",
+             "requirements", "query_prefix", "document_prefix", "query_length",
              "document_length", "attend_to_expansion_tokens", "skiplist_words",
-             "do_query_expansion"});
+             "do_query_expansion", "query_expansion"});
   TRANSOM_TRY(prompts(config));
   TRANSOM_ASSIGN(result.similarity, text(config, "similarity_fn_name", ""));
   if (auto dim = findValue(config, "truncate_dim")) {
     TRANSOM_ASSIGN(result.dim, dim->asInt(1, INT32_MAX));
+  }
+  if (auto active = findValue(config, "max_active_dims")) {
+    TRANSOM_ASSIGN(result.maxActive, active->asInt(1, INT32_MAX));
   }
   TRANSOM_ASSIGN(std::string type,
                  text(config, "model_type", "SentenceTransformer"));
@@ -224,7 +227,7 @@ Result<void> PipelineReader::model(JsonValue config) {
     refuseValue(*config.find("model_type"),
                 "SentenceTransformer, SparseEncoder, ColBERT, "
                 "MultiVectorEncoder");
-  return {};
+  return lateInteraction(config);
 }
 
 //===----------------------------------------------------------------------===//
@@ -260,7 +263,7 @@ void PipelineReader::chooseEntry() {
 Result<void> PipelineReader::read(const JsonDocument &modules) {
   result.files.emplace_back("modules.json");
   TRANSOM_TRY(modules.root().expectArray());
-  // The model's type says what the keys of modules mean where they are absent.
+  // The model's keys say what those of modules mean where they are absent.
   TRANSOM_ASSIGN(std::optional<JsonDocument> config,
                  json("config_sentence_transformers.json"));
   if (config)

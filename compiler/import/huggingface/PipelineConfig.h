@@ -9,6 +9,7 @@
 #pragma once
 #include "runtime/base/Activation.h"
 #include "runtime/base/Error.h"
+#include "runtime/manifest/Manifest.h"
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,7 +54,9 @@ struct PipelineConfig {
   std::vector<std::pair<std::string, std::string>> prompts;
   std::string defaultPrompt; ///< a name; empty: none
   std::string similarity;
-  int64_t dim = 0; ///< embeddings are cut to it; 0: they are not
+  int64_t dim = 0;       ///< embeddings are cut to it; 0: they are not
+  int64_t maxActive = 0; ///< largest weights of a sparse embedding; 0: all
+  std::optional<ManifestTokens> tokens; ///< of the entry `token_embeddings`
   /// Why texts are not embedded; empty: the pipeline is run whole.
   std::string refusal;
   std::vector<std::string> files; ///< that were read, in the folder
@@ -66,6 +69,10 @@ struct PipelineConfig {
   /// Whether the last module scales embeddings to length 1.
   bool endsNormalized() const;
 };
+
+/// The config of the Transformer of a folder, by one of the names that versions
+/// gave it; the first of them where the folder has none.
+std::string getTransformerFile(const std::string &folder);
 
 /// Reads the pipeline of a folder; nothing without modules.json. `Rejected` for
 /// what is malformed, such as a module that reads what no module before it

@@ -43,6 +43,7 @@ Result<void> PipelineReader::transformer(PipelineModule &module,
                       output + "'");
     }
   }
+  TRANSOM_TRY(lengths(config));
   if (auto kwargs = findValue(config, "processing_kwargs");
       kwargs && kwargs->size())
     result.refuse(kwargs->where() + ": 'processing_kwargs' is not supported; "
@@ -247,7 +248,7 @@ const std::vector<ModuleKindEntry> &transom::getModuleKinds() {
        PipelineKind::Unchanged,
        "config.json",
        false,
-       &R::unchanged,
+       &R::tokenMask,
        {"skiplist_words", "skiplist_tasks", "keep_only_token_ids"}},
   };
   return kinds;

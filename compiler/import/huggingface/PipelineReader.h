@@ -16,10 +16,6 @@ inline constexpr const char *sentenceFeature = "sentence_embedding";
 using PipelineKind = PipelineModule::Kind;
 using PipelineWords = std::vector<std::string>;
 
-/// The config of the Transformer of a folder, by one of the names that versions
-/// gave it; the first of them where the folder has none.
-std::string getTransformerFile(const std::string &folder);
-
 /// The value of a key that is there and not null.
 std::optional<JsonValue> findValue(JsonValue config, const char *key);
 
@@ -38,6 +34,7 @@ public:
   Result<void> layerNorm(PipelineModule &module, JsonValue config);
   Result<void> features(PipelineModule &module, JsonValue config);
   Result<void> splade(PipelineModule &module, JsonValue config);
+  Result<void> tokenMask(PipelineModule &module, JsonValue config);
   Result<void> unchanged(PipelineModule &, JsonValue) { return {}; }
 
 private:
@@ -47,6 +44,15 @@ private:
   Result<void> order(const PipelineModule &module, JsonValue entry);
   Result<void> model(JsonValue config);
   Result<void> prompts(JsonValue config);
+  /// Keys of late interaction, of the model or of its Transformer.
+  Result<void> lateInteraction(JsonValue config);
+  Result<void> lengths(JsonValue config);
+  Result<void> expansion(JsonValue value);
+  ManifestTokens &tokens() {
+    if (!result.tokens)
+      result.tokens.emplace();
+    return *result.tokens;
+  }
   void chooseEntry();
   Result<bool> flag(JsonValue config, const char *key, bool absent);
   Result<std::string> text(JsonValue config, const char *key,

@@ -3,7 +3,6 @@
 //
 // The tokenizer's files, and what sentence_bert_config.json says of lengths.
 #include "compiler/import/huggingface/TextConfig.h"
-#include "compiler/import/huggingface/PipelineReader.h"
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
@@ -25,6 +24,8 @@ public:
   Result<void> maxLength(int64_t modelMax);
   /// Refuses a pipeline whose texts are made lower case by nothing.
   Result<void> lowerCase();
+  /// Finds the token that queries are filled up with.
+  Result<void> expansionToken();
   void addPipeline();
 
 private:
@@ -145,6 +146,37 @@ Result<void> TextReader::lowerCase() {
   return {};
 }
 
+/// The token that a tokenizer's files give a role; empty without one.
+static std::string getRole(JsonValue settings, const char *role) {
+  auto value = settings.find(role);
+  if (value && value->isObject())
+    value = value->find("content");
+  return value && value->isString() ? std::string(*value->asString()) : "";
+}
+
+Result<void> TextReader::expansionToken() {
+  if (!pipeline->tokens || !pipeline->tokens->expansion ||
+      !pipeline->tokens->expansionToken.empty())
+    return {};
+  for (const char *role : {"mask_token", "eos_token"})
+    for (const char *name :
+         {"tokenizer_config.json", "special_tokens_map.json"}) {
+      const std::string path = joinPath(folder, name);
+      if (!fileExists(path))
+        continue;
+      TRANSOM_ASSIGN(std::string text, readSmallFile(path, jsonMaxBytes));
+      TRANSOM_ASSIGN(JsonDocument settings,
+                     parseJson(text, path, LargeIntegers::Round));
+      if (std::string token = getRole(settings.root(), role); !token.empty()) {
+        pipeline->tokens->expansionToken = token;
+        return {};
+      }
+    }
+  // Without a name that of BERT's tokenizers, if there is such a token.
+  pipeline->tokens->expansionToken = "[MASK]";
+  return {};
+}
+
 void TextReader::addPipeline() {
   config.files.insert(config.files.end(), pipeline->files.begin(),
                       pipeline->files.end());
@@ -164,6 +196,8 @@ void TextReader::addPipeline() {
   described.defaultPrompt = pipeline->defaultPrompt;
   described.similarity = pipeline->similarity;
   described.dim = pipeline->dim;
+  described.maxActive = pipeline->maxActive;
+  described.tokens = pipeline->tokens;
   text.pipeline = std::move(described);
 }
 
@@ -178,6 +212,7 @@ Result<TextConfig> transom::readTextConfig(const std::string &folder,
   TRANSOM_TRY(reader.maxLength(modelMax));
   if (pipeline) {
     TRANSOM_TRY(reader.lowerCase());
+    TRANSOM_TRY(reader.expansionToken());
     reader.addPipeline();
   } else {
     config.manifest.pooling = "mean";

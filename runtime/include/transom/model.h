@@ -90,6 +90,9 @@ typedef struct transom_model_info {
   /** maximum number of tokens of a text, longer texts are truncated; 0 without
    * a tokenizer */
   size_t max_text_tokens;
+  /** floats of the embedding of one token; 0 if the model does not embed the
+   * tokens of texts */
+  size_t token_embedding_size;
 } transom_model_info;
 
 /** Initializes an info struct of `struct_size` bytes, as

@@ -120,9 +120,10 @@ transom_model_similarity(const transom_model *model, const float *embeddings,
  * `scores` is [count]; `capacity` is its size in bytes. A sequence
  * classification model with one label reads the query and each document as a
  * pair: its score is the logit's sigmoid, or the logit where the model's files
- * say so. An embedding model compares embeddings. `truncated` (may be NULL) is
- * set to the number of texts that were truncated.
- * Errors: as transom_session_tag(). */
+ * say so. An embedding model compares embeddings, and one that embeds tokens
+ * adds up each query token's closest token of the document. `truncated` (may be
+ * NULL) is set to the number of texts that were truncated. Errors: as
+ * transom_session_tag(). */
 TRANSOM_API transom_status transom_session_rerank(transom_session *session,
                                                   const transom_text *query,
                                                   const transom_text *documents,

@@ -163,6 +163,20 @@ transom_session_embed(transom_session *session, const transom_text *texts,
                       size_t count, const transom_embed_options *options,
                       float *embeddings, size_t capacity, size_t *truncated);
 
+/** Embeds the tokens of one text with a model of late interaction (ColBERT).
+ * `embeddings` is [count, token_embedding_size], `ids` (may be NULL) is
+ * [count]; their capacities are in bytes. `count` is set also if they do not
+ * fit, which is LIMIT. With the prompt_name "query" the text is a query, which
+ * is filled up with expansion tokens if the model says so; else it is a
+ * document, without the tokens of the model's skiplist, and its prompt is
+ * "document". `truncated` (may be NULL) is set to 1 if the text was truncated,
+ * else to 0.
+ * Errors: as transom_session_embed(). */
+TRANSOM_API transom_status transom_session_embed_tokens(
+    transom_session *session, const transom_text *text,
+    const transom_embed_options *options, float *embeddings, size_t capacity,
+    int64_t *ids, size_t ids_capacity, size_t *count, uint32_t *truncated);
+
 /** Types of quantized embeddings. */
 typedef enum transom_precision {
   /** int8_t: the range of a number in 256 steps, from -128 on */

@@ -87,7 +87,8 @@ inline Manifest fullManifest() {
   m.entries = {e};
   m.text = ManifestText{true, 256, "mean", true, std::nullopt};
   m.text->pipeline = ManifestPipeline{
-      "embed", "", {{"query", "search: "}}, "query", "cosine", 64};
+      "embed", "",          {{"query", "search: "}}, "query", "cosine", 64,
+      5,       std::nullopt};
   m.tokenizer = ManifestTokenizer{4096, 1000};
   m.labels = {"LABEL_0", "caf\xC3\xA9 \"x\""};
   m.problemType = "single_label_classification";

@@ -46,7 +46,8 @@ TEST(Embed, names_the_text_in_errors) {
 
 TEST(Embed, says_why_a_pipeline_is_refused) {
   Manifest manifest = textManifest();
-  manifest.text->pipeline = ManifestPipeline{"", "no module", {}, "", "", 0};
+  manifest.text->pipeline =
+      ManifestPipeline{"", "no module", {}, "", "", 0, 0, std::nullopt};
   auto model = fakeModel(manifest, tables());
   Result<size_t> size =
       getEmbeddingSize(*model, transom_embed_options_default());

@@ -49,6 +49,21 @@ class Rerank(TaskTest):
         for line in lines:
             self.assertAlmostEqual(line["score"], wanted[line["text"]], delta=1e-6)
 
+    def test_late_interaction(self):
+        folder = os.path.join(GOLDENS, "pipelines", "late")
+        model = self.compiled(folder)
+        with open(os.path.join(folder, "texts.json")) as file:
+            golden = json.load(file)
+        kinds = {case["flags"][1]: case["embeddings"] for case in golden["cases"] if case["flags"][:1] == ["--prompt-name"] and len(case["flags"]) == 2}
+        texts = golden["texts"]
+        product = lambda a, b: math.fsum(x * y for x, y in zip(a, b, strict=True))
+        wanted = {i: math.fsum(max(product(q, d) for d in document) for q in kinds["query"][0]) for i, document in enumerate(kinds["document"]) if document}
+        lines = self.rank(model, texts[0], texts)
+        self.assertEqual(sorted(line["index"] for line in lines), list(range(len(texts))))
+        for line in lines:
+            self.assertAlmostEqual(line["score"], wanted.get(line["index"], 0), delta=1e-4)
+        self.assertEqual(lines, sorted(lines, key=lambda line: -line["score"]))
+
     def test_errors(self):
         model = self.models["bert-rerank"]
         self.fail_with(2, "rerank", model, "--text", "a", says="--query")

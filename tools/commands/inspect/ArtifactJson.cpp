@@ -164,8 +164,8 @@ static void writeText(JsonWriter &json, const ManifestText &text) {
     json.key("pipeline");
     json.beginObject();
     manifest::Writer(json).writeFields(
-        *text.pipeline,
-        {"entry", "refusal", "prompts", "default_prompt", "similarity", "dim"});
+        *text.pipeline, {"entry", "refusal", "prompts", "default_prompt",
+                         "similarity", "dim", "max_active"});
     json.endObject();
   }
   json.endObject();

@@ -16,8 +16,9 @@ import tokenizers as tk
 import torch
 import transformers as tf
 from safetensors.torch import save_file
-from sentence_transformers import SentenceTransformer, SparseEncoder
+from sentence_transformers import MultiVectorEncoder, SentenceTransformer, SparseEncoder
 from sentence_transformers import models as mod
+from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 from sentence_transformers.sparse_encoder import models as sparse_mod
 
 ROOT = pathlib.Path(__file__).resolve().parents[3] / "test" / "goldens" / "pipelines"
@@ -25,6 +26,7 @@ WORDS = ("the a cat dog mat sat on big small runs fast ##er ##s search query doc
          "red blue green one two three ! . , ?").split()
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 VOCAB = {token: i for i, token in enumerate(SPECIAL + WORDS)}
+MARKED = {**VOCAB, "[Q]": len(VOCAB), "[D]": len(VOCAB) + 1}  # with the prefixes of late interaction
 TEXTS = ["the cat sat on the mat", "a big dog runs", "", "red blue green, one two three!", "What is the house of a dog?",
          "cats runs faster faster faster on the small mat. the door is open", "zebra"]
 WIDTH = 24
@@ -36,8 +38,8 @@ def recipe(function):
     return function
 
 
-def bert_tokenizer():
-    tokenizer = tk.Tokenizer(tk.models.WordPiece(VOCAB, unk_token="[UNK]"))
+def bert_tokenizer(vocabulary=VOCAB):
+    tokenizer = tk.Tokenizer(tk.models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = tk.normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = tk.pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = tk.processors.TemplateProcessing(
@@ -83,12 +85,12 @@ def transformer(model, tokenizer=None, seed=1, **arguments):
 
 
 def sizes(**more):
-    return dict(vocab_size=len(VOCAB), hidden_size=WIDTH, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-                max_position_embeddings=40, **more)
+    return {"vocab_size": len(VOCAB), "hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 2,
+            "intermediate_size": 32, "max_position_embeddings": 40, **more}
 
 
-def bert(seed=1, **more):
-    return transformer(tf.BertModel(tf.BertConfig(**sizes(**more))), seed=seed)
+def bert(seed=1, vocabulary=VOCAB):
+    return transformer(tf.BertModel(tf.BertConfig(**sizes(vocab_size=len(vocabulary)))), bert_tokenizer(vocabulary), seed=seed)
 
 
 def random(module, seed):
@@ -216,7 +218,7 @@ def splade_sum():
     config = tf.DistilBertConfig(vocab_size=len(VOCAB), dim=WIDTH, n_layers=1, n_heads=2, hidden_dim=32, max_position_embeddings=40)
     model = transformer(tf.DistilBertForMaskedLM(config), seed=15, transformer_task="fill-mask")
     pooling = sparse_mod.SpladePooling("sum", activation_function="log1p_relu")
-    save(SparseEncoder(modules=[model, pooling]), "splade-sum", PLAIN, change=change, sparse=True)
+    save(SparseEncoder(modules=[model, pooling], max_active_dims=9), "splade-sum", PLAIN, change=change, sparse=True)
 
 
 @recipe
@@ -259,6 +261,39 @@ def t5_dense():
     save(SentenceTransformer(modules=modules), "t5-dense", PLAIN)
 
 
+def write_late(folder, texts=TEXTS):
+    """texts.json with the vectors of tokens of queries and documents."""
+    model = MultiVectorEncoder(str(folder), device="cpu").double()
+    found = []
+    for flags, encode in ((["--prompt-name", "query"], model.encode_query), (["--prompt-name", "document"], model.encode_document),
+                          ([], model.encode_document)):
+        vectors = [torch.as_tensor(v).tolist() for v in encode(texts)]
+        found.append({"flags": flags, "embeddings": [[[float(f"{x:.9g}") for x in row] for row in text] for text in vectors]})
+    lines = ",\n".join("  " + json.dumps(case) for case in found)
+    (folder / "texts.json").write_text(
+        f'{{"oracle": "sentence-transformers {st.__version__}, transformers {tf.__version__}, float64",\n "texts": '
+        f'{json.dumps(texts)},\n "cases": [\n{lines}\n ]}}\n')
+
+
+@recipe
+def late():
+    """Late interaction as sentence-transformers writes a folder, with expansion tokens that are attended to."""
+    modules = [bert(25), random(mod.Dense(WIDTH, 12, module_input_name="token_embeddings"), 26),
+               mod.Normalize(module_input_name="token_embeddings"),
+               MultiVectorMask(skiplist_words=[".", "the"], skiplist_tasks=["query", "document"])]
+    modules[0].query_length, modules[0].document_length = 12, 9
+    modules[0].query_expansion = {"strategy": "min", "attend": True, "length": 8, "token": "[UNK]"}
+    folder = ROOT / "late"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    MultiVectorEncoder(modules=modules, prompts={"query": "search query : ", "document": ""}).save(str(folder), create_model_card=False)
+    config = folder / "config_sentence_transformers.json"
+    data = json.loads(config.read_text())
+    data.pop("__version__")
+    config.write_text(json.dumps(data, indent=1) + "\n")
+    write_late(folder)
+
+
 @recipe
 def tokens():
     """Late interaction, as PyLate writes a folder; results of the entry, by torch."""
@@ -270,7 +305,7 @@ def tokens():
             data.pop("module_input_name"), data.pop("module_output_name")
     projection = random(mod.Dense(WIDTH, 12, bias=False, activation_function=torch.nn.Identity(),
                                   module_input_name="token_embeddings"), 24)
-    base = bert(23)
+    base = bert(23, MARKED)
     model = SentenceTransformer(modules=[base, projection])
     folder = ROOT / "tokens"
     shutil.rmtree(folder, ignore_errors=True)
@@ -283,6 +318,8 @@ def tokens():
                     "query_length": 8, "document_length": 20, "attend_to_expansion_tokens": False, "skiplist_words": ["!", "."]}
         change(file.relative_to(folder).as_posix(), data)
         file.write_text(json.dumps(data, indent=1) + "\n")
+    write_late(folder)
+    # The entry alone.
     ids = torch.tensor([[2, 5, 7, 9, 3, 0], [2, 8, 3, 0, 0, 0], [2, 11, 12, 13, 14, 3]])
     mask = torch.tensor([[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0], [1, 0, 1, 1, 1, 1]])
     with torch.no_grad():

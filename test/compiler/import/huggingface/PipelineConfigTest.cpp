@@ -99,7 +99,7 @@ TEST(PipelineConfig, reads_prompts) {
   folder.write("m1/config.json", "{}");
   folder.write("config_sentence_transformers.json",
                R"({"prompts": {"passage": "p: ", "query": null},
-                   "default_prompt_name": "passage", "truncate_dim": 8,
+                   "default_prompt_name": "passage", "truncate_dim": 8, "max_active_dims": 3,
                    "similarity_fn_name": "dot"})");
   auto found = folder.read();
   ASSERT_TRUE(found && *found) << found.error().message;
@@ -110,6 +110,7 @@ TEST(PipelineConfig, reads_prompts) {
   EXPECT_EQ(config.defaultPrompt, "passage");
   EXPECT_EQ(config.similarity, "dot");
   EXPECT_EQ(config.dim, 8);
+  EXPECT_EQ(config.maxActive, 3);
   EXPECT_EQ(config.files,
             (std::vector<std::string>{"modules.json",
                                       "config_sentence_transformers.json",

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The configs of each kind of modules.
-#include "compiler/import/huggingface/PipelineReader.h"
 #include "test/compiler/import/huggingface/PipelineFolder.h"
 
 using namespace transom;
