@@ -211,4 +211,12 @@ Value GraphBuilder::lookUp(Value x) {
   return residual(x, make<GatherOp>(table, ids));
 }
 
+/// A product of the columns next to each token; sometimes of padding, too.
+Value GraphBuilder::convolve(Value x) {
+  Value keys = mask && random.chance(80) ? maskTo({batch, seq}) : Value();
+  Value near =
+      make<NeighborsOp>(x, keys, Value(), uint64_t(random.between(0, 2)));
+  return residual(x, linear(near, width, random.chance(80)));
+}
+
 } // namespace transom::testing

@@ -200,7 +200,7 @@ Value GraphBuilder::block(Value x) {
   case 1:
     return feedForward(x);
   case 9:
-    return columns(x);
+    return random.chance(60) ? columns(x) : convolve(x);
   case 2:
     return elementwise(x);
   case 3:

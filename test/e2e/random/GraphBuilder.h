@@ -106,6 +106,7 @@ private:
   mlir::Value shuffle(mlir::Value x);
   mlir::Value mixRows(mlir::Value x);
   mlir::Value lookUp(mlir::Value x);
+  mlir::Value convolve(mlir::Value x);
   mlir::Value attention(mlir::Value x);
   void finish(mlir::Value x);
 
