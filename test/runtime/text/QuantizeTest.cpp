@@ -51,7 +51,7 @@ TEST(Quantize, refuses_ranges_of_one_embedding) {
       quantizeEmbeddings(x, 1, 2, TRANSOM_PRECISION_INT8, nullptr, out);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().status, Status::Usage);
-  Result<size_t> size = getQuantizedSize(transom_precision(9), 2);
+  Result<size_t> size = getQuantizedSize(transom_precision(0), 2);
   ASSERT_FALSE(size);
-  EXPECT_EQ(size.error().message, "precision is 1, 2 or 3, got 9");
+  EXPECT_EQ(size.error().message, "precision is 1, 2 or 3, got 0");
 }
