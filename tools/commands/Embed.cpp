@@ -237,11 +237,11 @@ Result<void> Embedder::embedTokens(const std::vector<std::string> &texts) {
   const size_t width = opened.info.token_embedding_size;
   for (const std::string &text : texts) {
     const transom_text view = {text.data(), text.size()};
-    std::vector<float> vectors;
-    std::vector<int64_t> ids;
+    std::vector<int64_t> ids(text.size() + 64);
+    std::vector<float> vectors(ids.size() * width);
     size_t count = 0;
     uint32_t cut = 0;
-    // The first call may tell how many tokens there are.
+    // A query may be expanded to more tokens than there is room for.
     auto call = [&] {
       return transom_session_embed_tokens(
           session.get(), &view, &options, vectors.data(),
