@@ -138,15 +138,10 @@ void Embedder::writeTerms(JsonWriter &json, const float *embedding) const {
   json.key("terms");
   json.beginArray();
   for (size_t id : terms) {
-    std::string token(256, 0);
-    size_t length = 0;
-    if (transom_model_token_text(opened.model.get(), int64_t(id), token.data(),
-                                 token.size(), &length) != TRANSOM_STATUS_OK)
-      length = 0;
-    token.resize(std::min(length, token.size()));
     json.beginObject();
     json.member("id", int64_t(id));
-    json.member("token", token);
+    json.member("token",
+                getToken(opened.model.get(), int64_t(id)).value_or(""));
     json.member("weight", embedding[id]);
     json.endObject();
   }
