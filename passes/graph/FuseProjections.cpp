@@ -4,7 +4,9 @@
 // Groups projections by the attention or `attn.append` that reads them and by
 // their input, and replaces each group by one product. Between a projection and
 // the attention, rope, norms of heads and reshapes are allowed. The new weight
-// is an expression of the old ones; no data is read.
+// is an expression of the old ones; no data is read. Weights with several
+// readers, as layers and entries may share them, are joined if each reader is
+// in a group of the same weights: then the groups share the new weight, too.
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
@@ -32,19 +34,21 @@ struct Siblings {
 class ProjectionJoiner {
 public:
   ProjectionJoiner(ModuleOp module, Remarks &remarks)
-      : symbols(module), remarks(remarks), builder(module.getContext()) {
-    module.walk([&](GetWeightOp op) { ++readers[op.getWeight()]; });
-  }
+      : module(module), symbols(module), remarks(remarks),
+        builder(module.getContext()) {}
 
-  /// Joins the projections among these operands of an operation.
-  void run(Operation *op, ValueRange operands);
+  void run();
   int64_t joinedProjections() const { return joined; }
 
 private:
-  /// Why a projection stays as it is, or nothing.
-  std::optional<RemarkReason> obstacle(LinearOp linear);
-  bool isPlain(Value weight);
+  void countReads();
+  /// Joins the projections among these operands of an operation.
+  void join(Operation *op, ValueRange operands);
+  /// Why a projection of a group stays as it is, or nothing.
+  std::optional<RemarkReason> obstacle(LinearOp linear, StringRef group);
+  bool isReadByEqualGroups(Value weight, StringRef group);
   int64_t countReads(Value weight);
+  std::string getGroupName(ArrayRef<LinearOp> projections);
   void reportGroups(Operation *op, ArrayRef<Siblings> groups);
   void reportOthers(Operation *op, ArrayRef<Siblings> groups,
                     ArrayRef<Value> others);
@@ -55,10 +59,14 @@ private:
                      const WeightExpr &expr, WeightOp before);
   WeightOp getWeight(Value value);
 
+  ModuleOp module;
   SymbolTable symbols;
   Remarks &remarks;
   OpBuilder builder;
-  llvm::StringMap<int> readers; // get_weight operations of a symbol
+  llvm::StringMap<int64_t> reads; // operations that read a symbol
+  /// By group name, then symbol: groups that read the symbol once.
+  llvm::StringMap<llvm::StringMap<int64_t>> groupReads;
+  llvm::StringMap<WeightOp> newWeights; // by name and expression
   int64_t joined = 0;
 };
 
@@ -69,28 +77,35 @@ WeightOp ProjectionJoiner::getWeight(Value value) {
 
 /// How many operations read a value; of a weight, all that read its definition.
 int64_t ProjectionJoiner::countReads(Value weight) {
-  int64_t reads = llvm::range_size(weight.getUses());
   WeightOp op = getWeight(weight);
-  return op ? reads + readers.lookup(op.getSymName()) - 1 : reads;
+  return op ? reads.lookup(op.getSymName())
+            : int64_t(llvm::range_size(weight.getUses()));
 }
 
-/// A weight that is read once, by one operation.
-bool ProjectionJoiner::isPlain(Value weight) {
-  return getWeight(weight) && countReads(weight) == 1;
+/// Whether a weight is read only by projections of groups of this name, once in
+/// each.
+bool ProjectionJoiner::isReadByEqualGroups(Value weight, StringRef group) {
+  WeightOp op = getWeight(weight);
+  if (!op)
+    return false;
+  auto found = groupReads.find(group);
+  return found != groupReads.end() &&
+         found->second.lookup(op.getSymName()) == countReads(weight);
 }
 
-std::optional<RemarkReason> ProjectionJoiner::obstacle(LinearOp linear) {
+std::optional<RemarkReason> ProjectionJoiner::obstacle(LinearOp linear,
+                                                       StringRef group) {
   Operation *op = linear;
   if (!linear->hasOneUse())
     return RemarkReason(
         RemarkId::ProjectionHasOtherReader,
         {{"projection", op}, {"readers", getReaders(linear.getResult())}});
-  if (Value weight = linear.getWeight(); !isPlain(weight))
+  if (Value weight = linear.getWeight(); !isReadByEqualGroups(weight, group))
     return RemarkReason(RemarkId::ProjectionWeightIsShared,
                         {{"projection", op},
                          {"weight", weight},
                          {"reads", countReads(weight)}});
-  if (Value bias = linear.getBias(); bias && !isPlain(bias))
+  if (Value bias = linear.getBias(); bias && !isReadByEqualGroups(bias, group))
     return RemarkReason(
         RemarkId::ProjectionBiasIsShared,
         {{"projection", op}, {"bias", bias}, {"reads", countReads(bias)}});
@@ -120,26 +135,83 @@ static LinearOp findProjection(Value value) {
   return {};
 }
 
-void ProjectionJoiner::run(Operation *op, ValueRange operands) {
-  // Group the projections by input.
+/// The operands whose projections may be joined, of each operation.
+static void forEachReader(ModuleOp module,
+                          function_ref<void(Operation *, ValueRange)> visit) {
+  module.walk([&](SdpaOp op) {
+    visit(op, {op.getQuery(), op.getKey(), op.getValue()});
+  });
+  module.walk([&](AppendOp op) { visit(op, {op.getKey(), op.getValue()}); });
+}
+
+/// The projections among these operands, by input.
+static SmallVector<Siblings> findSiblings(ValueRange operands) {
   SmallVector<Siblings> groups;
-  SmallVector<Value> others;
   for (Value value : operands) {
     LinearOp linear = findProjection(value);
-    if (!linear) {
-      others.push_back(value);
+    if (!linear)
       continue;
-    }
-    if (std::optional<RemarkReason> reason = obstacle(linear)) {
-      remarks.report(op, *reason);
-      continue;
-    }
     auto *group = llvm::find_if(groups, [&](Siblings &siblings) {
       return siblings.input == linear.getInput();
     });
     if (group == groups.end())
       group = &groups.emplace_back(Siblings{linear.getInput(), {}});
     group->projections.push_back(linear);
+  }
+  return groups;
+}
+
+/// Equal for groups of the same weights and biases in the same order.
+std::string ProjectionJoiner::getGroupName(ArrayRef<LinearOp> projections) {
+  std::string name;
+  for (LinearOp projection : projections)
+    for (Value value : {projection.getWeight(), projection.getBias()}) {
+      WeightOp weight = value ? getWeight(value) : WeightOp();
+      name += (weight ? weight.getSymName() : StringRef()).str() + "\n";
+    }
+  return name;
+}
+
+/// Counts who reads each weight, and which groups do.
+void ProjectionJoiner::countReads() {
+  module.walk([&](GetWeightOp op) {
+    reads[op.getWeight()] += int64_t(llvm::range_size(op->getUses()));
+  });
+  forEachReader(module, [&](Operation *, ValueRange operands) {
+    for (const Siblings &siblings : findSiblings(operands)) {
+      llvm::StringMap<int64_t> ofGroup;
+      for (LinearOp projection : siblings.projections)
+        for (Value value : {projection.getWeight(), projection.getBias()})
+          if (WeightOp weight = value ? getWeight(value) : WeightOp())
+            ++ofGroup[weight.getSymName()];
+      auto &counts = groupReads[getGroupName(siblings.projections)];
+      for (auto &entry : ofGroup)
+        counts[entry.getKey()] += entry.getValue() == 1;
+    }
+  });
+}
+
+void ProjectionJoiner::run() {
+  countReads();
+  forEachReader(
+      module, [&](Operation *op, ValueRange operands) { join(op, operands); });
+}
+
+void ProjectionJoiner::join(Operation *op, ValueRange operands) {
+  // Leave out projections that have to stay as they are.
+  SmallVector<Value> others(llvm::make_filter_range(
+      operands, [](Value value) { return !findProjection(value); }));
+  SmallVector<Siblings> groups;
+  for (Siblings &siblings : findSiblings(operands)) {
+    std::string name = getGroupName(siblings.projections);
+    llvm::erase_if(siblings.projections, [&](LinearOp linear) {
+      std::optional<RemarkReason> reason = obstacle(linear, name);
+      if (reason)
+        remarks.report(op, *reason);
+      return reason.has_value();
+    });
+    if (!siblings.projections.empty())
+      groups.push_back(std::move(siblings));
   }
 
   // Join each group of two or three.
@@ -229,13 +301,16 @@ std::string joinedName(ArrayRef<StringRef> names) {
   return llvm::join(joined, ".");
 }
 
-/// Inserts the new weight before an old one, so that files are read in order.
+/// Reads a new weight, which is there once for all groups of the same weights.
+/// It is inserted before an old one, so that files are read in order.
 Value ProjectionJoiner::createWeight(std::string name, RankedTensorType type,
                                      const WeightExpr &expr, WeightOp before) {
-  OpBuilder atModule(builder.getContext());
-  auto weight = atModule.create<WeightOp>(before.getLoc(), name, type, expr);
-  symbols.insert(weight, before->getIterator());
-  ++readers[weight.getSymName()];
+  WeightOp &weight = newWeights[name + "\n" + expr.str()];
+  if (!weight) {
+    OpBuilder atModule(builder.getContext());
+    weight = atModule.create<WeightOp>(before.getLoc(), name, type, expr);
+    symbols.insert(weight, before->getIterator());
+  }
   return builder.create<GetWeightOp>(before.getLoc(), type,
                                      FlatSymbolRefAttr::get(weight));
 }
@@ -326,11 +401,7 @@ public:
   void runOnOperation() override {
     Remarks remarks(getOperation());
     ProjectionJoiner joiner(getOperation(), remarks);
-    getOperation().walk([&](SdpaOp op) {
-      joiner.run(op, {op.getQuery(), op.getKey(), op.getValue()});
-    });
-    getOperation().walk(
-        [&](AppendOp op) { joiner.run(op, {op.getKey(), op.getValue()}); });
+    joiner.run();
     joined += joiner.joinedProjections();
     for (func::FuncOp entry : getEntries(getOperation()))
       eraseDeadOps(entry.getBody().front());

@@ -112,7 +112,9 @@ def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::ModuleOp"> {
     Refuses, reported at the attention's location: projections with different inputs
     (positions added to query and key, but not to value: then query and key are
     fused and value stays); a projection that another operation reads too; a
-    weight that is not an `attn.get_weight` or is used elsewhere (tied).
+    weight that is not an `attn.get_weight` or that is also read elsewhere than in
+    groups of the same weights (tied). Equal groups, of repeated layers or of two
+    entries, read one new weight.
 
     Example:
     ```mlir

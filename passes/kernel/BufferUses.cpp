@@ -109,19 +109,12 @@ ArrayRef<Value> WeightUses::getValues(kern::WeightOp definition) const {
   return found == values.end() ? ArrayRef<Value>() : found->second;
 }
 
-bool WeightUses::hasOneUse(Value weight) const {
-  SmallPtrSet<void *, 4> seen;
-  size_t uses = 0;
-  for (kern::WeightOp definition : definitions(weight))
-    for (Value value : values.lookup(definition.getSymNameAttr()))
-      if (seen.insert(value.getAsOpaquePointer()).second)
-        uses += llvm::range_size(value.getUses());
-  return uses == 1;
-}
-
 void WeightUses::retype(
     Value weight, function_ref<kern::WeightType(kern::WeightType)> change) {
+  SmallPtrSet<Operation *, 8> seen; // layers may repeat
   for (kern::WeightOp definition : definitions(weight)) {
+    if (!seen.insert(definition).second)
+      continue;
     kern::WeightType type = change(definition.getType());
     definition.setType(type);
     for (Value value : values.lookup(definition.getSymNameAttr())) {
@@ -134,4 +127,69 @@ void WeightUses::retype(
           function.getContext(), argument.getOwner()->getArgumentTypes(), {}));
     }
   }
+}
+
+namespace {
+/// Finds out which changes all readers of their weights want.
+class Agreement {
+public:
+  Agreement(const WeightUses &uses, ArrayRef<WeightChange> changes)
+      : uses(uses), changes(changes), agreed(changes.size(), true) {
+    for (auto [i, change] : llvm::enumerate(changes))
+      for (const WeightChange::Reader &reader : change.readers)
+        planned[reader.op] = {i, &reader};
+  }
+
+  SmallVector<bool> find() {
+    // What one reader does not want no other one gets, and so on.
+    bool dropped = true;
+    while (dropped) {
+      dropped = false;
+      for (auto [i, change] : llvm::enumerate(changes))
+        if (agreed[i] && !isMadeByAll(change)) {
+          agreed[i] = false;
+          dropped = true;
+        }
+    }
+    return agreed;
+  }
+
+private:
+  bool isMadeByAll(const WeightChange &change) {
+    return llvm::all_of(change.readers, [&](const WeightChange::Reader &own) {
+      return llvm::all_of(own.op->getOpOperands(), [&](OpOperand &operand) {
+        if (!isa<kern::WeightType>(operand.get().getType()))
+          return true;
+        SmallVector<kern::WeightOp> definitions =
+            uses.definitions(operand.get());
+        for (kern::WeightOp definition : definitions)
+          for (Value value : uses.getValues(definition))
+            for (OpOperand &use : value.getUses())
+              if (!makesSame(own, operand, use))
+                return false;
+        return !definitions.empty();
+      });
+    });
+  }
+
+  /// Whether the reader of another use wants the same of the weight.
+  bool makesSame(const WeightChange::Reader &own, OpOperand &operand,
+                 OpOperand &use) {
+    auto found = planned.find(use.getOwner());
+    return found != planned.end() && agreed[found->second.first] &&
+           found->second.second->kind == own.kind &&
+           use.getOperandNumber() == operand.getOperandNumber();
+  }
+
+  const WeightUses &uses;
+  ArrayRef<WeightChange> changes;
+  SmallVector<bool> agreed;
+  DenseMap<Operation *, std::pair<size_t, const WeightChange::Reader *>>
+      planned;
+};
+} // namespace
+
+SmallVector<bool> transom::findAgreedChanges(const WeightUses &uses,
+                                             ArrayRef<WeightChange> changes) {
+  return Agreement(uses, changes).find();
 }

@@ -36,8 +36,6 @@ public:
   llvm::SmallVector<kern::WeightOp> definitions(mlir::Value weight) const;
   /// The values that stand for a definition.
   llvm::ArrayRef<mlir::Value> getValues(kern::WeightOp definition) const;
-  /// True when a single operation reads any of these definitions.
-  bool hasOneUse(mlir::Value weight) const;
   /// Gives the definitions, and every value that stands for one of them, the
   /// type that `change` makes of theirs.
   void retype(mlir::Value weight,
@@ -50,5 +48,21 @@ private:
   /// Symbol → the values that stand for it.
   llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Value>> values;
 };
+
+/// What a pass wants to make of the weights that some operations read. `kind`
+/// tells changes apart: an operation with the same weights and an equal kind
+/// wants the same.
+struct WeightChange {
+  struct Reader {
+    mlir::Operation *op;
+    std::string kind;
+  };
+  llvm::SmallVector<Reader> readers;
+};
+
+/// The changes that all readers of each weight want, by index: a weight that
+/// several entries or layers read is there once.
+llvm::SmallVector<bool> findAgreedChanges(const WeightUses &uses,
+                                          llvm::ArrayRef<WeightChange> changes);
 
 } // namespace transom

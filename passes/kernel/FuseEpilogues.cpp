@@ -41,16 +41,16 @@ struct FuseEpiloguesPass
 
   void runOnOperation() override {
     Remarks remarks(getOperation());
-    WeightUses weights(getOperation());
     SmallVector<kern::GemmOp> gemms;
-    getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
-    for (kern::GemmOp gemm : gemms) {
-      if (gemm.getGlu())
-        continue; // it has no other epilogue
+    getOperation().walk([&](kern::GemmOp gemm) {
+      if (!gemm.getGlu()) // else it has no other epilogue
+        gemms.push_back(gemm);
+    });
+    for (kern::GemmOp gemm : gemms)
       while (fuseElementwise(gemm, remarks))
         ;
-      if (fuseSlices(gemm, weights, remarks))
-        reportSlices(gemm, remarks);
+    fuseAllSlices(gemms, remarks);
+    for (kern::GemmOp gemm : gemms) {
       if (fuseSummary(gemm, remarks))
         remarks.report(gemm, RemarkId::ProductSummarizesRows);
       // A new ragged operand moves the others, so they are found by index.
@@ -206,8 +206,8 @@ struct FuseEpiloguesPass
   }
 
   /// Why a product does not write its slices, or nothing.
-  static std::optional<RemarkReason>
-  refuseSlices(kern::GemmOp gemm, const Slices &slices, WeightUses &weights) {
+  static std::optional<RemarkReason> refuseSlices(kern::GemmOp gemm,
+                                                  const Slices &slices) {
     Value product = gemm.getOuts()[0];
     if (gemm.getResidual() || gemm.getActivation())
       return RemarkReason(RemarkId::SlicesOfFinishedProduct);
@@ -220,29 +220,55 @@ struct FuseEpiloguesPass
       if (isReadBefore(copy))
         return RemarkReason(RemarkId::SliceIsReadEarlier,
                             {{"slice", copy.getOperation()}});
-    if (!weights.hasOneUse(gemm.getWeight()) ||
-        (gemm.getBias() && !weights.hasOneUse(gemm.getBias())))
-      return RemarkReason(RemarkId::SlicedWeightIsShared);
     return std::nullopt;
   }
 
-  bool fuseSlices(kern::GemmOp gemm, WeightUses &weights, Remarks &remarks) {
+  /// Whether a product can write its slices, as far as it knows alone.
+  static bool canWriteSlices(kern::GemmOp gemm, Remarks &remarks) {
     if (gemm.getOuts().size() != 1)
       return false;
     if (!isSliced(gemm))
       return false; // no reader wants columns of their own
-    auto alloc = gemm.getOuts()[0].getDefiningOp<kern::AllocOp>();
-    if (!alloc) {
+    if (!gemm.getOuts()[0].getDefiningOp<kern::AllocOp>()) {
       remarks.report(gemm, {RemarkId::SlicedProductIsAResult,
                             {{"result", gemm.getOuts()[0]}}});
       return false;
     }
-    Slices slices = findSlices(gemm);
     if (std::optional<RemarkReason> reason =
-            refuseSlices(gemm, slices, weights)) {
+            refuseSlices(gemm, findSlices(gemm))) {
       remarks.report(gemm, *reason);
       return false;
     }
+    return true;
+  }
+
+  /// Products with the same weight have to have the same slices.
+  void fuseAllSlices(ArrayRef<kern::GemmOp> gemms, Remarks &remarks) {
+    SmallVector<kern::GemmOp> candidates;
+    SmallVector<WeightChange> changes;
+    for (kern::GemmOp gemm : gemms)
+      if (canWriteSlices(gemm, remarks)) {
+        std::string widths;
+        for (kern::CopyOp copy : findSlices(gemm))
+          widths += getBufferType(copy.getOuts()).getDims().back().str() + " ";
+        candidates.push_back(gemm);
+        changes.push_back({{{gemm, widths}}});
+      }
+    WeightUses weights(getOperation());
+    SmallVector<bool> agreed = findAgreedChanges(weights, changes);
+    for (auto [gemm, isAgreed] : llvm::zip(candidates, agreed)) {
+      if (isAgreed) {
+        fuseSlices(gemm, weights);
+        reportSlices(gemm, remarks);
+      } else {
+        remarks.report(gemm, RemarkId::SlicedWeightIsShared);
+      }
+    }
+  }
+
+  void fuseSlices(kern::GemmOp gemm, WeightUses &weights) {
+    auto alloc = gemm.getOuts()[0].getDefiningOp<kern::AllocOp>();
+    Slices slices = findSlices(gemm);
     SmallVector<int64_t> widths;
     SmallVector<Value> outs;
     SmallVector<Location> locations{gemm.getLoc()};
@@ -262,7 +288,6 @@ struct FuseEpiloguesPass
       copy.erase();
     alloc.erase();
     ++splits;
-    return true;
   }
 
   static void reportSlices(kern::GemmOp gemm, Remarks &remarks) {

@@ -53,16 +53,39 @@ struct Glu {
   Activation activation;
 };
 
+/// A GLU whose factors are columns of products.
+struct FactoredGlu {
+  Glu glu;
+  Factor g, u;
+};
+
 struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
   void runOnOperation() override {
     Remarks remarks(getOperation());
-    SmallVector<kern::ElementwiseOp> all;
-    getOperation().walk([&](kern::ElementwiseOp op) { all.push_back(op); });
-    for (kern::ElementwiseOp op : all)
-      if (std::optional<Glu> glu = matchGlu(op))
-        fuse(*glu, remarks);
-      else
+    WeightUses weights(getOperation());
+    SmallVector<FactoredGlu> found;
+    getOperation().walk([&](kern::ElementwiseOp op) {
+      if (std::optional<Glu> glu = matchGlu(op)) {
+        if (std::optional<FactoredGlu> factored =
+                findFactors(*glu, weights, remarks))
+          found.push_back(*factored);
+      } else {
         reportOtherReader(op, remarks);
+      }
+    });
+
+    // Products with the same weights have to be factors of the same kind.
+    auto changes = llvm::map_to_vector(
+        found, [&](const FactoredGlu &glu) { return getChange(glu, weights); });
+    SmallVector<bool> agreed = findAgreedChanges(weights, changes);
+    interleaveAll(found, agreed, weights);
+    for (auto [glu, isAgreed] : llvm::zip(found, agreed))
+      if (isAgreed)
+        fuse(glu, remarks);
+      else
+        remarks.report(glu.glu.multiply,
+                       {RemarkId::GluWeightIsShared,
+                        {{"product", glu.g.gemm.getOperation()}}});
   }
 
   static bool isProductOfTwo(kern::ElementwiseOp op) {
@@ -142,8 +165,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
   }
 
   /// Why two factors do not join, or nothing.
-  std::optional<RemarkReason> refusal(Glu &glu, Factor &g, Factor &u,
-                                      WeightUses &weights) {
+  std::optional<RemarkReason> refusal(Glu &glu, Factor &g, Factor &u) {
     Operation *gate = g.gemm, *up = u.gemm;
     kern::WeightType type = g.gemm.getWeight().getType();
     if (gate->getBlock() != glu.multiply->getBlock() ||
@@ -169,11 +191,6 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
         type.getShape()[1] > limit)
       return RemarkReason(RemarkId::GluOfLongK,
                           {{"k", type.getShape()[1]}, {"limit", limit}});
-    for (kern::GemmOp gemm : {g.gemm, u.gemm})
-      if (!isPlain(gemm.getWeight(), weights) ||
-          (gemm.getBias() && !isPlain(gemm.getBias(), weights)))
-        return RemarkReason(RemarkId::GluWeightIsShared,
-                            {{"product", gemm.getOperation()}});
     if (kern::getStorage(g.gemm.getInput()) ==
         kern::getStorage(glu.multiply.getOuts()))
       return RemarkReason(RemarkId::GluOverwritesInput, {{"product", gate}});
@@ -186,16 +203,9 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
                           [&](Operation *user) { return user != gemm; }) == 2;
   }
 
-  /// A weight that one operation reads, of another definition in each layer.
-  static bool isPlain(Value weight, WeightUses &weights) {
-    SmallPtrSet<Operation *, 8> seen;
-    for (kern::WeightOp definition : weights.definitions(weight))
-      if (!seen.insert(definition).second)
-        return false;
-    return weights.hasOneUse(weight);
-  }
-
-  void fuse(Glu &glu, Remarks &remarks) {
+  /// The factors of a GLU that may be fused, as far as it knows alone.
+  std::optional<FactoredGlu> findFactors(Glu &glu, const WeightUses &weights,
+                                         Remarks &remarks) {
     std::optional<Factor> g = matchFactor(glu.g), u = matchFactor(glu.u);
     if (!g || !u) {
       Operation *writer = onlyWriter(g ? glu.u : glu.g);
@@ -203,40 +213,79 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
                                     {{"factor", g ? "up projection" : "gate"},
                                      {"writer", writer ? getRemarkText(writer)
                                                        : "the caller"}}});
-      return;
+      return std::nullopt;
     }
-    WeightUses weights(getOperation());
-    if (std::optional<RemarkReason> reason = refusal(glu, *g, *u, weights)) {
+    if (std::optional<RemarkReason> reason = refusal(glu, *g, *u)) {
       remarks.report(glu.multiply, *reason);
-      return;
+      return std::nullopt;
     }
-    interleave(weights, *g, *u,
-               [](kern::GemmOp gemm) -> Value { return gemm.getWeight(); });
-    if (g->gemm.getBias())
-      interleave(weights, *g, *u,
-                 [](kern::GemmOp gemm) { return gemm.getBias(); });
-    OpBuilder b(glu.multiply);
-    Location loc = fuseLocations(&getContext(),
-                                 {g->gemm.getLoc(), u->gemm.getLoc(),
-                                  glu.apply.getLoc(), glu.multiply.getLoc()});
-    auto fused = b.create<kern::GemmOp>(
-        loc, g->gemm.getInput(), g->gemm.getWeight(), g->gemm.getBias(),
-        glu.multiply.getOuts(),
-        kern::EpilogueAttr::get(&getContext(), glu.activation, /*glu=*/true));
-    erase(glu, *g, *u);
-    ++glus;
-    remarks.report(fused, {RemarkId::GluJoinedProduct,
-                           {{"activation", getActivationName(glu.activation)},
-                            {"columns", g->size}}});
+    if (!isPaired(weights, g->gemm.getWeight(), u->gemm.getWeight()) ||
+        (g->gemm.getBias() &&
+         !isPaired(weights, g->gemm.getBias(), u->gemm.getBias()))) {
+      remarks.report(glu.multiply, {RemarkId::GluWeightIsShared,
+                                    {{"product", g->gemm.getOperation()}}});
+      return std::nullopt;
+    }
+    return FactoredGlu{glu, *g, *u};
   }
 
-  /// Gives the weights (or biases) of g the rows of both, in turns. Without
-  /// slices those of u are not read any more.
-  static void interleave(WeightUses &weights, Factor &g, Factor &u,
-                         function_ref<Value(kern::GemmOp)> of) {
-    SmallVector<kern::WeightOp> first = weights.definitions(of(g.gemm)),
-                                second = weights.definitions(of(u.gemm));
-    for (auto [a, b] : llvm::zip_equal(first, second)) {
+  /// Whether each definition of one weight goes with a single one of the other,
+  /// also where layers repeat.
+  static bool isPaired(const WeightUses &weights, Value gate, Value up) {
+    DenseMap<Operation *, Operation *> ofGate, ofUp;
+    for (auto [a, b] :
+         llvm::zip_equal(weights.definitions(gate), weights.definitions(up)))
+      if (ofGate.try_emplace(a, b).first->second != b ||
+          ofUp.try_emplace(b, a).first->second != a)
+        return false;
+    return true;
+  }
+
+  /// The definitions of a factor's weight and bias, layer by layer.
+  static std::string getDefinitions(Factor factor, const WeightUses &weights) {
+    std::string text = std::to_string(factor.from);
+    for (Value value : {Value(factor.gemm.getWeight()), factor.gemm.getBias()})
+      if (value)
+        for (kern::WeightOp definition : weights.definitions(value))
+          text += " " + definition.getSymName().str();
+    return text;
+  }
+
+  /// What becomes of the weights: equal for factors of the same definitions.
+  static WeightChange getChange(FactoredGlu glu, const WeightUses &weights) {
+    std::string both = getDefinitions(glu.g, weights) + " and " +
+                       getDefinitions(glu.u, weights);
+    if (glu.g.slice)
+      return {{{glu.g.gemm, "both of " + both}}};
+    return {{{glu.g.gemm, "gate of " + both}, {glu.u.gemm, "up of " + both}}};
+  }
+
+  /// Gives the weights and biases of g the rows of both factors, in turns; once
+  /// where several GLUs have the same weights. Those of u are not read any
+  /// more, if there are no slices.
+  static void interleaveAll(MutableArrayRef<FactoredGlu> glus,
+                            ArrayRef<bool> agreed, WeightUses &weights) {
+    DenseSet<Operation *> done;
+    for (auto [glu, isAgreed] : llvm::zip(glus, agreed)) {
+      if (!isAgreed)
+        continue;
+      interleave(weights, glu.g, glu.u, glu.g.gemm.getWeight(),
+                 glu.u.gemm.getWeight(), done);
+      if (glu.g.gemm.getBias())
+        interleave(weights, glu.g, glu.u, glu.g.gemm.getBias(),
+                   glu.u.gemm.getBias(), done);
+    }
+  }
+
+  static void interleave(WeightUses &weights, const Factor &g, const Factor &u,
+                         Value ofGate, Value ofUp,
+                         DenseSet<Operation *> &done) {
+    bool isNew = false;
+    for (auto [a, b] : llvm::zip_equal(weights.definitions(ofGate),
+                                       weights.definitions(ofUp))) {
+      if (!done.insert(a).second)
+        continue;
+      isNew = true;
       WeightExpr ea = a.getExpr().getExpr(), eb = b.getExpr().getExpr();
       if (g.slice) {
         ea = WeightExpr::slice(ea, 0, g.from, g.size);
@@ -245,13 +294,30 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
       a.setExprAttr(weights::ExprAttr::get(
           a.getContext(), WeightExpr::interleave(kInterleavedRows, {ea, eb})));
     }
-    if (!g.slice)
-      weights.retype(of(g.gemm), [](kern::WeightType type) {
+    if (!g.slice && isNew)
+      weights.retype(ofGate, [](kern::WeightType type) {
         SmallVector<int64_t> shape(type.getShape());
         shape[0] *= 2;
         return kern::WeightType::get(type.getContext(), shape, type.getFormat(),
                                      type.getLayout(), type.getSplits());
       });
+  }
+
+  void fuse(FactoredGlu &found, Remarks &remarks) {
+    auto &[glu, g, u] = found;
+    OpBuilder b(glu.multiply);
+    Location loc = fuseLocations(&getContext(),
+                                 {g.gemm.getLoc(), u.gemm.getLoc(),
+                                  glu.apply.getLoc(), glu.multiply.getLoc()});
+    auto fused = b.create<kern::GemmOp>(
+        loc, g.gemm.getInput(), g.gemm.getWeight(), g.gemm.getBias(),
+        glu.multiply.getOuts(),
+        kern::EpilogueAttr::get(&getContext(), glu.activation, /*glu=*/true));
+    erase(glu, g, u);
+    ++glus;
+    remarks.report(fused, {RemarkId::GluJoinedProduct,
+                           {{"activation", getActivationName(glu.activation)},
+                            {"columns", g.size}}});
   }
 
   static void erase(Glu &glu, Factor &g, Factor &u) {
@@ -274,7 +340,8 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     for (Value buffer : buffers)
       buffer.getDefiningOp()->erase();
     for (Value weight : unread)
-      eraseWeight(weight);
+      if (weight.use_empty())
+        eraseWeight(weight);
   }
 };
 

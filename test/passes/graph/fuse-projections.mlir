@@ -241,3 +241,72 @@ func.func @no_bias(%x: !x) -> !x {
   %a = attn.sdpa %x, %k, %v heads 2 kv_heads 2 scale 1.0 <none> : !x
   return %a : !x
 }
+
+// -----
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!w = tensor<8x8xf32>
+!b = tensor<8xf32>
+attn.weight @a.q : !w = #weight.expr<file("q")>
+attn.weight @a.k : !w = #weight.expr<file("k")>
+attn.weight @a.v : !w = #weight.expr<file("v")>
+attn.weight @a.b : !b = #weight.expr<file("b")>
+
+// Layers of one entry and of another have the same weights: they are joined once.
+// CHECK: attn.weight @"a.q+k" : [16, 8] f32
+// CHECK-NEXT: attn.weight @"a.q.zeros+a.b" : [16] f32
+// CHECK-NOT: attn.weight @"a.q+k
+// CHECK-LABEL: func.func @repeats_a_layer(
+// CHECK-COUNT-2: attn.linear %{{.*}}, %{{.*}}, %{{.*}}
+// CHECK-NOT: attn.linear
+func.func @repeats_a_layer(%x: !x) -> !x {
+  %wq = attn.get_weight @a.q : !w
+  %wk = attn.get_weight @a.k : !w
+  %b = attn.get_weight @a.b : !b
+  %q = attn.linear %x, %wq : !x, !w
+  %k = attn.linear %x, %wk, %b : !x, !w, !b
+  %a = attn.sdpa %q, %k, %x heads 2 kv_heads 2 scale 1.0 <none> : !x
+  %q2 = attn.linear %a, %wq : !x, !w
+  %k2 = attn.linear %a, %wk, %b : !x, !w, !b
+  %a2 = attn.sdpa %q2, %k2, %x heads 2 kv_heads 2 scale 1.0 <none> : !x
+  return %a2 : !x
+}
+// CHECK-LABEL: func.func @has_the_same_weights(
+// CHECK: attn.get_weight @"a.q+k"
+// CHECK: attn.linear
+// CHECK-NOT: attn.linear
+// CHECK: return
+func.func @has_the_same_weights(%x: !x) -> !x {
+  %wq = attn.get_weight @a.q : !w
+  %wk = attn.get_weight @a.k : !w
+  %b = attn.get_weight @a.b : !b
+  %q = attn.linear %x, %wq : !x, !w
+  %k = attn.linear %x, %wk, %b : !x, !w, !b
+  %a = attn.sdpa %q, %k, %x heads 2 kv_heads 2 scale 1.0 <none> : !x
+  return %a : !x
+}
+
+// -----
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!w = tensor<8x8xf32>
+attn.weight @q : !w = #weight.expr<file("q")>
+attn.weight @k : !w = #weight.expr<file("k")>
+attn.weight @v : !w = #weight.expr<file("v")>
+
+// The value has a weight of its own in each group: only query and key would be equal.
+// CHECK-LABEL: func.func @groups_differ(
+// CHECK-NOT: attn.slice
+func.func @groups_differ(%x: !x) -> !x {
+  %wq = attn.get_weight @q : !w
+  %wk = attn.get_weight @k : !w
+  %wv = attn.get_weight @v : !w
+  %q = attn.linear %x, %wq : !x, !w
+  %k = attn.linear %x, %wk : !x, !w
+  %a = attn.sdpa %q, %k, %x heads 2 kv_heads 2 scale 1.0 <none> : !x
+  %q2 = attn.linear %a, %wq : !x, !w
+  %k2 = attn.linear %a, %wk : !x, !w
+  %v2 = attn.linear %a, %wv : !x, !w
+  %a2 = attn.sdpa %q2, %k2, %v2 heads 2 kv_heads 2 scale 1.0 <none> : !x
+  return %a2 : !x
+}

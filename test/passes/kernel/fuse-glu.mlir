@@ -246,8 +246,8 @@ kern.weight @u : !w = #weight.expr<file("u")>
 kern.weight @b : !b = #weight.expr<file("b")>
 
 // REMARK: function = "one_bias_stays"{{[^{}]*}}name = "glu-has-one-bias"
-// REMARK-SAME: args = {product = "'kern.gemm'"}{{[^{}]*}}function = "one_weight_for_both_stays"{{[^{}]*}}name = "glu-weight-is-shared"
 // REMARK-SAME: args = {product = "'kern.gemm'"}{{[^{}]*}}function = "result_in_the_input_s_place_stays"{{[^{}]*}}name = "glu-overwrites-input"
+// REMARK-SAME: args = {product = "'kern.gemm'"}{{[^{}]*}}function = "one_weight_for_both_stays"{{[^{}]*}}name = "glu-weight-is-shared"
 // CHECK-LABEL: func.func @one_bias_stays(
 // CHECK-COUNT-2: kern.gemm
 func.func @one_bias_stays(%x: !x, %y: !x) {
@@ -377,6 +377,74 @@ func.func @products_in_a_phase_stay(%x: !x, %y: !x) {
     %q = kern.apply <silu> %p
     kern.yield %q : f32
   } : (!x) -> !x
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!x, !x) -> !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 16] x f32>
+!y = !kern.buffer<[rows, 16] x f32>
+!w = !kern.weight<[16, 16] x f32, unset>
+kern.weight @g0 : !w = #weight.expr<file("g0")>
+kern.weight @u0 : !w = #weight.expr<file("u0")>
+kern.weight @g1 : !w = #weight.expr<file("g1")>
+kern.weight @u1 : !w = #weight.expr<file("u1")>
+
+// Two entries run the same layers, and a layer is repeated: each weight is interleaved once.
+// CHECK-DAG: kern.weight @g0 : !{{.*}} = #weight.expr<interleave(8, file("g0"), file("u0"))>
+// CHECK-DAG: kern.weight @g1 : !{{.*}} = #weight.expr<interleave(8, file("g1"), file("u1"))>
+// CHECK-LABEL: func.func @encode(
+// CHECK: kern.layers {{.*}} [@layer(@g0), @layer(@g1), @layer(@g0)]
+func.func @encode(%x: !x, %y: !x) {
+  kern.layers %x invariants(%y : !x) [@layer(@g0, @u0), @layer(@g1, @u1), @layer(@g0, @u0)] : !x
+  return
+}
+// CHECK-LABEL: func.func @embed(
+// CHECK: kern.layers {{.*}} [@layer_0(@g0), @layer_0(@g1), @layer_0(@g0)]
+func.func @embed(%x: !x, %y: !x) {
+  kern.layers %x invariants(%y : !x) [@layer_0(@g0, @u0), @layer_0(@g1, @u1), @layer_0(@g0, @u0)] : !x
+  return
+}
+// CHECK-LABEL: func.func private @layer(
+// CHECK: kern.gemm {{.*}} epilogue <glu silu>
+// CHECK-NOT: kern.gemm
+// CHECK-LABEL: func.func private @layer_0(
+// CHECK: kern.gemm {{.*}} epilogue <glu silu>
+// CHECK-NOT: kern.gemm
+func.func private @layer(%x: !x, %y: !x, %g: !w, %u: !w) {
+  %a = kern.alloc : !x
+  kern.gemm %x, %g outs(%a) : !x, !w, !x
+  %c = kern.alloc : !x
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply <silu> %p
+    kern.yield %q : f32
+  } : (!x) -> !x
+  %d = kern.alloc : !x
+  kern.gemm %x, %u outs(%d) : !x, !w, !x
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!x, !x) -> !x
+  return
+}
+func.func private @layer_0(%x: !x, %y: !x, %g: !w, %u: !w) {
+  %a = kern.alloc : !x
+  kern.gemm %x, %g outs(%a) : !x, !w, !x
+  %c = kern.alloc : !x
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply <silu> %p
+    kern.yield %q : f32
+  } : (!x) -> !x
+  %d = kern.alloc : !x
+  kern.gemm %x, %u outs(%d) : !x, !w, !x
   kern.elementwise ins(%c, %d) outs(%y) {
   ^bb0(%p: f32, %q: f32):
     %r = arith.mulf %p, %q : f32
