@@ -212,6 +212,15 @@ loadOther(const BenchFlags &flags, const BenchModel &bench, unsigned threads) {
   return Result<Optional>(Optional(std::move(loaded)));
 }
 
+/// The most bytes that a call streams.
+static int64_t getLargestRead(const BenchModel &bench, const Works &works) {
+  double largest = 0;
+  for (const auto &work : works)
+    for (const BenchRun &run : work->runs(bench))
+      largest = std::max(largest, run.cost.bytes);
+  return static_cast<int64_t>(largest);
+}
+
 /// Measures all lines, and then fills in what the machine could do.
 static Result<BenchTable>
 measureAll(const BenchModel &bench, const BenchModel *other, const Works &works,
@@ -248,7 +257,7 @@ static Result<void> runBench(const BenchFlags &flags,
   options.repeat = flags.repeat;
   options.profile = flags.profile;
   options.trace = !flags.trace.empty();
-  LimitMeter meter(bench.isa, bench.threads);
+  LimitMeter meter(bench.isa, bench.threads, getLargestRead(bench, works));
   TRANSOM_ASSIGN(BenchTable table, measureAll(bench, other ? &*other : nullptr,
                                               works, options, meter));
   if (!flags.trace.empty())

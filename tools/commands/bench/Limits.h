@@ -14,15 +14,18 @@ namespace transom::tools {
 struct MachineLimits {
   double flops = 0;     ///< f32 operations a second, multiply-add counts two
   double bf16Flops = 0; ///< the same on bf16, accumulated in f32
-  double bandwidth = 0; ///< bytes a second read from memory; 0: not measured
+  /// Bytes a second read from where the data of a call lies: from a cache that
+  /// holds it all, else from memory; 0: not measured.
+  double bandwidth = 0;
 };
 
 /// Measures limits in bursts.
 class LimitMeter {
 public:
   /// For the vectors of an instruction set (`avx2`, `avx512`, `avx512bf16`,
-  /// `neon`), on so many threads. Takes a buffer that no cache holds.
-  LimitMeter(const std::string &isa, unsigned threads);
+  /// `neon`), on so many threads. Reads a buffer of the bytes that a call
+  /// reads, or one that no cache holds if that is smaller or `callBytes` is 0.
+  LimitMeter(const std::string &isa, unsigned threads, int64_t callBytes = 0);
   ~LimitMeter();
   LimitMeter(const LimitMeter &) = delete;
   LimitMeter &operator=(const LimitMeter &) = delete;
@@ -37,7 +40,8 @@ public:
 private:
   std::string isa;
   unsigned threads;
-  int64_t window = 0; // bytes that a thread reads in a burst
+  int64_t window = 0; // bytes that a thread reads in a burst ...
+  int64_t passes = 1; // ... so often
   int64_t region = 0; // bytes that a thread goes round in
   int64_t at = 0;     // where the next window begins
   char *buffer = nullptr;

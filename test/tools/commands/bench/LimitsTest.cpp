@@ -27,6 +27,21 @@ TEST(Limits, AreMeasuredForEachInstructionSetThatRunsHere) {
   }
 }
 
+TEST(Limits, ACacheIsReadFasterThanMemory) {
+  // A single run may be disturbed, the best of many hardly.
+  double cache = 0, memory = 0;
+  for (int turn = 0; turn < 20 && cache <= memory; ++turn) {
+    LimitMeter small("avx2", 1, 16 * 1024), large("avx2", 1);
+    for (int burst = 0; burst < 4; ++burst) {
+      small.burst();
+      large.burst();
+    }
+    cache = std::max(cache, small.best().bandwidth);
+    memory = std::max(memory, large.best().bandwidth);
+  }
+  EXPECT_GT(cache, memory);
+}
+
 TEST(Limits, TheBestBurstCounts) {
   for (const InstructionSet &set : getInstructionSets()) {
     if (!set.runsHere())
