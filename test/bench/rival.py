@@ -20,14 +20,27 @@ import numpy  # noqa: E402
 # Largest difference between two engines' float32 results, and least cosine of a row where a rival computes in bf16.
 AGREEMENT, BF16_COSINE = 1e-3, 0.98
 
+# By name: transformers' type of the model, its config, and how its constructor is told to leave out the pooler.
+NO_POOLER = dict(add_pooling_layer=False)
 MODELS = {
-    "bert-base": {},
-    "bert-large": dict(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096),
+    "bert-base": ("bert", {}, NO_POOLER),
+    "bert-large": ("bert", dict(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096), NO_POOLER),
+    "xlm-roberta-base": ("xlm-roberta", dict(vocab_size=250002, max_position_embeddings=514, type_vocab_size=1), NO_POOLER),
+    "mpnet-base": ("mpnet", {}, NO_POOLER),
+    "modernbert-base": ("modernbert", {}, {}),
+    "deberta-v3-base": ("deberta-v2", dict(
+        hidden_size=768, num_hidden_layers=12, num_attention_heads=12, intermediate_size=3072, vocab_size=128100,
+        max_position_embeddings=512, relative_attention=True, position_buckets=256, norm_rel_ebd="layer_norm", share_att_key=True,
+        pos_att_type=["p2c", "c2p"], type_vocab_size=0, position_biased_input=False), {}),
 }
+# How many texts of mixed length a model gets.
+TEXTS, SMALL, SMALL_TEXTS = 64, 400, 256
+# A query with each of so many passages, as rerankers see them.
+PASSAGES, PASSAGE_LENGTH = 100, 100
 
 
 def export_onnx(model, path):
-    """Builds the mask by hand, since a trace of transformers' own mask is fixed to the traced length."""
+    """With batch and length as symbols, and the attention that transformers chooses."""
     import torch
 
     class Encoder(torch.nn.Module):
@@ -36,56 +49,63 @@ def export_onnx(model, path):
             self.model = model
 
         def forward(self, ids, mask):
-            hidden = (mask[:, None, None, :] - 1).float() * 1e5
-            return self.model.encoder(self.model.embeddings(ids), hidden).last_hidden_state
+            return self.model(input_ids=ids, attention_mask=mask).last_hidden_state
 
-    model.set_attn_implementation("eager")
-    ids = torch.ones(2, 24, dtype=torch.int64)
-    names, axes = ["input_ids", "attention_mask", "last_hidden_state"], {0: "batch", 1: "seq"}
-    torch.onnx.export(Encoder(), (ids, ids), path, input_names=names[:2], output_names=names[2:],
-                      dynamic_axes={name: axes for name in names}, dynamo=False, opset_version=17)
+    ids, mask = torch.from_numpy(some_ids(2, 24)), torch.ones(2, 24, dtype=torch.int64)
+    symbols = {0: torch.export.Dim("batch", min=1, max=512), 1: torch.export.Dim("seq", min=2, max=512)}
+    program = torch.onnx.export(Encoder(), (ids, mask), dynamo=True, verbose=False, dynamic_shapes=dict(ids=symbols, mask=symbols),
+                                input_names=["input_ids", "attention_mask"], output_names=["last_hidden_state"])
+    program.save(path, external_data=False)
 
 
 def convert_ctranslate2(model, folder):
     """CTranslate2's own form; its converter asks for a vocabulary, so each id gets a word."""
     from ctranslate2.converters.transformers import TransformersConverter
     from tokenizers import Tokenizer, models
-    from transformers import BertConfig, PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerFast
     words = {f"t{i}": i for i in range(model.config.vocab_size)}
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel(words, unk_token="t3")), pad_token="t0",
                                         bos_token="t1", cls_token="t1", eos_token="t2", sep_token="t2", unk_token="t3",
                                         mask_token="t4")
-    BertConfig.position_embedding_type = "absolute"
+    type(model.config).position_embedding_type = "absolute"
     converter = TransformersConverter(folder)
     converter.load_tokenizer = lambda *arguments, **options: tokenizer
     converter.convert(os.path.join(folder, "ct2"))
 
 
-def save_texts(path, vocabulary):
-    """256 sequences of mixed length, as texts have: lengths fall off exponentially around 30."""
+def save_sequences(path, lengths, vocabulary):
     import safetensors.numpy
-    random = numpy.random.default_rng(3)
-    lengths = numpy.clip(numpy.exp(random.normal(3.4, 0.9, 256)).astype(int), 4, 256)
     mask = (numpy.arange(lengths.max()) < lengths[:, None]).astype(numpy.int64)
-    ids = random.integers(5, vocabulary - 5, mask.shape) * mask
+    ids = numpy.random.default_rng(4).integers(5, vocabulary - 5, mask.shape) * mask
     safetensors.numpy.save_file({"input_ids": ids, "attention_mask": mask}, path)
 
 
-def save(name, folder, source=None):
-    """The checkpoint alone, with inputs and texts."""
-    import safetensors.numpy
+def text_lengths(count):
+    """Mixed, as texts have them: logarithms are normal, the median is 30."""
+    return numpy.clip(numpy.exp(numpy.random.default_rng(3).normal(3.4, 0.9, count)).astype(int), 4, 256)
+
+
+def new_model(name, source):
     import torch
-    from transformers import BertConfig, BertModel
+    from transformers import AutoConfig, AutoModel
     torch.manual_seed(0)
     if source:
-        model = BertModel.from_pretrained(source, add_pooling_layer=False).eval()
-    else:
-        model = BertModel(BertConfig(**MODELS[name]), add_pooling_layer=False).eval()
+        return AutoModel.from_pretrained(source, **NO_POOLER).eval()
+    kind, values, options = MODELS[name]
+    return AutoModel.from_config(AutoConfig.for_model(kind, **values), **options).eval()
+
+
+def save(name, folder, source=None):
+    """The checkpoint alone, with inputs, texts and passages."""
+    import safetensors.numpy
+    model = new_model(name, source)
     model.save_pretrained(folder)
     mask = (numpy.arange(40) < numpy.array([[40], [17], [1]])).astype(numpy.int64)
     inputs = {"input_ids": some_ids(3, 40) * mask, "attention_mask": mask}
     safetensors.numpy.save_file(inputs, os.path.join(folder, "inputs"))
-    save_texts(os.path.join(folder, "texts"), model.config.vocab_size)
+    texts = SMALL_TEXTS if model.config.hidden_size < SMALL else TEXTS
+    save_sequences(os.path.join(folder, "texts"), text_lengths(texts), model.config.vocab_size)
+    save_sequences(os.path.join(folder, "passages"), numpy.full(PASSAGES, PASSAGE_LENGTH), model.config.vocab_size)
     return model
 
 
@@ -107,7 +127,7 @@ def load_torch(folder, threads, compiled=False):
     import torch
     from transformers import AutoModel
     torch.set_num_threads(threads)
-    model = AutoModel.from_pretrained(folder, attn_implementation="sdpa").eval()
+    model = AutoModel.from_pretrained(folder).eval()
     if compiled:
         model = torch.compile(model, dynamic=False)
 
@@ -177,10 +197,10 @@ def check_agreement(engine, encode, folder):
         sys.exit(f"its results differ from transom's by {difference:g}, at most {AGREEMENT:g}")
 
 
-def batches_of_texts(folder, size):
-    """The texts by length, `size` at a time, padded to the longest of their batch."""
+def batches_of(path, size):
+    """The sequences of a file by length, `size` at a time, padded to the longest of their batch."""
     from safetensors.numpy import load_file
-    texts = load_file(os.path.join(folder, "texts"))
+    texts = load_file(path)
     ids, mask = texts["input_ids"], texts["attention_mask"]
     lengths = mask.sum(1)
     order = numpy.argsort(lengths, kind="stable")
@@ -192,8 +212,9 @@ def batches_of_texts(folder, size):
 
 def inputs_of(task, folder):
     """The calls that a task is made of."""
-    if task.startswith("texts-"):
-        return list(batches_of_texts(folder, int(task.partition("-")[2])))
+    name, _, size = task.partition("-")
+    if size:
+        return list(batches_of(os.path.join(folder, name), int(size)))
     ids = some_ids(*map(int, task.split("x")))
     return [(ids, numpy.ones_like(ids))]
 
