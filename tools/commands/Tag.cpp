@@ -33,6 +33,9 @@ private:
   Result<std::string> spell(const std::string &text,
                             const std::vector<transom_token> &tokens,
                             const transom_span &span) const;
+  /// Whether an id is the unknown token: one that decoding leaves out though it
+  /// has a spelling, unlike a lone mark of a space.
+  Result<bool> isUnknown(int64_t id) const;
   Result<void> writeSpan(JsonWriter &json, const std::string &text,
                          const std::vector<transom_token> &tokens,
                          const transom_span &span) const;
@@ -73,6 +76,13 @@ Result<Tagger> Tagger::open(const TagFlags &flags, const CommonFlags &common) {
   return Result<Tagger>(std::move(tagger));
 }
 
+Result<bool> Tagger::isUnknown(int64_t id) const {
+  const transom_model *model = text.model.get();
+  TRANSOM_ASSIGN(std::string shown, detokenize(model, {id}, true));
+  TRANSOM_ASSIGN(std::string whole, detokenize(model, {id}, false));
+  return shown.empty() && !whole.empty();
+}
+
 Result<std::string> Tagger::spell(const std::string &text,
                                   const std::vector<transom_token> &tokens,
                                   const transom_span &span) const {
@@ -80,12 +90,13 @@ Result<std::string> Tagger::spell(const std::string &text,
   const std::string original = text.substr(span.begin, span.end - span.begin);
   if (merge == TRANSOM_SPAN_MERGE_NONE) {
     const int64_t id = tokens[span.token_begin].id;
-    TRANSOM_ASSIGN(std::string shown, detokenize(model, {id}, true));
-    return shown.empty() ? original : getToken(model, id).value_or(original);
+    TRANSOM_ASSIGN(bool unknown, isUnknown(id));
+    return unknown ? original : getToken(model, id).value_or(original);
   }
   std::string spelled;
   std::vector<int64_t> known;
   size_t begin = span.begin; // of the known tokens
+  bool marksSpaces = false;
   auto append = [&](const std::string &more, size_t at) {
     const bool isApart = !spelled.empty() && text[at - 1] == ' ';
     spelled += (isApart && more[0] != ' ' ? " " : "") + more;
@@ -99,8 +110,9 @@ Result<std::string> Tagger::spell(const std::string &text,
   };
   for (size_t i = span.token_begin; i != span.token_end; ++i) {
     const transom_token &token = tokens[i];
-    TRANSOM_ASSIGN(std::string shown, detokenize(model, {token.id}, true));
-    if (!shown.empty()) {
+    TRANSOM_ASSIGN(bool unknown, isUnknown(token.id));
+    if (!unknown) {
+      marksSpaces |= getToken(model, token.id).value_or("").rfind("▁", 0) == 0;
       if (known.empty())
         begin = token.begin;
       known.push_back(token.id);
@@ -111,6 +123,11 @@ Result<std::string> Tagger::spell(const std::string &text,
     append(text.substr(token.begin, token.end - token.begin), token.begin);
   }
   TRANSOM_TRY(appendKnown());
+  // Transformers puts merged words together again as if they were tokens, which
+  // have no spaces of their own where `▁` stands for one.
+  if (marksSpaces && merge != TRANSOM_SPAN_MERGE_SIMPLE)
+    spelled.erase(std::remove(spelled.begin(), spelled.end(), ' '),
+                  spelled.end());
   return spelled;
 }
 

@@ -52,6 +52,16 @@ def byte_level():
                                       bos_token="<s>", eos_token="</s>", mask_token=AddedToken("<mask>", lstrip=True), model_max_length=64)
 
 
+def unigram(kind, special):
+    """A tokenizer of a class that has pieces with scores: whole words cost less than their letters."""
+    letters = sorted(set("".join(TEXTS) + "abcdefghijklmnopqrstuvwxyz") - {" "})
+    pieces = [(piece, 0.0) for piece in special]
+    pieces += [("▁" + word, -3.0 - 0.01 * i) for i, word in enumerate(WORDS) if word.isalpha()]
+    pieces += [("▁", -4.0)] + [(word, -4.0 - 0.01 * i) for i, word in enumerate(("ably", "s", "land", "ber", "lace", "believ", "ra"))]
+    pieces += [(letter, -6.0 - 0.01 * i) for i, letter in enumerate(letters)]
+    return kind(vocab=pieces, model_max_length=64)
+
+
 def randomize(model, seed):
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -76,6 +86,16 @@ def bert(tokenizer, **more):
 def roberta(tokenizer, **more):
     return tf.RobertaConfig(vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
                             max_position_embeddings=66, type_vocab_size=1, pad_token_id=1, bos_token_id=0, eos_token_id=2, **more)
+
+
+def small(kind, tokenizer, **more):
+    """A config of a class that names its sizes as BERT does."""
+    return kind(vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
+                max_position_embeddings=66, pad_token_id=tokenizer.pad_token_id, **more)
+
+
+def distilbert(tokenizer, **more):
+    return tf.DistilBertConfig(vocab_size=len(tokenizer), dim=16, n_layers=2, n_heads=2, hidden_dim=24, max_position_embeddings=64, **more)
 
 
 def labels(*names):
@@ -170,12 +190,46 @@ def answers(name, model, tokenizer, seed, python):
     write(folder, questions=QUESTIONS, options=OPTIONS, answers=json.loads(output))
 
 
+def families(pieces, untyped, bytes_, old_python):
+    """The same tasks by other families and their tokenizers."""
+    relation, one = labels("contradiction", "neutral", "entailment"), {"num_labels": 1}
+    roberta_like = ["<s>", "<pad>", "</s>", "<unk>"]
+    albert = unigram(tf.AlbertTokenizer, ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"])
+    xlm, camembert = unigram(tf.XLMRobertaTokenizer, roberta_like), unigram(tf.CamembertTokenizer, roberta_like)
+    deberta = unigram(tf.DebertaV2Tokenizer, ["[PAD]", "[CLS]", "[SEP]", "[UNK]"])
+    disentangled = dict(relative_attention=True, position_buckets=8, pos_att_type=["p2c", "c2p"], share_att_key=True,
+                        norm_rel_ebd="layer_norm", position_biased_input=False, type_vocab_size=0)
+    typeless = {"type_vocab_size": 1}
+    texts = ["Ada lives in {} York.", "{} of South {}"]
+    masked = [text.replace("{}", "[MASK]") for text in texts], [text.replace("{}", "<mask>") for text in texts]
+    tags("distilbert-tags", tf.DistilBertForTokenClassification(distilbert(untyped, **TAGS)), untyped, 11)
+    masks("distilbert-masks", tf.DistilBertForMaskedLM(distilbert(untyped)), untyped, 12, masked[0], ["park", "amazon"])
+    tags("electra-tags", tf.ElectraForTokenClassification(small(tf.ElectraConfig, pieces, embedding_size=12, **TAGS)), pieces, 13)
+    tags("albert-tags", tf.AlbertForTokenClassification(small(tf.AlbertConfig, albert, embedding_size=12, **TAGS)), albert, 14)
+    zero_shot("albert-entailment", tf.AlbertForSequenceClassification(small(tf.AlbertConfig, albert, embedding_size=12, **relation)), albert, 15)
+    tags("xlm-roberta-tags", tf.XLMRobertaForTokenClassification(small(tf.XLMRobertaConfig, xlm, **typeless, **TAGS)), xlm, 16)
+    rerank("xlm-roberta-rerank", tf.XLMRobertaForSequenceClassification(small(tf.XLMRobertaConfig, xlm, **typeless, **one)), xlm, 17, None)
+    masks("camembert-masks", tf.CamembertForMaskedLM(small(tf.CamembertConfig, camembert, **typeless)), camembert, 18, masked[1], ["▁in", "▁park"])
+    tags("deberta-v2-tags", tf.DebertaV2ForTokenClassification(small(tf.DebertaV2Config, deberta, **disentangled, **TAGS)), deberta, 19)
+    zero_shot("deberta-v2-entailment",
+              tf.DebertaV2ForSequenceClassification(small(tf.DebertaV2Config, deberta, **disentangled, **relation)), deberta, 20)
+    modern = dict(local_attention=8, global_attn_every_n_layers=2, bos_token_id=0, eos_token_id=2, cls_token_id=0, sep_token_id=2)
+    masks("modernbert-masks", tf.ModernBertForMaskedLM(small(tf.ModernBertConfig, bytes_, **modern)), bytes_, 21, masked[1], ["Ġin", "A"])
+    rerank("modernbert-rerank", tf.ModernBertForSequenceClassification(small(tf.ModernBertConfig, bytes_, **modern, **one)), bytes_, 22, None)
+    if old_python:
+        answers("distilbert-answers", tf.DistilBertForQuestionAnswering(distilbert(untyped)), untyped, 23, old_python)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--families", action="store_true", help="only the folders of families besides BERT and RoBERTa")
     parser.add_argument("--old-python", help="an interpreter with transformers 4; without it, no question answering")
     flags = parser.parse_args()
     ROOT.mkdir(parents=True, exist_ok=True)
     (pieces, untyped), bytes_ = word_piece(), byte_level()
+    if flags.families:
+        families(pieces, untyped, bytes_, flags.old_python)
+        return
     tags("bert-tags", tf.BertForTokenClassification(bert(pieces, **TAGS)), pieces, 1)
     tags("roberta-tags", tf.RobertaForTokenClassification(roberta(bytes_, **TAGS)), bytes_, 2)
     masks("bert-masks", tf.BertForMaskedLM(bert(pieces)), pieces, 3,
@@ -187,6 +241,7 @@ def main():
     one = {"num_labels": 1}
     rerank("bert-rerank", tf.BertForSequenceClassification(bert(pieces, **one)), untyped, 7, None)
     rerank("roberta-rerank", tf.RobertaForSequenceClassification(roberta(bytes_, **one)), bytes_, 8, "torch.nn.modules.linear.Identity")
+    families(pieces, untyped, bytes_, flags.old_python)
     if flags.old_python:
         answers("bert-answers", tf.BertForQuestionAnswering(bert(pieces)), pieces, 9, flags.old_python)
         answers("roberta-answers", tf.RobertaForQuestionAnswering(roberta(bytes_)), bytes_, 10, flags.old_python)
