@@ -21,7 +21,7 @@ public:
         columns(op.getGroupColumns()) {}
 
   void emit() {
-    report();
+    reportGroupTiles(e, op, format, int64_t(type.getSplits().size()), columns);
     Value offsets = e.pointer(op.getOffsets());
     e.forRange(int64_t(type.getSplits().size()), [&](Index group) {
       Value at = e.advance(offsets, group * 8);
@@ -32,22 +32,6 @@ public:
   }
 
 private:
-  /// Reports the tiles of this instruction set.
-  void report() {
-    const MicroKernels &kernels = e.kernels();
-    const int64_t computed = llvm::alignTo(columns, kernels.getNr());
-    e.getModuleInfo().getRemarks().report(
-        op, {RemarkId::GroupProductTiled,
-             {{"isa", kernels.getIsa().name},
-              {"groups", type.getSplits().size()},
-              {"rows", kernels.getMaxMr(format)},
-              {"columns", kernels.getNr()},
-              {"used", columns},
-              {"computed", computed},
-              {"waste", 100 * (computed - columns) / computed}}});
-    reportWidenedBf16(e, op, format);
-  }
-
   /// Emits this worker's tiles of a group. They are numbered panel by panel.
   void emitGroup(Index group, Index first, Index rows) {
     int64_t nr = e.kernels().getNr();

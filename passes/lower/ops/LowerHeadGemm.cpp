@@ -25,7 +25,7 @@ public:
         columns(op.getHeadColumns()), k(type.getShape()[1]) {}
 
   void emit() {
-    report();
+    reportGroupTiles(e, op, format, int64_t(op.getHeads()), columns);
     // The panels of the distances of this call.
     const PositionBuckets rule = op.getPositionBuckets();
     Index length =
@@ -49,21 +49,6 @@ public:
   }
 
 private:
-  /// Reports the tiles of this instruction set.
-  void report() {
-    const MicroKernels &kernels = e.kernels();
-    const int64_t computed = llvm::alignTo(columns, kernels.getNr());
-    e.getModuleInfo().getRemarks().report(
-        op, {RemarkId::GroupProductTiled,
-             {{"isa", kernels.getIsa().name},
-              {"groups", int64_t(op.getHeads())},
-              {"rows", kernels.getMaxMr(format)},
-              {"columns", kernels.getNr()},
-              {"used", columns},
-              {"computed", computed},
-              {"waste", 100 * (computed - columns) / computed}}});
-  }
-
   /// Block of rows by block of rows, in each the column tiles, so that rows of
   /// the result are written from their beginning to their end.
   void emitChunk(Index head, IndexPair chunk, IndexPair range) {

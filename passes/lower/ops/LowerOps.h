@@ -48,6 +48,11 @@ void addRowLowerings(Lowerings &lowerings);
 /// does so for want of an instruction.
 void reportWidenedBf16(PhaseEmitter &e, mlir::Operation *op,
                        const OperandLowering &format);
+/// Reports the tiles of a product of several groups of rows or of heads, each
+/// with a weight of so many columns.
+void reportGroupTiles(PhaseEmitter &e, mlir::Operation *op,
+                      const OperandLowering &format, int64_t groups,
+                      int64_t columns);
 
 /// A LayerNorm or RMSNorm of rows.
 struct NormRows {
