@@ -6,7 +6,6 @@
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
-#include "runtime/json/JsonParser.h"
 #include <algorithm>
 
 using namespace transom;
@@ -25,7 +24,7 @@ public:
   /// Refuses a pipeline whose texts are made lower case by nothing.
   Result<void> lowerCase();
   /// Finds the token that queries are filled up with.
-  Result<void> expansionToken();
+  void expansionToken();
   void addPipeline();
 
 private:
@@ -37,7 +36,9 @@ private:
   const std::string &folder;
   TextConfig &config;
   PipelineConfig *pipeline; ///< null: none
-  int64_t truncation = 0;   ///< of the tokenizer; 0: none
+  /// Of the tokenizer.
+  std::optional<int64_t> tokenizerLength;
+  std::string fillToken;
 };
 
 } // namespace
@@ -67,7 +68,8 @@ Result<void> TextReader::tokenizer(bool expected,
   if (!read || !*read)
     return {};
   ImportedTokenizer &imported = (*read)->tokenizer;
-  truncation = imported.truncation;
+  tokenizerLength = (*read)->maxLength;
+  fillToken = (*read)->expansionToken;
   config.manifest.maskToken = (*read)->maskToken;
   config.manifest.givesTypes = (*read)->givesTypes;
   config.tokenizer = std::move(imported.tables);
@@ -87,20 +89,7 @@ Result<std::optional<int64_t>> TextReader::givenLength() {
       TRANSOM_ASSIGN(int64_t given, value->asInt(1, INT32_MAX));
       return std::optional(given);
     }
-  if (!pipeline)
-    return truncation > 0 ? std::optional(truncation) : std::nullopt;
-  // transformers replaces the truncation of tokenizer.json by the length of
-  // tokenizer_config.json; one that is too large to be a length is ignored.
-  const std::string path = joinPath(folder, "tokenizer_config.json");
-  if (!fileExists(path))
-    return std::optional<int64_t>();
-  TRANSOM_ASSIGN(std::string text, readSmallFile(path, jsonMaxBytes));
-  TRANSOM_ASSIGN(JsonDocument settings,
-                 parseJson(text, path, LargeIntegers::Round));
-  auto value = settings.root().find("model_max_length");
-  if (!value || !value->isInteger() || !value->asInt(1, INT32_MAX))
-    return std::optional<int64_t>();
-  return std::optional(*value->asInt());
+  return tokenizerLength;
 }
 
 Result<void> TextReader::maxLength(int64_t modelMax) {
@@ -146,35 +135,12 @@ Result<void> TextReader::lowerCase() {
   return {};
 }
 
-/// The token that a tokenizer's files give a role; empty without one.
-static std::string getRole(JsonValue settings, const char *role) {
-  auto value = settings.find(role);
-  if (value && value->isObject())
-    value = value->find("content");
-  return value && value->isString() ? std::string(*value->asString()) : "";
-}
-
-Result<void> TextReader::expansionToken() {
+void TextReader::expansionToken() {
   if (!pipeline->tokens || !pipeline->tokens->expansion ||
       !pipeline->tokens->expansionToken.empty())
-    return {};
-  for (const char *role : {"mask_token", "eos_token"})
-    for (const char *name :
-         {"tokenizer_config.json", "special_tokens_map.json"}) {
-      const std::string path = joinPath(folder, name);
-      if (!fileExists(path))
-        continue;
-      TRANSOM_ASSIGN(std::string text, readSmallFile(path, jsonMaxBytes));
-      TRANSOM_ASSIGN(JsonDocument settings,
-                     parseJson(text, path, LargeIntegers::Round));
-      if (std::string token = getRole(settings.root(), role); !token.empty()) {
-        pipeline->tokens->expansionToken = token;
-        return {};
-      }
-    }
+    return;
   // Without a name that of BERT's tokenizers, if there is such a token.
-  pipeline->tokens->expansionToken = "[MASK]";
-  return {};
+  pipeline->tokens->expansionToken = fillToken.empty() ? "[MASK]" : fillToken;
 }
 
 void TextReader::addPipeline() {
@@ -212,7 +178,7 @@ Result<TextConfig> transom::readTextConfig(const std::string &folder,
   TRANSOM_TRY(reader.maxLength(modelMax));
   if (pipeline) {
     TRANSOM_TRY(reader.lowerCase());
-    TRANSOM_TRY(reader.expansionToken());
+    reader.expansionToken();
     reader.addPipeline();
   } else {
     config.manifest.pooling = "mean";

@@ -139,7 +139,8 @@ private:
   Result<void> readUse(FolderTokenizer &found) {
     TRANSOM_ASSIGN(SettingFiles given, readSettings());
     TRANSOM_ASSIGN(TokenizerSettings settings, readTokenizerSettings(given));
-    TRANSOM_ASSIGN(found.maskToken, findMaskToken(settings, found.tokenizer));
+    TRANSOM_TRY(findTokens(settings, found));
+    TRANSOM_ASSIGN(found.maxLength, settings.getMaxLength());
     TRANSOM_ASSIGN(std::string name, getLoadedClass());
     found.givesTypes = std::find(std::begin(classesWithoutTypes),
                                  std::end(classesWithoutTypes),
@@ -152,16 +153,28 @@ private:
     return {};
   }
 
-  static Result<std::optional<int64_t>>
-  findMaskToken(const TokenizerSettings &settings,
-                const ImportedTokenizer &imported) {
-    TRANSOM_ASSIGN(Tokenizer built, Tokenizer::open(imported.tables));
-    if (const NamedToken *named = settings.find("mask_token"))
-      return named->token ? built.getId(named->token->content) : std::nullopt;
-    for (const char *usual : {"[MASK]", "<mask>"})
-      if (auto id = built.getId(usual); id && built.isSpecial(*id))
-        return id;
-    return std::optional<int64_t>();
+  /// The mask token, and the token that fills queries up.
+  static Result<void> findTokens(const TokenizerSettings &settings,
+                                 FolderTokenizer &found) {
+    TRANSOM_ASSIGN(Tokenizer built, Tokenizer::open(found.tokenizer.tables));
+    auto take = [&](std::string_view text) {
+      found.maskToken = built.getId(text);
+      if (found.maskToken)
+        found.expansionToken = text;
+    };
+    if (const NamedToken *named = settings.find("mask_token")) {
+      if (named->token)
+        take(named->token->content);
+    } else {
+      for (const char *usual : {"[MASK]", "<mask>"})
+        if (auto id = built.getId(usual);
+            !found.maskToken && id && built.isSpecial(*id))
+          take(usual);
+    }
+    const NamedToken *end = settings.find("eos_token");
+    if (!found.maskToken && end && end->token)
+      found.expansionToken = end->token->content;
+    return {};
   }
 
   bool has(const std::string &name) const {

@@ -20,6 +20,11 @@ struct FolderTokenizer {
   /// The model gets token types. False where the settings leave them out of
   /// `model_input_names`: it gets zeros.
   bool givesTypes = true;
+  /// Longer texts are cut, as the settings say.
+  std::optional<int64_t> maxLength;
+  /// What fills queries up: the mask token, or else `eos_token`; empty where
+  /// there is neither.
+  std::string expansionToken;
 };
 
 /// Reads the tokenizer of a folder; nothing where it holds no file of one.

@@ -60,7 +60,6 @@ Result<ImportedTokenizer> importTokenizer(std::string_view json,
     return error;
   }
   result.tables = std::move(*tables);
-  result.truncation = draft.parameters.truncationLength;
   return result;
 }
 

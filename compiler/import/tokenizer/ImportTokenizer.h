@@ -17,7 +17,6 @@ namespace transom {
 struct ImportedTokenizer {
   std::string tables;
   std::vector<std::string> notes;
-  int64_t truncation = 0; ///< longest encoding that the file asks for; 0: none
 };
 
 /// Compiles the text of a tokenizer.json; `fileName` is its name in errors.

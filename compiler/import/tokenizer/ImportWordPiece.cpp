@@ -173,7 +173,6 @@ public:
       TRANSOM_TRY(readTokenLines(files.vocabulary, draft));
       TRANSOM_ASSIGN(settings, readTokenizerSettings(files.settings));
     }
-    result.truncation = draft.parameters.truncationLength;
     if (Result<void> made = make(); !made) {
       Error error = made.takeError();
       if (!isAboutSettings(files.settings, error.message))

@@ -81,6 +81,19 @@ Result<int64_t> TokenizerSettings::getNumber(std::string_view key,
   return value ? value->asInt(0, limit) : fallback;
 }
 
+Result<std::optional<int64_t>> TokenizerSettings::getMaxLength() const {
+  JsonValue root = documents[0].root();
+  auto value = root.find("model_max_length");
+  if (!value)
+    value = root.find("max_len");
+  // Without a length transformers writes 10^30.
+  if (!value || value->isNull() ||
+      (value->isNumber() && *value->asDouble() > INT32_MAX))
+    return std::optional<int64_t>();
+  TRANSOM_ASSIGN(int64_t length, value->asInt(1, INT32_MAX));
+  return std::optional(length);
+}
+
 //===-- Tokens ------------------------------------------------------------===//
 
 static Result<TokenSetting> readToken(JsonValue value, bool special) {

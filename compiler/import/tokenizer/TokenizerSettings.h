@@ -70,6 +70,9 @@ struct TokenizerSettings {
   /// A list of texts of tokenizer_config.json, if it is there.
   Result<std::optional<std::vector<std::string>>>
   getTexts(std::string_view key) const;
+  /// Where `truncation=True` cuts: `model_max_length`, or `max_len` of old
+  /// folders; nothing where it is too large to be a length.
+  Result<std::optional<int64_t>> getMaxLength() const;
   /// A number of tokenizer_config.json from 0 to `limit`.
   Result<int64_t> getNumber(std::string_view key, int64_t fallback,
                             int64_t limit) const;

@@ -85,9 +85,14 @@ class TokenizeWords(texts.TextsTest):
         self.assertEqual(line["ids"], [5])
 
     def test_truncation_of_the_tokenizer(self):
-        model = self.with_tokenizer("bert", "cut", tokenizer=texts.tokenizer({"direction": "Right", "max_length": 5, "strategy": "LongestFirst", "stride": 0}))
+        # As in transformers, a length in tokenizer.json has no effect.
+        tokenizer = texts.tokenizer({"direction": "Right", "max_length": 7, "strategy": "LongestFirst", "stride": 0})
+        model = self.with_tokenizer("bert", "cut", tokenizer=tokenizer, tokenizer_config={"model_max_length": 5})
         self.assertEqual(self.lines("tokenize", model, "--text", "a big cat sat on a mat")[0]["ids"], [2, 9, 11, 5, 3])
         self.assertEqual(len(self.lines("tokenize", model, "--no-truncation", "--text", "a big cat sat on a mat")[0]["ids"]), 9)
+        for config in ({}, {"model_max_length": 10**30}, {"model_max_length": None}):
+            model = self.with_tokenizer("bert", f"uncut-{len(str(config))}", tokenizer=tokenizer, tokenizer_config=config)
+            self.assertEqual(len(self.lines("tokenize", model, "--text", "a big cat sat on a mat")[0]["ids"]), 9)
 
 
 if __name__ == "__main__":

@@ -133,6 +133,20 @@ TEST(ImportFolder, WordPieceByClassOrTypeOfModel) {
             Status::Unsupported);
 }
 
+TEST(ImportFolder, TokensThatFillQueriesUp) {
+  TempFolder folder;
+  folder.write("config.json", R"({"model_type": "bert"})");
+  folder.write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\n[MASK]\n<m>\n");
+  auto getToken = [&](const std::string &config) {
+    folder.write("tokenizer_config.json", config);
+    return (*importTokenizerFolder(folder.path()))->expansionToken;
+  };
+  EXPECT_EQ(getToken("{}"), "[MASK]");
+  EXPECT_EQ(getToken(R"({"mask_token": "<m>", "eos_token": "[SEP]"})"), "<m>");
+  EXPECT_EQ(getToken(R"({"mask_token": null, "eos_token": "[SEP]"})"), "[SEP]");
+  EXPECT_EQ(getToken(R"({"mask_token": null})"), "");
+}
+
 TEST(ImportFolder, TypesAreThoseOfTheClass) {
   TempFolder folder;
   folder.write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\n");

@@ -44,6 +44,30 @@ TEST(TokenizerSettings, TokensWithRoles) {
   EXPECT_TRUE(*settings.getFlag("add_eos_token", true));
 }
 
+TEST(TokenizerSettings, LengthsAtWhichTextsAreCut) {
+  auto getLength = [](std::string_view config) {
+    return *getSettings(config).getMaxLength();
+  };
+  EXPECT_EQ(getLength(R"({"model_max_length": 64, "max_len": 32})"), 64);
+  EXPECT_EQ(getLength(R"({"max_len": 32})"), 32);
+  for (const char *none :
+       {"{}", R"({"model_max_length": null, "max_len": 32})",
+        R"({"model_max_length": 1000000000000000019884624838656})",
+        R"({"model_max_length": 1e30})", R"({"model_max_length": 2147483648})"})
+    EXPECT_EQ(getLength(none), std::nullopt) << none;
+  for (const char *wrong :
+       {R"({"model_max_length": 0})", R"({"model_max_length": "64"})",
+        R"({"model_max_length": 64.5})"}) {
+    auto length = getSettings(wrong).getMaxLength();
+    ASSERT_FALSE(length) << wrong;
+    EXPECT_EQ(length.error().status, Status::Rejected);
+    EXPECT_EQ(length.error().message.rfind(
+                  "tokenizer_config.json:1:22: '/model_max_length': ", 0),
+              0u)
+        << length.error().message;
+  }
+}
+
 TEST(TokenizerSettings, FurtherTokens) {
   EXPECT_FALSE(getSettings("{}").extra);
   EXPECT_EQ(
