@@ -21,13 +21,13 @@ public:
 
   Result<void> tokenizer(bool expected, const ModelVocabulary &model);
   Result<void> maxLength(int64_t modelMax);
-  /// Refuses a pipeline whose texts are made lower case by nothing.
-  Result<void> lowerCase();
   /// Finds the token that queries are filled up with.
   void expansionToken();
   void addPipeline();
 
 private:
+  /// Whether the pipeline makes texts lower case, whatever the tokenizer does.
+  Result<bool> lowersCase();
   /// A JSON file of the folder, nothing when it is not there.
   Result<std::optional<JsonDocument>> json(const std::string &name);
   /// How many tokens the files say; nothing: any number.
@@ -57,8 +57,9 @@ Result<std::optional<JsonDocument>> TextReader::json(const std::string &name) {
 /// A tokenizer that is not supported is no error, but noted.
 Result<void> TextReader::tokenizer(bool expected,
                                    const ModelVocabulary &model) {
+  TRANSOM_ASSIGN(const bool lower, lowersCase());
   Result<std::optional<FolderTokenizer>> read =
-      importTokenizerFolder(folder, model);
+      importTokenizerFolder(folder, model, lower);
   if (!read && read.error().status != Status::Unsupported)
     return read.takeError();
   if (!read)
@@ -101,38 +102,14 @@ Result<void> TextReader::maxLength(int64_t modelMax) {
   return {};
 }
 
-/// Whether a normalizer makes text lower case.
-static bool lowersCase(JsonValue normalizer) {
-  auto type = normalizer.find("type");
-  if (!type || !type->isString())
+Result<bool> TextReader::lowersCase() {
+  if (!pipeline)
     return false;
-  if (auto list = normalizer.find("normalizers"))
-    for (JsonValue each : list->elements())
-      if (lowersCase(each))
-        return true;
-  auto flag = normalizer.find("lowercase");
-  return *type->asString() == "Lowercase" ||
-         (flag && flag->isBool() && *flag->asBool());
-}
-
-Result<void> TextReader::lowerCase() {
   TRANSOM_ASSIGN(std::optional<JsonDocument> document,
                  json(getTransformerFile(folder)));
   auto flag = document ? document->root().find("do_lower_case")
                        : std::optional<JsonValue>();
-  if (!flag || !flag->isBool() || !*flag->asBool())
-    return {};
-  const std::string path = joinPath(folder, "tokenizer.json");
-  if (fileExists(path)) {
-    TRANSOM_ASSIGN(JsonDocument tokenizer, parseJsonFile(path));
-    auto normalizer = tokenizer.root().find("normalizer");
-    if (normalizer && lowersCase(*normalizer))
-      return {};
-  }
-  pipeline->refuse(getTransformerFile(folder) +
-                   ": 'do_lower_case' is true, but tokenizer.json does not "
-                   "make text lower case; that is not supported");
-  return {};
+  return flag && flag->isBool() && *flag->asBool();
 }
 
 void TextReader::expansionToken() {
@@ -177,7 +154,6 @@ Result<TextConfig> transom::readTextConfig(const std::string &folder,
   config.manifest.tokenizer = !config.tokenizer.empty();
   TRANSOM_TRY(reader.maxLength(modelMax));
   if (pipeline) {
-    TRANSOM_TRY(reader.lowerCase());
     reader.expansionToken();
     reader.addPipeline();
   } else {

@@ -193,8 +193,8 @@ Result<void> addTokens(const std::vector<AddedElement> &elements, Draft &draft,
   return added.finish();
 }
 
-Result<void> readAddedTokens(std::optional<JsonValue> value, Draft &draft,
-                             std::vector<std::string> &notes) {
+Result<std::vector<AddedElement>>
+readAddedElements(std::optional<JsonValue> value) {
   std::vector<AddedElement> elements;
   if (value && !value->isNull()) {
     TRANSOM_TRY(value->expectArray());
@@ -203,7 +203,7 @@ Result<void> readAddedTokens(std::optional<JsonValue> value, Draft &draft,
       elements.push_back(std::move(element));
     }
   }
-  return addTokens(elements, draft, notes);
+  return elements;
 }
 
 } // namespace transom::tokenizer

@@ -27,8 +27,8 @@ struct AddedElement {
 Result<void> addTokens(const std::vector<AddedElement> &elements, Draft &draft,
                        std::vector<std::string> &notes);
 
-/// The same with the array `added_tokens` of tokenizer.json.
-Result<void> readAddedTokens(std::optional<JsonValue> value, Draft &draft,
-                             std::vector<std::string> &notes);
+/// The array `added_tokens` of tokenizer.json.
+Result<std::vector<AddedElement>>
+readAddedElements(std::optional<JsonValue> value);
 
 } // namespace transom::tokenizer

@@ -160,6 +160,10 @@ Result<void> readBpe(JsonValue model, Draft &draft) {
   TRANSOM_TRY(readOptions(model, draft));
   if (draft.parameters.flags & ByteFallback)
     addByteTokens(draft);
+  return readMerges(model, draft);
+}
+
+Result<void> readMerges(JsonValue model, Draft &draft) {
   TokenIds ids(draft.modelTokens.begin(), draft.modelTokens.end());
   return readEach(model, "merges", [&](JsonValue value) -> Result<void> {
     return isVersionLine(value) ? Result<void>() : readMerge(value, ids, draft);

@@ -8,6 +8,8 @@
 #include "compiler/import/tokenizer/ImportMerges.h"
 #include "compiler/import/tokenizer/ImportPieces.h"
 #include "compiler/import/tokenizer/ImportWordPiece.h"
+#include "compiler/import/tokenizer/TokenizerClass.h"
+#include "compiler/import/tokenizer/Vocabulary.h"
 #include "runtime/base/File.h"
 #include "runtime/json/JsonParser.h"
 #include "runtime/tokenizer/Tokenizer.h"
@@ -18,72 +20,18 @@ namespace transom {
 
 using namespace tokenizer;
 
-/// The classes of model types whose folders may be without `tokenizer_class`.
-static constexpr std::pair<const char *, const char *> classesOfTypes[] = {
-    {"albert", "AlbertTokenizer"},
-    {"bart", "BartTokenizer"},
-    {"bert", "BertTokenizer"},
-    {"blenderbot", "BlenderbotTokenizer"},
-    {"camembert", "CamembertTokenizer"},
-    {"deberta", "DebertaTokenizer"},
-    {"deberta-v2", "DebertaV2Tokenizer"},
-    {"distilbert", "BertTokenizer"},
-    {"electra", "BertTokenizer"},
-    {"gpt2", "GPT2Tokenizer"},
-    {"llama", "LlamaTokenizer"},
-    {"m2m_100", "M2M100Tokenizer"},
-    {"marian", "MarianTokenizer"},
-    {"mbart", "MBartTokenizer"},
-    {"mistral", "LlamaTokenizer"},
-    {"mixtral", "LlamaTokenizer"},
-    {"mpnet", "MPNetTokenizer"},
-    {"mt5", "T5Tokenizer"},
-    {"nllb-moe", "NllbTokenizer"},
-    {"nomic_bert", "BertTokenizer"},
-    {"opt", "GPT2Tokenizer"},
-    {"pegasus", "PegasusTokenizer"},
-    {"phi3", "LlamaTokenizer"},
-    {"qwen2", "Qwen2Tokenizer"},
-    {"qwen3", "Qwen2Tokenizer"},
-    {"roberta", "RobertaTokenizer"},
-    {"t5", "T5Tokenizer"},
-    {"xlm-roberta", "XLMRobertaTokenizer"},
-    {"xlm-roberta-xl", "XLMRobertaTokenizer"}};
-
 /// Files that only tokenizers have.
 static constexpr const char *tokenizerFiles[] = {
     "source.spm",      "spm.model",  "spiece.model", "sentencepiece.bpe.model",
     "tokenizer.model", "merges.txt", "vocab.txt"};
 
-/// Classes whose texts have no token types, without "Fast".
-static constexpr std::string_view classesWithoutTypes[] = {
-    "AlbertTokenizer",     "BartTokenizer",     "CamembertTokenizer",
-    "DistilBertTokenizer", "MPNetTokenizer",    "PreTrainedTokenizer",
-    "RobertaTokenizer",    "TokenizersBackend", "XLMRobertaTokenizer"};
-
-/// Model types whose tokenizer.json is read as it is, whatever class a file
-/// names.
-static constexpr std::string_view typesWithoutClass[] = {
-    "modernbert", "modernbert-decoder", "nystromformer", "xlm-roberta-xl"};
-
-/// True for a tokenizer.json with a WordPiece model.
-static bool holdsWordPiece(const NamedFile &file) {
-  Result<JsonDocument> document = parseJson(file.bytes, file.name);
-  auto model =
-      document ? document->root().find("model") : std::optional<JsonValue>();
-  if (!model || !model->isObject())
-    return false;
-  auto type = model->find("type");
-  return type ? type->isString() && *type->asString() == "WordPiece"
-              : model->find("max_input_chars_per_word").has_value();
-}
-
 namespace {
 /// Reads the files of a folder.
 class FolderReader {
 public:
-  FolderReader(const std::string &folder, const ModelVocabulary &model)
-      : folder(folder), model(model) {}
+  FolderReader(const std::string &folder, const ModelVocabulary &model,
+               bool lowersCase)
+      : folder(folder), model(model), lowersCase(lowersCase) {}
 
   Result<std::optional<FolderTokenizer>> run() {
     TRANSOM_ASSIGN(std::optional<FolderTokenizer> found, readTokenizer());
@@ -96,11 +44,10 @@ public:
 
 private:
   Result<std::optional<FolderTokenizer>> readTokenizer() {
-    if (has("tokenizer.json")) {
-      TRANSOM_ASSIGN(NamedFile file, read("tokenizer.json"));
-      return readSerialized(file);
-    }
-    TRANSOM_ASSIGN(std::string name, getClassName());
+    TRANSOM_TRY(readHints());
+    if (has("tokenizer.json"))
+      return readSerialized();
+    const std::string name = className = getFilesClass(hints);
     if (name == "MarianTokenizer" || (name.empty() && has("source.spm")))
       return readMarian();
     if (name == "M2M100Tokenizer")
@@ -121,18 +68,26 @@ private:
     return std::optional<FolderTokenizer>();
   }
 
-  /// tokenizer.json as it is, or as a class makes it of the file's tokens.
-  Result<std::optional<FolderTokenizer>> readSerialized(const NamedFile &file) {
-    TRANSOM_ASSIGN(std::string name, getLoadedClass());
+  /// tokenizer.json as its class reads it: as it is, or only the model, to
+  /// which the class adds the rest.
+  Result<std::optional<FolderTokenizer>> readSerialized() {
+    TRANSOM_ASSIGN(NamedFile file, read("tokenizer.json"));
+    TRANSOM_ASSIGN(JsonDocument document, parseJson(file.bytes, file.name));
+    JsonValue root = document.root();
+    TRANSOM_TRY(root.expectObject());
+    TRANSOM_ASSIGN(JsonValue model, root.get("model"));
+    TRANSOM_ASSIGN(std::string_view type, readModelType(model));
     TRANSOM_ASSIGN(SettingFiles given, readSettings());
-    if (isWordPieceClass(name) && holdsWordPiece(file))
-      return give(importWordPieceTokenizer(name, {file, true, given}));
-    TRANSOM_ASSIGN(TokenizerSettings settings, readTokenizerSettings(given));
-    std::optional<bool> left;
-    if (settings.documents[0].root().find("truncation_side")) {
-      TRANSOM_ASSIGN(left, settings.truncatesLeft(false));
-    }
-    return give(importTokenizer(file.bytes, file.name, left));
+    const bool bytes =
+        file.bytes.find("\"ByteLevel\"") != std::string_view::npos;
+    className = getSerializedClass(hints, bytes);
+    if (isWordPieceClass(className) && type == "WordPiece")
+      return give(importWordPieceTokenizer(className, {file, given, root}));
+    if (isMergesClass(className, /*serialized=*/true) && type == "BPE")
+      return give(importMergesTokenizer(className, {file, {}, given, root}));
+    if (const char *own = getPieceModelType(className); own && type == own)
+      return give(importPieceTokenizer(className, {file, given, root}));
+    return give(importTokenizer(root, file.name, given));
   }
 
   /// How the settings say that the tokens are used.
@@ -141,10 +96,7 @@ private:
     TRANSOM_ASSIGN(TokenizerSettings settings, readTokenizerSettings(given));
     TRANSOM_TRY(findTokens(settings, found));
     TRANSOM_ASSIGN(found.maxLength, settings.getMaxLength());
-    TRANSOM_ASSIGN(std::string name, getLoadedClass());
-    found.givesTypes = std::find(std::begin(classesWithoutTypes),
-                                 std::end(classesWithoutTypes),
-                                 name) == std::end(classesWithoutTypes);
+    found.givesTypes = hasTypes(className);
     TRANSOM_ASSIGN(std::optional<std::vector<std::string>> inputs,
                    settings.getTexts("model_input_names"));
     if (inputs)
@@ -211,43 +163,12 @@ private:
                                       : std::string();
   }
 
-  /// The class that the files name, without "Fast"; empty where none does.
-  Result<std::string> getNamedClass(bool skipsGeneral) const {
-    for (const char *name : {"tokenizer_config.json", "config.json"}) {
-      TRANSOM_ASSIGN(std::string text, readKey(name, "tokenizer_class"));
-      const size_t end = text.size() - std::min<size_t>(text.size(), 4);
-      if (text.substr(end) == "Fast")
-        text.resize(end);
-      const bool general =
-          text == "PreTrainedTokenizer" || text == "TokenizersBackend";
-      if (!text.empty() && !(general && skipsGeneral))
-        return text;
-    }
-    return std::string();
-  }
-
-  Result<std::string> getClassOfType() const {
-    TRANSOM_ASSIGN(std::string type, readKey("config.json", "model_type"));
-    for (auto &[each, name] : classesOfTypes)
-      if (type == each)
-        return std::string(name);
-    return std::string();
-  }
-
-  /// The class that reads a folder without tokenizer.json.
-  Result<std::string> getClassName() const {
-    TRANSOM_ASSIGN(std::string name, getNamedClass(/*skipsGeneral=*/true));
-    return name.empty() ? getClassOfType() : name;
-  }
-
-  /// The class that AutoTokenizer loads.
-  Result<std::string> getLoadedClass() const {
-    TRANSOM_ASSIGN(std::string type, readKey("config.json", "model_type"));
-    if (std::find(std::begin(typesWithoutClass), std::end(typesWithoutClass),
-                  type) != std::end(typesWithoutClass))
-      return std::string("TokenizersBackend");
-    TRANSOM_ASSIGN(std::string name, getNamedClass(/*skipsGeneral=*/false));
-    return name.empty() ? getClassOfType() : name;
+  Result<void> readHints() {
+    TRANSOM_ASSIGN(hints.settings,
+                   readKey("tokenizer_config.json", "tokenizer_class"));
+    TRANSOM_ASSIGN(hints.config, readKey("config.json", "tokenizer_class"));
+    TRANSOM_ASSIGN(hints.modelType, readKey("config.json", "model_type"));
+    return {};
   }
 
   Result<std::optional<FolderTokenizer>>
@@ -259,6 +180,7 @@ private:
 
   Result<SettingFiles> readSettings() {
     SettingFiles settings;
+    settings.lowersCase = lowersCase;
     TRANSOM_TRY(readOptional("tokenizer_config.json", settings.config));
     TRANSOM_TRY(
         readOptional("special_tokens_map.json", settings.specialTokens));
@@ -329,14 +251,18 @@ private:
 
   const std::string &folder;
   const ModelVocabulary &model;
+  const bool lowersCase;
+  ClassHints hints;
+  std::string className; ///< that was chosen
   std::vector<std::string> files;
   std::deque<std::string> texts; ///< that views point into
 };
 } // namespace
 
 Result<std::optional<FolderTokenizer>>
-importTokenizerFolder(const std::string &folder, const ModelVocabulary &model) {
-  return FolderReader(folder, model).run();
+importTokenizerFolder(const std::string &folder, const ModelVocabulary &model,
+                      bool lowersCase) {
+  return FolderReader(folder, model, lowersCase).run();
 }
 
 } // namespace transom

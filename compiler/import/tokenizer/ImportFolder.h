@@ -30,9 +30,12 @@ struct FolderTokenizer {
 /// Reads the tokenizer of a folder; nothing where it holds no file of one.
 /// Without tokenizer.json, `tokenizer_class` of tokenizer_config.json, else
 /// config.json, says which files are read and how. Errors as those of
-/// `importTokenizer`; `Unsupported` for a class that is not supported.
+/// `importTokenizer`; `Unsupported` for a class that is not supported. A
+/// tokenizer.json is read as the class reads it that AutoTokenizer would make.
+/// With `lowersCase` text is made lower case first.
 Result<std::optional<FolderTokenizer>>
 importTokenizerFolder(const std::string &folder,
-                      const ModelVocabulary &model = {});
+                      const ModelVocabulary &model = {},
+                      bool lowersCase = false);
 
 } // namespace transom

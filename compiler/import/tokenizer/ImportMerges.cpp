@@ -4,7 +4,6 @@
 // Each class cuts words and makes bytes of them, adds tokens and makes the
 // template, in this order.
 #include "compiler/import/tokenizer/ImportMerges.h"
-#include "compiler/import/tokenizer/Languages.h"
 #include "compiler/import/tokenizer/PieceImporter.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
@@ -34,8 +33,11 @@ static constexpr const char *qwen2Words =
 
 //===-- The classes -------------------------------------------------------===//
 
-/// Tokens around texts where the settings ask for them.
+/// Tokens around texts where the settings ask for them. A tokenizer.json says
+/// it itself.
 static Result<void> addBoundaries(PieceImporter &importer) {
+  if (importer.serialized)
+    return importer.takeTemplate();
   TRANSOM_ASSIGN(bool begins,
                  importer.settings.getFlag("add_bos_token", false));
   TRANSOM_ASSIGN(bool ends, importer.settings.getFlag("add_eos_token", false));
@@ -103,18 +105,84 @@ static Result<void> makeQwen2(PieceImporter &importer) {
   return addBoundaries(importer);
 }
 
+static Result<void> makeCohere(PieceImporter &importer) {
+  TRANSOM_ASSIGN(bool prefix,
+                 importer.settings.getFlag("add_prefix_space", false));
+  TRANSOM_TRY(importer.addNormalizer(composed));
+  const std::string steps =
+      std::string(R"({"type": "Sequence", "pretokenizers": [)") +
+      R"({"type": "Digits", "individual_digits": true}, )" +
+      getByteLevel(prefix) + "]}";
+  TRANSOM_TRY(importer.setSteps(steps.c_str(), bytes));
+  TRANSOM_TRY(importer.addTokens({{"bos_token", "<BOS_TOKEN>"},
+                                  {"eos_token", "<|END_OF_TURN_TOKEN|>"},
+                                  {"unk_token", "<UNK>"},
+                                  {"sep_token", "<SEP>"},
+                                  {"pad_token", "<PAD>"},
+                                  {"cls_token", "<CLS>"},
+                                  {"mask_token", "<MASK_TOKEN>"}}));
+  return addBoundaries(importer);
+}
+
+/// Text is cut nowhere: spaces have become other characters before.
+static Result<void> makeGemma(PieceImporter &importer) {
+  importer.draft.parameters.flags |= FuseUnknown | ByteFallback;
+  const std::string unknown = importer.getRole("unk_token", "<unk>");
+  const uint32_t *id = findToken(importer.draft, unknown);
+  if (!id)
+    return rejected("unknown token " + quoted(unknown) +
+                    " is not in the vocabulary");
+  importer.draft.parameters.unknownId = *id;
+  addByteTokens(importer.draft);
+  TRANSOM_TRY(importer.addNormalizer(
+      R"({"type": "Replace", "pattern": {"String": " "}, "content": "▁"})"));
+  TRANSOM_TRY(importer.setSteps(
+      R"({"type": "Split", "pattern": {"String": " "},
+          "behavior": "MergedWithPrevious", "invert": false})",
+      R"({"type": "Sequence", "decoders": [
+          {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+          {"type": "ByteFallback"}, {"type": "Fuse"}]})"));
+  TRANSOM_TRY(importer.addTokens({{"bos_token", "<bos>"},
+                                  {"eos_token", "<eos>"},
+                                  {"unk_token", "<unk>"},
+                                  {"pad_token", "<pad>"},
+                                  {"mask_token", "<mask>"}}));
+  return addBoundaries(importer);
+}
+
+/// The class leaves out the template of tokenizer.json.
+static Result<void> makeGptNeoX(PieceImporter &importer) {
+  TRANSOM_ASSIGN(bool prefix,
+                 importer.settings.getFlag("add_prefix_space", false));
+  TRANSOM_TRY(importer.addNormalizer(composed));
+  TRANSOM_TRY(importer.setSteps(getByteLevel(prefix).c_str(), bytes));
+  TRANSOM_TRY(importer.addTokens({{"bos_token", "<|endoftext|>"},
+                                  {"eos_token", "<|endoftext|>"},
+                                  {"unk_token", "<|endoftext|>"},
+                                  {"pad_token", "<|padding|>"}}));
+  importer.addBoundaryTemplate(false, false);
+  return {};
+}
+
 namespace {
 /// A tokenizer class of transformers.
 struct MergesClass {
   std::string_view name;
   Result<void> (*make)(PieceImporter &);
+  bool needsSerialized = false; ///< it reads no vocab.json and merges.txt
 };
 } // namespace
 
 static constexpr MergesClass classes[] = {
-    {"BartTokenizer", makeRoberta},    {"BlenderbotTokenizer", makeBlenderbot},
-    {"DebertaTokenizer", makeDeberta}, {"GPT2Tokenizer", makeGpt2},
-    {"Qwen2Tokenizer", makeQwen2},     {"RobertaTokenizer", makeRoberta}};
+    {"BartTokenizer", makeRoberta},
+    {"BlenderbotTokenizer", makeBlenderbot},
+    {"CohereTokenizer", makeCohere, true},
+    {"DebertaTokenizer", makeDeberta},
+    {"GPT2Tokenizer", makeGpt2},
+    {"GPTNeoXTokenizer", makeGptNeoX, true},
+    {"GemmaTokenizer", makeGemma, true},
+    {"Qwen2Tokenizer", makeQwen2},
+    {"RobertaTokenizer", makeRoberta}};
 
 static const MergesClass *findClass(std::string_view name) {
   for (const MergesClass &each : classes)
@@ -123,56 +191,57 @@ static const MergesClass *findClass(std::string_view name) {
   return nullptr;
 }
 
-bool isMergesClass(std::string_view className) {
-  return findClass(className) != nullptr;
+bool isMergesClass(std::string_view className, bool serialized) {
+  const MergesClass *found = findClass(className);
+  return found && (serialized || !found->needsSerialized);
 }
 
 std::string getMergesClassNames() {
   std::string names;
   for (const MergesClass &each : classes)
-    names += (names.empty() ? "" : ", ") + std::string(each.name);
+    if (!each.needsSerialized)
+      names += (names.empty() ? "" : ", ") + std::string(each.name);
   return names;
 }
 
 //===-- The files ---------------------------------------------------------===//
 
-Result<ImportedTokenizer> importMergesTokenizer(std::string_view className,
-                                                const MergeFiles &files) {
+/// The model of vocab.json and merges.txt. The document holds its tokens.
+static Result<JsonDocument> readFiles(const MergeFiles &files, Draft &draft) {
   TRANSOM_ASSIGN(JsonDocument vocabulary,
                  parseJson(files.vocabulary.bytes, files.vocabulary.name));
-  TRANSOM_ASSIGN(TokenizerSettings settings,
-                 readTokenizerSettings(files.settings));
-  ImportedTokenizer result;
-  Draft draft;
-  draft.parameters.truncationStrategy = TruncationStrategy::LongestFirst;
-  draft.parameters.truncationSide = TruncationSide::Right;
-
-  // The model.
   draft.parameters.model = ModelKind::Bpe;
   draft.parameters.unknownId = Trie::none;
   TRANSOM_TRY(readTokens(vocabulary.root(), draft));
   TRANSOM_TRY(readMergeLines(files.merges.bytes, files.merges.name, draft));
+  return vocabulary;
+}
 
-  // What the class adds.
+Result<ImportedTokenizer> importMergesTokenizer(std::string_view className,
+                                                const MergeFiles &files) {
+  TRANSOM_ASSIGN(TokenizerSettings settings,
+                 readTokenizerSettings(files.settings, files.serialized));
+  ImportedTokenizer result;
+  Draft draft;
+  draft.parameters.truncationSide = TruncationSide::Right;
   const SentencePieceModel none;
   PieceImporter importer(none, settings, draft, result.notes);
-  importer.addFurther(settings.additional);
-  Result<void> made = importer.setTruncationSide();
-  if (made)
-    made = findClass(className)->make(importer);
-  if (made) {
-    findLanguages(draft);
-    Result<std::string> tables = writeTables(draft);
-    if (tables) {
-      result.tables = std::move(*tables);
-      return result;
-    }
-    made = tables.takeError();
+  std::optional<JsonDocument> vocabulary;
+  if (files.serialized) {
+    TRANSOM_TRY(importer.takeSerialized(*files.serialized));
+  } else {
+    TRANSOM_ASSIGN(vocabulary, readFiles(files, draft));
   }
-  Error error = made.takeError();
-  if (!isAboutSettings(files.settings, error.message))
-    error.message = files.vocabulary.name + ": " + error.message;
-  return error;
+  auto make = [&]() -> Result<void> {
+    importer.addFurther(settings.additional);
+    TRANSOM_TRY(importer.setTruncationSide());
+    TRANSOM_TRY(findClass(className)->make(importer));
+    TRANSOM_ASSIGN(result.tables, importer.finish(files.settings.lowersCase));
+    return {};
+  };
+  if (Result<void> made = make(); !made)
+    return nameFile(made.takeError(), files.settings, files.vocabulary.name);
+  return result;
 }
 
 } // namespace transom

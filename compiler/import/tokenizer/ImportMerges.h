@@ -12,13 +12,14 @@ namespace transom {
 
 /// The files of such a folder.
 struct MergeFiles {
-  NamedFile vocabulary, merges;
+  NamedFile vocabulary, merges; ///< or tokenizer.json, without `merges`
   tokenizer::SettingFiles settings;
+  std::optional<JsonValue> serialized = {}; ///< what is in tokenizer.json
 };
 
 /// True for a tokenizer class of transformers that is supported. `className` is
 /// without "Fast".
-bool isMergesClass(std::string_view className);
+bool isMergesClass(std::string_view className, bool serialized = false);
 
 /// The supported classes, for messages: `BartTokenizer, ...`.
 std::string getMergesClassNames();

@@ -68,7 +68,12 @@ static Result<void> makeT5(PieceImporter &importer) {
   TRANSOM_TRY(importer.addMap());
   TRANSOM_TRY(importer.setSteps(wordsWithSpaces, spaces));
   importer.addPieceTokens();
-  for (int64_t i = 0; i < count; ++i)
+  const auto &further = importer.settings.additional;
+  const bool isGiven = std::any_of(
+      further.begin(), further.end(), [](const TokenSetting &token) {
+        return token.content.find("<extra_id_") != std::string::npos;
+      });
+  for (int64_t i = 0; i < count && !(importer.serialized && isGiven); ++i)
     importer.addSpecial(getName(i));
   TRANSOM_TRY(importer.addTokens(
       {{"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}}));
@@ -118,6 +123,8 @@ static Result<void> makeAlbert(PieceImporter &importer) {
       return rejected("token " + quoted(token) + " is no piece");
   importer.addPieceTokens();
   TRANSOM_TRY(importer.addTokens(getBertRoles("<unk>", "<pad>")));
+  if (importer.hasTemplate())
+    return importer.takeTemplate();
   importer.addTypedTemplate(importer.getId(begin), importer.getId(end));
   return {};
 }
@@ -140,6 +147,9 @@ static Result<void> makeCamembert(PieceImporter &importer) {
   TRANSOM_TRY(importer.setSteps(prefix ? wordsWithSpaces : wordsWithoutPrefix,
                                 prefix ? spaces : spacesWithoutPrefix));
   importer.addPieceTokens();
+  if (importer.serialized && importer.settings.additional.empty())
+    for (const char *unused : {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"})
+      importer.addSpecial(unused);
   TRANSOM_TRY(
       importer.addTokens(getRobertaRoles({"mask_token", "<mask>", true})));
   const uint32_t begin = importer.getRoleId("bos_token", "<s>");
@@ -154,8 +164,12 @@ static Result<void> makeDebertaV2(PieceImporter &importer) {
   const std::string unknown = importer.getRole("unk_token", "[UNK]");
   const size_t at = importer.findEntry(unknown, SIZE_MAX);
   const bool known = at != SIZE_MAX && importer.draft.scores[at] == 0;
-  TRANSOM_TRY(importer.finishUnigram(known ? at : importer.unknownPiece));
   const TokenizerSettings &settings = importer.settings;
+  size_t other = importer.unknownPiece;
+  if (importer.serialized) {
+    TRANSOM_ASSIGN(other, settings.getNumber("unk_id", 1, INT32_MAX));
+  }
+  TRANSOM_TRY(importer.finishUnigram(known ? at : other));
   TRANSOM_ASSIGN(bool lower, settings.getFlag("do_lower_case", false));
   TRANSOM_ASSIGN(bool punctuation, settings.getFlag("split_by_punct", false));
   TRANSOM_ASSIGN(bool prefix, settings.getFlag("add_prefix_space", true));
@@ -230,6 +244,14 @@ static Result<void> makeNllb(PieceImporter &importer) {
                                 importer.getRole("unk_token", "<unk>")}));
   importer.draft.parameters.flags |= FuseUnknown;
   importer.draft.parameters.unknownId = 3;
+  if (importer.serialized) {
+    const std::string unknown = importer.getRole("unk_token", "<unk>");
+    const uint32_t *id = findToken(importer.draft, unknown);
+    if (!id)
+      return rejected("unknown token " + quoted(unknown) +
+                      " is not in the vocabulary");
+    importer.draft.parameters.unknownId = *id;
+  }
   if (!importer.characterMap.empty()) {
     TRANSOM_TRY(importer.addMap());
     TRANSOM_TRY(importer.addNormalizer(joinSpaces));
@@ -303,6 +325,8 @@ static Result<void> makeLlama(PieceImporter &importer) {
   importer.addPieceTokens();
   TRANSOM_TRY(importer.addTokens(
       {{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}}));
+  if (importer.serialized)
+    return importer.takeTemplate();
   TRANSOM_ASSIGN(bool begins,
                  importer.settings.getFlag("add_bos_token", false));
   TRANSOM_ASSIGN(bool ends, importer.settings.getFlag("add_eos_token", false));
@@ -318,6 +342,7 @@ struct PieceClass {
   std::string_view name;
   const char *fileName;
   Result<void> (*make)(PieceImporter &);
+  const char *modelType = "Unigram";
 };
 } // namespace
 
@@ -326,10 +351,10 @@ static constexpr PieceClass classes[] = {
     {"AlbertTokenizer", "spiece.model", makeAlbert},
     {"CamembertTokenizer", fairseqFile, makeCamembert},
     {"DebertaV2Tokenizer", "spm.model", makeDebertaV2},
-    {"LlamaTokenizer", "tokenizer.model", makeLlama},
+    {"LlamaTokenizer", "tokenizer.model", makeLlama, "BPE"},
     {"MBart50Tokenizer", fairseqFile, makeMbart50},
     {"MBartTokenizer", fairseqFile, makeMbart},
-    {"NllbTokenizer", fairseqFile, makeNllb},
+    {"NllbTokenizer", fairseqFile, makeNllb, "BPE"},
     {"PegasusTokenizer", "spiece.model", makePegasus},
     {"T5Tokenizer", "spiece.model", makeT5},
     {"XLMRobertaTokenizer", fairseqFile, makeXlmRoberta}};
@@ -344,6 +369,11 @@ static const PieceClass *findClass(std::string_view name) {
 const char *getPieceFileName(std::string_view className) {
   const PieceClass *found = findClass(className);
   return found ? found->fileName : nullptr;
+}
+
+const char *getPieceModelType(std::string_view className) {
+  const PieceClass *found = findClass(className);
+  return found ? found->modelType : nullptr;
 }
 
 std::string getPieceClassNames() {
@@ -372,27 +402,27 @@ Result<ImportedTokenizer> importPieceTokenizer(std::string_view className,
                                                const PieceFiles &files) {
   ImportedTokenizer result;
   Draft draft;
-  draft.parameters.truncationStrategy = TruncationStrategy::LongestFirst;
   draft.parameters.truncationSide = TruncationSide::Right;
   TRANSOM_ASSIGN(TokenizerSettings settings,
-                 readTokenizerSettings(files.settings));
+                 readTokenizerSettings(files.settings, files.serialized));
   auto make = [&]() -> Result<void> {
-    TRANSOM_ASSIGN(SentencePieceModel model,
-                   readSentencePiece(files.pieces.bytes));
-    TRANSOM_TRY(checkPieces(model));
+    SentencePieceModel model;
+    if (!files.serialized) {
+      TRANSOM_ASSIGN(model, readSentencePiece(files.pieces.bytes));
+      TRANSOM_TRY(checkPieces(model));
+    }
     PieceImporter importer(model, settings, draft, result.notes);
+    if (files.serialized) {
+      TRANSOM_TRY(importer.takeSerialized(*files.serialized));
+      importer.addFurther(settings.additional);
+    }
     TRANSOM_TRY(importer.setTruncationSide());
-    return findClass(className)->make(importer);
+    TRANSOM_TRY(findClass(className)->make(importer));
+    TRANSOM_ASSIGN(result.tables, importer.finish(files.settings.lowersCase));
+    return {};
   };
-  if (Result<void> made = make(); !made) {
-    Error error = made.takeError();
-    // Errors in other files name those.
-    if (!isAboutSettings(files.settings, error.message))
-      error.message = files.pieces.name + ": " + error.message;
-    return error;
-  }
-  findLanguages(draft);
-  TRANSOM_ASSIGN(result.tables, writeTables(draft));
+  if (Result<void> made = make(); !made)
+    return nameFile(made.takeError(), files.settings, files.pieces.name);
   return result;
 }
 

@@ -12,13 +12,17 @@ namespace transom {
 
 /// The files of such a folder.
 struct PieceFiles {
-  NamedFile pieces; ///< the model file
+  NamedFile pieces; ///< the model file, or tokenizer.json
   tokenizer::SettingFiles settings;
+  std::optional<JsonValue> serialized = {}; ///< what is in tokenizer.json
 };
 
 /// The name of the model file that a tokenizer class of transformers reads;
 /// null for a class that is not supported. `className` is without "Fast".
 const char *getPieceFileName(std::string_view className);
+/// The type of the model that a class takes from a tokenizer.json; null for
+/// another class.
+const char *getPieceModelType(std::string_view className);
 
 /// The supported classes, for messages: `LlamaTokenizer, ...`.
 std::string getPieceClassNames();

@@ -6,6 +6,7 @@
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "compiler/import/tokenizer/AddedTokens.h"
 #include "compiler/import/tokenizer/Languages.h"
+#include "compiler/import/tokenizer/PieceImporter.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include "runtime/json/Json.h"
@@ -36,22 +37,24 @@ static Result<void> readSteps(JsonValue root, Draft &draft) {
   return readTruncation(root.find("truncation"), draft.parameters);
 }
 
-Result<ImportedTokenizer> importTokenizer(std::string_view json,
-                                          const std::string &fileName,
-                                          std::optional<bool> truncatesLeft) {
-  TRANSOM_ASSIGN(auto document, parseJson(json, fileName));
-  JsonValue root = document.root();
+/// All but the added tokens.
+static Result<void> readFile(JsonValue root, Draft &draft) {
   TRANSOM_TRY(root.expectObject());
   TRANSOM_TRY(readVersion(root));
-  Draft draft;
-  ImportedTokenizer result;
   TRANSOM_ASSIGN(auto model, root.get("model"));
   TRANSOM_TRY(readModel(model, draft));
-  TRANSOM_TRY(readSteps(root, draft));
-  if (truncatesLeft)
-    draft.parameters.truncationSide =
-        *truncatesLeft ? TruncationSide::Left : TruncationSide::Right;
-  TRANSOM_TRY(readAddedTokens(root.find("added_tokens"), draft, result.notes));
+  return readSteps(root, draft);
+}
+
+Result<ImportedTokenizer> importTokenizer(std::string_view json,
+                                          const std::string &fileName) {
+  TRANSOM_ASSIGN(auto document, parseJson(json, fileName));
+  Draft draft;
+  ImportedTokenizer result;
+  TRANSOM_TRY(readFile(document.root(), draft));
+  TRANSOM_ASSIGN(std::vector<AddedElement> added,
+                 readAddedElements(document.root().find("added_tokens")));
+  TRANSOM_TRY(addTokens(added, draft, result.notes));
   findLanguages(draft);
   auto tables = writeTables(draft);
   if (!tables) {
@@ -60,6 +63,44 @@ Result<ImportedTokenizer> importTokenizer(std::string_view json,
     return error;
   }
   result.tables = std::move(*tables);
+  return result;
+}
+
+/// The token of `padding`, which is that of the role where the settings name
+/// none.
+static void addPadding(JsonValue root, TokenizerSettings &settings) {
+  auto padding = root.find("padding");
+  auto token = padding && padding->isObject() ? padding->find("pad_token")
+                                              : std::optional<JsonValue>();
+  if (!token || !token->isString() || settings.find("pad_token"))
+    return;
+  TokenSetting setting;
+  setting.content = *token->asString();
+  setting.isText = setting.special = true;
+  settings.named.push_back({"pad_token", setting});
+}
+
+Result<ImportedTokenizer> importTokenizer(JsonValue root,
+                                          const std::string &fileName,
+                                          const SettingFiles &files) {
+  Draft draft;
+  ImportedTokenizer result;
+  TRANSOM_TRY(readFile(root, draft));
+  TRANSOM_ASSIGN(TokenizerSettings settings,
+                 readTokenizerSettings(files, root));
+  addPadding(root, settings);
+  const SentencePieceModel none;
+  PieceImporter importer(none, settings, draft, result.notes);
+  auto make = [&]() -> Result<void> {
+    TRANSOM_TRY(importer.takeAddedTokens(root));
+    importer.addFurther(settings.additional);
+    TRANSOM_TRY(importer.setTruncationSide());
+    TRANSOM_TRY(importer.addTokens({}));
+    TRANSOM_ASSIGN(result.tables, importer.finish(files.lowersCase));
+    return {};
+  };
+  if (Result<void> made = make(); !made)
+    return nameFile(made.takeError(), files, fileName);
   return result;
 }
 

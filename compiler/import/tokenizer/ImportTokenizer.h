@@ -4,9 +4,8 @@
 // tokenizer.json to the flat tables that runtime/tokenizer reads. What the file
 // means is fixed here once, so that opening the tables is no work.
 #pragma once
+#include "compiler/import/tokenizer/TokenizerSettings.h"
 #include "runtime/base/Error.h"
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +22,15 @@ struct ImportedTokenizer {
 /// `Rejected` where the file is malformed or contradicts itself,
 /// `Unsupported` where it names a model, normalizer, pre-tokenizer or
 /// post-processor that is not supported; both with line, column and JSON
-/// pointer. `truncatesLeft` says at which end texts are cut, instead of the
-/// file.
+/// pointer.
+Result<ImportedTokenizer> importTokenizer(std::string_view json,
+                                          const std::string &fileName);
+
+/// The same for a parsed file in a folder, as the general class of transformers
+/// 5 reads it: the settings beside it may add tokens or change their flags, and
+/// say how texts are cut.
 Result<ImportedTokenizer>
-importTokenizer(std::string_view json, const std::string &fileName,
-                std::optional<bool> truncatesLeft = std::nullopt);
+importTokenizer(JsonValue root, const std::string &fileName,
+                const tokenizer::SettingFiles &settings);
 
 } // namespace transom

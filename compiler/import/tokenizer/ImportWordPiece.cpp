@@ -4,9 +4,7 @@
 // All classes cut and normalize text as BERT does; each adds its own tokens and
 // its template, in this order.
 #include "compiler/import/tokenizer/ImportWordPiece.h"
-#include "compiler/import/tokenizer/Languages.h"
 #include "compiler/import/tokenizer/PieceImporter.h"
-#include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Tables.h"
@@ -157,71 +155,31 @@ static Result<void> setBertSteps(PieceImporter &importer) {
 
 //===-- The files ---------------------------------------------------------===//
 
-namespace {
-/// Makes the tables of one class.
-class WordPieceImporter {
-public:
-  WordPieceImporter(std::string_view className, const WordPieceFiles &files)
-      : className(className), files(files) {}
-
-  Result<ImportedTokenizer> run() {
-    draft.parameters.truncationStrategy = TruncationStrategy::LongestFirst;
-    draft.parameters.truncationSide = TruncationSide::Right;
-    if (files.isSerialized) {
-      TRANSOM_TRY(readSerialized());
-    } else {
-      TRANSOM_TRY(readTokenLines(files.vocabulary, draft));
-      TRANSOM_ASSIGN(settings, readTokenizerSettings(files.settings));
-    }
-    if (Result<void> made = make(); !made) {
-      Error error = made.takeError();
-      if (!isAboutSettings(files.settings, error.message))
-        error.message = files.vocabulary.name + ": " + error.message;
-      return error;
-    }
-    return std::move(result);
-  }
-
-private:
-  Result<void> readSerialized() {
-    TRANSOM_ASSIGN(document,
-                   parseJson(files.vocabulary.bytes, files.vocabulary.name));
-    JsonValue root = document->root();
-    TRANSOM_ASSIGN(JsonValue model, root.get("model"));
-    TRANSOM_ASSIGN(JsonValue tokens, model.get("vocab"));
-    TRANSOM_TRY(readTokens(tokens, draft));
-    TRANSOM_TRY(readTruncation(root.find("truncation"), draft.parameters));
-    TRANSOM_ASSIGN(settings, readTokenizerSettings(files.settings,
-                                                   root.find("added_tokens")));
-    return {};
-  }
-
-  Result<void> make() {
+Result<ImportedTokenizer>
+importWordPieceTokenizer(std::string_view className,
+                         const WordPieceFiles &files) {
+  ImportedTokenizer result;
+  Draft draft;
+  auto make = [&]() -> Result<void> {
+    TRANSOM_ASSIGN(TokenizerSettings settings,
+                   readTokenizerSettings(files.settings, files.serialized));
     const SentencePieceModel none;
     PieceImporter importer(none, settings, draft, result.notes);
+    if (files.serialized)
+      TRANSOM_TRY(importer.takeSerialized(*files.serialized));
+    else
+      TRANSOM_TRY(readTokenLines(files.vocabulary, draft));
     importer.addFurther(settings.additional);
     TRANSOM_TRY(importer.setTruncationSide());
     TRANSOM_TRY(finishWordPiece(importer));
     TRANSOM_TRY(setBertSteps(importer));
     TRANSOM_TRY(findClass(className)->make(importer));
-    findLanguages(draft);
-    TRANSOM_ASSIGN(result.tables, writeTables(draft));
+    TRANSOM_ASSIGN(result.tables, importer.finish(files.settings.lowersCase));
     return {};
-  }
-
-  std::string_view className;
-  const WordPieceFiles &files;
-  std::optional<JsonDocument> document; ///< that tokens lie in
-  TokenizerSettings settings;
-  Draft draft;
-  ImportedTokenizer result;
-};
-} // namespace
-
-Result<ImportedTokenizer>
-importWordPieceTokenizer(std::string_view className,
-                         const WordPieceFiles &files) {
-  return WordPieceImporter(className, files).run();
+  };
+  if (Result<void> made = make(); !made)
+    return nameFile(made.takeError(), files.settings, files.vocabulary.name);
+  return result;
 }
 
 } // namespace transom

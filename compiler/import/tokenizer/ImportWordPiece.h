@@ -12,9 +12,9 @@ namespace transom {
 
 /// The files of such a folder.
 struct WordPieceFiles {
-  NamedFile vocabulary;      ///< vocab.txt, a token a line, or tokenizer.json
-  bool isSerialized = false; ///< it is tokenizer.json
+  NamedFile vocabulary; ///< vocab.txt, a token a line, or tokenizer.json
   tokenizer::SettingFiles settings;
+  std::optional<JsonValue> serialized = {}; ///< what is in tokenizer.json
 };
 
 /// True for a tokenizer class of transformers that is supported. `className` is

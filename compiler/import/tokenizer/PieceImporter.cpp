@@ -3,6 +3,7 @@
 //
 // Tokens are added in the order of TokenizersBackend in transformers 5.
 #include "compiler/import/tokenizer/PieceImporter.h"
+#include "compiler/import/tokenizer/Languages.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include "runtime/base/Utf8.h"
@@ -10,6 +11,42 @@
 #include <unordered_map>
 
 namespace transom::tokenizer {
+
+//===-- tokenizer.json ----------------------------------------------------===//
+
+Result<void> PieceImporter::takeSerialized(JsonValue root) {
+  serialized = root;
+  TRANSOM_ASSIGN(JsonValue model, root.get("model"));
+  TRANSOM_ASSIGN(std::string_view type, readModelType(model));
+  if (type == "Unigram") {
+    TRANSOM_TRY(readScoredTokens(model, draft));
+  } else {
+    TRANSOM_ASSIGN(JsonValue tokens, model.get("vocab"));
+    TRANSOM_TRY(readTokens(tokens, draft));
+  }
+  if (type == "BPE") {
+    draft.parameters.model = ModelKind::Bpe;
+    draft.parameters.unknownId = Trie::none;
+    TRANSOM_TRY(readMerges(model, draft));
+  }
+  TRANSOM_ASSIGN(serializedMap, findCharacterMap(root.find("normalizer")));
+  characterMap = serializedMap;
+  return readTruncation(root.find("truncation"), draft.parameters);
+}
+
+bool PieceImporter::hasTemplate() const {
+  auto value = serialized ? serialized->find("post_processor") : std::nullopt;
+  return value && !value->isNull();
+}
+
+Result<void> PieceImporter::takeTemplate() {
+  return readPostProcessor(serialized->find("post_processor"), draft);
+}
+
+Result<void> PieceImporter::takeAddedTokens(JsonValue root) {
+  TRANSOM_ASSIGN(elements, readAddedElements(root.find("added_tokens")));
+  return {};
+}
 
 //===-- Vocabulary --------------------------------------------------------===//
 
@@ -20,6 +57,8 @@ std::string PieceImporter::getRole(const char *key,
 }
 
 void PieceImporter::addToken(std::string text, double score) {
+  if (serialized)
+    return;
   const uint32_t id = static_cast<uint32_t>(draft.entries.size());
   draft.ownTexts.push_back(text);
   draft.modelTokens.push_back({draft.ownTexts.back(), id});
@@ -76,6 +115,8 @@ void PieceImporter::addMerges() {
 }
 
 Result<void> PieceImporter::makeBpe(const std::vector<std::string> &first) {
+  if (serialized)
+    return {};
   draft.parameters.model = ModelKind::Bpe;
   for (const std::string &token : first) {
     if (findToken(draft, token))
@@ -163,6 +204,13 @@ static AddedElement getElement(const TokenSetting &token, bool special) {
   return element;
 }
 
+/// True for tokens with the same text and flags.
+static bool isSame(const AddedElement &a, const AddedElement &b) {
+  return a.content == b.content && a.special == b.special &&
+         a.singleWord == b.singleWord && a.leftStrip == b.leftStrip &&
+         a.rightStrip == b.rightStrip && a.normalized == b.normalized;
+}
+
 /// The tokens with a role, in the order in which they are added.
 std::vector<NamedToken>
 PieceImporter::getNamed(const std::vector<RoleDefault> &roles) const {
@@ -221,21 +269,44 @@ Result<void> PieceImporter::addTokens(const std::vector<RoleDefault> &roles) {
                          return token.token && token.token->content == content;
                        });
   };
+  // The first are those of the list, which may change those of the file.
+  const size_t fromFile = elements.size();
+  for (const TokenSetting &token : settings.added)
+    if (!std::any_of(
+            elements.begin(), elements.begin() + fromFile,
+            [element = getElement(token, false)](const AddedElement &known) {
+              return isSame(element, known);
+            }))
+      elements.push_back(getElement(token, isNamed(token.content)));
+  const std::vector<AddedElement> listed = elements;
   auto isAdded = [&](const std::string &content) {
     return std::any_of(
-        settings.added.begin(), settings.added.end(),
-        [&](const TokenSetting &token) { return token.content == content; });
+        listed.begin(), listed.end(),
+        [&](const AddedElement &token) { return token.content == content; });
   };
-  std::vector<AddedElement> elements;
-  for (const TokenSetting &token : settings.added)
-    elements.push_back(getElement(token, isNamed(token.content)));
   for (const NamedToken &token : named)
     if (token.token && !isAdded(token.token->content))
       elements.push_back(getElement(*token.token, true));
   for (const TokenSetting &token : settings.extra ? *settings.extra : extra)
     if (!isAdded(token.content))
       elements.push_back(getElement(token, isNamed(token.content)));
-  return tokenizer::addTokens(elements, draft, notes);
+  TRANSOM_TRY(tokenizer::addTokens(elements, draft, notes));
+  TRANSOM_ASSIGN(bool splits, settings.getFlag("split_special_tokens", false));
+  if (splits)
+    for (DraftAdded &token : draft.added)
+      for (const AddedElement &element : elements)
+        if (element.special && element.content == token.content)
+          token.searched = false;
+  return {};
+}
+
+Result<std::string> PieceImporter::finish(bool lowersCase) {
+  // truncation=True means this strategy, whatever tokenizer.json says.
+  draft.parameters.truncationStrategy = TruncationStrategy::LongestFirst;
+  if (lowersCase)
+    addLowercase(draft);
+  findLanguages(draft);
+  return writeTables(draft);
 }
 
 uint32_t PieceImporter::getId(std::string_view text) const {

@@ -36,6 +36,19 @@ public:
         unknownPiece(model.unknownId), settings(settings), draft(draft),
         notes(notes) {}
 
+  // tokenizer.json.
+
+  /// Takes the vocabulary, the character map and the truncation of a
+  /// tokenizer.json. Nothing can be added to such a vocabulary: the functions
+  /// for it do nothing.
+  Result<void> takeSerialized(JsonValue root);
+  /// True where there is one and it has a template.
+  bool hasTemplate() const;
+  /// Takes its template.
+  Result<void> takeTemplate();
+  /// Adds its tokens before all others.
+  Result<void> takeAddedTokens(JsonValue root);
+
   // The vocabulary.
 
   /// The token that has a role in the vocabulary.
@@ -99,9 +112,14 @@ public:
   /// all. `fallback` is the language without `src_lang`.
   Result<void> addLanguageTemplate(const char *fallback, bool codeFirst);
 
+  /// Completes the draft and lays the tables out; `lowersCase` is that of the
+  /// setting files.
+  Result<std::string> finish(bool lowersCase);
+
   const std::vector<Piece> &pieces;
   std::string_view characterMap;
-  size_t unknownPiece; ///< the unknown token of the model file
+  size_t unknownPiece;                 ///< the unknown token of the model file
+  std::optional<JsonValue> serialized; ///< the tokenizer.json
   const TokenizerSettings &settings;
   Draft &draft;
 
@@ -111,6 +129,8 @@ private:
 
   std::vector<std::string> &notes;
   std::vector<TokenSetting> extra; ///< of class and model file
+  std::string serializedMap;
+  std::vector<AddedElement> elements; ///< that are added before those
 };
 
 } // namespace transom::tokenizer

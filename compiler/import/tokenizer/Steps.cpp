@@ -156,16 +156,47 @@ Result<void> addCharacterMap(std::string_view bytes, Draft &draft) {
   return {};
 }
 
-static Result<void> readPrecompiled(JsonValue value, Draft &draft) {
-  TRANSOM_ASSIGN(auto map, value.get("precompiled_charsmap"));
+static Result<std::string> decodeMap(JsonValue map) {
   TRANSOM_ASSIGN(auto text, map.asString());
   std::optional<std::string> bytes = decodeBase64(text);
   if (!bytes)
     return map.error("expected a text in base 64");
-  Result<void> added = addCharacterMap(*bytes, draft);
+  return std::move(*bytes);
+}
+
+static Result<void> readPrecompiled(JsonValue value, Draft &draft) {
+  TRANSOM_ASSIGN(auto map, value.get("precompiled_charsmap"));
+  TRANSOM_ASSIGN(std::string bytes, decodeMap(map));
+  Result<void> added = addCharacterMap(bytes, draft);
   if (!added)
     return map.error(added.error().message, added.error().status);
   return {};
+}
+
+Result<std::string> findCharacterMap(std::optional<JsonValue> normalizer) {
+  if (!normalizer || !normalizer->isObject())
+    return std::string();
+  std::vector<JsonValue> steps = {*normalizer};
+  if (auto list = normalizer->find("normalizers"); list && list->isArray())
+    for (JsonValue element : list->elements())
+      steps.push_back(element);
+  for (JsonValue step : steps) {
+    TRANSOM_ASSIGN(auto type, readType(step));
+    auto map = step.find("precompiled_charsmap");
+    if (type == "Precompiled" && map)
+      return decodeMap(*map);
+  }
+  return std::string();
+}
+
+void addLowercase(Draft &draft) {
+  auto &steps = draft.normalizerSteps;
+  const auto kind = static_cast<uint32_t>(NormalizerStep::Lowercase);
+  if (std::any_of(steps.begin(), steps.end(),
+                  [&](const Step &step) { return step.kind == kind; }))
+    return;
+  addStep(draft, NormalizerStep::Lowercase);
+  std::rotate(steps.begin(), steps.end() - 1, steps.end());
 }
 
 Result<void> readNormalizer(JsonValue value, Draft &draft) {

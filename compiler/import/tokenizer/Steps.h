@@ -17,6 +17,11 @@ Step &addStep(Draft &draft, NormalizerStep kind);
 Step &addStep(Draft &draft, DecoderStep kind);
 /// Appends the step of a normalizer Precompiled with the map of some bytes.
 Result<void> addCharacterMap(std::string_view bytes, Draft &draft);
+/// The bytes of the first character map among the steps of a normalizer; empty
+/// without one.
+Result<std::string> findCharacterMap(std::optional<JsonValue> normalizer);
+/// Puts a step before the others that makes text lower case, unless one does.
+void addLowercase(Draft &draft);
 /// `pre_tokenizer`: appends its steps.
 Result<void> readPreTokenizer(JsonValue value, Draft &draft);
 /// `post_processor`: its templates for one text and for two, and whether

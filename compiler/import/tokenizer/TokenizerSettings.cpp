@@ -152,8 +152,10 @@ public:
         TRANSOM_TRY(readSpecialTokens(*files.specialTokens));
       if (files.addedTokens)
         TRANSOM_TRY(readAdded(*files.addedTokens));
-      if (serialized && !serialized->isNull())
-        TRANSOM_TRY(readSerialized(*serialized));
+      auto list = serialized ? serialized->find("added_tokens")
+                             : std::optional<JsonValue>();
+      if (list && !list->isNull())
+        TRANSOM_TRY(readSerialized(*list));
     }
     return std::move(settings);
   }
@@ -332,12 +334,17 @@ readTokenizerSettings(const SettingFiles &files,
   return Reader().run(files, serialized);
 }
 
-bool isAboutSettings(const SettingFiles &files, std::string_view message) {
+Error nameFile(Error error, const SettingFiles &files, std::string_view other) {
+  auto isAbout = [&](std::string_view name) {
+    return error.message.compare(0, name.size(), name) == 0;
+  };
   for (const std::optional<NamedFile> *file :
        {&files.config, &files.specialTokens, &files.addedTokens})
-    if (*file && message.substr(0, (*file)->name.size()) == (*file)->name)
-      return true;
-  return false;
+    if (*file && isAbout((*file)->name))
+      return error;
+  if (!isAbout(other))
+    error.message = std::string(other) + ": " + error.message;
+  return error;
 }
 
 } // namespace transom::tokenizer

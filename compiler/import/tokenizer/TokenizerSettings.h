@@ -81,16 +81,20 @@ struct TokenizerSettings {
 /// The files of a folder; all of them may be absent.
 struct SettingFiles {
   std::optional<NamedFile> config, specialTokens, addedTokens;
+  /// Text is made lower case whatever the class does, as sentence-transformers
+  /// does where its `do_lower_case` is true.
+  bool lowersCase = false;
 };
 
-/// `serialized` is `added_tokens` of a tokenizer.json beside them, which come
+/// `serialized` is a tokenizer.json beside them, whose `added_tokens` come
 /// last.
 Result<TokenizerSettings>
 readTokenizerSettings(const SettingFiles &files,
                       std::optional<JsonValue> serialized = std::nullopt);
 
-/// True for a message that begins with the name of one of the files.
-bool isAboutSettings(const SettingFiles &files, std::string_view message);
+/// An error that begins with the name of one of the files, or else with that of
+/// the file of the vocabulary.
+Error nameFile(Error error, const SettingFiles &files, std::string_view other);
 
 } // namespace tokenizer
 } // namespace transom

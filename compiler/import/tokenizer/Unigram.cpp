@@ -56,11 +56,14 @@ static Result<void> readUnknown(JsonValue model, Draft &draft) {
   return {};
 }
 
+Result<void> readScoredTokens(JsonValue model, Draft &draft) {
+  return readEach(model, "vocab",
+                  [&](JsonValue value) { return readToken(value, draft); });
+}
+
 Result<void> readUnigram(JsonValue model, Draft &draft) {
   draft.parameters.model = ModelKind::Unigram;
-  TRANSOM_TRY(readEach(model, "vocab", [&](JsonValue value) {
-    return readToken(value, draft);
-  }));
+  TRANSOM_TRY(readScoredTokens(model, draft));
   TRANSOM_TRY(readUnknown(model, draft));
   TRANSOM_ASSIGN(auto fallback, readFlag(model, "byte_fallback", false));
   finishScores(draft);

@@ -49,8 +49,7 @@ const uint32_t *findToken(const Draft &draft, std::string_view text) {
   return &found->second;
 }
 
-/// A model without `type`, as old files have it, is told by its keys.
-static Result<std::string_view> readModelType(JsonValue model) {
+Result<std::string_view> readModelType(JsonValue model) {
   TRANSOM_TRY(model.expectObject());
   if (!model.find("type") && model.find("max_input_chars_per_word"))
     return std::string_view("WordPiece");

@@ -14,8 +14,14 @@ namespace transom::tokenizer {
 /// built.
 Result<void> readModel(JsonValue model, Draft &draft);
 
+/// `type` of a model; one without it, as old files have it, is told by its
+/// keys.
+Result<std::string_view> readModelType(JsonValue model);
+
 /// `model` of type BPE.
 Result<void> readBpe(JsonValue model, Draft &draft);
+/// The merges of a model of type BPE whose tokens and options have been read.
+Result<void> readMerges(JsonValue model, Draft &draft);
 /// The merges of a merges.txt, one a line: two tokens with a space between
 /// them. Lines that begin with `#version` do not count. `name` is the file's in
 /// errors, which have the number of the line.
@@ -23,6 +29,8 @@ Result<void> readMergeLines(std::string_view text, const std::string &name,
                             Draft &draft);
 /// `model` of type Unigram.
 Result<void> readUnigram(JsonValue model, Draft &draft);
+/// Its tokens and scores, by id.
+Result<void> readScoredTokens(JsonValue model, Draft &draft);
 /// Completes a Unigram model whose entries, tokens and scores are by id: sorts
 /// the tokens by text, and adds the score of an unknown character.
 void finishScores(Draft &draft);

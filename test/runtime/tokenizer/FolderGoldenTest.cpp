@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Folders without tokenizer.json: ids, offsets and texts equal to those of
-// transformers' classes.
+// Folders without tokenizer.json, or with one that their classes change: ids,
+// offsets and texts equal to those of transformers' classes.
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
@@ -133,16 +133,20 @@ TEST_P(FolderGolden, LongTextsTakeLinearTime) {
 
 INSTANTIATE_TEST_SUITE_P(
     Folders, FolderGolden,
-    testing::Values("albert", "albert_settings", "camembert_settings",
-                    "deberta_settings", "deberta_v2", "deberta_v2_settings",
-                    "bart_settings", "bert_accents", "bert_cased", "bert_type",
-                    "blenderbot", "distilbert", "electra", "gpt2_opt", "llama",
-                    "llama_decoder", "llama_legacy", "m2m100_bpe",
-                    "m2m100_settings", "marian_two", "mbart", "mbart50",
-                    "mpnet", "mpnet_settings", "nllb", "nllb_legacy", "pegasus",
-                    "qwen2", "roberta", "serialized_bert", "serialized_general",
-                    "serialized_tokens", "serialized_type", "t5_settings",
-                    "xlm_roberta_settings"),
+    testing::Values(
+        "albert", "albert_settings", "camembert_settings", "deberta_settings",
+        "deberta_v2", "deberta_v2_settings", "bart_settings", "bert_accents",
+        "bert_cased", "bert_type", "blenderbot", "distilbert", "electra",
+        "gpt2_opt", "llama", "llama_decoder", "llama_legacy", "m2m100_bpe",
+        "m2m100_settings", "marian_two", "mbart", "mbart50", "mpnet",
+        "mpnet_settings", "nllb", "nllb_legacy", "pegasus", "qwen2", "roberta",
+        "saved_albert_foreign", "saved_bart_settings",
+        "saved_camembert_settings", "saved_cohere", "saved_deberta_v2_settings",
+        "saved_gemma", "saved_general", "saved_general_split",
+        "saved_gpt2_settings", "saved_llama_settings", "saved_neox",
+        "saved_nllb_foreign", "saved_t5_foreign", "saved_xlm_roberta_settings",
+        "serialized_bert", "serialized_general", "serialized_tokens",
+        "serialized_type", "t5_settings", "xlm_roberta_settings"),
     [](const auto &info) { return info.param; });
 
 } // namespace

@@ -72,8 +72,13 @@ class Embed(TextsTest):
         self.assertIn("embeddings         refused: " + why, self.succeed("inspect", router).stdout)
         other = self.with_pipeline("unknown", "Pooling", **{"1_Pooling/config": {"word_embedding_dimension": 64, "pooling_mode_best": True}})
         self.fail_with(4, "embed", other, "--text", "sat", says="1_Pooling/config.json: key 'pooling_mode_best' is not known")
-        lower = self.with_pipeline("lower", "Pooling", sentence_bert_config={"do_lower_case": True}, tokenizer=tokenizer(lower=False))
-        self.fail_with(4, "embed", lower, "--text", "sat", says="sentence_bert_config.json: 'do_lower_case' is true")
+
+    def test_lower_case_of_the_pipeline_or_of_the_settings(self):
+        for name, pipeline, settings, same in (("none", False, {"do_lower_case": False}, False), ("pipeline", True, {"do_lower_case": False}, True),
+                                               ("general", True, {"tokenizer_class": "PreTrainedTokenizerFast"}, True), ("settings", False, {"do_lower_case": True}, True)):
+            model = self.with_pipeline("lower-" + name, "Pooling", sentence_bert_config={"do_lower_case": pipeline}, tokenizer=tokenizer(lower=False), tokenizer_config=settings)
+            small, capital = (self.lines("embed", model, "--text", text)[0]["embedding"] for text in ("cat", "CAT"))
+            self.assertEqual(small == capital, same, name)
 
 
 if __name__ == "__main__":

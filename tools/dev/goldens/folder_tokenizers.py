@@ -7,6 +7,7 @@
 import io
 import json
 import os
+import shutil
 
 import sentencepiece
 import tokenizers
@@ -299,6 +300,94 @@ FOLDERS.update({
     "serialized_tokens": Serialized("electra", {"tokenizer_class": "ElectraTokenizer", "do_lower_case": False, "truncation_side": "left",
                                                 "added_tokens_decoder": {"0": token("[PAD]"), "9": token("lo", special=False, normalized=True)}}, BERT, **CASED),
     "serialized_general": Serialized("bert", {"tokenizer_class": "PreTrainedTokenizerFast", "do_lower_case": False, "unk_token": "[UNK]", "truncation_side": "right"}, BERT, **CASED),
+})
+
+
+class Saved:
+    """A folder as save_pretrained of another one writes it, with other settings and perhaps a changed tokenizer.json."""
+
+    pairs = True
+
+    def __init__(self, base, type, config=(), drop=(), changes=None):
+        self.base, self.type, self.config, self.drop, self.changes = base, type, dict(config), drop, changes
+
+    def write(self, folder, size):
+        source = folder + "-source"
+        FOLDERS[self.base].write(source, size)
+        FOLDERS[self.base].load(source).save_pretrained(folder)
+        shutil.rmtree(source)
+        for name in os.listdir(folder):
+            if name not in ("tokenizer.json", "tokenizer_config.json"):
+                os.remove(os.path.join(folder, name))
+        settings = read_json(folder, "tokenizer_config.json")
+        write_json(folder, {"config.json": {"model_type": self.type}, "tokenizer_config.json": dict({k: v for k, v in settings.items() if k not in self.drop}, **self.config)})
+        model = read_json(folder, "tokenizer.json")
+        if self.changes:
+            self.changes(model)
+        write_json(folder, {"tokenizer.json": model})
+
+    def load(self, folder):
+        return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def read_json(folder, name):
+    with open(os.path.join(folder, name)) as file:
+        return json.load(file)
+
+
+def foreign(model):
+    """Steps and a template that the class has to replace, and options of a model that it has to leave out."""
+    maps = [n for n in (model["normalizer"] or {}).get("normalizers", [model["normalizer"]]) if n and n["type"] == "Precompiled"]
+    model["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "Replace", "pattern": {"String": "a"}, "content": "o"}, *maps]}
+    model["pre_tokenizer"] = {"type": "Whitespace"}
+    model["decoder"] = {"type": "Fuse"}
+    ids = [(t["content"], t["id"]) for t in model["added_tokens"][:2]]
+    around = lambda *texts: [{"SpecialToken": {"id": ids[-1][0], "type_id": 0}}, *({"Sequence": {"id": t, "type_id": i}} for i, t in enumerate(texts))]
+    model["post_processor"] = {"type": "TemplateProcessing", "single": around("A"), "pair": around("A", "B"),
+                               "special_tokens": {c: {"id": c, "ids": [i], "tokens": [c]} for c, i in ids}}
+    if model["model"]["type"] == "BPE":
+        model["model"].update(ignore_merges=True, fuse_unk=True)
+    model["truncation"] = {"direction": "Left", "max_length": 6, "strategy": "OnlyFirst", "stride": 0}
+
+
+def without_template(model):
+    model["post_processor"] = None
+
+
+TYPES = {"albert": "albert", "bart": "bart", "blenderbot": "blenderbot", "camembert": "camembert", "deberta": "deberta", "deberta_v2": "deberta-v2", "gpt2": "gpt2", "llama": "llama",
+         "mbart": "mbart", "mbart50": "mbart", "nllb": "m2m_100", "pegasus": "pegasus", "qwen2": "qwen2", "roberta": "roberta", "t5": "t5", "xlm_roberta": "xlm-roberta"}
+for base, kind in TYPES.items():
+    FOLDERS["saved_" + base] = Saved(base, kind)
+    FOLDERS["saved_%s_foreign" % base] = Saved(base, kind, changes=foreign)
+PREFIX = dict(add_prefix_space=True)
+FOLDERS.update({
+    "saved_albert_settings": Saved("albert", "albert", {"do_lower_case": False, "keep_accents": True, "add_prefix_space": False}, changes=without_template),
+    "saved_albert_defaults": Saved("albert_settings", "albert", drop=("do_lower_case", "keep_accents", "add_prefix_space")),
+    "saved_bart_settings": Saved("bart", "bart", dict(PREFIX, trim_offsets=False, split_special_tokens=True)),
+    "saved_blenderbot_settings": Saved("blenderbot", "blenderbot", {"add_prefix_space": False, "add_bos_token": True}, changes=without_template),
+    "saved_camembert_settings": Saved("camembert", "camembert", {"add_prefix_space": False, "eos_token": "<pad>"}, drop=("extra_special_tokens",)),
+    "saved_deberta_settings": Saved("deberta", "deberta", dict(PREFIX, cls_token="[MASK]")),
+    "saved_deberta_v2_settings": Saved("deberta_v2", "deberta-v2", {"do_lower_case": True, "split_by_punct": True, "add_prefix_space": False, "unk_id": 5, "unk_token": "<n>"}),
+    "saved_gpt2_settings": Saved("gpt2", "starcoder2", dict(PREFIX, add_bos_token=True, pad_token="<pad>")),
+    "saved_llama_settings": Saved("llama", "llama", {"legacy": True, "add_prefix_space": False, "add_eos_token": True, "extra_special_tokens": ["<x>"]}),
+    "saved_llama_legacy": Saved("llama", "llama", {"legacy": True, "add_prefix_space": None}),
+    "saved_mbart_settings": Saved("mbart", "mbart", {"src_lang": "de_DE", "extra_special_tokens": ["<x>"]}),
+    "saved_mbart50_settings": Saved("mbart50", "mbart", {"src_lang": "de_DE"}),
+    "saved_nllb_settings": Saved("nllb", "m2m_100", {"src_lang": "deu_Latn", "legacy_behaviour": True}),
+    "saved_pegasus_settings": Saved("pegasus", "pegasus", {"eos_token": "<unk_3>"}),
+    "saved_qwen2_settings": Saved("qwen2", "qwen2", PREFIX),
+    "saved_roberta_settings": Saved("roberta", "roberta", {"trim_offsets": False, "add_prefix_space": False, "mask_token": "<m>"}),
+    "saved_roberta_defaults": Saved("bart_settings", "roberta", drop=("add_prefix_space", "trim_offsets", "tokenizer_class")),
+    "saved_t5_settings": Saved("t5", "mt5", {"extra_ids": 2}, drop=("extra_special_tokens",)),
+    "saved_xlm_roberta_settings": Saved("xlm_roberta", "gte", {"add_prefix_space": False, "bos_token": "<unk>",
+                                                               "added_tokens_decoder": {"3": token("<unk>"), "7": token("ka", special=False, lstrip=True)}}, drop=("tokenizer_class",)),
+    "saved_gemma": Saved("llama", "gemma3_text", {"tokenizer_class": "GemmaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "pad_token": "<unk>", "mask_token": "<mask>"}),
+    "saved_neox": Saved("gpt2", "gpt_neox", {"tokenizer_class": "GPTNeoXTokenizer", "add_prefix_space": True, "add_bos_token": True}, changes=foreign),
+    "saved_cohere": Saved("gpt2", "cohere", {"tokenizer_class": "CohereTokenizer", "bos_token": "<|endoftext|>"}),
+    "saved_general": Saved("roberta", "roberta", {"tokenizer_class": "PreTrainedTokenizerFast", "add_prefix_space": False, "pad_token": "<p>", "eos_token": "lo", "split_special_tokens": False,
+                                                  "extra_special_tokens": ["<x>"]}),
+    "saved_general_decoder": Saved("roberta", "modernbert", {"added_tokens_decoder": {"0": token("<s>", lstrip=True), "900": token("plus", special=False, normalized=True)}}),
+    "saved_general_split": Saved("xlm_roberta", "xlm-roberta-xl", {"split_special_tokens": True, "truncation_side": "left"}, changes=foreign),
 })
 FOLDERS["marian"] = Marian(False)
 FOLDERS["marian_two"] = Marian(True)

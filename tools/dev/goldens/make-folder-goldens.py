@@ -2,8 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Makes test/goldens/tokenizer/folders: small folders without tokenizer.json, and
-# in cases.json of each texts, ids, offsets and decoded texts as the classes of
+# Makes test/goldens/tokenizer/folders: small folders of tokenizers, most of them
+# without tokenizer.json, and in cases.json of each texts, ids, offsets and decoded texts as the classes of
 # transformers have them. Of classes that are written in Python there are neither
 # offsets nor texts with special tokens.
 #
@@ -22,7 +22,9 @@ compare_tokenizers = importlib.import_module("compare-tokenizers")
 NAMES = ["t5_settings", "xlm_roberta_settings", "mbart", "mbart50", "nllb", "nllb_legacy", "pegasus", "llama", "llama_legacy", "llama_decoder", "m2m100_bpe", "m2m100_settings",
          "marian_two", "bart_settings", "blenderbot", "gpt2_opt", "roberta", "qwen2", "bert_type", "bert_cased", "bert_accents", "distilbert", "electra", "mpnet", "mpnet_settings", "albert", "albert_settings", "camembert_settings",
          "deberta_settings", "deberta_v2", "deberta_v2_settings",
-         "serialized_bert", "serialized_general", "serialized_tokens", "serialized_type"]
+         "serialized_bert", "serialized_general", "serialized_tokens", "serialized_type",
+         "saved_albert_foreign", "saved_bart_settings", "saved_camembert_settings", "saved_cohere", "saved_deberta_v2_settings", "saved_gemma", "saved_general", "saved_general_split",
+         "saved_gpt2_settings", "saved_llama_settings", "saved_neox", "saved_nllb_foreign", "saved_t5_foreign", "saved_xlm_roberta_settings"]
 TEXTS = ["", " ", "\u2581", "a", " a  b ", "ka</s>lo", "ka <unk> lo <pad>", "\ufb01 \u00bd \u2026", "e\u0301\u0301 q\u0323", "ka\u2581lo \u2581", "\u4e2d\u6587", "<s>ka <mask> lo",
          "1234567", "KA Lo", "\u0640\u200b", "\r\n ka\r\n", "a\nb", "\U0001f600\u0000"]
 

@@ -19,8 +19,7 @@ Result<ImportedTokenizer> importWords(std::string_view name,
                                       const std::string &config) {
   tokenizer::SettingFiles settings;
   settings.config = NamedFile{config, "tokenizer_config.json"};
-  return importWordPieceTokenizer(name,
-                                  {{lines, "vocab.txt"}, false, settings});
+  return importWordPieceTokenizer(name, {{lines, "vocab.txt"}, settings});
 }
 
 Loaded loadWords(std::string_view name, const std::string &config = "{}",
