@@ -3,6 +3,7 @@
 //
 // transom tag: one JSON line with the labelled spans of each text.
 #include "runtime/json/Json.h"
+#include "runtime/text/Tags.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Texts.h"
 #include <algorithm>
@@ -49,13 +50,6 @@ private:
 
 const std::vector<std::string> mergeNames = {"none", "simple", "first",
                                              "average", "max"};
-
-/// The name of a label without `B-` or `I-`.
-std::string getGroup(const std::string &label) {
-  const bool isPrefixed =
-      label.compare(0, 2, "B-") == 0 || label.compare(0, 2, "I-") == 0;
-  return isPrefixed ? label.substr(2) : label;
-}
 
 } // namespace
 
@@ -137,7 +131,7 @@ Result<void> Tagger::writeSpan(JsonWriter &json, const std::string &text,
   const std::string label =
       transom_model_label(this->text.model.get(), span.label);
   const bool isToken = merge == TRANSOM_SPAN_MERGE_NONE;
-  const std::string name = isToken ? label : getGroup(label);
+  const std::string name = isToken ? label : std::string(splitTag(label).name);
   if (std::find(ignored.begin(), ignored.end(), name) != ignored.end())
     return {};
   json.beginObject();

@@ -5,20 +5,22 @@ import json
 import os
 import shutil
 import struct
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from base import GOLDENS, SOURCE, ToolTest
+from base import GOLDENS, SOURCE, TOOL, ToolTest
 
 EXAMPLES = os.path.join(SOURCE, "examples")
 BERT, LLAMA, NLLB = (os.path.join(EXAMPLES, name) for name in ("tiny-bert", "tiny-llama", "tiny-nllb"))
 SHORT = ("-s", "1,33")
+CHECK = os.path.join(os.path.dirname(TOOL), "transom-check")
 
 
 def find_goldens():
     """The golden models below test/goldens."""
-    for folder in (GOLDENS, os.path.join(GOLDENS, "encoder-decoders"), os.path.join(GOLDENS, "heads")):
+    for folder in (GOLDENS, *(os.path.join(GOLDENS, name) for name in ("encoder-decoders", "heads", "pipelines", "tasks"))):
         for name in sorted(os.listdir(folder)):
             path = os.path.join(folder, name)
             if any(os.path.exists(os.path.join(path, file)) for file in ("model.safetensors", "graph.json")):
@@ -77,6 +79,13 @@ class Models(CodeTest):
         for name in ("mistral-window", "gemma2", "alibi-encoder", "bloom-alibi", "bert-classify", "encoder-decoders/t5"):
             with self.subTest(model=name):
                 self.check_model(os.path.join(GOLDENS, name), lengths=("-s", "1,257"))
+
+    def test_pipelines(self):
+        # Several kinds of pooling, tokens for late interaction, logits for masked tokens, and texts without their prompts.
+        for name, entry in (("side-by-side", "embed"), ("late", "token_embeddings"), ("splade", "sparse"), ("prompts-not-pooled", "embed")):
+            with self.subTest(model=name):
+                report = self.check_model(os.path.join(GOLDENS, "pipelines", name), lengths=("-s", "1,31"))
+                self.assertIn(entry, {each["entry"] for each in report["entries"]})
 
     def test_types(self):
         for model in (BERT, LLAMA, NLLB):
@@ -227,6 +236,15 @@ class Goldens(CodeTest):
     def has_cache(self, model):
         """Whether a model has a cache, whose type may be chosen."""
         return "decoder" in json.loads(self.tool("inspect", self.compiled(model), "--json").stdout)
+
+    def test_passes(self):
+        for path in find_goldens():
+            with self.subTest(model=path):
+                stages = self.path("stages")
+                shutil.rmtree(stages, ignore_errors=True)
+                certificate = json.loads(self.succeed("verify", path, "--stages", stages, "--json").stdout)
+                self.assertEqual(certificate["verdict"], "equal")
+                subprocess.run([CHECK, stages], check=True, stdout=subprocess.DEVNULL)
 
     def test_all(self):
         for path in find_goldens():

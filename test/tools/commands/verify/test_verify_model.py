@@ -38,6 +38,20 @@ class VerifyModel(ToolTest):
                 self.assertEqual(results[1], results[2])
                 self.assertEqual(results[0] == results[1], "attn-summarize-logits" not in changed)
 
+    def check_folders(self, folders):
+        """No pass changes what a folder computes, at the stages in turn, too."""
+        for model in folders:
+            with self.subTest(model=model):
+                certificate = self.verify(model)
+                self.assertEqual((certificate["verdict"], certificate["lanes"]), ("equal", 1))
+                self.assertTrue(any(entry["changed"] for entry in certificate["passes"]))
+
+    def test_pipelines_tasks_and_new_operations(self):
+        # All kinds of pooling; dense, norm and sparse modules; late interaction; heads; convolutions and relative positions.
+        names = ("pipelines/side-by-side", "pipelines/residual", "pipelines/gpt2-weighted", "pipelines/qwen-last", "pipelines/splade-sum",
+                 "pipelines/tokens", "pipelines/t5-dense", "tasks/bert-answers", "tasks/roberta-tags", "deberta-v2-convolution", "albert")
+        self.check_folders(os.path.join(GOLDENS, name) for name in names)
+
     def test_types_and_backends(self):
         for flags in (("--dtype", "bf16"), ("--kv-dtype", "int8"), ("--backend", "onednn"), ("--disable-pass", "kern-fuse-norm"),
                       ("--attention",)):
