@@ -167,7 +167,13 @@ Result<void> AddedTokens::mergeEntries() {
       merged.push_back(std::move(entry));
       continue;
     }
-    if (put->second.token.content != entry.text)
+    // The tokenizers library counts ids without regard to holes. A token that
+    // only has a role may come to stand for another one.
+    if (put->second.token.content != entry.text && !put->second.value)
+      notes.push_back("added token " + quoted(put->second.token.content) +
+                      " gets id " + std::to_string(entry.id) +
+                      ", which is that of token " + quoted(entry.text));
+    else if (put->second.token.content != entry.text)
       return errorAt(put->second.value,
                      "added token " + quoted(put->second.token.content) +
                          " gets id " + std::to_string(entry.id) +

@@ -77,6 +77,26 @@ TEST(ImportMerges, Classes) {
   EXPECT_EQ(encodeMerges("Qwen2Tokenizer", "ab b"), (Ids{7, 6, 5}));
 }
 
+TEST(ImportMerges, TokensOfTheClassThatMeetAnId) {
+  // As in transformers, the token gets the number of tokens as its id.
+  MergesText files;
+  files.vocabulary = R"({"a": 0, "b": 1, "ab": 3})";
+  files.merges = "a b\n";
+  auto imported = importMerges("GPT2Tokenizer", files);
+  ASSERT_TRUE(imported) << imported.error().message;
+  EXPECT_EQ(imported->notes,
+            std::vector<std::string>{
+                "added token '<|endoftext|>' gets id 3, which is "
+                "that of token 'ab'"});
+  EXPECT_EQ(loadMerges("GPT2Tokenizer", files)->encode("ab<|endoftext|>b")->ids,
+            (Ids{3, 3, 1}));
+  // One that a list of tokens has is an error.
+  files.config = R"({"added_tokens_decoder": {"3": {"content": "<end>"}}})";
+  auto wrong = importMerges("GPT2Tokenizer", files);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().status, Status::Rejected);
+}
+
 TEST(ImportMerges, Settings) {
   EXPECT_EQ(encodeMerges("BartTokenizer", "ab",
                          R"({"add_prefix_space": true, "cls_token": "<pad>"})"),
