@@ -162,7 +162,8 @@ Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
   TRANSOM_ASSIGN(TextConfig config,
                  readTextConfig(info.folder, getMaxLength(module),
                                 info.family != "graph", getVocabulary(module),
-                                info.pipeline ? &*info.pipeline : nullptr));
+                                info.pipeline ? &*info.pipeline : nullptr,
+                                info.entities ? &*info.entities : nullptr));
   text = std::move(config);
   notes = info.notes;
   noteUnusedTensors(info, notes);

@@ -69,7 +69,7 @@ Emitter::~Emitter() = default;
 void Emitter::at(const std::string &modulePath,
                  const std::string &jsonPointer) {
   path = modulePath;
-  pointer = jsonPointer;
+  pointer = jsonPointer.empty() ? jsonPointer : pointerStart + jsonPointer;
   loc = makeLocation(builder.getContext(), path, baseFile, pointer);
 }
 

@@ -67,6 +67,11 @@ public:
   /// pointer of the base file.
   void at(const std::string &path, const std::string &jsonPointer);
   mlir::Location location() const { return loc; }
+  /// From now on pointers are into this file, and begin at that one.
+  void setFile(std::string file, std::string start) {
+    baseFile = std::move(file);
+    pointerStart = std::move(start);
+  }
   /// What begins the error of an operation that does not fit here (graph.json:
   /// `graph.json:3:5: '/nodes/0': `).
   void setErrorPrefix(std::string prefix) { errorPrefix = std::move(prefix); }
@@ -197,6 +202,7 @@ private:
   const ModelFiles &files;
   std::string baseFile;
   std::string path, pointer; ///< of the current location
+  std::string pointerStart;  ///< goes before pointers that are given
   std::string errorPrefix;
   TensorHelp tensorHelp;
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -4,6 +4,7 @@
 // Tells a model folder from a graph.json, and names the model.
 #include "compiler/import/Import.h"
 #include "compiler/import/graphjson/GraphImport.h"
+#include "compiler/import/huggingface/GlinerConfig.h"
 #include "compiler/import/huggingface/HuggingFace.h"
 #include "dialects/attn/Attn.h"
 #include "runtime/base/File.h"
@@ -48,6 +49,10 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
   if (isFolder(path)) {
     info.folder = path;
     info.name = nameOfFolder(path);
+    if (fileExists(joinPath(path, glinerFile))) {
+      info.baseFile = glinerFile;
+      return importHuggingFace(context, options, info);
+    }
     if (fileExists(joinPath(path, "config.json"))) {
       info.baseFile = "config.json";
       return importHuggingFace(context, options, info);

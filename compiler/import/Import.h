@@ -36,7 +36,8 @@ struct ImportOptions {
 struct ImportInfo {
   std::string name;         ///< name of the model: its folder or graph
   std::string folder;       ///< where its files are
-  std::string baseFile;     ///< `config.json`, or the graph's file name
+  std::string baseFile;     ///< `config.json`, `gliner_config.json`, or the
+                            ///< graph's file name
   std::string family;       ///< `bert`, ..., or `graph`
   std::string architecture; ///< `BertForMaskedLM`, ...; of a graph its name
   ModelFiles files;         ///< the tensors that weights refer to
@@ -53,6 +54,9 @@ struct ImportInfo {
   std::vector<GenerationDefault> generationDefaults;
   /// The pipeline of sentence-transformers that the folder has.
   std::optional<PipelineConfig> pipeline;
+  /// How the model finds entities of types that are given at run time; the
+  /// token before a type has the id -1 where only the tokenizer tells it.
+  std::optional<ManifestEntities> entities;
   /// Number of used tensors of each type by safetensors name (`F32`).
   std::map<std::string, uint64_t> dtypes;
 };

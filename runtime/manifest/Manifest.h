@@ -239,6 +239,24 @@ struct ManifestPipeline {
   static void visitFields(Self &self, Visitor &visit);
 };
 
+/// How a model finds entities of types that are given with each text (GLiNER).
+struct ManifestEntities {
+  /// Gives scores of pairs from the states of words and of types.
+  std::string entry = "score_entities";
+  int64_t maxWords = 0; ///< of a text; those after them are left out
+  /// Most words of an entity; 0: words are scored as starts, ends and insides
+  /// of entities, else spans by their first and last word.
+  int64_t maxWidth = 0;
+  std::string pooling = "first"; ///< of a word's tokens; `last`, `mean`, `max`
+  std::string typeToken;         ///< before each type
+  int64_t typeTokenId = 0;       ///< the id by which it is found
+  bool readsName = false; ///< a type's state is that of the token after it
+  std::string separator;  ///< between the types and the text
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
 /// How the text commands use the model.
 struct ManifestText {
   bool tokenizer = false;
@@ -248,6 +266,7 @@ struct ManifestText {
   std::optional<int64_t> maskToken;         ///< id of the token to be filled in
   bool givesTypes = true;                   ///< false: all tokens have type 0
   std::optional<ManifestPipeline> pipeline; ///< absent: pooled by the runtime
+  std::optional<ManifestEntities> entities; ///< absent: there is no such head
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);

@@ -197,6 +197,20 @@ void ManifestPipeline::visitFields(Self &self, Visitor &visit) {
 }
 
 template <typename Self, typename Visitor>
+void ManifestEntities::visitFields(Self &self, Visitor &visit) {
+  visit.required("entry", self.entry);
+  visit.required("max_words", self.maxWords, manifest::Range{1, INT32_MAX});
+  visit.optional("max_width", self.maxWidth, manifest::Range{0, 4096});
+  visit.required("pooling", self.pooling,
+                 manifest::Choice{{"first", "last", "mean", "max"}});
+  visit.required("type_token", self.typeToken);
+  visit.required("type_token_id", self.typeTokenId,
+                 manifest::Range{0, INT32_MAX});
+  visit.optional("reads_name", self.readsName);
+  visit.required("separator", self.separator);
+}
+
+template <typename Self, typename Visitor>
 void ManifestText::visitFields(Self &self, Visitor &visit) {
   visit.defaulted("tokenizer", self.tokenizer);
   visit.required("max_length", self.maxLength);
@@ -205,6 +219,7 @@ void ManifestText::visitFields(Self &self, Visitor &visit) {
   visit.optional("mask_token", self.maskToken);
   visit.defaulted("gives_types", self.givesTypes);
   visit.optional("pipeline", self.pipeline);
+  visit.optional("entities", self.entities);
 }
 
 template <typename Self, typename Visitor>

@@ -176,9 +176,9 @@ static std::string findFile(const std::string &folder,
 /// Files of a model folder that are no files of a model.
 static Result<void> checkFiles(const std::string &folder) {
   for (const char *name :
-       {"config.json", "model.safetensors", "model.safetensors.index.json",
-        "tokenizer.json", "tokenizer_config.json", "generation_config.json",
-        "graph.json"}) {
+       {"config.json", "gliner_config.json", "model.safetensors",
+        "model.safetensors.index.json", "tokenizer.json",
+        "tokenizer_config.json", "generation_config.json", "graph.json"}) {
     const std::string path = joinPath(folder, name);
     if (!fileExists(path))
       continue;
@@ -190,7 +190,7 @@ static Result<void> checkFiles(const std::string &folder) {
   return {};
 }
 
-/// A folder that has neither a config.json nor a graph.json.
+/// A folder that has none of the files that describe a model.
 static Result<void> checkOtherFolder(const std::string &folder) {
   if (fileExists(joinPath(folder, "adapter_config.json")))
     return unsupported(
@@ -230,7 +230,8 @@ Result<void> tools::checkModelSource(const std::string &path) {
   TRANSOM_TRY(checkExists(path));
   if (isFolder(path)) {
     TRANSOM_TRY(checkFiles(path));
-    if (findFile(path, {"config.json", "graph.json"}).empty())
+    if (findFile(path, {"config.json", "gliner_config.json", "graph.json"})
+            .empty())
       return checkOtherFolder(path);
     return {};
   }

@@ -77,7 +77,8 @@ std::string Config::explain(const Integer &integer) const {
   if (std::optional<JsonValue> value = root().find(integer.key);
       value && !value->isNull())
     return "; see " + value->where();
-  std::string text = "; " + document.fileName() + " has no '/" + integer.key +
+  std::string text = "; " + document.fileName() + " has no '" +
+                     root().pointer() + "/" + integer.key +
                      "', its default is " + std::to_string(integer.value);
   for (const std::string &unknown : unknownKeys())
     if (!suggest(unknown, {integer.key}).empty())

@@ -20,6 +20,9 @@ using ConfigKey = std::vector<const char *>;
 class Config {
 public:
   explicit Config(JsonDocument document) : document(std::move(document)) {}
+  /// Reads an object inside of a document.
+  Config(JsonDocument document, JsonValue object)
+      : document(std::move(document)), object(object) {}
 
   /// The value of a key; nothing when absent or null. Marks it as known.
   std::optional<JsonValue> find(const ConfigKey &key);
@@ -63,7 +66,7 @@ public:
   void fail(Error error);
   bool failed() const { return failure.has_value(); }
   Error takeError() { return std::move(*failure); }
-  JsonValue root() const { return document.root(); }
+  JsonValue root() const { return object ? *object : document.root(); }
 
 private:
   template <typename T> T take(Result<T> result, T absent) {
@@ -80,6 +83,7 @@ private:
   std::string explain(const Integer &integer) const;
 
   JsonDocument document;
+  std::optional<JsonValue> object; ///< nothing: the top level
   std::set<std::string> known;
   std::vector<Integer> integers;
   std::vector<std::string> unknownMembers; // of objects, by pointer

@@ -9,8 +9,10 @@
 #include "compiler/import/huggingface/Encoder.h"
 #include "compiler/import/huggingface/EncoderDecoder.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
+#include "compiler/import/huggingface/Gliner.h"
 #include "compiler/import/huggingface/HeadSteps.h"
 #include "compiler/import/huggingface/Pipeline.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Suggest.h"
 
 using namespace mlir;
@@ -39,14 +41,17 @@ struct ModelParts {
 /// One import of a config.json.
 class HuggingFaceImport {
 public:
+  /// `gliner`: of a GLiNER model, whose encoder has that config; else null.
   HuggingFaceImport(MLIRContext &context, const ImportOptions &options,
-                    ImportInfo &info, Config &config)
-      : info(info), config(config), options(options), builder(&context),
-        context(context) {}
+                    ImportInfo &info, Config &config, GlinerConfig *gliner)
+      : info(info), config(config), gliner(gliner), options(options),
+        builder(&context), context(context) {}
   Result<OwningOpRef<ModuleOp>> run();
 
 private:
   Result<OwningOpRef<ModuleOp>> importFamily(const ModelFamily &family);
+  /// The encoder of a GLiNER model, and the entry of scores.
+  Result<OwningOpRef<ModuleOp>> importGliner(ModelFamily family);
   /// The head that `architectures` names by stem + suffix.
   Result<const FamilyHead *> chooseHead(const ModelFamily &family);
   Result<void> readHeadInfo(const FamilyHead &head, int64_t &labels);
@@ -54,9 +59,14 @@ private:
   /// The config's errors, then the files; names in `info`.
   Result<void> openFiles(const std::string &family,
                          const std::string &architecture);
+  Result<void> addInputFiles();
   /// False where no files are read, or they cannot be.
   bool hasTensor(const std::string &name) const;
   void prepare(Emitter &emit);
+  /// The file that the config is in.
+  std::string getConfigFile() const {
+    return gliner && gliner->encoder ? glinerFile : "config.json";
+  }
   /// Builds the entries of the model; gives their symbols.
   Result<Symbols> build(Emitter &emit, const ModelParts &parts);
   /// Builds the entry of the pipeline, by the encoder or decoder of a family,
@@ -71,6 +81,7 @@ private:
 
   ImportInfo &info;
   Config &config;
+  GlinerConfig *gliner;
   const ImportOptions &options;
   OpBuilder builder;
   MLIRContext &context;
@@ -190,23 +201,32 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
     return config.takeError();
   info.family = family;
   info.architecture = architecture;
-  info.inputFiles = {"config.json"};
+  info.inputFiles = {info.baseFile};
+  if (gliner && !gliner->encoder)
+    info.inputFiles.push_back("config.json");
   for (const std::string &key : config.unknownKeys()) {
     if (isGenerationKey(key))
       continue;
     info.notes.push_back(key == "auto_map"
-                             ? "config.json: 'auto_map' names code of the "
-                               "checkpoint, which is never run"
-                             : "config.json: key '" + key +
+                             ? getConfigFile() +
+                                   ": 'auto_map' names code of the checkpoint, "
+                                   "which is never run"
+                             : getConfigFile() + ": key '" + key +
                                    "' is not known and was ignored");
   }
   if (options.configOnly)
     return {};
   TRANSOM_ASSIGN(ModelFiles files, ModelFiles::openFolder(info.folder));
   info.files = std::move(files);
+  if (gliner)
+    return addInputFiles();
   TRANSOM_ASSIGN(info.pipeline, readPipelineConfig(info.folder));
   if (info.pipeline)
     TRANSOM_TRY(addPipelineFiles(info.files, *info.pipeline));
+  return addInputFiles();
+}
+
+Result<void> HuggingFaceImport::addInputFiles() {
   info.inputFiles.insert(info.inputFiles.end(), info.files.fileNames().begin(),
                          info.files.fileNames().end());
   return {};
@@ -353,6 +373,49 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
   return emit.take();
 }
 
+Result<OwningOpRef<ModuleOp>>
+HuggingFaceImport::importGliner(ModelFamily family) {
+  if (family.kind != ModelKind::Encoder)
+    return config.root().error("model_type '" + std::string(family.modelType) +
+                                   "' as the encoder of a GLiNER model is not "
+                                   "supported; supported: encoders",
+                               Status::Unsupported);
+  family.prefix = glinerPrefix;
+  const FamilyHead head = {"Model", "zero_shot_entities", false, {}};
+
+  // The config of the encoder; a class that was saved with a head has its keys.
+  config.ignore(family.ignoredKeys);
+  config.ignore({"architectures", "_name_or_path"});
+  checkCheckpoint(config, family, head);
+  refuseUnsupportedValues(config, family);
+  ModelConfig model = readModelConfig(config, family);
+  if (!gliner->encoder && gliner->vocabulary > 0)
+    model.vocab = gliner->vocabulary;
+  set("head", builder.getStringAttr(head.kind));
+  TRANSOM_TRY(openFiles(family.modelType, gliner->isTokenLevel()
+                                              ? "UniEncoderTokenGLiNER"
+                                              : "UniEncoderSpanGLiNER"));
+  info.entities = gliner->entities;
+
+  // The module.
+  setLengths(family, model);
+  Emitter emit(context, info.files, getConfigFile());
+  prepare(emit);
+  if (gliner->encoder)
+    emit.setFile(glinerFile, "/encoder_config");
+  BlockContext blocks(emit, info.files, family, head, model);
+  buildGlinerEncoder(blocks, *gliner);
+  emit.setFile(glinerFile, "");
+  buildEntityScores(emit, *gliner);
+  emit.finish(info,
+              {{"batch", -1},
+               {"seq", model.context.value_or(-1)},
+               {"types", maxEntityTypes},
+               {"words", getMaxWords(*gliner)}},
+              extra);
+  return emit.take();
+}
+
 //===----------------------------------------------------------------------===//
 // The config
 //===----------------------------------------------------------------------===//
@@ -360,28 +423,68 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
 Result<OwningOpRef<ModuleOp>> HuggingFaceImport::run() {
   config.ignore(commonIgnoredKeys());
   std::optional<JsonValue> type = config.find({"model_type"});
+  const std::string absent = gliner && gliner->encoder ? "deberta-v2" : "";
   const std::string supported =
       "; supported: " + joinNames(supportedModelTypes());
-  if (!type)
+  if (!type && absent.empty())
     return config.root().error("missing key 'model_type'" + supported);
-  TRANSOM_ASSIGN(std::string_view text, type->asString());
+  TRANSOM_ASSIGN(std::string_view text,
+                 type ? type->asString() : std::string_view(absent));
   const std::string name(text);
-  if (const ModelFamily *family = findModelFamily(name))
-    return importFamily(
+  if (const ModelFamily *family = findModelFamily(name)) {
+    const ModelFamily &chosen =
         chooseVariant(config, *family, [this](const std::string &tensor) {
-          return hasTensor(tensor);
-        }));
+          return hasTensor(gliner ? glinerPrefix + tensor : tensor);
+        });
+    return gliner ? importGliner(chosen) : importFamily(chosen);
+  }
   return type->error("unsupported model_type '" + name + "'" + supported +
                          suggest(name, supportedModelTypes()),
                      Status::Unsupported);
 }
 
+/// A folder with gliner_config.json, whose encoder has a config in it or beside
+/// it.
+static Result<OwningOpRef<ModuleOp>>
+importGlinerFolder(MLIRContext &context, const ImportOptions &options,
+                   ImportInfo &info) {
+  TRANSOM_ASSIGN(JsonDocument document,
+                 parseJsonFile(joinPath(info.folder, glinerFile)));
+  TRANSOM_TRY(document.root().expectObject());
+  if (!options.task.empty())
+    return usageError("'--task " + options.task +
+                      "': a GLiNER model has no adapters");
+  Config config(document);
+  GlinerConfig gliner = readGlinerConfig(config);
+  if (config.failed())
+    return config.takeError();
+  for (const std::string &key : config.unknownKeys())
+    info.notes.push_back(std::string(glinerFile) + ": key '" + key +
+                         "' is not known and was ignored");
+  if (gliner.encoder) {
+    Config encoder(document, *gliner.encoder);
+    return HuggingFaceImport(context, options, info, encoder, &gliner).run();
+  }
+  const std::string path = joinPath(info.folder, "config.json");
+  if (!fileExists(path))
+    return unavailable(path +
+                       ": no such file; gliner_config.json has no "
+                       "'encoder_config', so add config.json of '" +
+                       gliner.encoderName + "'");
+  TRANSOM_ASSIGN(JsonDocument beside, parseJsonFile(path));
+  TRANSOM_TRY(beside.root().expectObject());
+  Config encoder(beside);
+  return HuggingFaceImport(context, options, info, encoder, &gliner).run();
+}
+
 Result<OwningOpRef<ModuleOp>>
 transom::importHuggingFace(MLIRContext &context, const ImportOptions &options,
                            ImportInfo &info) {
+  if (info.baseFile == glinerFile)
+    return importGlinerFolder(context, options, info);
   TRANSOM_ASSIGN(JsonDocument document,
                  parseJsonFile(joinPath(info.folder, "config.json")));
   TRANSOM_TRY(document.root().expectObject());
   Config config(document);
-  return HuggingFaceImport(context, options, info, config).run();
+  return HuggingFaceImport(context, options, info, config, nullptr).run();
 }

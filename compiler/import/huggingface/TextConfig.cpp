@@ -6,6 +6,7 @@
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
+#include "runtime/tokenizer/Tokenizer.h"
 #include <algorithm>
 
 using namespace transom;
@@ -16,14 +17,17 @@ namespace {
 class TextReader {
 public:
   TextReader(const std::string &folder, TextConfig &config,
-             PipelineConfig *pipeline)
-      : folder(folder), config(config), pipeline(pipeline) {}
+             PipelineConfig *pipeline, bool hasSettings)
+      : folder(folder), config(config), pipeline(pipeline),
+        hasSettings(hasSettings) {}
 
   Result<void> tokenizer(bool expected, const ModelVocabulary &model);
   Result<void> maxLength(int64_t modelMax);
   /// Finds the token that queries are filled up with.
   void expansionToken();
   void addPipeline();
+  /// The same where entities are found: checks the tokens around types.
+  Result<void> addEntities(const ManifestEntities &entities);
 
 private:
   /// Whether the pipeline makes texts lower case, whatever the tokenizer does.
@@ -144,12 +148,36 @@ void TextReader::addPipeline() {
   text.pipeline = std::move(described);
 }
 
+Result<void> TextReader::addEntities(const ManifestEntities &entities) {
+  if (config.tokenizer.empty())
+    return unavailable(folder +
+                       ": no tokenizer that can be read, without which no "
+                       "types and texts can be given; add tokenizer.json" +
+                       (config.notes.empty() ? "" : ": " + config.notes[0]));
+  TRANSOM_ASSIGN(Tokenizer tokenizer, Tokenizer::open(config.tokenizer));
+  const std::optional<int64_t> id = tokenizer.getId(entities.typeToken);
+  if (!id || !tokenizer.token(*id) ||
+      *tokenizer.token(*id) != entities.typeToken)
+    return rejected("tokenizer.json has no token '" + entities.typeToken +
+                    "', which gliner_config.json puts before each type "
+                    "('ent_token')");
+  if (entities.typeTokenId != -1 && entities.typeTokenId != *id)
+    return rejected("gliner_config.json: 'class_token_index' is " +
+                    std::to_string(entities.typeTokenId) +
+                    ", but tokenizer.json gives '" + entities.typeToken +
+                    "' the id " + std::to_string(*id));
+  config.manifest.entities = entities;
+  config.manifest.entities->typeTokenId = *id;
+  return {};
+}
+
 Result<TextConfig> transom::readTextConfig(const std::string &folder,
                                            int64_t modelMax, bool textExpected,
                                            const ModelVocabulary &model,
-                                           PipelineConfig *pipeline) {
+                                           PipelineConfig *pipeline,
+                                           const ManifestEntities *entities) {
   TextConfig config;
-  TextReader reader(folder, config, pipeline);
+  TextReader reader(folder, config, pipeline, pipeline || entities);
   TRANSOM_TRY(reader.tokenizer(textExpected, model));
   config.manifest.tokenizer = !config.tokenizer.empty();
   TRANSOM_TRY(reader.maxLength(modelMax));
@@ -160,5 +188,7 @@ Result<TextConfig> transom::readTextConfig(const std::string &folder,
     config.manifest.pooling = "mean";
     config.manifest.normalize = true;
   }
+  if (entities)
+    TRANSOM_TRY(reader.addEntities(*entities));
   return config;
 }

@@ -26,10 +26,12 @@ struct TextConfig {
 /// built gives a note (a missing one only where `textExpected`), a malformed
 /// file an error, and so does a vocab.json with ids that `model` does not have.
 /// `pipeline` (null: none) is refused where texts cannot be given to it as its
-/// files say.
+/// files say. `entities` (null: none) says how entities are found; its tokens
+/// are looked up. Such a model is nothing without a tokenizer.
 Result<TextConfig> readTextConfig(const std::string &folder, int64_t modelMax,
                                   bool textExpected,
                                   const ModelVocabulary &model = {},
-                                  PipelineConfig *pipeline = nullptr);
+                                  PipelineConfig *pipeline = nullptr,
+                                  const ManifestEntities *entities = nullptr);
 
 } // namespace transom

@@ -236,8 +236,10 @@ static std::pair<std::string, std::string> split(const std::string &path) {
     const std::string folder = path.substr(0, path.size() - file.size());
     return {folder.empty() ? "." : folder, file};
   }
-  return {path, fileExists(joinPath(path, "config.json")) ? "config.json"
-                                                          : "graph.json"};
+  for (const char *file : {"gliner_config.json", "config.json"})
+    if (fileExists(joinPath(path, file)))
+      return {path, file};
+  return {path, "graph.json"};
 }
 
 /// Hashes the tensors that are in the folder's files.
