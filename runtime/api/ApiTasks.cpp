@@ -1,10 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API for tasks on texts: labelled spans, masks, relevance of documents,
-// labels without training.
+// The C API for tasks on texts: labelled spans, named entities, masks,
+// relevance of documents, labels without training.
 #include "runtime/api/ApiSupport.h"
 #include "runtime/text/Answers.h"
+#include "runtime/text/Entities.h"
 #include "runtime/text/FillMasks.h"
 #include "runtime/text/Rerank.h"
 #include "runtime/text/Similarity.h"
@@ -32,6 +33,41 @@ transom_status transom_session_tag(transom_session *session,
       *truncated = cut;
     TRANSOM_TRY(checkRoom("spans", found.size(), spans, capacity));
     std::copy(found.begin(), found.end(), spans);
+    return {};
+  });
+}
+
+void transom_entity_options_init(transom_entity_options *options,
+                                 size_t struct_size) {
+  transom_entity_options defaults = {};
+  defaults.threshold = 0.5;
+  initialize(defaults, options, struct_size);
+}
+
+transom_status transom_session_find_entities(
+    transom_session *session, const transom_text *text,
+    const transom_text *types, size_t numTypes,
+    const transom_entity_options *given, transom_entity *entities,
+    size_t capacity, size_t *count, uint32_t *truncated) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !text || !count || (numTypes && !types))
+      return nullArgument(!session ? "session"
+                          : !text  ? "text"
+                          : !count ? "count"
+                                   : "types");
+    TRANSOM_TRY(checkTexts("text", text, 1));
+    TRANSOM_TRY(checkTexts("types", types, numTypes));
+    transom_entity_options options = transom_entity_options_default();
+    TRANSOM_TRY(readOptions(given, options));
+    bool cut = false;
+    TRANSOM_ASSIGN(
+        std::vector<transom_entity> found,
+        findEntities(*session->session, *text, types, numTypes, options, cut));
+    *count = found.size();
+    if (truncated)
+      *truncated = cut;
+    TRANSOM_TRY(checkRoom("entities", found.size(), entities, capacity));
+    std::copy(found.begin(), found.end(), entities);
     return {};
   });
 }

@@ -42,6 +42,8 @@ Result<void> Model::openTexts(std::string_view tables,
                Program::findEntry(manifest().text->pipeline->entry.c_str());
            entry && !entry->outputs.empty())
     embed = findTextUse(entry, entry->outputs[0].name);
+  if (manifest().text && manifest().text->entities)
+    entities = findTextUse(encode, "token_embeddings");
   if (!manifest().labels.empty())
     classify = findTextUse(encode, "logits");
   return {};

@@ -54,6 +54,11 @@ public:
   const TextUse *classification() const {
     return classify ? &*classify : nullptr;
   }
+  /// The states of tokens from which entities of types are found that a call
+  /// gives; NULL if the model cannot.
+  const TextUse *entityStates() const {
+    return entities ? &*entities : nullptr;
+  }
   /// Texts are truncated to this many tokens; 0: never.
   size_t maxTextTokens() const;
 
@@ -62,7 +67,7 @@ private:
   Result<void> openTexts(std::string_view tables, const std::string &name);
 
   std::optional<Tokenizer> tokenizerValue;
-  std::optional<TextUse> embed, classify;
+  std::optional<TextUse> embed, classify, entities;
 };
 
 } // namespace transom

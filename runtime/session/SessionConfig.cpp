@@ -57,12 +57,13 @@ static Result<void> configDecoder(const Model &model,
   return {};
 }
 
-/// Whether a model embeds or classifies texts. An encoder-decoder has an
-/// encoder, too, but is for other things.
+/// Whether a model embeds or classifies texts, or finds entities in them. An
+/// encoder-decoder has an encoder, too, but is for other things.
 static bool isForTexts(const Model &model) {
   const auto &decoder = model.manifest().decoder;
   const bool isEncoderDecoder = decoder && !decoder->encoder.empty();
-  return model.classification() || (model.embedding() && !isEncoderDecoder);
+  return model.classification() || model.entityStates() ||
+         (model.embedding() && !isEncoderDecoder);
 }
 
 Result<SessionConfig>

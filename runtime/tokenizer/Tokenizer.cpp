@@ -247,6 +247,43 @@ static Encoding fillTemplate(ArrayView<TemplateItem> items,
   return encoding;
 }
 
+Result<size_t> Tokenizer::cut(std::vector<Token> (&sequences)[2], bool pair,
+                              const EncodeOptions &options) const {
+  if (options.maxLength == 0)
+    return size_t(0);
+  const size_t special =
+      options.addSpecial
+          ? templateTokens(tables.array<TemplateItem>(
+                pair ? Section::PairTemplate : Section::SingleTemplate))
+          : 0;
+  if (options.maxLength < special)
+    return limitError("a maximum length of " +
+                      std::to_string(options.maxLength) +
+                      " has no room for the " + std::to_string(special) +
+                      " special tokens around a text");
+  return truncate(tables.parameters(), options.maxLength - special, pair,
+                  sequences);
+}
+
+Result<Encoding>
+Tokenizer::encodeWords(const std::vector<std::string_view> &words,
+                       const EncodeOptions &options) const {
+  std::vector<Token> sequences[2];
+  for (size_t i = 0; i < words.size(); ++i) {
+    TRANSOM_ASSIGN(std::vector<Token> tokens,
+                   encodeText(*pool, tables, words[i]));
+    for (Token &token : tokens) {
+      token.word = uint32_t(i);
+      sequences[0].push_back(token);
+    }
+  }
+  TRANSOM_ASSIGN(const size_t truncated, cut(sequences, false, options));
+  Encoding encoding = fillTemplate(
+      tables.array<TemplateItem>(Section::SingleTemplate), options, sequences);
+  encoding.truncatedTokens = truncated;
+  return encoding;
+}
+
 Result<Encoding> Tokenizer::encode(std::string_view text,
                                    std::optional<std::string_view> pair,
                                    const EncodeOptions &options) const {
@@ -257,19 +294,8 @@ Result<Encoding> Tokenizer::encode(std::string_view text,
   }
   auto items = tables.array<TemplateItem>(pair ? Section::PairTemplate
                                                : Section::SingleTemplate);
-  size_t truncated = 0;
-  if (options.maxLength != 0) {
-    size_t special = options.addSpecial ? templateTokens(items) : 0;
-    if (options.maxLength < special)
-      return limitError("a maximum length of " +
-                        std::to_string(options.maxLength) +
-                        " has no room for the " + std::to_string(special) +
-                        " special tokens around a text");
-    TRANSOM_ASSIGN(auto cut,
-                   truncate(tables.parameters(), options.maxLength - special,
-                            pair.has_value(), sequences));
-    truncated = cut;
-  }
+  TRANSOM_ASSIGN(const size_t truncated,
+                 cut(sequences, pair.has_value(), options));
   if (tables.parameters().flags & TrimOffsets) {
     trimOffsets(tables, text, sequences[0]);
     trimOffsets(tables, pair.value_or(""), sequences[1]);

@@ -7,6 +7,7 @@
 #pragma once
 #include "runtime/base/Error.h"
 #include "runtime/tokenizer/Tables.h"
+#include "runtime/tokenizer/Token.h"
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -80,6 +81,12 @@ public:
     return encode(text, std::nullopt, options);
   }
 
+  /// Encodes a text that is cut into words already, each word by itself.
+  /// `Encoding::words` are their numbers, and offsets are into a word, as the
+  /// model made its tokens. Errors as of a text.
+  Result<Encoding> encodeWords(const std::vector<std::string_view> &words,
+                               const EncodeOptions &options = {}) const;
+
   /// The languages of a translator, sorted by name; none of other models.
   std::vector<TokenizerLanguage> getLanguages() const;
   /// The token of a language. `Usage` for one that is not known, naming those
@@ -114,6 +121,9 @@ public:
 
 private:
   explicit Tokenizer(tokenizer::Tables tables);
+  /// Cuts the tokens of a text or of two to the maximum; gives how many went.
+  Result<size_t> cut(std::vector<tokenizer::Token> (&sequences)[2], bool pair,
+                     const EncodeOptions &options) const;
   tokenizer::Tables tables;
   std::shared_ptr<const Tokenizer> target;
   std::shared_ptr<tokenizer::EncoderPool> pool;

@@ -1,10 +1,12 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom tag: one JSON line with the labelled spans of each text.
+// transom tag: one JSON line with the labelled spans or the entities of each
+// text.
 #include "runtime/json/Json.h"
 #include "runtime/text/Tags.h"
 #include "tools/commands/Command.h"
+#include "tools/commands/Entities.h"
 #include "tools/commands/Texts.h"
 #include <algorithm>
 
@@ -17,12 +19,15 @@ struct TagFlags {
   std::string model, merge = "simple";
   std::vector<std::string> ignored = {"O"};
   TextInput input;
+  EntityFlags entities;
+  bool merges = false, ignores = false; ///< their flags are given
 };
 
 /// A model that classifies tokens, and a session of it.
 class Tagger {
 public:
-  static Result<Tagger> open(const TagFlags &flags, const CommonFlags &common);
+  static Result<Tagger> open(TextModel model, const TagFlags &flags,
+                             const CommonFlags &common);
   Result<void> tag(const std::string &text);
   void finish(const CommonFlags &common) const {
     cuts.tell(common, text.info.max_text_tokens);
@@ -53,9 +58,10 @@ const std::vector<std::string> mergeNames = {"none", "simple", "first",
 
 } // namespace
 
-Result<Tagger> Tagger::open(const TagFlags &flags, const CommonFlags &common) {
+Result<Tagger> Tagger::open(TextModel model, const TagFlags &flags,
+                            const CommonFlags &common) {
   Tagger tagger;
-  TRANSOM_ASSIGN(tagger.text, openTextModel(flags.model));
+  tagger.text = std::move(model);
   const transom_model_info &info = tagger.text.info;
   if (std::string(info.head) != "token_classification")
     return unsupported(quote(flags.model) +
@@ -175,7 +181,16 @@ Result<void> Tagger::tag(const std::string &text) {
 
 static Result<void> runTag(const TagFlags &flags, const CommonFlags &common) {
   TRANSOM_TRY(flags.input.validate());
-  TRANSOM_ASSIGN(Tagger tagger, Tagger::open(flags, common));
+  TRANSOM_ASSIGN(TextModel model, openTextModel(flags.model));
+  TRANSOM_TRY(checkEntityFlags(model, flags.model, flags.entities));
+  if (findsEntities(model) && (flags.merges || flags.ignores))
+    return usageError(
+        std::string(flags.merges ? "'--aggregation'" : "'--ignore'") +
+        " is for models with labels of tokens; " + quote(flags.model) +
+        " finds entities of given types");
+  if (findsEntities(model))
+    return printEntities(model, flags.input, flags.entities, common);
+  TRANSOM_ASSIGN(Tagger tagger, Tagger::open(std::move(model), flags, common));
   size_t text = 0;
   Result<void> done =
       forEachBatch(flags.input, common,
@@ -207,7 +222,10 @@ void tools::addTag(CLI::App &app, CommandList &commands) {
                    "leave out spans of this label (default: O)")
       ->type_name("LABEL")
       ->allow_extra_args(false);
-  command.run = [flags](const CommonFlags &common) {
+  addEntityFlags(*command.app, flags->entities);
+  command.run = [flags, app = command.app](const CommonFlags &common) {
+    flags->merges = app->count("--aggregation") != 0;
+    flags->ignores = app->count("--ignore") != 0;
     return runTag(*flags, common);
   };
 }

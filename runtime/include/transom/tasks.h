@@ -60,6 +60,55 @@ TRANSOM_API transom_status transom_session_tag(transom_session *session,
                                                size_t capacity, size_t *count,
                                                uint32_t *truncated);
 
+/** A named entity of a text. */
+typedef struct transom_entity {
+  /** index of its type among those that were given */
+  size_t type;
+  /** probability of the type, below 1 */
+  float score;
+  /** offset of its first byte in the text */
+  size_t begin;
+  /** offset after its last byte */
+  size_t end;
+} transom_entity;
+
+/** Options of transom_session_find_entities(). */
+typedef struct transom_entity_options {
+  /** set by transom_entity_options_default() */
+  size_t struct_size;
+  /** entities have larger scores; from 0 to 1; default: 0.5 */
+  double threshold;
+  /** 1: an entity may lie in another; else entities do not overlap */
+  uint32_t nested;
+  /** 1: an entity may have several types */
+  uint32_t multi_label;
+} transom_entity_options;
+
+/** Initializes options of `struct_size` bytes, as
+ * transom_entity_options_default() does. */
+TRANSOM_API void transom_entity_options_init(transom_entity_options *options,
+                                             size_t struct_size);
+
+/** Returns the default options. */
+static inline transom_entity_options transom_entity_options_default(void) {
+  transom_entity_options options;
+  transom_entity_options_init(&options, sizeof options);
+  return options;
+}
+
+/** Finds the named entities of a text whose types are given as texts, such as
+ * `person`, with a GLiNER model, in the order of their first words. A type that
+ * is given twice counts once. `entities` is [count]; `capacity` is its size in
+ * bytes. `count` is set also if they do not fit, which is LIMIT. `truncated`
+ * (may be NULL) is set to 1 if the text or the types were truncated, else to 0.
+ * Errors: USAGE (no type, an empty one, or a threshold out of range), REJECTED
+ * (not UTF-8), UNSUPPORTED (the model takes no types), LIMIT, CANCELLED. */
+TRANSOM_API transom_status transom_session_find_entities(
+    transom_session *session, const transom_text *text,
+    const transom_text *types, size_t num_types,
+    const transom_entity_options *options, transom_entity *entities,
+    size_t capacity, size_t *count, uint32_t *truncated);
+
 /** A token in place of a mask. */
 typedef struct transom_fill {
   /** id in the vocabulary */

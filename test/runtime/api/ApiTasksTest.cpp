@@ -32,6 +32,9 @@ TEST_F(ApiTasks, need_a_tokenizer) {
   EXPECT_EQ(transom_session_tag(session, &text, TRANSOM_SPAN_MERGE_NONE,
                                 nullptr, 0, &count, nullptr),
             TRANSOM_STATUS_UNSUPPORTED);
+  EXPECT_EQ(transom_session_find_entities(session, &text, &text, 1, nullptr,
+                                          nullptr, 0, &count, nullptr),
+            TRANSOM_STATUS_UNSUPPORTED);
   EXPECT_EQ(transom_session_fill_masks(session, &text, nullptr, nullptr, 0,
                                        nullptr, 0, &count, &other, nullptr),
             TRANSOM_STATUS_UNSUPPORTED);
@@ -49,6 +52,9 @@ TEST_F(ApiTasks, need_a_tokenizer) {
 TEST_F(ApiTasks, texts_without_data_are_wrong_usage) {
   EXPECT_EQ(transom_session_tag(session, &wrong, TRANSOM_SPAN_MERGE_NONE,
                                 nullptr, 0, &count, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_session_find_entities(session, &text, &wrong, 1, nullptr,
+                                          nullptr, 0, &count, nullptr),
             TRANSOM_STATUS_USAGE);
   EXPECT_EQ(transom_session_fill_masks(session, &wrong, nullptr, nullptr, 0,
                                        nullptr, 0, &count, &other, nullptr),
@@ -103,4 +109,8 @@ TEST_F(ApiTasks, options_have_defaults) {
   const transom_fill_options fill = transom_fill_options_default();
   EXPECT_EQ(fill.struct_size, sizeof fill);
   EXPECT_EQ(fill.targets, nullptr);
+  const transom_entity_options entity = transom_entity_options_default();
+  EXPECT_EQ(entity.struct_size, sizeof entity);
+  EXPECT_EQ(entity.threshold, 0.5);
+  EXPECT_EQ(entity.nested + entity.multi_label, 0u);
 }

@@ -36,6 +36,20 @@ TEST(Tokenizer, MaximumLength) {
   EXPECT_EQ(loaded->encode("a a", {true, 1})->ids, Ids{1});
 }
 
+TEST(Tokenizer, WordsAreEncodedOneByOne) {
+  Loaded loaded = load(smallJson());
+  auto encoding = loaded->encodeWords({"a", "", "a a"});
+  ASSERT_TRUE(encoding) << encoding.error().message;
+  EXPECT_EQ(encoding->ids, (Ids{1, 5, 5, 5}));
+  EXPECT_EQ(encoding->words, (std::vector<uint32_t>{UINT32_MAX, 0, 2, 2}));
+  encoding = loaded->encodeWords({"a", "a", "a"}, {true, 3});
+  ASSERT_TRUE(encoding) << encoding.error().message;
+  EXPECT_EQ(encoding->words, (std::vector<uint32_t>{UINT32_MAX, 0, 1}));
+  EXPECT_EQ(encoding->truncatedTokens, 1u);
+  EXPECT_EQ(loaded->encodeWords({})->ids, Ids{1});
+  EXPECT_FALSE(loaded->encodeWords({"a", "\xff"}));
+}
+
 TEST(Tokenizer, MaximumLengthWithoutRoom) {
   std::string json =
       replaceOnce(smallJson(), "\"ids\": [1]", "\"ids\": [1, 1, 1]");

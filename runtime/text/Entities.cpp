@@ -1,0 +1,319 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The encoder gives states of the tokens of types and words; the entry of
+// scores takes those of some words and some types at a time, so that its memory
+// has a bound.
+#include "runtime/text/Entities.h"
+#include "runtime/base/Utf8.h"
+#include "runtime/text/EntitySpans.h"
+#include "runtime/text/Text.h"
+#include "runtime/text/TextBatches.h"
+#include "runtime/text/Words.h"
+#include <algorithm>
+#include <tuple>
+
+using namespace transom;
+
+Result<EntityPrompt> transom::encodeEntityPrompt(
+    const Tokenizer &tokenizer, const ManifestEntities &rules,
+    const std::vector<std::string_view> &types,
+    const std::vector<std::string_view> &words, size_t maxTokens) {
+  std::vector<std::string_view> all;
+  for (std::string_view type : types)
+    all.insert(all.end(), {rules.typeToken, type});
+  all.push_back(rules.separator);
+  const size_t before = all.size();
+  all.insert(all.end(), words.begin(), words.end());
+  EncodeOptions how;
+  how.maxLength = maxTokens;
+  EntityPrompt prompt;
+  TRANSOM_ASSIGN(prompt.encoding, tokenizer.encodeWords(all, how));
+  prompt.encoding.typeIds.assign(prompt.encoding.ids.size(), 0);
+
+  // Words that have tokens, those of the types too, are counted, as the package
+  // does: after one without a token, each has the tokens of the next.
+  prompt.words.resize(words.size());
+  size_t count = 0;
+  uint32_t previous = UINT32_MAX;
+  for (size_t i = 0; i != prompt.encoding.ids.size(); ++i) {
+    const uint32_t word = prompt.encoding.words[i];
+    if (prompt.encoding.ids[i] == rules.typeTokenId &&
+        prompt.types.size() != types.size() &&
+        i + rules.readsName != prompt.encoding.ids.size())
+      prompt.types.push_back(i + rules.readsName);
+    if (word != UINT32_MAX) {
+      count += word != previous;
+      if (count > before)
+        prompt.words[count - before - 1].push_back(i);
+    }
+    previous = word;
+  }
+  return prompt;
+}
+
+namespace {
+
+/// Finds the entities of one text.
+class EntityFinder {
+public:
+  EntityFinder(Session &session, const ManifestEntities &rules,
+               const EntityChoice &choice)
+      : session(session), rules(rules), choice(choice),
+        width(size_t(session.model().entityStates()->width)) {}
+
+  /// Resolves the entry of scores; an error where it is not as expected.
+  Result<void> open();
+  Result<std::vector<EntitySpan>> find(EntityPrompt prompt);
+
+private:
+  void poolWord(const float *states, const std::vector<size_t> &tokens,
+                float *out) const;
+  Result<void> computeStates(EntityPrompt &prompt);
+  /// Runs the entry of scores on some words and types.
+  Result<const float *> run(size_t word, size_t numWords, size_t type,
+                            size_t numTypes);
+  Result<void> findSpans(size_t word, size_t numWords, bool isLast);
+  Result<void> scoreWords(size_t word, size_t numWords);
+  /// The largest value of a dimension in a call.
+  size_t getLimit(int input) const;
+
+  Session &session;
+  const ManifestEntities &rules;
+  const EntityChoice &choice;
+  const size_t width;
+  const Entry *entry = nullptr;
+  int wordInput = -1, typeInput = -1, result = -1;
+  size_t numWords = 0, numTypes = 0;
+  std::vector<float> words, types; ///< states
+  std::vector<EntitySpan> spans;
+  std::vector<float> logits; ///< [words, types, 3]
+};
+
+} // namespace
+
+Result<void> EntityFinder::open() {
+  entry = session.model().findEntry(rules.entry.c_str());
+  if (entry) {
+    wordInput = entry->inputIndex("words");
+    typeInput = entry->inputIndex("types");
+    result = entry->outputIndex("scores");
+  }
+  auto isRows = [&](int input) {
+    const Argument &argument = entry->inputs[size_t(input)];
+    return argument.dtype == TRANSOM_DTYPE_F32 && argument.dims.size() == 2 &&
+           argument.dims[0].onlySymbol() >= 0 &&
+           argument.dimTexts[1] == std::to_string(width);
+  };
+  if (wordInput >= 0 && typeInput >= 0 && result >= 0 &&
+      entry->inputs.size() == 2 && isRows(wordInput) && isRows(typeInput)) {
+    const Argument &scores = entry->outputs[size_t(result)];
+    const std::string &words = entry->inputs[size_t(wordInput)].dimTexts[0],
+                      &types = entry->inputs[size_t(typeInput)].dimTexts[0];
+    const std::vector<std::string> ofSpans = {words, words, types},
+                                   ofWords = {words, types, "3"};
+    if (scores.dtype == TRANSOM_DTYPE_F32 &&
+        scores.dimTexts == (rules.maxWidth ? ofSpans : ofWords))
+      return {};
+  }
+  return rejected("the model has no entry '" + rules.entry +
+                  "' that scores words of " + std::to_string(width) +
+                  " numbers");
+}
+
+size_t EntityFinder::getLimit(int input) const {
+  const int symbol = entry->inputs[size_t(input)].dims[0].onlySymbol();
+  const int64_t most = session.config().maxTokens;
+  return size_t(std::min(most, entry->maxima[size_t(symbol)].value_or(most)));
+}
+
+void EntityFinder::poolWord(const float *states,
+                            const std::vector<size_t> &tokens,
+                            float *out) const {
+  std::fill_n(out, width, 0.0f);
+  if (tokens.empty())
+    return;
+  if (rules.pooling == "first" || rules.pooling == "last") {
+    const size_t token =
+        rules.pooling == "first" ? tokens.front() : tokens.back();
+    std::copy_n(states + token * width, width, out);
+    return;
+  }
+  const bool isMean = rules.pooling == "mean";
+  for (size_t i = 0; i != width; ++i) {
+    double sum = 0;
+    float largest = states[tokens[0] * width + i];
+    for (size_t token : tokens) {
+      sum += double(states[token * width + i]);
+      largest = std::max(largest, states[token * width + i]);
+    }
+    out[i] = isMean ? float(sum / double(tokens.size())) : largest;
+  }
+}
+
+Result<void> EntityFinder::computeStates(EntityPrompt &prompt) {
+  numWords = prompt.words.size();
+  numTypes = prompt.types.size();
+  words.resize(numWords * width);
+  types.resize(numTypes * width);
+  TextBatcher batcher(session, {*session.model().entityStates()});
+  batcher.add(0, std::move(prompt.encoding));
+  return batcher.flush([&](const TextRows &found) {
+    const float *states = found.rows[0];
+    for (size_t i = 0; i != numWords; ++i)
+      poolWord(states, prompt.words[i], &words[i * width]);
+    for (size_t i = 0; i != numTypes; ++i)
+      std::copy_n(states + prompt.types[i] * width, width, &types[i * width]);
+  });
+}
+
+Result<const float *> EntityFinder::run(size_t word, size_t wordCount,
+                                        size_t type, size_t typeCount) {
+  transom_tensor inputs[2] = {};
+  auto fill = [&](transom_tensor &tensor, const char *name, float *data,
+                  size_t rows) {
+    tensor.name = name;
+    tensor.dtype = TRANSOM_DTYPE_F32;
+    tensor.rank = 2;
+    tensor.shape[0] = int64_t(rows);
+    tensor.shape[1] = int64_t(width);
+    tensor.data = data;
+    tensor.capacity = rows * width * sizeof(float);
+  };
+  fill(inputs[0], "words", &words[word * width], wordCount);
+  fill(inputs[1], "types", &types[type * width], typeCount);
+  TRANSOM_TRY(session.run(rules.entry.c_str(), inputs, 2, nullptr, 0));
+  return static_cast<const float *>(
+      session.executor().heldResult(*entry, size_t(result), 1));
+}
+
+Result<void> EntityFinder::findSpans(size_t word, size_t count, bool isLast) {
+  // Spans that begin near the end are whole among the next words.
+  const size_t starts = isLast ? count : count - size_t(rules.maxWidth) + 1;
+  const size_t most = getLimit(typeInput);
+  for (size_t type = 0; type < numTypes; type += most) {
+    const size_t typeCount = std::min(most, numTypes - type);
+    TRANSOM_ASSIGN(const float *scores, run(word, count, type, typeCount));
+    for (size_t first = 0; first != starts; ++first)
+      for (size_t last = first;
+           last != std::min(count, first + size_t(rules.maxWidth)); ++last)
+        for (size_t i = 0; i != typeCount; ++i) {
+          const float score =
+              getProbability(scores[(first * count + last) * typeCount + i]);
+          if (score > float(choice.threshold))
+            spans.push_back({word + first, word + last, type + i, score});
+        }
+  }
+  return {};
+}
+
+Result<void> EntityFinder::scoreWords(size_t word, size_t count) {
+  const size_t most = getLimit(typeInput);
+  for (size_t type = 0; type < numTypes; type += most) {
+    const size_t typeCount = std::min(most, numTypes - type);
+    TRANSOM_ASSIGN(const float *scores, run(word, count, type, typeCount));
+    for (size_t i = 0; i != count; ++i)
+      std::copy_n(scores + i * typeCount * 3, typeCount * 3,
+                  &logits[((word + i) * numTypes + type) * 3]);
+  }
+  return {};
+}
+
+Result<std::vector<EntitySpan>> EntityFinder::find(EntityPrompt prompt) {
+  TRANSOM_TRY(computeStates(prompt));
+  const size_t most = getLimit(wordInput), spanWidth = size_t(rules.maxWidth);
+  if (most < std::min(numWords, std::max<size_t>(spanWidth, 1)))
+    return limitError("entities of " + std::to_string(spanWidth) +
+                      " words need a session of as many max_tokens, got " +
+                      std::to_string(session.config().maxTokens));
+  logits.resize(spanWidth ? 0 : numWords * numTypes * 3);
+  for (size_t word = 0; word < numWords;) {
+    const size_t count = std::min(most, numWords - word);
+    const bool isLast = word + count == numWords;
+    if (Result<void> done = spanWidth ? findSpans(word, count, isLast)
+                                      : scoreWords(word, count);
+        !done)
+      return done.takeError();
+    word += isLast || !spanWidth ? count : count - spanWidth + 1;
+  }
+  if (!spanWidth)
+    return chooseSpans(joinWords(logits, numWords, numTypes, choice.threshold),
+                       choice);
+  // Whatever words and types were run together, the order is one.
+  std::sort(spans.begin(), spans.end(),
+            [](const EntitySpan &a, const EntitySpan &b) {
+              return std::tie(a.first, a.last, a.type) <
+                     std::tie(b.first, b.last, b.type);
+            });
+  return chooseSpans(spans, choice);
+}
+
+/// The types, each once, and their numbers among those that were given.
+static Result<std::vector<std::string_view>>
+getTypes(const transom_text *types, size_t count,
+         std::vector<size_t> &numbers) {
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i != count; ++i) {
+    const std::string_view name = getView(types[i]);
+    if (name.empty())
+      return usageError("type " + std::to_string(i) + " of entities is empty");
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      continue;
+    names.push_back(name);
+    numbers.push_back(i);
+  }
+  if (names.empty())
+    return usageError("no type of entities; give one or more");
+  return names;
+}
+
+Result<std::vector<transom_entity>>
+transom::findEntities(Session &session, const transom_text &text,
+                      const transom_text *types, size_t count,
+                      const transom_entity_options &options, bool &cut) {
+  // What was asked for.
+  const Model &model = session.model();
+  if (!model.entityStates())
+    return unsupported("the model finds no entities of given types; its head "
+                       "is '" +
+                       model.manifest().head + "'");
+  if (!session.config().holdResults)
+    return usageError("texts need a session that holds results");
+  if (!(options.threshold >= 0 && options.threshold <= 1))
+    return usageError("the threshold of entities is from 0 to 1, got " +
+                      std::to_string(options.threshold));
+  std::vector<size_t> numbers;
+  TRANSOM_ASSIGN(std::vector<std::string_view> names,
+                 getTypes(types, count, numbers));
+  const std::string_view view = getView(text);
+  if (const size_t invalid = utf8::firstInvalid(view);
+      invalid != std::string_view::npos)
+    return rejected("text is not UTF-8 at byte " + std::to_string(invalid));
+
+  // The words.
+  const ManifestEntities &rules = *model.manifest().text->entities;
+  std::vector<TextWord> words = splitWords(view);
+  cut = words.size() > size_t(rules.maxWords);
+  words.resize(std::min(words.size(), size_t(rules.maxWords)));
+  std::vector<transom_entity> entities;
+  if (words.empty())
+    return entities;
+  std::vector<std::string_view> texts;
+  for (const TextWord &word : words)
+    texts.push_back(view.substr(word.begin, word.end - word.begin));
+
+  // The entities.
+  const EntityChoice choice = {options.threshold, options.nested != 0,
+                               options.multi_label != 0};
+  TRANSOM_ASSIGN(EntityPrompt prompt,
+                 encodeEntityPrompt(*model.tokenizer(), rules, names, texts,
+                                    model.maxTextTokens()));
+  cut |= prompt.encoding.truncatedTokens != 0;
+  EntityFinder finder(session, rules, choice);
+  TRANSOM_TRY(finder.open());
+  TRANSOM_ASSIGN(std::vector<EntitySpan> spans, finder.find(std::move(prompt)));
+  for (const EntitySpan &span : spans)
+    entities.push_back({numbers[span.type], span.score, words[span.first].begin,
+                        words[span.last].end});
+  return entities;
+}
