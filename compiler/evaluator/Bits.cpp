@@ -91,6 +91,14 @@ Number Bits::dotBf16Pairs(Number init, ArrayRef<Number> a, const Number *b) {
                              static_cast<int64_t>(a.size())));
 }
 
+Number Bits::dotBf16Tiles(Number init, ArrayRef<Number> a, const Number *b) {
+  if (!amxBf16)
+    return dotBf16Pairs(init, a, b);
+  std::vector<float> left = toFloats(a), right = toFloats({b, a.size()});
+  return fromFloat(bits::dot(bits::Chain::Amx, toFloat(init), left.data(),
+                             right.data(), static_cast<int64_t>(a.size())));
+}
+
 //===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 #pragma once
 #include "compiler/evaluator/BitsMath.h"
 #include "compiler/evaluator/Number.h"
+#include "runtime/base/InstructionSet.h"
 
 namespace transom {
 
@@ -17,8 +18,9 @@ namespace transom {
 /// instruction.
 class Bits final : public Domain {
 public:
-  /// `dotBf16` as in `InstructionSet`.
-  explicit Bits(bool dotBf16) : dotBf16(dotBf16) {}
+  /// Of the code of an instruction set.
+  explicit Bits(const InstructionSet &isa)
+      : dotBf16(isa.dotBf16), amxBf16(isa.amxBf16) {}
 
   /// The current domain, if it is one of bits.
   static const Bits *getCurrent() {
@@ -27,7 +29,6 @@ public:
   }
   /// True where this CPU has the instructions.
   bool runsHere() const { return bits::runsHere(getChain(StorageType::BF16)); }
-  bool getDotBf16() const { return dotBf16; }
   /// How products with operands of a type add.
   bits::Chain getChain(StorageType operands) const;
 
@@ -62,6 +63,8 @@ public:
                const Number *b, int64_t m, int64_t n, Number *out) override;
   Number dotBf16Pairs(Number init, llvm::ArrayRef<Number> a,
                       const Number *b) override;
+  Number dotBf16Tiles(Number init, llvm::ArrayRef<Number> a,
+                      const Number *b) override;
   Number exp(Number x) override;
   Number apply(const char *function, Number x) override;
   std::pair<Number, Number> getAngle(double frequency,
@@ -78,7 +81,7 @@ public:
   weight(const WeightExpr &expr, const TensorSource &source) override;
 
 private:
-  bool dotBf16;
+  bool dotBf16, amxBf16; ///< as in `InstructionSet`
 };
 
 /// The f32 that an operation takes a number for; in a scope of the domain a

@@ -5,6 +5,7 @@
 #include "compiler/evaluator/BitsMath.h"
 #include "runtime/abi/RowSummary.h"
 #include "runtime/base/DType.h"
+#include "runtime/base/InstructionSet.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -72,10 +73,27 @@ static float dotInstruction(float, const float *, const float *, int64_t) {
 }
 #endif
 
+TRANSOM_FMA static float dotAmx(float sum, const float *a, const float *b,
+                                int64_t count) {
+  for (int64_t first = 0; first < count; first += amxBf16Depth) {
+    float even = 0, odd = 0;
+    const int64_t end = std::min(first + amxBf16Depth, count);
+    for (int64_t i = first; i < end; i += 2) {
+      even = std::fma(a[i], b[i], even);
+      if (i + 1 < end)
+        odd = std::fma(a[i + 1], b[i + 1], odd);
+    }
+    sum = sum + (even + odd);
+  }
+  return sum;
+}
+
 float dot(Chain chain, float init, const float *a, const float *b,
           int64_t count) {
   if (chain == Chain::Dot)
     return dotInstruction(init, a, b, count);
+  if (chain == Chain::Amx)
+    return dotAmx(init, a, b, count);
   const float sum = dotF32(init, a, b, count);
   return chain == Chain::Bf16 && count % 2 ? sum + 0.0f : sum;
 }

@@ -17,7 +17,10 @@ constexpr float log2E = 1.4426950408889634;
 enum class Chain {
   F32,  ///< one after another
   Bf16, ///< pairs of bf16, widened and multiplied one after the other
-  Dot   ///< pairs of bf16 as vdpbf16ps multiplies them
+  Dot,  ///< pairs of bf16 as vdpbf16ps multiplies them
+  /// As tdpbf16ps multiplies 32 numbers of bf16: those with an even and those
+  /// with an odd index are a chain from zero each, and their sum is added.
+  Amx
 };
 /// True where this CPU can run a chain.
 bool runsHere(Chain chain);

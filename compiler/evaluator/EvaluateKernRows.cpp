@@ -55,7 +55,9 @@ public:
       bias = ArrayRef(e.tensor(op.getBias()).real).slice(begin, width);
     products.resize(rows * width);
     const int64_t k = e.kern->columns(op.getInput());
-    const DotFunction multiply = getDot(op.getWeight().getType());
+    const kern::WeightType type = op.getWeight().getType();
+    const DotFunction multiply =
+        kern::suitsAmx(type) ? DotFunction(dotBf16Tiles) : getDot(type);
     if (multiply == static_cast<DotFunction>(dot))
       dotRows(bias, inputs, &weight[begin * k], rows, width, products.data());
     else

@@ -101,6 +101,11 @@ public:
                               const Number *b) {
     return dot(init, a.data(), 1, b, 1, static_cast<int64_t>(a.size()));
   }
+  /// The same where code for AMX multiplies tiles; see `kern::suitsAmx`.
+  virtual Number dotBf16Tiles(Number init, llvm::ArrayRef<Number> a,
+                              const Number *b) {
+    return dotBf16Pairs(init, a, b);
+  }
   /// a b + c, which is rounded once.
   virtual Number fma(Number a, Number b, Number c) {
     return add(multiply(a, b), c);
@@ -225,6 +230,14 @@ inline Number dotBf16Pairs(Number init, llvm::ArrayRef<Number> a,
                            const Number *b) {
   if (Domain *domain = Domain::getCurrent())
     return domain->dotBf16Pairs(init, a, b);
+  return dot(init, a, b);
+}
+
+/// The same where code for AMX multiplies tiles.
+inline Number dotBf16Tiles(Number init, llvm::ArrayRef<Number> a,
+                           const Number *b) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->dotBf16Tiles(init, a, b);
   return dot(init, a, b);
 }
 

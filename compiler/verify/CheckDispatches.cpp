@@ -48,7 +48,9 @@ void CheckDispatches::willRun(const SteppedDispatch &dispatch) {
 
 Bits &CheckDispatches::getBits(const std::string &isa) {
   const InstructionSet *set = findInstructionSet(isa);
-  return set && set->dotBf16 ? pairs : single;
+  if (!set) // of another version: as the weakest
+    set = &getInstructionSets().front();
+  return bits.try_emplace(isa, *set).first->second;
 }
 
 CheckedEntry &CheckDispatches::getEntry(const SteppedDispatch &dispatch) {

@@ -46,7 +46,7 @@ private:
   static constexpr size_t maxDifferences = 20;
 
   const Manifest &manifest;
-  Bits single{false}, pairs{true}; ///< as products of bf16 are added
+  std::map<std::string, Bits> bits; ///< by instruction set
   PhaseEvaluator evaluator;
   std::map<std::string, std::vector<PhaseSite>> sites; ///< by entry
   std::set<std::string> knownSizes; ///< bounded sizes of the call

@@ -70,6 +70,9 @@ namespace transom::kern {
 /// Longest K of a product with this weight: as many bytes of its other operand
 /// as `kMaxKBlock` of f32.
 int64_t getMaxKBlock(WeightType weight);
+/// Whether products with a weight are computed with AMX where there is AMX:
+/// bf16 in panels, and k a multiple of `amxBf16Depth`.
+bool suitsAmx(WeightType weight);
 
 /// The type of a value that is a buffer.
 inline BufferType getBufferType(mlir::Value buffer) {

@@ -8,6 +8,7 @@
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "runtime/base/InstructionSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -23,6 +24,12 @@ int64_t kern::getMaxKBlock(WeightType weight) {
   int64_t bits =
       getStorageBits(weight.getFormat().getStorage().getOperandType());
   return kMaxKBlock * 32 / bits;
+}
+
+bool kern::suitsAmx(WeightType weight) {
+  return weight.getFormat().getStorage() == OperandFormat(StorageType::BF16) &&
+         weight.getShape().size() == 2 &&
+         weight.getShape()[1] % amxBf16Depth == 0;
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,8 @@
 #include "runtime/base/Suggest.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 using namespace transom;
@@ -65,10 +67,24 @@ static bool runsAvx512Bf16() {
   return runsAvx512() && hasBits(Leaf(7).c, {vnni}) &&
          hasBits(Leaf(7, 1).a, {bf16});
 }
+
+/// Linux gives the tile registers only to a process that asks for them.
+static bool getTileRegisters() {
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+}
+
+static bool runsAmx() {
+  constexpr int bf16 = 22, tile = 24;
+  constexpr uint64_t tileConfigAndData = 0x60000;
+  return runsAvx512Bf16() && hasBits(Leaf(7).d, {bf16, tile}) &&
+         savesRegisters(tileConfigAndData) && getTileRegisters();
+}
 #else
 static bool runsAvx2() { return false; }
 static bool runsAvx512() { return false; }
 static bool runsAvx512Bf16() { return false; }
+static bool runsAmx() { return false; }
 #endif
 
 static bool runsNeon() {
@@ -92,17 +108,20 @@ static const char *const arm = "aarch64-unknown-linux-gnu";
 // lanes. Where pairs of bf16 have to be widened, the weights take twice their
 // registers and the broadcast value takes two more.
 // The columns: name, target, isForBf16, triple, cpu, features, vectorBits,
-// tileRows, tileVectors, bf16Rows, dotBf16, runsHere.
+// tileRows, tileVectors, bf16Rows, dotBf16, amxBf16, runsHere.
 const std::vector<InstructionSet> &transom::getInstructionSets() {
   static const std::vector<InstructionSet> table = {
       {"avx2", "x86-64-v3", false, x86, "x86-64-v3", "", 256, 6, 1, 4, false,
-       runsAvx2},
+       false, runsAvx2},
       {"avx512", "x86-64-v4", false, x86, "x86-64-v4", "-prefer-256-bit", 512,
-       14, 2, 12, false, runsAvx512},
+       14, 2, 12, false, false, runsAvx512},
       {"avx512bf16", "x86-64-v4", true, x86, "x86-64-v4",
-       "+avx512bf16,+avx512vnni,-prefer-256-bit", 512, 14, 2, 14, true,
+       "+avx512bf16,+avx512vnni,-prefer-256-bit", 512, 14, 2, 14, true, false,
        runsAvx512Bf16},
-      {"neon", "aarch64", false, arm, "generic", "", 128, 6, 1, 4, false,
+      {"amx", "x86-64-v4", true, x86, "x86-64-v4",
+       "+amx-tile,+amx-bf16,+avx512bf16,+avx512vnni,-prefer-256-bit", 512, 14,
+       2, 14, true, true, runsAmx},
+      {"neon", "aarch64", false, arm, "generic", "", 128, 6, 1, 4, false, false,
        runsNeon},
   };
   return table;

@@ -33,10 +33,16 @@ struct InstructionSet {
   int64_t tileVectors; ///< NR, in vectors of 16 lanes
   int64_t bf16Rows;    ///< MR of bf16
   bool dotBf16;        ///< multiplies pairs of bf16 in one instruction
+  bool amxBf16;        ///< multiplies matrices of bf16 in tiles of AMX
 
   /// True if this CPU and its operating system run it.
   bool (*runsHere)();
 };
+
+/// Rows of the left operand that a micro-kernel with AMX multiplies: two tiles.
+constexpr int64_t amxRows = 32;
+/// Numbers of k that an instruction of AMX multiplies in bf16.
+constexpr int64_t amxBf16Depth = 32;
 
 /// All instruction sets; those of one machine are ordered from weakest to
 /// strongest.

@@ -42,6 +42,14 @@ std::vector<float> test::referenceDotLinear(const std::vector<float> &x,
                   bias, n, k);
 }
 
+std::vector<float> test::referenceAmxLinear(const std::vector<float> &x,
+                                            const std::vector<float> &weight,
+                                            const float *bias, int64_t m,
+                                            int64_t n, int64_t k) {
+  return multiply(bits::Chain::Amx, {x.begin(), x.begin() + m * k}, weight,
+                  bias, n, k);
+}
+
 uint16_t test::roundToBf16(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, 4);

@@ -24,6 +24,11 @@ std::vector<float> referenceDotLinear(const std::vector<float> &x,
                                       const std::vector<float> &weight,
                                       const float *bias, int64_t m, int64_t n,
                                       int64_t k);
+/// The same with AMX, which adds the even and the odd k of 32 apart.
+std::vector<float> referenceAmxLinear(const std::vector<float> &x,
+                                      const std::vector<float> &weight,
+                                      const float *bias, int64_t m, int64_t n,
+                                      int64_t k);
 
 /// The bits of the nearest bf16, of two equally near the even one.
 uint16_t roundToBf16(float value);

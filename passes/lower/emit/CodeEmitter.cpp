@@ -272,6 +272,11 @@ Value CodeEmitter::intrinsic(Type result, StringRef name, ValueRange operands) {
       .getResult(0);
 }
 
+void CodeEmitter::callIntrinsic(StringRef name, ValueRange operands) {
+  b.create<LLVM::CallIntrinsicOp>(loc, TypeRange(), b.getStringAttr(name),
+                                  operands);
+}
+
 //===----------------------------------------------------------------------===//
 // bf16: the upper half of an f32
 //===----------------------------------------------------------------------===//

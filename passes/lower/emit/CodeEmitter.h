@@ -126,6 +126,8 @@ public:
   /// A call of an LLVM intrinsic of the instruction set.
   Value intrinsic(mlir::Type result, llvm::StringRef name,
                   mlir::ValueRange operands);
+  /// Calls an intrinsic function of LLVM without a result.
+  void callIntrinsic(llvm::StringRef name, mlir::ValueRange operands);
 
   // Control flow.
   /// `for (i = from; i < to; i += step)`.

@@ -42,6 +42,8 @@ std::string KernelSpec::getSuffix() const {
     text += "_partial";
   if (prefetch)
     text += "_prefetch";
+  if (amx)
+    text += "_amx";
   return text;
 }
 
@@ -71,9 +73,10 @@ static void visitArguments(KernelArgs &args, Pointer pointer, Integer integer) {
        {&args.lhs, &args.rhs, &args.output, &args.bias, &args.residual,
         &args.perRow, &args.prefetch, &args.prefetchMore})
     pointer(*field);
-  for (Index *field : {&args.k, &args.lhsStride, &args.rhsStride,
-                       &args.outputStride, &args.residualStride, &args.columns,
-                       &args.prefetchStride, &args.prefetchMoreStride})
+  for (Index *field :
+       {&args.k, &args.lhsStride, &args.rhsStride, &args.outputStride,
+        &args.residualStride, &args.columns, &args.rows, &args.prefetchStride,
+        &args.prefetchMoreStride})
     integer(*field);
 }
 
@@ -146,18 +149,25 @@ LLVM::GlobalOp MicroKernels::getKernelsByMr(const KernelSpec &spec) {
   return table;
 }
 
+Value MicroKernels::getAddress(CodeEmitter &e, const KernelSpec &spec,
+                               Index rows) {
+  auto makeAddress = [&](StringRef symbol) {
+    return e.builder().create<LLVM::AddressOfOp>(e.location(), e.ptrType(),
+                                                 symbol);
+  };
+  if (spec.amx)
+    return makeAddress(getKernel(spec, amxRows).getSymName());
+  Value table = makeAddress(getKernelsByMr(spec).getSymName());
+  return e.loadPtr(e.advance(table, (rows - 1) * 8));
+}
+
 void MicroKernels::call(CodeEmitter &e, const KernelSpec &spec, Index rows,
                         const KernelArgs &args) {
-  // Load the kernel for this number of rows.
-  LLVM::GlobalOp table = getKernelsByMr(spec);
-  OpBuilder &b = e.builder();
-  Value base = b.create<LLVM::AddressOfOp>(e.location(), e.ptrType(),
-                                           table.getSymName());
-  Value target = e.loadPtr(e.advance(base, (rows - 1) * 8));
-
   // Unused arguments are null or zero.
+  OpBuilder &b = e.builder();
   KernelArgs given = args;
-  SmallVector<Value> operands{target};
+  given.rows = rows;
+  SmallVector<Value> operands{getAddress(e, spec, rows)};
   visitArguments(
       given,
       [&](Value &field) {

@@ -52,6 +52,9 @@ struct KernelSpec {
   bool residual = false;   ///< adds a row-major operand before storing
   bool partialRhs = false; ///< columns may be missing: loads are masked
   bool prefetch = false;   ///< prefetches other memory during the loop over K
+  /// Multiplies tiles of AMX: up to `amxRows` rows of bf16 with a panel; K is a
+  /// multiple of `amxBf16Depth`.
+  bool amx = false;
 
   /// The part of the kernel's symbol name that encodes this.
   std::string getSuffix() const;
@@ -80,6 +83,7 @@ struct KernelArgs {
   /// maxima; Normalize: the divisor.
   mlir::Value perRow;
   Index columns; ///< that exist, counted from the tile's first column
+  Index rows;    ///< set by the call; AMX has one kernel for all
   /// Two streams to prefetch: an address, and bytes per iteration.
   mlir::Value prefetch, prefetchMore;
   Index prefetchStride, prefetchMoreStride;
@@ -109,6 +113,8 @@ public:
 
 private:
   mlir::LLVM::LLVMFuncOp getKernel(const KernelSpec &spec, int64_t mr);
+  /// Emits the address of the kernel for so many rows.
+  mlir::Value getAddress(CodeEmitter &e, const KernelSpec &spec, Index rows);
   /// The table of kernels by MR.
   mlir::LLVM::GlobalOp getKernelsByMr(const KernelSpec &spec);
 

@@ -21,6 +21,8 @@ public:
         vectors(spec.getVectors(e.getIsa())) {}
 
   void emit() {
+    if (spec.amx)
+      return emitAmx();
     if (spec.activation || spec.glu)
       stage = e.stackBuffer(mr * vectors * kLanes * 4);
     Bool full = vectors * kLanes <= args.columns;
@@ -36,7 +38,7 @@ public:
     // Else there is one loop over K; only the stores differ.
     SmallVector<Value> tile = emitProduct(false);
     if (spec.store == KernelSpec::Store::KeyPanels)
-      return emitStoreKeyPanels(e, spec, mr, args, tile);
+      return emitStoreKeyPanels(e, spec, e.i64(mr), args, tile, getKeyStage());
     if (spec.store == KernelSpec::Store::Scores)
       return emitStoreScores(e, spec, mr, args, tile);
     e.ifThen(
@@ -45,6 +47,36 @@ public:
   }
 
 private:
+  /// With AMX the sums are in memory, and the number of rows is known at run
+  /// time.
+  void emitAmx() {
+    stage = e.stackBuffer(amxRows * vectors * kLanes * 4);
+    emitAmxProduct(e, spec, args, stage);
+    if (spec.store == KernelSpec::Store::KeyPanels)
+      return emitStagedKeyPanels();
+    e.ifThen(
+        vectors * kLanes <= args.columns, [&] { emitEpilogue({}, false); },
+        [&] { emitEpilogue({}, true); });
+  }
+
+  /// Memory for a tile of as many rows as vectors have lanes.
+  Value getKeyStage() { return e.stackBuffer(kLanes * vectors * kLanes * 4); }
+
+  /// Stores staged rows, as many at a time as vectors have lanes.
+  void emitStagedKeyPanels() {
+    Value keyStage = getKeyStage();
+    e.forLoop(e.i64(0), args.rows, kLanes, [&](Index first) {
+      SmallVector<Value> tile;
+      for (int64_t i = 0; i < kLanes * vectors; ++i)
+        tile.push_back(e.loadVector(
+            e.f32Type(), e.advance(stage, (first * vectors + i) * kLanes * 4)));
+      KernelArgs own = args;
+      own.perRow = e.advance(args.perRow, first * 8);
+      emitStoreKeyPanels(e, spec, min(args.rows - first, kLanes), own, tile,
+                         keyStage);
+    });
+  }
+
   Index getK() { return spec.k ? e.i64(*spec.k) : args.k; }
   Index getLhsStride() {
     return spec.lhsStride ? e.i64(*spec.lhsStride) : args.lhsStride;
@@ -158,8 +190,8 @@ private:
       return emitStoreNormalized(e, spec, mr, args, tile);
     if (spec.glu)
       return emitGlu(tile, partial);
-    if (spec.activation)
-      return emitActivations(tile, partial);
+    if (spec.activation || spec.amx)
+      return emitStagedRows(tile, partial);
     // All loads come before the first store: a load with the same low address
     // bits as an earlier store would wait for it.
     SmallVector<Value> sums(tile);
@@ -191,7 +223,7 @@ private:
                      function_ref<void(Index, Value, Value)> body) {
     for (auto [i, x] : llvm::enumerate(tile))
       e.storeVector(x, e.advance(stage, i * kLanes * 4));
-    e.forRange(mr, [&](Index row) {
+    e.forRange(spec.amx ? args.rows : e.i64(mr), [&](Index row) {
       Value out = e.advance(args.output,
                             row * args.outputStride * spec.getOutputBytes());
       body(row, e.advance(stage, row * (vectors * kLanes * 4)), out);
@@ -231,16 +263,16 @@ private:
     });
   }
 
-  void emitActivations(ArrayRef<Value> tile, bool partial) {
+  void emitStagedRows(ArrayRef<Value> tile, bool partial) {
     forStagedRows(tile, [&](Index row, Value line, Value out) {
       Value residual;
       if (spec.residual)
         residual = e.advance(args.residual, row * args.residualStride * 4);
       for (int64_t v = 0; v < vectors; ++v) {
         Value mask = partial ? getMask(v) : Value();
-        Value y = emitActivation(
-            e, *spec.activation,
-            e.loadVector(e.f32Type(), e.advance(line, v * kLanes * 4)));
+        Value y = e.loadVector(e.f32Type(), e.advance(line, v * kLanes * 4));
+        if (spec.activation)
+          y = emitActivation(e, *spec.activation, y);
         if (spec.residual)
           y = e.addF(y,
                      e.loadVector(e.f32Type(),
@@ -257,7 +289,7 @@ private:
   int64_t mr;
   KernelArgs args;
   int64_t vectors; ///< 16-lane vectors of a tile's row
-  Value stage;     ///< [mr][vectors] on the stack
+  Value stage;     ///< [mr or amxRows][vectors] on the stack
 };
 } // namespace
 

@@ -12,11 +12,17 @@ namespace transom::lower {
 void emitKernelBody(CodeEmitter &e, const KernelSpec &spec, int64_t mr,
                     const KernelArgs &args);
 
-/// Stores a tile into key panels: [positions/32][columns][32] in f32,
-/// [positions/32][columns/2][32][2] in bf16.
-void emitStoreKeyPanels(CodeEmitter &e, const KernelSpec &spec, int64_t mr,
+/// Emits the product of a kernel with AMX: the sums of `args.rows` rows are in
+/// `stage` afterwards, [amxRows][32] of f32.
+void emitAmxProduct(CodeEmitter &e, const KernelSpec &spec,
+                    const KernelArgs &args, mlir::Value stage);
+
+/// Stores the first `rows` rows of a tile into key panels:
+/// [positions/32][columns][32] in f32, [positions/32][columns/2][32][2] in
+/// bf16.
+void emitStoreKeyPanels(CodeEmitter &e, const KernelSpec &spec, Index rows,
                         const KernelArgs &args,
-                        llvm::ArrayRef<mlir::Value> tile);
+                        llvm::ArrayRef<mlir::Value> tile, mlir::Value stage);
 
 /// Stores a tile of scores: scaled, minus infinity from column `args.columns`
 /// on. The maxima of each row's lanes are merged into those at `args.perRow`.

@@ -18,10 +18,11 @@ using transom::panelWidth; // positions of a key panel
 namespace {
 class KeyPanelStore {
 public:
-  KeyPanelStore(CodeEmitter &e, const KernelSpec &spec, int64_t mr,
-                const KernelArgs &args, ArrayRef<Value> tile)
-      : e(e), b(e.builder()), spec(spec), mr(mr), args(args),
-        vectors(e.getIsa().tileVectors) {
+  KeyPanelStore(CodeEmitter &e, const KernelSpec &spec, Index rows,
+                const KernelArgs &args, ArrayRef<Value> tile, Value stage)
+      : e(e), b(e.builder()), spec(spec), rows(rows), args(args), stage(stage),
+        vectors(e.getIsa().tileVectors),
+        mr(static_cast<int64_t>(tile.size()) / vectors) {
     for (int64_t row = 0; row < mr; ++row)
       words.push_back(getWords(tile.slice(row * vectors, vectors)));
     columns =
@@ -139,7 +140,6 @@ private:
   }
 
   void storeTransposed() {
-    Value stage = e.stackBuffer(getWidth() * kLanes * 4);
     Value none = b.create<arith::ConstantOp>(
         e.location(), b.getZeroAttr(e.getVectorType(b.getI32Type())));
     for (size_t v = 0; v < words[0].size(); ++v) {
@@ -151,19 +151,20 @@ private:
     }
     // A run of rows ends where the next position is not consecutive or starts a
     // panel.
-    e.foldRange(e.i64(1), e.i64(mr + 1), e.i64(0), [&](Index row, Index start) {
-      Index next = getPosition(min(row, mr - 1));
+    e.foldRange(e.i64(1), rows + 1, e.i64(0), [&](Index row, Index start) {
+      Index next = getPosition(min(row, rows - 1));
       Bool consecutive = next == getPosition(row - 1) + 1;
       Bool samePanel = 0 < next % panelWidth;
-      Bool continues = logicalAnd(row < mr, logicalAnd(consecutive, samePanel));
-      e.ifThen(logicalNot(continues), [&] { storeRun(stage, start, row); });
+      Bool continues =
+          logicalAnd(row < rows, logicalAnd(consecutive, samePanel));
+      e.ifThen(logicalNot(continues), [&] { storeRun(start, row); });
       return select(continues, start, row);
     });
   }
 
   /// Stores the rows `from` to `to`, whose positions are consecutive and in one
   /// panel.
-  void storeRun(Value stage, Index from, Index to) {
+  void storeRun(Index from, Index to) {
     Value mask = e.logicalAnd(e.laneMask(to), e.logicalNot(e.laneMask(from)));
     Value first = e.advance(getTarget(getPosition(from)), (0 - from) * 4);
     e.forRange(columns, [&](Index column) {
@@ -176,16 +177,17 @@ private:
   CodeEmitter &e;
   OpBuilder &b;
   const KernelSpec &spec;
-  int64_t mr;
+  Index rows; ///< that are stored
   const KernelArgs &args;
-  int64_t vectors;
+  Value stage;                           ///< of the transposed tile
+  int64_t vectors, mr;                   ///< of the tile
   SmallVector<SmallVector<Value>> words; ///< of each row of the tile
   Index columns;                         ///< words of a row that exist
 };
 } // namespace
 
 void transom::lower::emitStoreKeyPanels(CodeEmitter &e, const KernelSpec &spec,
-                                        int64_t mr, const KernelArgs &args,
-                                        ArrayRef<Value> tile) {
-  KeyPanelStore(e, spec, mr, args, tile).emit();
+                                        Index rows, const KernelArgs &args,
+                                        ArrayRef<Value> tile, Value stage) {
+  KeyPanelStore(e, spec, rows, args, tile, stage).emit();
 }

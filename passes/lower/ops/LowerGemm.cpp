@@ -95,6 +95,12 @@ private:
     return stored.getStepBytes() * (getKPerIteration() / stored.interleave);
   }
   int64_t getMaxKBlock() const { return kern::getMaxKBlock(type); }
+  /// Whether kernels multiply with AMX.
+  bool usesAmx() const { return e.getIsa().amxBf16 && kern::suitsAmx(type); }
+  /// Rows of the largest kernel.
+  int64_t getMaxMr() const {
+    return usesAmx() ? amxRows : e.kernels().getMaxMr(format);
+  }
   /// Bytes from one panel of a weight to the next.
   static int64_t getPanelBytes(kern::WeightType of) {
     return of.getPanelBytes();
@@ -102,7 +108,7 @@ private:
   /// Rows of the left operand in a chunk.
   int64_t getChunkRows() {
     return std::max(kChunkBytes / (getLhsBytes() * std::min(k, getMaxKBlock())),
-                    e.kernels().getMaxMr(format));
+                    getMaxMr());
   }
   /// Whether each worker should have rows of its own.
   Bool emitOwnsRows(Index rows) { return e.numWorkers() * kOwnRows <= rows; }
@@ -112,7 +118,8 @@ private:
   int64_t getKBlock(const Range &range) {
     bool keys = getBufferType(range.out).getKeyPanels();
     int64_t numBlocks = keys ? 1 : llvm::divideCeil(k, getMaxKBlock());
-    return llvm::alignTo(llvm::divideCeil(k, numBlocks), getKPerIteration());
+    return llvm::alignTo(llvm::divideCeil(k, numBlocks),
+                         usesAmx() ? amxBf16Depth : getKPerIteration());
   }
 
   /// Reports the tiles of this instruction set.
@@ -127,7 +134,7 @@ private:
     e.getModuleInfo().getRemarks().report(
         op, {RemarkId::ProductTiled,
              {{"isa", kernels.getIsa().name},
-              {"rows", kernels.getMaxMr(format)},
+              {"rows", getMaxMr()},
               {"columns", kernels.getNr()},
               {"used", used},
               {"computed", computed},
@@ -214,7 +221,7 @@ private:
     // Divide the tiles among the workers.
     int64_t nr = e.kernels().getNr();
     int64_t numColumnTiles = llvm::divideCeil(range.columns, nr);
-    RowBlocks blocks(firstRow, rows, e.kernels().getMaxMr(format));
+    RowBlocks blocks(firstRow, rows, getMaxMr());
     Index count = min(blocks.count, rows) * numColumnTiles;
     IndexPair share = getTileRange(count, numColumnTiles);
     Index begin = share.first, end = share.second;
@@ -310,6 +317,7 @@ private:
     spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
     spec.rhsStride = panelWidth;
     spec.prefetch = true;
+    spec.amx = usesAmx();
     if (!isFirst)
       spec.init = KernelSpec::AccumulatorInit::Output;
     else if (op.getBias())

@@ -5,6 +5,7 @@
 // assembly so that no compiler can shorten them. The registers start as zeros.
 #include "test/bench/kernel-times/Peak.h"
 #include "runtime/base/InstructionSet.h"
+#include "tools/commands/bench/Limits.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -55,6 +56,8 @@ void loopOfBf16() {
 double transom::test::peakFlops(const std::string &isa,
                                 const std::string &dtype) {
   const InstructionSet *known = findInstructionSet(isa);
+  if (known && known->amxBf16 && dtype == "bf16")
+    return tools::measureLimits(isa, 1).bf16Flops;
   const bool wide = known && known->vectorBits == 512;
   const bool pairs = known && known->dotBf16 && dtype == "bf16";
   auto *loop = pairs ? loopOfBf16 : wide ? loopOfAvx512 : loopOfAvx2;

@@ -13,7 +13,7 @@ class CompileModule(CompileTest):
         found = json.loads(self.succeed("inspect", self.path("m.so"), "--json").stdout)
         self.assertEqual(found["dtype"], "bf16")
         self.assertEqual(found["options"]["dtype"], "bf16")
-        self.assertEqual(found["isas"], ["avx2", "avx512", "avx512bf16"])
+        self.assertEqual(found["isas"], ["avx2", "avx512", "avx512bf16", "amx"])
         # The flag's variable in the environment gives the same code.
         bf16 = self.succeed("compile", BERT, "--emit", "kern", "--dtype", "bf16").stdout
         self.assertIn("bf16, panels32", " ".join(bf16.split()))

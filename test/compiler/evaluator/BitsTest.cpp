@@ -25,7 +25,7 @@ std::vector<Number> makeNumbers(size_t count, unsigned seed) {
 }
 
 TEST(Bits, round_after_each_operation) {
-  Bits bits(false);
+  Bits bits(*findInstructionSet("avx2"));
   DomainScope scope(&bits);
   const Number a = fromFloat(1 / 3.0f), b = fromFloat(1e-7f);
   EXPECT_EQ((a + b).real(), 1 / 3.0f + 1e-7f);
@@ -38,7 +38,7 @@ TEST(Bits, round_after_each_operation) {
 }
 
 TEST(Bits, fuse_a_product_and_a_sum) {
-  Bits bits(false);
+  Bits bits(*findInstructionSet("avx2"));
   DomainScope scope(&bits);
   // (1 + e)^2 - 1 - 2e = e^2, which two roundings lose.
   const float e = 0x1p-20f, x = 1 + e;
@@ -50,7 +50,7 @@ TEST(Bits, fuse_a_product_and_a_sum) {
 }
 
 TEST(Bits, add_products_in_order_from_the_bias) {
-  Bits bits(false);
+  Bits bits(*findInstructionSet("avx2"));
   DomainScope scope(&bits);
   std::vector<Number> a = makeNumbers(101, 1), b = makeNumbers(101, 2);
   float sum = 0.25f;
@@ -62,7 +62,7 @@ TEST(Bits, add_products_in_order_from_the_bias) {
 
 TEST(Bits, take_denormals_for_zero_but_move_them) {
   const Number denormal = 0x1p-130;
-  Bits bits(false);
+  Bits bits(*findInstructionSet("avx2"));
   {
     DomainScope scope(&bits);
     EXPECT_EQ((denormal + Number(0.0)).real(), 0);
@@ -73,14 +73,14 @@ TEST(Bits, take_denormals_for_zero_but_move_them) {
   }
   volatile float half = 0.5f, smallest = 0x1p-126f;
   EXPECT_EQ(half * smallest, 0x1p-127f) << "the mode outside of the scope";
-  Bits dot(true);
+  Bits dot(*findInstructionSet("avx512bf16"));
   DomainScope scope(&dot);
   EXPECT_EQ(roundToStorage(StorageType::BF16, denormal).real(), 0)
       << "as vcvtneps2bf16 does";
 }
 
 TEST(Bits, round_to_bf16_to_nearest_even) {
-  Bits bits(false);
+  Bits bits(*findInstructionSet("avx2"));
   DomainScope scope(&bits);
   auto round = [](double x) {
     return roundToStorage(StorageType::BF16, Number(x)).real();
@@ -110,7 +110,7 @@ TEST(Bits, normalize_rows) {
   layerNorm(expected, gamma, &beta, 1e-5);
   std::vector<float> floats = toFloats(row), scale = toFloats(gamma),
                      shift = toFloats(beta);
-  Bits domain(false);
+  Bits domain(*findInstructionSet("avx2"));
   DomainScope scope(&domain);
   layerNorm(row, gamma, &beta, 1e-5);
   const float mean = bits::sum(floats.data(), 37) / 37.0f;
@@ -127,7 +127,7 @@ TEST(Bits, normalize_rows) {
 }
 
 TEST(Bits, are_near_float64) {
-  Bits domain(false);
+  Bits domain(*findInstructionSet("avx2"));
   for (const ActivationInfo &info : getActivations())
     for (double x : {0.001, 0.37, 1.5, 4.0}) {
       DomainScope scope(&domain);
@@ -151,7 +151,7 @@ TEST(Bits, are_near_float64) {
 }
 
 TEST(Bits, hide_rows_without_a_visible_key) {
-  Bits domain(false);
+  Bits domain(*findInstructionSet("avx2"));
   DomainScope scope(&domain);
   std::vector<Number> row(20, getHidden());
   softmax(row);
@@ -160,7 +160,7 @@ TEST(Bits, hide_rows_without_a_visible_key) {
 }
 
 TEST(Bits, keep_whole_numbers_of_a_head_apart_from_their_scale) {
-  Bits domain(false);
+  Bits domain(*findInstructionSet("avx2"));
   DomainScope scope(&domain);
   std::vector<Number> head = {1.0, -2.0, 0.5, 0.0};
   Number scale = domain.quantize(head, StorageType::I8);

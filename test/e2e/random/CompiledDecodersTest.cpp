@@ -200,7 +200,12 @@ Result<Logits> evaluateLogits(const DecoderModel &model, ModuleOp module,
 /// and in bits.
 struct Expected {
   Logits real;
-  std::map<bool, Logits> bits; ///< by `dotBf16`
+  /// By `dotBf16` and `amxBf16`.
+  std::map<std::pair<bool, bool>, Logits> bits;
+
+  static std::pair<bool, bool> getKind(const InstructionSet &isa) {
+    return {isa.dotBf16, isa.amxBf16};
+  }
 };
 
 Result<Expected> expectLogits(DecoderModel &model,
@@ -212,10 +217,10 @@ Result<Expected> expectLogits(DecoderModel &model,
                                 model.rounds() ? *planned : *model.module,
                                 nullptr));
   for (const InstructionSet *isa : isas) {
-    Bits bits(isa->dotBf16);
-    if (expected.bits.count(isa->dotBf16))
+    Bits bits(*isa);
+    if (expected.bits.count(Expected::getKind(*isa)))
       continue;
-    TRANSOM_ASSIGN(expected.bits[isa->dotBf16],
+    TRANSOM_ASSIGN(expected.bits[Expected::getKind(*isa)],
                    evaluateLogits(model, *planned, &bits));
   }
   return expected;
@@ -258,12 +263,12 @@ std::string getBitDifference(const Logits &got, const Logits &expected) {
 
 /// The first complaint about the logits of an artifact's first run.
 std::string checkFirst(const DecoderModel &model, const Logits &logits,
-                       const Expected &expected, bool dotBf16) {
+                       const Expected &expected, const InstructionSet &isa) {
   std::string error = getDifference(
       logits, expected.real, model.rounds() ? compiledBf16 : compiledF32);
   if (!error.empty())
     return error;
-  error = getBitDifference(logits, expected.bits.at(dotBf16));
+  error = getBitDifference(logits, expected.bits.at(Expected::getKind(isa)));
   return error.empty() ? "" : "in bits: " + error;
 }
 
@@ -281,7 +286,7 @@ std::string checkIsa(DecoderModel &model, const std::string &path,
           decoder.run(model.sequences, way ? &model.random : nullptr, logits);
     if (error.empty())
       error = way ? getBitDifference(logits, first)
-                  : checkFirst(model, logits, expected, isa.dotBf16);
+                  : checkFirst(model, logits, expected, isa);
     if (!error.empty())
       return std::string(isa.name) + ", way " + std::to_string(way) + ": " +
              error;

@@ -158,7 +158,7 @@ std::string Batch::expectBf16() {
 std::string
 Batch::checkBits(const InstructionSet &isa,
                  const std::vector<std::vector<NamedTensor>> &results) const {
-  Bits bits(isa.dotBf16);
+  Bits bits(isa);
   EvaluateOptions evaluation;
   evaluation.source = &weights;
   evaluation.domain = &bits;

@@ -275,9 +275,13 @@ std::vector<float> Products::linear(const std::string &isa, const Product &p,
                                     const std::vector<float> &x, int64_t rows) {
   const Weights &w = weights(p);
   const float *bias = p.bias ? w.bias.data() : nullptr;
-  return p.bf16 && transom::findInstructionSet(isa)->dotBf16
-             ? referenceDotLinear(x, w.weight, bias, rows, p.n(), p.k)
-             : referenceLinear(x, w.weight, bias, rows, p.n(), p.k);
+  const transom::InstructionSet &set = *transom::findInstructionSet(isa);
+  auto *linear = referenceLinear;
+  if (p.bf16 && set.dotBf16)
+    linear = set.amxBf16 && p.k % transom::amxBf16Depth == 0
+                 ? referenceAmxLinear
+                 : referenceDotLinear;
+  return linear(x, w.weight, bias, rows, p.n(), p.k);
 }
 
 void Products::check(const Product &p, int64_t rows, int64_t numWorkers) {

@@ -23,7 +23,7 @@ struct MachineLimits {
 class LimitMeter {
 public:
   /// For the vectors of an instruction set (`avx2`, `avx512`, `avx512bf16`,
-  /// `neon`), on so many threads. Reads a buffer of the bytes that a call
+  /// `amx`, `neon`), on so many threads. Reads a buffer of the bytes that a call
   /// reads, or one that no cache holds if that is smaller or `callBytes` is 0.
   LimitMeter(const std::string &isa, unsigned threads, int64_t callBytes = 0);
   ~LimitMeter();

@@ -104,6 +104,12 @@ void checkLayer(const InstructionSet &isa, const std::string &dtype) {
     std::smatch match;
     if (!std::regex_match(name, match, kernelName))
       continue;
+    if (name.find("_amx") != std::string::npos) {
+      // A step of one tile of rows, and one of two: two tiles of columns each.
+      EXPECT_EQ(countMatches(code, {"tdpbf16ps"}), 6) << name;
+      ++counts.kernels;
+      continue;
+    }
     LoopShape shape;
     shape.accumulators =
         std::stoll(match[2]) * std::stoll(match[3]) * 32 / isa.vectorBits;

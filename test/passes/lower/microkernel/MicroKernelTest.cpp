@@ -4,10 +4,12 @@
 // Every micro-kernel against a plain loop: type x instruction set x epilogue x
 // length of K x tail of N x height, all bits. A case has a K and an epilogue;
 // its module holds all tails, since these share the kernels.
+#include "runtime/base/InstructionSet.h"
 #include "test/passes/lower/Products.h"
 #include "gtest/gtest.h"
 
 using namespace transom::test;
+using transom::amxBf16Depth;
 
 namespace {
 
@@ -70,7 +72,7 @@ int64_t getMaxKBlock(bool bf16) { return bf16 ? 8192 : 4096; }
 std::vector<int64_t> getTails(int64_t k) {
   if (k == 34)
     return {1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 66};
-  if (k == 1)
+  if (k == 1 || k == 96)
     return {1, 17, 32, 48, 66};
   return {17, 66};
 }
@@ -78,11 +80,12 @@ std::vector<int64_t> getTails(int64_t k) {
 const bool kBf16 = std::string(TRANSOM_TEST_TYPE) == "bf16";
 
 /// Lengths of K: one; even, but no panel's depth; long and odd; longer than one
-/// K block.
+/// K block; in bf16 also both for AMX.
 std::vector<int64_t> getDepths() {
   std::vector<int64_t> depths = {1, 34, 4099};
   if (kBf16)
-    depths.push_back(getMaxKBlock(true) + 3);
+    depths.insert(depths.end(), {getMaxKBlock(true) + 3, 3 * amxBf16Depth,
+                                 getMaxKBlock(true) + amxBf16Depth});
   return depths;
 }
 
@@ -131,6 +134,9 @@ TEST_P(Kernels, EveryTailAndHeight) {
   for (int64_t rows = 1; rows <= 15; ++rows)
     products.check(rows, 1);
   products.check(29, 2);
+  if (GetParam().k % amxBf16Depth == 0)
+    for (int64_t rows : {16, 17, 31, 32, 33, 50})
+      products.check(rows, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Kernels, testing::ValuesIn(getCases()),

@@ -6,7 +6,7 @@
 // halves are widened and multiplied one after the other. Residuals and results
 // are handled in the epilogue.
 
-// WIDE: args = {isa = "avx2", supported = "avx512bf16"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "bf16-is-widened"
+// WIDE: args = {isa = "avx2", supported = "avx512bf16, amx"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "bf16-is-widened"
 // DOT-NOT: bf16-is-widened
 // CHECK: llvm.func @transom.p.{{.*}}.gemm(
 // CHECK: llvm.func internal @transom.k.{{.*}}.bf16.1x{{.*}}.k64.lda64.ldb32.zero_bf16_residual_prefetch(
