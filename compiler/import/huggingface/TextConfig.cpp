@@ -17,9 +17,8 @@ namespace {
 class TextReader {
 public:
   TextReader(const std::string &folder, TextConfig &config,
-             PipelineConfig *pipeline, bool hasSettings)
-      : folder(folder), config(config), pipeline(pipeline),
-        hasSettings(hasSettings) {}
+             PipelineConfig *pipeline)
+      : folder(folder), config(config), pipeline(pipeline) {}
 
   Result<void> tokenizer(bool expected, const ModelVocabulary &model);
   Result<void> maxLength(int64_t modelMax);
@@ -177,7 +176,7 @@ Result<TextConfig> transom::readTextConfig(const std::string &folder,
                                            PipelineConfig *pipeline,
                                            const ManifestEntities *entities) {
   TextConfig config;
-  TextReader reader(folder, config, pipeline, pipeline || entities);
+  TextReader reader(folder, config, pipeline);
   TRANSOM_TRY(reader.tokenizer(textExpected, model));
   config.manifest.tokenizer = !config.tokenizer.empty();
   TRANSOM_TRY(reader.maxLength(modelMax));
