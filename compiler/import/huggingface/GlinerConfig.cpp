@@ -108,6 +108,7 @@ GlinerConfig transom::readGlinerConfig(Config &config) {
 
   // What only training, memory or other models of the package read; a fuser is
   // a part of models with an encoder for types alone.
+  config.ignore(commonIgnoredKeys());
   config.ignore({"name",
                  "dropout",
                  "fine_tune",
@@ -128,6 +129,7 @@ GlinerConfig transom::readGlinerConfig(Config &config) {
                  "embed_rel_token",
                  "rel_token_index",
                  "rel_token",
+                 "rel_id_to_classes",
                  "adjacency_loss_coef",
                  "relation_loss_coef",
                  "_attn_implementation"});

@@ -60,7 +60,7 @@ TEST(GlinerConfig, is_read) {
   ReadConfig token(noLstm + R"(, "span_mode": "token_level", "max_width": 7,
     "hidden_size": 8, "max_len": 9, "subtoken_pooling": "mean",
     "ent_token": "[E]", "sep_token": "[S]", "embed_ent_token": false,
-    "class_token_index": 5, "vocab_size": 70, "dropout": 0.1, "odd": 1,
+    "class_token_index": 5, "vocab_size": 70, "dropout": 0.1, "transformers_version": "5", "odd": 1,
     "labels_encoder": null, "encoder_config": {"model_type": "bert"})");
   ASSERT_FALSE(token.error) << token.error->message;
   EXPECT_TRUE(token.gliner.isTokenLevel());
