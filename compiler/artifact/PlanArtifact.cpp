@@ -128,8 +128,9 @@ private:
   /// one of sequences is a step, and one that takes token ids encodes them.
   static EntryKind getKind(func::FuncOp function, const ManifestEntry &entry) {
     if (auto kind = function->getAttrOfType<StringAttr>("transom.kind"))
-      for (EntryKind known : {EntryKind::Run, EntryKind::Encode,
-                              EntryKind::Embed, EntryKind::Source})
+      for (EntryKind known :
+           {EntryKind::Run, EntryKind::Encode, EntryKind::Embed,
+            EntryKind::Rerank, EntryKind::Source})
         if (kind == getEntryKindName(known))
           return known;
     if (llvm::any_of(entry.ragged, [](const ManifestRaggedBatch &ragged) {

@@ -201,7 +201,8 @@ FormulaReport transom::reportFormulas(ModuleOp module,
     const EntrySizes sizes(function);
     // The entry of a pipeline has the layers of another entry.
     auto kind = function->getAttrOfType<StringAttr>("transom.kind");
-    const bool repeats = kind && kind.getValue() == "embed";
+    const bool repeats =
+        kind && (kind.getValue() == "embed" || kind.getValue() == "rerank");
     if (!repeats)
       report.training.exact +=
           3 *

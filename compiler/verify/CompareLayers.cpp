@@ -197,7 +197,8 @@ Result<void> LayerComparer::callAll() {
     auto kind = entry->getAttrOfType<StringAttr>("transom.kind");
     if (kind && kind.getValue() == "source") {
       source = entry;
-    } else if (!called && !(kind && kind.getValue() == "embed")) {
+    } else if (!called && !(kind && (kind.getValue() == "embed" ||
+                                     kind.getValue() == "rerank"))) {
       called = entry;
       TRANSOM_ASSIGN(std::vector<NamedTensor> outputs, call(entry));
       for (NamedTensor &output : outputs)

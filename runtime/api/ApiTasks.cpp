@@ -115,6 +115,20 @@ transom_status transom_session_rerank(transom_session *session,
                                       const transom_text *documents,
                                       size_t count, float *scores,
                                       size_t capacity, size_t *truncated) {
+  return transom_session_rerank_prompted(session, query, documents, count,
+                                         nullptr, scores, capacity, truncated);
+}
+
+void transom_rerank_options_init(transom_rerank_options *options,
+                                 size_t struct_size) {
+  initialize(transom_rerank_options(), options, struct_size);
+}
+
+transom_status transom_session_rerank_prompted(
+    transom_session *session, const transom_text *query,
+    const transom_text *documents, size_t count,
+    const transom_rerank_options *given, float *scores, size_t capacity,
+    size_t *truncated) {
   return guarded([&]() -> Result<void> {
     if (!session || !query || (count && !documents))
       return nullArgument(!session ? "session"
@@ -123,9 +137,11 @@ transom_status transom_session_rerank(transom_session *session,
     TRANSOM_TRY(checkTexts("query", query, 1));
     TRANSOM_TRY(checkTexts("documents", documents, count));
     TRANSOM_TRY(checkRoom("scores", count, scores, capacity));
+    transom_rerank_options options = transom_rerank_options_default();
+    TRANSOM_TRY(readOptions(given, options));
     size_t cut = 0;
-    TRANSOM_TRY(
-        rerankTexts(*session->session, *query, documents, count, scores, cut));
+    TRANSOM_TRY(rerankTexts(*session->session, *query, documents, count,
+                            options, scores, cut));
     if (truncated)
       *truncated = cut;
     return {};

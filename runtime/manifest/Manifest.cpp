@@ -28,6 +28,8 @@ const char *transom::getEntryKindName(EntryKind kind) {
     return "encode";
   case EntryKind::Embed:
     return "embed";
+  case EntryKind::Rerank:
+    return "rerank";
   case EntryKind::Step:
     return "step";
   case EntryKind::Source:

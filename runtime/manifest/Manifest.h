@@ -167,6 +167,7 @@ enum class EntryKind {
   Run,    ///< any function of tensors
   Encode, ///< hidden states or logits of a batch of token ids
   Embed,  ///< embeddings of a batch of token ids, by a pipeline
+  Rerank, ///< logits of how well documents answer queries, by a pipeline
   Step,   ///< a decode step: new tokens of sequences in a cache
   /// Keys and values of the states of an encoder, into the read-only caches of
   /// a decoder. No results.
@@ -223,6 +224,29 @@ struct ManifestTokens {
   static void visitFields(Self &self, Visitor &visit);
 };
 
+/// A text with slots: a literal before each slot and one after the last.
+struct ManifestTemplate {
+  std::vector<std::string> literals;
+  std::vector<std::string> slots; ///< `query`, `document`, `prompt`
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
+/// How pairs of query and document are scored by a cross-encoder.
+struct ManifestPairs {
+  /// Gives the logit of a true token or, less that of a false one, the score
+  /// of a pair; empty: the head gives it.
+  std::string entry;
+  std::string refusal; ///< why pairs are not scored; empty: they are
+  /// The text that stands for a pair without and with a prompt. Absent: both
+  /// texts are tokenized as a pair, and the prompt is put before the query.
+  std::optional<ManifestTemplate> plain, prompted;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
 /// The pipeline of sentence-transformers that embeds texts.
 struct ManifestPipeline {
   std::string entry;   ///< gives the embeddings; empty: they are refused
@@ -267,6 +291,7 @@ struct ManifestText {
   bool givesTypes = true;                   ///< false: all tokens have type 0
   std::optional<ManifestPipeline> pipeline; ///< absent: pooled by the runtime
   std::optional<ManifestEntities> entities; ///< absent: there is no such head
+  std::optional<ManifestPairs> pairs; ///< absent: pairs have no rules of theirs
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);

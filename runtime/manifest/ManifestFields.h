@@ -185,6 +185,20 @@ void ManifestTokens::visitFields(Self &self, Visitor &visit) {
 }
 
 template <typename Self, typename Visitor>
+void ManifestTemplate::visitFields(Self &self, Visitor &visit) {
+  visit.required("literals", self.literals);
+  visit.required("slots", self.slots);
+}
+
+template <typename Self, typename Visitor>
+void ManifestPairs::visitFields(Self &self, Visitor &visit) {
+  visit.optional("entry", self.entry);
+  visit.optional("refusal", self.refusal);
+  visit.optional("plain", self.plain);
+  visit.optional("prompted", self.prompted);
+}
+
+template <typename Self, typename Visitor>
 void ManifestPipeline::visitFields(Self &self, Visitor &visit) {
   visit.optional("entry", self.entry);
   visit.optional("refusal", self.refusal);
@@ -220,6 +234,7 @@ void ManifestText::visitFields(Self &self, Visitor &visit) {
   visit.defaulted("gives_types", self.givesTypes);
   visit.optional("pipeline", self.pipeline);
   visit.optional("entities", self.entities);
+  visit.optional("pairs", self.pairs);
 }
 
 template <typename Self, typename Visitor>

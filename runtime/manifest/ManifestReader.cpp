@@ -120,10 +120,10 @@ private:
       fail(value, "unknown symbol '" + utf8::printable(target) + "'");
   }
   void readValue(JsonValue value, EntryKind &target) {
-    const EntryKind kinds[] = {EntryKind::Run,    EntryKind::Encode,
-                               EntryKind::Embed,  EntryKind::Step,
-                               EntryKind::Source, EntryKind::Logits,
-                               EntryKind::Score,  EntryKind::Generate};
+    const EntryKind kinds[] = {
+        EntryKind::Run,    EntryKind::Encode, EntryKind::Embed,
+        EntryKind::Rerank, EntryKind::Step,   EntryKind::Source,
+        EntryKind::Logits, EntryKind::Score,  EntryKind::Generate};
     Choice choice;
     for (EntryKind kind : kinds)
       choice.names.push_back(getEntryKindName(kind));

@@ -44,6 +44,11 @@ Result<void> Model::openTexts(std::string_view tables,
     embed = findTextUse(entry, entry->outputs[0].name);
   if (manifest().text && manifest().text->entities)
     entities = findTextUse(encode, "token_embeddings");
+  if (manifest().text && manifest().text->pairs)
+    if (const Entry *entry =
+            Program::findEntry(manifest().text->pairs->entry.c_str());
+        entry && !entry->outputs.empty())
+      pairUse = findTextUse(entry, entry->outputs[0].name);
   if (!manifest().labels.empty())
     classify = findTextUse(encode, "logits");
   return {};

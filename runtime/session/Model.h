@@ -59,6 +59,9 @@ public:
   const TextUse *entityStates() const {
     return entities ? &*entities : nullptr;
   }
+  /// How a pipeline scores pairs of texts, unless their labels do; NULL where
+  /// no pipeline does.
+  const TextUse *pairs() const { return pairUse ? &*pairUse : nullptr; }
   /// Texts are truncated to this many tokens; 0: never.
   size_t maxTextTokens() const;
 
@@ -67,7 +70,7 @@ private:
   Result<void> openTexts(std::string_view tables, const std::string &name);
 
   std::optional<Tokenizer> tokenizerValue;
-  std::optional<TextUse> embed, classify, entities;
+  std::optional<TextUse> embed, classify, entities, pairUse;
 };
 
 } // namespace transom

@@ -3,6 +3,7 @@
 #include "runtime/text/Rerank.h"
 #include "runtime/text/Embed.h"
 #include "runtime/text/EmbedTokens.h"
+#include "runtime/text/Pairs.h"
 #include "runtime/text/Similarity.h"
 #include "runtime/text/Text.h"
 #include "runtime/text/TextBatches.h"
@@ -11,13 +12,24 @@
 
 using namespace transom;
 
+/// The prompt of a call as options of embeddings.
+static transom_embed_options getAsked(const transom_rerank_options &given) {
+  transom_embed_options options = transom_embed_options_default();
+  options.prompt = given.prompt;
+  options.prompt_name = given.prompt_name;
+  return options;
+}
+
 /// Runs the pairs of query and document.
 static Result<void> rerankPairs(Session &session, const Model::TextUse &use,
+                                const transom_rerank_options &given,
                                 const transom_text &query,
                                 const transom_text *documents, size_t count,
                                 float *scores, size_t &cut) {
   const Manifest &manifest = session.model().manifest();
-  if (use.width != 1)
+  // A pipeline may give the logit of a false token, too.
+  const bool isPipeline = &use == session.model().pairs();
+  if (use.width != 1 && !isPipeline)
     return unsupported("a model that reranks gives one number for a pair; this "
                        "one has " +
                        std::to_string(use.width) + " labels");
@@ -25,17 +37,25 @@ static Result<void> rerankPairs(Session &session, const Model::TextUse &use,
   if (activation != "sigmoid" && activation != "identity")
     return unsupported("unsupported activation of scores '" + activation +
                        "'; supported: sigmoid, identity");
-  const std::vector<transom_text> queries(count, query);
-  return runTexts(session, {use}, queries.data(), documents, count, cut,
-                  [&](const TextRows &found) {
-                    scores[found.text] = 0;
-                    if (found.count)
-                      computeLabelScores(found.rows[0], 1,
-                                         activation == "identity"
-                                             ? LabelScores::Raw
-                                             : LabelScores::Sigmoid,
-                                         &scores[found.text]);
-                  });
+  TRANSOM_ASSIGN(std::string prompt,
+                 getPrompt(session.model(), getAsked(given)));
+  TRANSOM_ASSIGN(
+      const PairEncoder encoder,
+      PairEncoder::create(session.model(), std::move(prompt), query));
+  return runEncoded(
+      session, {use}, count,
+      [&](size_t i) { return encoder.encode(documents[i]); }, cut,
+      [&](const TextRows &found) {
+        scores[found.text] = 0;
+        if (!found.count)
+          return;
+        const float *logits = found.rows[0];
+        const float logit = use.width == 1 ? logits[0] : logits[0] - logits[1];
+        computeLabelScores(&logit, 1,
+                           activation == "identity" ? LabelScores::Raw
+                                                    : LabelScores::Sigmoid,
+                           &scores[found.text]);
+      });
 }
 
 /// Options with the first of these prompts that the model has.
@@ -52,6 +72,7 @@ usePrompt(const ManifestPipeline *pipeline,
 
 /// Compares the embeddings of query and documents, each with its prompt.
 static Result<void> rerankEmbeddings(Session &session,
+                                     const transom_rerank_options &options,
                                      const transom_text &query,
                                      const transom_text *documents,
                                      size_t count, float *scores, size_t &cut) {
@@ -59,9 +80,11 @@ static Result<void> rerankEmbeddings(Session &session,
   const auto &text = model.manifest().text;
   const ManifestPipeline *pipeline =
       text && text->pipeline ? &*text->pipeline : nullptr;
-  const transom_embed_options asked = usePrompt(pipeline, {"query"}),
-                              given = usePrompt(
-                                  pipeline, {"document", "passage", "corpus"});
+  transom_embed_options asked = usePrompt(pipeline, {"query"});
+  if (options.prompt || options.prompt_name)
+    asked = getAsked(options);
+  const transom_embed_options given =
+      usePrompt(pipeline, {"document", "passage", "corpus"});
   TRANSOM_ASSIGN(size_t width, getEmbeddingSize(model, asked));
   std::vector<float> first(width), others(count * width);
   size_t cutQueries = 0;
@@ -78,24 +101,28 @@ static Result<void> rerankEmbeddings(Session &session,
 /// Late interaction: each token of the query counts by its closest token of the
 /// document.
 static Result<void> rerankTokens(Session &session, size_t width,
+                                 const transom_rerank_options &given,
                                  const transom_text &query,
                                  const transom_text *documents, size_t count,
                                  float *scores, size_t &cut) {
+  if (given.prompt || given.prompt_name)
+    return usageError("a model of late interaction has its own prompts for "
+                      "queries and documents; it takes no other prompt");
   transom_embed_options options = transom_embed_options_default();
   options.prompt_name = "query";
   TRANSOM_ASSIGN(TokenVectors asked, embedTokens(session, query, options));
   cut += asked.isCut;
   options.prompt_name = "document";
   for (size_t i = 0; i != count; ++i) {
-    TRANSOM_ASSIGN(TokenVectors given,
+    TRANSOM_ASSIGN(TokenVectors found,
                    embedTokens(session, documents[i], options));
-    cut += given.isCut;
+    cut += found.isCut;
     double score = 0;
     for (size_t q = 0; q != asked.ids.size(); ++q) {
-      double best = given.ids.empty() ? 0 : -INFINITY;
-      for (size_t d = 0; d != given.ids.size(); ++d)
+      double best = found.ids.empty() ? 0 : -INFINITY;
+      for (size_t d = 0; d != found.ids.size(); ++d)
         best = std::max(best, getSimilarity("dot", &asked.vectors[q * width],
-                                            &given.vectors[d * width], width));
+                                            &found.vectors[d * width], width));
       score += best;
     }
     scores[i] = float(score);
@@ -105,19 +132,29 @@ static Result<void> rerankTokens(Session &session, size_t width,
 
 Result<void> transom::rerankTexts(Session &session, const transom_text &query,
                                   const transom_text *documents, size_t count,
+                                  const transom_rerank_options &options,
                                   float *scores, size_t &cut) {
   const Model &model = session.model();
   cut = 0;
   if (!model.tokenizer())
     return unsupported("the model has no tokenizer");
   if (const Model::TextUse *use = model.classification(); use && !use->perToken)
-    return rerankPairs(session, *use, query, documents, count, scores, cut);
+    return rerankPairs(session, *use, options, query, documents, count, scores,
+                       cut);
+  if (const auto &text = model.manifest().text; text && text->pairs) {
+    if (!text->pairs->refusal.empty())
+      return unsupported(text->pairs->refusal);
+    if (model.pairs())
+      return rerankPairs(session, *model.pairs(), options, query, documents,
+                         count, scores, cut);
+  }
   if (Result<const Model::TextUse *> use = getTokenEmbedding(model))
-    return rerankTokens(session, size_t((*use)->width), query, documents, count,
-                        scores, cut);
+    return rerankTokens(session, size_t((*use)->width), options, query,
+                        documents, count, scores, cut);
   if (model.embedding() ||
       (model.manifest().text && model.manifest().text->pipeline))
-    return rerankEmbeddings(session, query, documents, count, scores, cut);
+    return rerankEmbeddings(session, options, query, documents, count, scores,
+                            cut);
   return unsupported("the model scores no pairs and embeds no texts; its head "
                      "is '" +
                      model.manifest().head + "'");

@@ -8,9 +8,10 @@
 
 namespace transom {
 
-/// Scores documents, as transom_session_rerank().
+/// Scores documents, as transom_session_rerank_prompted().
 Result<void> rerankTexts(Session &session, const transom_text &query,
                          const transom_text *documents, size_t count,
-                         float *scores, size_t &cut);
+                         const transom_rerank_options &options, float *scores,
+                         size_t &cut);
 
 } // namespace transom

@@ -117,18 +117,15 @@ Error transom::inText(size_t index, size_t count, Error error) {
   return error;
 }
 
-Result<void> transom::runTexts(Session &session, const TextUses &uses,
-                               const transom_text *texts,
-                               const transom_text *pairs, size_t count,
-                               size_t &cut, const TakeRows &take) {
+Result<void> transom::runEncoded(Session &session, const TextUses &uses,
+                                 size_t count, const EncodeNumbered &encode,
+                                 size_t &cut, const TakeRows &take) {
   if (!session.config().holdResults)
     return usageError("texts need a session that holds results");
   TextBatcher batcher(session, uses);
   cut = 0;
   for (size_t i = 0; i != count; ++i) {
-    Result<Encoding> encoding =
-        encodeText(session.model(), texts[i], pairs ? &pairs[i] : nullptr,
-                   transom_tokenize_options{});
+    Result<Encoding> encoding = encode(i);
     if (!encoding)
       return inText(i, count, encoding.takeError());
     cut += encoding->truncatedTokens != 0;
@@ -139,4 +136,18 @@ Result<void> transom::runTexts(Session &session, const TextUses &uses,
       return done;
   }
   return batcher.flush(take);
+}
+
+Result<void> transom::runTexts(Session &session, const TextUses &uses,
+                               const transom_text *texts,
+                               const transom_text *pairs, size_t count,
+                               size_t &cut, const TakeRows &take) {
+  return runEncoded(
+      session, uses, count,
+      [&](size_t i) {
+        return encodeText(session.model(), texts[i],
+                          pairs ? &pairs[i] : nullptr,
+                          transom_tokenize_options{});
+      },
+      cut, take);
 }

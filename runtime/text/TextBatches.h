@@ -58,6 +58,13 @@ Result<void> runTexts(Session &session, const TextUses &uses,
                       const transom_text *texts, const transom_text *pairs,
                       size_t count, size_t &cut, const TakeRows &take);
 
+/// The tokens of a text by its number.
+using EncodeNumbered = std::function<Result<Encoding>(size_t text)>;
+/// The same for texts that `encode` gives the tokens of.
+Result<void> runEncoded(Session &session, const TextUses &uses, size_t count,
+                        const EncodeNumbered &encode, size_t &cut,
+                        const TakeRows &take);
+
 /// Names one of several texts in an error.
 Error inText(size_t index, size_t count, Error error);
 

@@ -14,7 +14,8 @@ using namespace transom::tools;
 namespace {
 
 struct RerankFlags {
-  std::string model, query;
+  std::string model, query, prompt, promptName;
+  bool hasPrompt = false, hasPromptName = false;
   uint64_t topK = 0; ///< 0: all
   TextInput input;
 };
@@ -33,15 +34,22 @@ scoreDocuments(const RerankFlags &flags, const CommonFlags &common,
                const TextModel &model, transom_session *session) {
   const transom_text query{flags.query.data(), flags.query.size()};
   std::vector<RankedDocument> documents;
+  transom_rerank_options options = transom_rerank_options_default();
+  options.prompt = flags.hasPrompt ? flags.prompt.c_str() : nullptr;
+  options.prompt_name =
+      flags.hasPromptName ? flags.promptName.c_str() : nullptr;
+  // A call without documents tells what is wrong with the model or the options.
+  TRANSOM_TRY(check(transom_session_rerank_prompted(
+      session, &query, nullptr, 0, &options, nullptr, 0, nullptr)));
   CutTexts cuts;
   TRANSOM_TRY(forEachBatch(
       flags.input, common, [&](std::vector<std::string> texts) -> Result<void> {
         const std::vector<transom_text> views = getViews(texts);
         std::vector<float> scores(texts.size());
         size_t cut = 0;
-        if (Result<void> done = check(transom_session_rerank(
-                session, &query, views.data(), views.size(), scores.data(),
-                scores.size() * sizeof(float), &cut));
+        if (Result<void> done = check(transom_session_rerank_prompted(
+                session, &query, views.data(), views.size(), &options,
+                scores.data(), scores.size() * sizeof(float), &cut));
             !done)
           return inBatch(flags.input, documents.size(), texts.size(),
                          done.takeError());
@@ -61,6 +69,8 @@ static Result<void> runRerank(const RerankFlags &flags,
   if (isBlank(flags.query))
     return usageError("--query is empty; expected the text that documents are "
                       "compared with");
+  if (flags.hasPrompt && flags.hasPromptName)
+    return usageError("'--prompt' and '--prompt-name' are one too many");
   TRANSOM_ASSIGN(TextModel model, openTextModel(flags.model));
   TRANSOM_ASSIGN(SessionPtr session,
                  createTextSession(model.model.get(), common.threads));
@@ -102,12 +112,19 @@ void tools::addRerank(CLI::App &app, CommandList &commands) {
       ->required()
       ->type_name("TEXT");
   addTextInput(*command.app, flags->input);
+  CLI::Option *prompt = command.app->add_option(
+      "--prompt,--instruction", flags->prompt,
+      "a prompt for the query, such as what the documents are searched for");
+  CLI::Option *promptName = command.app->add_option(
+      "--prompt-name", flags->promptName, "the model's prompt for the query");
   command.app
       ->add_option("--top-k", flags->topK,
                    "print the best N documents only (default: all)")
       ->check(wholeNumber(1))
       ->type_name("N");
-  command.run = [flags](const CommonFlags &common) {
+  command.run = [flags, prompt, promptName](const CommonFlags &common) {
+    flags->hasPrompt = prompt->count() != 0;
+    flags->hasPromptName = promptName->count() != 0;
     return runRerank(*flags, common);
   };
 }

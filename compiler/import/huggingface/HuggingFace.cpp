@@ -142,11 +142,15 @@ Result<void> HuggingFaceImport::readScoreActivation() {
   if (auto settings = config.find({"sentence_transformers"}))
     if (auto given = settings->find("activation_fn"); given && !given->isNull())
       name = given;
-  if (!name)
+  // The settings of the pipeline count before those of the model.
+  std::string path = info.pipeline ? info.pipeline->activation : "";
+  if (path.empty() && name && !name->isNull()) {
+    TRANSOM_ASSIGN(path, name->asString());
+  }
+  if (path.empty())
     return {};
-  TRANSOM_ASSIGN(std::string_view path, name->asString());
-  const std::string_view kind = path.substr(path.rfind('.') + 1);
-  std::string activation(path);
+  const std::string kind = path.substr(path.rfind('.') + 1);
+  std::string activation = path;
   if (kind == "Sigmoid" || kind == "Identity")
     activation = kind == "Sigmoid" ? "sigmoid" : "identity";
   set("score_activation", builder.getStringAttr(activation));
@@ -166,7 +170,6 @@ Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
     return checkLabelCount(config, head, count);
   SmallVector<StringRef> names(labels.begin(), labels.end());
   set("labels", builder.getStrArrayAttr(names));
-  TRANSOM_TRY(readScoreActivation());
   std::string problem = config.text({"problem_type"}, "");
   if (problem.empty())
     return {};
@@ -275,7 +278,8 @@ void HuggingFaceImport::setLengths(const ModelFamily &family,
                                    const ModelConfig &model) {
   if (!model.context)
     return;
-  if (family.kind == ModelKind::Encoder || info.pipeline)
+  if (family.kind == ModelKind::Encoder ||
+      (info.pipeline && !info.pipeline->entry.empty()))
     set("position_limit", positionLimit(builder, family, model));
   set("max_length", builder.getI64IntegerAttr(*model.context));
 }
@@ -295,7 +299,13 @@ void HuggingFaceImport::buildPipelineEntry(Emitter &emit,
     pipeline.refuse("modules.json: embeddings of model_type '" +
                     std::string(parts.family.modelType) +
                     "' are of its decoder, which is not supported");
-  if (!pipeline.refusal.empty())
+  const std::string &scoring = pipeline.scoringHead;
+  if (!scoring.empty() && scoring != parts.head.kind)
+    pipeline.refuse("modules.json: the Transformer scores texts by a head of "
+                    "the kind '" +
+                    scoring + "', but '" + info.architecture +
+                    "' has none of it");
+  if (!pipeline.refusal.empty() || pipeline.entry.empty())
     return;
   BlockContext blocks(emit, info.files, family, parts.head, model);
   buildPipeline(blocks, pipeline);
@@ -318,7 +328,8 @@ Result<Symbols> HuggingFaceImport::build(Emitter &emit,
     }
     buildDecoder(blocks);
     buildPipelineEntry(emit, parts, family, model);
-    if (info.pipeline && info.pipeline->refusal.empty())
+    if (info.pipeline && info.pipeline->refusal.empty() &&
+        !info.pipeline->entry.empty())
       llvm::append_range(ofStep, ofEncoder);
     return ofStep;
   }
@@ -362,6 +373,8 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
     return headInfo.takeError();
   TRANSOM_TRY(openFiles(family.modelType,
                         std::string(family.className) + head->suffix));
+  if (head->labels || (info.pipeline && info.pipeline->pairs))
+    TRANSOM_TRY(readScoreActivation());
   info.generationDefaults = family.generationDefaults;
 
   // The module.

@@ -44,6 +44,7 @@ private:
   Value normalizeLayer(const PipelineModule &module, Value input);
   Value normalizeLength(const PipelineModule &module, Value input);
   Value poolSparse(const PipelineModule &module, Value logits);
+  Value scorePairs(Value tokens);
   /// One vector for each sequence, by a kind of `attn.pool`.
   Value pool(Value tokens, StringRef kind);
   Value parameter(const PipelineModule &module, const std::string &name,
@@ -142,6 +143,21 @@ Value PipelineBlock::poolSparse(const PipelineModule &module, Value logits) {
   return module.sums ? pool(log(logits), "sum") : log(pool(logits, "max"));
 }
 
+/// The logits of some tokens, after the last token of each text.
+Value PipelineBlock::scorePairs(Value tokens) {
+  const int64_t vocabulary = context.config.vocab;
+  for (const int64_t id : pipeline.scoreTokens)
+    if (id >= vocabulary) {
+      emit.fail(rejected("LogitScore: the token " + std::to_string(id) +
+                         ", but the vocabulary has " +
+                         std::to_string(vocabulary) + " tokens"));
+      return {};
+    }
+  HeadBlock head(context);
+  head.chooseTokens(pipeline.scoreTokens);
+  return head.build(context.head.results.front(), pool(tokens, "last"));
+}
+
 Value PipelineBlock::build(const PipelineModule &module, Value input) {
   emit.at(module.name, "/architectures");
   switch (module.kind) {
@@ -158,6 +174,8 @@ Value PipelineBlock::build(const PipelineModule &module, Value input) {
     return normalizeLength(module, input);
   case PipelineModule::Kind::SpladePooling:
     return poolSparse(module, input);
+  case PipelineModule::Kind::LogitScore:
+    return scorePairs(input);
   }
   return {};
 }
@@ -193,24 +211,31 @@ void PipelineBlock::build() {
   }
 
   // The modules.
-  Value tokens = start.state, sentence;
+  Value tokens = start.state, sentence, logits;
   if (pipeline.hasLogits) {
     HeadBlock head(context);
     tokens = head.build(context.head.results.front(), tokens);
   }
   for (const PipelineModule &module : pipeline.modules) {
+    if (module.kind == PipelineModule::Kind::LogitScore) {
+      logits = build(module, tokens);
+      continue;
+    }
     Value &value = module.readsTokens ? tokens : sentence;
     (module.writesTokens ? tokens : sentence) = build(module, value);
   }
 
   // The result.
   emit.at(name, "/architectures");
-  if (sentence)
+  if (logits)
+    emit.endEntry({{"logits", logits}});
+  else if (sentence)
     emit.endEntry(
         {{name == "sparse" ? "sparse_embedding" : sentenceFeature, sentence}});
   else
     emit.endEntry({{tokenFeature, zeroPadding(context, tokens, name)}});
-  emit.annotateEntry("transom.kind", emit.ops().getStringAttr("embed"));
+  emit.annotateEntry("transom.kind",
+                     emit.ops().getStringAttr(logits ? "rerank" : "embed"));
 }
 
 void transom::buildPipeline(BlockContext &context,

@@ -123,7 +123,13 @@ Result<void> PipelineReader::order(const PipelineModule &module,
       return entry.error("module '" + module.name +
                          "' is a Transformer after another module; it comes "
                          "first");
-    hasTokens = true;
+    return {};
+  }
+  if (module.kind == PipelineKind::LogitScore) {
+    if (!hasLogits)
+      return entry.error("module '" + module.name + "' reads '" + logitFeature +
+                         "', which no module before it makes");
+    hasScores = true;
     return {};
   }
   if (module.kind != PipelineKind::Unchanged &&
@@ -206,7 +212,8 @@ Result<void> PipelineReader::prompts(JsonValue config) {
 
 Result<void> PipelineReader::model(JsonValue config) {
   checkKeys(config, "config_sentence_transformers.json",
-            {"__version__", "model_type", "prompts", "default_prompt_name",
+            {"__version__", "model_type", "activation_fn",
+             "keep_in_fp32_modules", "prompts", "default_prompt_name",
              "similarity_fn_name", "truncate_dim", "max_active_dims",
              "requirements", "query_prefix", "document_prefix", "query_length",
              "document_length", "attend_to_expansion_tokens", "skiplist_words",
@@ -223,10 +230,13 @@ Result<void> PipelineReader::model(JsonValue config) {
                  text(config, "model_type", "SentenceTransformer"));
   if (type == "ColBERT" || type == "MultiVectorEncoder")
     ofTokens = true;
+  else if (type == "CrossEncoder")
+    result.pairs.emplace();
   else if (type != "SentenceTransformer" && type != "SparseEncoder")
     refuseValue(*config.find("model_type"),
-                "SentenceTransformer, SparseEncoder, ColBERT, "
+                "SentenceTransformer, SparseEncoder, ColBERT, CrossEncoder, "
                 "MultiVectorEncoder");
+  TRANSOM_ASSIGN(result.activation, text(config, "activation_fn", ""));
   return lateInteraction(config);
 }
 
@@ -237,6 +247,14 @@ Result<void> PipelineReader::model(JsonValue config) {
 void PipelineReader::chooseEntry() {
   if (!result.refusal.empty())
     return;
+  if (result.pairs) {
+    if (!hasScores)
+      result.refuse("modules.json: no module makes 'scores', as LogitScore "
+                    "does");
+    else if (!result.scoreTokens.empty())
+      result.entry = result.pairs->entry = "rerank";
+    return;
+  }
   if (hasSentence) {
     result.entry = isSparse ? "sparse" : "embed";
     return;

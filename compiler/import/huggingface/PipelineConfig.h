@@ -26,6 +26,7 @@ struct PipelineModule {
     LayerNorm,     ///< with weights and biases
     Normalize,     ///< to length 1
     SpladePooling, ///< log(1 + max(x, 0)), then the largest or the sum
+    LogitScore,    ///< logits of a true token and perhaps a false one
     Unchanged      ///< does nothing when a model is not trained
   };
   Kind kind = Kind::Unchanged;
@@ -45,10 +46,18 @@ struct PipelineModule {
 /// A pipeline, and how its files say that texts are given to it.
 struct PipelineConfig {
   std::vector<PipelineModule> modules;
-  /// Its entry: `embed`, `sparse` or `token_embeddings`.
+  /// Its entry: `embed`, `sparse`, `token_embeddings` or `rerank`; empty where
+  /// the head of the model scores pairs.
   std::string entry;
   /// The Transformer gives logits of the head for masked tokens.
   bool hasLogits = false;
+  /// The head whose logits score pairs, as `FamilyHead::kind`; empty: none.
+  std::string scoringHead;
+  /// Of a cross-encoder: how it reads pairs.
+  std::optional<ManifestPairs> pairs;
+  /// The ids of the true token of LogitScore and of the false one, if any.
+  std::vector<int64_t> scoreTokens;
+  std::string activation;     ///< of scores, a class of torch; empty: not said
   bool includesPrompt = true; ///< tokens of the prompt are pooled
   /// By name, in the file's order.
   std::vector<std::pair<std::string, std::string>> prompts;

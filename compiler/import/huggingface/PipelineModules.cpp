@@ -13,41 +13,69 @@ using namespace transom;
 // Kinds of modules
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// A task of a Transformer, what it gives under which name, and the head that
+/// gives it.
+struct TransformerTask {
+  const char *name, *feature, *output, *head;
+};
+
+constexpr TransformerTask transformerTasks[] = {
+    {"feature-extraction", tokenFeature, "last_hidden_state", ""},
+    {"fill-mask", tokenFeature, "logits", ""},
+    {"sequence-classification", scoreFeature, "logits",
+     "sequence_classification"},
+    {"text-generation", logitFeature, "logits", "causal_lm"}};
+
+} // namespace
+
 Result<void> PipelineReader::transformer(PipelineModule &module,
                                          JsonValue config) {
   module.readsTokens = module.writesTokens = true;
   const std::string absent =
       result.hasLogits ? "fill-mask" : "feature-extraction";
   TRANSOM_ASSIGN(std::string task, text(config, "transformer_task", absent));
-  result.hasLogits = task == "fill-mask";
-  if (task != "fill-mask" && task != "feature-extraction")
-    refuseValue(*config.find("transformer_task"),
-                "feature-extraction, fill-mask");
-
-  // What it gives must be the last hidden state, or the logits.
-  TRANSOM_ASSIGN(std::string name,
-                 text(config, "module_output_name", tokenFeature));
-  if (name != tokenFeature)
-    refuseValue(*config.find("module_output_name"), tokenFeature);
-  if (auto modalities = findValue(config, "modality_config")) {
-    TRANSOM_TRY(modalities->expectObject());
-    const char *output = result.hasLogits ? "logits" : "last_hidden_state";
-    for (JsonValue::Member member : modalities->members()) {
-      TRANSOM_ASSIGN(std::string method, text(member.value, "method", ""));
-      auto given = member.value.find("method_output_name");
-      if (member.key != "text" || method != "forward" || !given ||
-          !given->isString() || *given->asString() != output)
-        result.refuse(member.value.where() +
-                      ": only texts are supported, whose method is 'forward' "
-                      "with the output '" +
-                      output + "'");
-    }
+  PipelineWords supported;
+  const TransformerTask *known = nullptr;
+  for (const TransformerTask &each : transformerTasks) {
+    supported.emplace_back(each.name);
+    if (task == each.name)
+      known = &each;
   }
-  TRANSOM_TRY(lengths(config));
-  if (auto kwargs = findValue(config, "processing_kwargs");
-      kwargs && kwargs->size())
-    result.refuse(kwargs->where() + ": 'processing_kwargs' is not supported; "
-                                    "supported: none");
+  if (!known) {
+    refuseValue(*config.find("transformer_task"), joinNames(supported));
+    return {};
+  }
+  result.hasLogits = task == "fill-mask";
+  result.scoringHead = known->head;
+  hasTokens = std::string(known->feature) == tokenFeature;
+  hasLogits = std::string(known->feature) == logitFeature;
+  hasScores = std::string(known->feature) == scoreFeature;
+  if (!hasTokens && !result.pairs)
+    result.pairs.emplace();
+
+  TRANSOM_ASSIGN(std::string name,
+                 text(config, "module_output_name", known->feature));
+  if (name != known->feature)
+    refuseValue(*config.find("module_output_name"), known->feature);
+  TRANSOM_TRY(modalities(config, known->output));
+  return lengths(config);
+}
+
+/// The token whose logit counts for a pair, and perhaps one against it.
+Result<void> PipelineReader::logitScore(PipelineModule &, JsonValue config) {
+  TRANSOM_ASSIGN(JsonValue yes, config.get("true_token_id"));
+  TRANSOM_ASSIGN(const int64_t first, yes.asInt(0, INT32_MAX));
+  result.scoreTokens = {first};
+  if (auto no = findValue(config, "false_token_id")) {
+    TRANSOM_ASSIGN(const int64_t second, no->asInt(0, INT32_MAX));
+    result.scoreTokens.push_back(second);
+  }
+  TRANSOM_ASSIGN(std::string name,
+                 text(config, "module_input_name", logitFeature));
+  if (name != logitFeature)
+    refuseValue(*config.find("module_input_name"), logitFeature);
   return {};
 }
 
@@ -244,6 +272,12 @@ const std::vector<ModuleKindEntry> &transom::getModuleKinds() {
        false,
        &R::unchanged,
        {"dropout"}},
+      {"LogitScore",
+       PipelineKind::LogitScore,
+       "config.json",
+       true,
+       &R::logitScore,
+       {"true_token_id", "false_token_id", "module_input_name"}},
       {"MultiVectorMask",
        PipelineKind::Unchanged,
        "config.json",

@@ -4,6 +4,7 @@
 // The reader of pipelines, in two sources: files and the order of modules, and
 // the configs of the kinds of modules.
 #pragma once
+#include "compiler/import/huggingface/ChatTemplate.h"
 #include "compiler/import/huggingface/PipelineConfig.h"
 #include "runtime/json/Json.h"
 
@@ -12,6 +13,8 @@ namespace transom {
 /// The names of the values that modules read and write.
 inline constexpr const char *tokenFeature = "token_embeddings";
 inline constexpr const char *sentenceFeature = "sentence_embedding";
+inline constexpr const char *logitFeature = "causal_logits";
+inline constexpr const char *scoreFeature = "scores";
 
 using PipelineKind = PipelineModule::Kind;
 using PipelineWords = std::vector<std::string>;
@@ -35,6 +38,7 @@ public:
   Result<void> features(PipelineModule &module, JsonValue config);
   Result<void> splade(PipelineModule &module, JsonValue config);
   Result<void> tokenMask(PipelineModule &module, JsonValue config);
+  Result<void> logitScore(PipelineModule &module, JsonValue config);
   Result<void> unchanged(PipelineModule &, JsonValue) { return {}; }
 
 private:
@@ -44,6 +48,13 @@ private:
   Result<void> order(const PipelineModule &module, JsonValue entry);
   Result<void> model(JsonValue config);
   Result<void> prompts(JsonValue config);
+  /// The keys of a Transformer that say how texts are given to it.
+  Result<void> modalities(JsonValue config, const std::string &output);
+  /// Fills in the chat template of a cross-encoder's folder.
+  Result<void> chatTemplate(JsonValue message, JsonValue config);
+  /// What the special tokens of templates are called.
+  Result<void> specialTokens(TemplateVariables &variables,
+                             std::vector<JsonDocument> &documents);
   /// Keys of late interaction, of the model or of its Transformer.
   Result<void> lateInteraction(JsonValue config);
   Result<void> lengths(JsonValue config);
@@ -65,6 +76,7 @@ private:
   const std::string &folder;
   PipelineConfig &result;
   bool hasTokens = false, hasSentence = false, isSparse = false;
+  bool hasLogits = false, hasScores = false; ///< `causal_logits`, `scores`
   bool ofTokens = false; ///< the model compares texts by their tokens
 };
 

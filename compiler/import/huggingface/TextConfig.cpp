@@ -134,10 +134,18 @@ void TextReader::addPipeline() {
                       (kind == "first_key" ? "cls" : kind);
   ManifestPipeline described;
   described.refusal = pipeline->refusal;
-  if (pipeline->refusal.empty())
+  if (!pipeline->refusal.empty())
+    config.notes.push_back(pipeline->refusal + "; '" +
+                           (pipeline->pairs ? "rerank" : "embed") +
+                           "' refuses this model");
+  else if (!pipeline->pairs)
     described.entry = pipeline->entry;
-  else
-    config.notes.push_back(pipeline->refusal + "; 'embed' refuses this model");
+  if (pipeline->pairs) {
+    text.pairs = pipeline->pairs;
+    text.pairs->refusal = pipeline->refusal;
+    described.refusal = "the model scores pairs of texts, which 'rerank' does; "
+                        "it has no embeddings";
+  }
   described.prompts = pipeline->prompts;
   described.defaultPrompt = pipeline->defaultPrompt;
   described.similarity = pipeline->similarity;

@@ -127,8 +127,8 @@ typedef struct transom_entry_info {
   size_t num_outputs;
   /** number of dispatches of a run, see transom_session_get_profile() */
   size_t num_dispatches;
-  /** what it computes: "run", "encode", "embed", "step", "logits", "score" or
-   * "generate" */
+  /** what it computes: "run", "encode", "embed", "rerank", "step", "logits",
+   * "score" or "generate" */
   const char *kind;
 } transom_entry_info;
 

@@ -169,16 +169,51 @@ transom_model_similarity(const transom_model *model, const float *embeddings,
  * `scores` is [count]; `capacity` is its size in bytes. A sequence
  * classification model with one label reads the query and each document as a
  * pair: its score is the logit's sigmoid, or the logit where the model's files
- * say so. An embedding model compares embeddings, and one that embeds tokens
- * adds up each query token's closest token of the document. `truncated` (may be
- * NULL) is set to the number of texts that were truncated. Errors: as
- * transom_session_tag(). */
+ * say so. A causal language model with the module LogitScore scores likewise by
+ * the logits of tokens such as yes and no. An embedding model compares
+ * embeddings, and one that embeds tokens adds up each query token's closest
+ * token of the document. `truncated` (may be NULL) is set to the number of
+ * texts that were truncated. Errors: as transom_session_tag(). */
 TRANSOM_API transom_status transom_session_rerank(transom_session *session,
                                                   const transom_text *query,
                                                   const transom_text *documents,
                                                   size_t count, float *scores,
                                                   size_t capacity,
                                                   size_t *truncated);
+
+/** Options of transom_session_rerank_prompted(). */
+typedef struct transom_rerank_options {
+  /** set by transom_rerank_options_default() */
+  size_t struct_size;
+  /** the name of one of the model's prompts; NULL (default): the default prompt
+   * of a model of pairs, of an embedding model the prompt named query */
+  const char *prompt_name;
+  /** a prompt, such as the instruction of a reranker; NULL (default):
+   * `prompt_name`. It is put where the model's template has it, else before
+   * the query */
+  const char *prompt;
+} transom_rerank_options;
+
+/** Initializes options of `struct_size` bytes, as
+ * transom_rerank_options_default() does. */
+TRANSOM_API void transom_rerank_options_init(transom_rerank_options *options,
+                                             size_t struct_size);
+
+/** Returns the default options. */
+static inline transom_rerank_options transom_rerank_options_default(void) {
+  transom_rerank_options options;
+  transom_rerank_options_init(&options, sizeof options);
+  return options;
+}
+
+/** Scores documents as transom_session_rerank() does, with a prompt. `options`
+ * may be NULL. Errors: as transom_session_rerank(); USAGE also for a prompt
+ * that the model does not have. */
+TRANSOM_API transom_status transom_session_rerank_prompted(
+    transom_session *session, const transom_text *query,
+    const transom_text *documents, size_t count,
+    const transom_rerank_options *options, float *scores, size_t capacity,
+    size_t *truncated);
 
 /** Options of transom_session_answer(). */
 typedef struct transom_answer_options {

@@ -113,4 +113,8 @@ TEST_F(ApiTasks, options_have_defaults) {
   EXPECT_EQ(entity.struct_size, sizeof entity);
   EXPECT_EQ(entity.threshold, 0.5);
   EXPECT_EQ(entity.nested + entity.multi_label, 0u);
+  const transom_rerank_options rerank = transom_rerank_options_default();
+  EXPECT_EQ(rerank.struct_size, sizeof rerank);
+  EXPECT_EQ(rerank.prompt, nullptr);
+  EXPECT_EQ(rerank.prompt_name, nullptr);
 }

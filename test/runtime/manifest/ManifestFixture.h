@@ -89,6 +89,10 @@ inline Manifest fullManifest() {
   m.text->pipeline = ManifestPipeline{
       "embed", "",          {{"query", "search: "}}, "query", "cosine", 64,
       5,       std::nullopt};
+  m.text->pairs = ManifestPairs{
+      "rerank", "",
+      ManifestTemplate{{"q: ", " d: ", "\n"}, {"query", "document"}},
+      std::nullopt};
   m.tokenizer = ManifestTokenizer{4096, 1000};
   m.labels = {"LABEL_0", "caf\xC3\xA9 \"x\""};
   m.problemType = "single_label_classification";

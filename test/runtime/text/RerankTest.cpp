@@ -18,7 +18,8 @@ TEST(Rerank, cosines_of_embeddings) {
   float scores[3];
   size_t cut = 9;
   Result<void> done =
-      rerankTexts(*session, texts[0], &texts[1], 3, scores, cut);
+      rerankTexts(*session, texts[0], &texts[1], 3,
+                  transom_rerank_options_default(), scores, cut);
   ASSERT_TRUE(bool(done)) << done.error().message;
   EXPECT_EQ(cut, 1u);
   for (size_t i = 0; i != 3; ++i) {
@@ -44,12 +45,44 @@ TEST(Rerank, models_of_several_labels_score_no_pairs) {
   float score;
   size_t cut;
   Result<void> done =
-      rerankTexts(*makeTextSession(*model), one, &one, 1, &score, cut);
+      rerankTexts(*makeTextSession(*model), one, &one, 1,
+                  transom_rerank_options_default(), &score, cut);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().status, Status::Unsupported);
   EXPECT_NE(done.error().message.find("4 labels"), std::string::npos);
   auto plain = fakeModel(textManifest());
-  done = rerankTexts(*makeTextSession(*plain), one, &one, 1, &score, cut);
+  done = rerankTexts(*makeTextSession(*plain), one, &one, 1,
+                     transom_rerank_options_default(), &score, cut);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().status, Status::Unsupported);
+}
+
+TEST(Rerank, prompts_are_the_model_s) {
+  auto model = fakeModel(textManifest(), tables());
+  const transom_text one = text("a");
+  transom_rerank_options options = transom_rerank_options_default();
+  options.prompt_name = "query";
+  float score;
+  size_t cut;
+  Result<void> done =
+      rerankTexts(*makeTextSession(*model), one, &one, 1, options, &score, cut);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().status, Status::Usage);
+  EXPECT_EQ(done.error().message, "the model has no prompt 'query'");
+}
+
+TEST(Rerank, scores_of_pairs_are_refused_by_the_files) {
+  Manifest manifest = textManifest();
+  manifest.text->pairs.emplace();
+  manifest.text->pairs->refusal = "no such module";
+  auto model = fakeModel(manifest, tables());
+  const transom_text one = text("a");
+  float score;
+  size_t cut;
+  Result<void> done =
+      rerankTexts(*makeTextSession(*model), one, &one, 1,
+                  transom_rerank_options_default(), &score, cut);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().status, Status::Unsupported);
+  EXPECT_EQ(done.error().message, "no such module");
 }

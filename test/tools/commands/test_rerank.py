@@ -30,6 +30,40 @@ class Rerank(TaskTest):
             with open(path, "w") as file:
                 file.write("\n".join(documents) + "\n")
             self.assertEqual(self.lines("rerank", self.models[name], "--query", expected["query"], "--file", path), lines)
+            for case in expected.get("prompted", []):
+                lines = self.rank(self.models[name], expected["query"], documents, *case["flags"])
+                self.assert_like([{"corpus_id": line["index"], "score": line["score"]} for line in lines], case["ranked"],
+                                 f"{name} {case['flags']}")
+
+    def change(self, name, file, change):
+        """A copy of a golden folder with another JSON file, compiled."""
+        folder = self.path(f"changed-{name}")
+        shutil.copytree(os.path.join(TASKS, name), folder)
+        with open(os.path.join(folder, file)) as text:
+            data = json.load(text)
+        change(data)
+        with open(os.path.join(folder, file), "w") as text:
+            json.dump(data, text)
+        return folder
+
+    def test_prompts(self):
+        model = self.models["qwen3-chat-rerank"]
+        self.fail_with(2, "rerank", model, "--query", "q", "--text", "a", "--prompt-name", "news",
+                       says="the model has no prompt 'news'; it has: none, web")
+        self.fail_with(2, "rerank", model, "--query", "q", "--text", "a", "--prompt-name", "web", "--prompt", "b", says="one too many")
+        self.assertEqual(self.rank(model, "q", ["a", "b"], "--instruction", "c"), self.rank(model, "q", ["a", "b"], "--prompt", "c"))
+        late = self.compiled(os.path.join(GOLDENS, "pipelines", "late"))
+        self.fail_with(2, "rerank", late, "--query", "q", "--text", "a", "--prompt", "b", says="it takes no other prompt")
+
+    def test_folders_of_cross_encoders_that_are_refused(self):
+        self.fail_with(4, "embed", self.models["qwen3-chat-rerank"], "--text", "a", says="scores pairs of texts, which 'rerank' does")
+        folder = self.change("qwen3-chat-rerank", "sentence_bert_config.json",
+                             lambda config: config["processing_kwargs"].update(text={"max_length": 8}))
+        model = self.path("refused.so")
+        self.assertIn("'rerank' refuses this model", self.succeed("compile", folder, "-o", model).stderr)
+        self.fail_with(4, "rerank", model, "--query", "q", "--text", "a", says="'text' is not supported; supported: chat_template")
+        folder = self.change("qwen3-text-rerank", "1_LogitScore/config.json", lambda config: config.update(true_token_id=400))
+        self.fail_with(3, "compile", folder, "-o", model, says="LogitScore: the token 400, but the vocabulary has 332 tokens")
 
     def test_embeddings(self):
         folder = self.path("bare")

@@ -149,7 +149,9 @@ Result<BitsReport> BitsMatrix::run() {
     // What scores and generates is computed from the logits.
     for (const Entry &entry : model->entries())
       if (entry.kind() == EntryKind::Run || entry.kind() == EntryKind::Encode ||
-          entry.kind() == EntryKind::Embed || entry.kind() == EntryKind::Logits)
+          entry.kind() == EntryKind::Embed ||
+          entry.kind() == EntryKind::Rerank ||
+          entry.kind() == EntryKind::Logits)
         TRANSOM_TRY(runEntry(*model, entry));
     TRANSOM_TRY(runSteps(*model));
   }

@@ -12,6 +12,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import tokenizers
 import torch
@@ -166,6 +167,89 @@ def rerank(name, model, tokenizer, seed, activation):
     write(folder, query=query, documents=TEXTS, ranked=encoder.rank(query, TEXTS), best=encoder.rank(query, TEXTS, top_k=2))
 
 
+RERANKER_TEMPLATE = """{#- of a pair, with an instruction or without -#}
+{%- set instruction = messages | selectattr("role", "eq", "system") | map(attribute="content") | first | default("find what answers", true) -%}
+<|im_start|>system
+Judge "yes" or "no".<|im_end|>
+<|im_start|>user
+<Instruct>: {{ instruction }}
+<Query>: {{ messages | selectattr("role", "eq", "query") | map(attribute="content") | first }}
+{% for message in messages %}
+    {%- if message.role == "document" -%}
+<Document>: {{ message["content"] }}<|im_end|>
+    {% endif %}
+{%- endfor %}
+
+{%- if add_generation_prompt %}
+<|im_start|>assistant
+<think>
+
+</think>
+
+{% endif %}
+"""
+
+
+def chat_tokenizer(template=None, length=200):
+    """Bytes, with words for answers and tokens for messages."""
+    from tokenizers import AddedToken, decoders, models, pre_tokenizers, trainers
+    tokenizer = tokenizers.Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=330, special_tokens=["<|endoftext|>", "<|im_start|>", "<|im_end|>"],
+                                  initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    tokenizer.train_from_iterator(["yes"] * 30 + ["no"] * 30 + TEXTS * 3, trainer)
+    tokenizer.add_tokens([AddedToken("<think>"), AddedToken("</think>")])
+    return tf.PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<|endoftext|>", eos_token="<|im_end|>", model_max_length=length,
+                                      chat_template=template)
+
+
+def qwen(tokenizer, **more):
+    return tf.Qwen3Config(vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
+                          head_dim=8, intermediate_size=24, max_position_embeddings=256, **more)
+
+
+def rerank_pipeline(name, model, tokenizer, seed, score=None, prompts=None, default=None, activation=None, **arguments):
+    """A cross-encoder of sentence-transformers with modules.json. `score` makes its last module of the tokenizer."""
+    from sentence_transformers import CrossEncoder
+    from sentence_transformers.base.modules import Transformer
+    with tempfile.TemporaryDirectory() as bare:
+        randomize(model, seed).save_pretrained(bare)
+        tokenizer.save_pretrained(bare)
+        modules = [Transformer(bare, transformer_task="text-generation" if score else "sequence-classification", **arguments)]
+        modules += [score(tokenizer)] if score else []
+        encoder = CrossEncoder(modules=modules, prompts=prompts, default_prompt_name=default, activation_fn=activation)
+        folder = ROOT / name
+        shutil.rmtree(folder, ignore_errors=True)
+        encoder.save_pretrained(str(folder), create_model_card=False)
+    for file in folder.rglob("*.json"):
+        data = json.loads(file.read_text())
+        if file.name == "config_sentence_transformers.json":
+            data.pop("__version__", None)
+        file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    encoder = CrossEncoder(str(folder), device="cpu").double()
+    query, documents = "where does ada live?", TEXTS + [" ".join(TEXTS * 2)]
+    asked = [(["--prompt", "which names a city"], {"prompt": "which names a city"})]
+    asked += [(["--prompt-name", each], {"prompt_name": each}) for each in prompts or {}]
+    write(folder, query=query, documents=documents, ranked=encoder.rank(query, documents), best=encoder.rank(query, documents, top_k=2),
+          prompted=[{"flags": flags, "ranked": encoder.rank(query, documents, **given)} for flags, given in asked])
+
+
+def rerank_pipelines():
+    from sentence_transformers.cross_encoder.modules import LogitScore
+    yes_or_no = lambda t: LogitScore(t.convert_tokens_to_ids("yes"), t.convert_tokens_to_ids("no"))
+    yes = lambda t: LogitScore(t.convert_tokens_to_ids("yes"))
+    plain, chat = chat_tokenizer(), chat_tokenizer(RERANKER_TEMPLATE)
+    with_reply = {"processing_kwargs": {"chat_template": {"add_generation_prompt": True}}}
+    rerank_pipeline("qwen3-chat-rerank", tf.Qwen3ForCausalLM(qwen(chat, tie_word_embeddings=True)), chat, 11, yes_or_no,
+                    {"web": "given a search", "none": ""}, **with_reply)
+    rerank_pipeline("qwen3-text-rerank", tf.Qwen3ForCausalLM(qwen(plain)), plain, 12, yes, {"web": "given: "}, "web", torch.nn.Identity())
+    rerank_pipeline("qwen3-labels-rerank", tf.Qwen3ForSequenceClassification(qwen(chat, num_labels=1, pad_token_id=0)), chat, 13, **with_reply)
+    pieces = word_piece()[0]
+    rerank_pipeline("bert-modules-rerank", tf.BertForSequenceClassification(bert(pieces, num_labels=1)), pieces, 14, None,
+                    {"query": "where is ", "plain": ""}, "query", torch.nn.Identity())
+
+
 QUESTIONS = [("where does ada live?", TEXTS[0]), ("who was happy", TEXTS[1]), ("the south", " ".join(TEXTS)), ("?", "rio")]
 ANSWERS = """
 import json, sys, transformers
@@ -242,6 +326,7 @@ def main():
     rerank("bert-rerank", tf.BertForSequenceClassification(bert(pieces, **one)), untyped, 7, None)
     rerank("roberta-rerank", tf.RobertaForSequenceClassification(roberta(bytes_, **one)), bytes_, 8, "torch.nn.modules.linear.Identity")
     families(pieces, untyped, bytes_, flags.old_python)
+    rerank_pipelines()
     if flags.old_python:
         answers("bert-answers", tf.BertForQuestionAnswering(bert(pieces)), pieces, 9, flags.old_python)
         answers("roberta-answers", tf.RobertaForQuestionAnswering(roberta(bytes_)), bytes_, 10, flags.old_python)

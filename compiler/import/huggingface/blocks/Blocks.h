@@ -205,6 +205,8 @@ public:
   /// True where the checkpoint has the base model's pooler.
   bool hasPooler() const;
   mlir::Value pooler(mlir::Value state);
+  /// Logits are those of these tokens alone.
+  void chooseTokens(std::vector<int64_t> ids) { chosen = std::move(ids); }
 
 private:
   using Value = mlir::Value;
@@ -215,12 +217,16 @@ private:
   Value linear(const HeadStep &step, Value state);
   Value vocabulary(const HeadStep &step, Value state);
   Value vocabularyBias(const HeadStep &step, const std::string &module);
+  WeightExpr chooseRows(WeightExpr table) const;
+  /// What the symbols of weights with the chosen rows end in.
+  std::string getChosenSuffix() const;
   Value cap(Value logits);
   Value scale(Value state);
   std::string getTiedModule() const;
 
   BlockContext &context;
   Value pooled;                 ///< the pooler's output, once made
+  std::vector<int64_t> chosen;  ///< the tokens of logits; empty: all
   std::string vocabularyModule; ///< the module of the last `Vocabulary` step
 };
 

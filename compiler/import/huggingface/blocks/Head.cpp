@@ -113,15 +113,39 @@ Value HeadBlock::vocabularyBias(const HeadStep &step,
                                   "1 x vocabulary"))
       return {};
     return context.emit.weight(
-        bias, WeightExpr::reshape(WeightExpr::file(bias), {width}));
+        bias + getChosenSuffix(),
+        chooseRows(WeightExpr::reshape(WeightExpr::file(bias), {width})));
   }
   for (const char *candidate : step.biases)
     if (context.files.find(candidate)) {
       bias = candidate;
       break;
     }
-  return context.emit.fileWeight(module + ".bias", bias,
-                                 std::vector<int64_t>{width}, "vocabulary");
+  if (chosen.empty())
+    return context.emit.fileWeight(module + ".bias", bias,
+                                   std::vector<int64_t>{width}, "vocabulary");
+  if (!context.emit.checkTensor(bias, std::vector<int64_t>{width},
+                                "vocabulary"))
+    return {};
+  return context.emit.weight(bias + getChosenSuffix(),
+                             chooseRows(WeightExpr::file(bias)));
+}
+
+/// The rows of the chosen tokens, in their order.
+WeightExpr HeadBlock::chooseRows(WeightExpr table) const {
+  if (chosen.empty())
+    return table;
+  std::vector<WeightExpr> rows;
+  for (const int64_t id : chosen)
+    rows.push_back(WeightExpr::slice(table, 0, id, 1));
+  return rows.size() == 1 ? rows.front() : WeightExpr::concat(0, rows);
+}
+
+std::string HeadBlock::getChosenSuffix() const {
+  std::string suffix;
+  for (const int64_t id : chosen)
+    suffix += "." + std::to_string(id);
+  return suffix;
 }
 
 /// The module of the embedding that is the head's weight, too: the one that an
@@ -149,9 +173,15 @@ Value HeadBlock::vocabulary(const HeadStep &step, Value state) {
     }
   vocabularyModule = module;
   context.at(module, std::string("/vocab_size"));
-  Value weight = context.parameters.get(
-      own ? module : getTiedModule(), "weight",
-      {config.vocab, config.embeddingWidth}, "vocabulary x hidden size");
+  const std::string stored = own ? module : getTiedModule();
+  const std::vector<int64_t> shape = {config.vocab, config.embeddingWidth};
+  const std::string sizes = "vocabulary x hidden size";
+  Value weight =
+      chosen.empty()
+          ? context.parameters.get(stored, "weight", shape, sizes)
+          : context.parameters.getDerived(
+                stored, "weight", shape, sizes, getChosenSuffix(),
+                [&](WeightExpr table) { return chooseRows(std::move(table)); });
   return context.emit.linear(state, weight, vocabularyBias(step, module));
 }
 

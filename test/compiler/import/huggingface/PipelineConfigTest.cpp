@@ -88,8 +88,8 @@ TEST(PipelineConfig, refuses_modules_and_keys_by_name) {
   EXPECT_EQ(folder.getRefusal().substr(0, 63),
             "config_sentence_transformers.json: key 'pooler' is not known; k");
   folder.write("config_sentence_transformers.json",
-               R"({"model_type": "CrossEncoder"})");
-  EXPECT_NE(folder.getRefusal().find("'CrossEncoder' is not supported"),
+               R"({"model_type": "Reranker"})");
+  EXPECT_NE(folder.getRefusal().find("'Reranker' is not supported"),
             std::string::npos);
 }
 

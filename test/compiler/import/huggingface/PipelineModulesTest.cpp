@@ -98,8 +98,8 @@ TEST(PipelineModules, splade) {
 TEST(PipelineModules, transformers_that_give_something_else) {
   SecondModule folder("Pooling", "{}");
   folder.write("sentence_bert_config.json",
-               R"({"transformer_task": "text-generation"})");
-  EXPECT_NE(folder.getRefusal().find("'text-generation' is not supported"),
+               R"({"transformer_task": "any-to-any"})");
+  EXPECT_NE(folder.getRefusal().find("'any-to-any' is not supported"),
             std::string::npos);
   folder.write("sentence_bert_config.json",
                R"({"modality_config": {"text": {"method": "forward",

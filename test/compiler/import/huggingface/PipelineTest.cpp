@@ -144,3 +144,33 @@ TEST(Pipeline, needs_a_head_for_logits) {
             "modules.json: the Transformer gives logits of masked tokens, but "
             "'BertModel' has no head for them");
 }
+
+TEST(Pipeline, scores_pairs_by_the_rows_of_two_tokens) {
+  Imported model(GoldenPipeline("../tasks/qwen3-chat-rerank").path);
+  PipelineEntry entry = getEntry(model, "rerank");
+  EXPECT_EQ(entry.result, "logits");
+  EXPECT_EQ(entry.size, "batch x 2");
+  EXPECT_EQ(count<attn::PoolOp>(entry), 1u);
+  // The head has no row but those of the two tokens.
+  size_t largest = 0;
+  entry.function.walk([&](attn::LinearOp op) {
+    largest = std::max(largest,
+                       size_t(*attn::getSymbolicShape(op.getResult().getType())
+                                   .back()
+                                   .constant()));
+  });
+  EXPECT_LT(largest, 332u);
+}
+
+TEST(Pipeline, needs_a_causal_head_for_scores) {
+  GoldenPipeline folder("../tasks/bert-modules-rerank");
+  folder.write("sentence_bert_config.json",
+               R"({"transformer_task": "text-generation"})");
+  folder.writeModules({"Transformer", "LogitScore"});
+  folder.write("m1/config.json", R"({"true_token_id": 5})");
+  Imported model(folder.path);
+  ASSERT_TRUE(model.module) << model.error.message;
+  EXPECT_EQ(model.info.pipeline->refusal,
+            "modules.json: the Transformer scores texts by a head of the kind "
+            "'causal_lm', but 'BertForSequenceClassification' has none of it");
+}
