@@ -7,6 +7,7 @@
 #include "runtime/text/Embed.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/text/TextBatches.h"
+#include "runtime/text/Windows.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -99,6 +100,7 @@ namespace {
 struct EmbedPlan {
   std::string pooling; ///< empty: by the pipeline
   bool normalize = false;
+  bool normalizeMean = false; ///< of the windows of a text
   std::string prompt;
 };
 
@@ -151,6 +153,7 @@ Result<EmbedPlan> makePlan(const Model &model,
     return usageError("normalize is 0, 1 or TRANSOM_FROM_MODEL, got " +
                       std::to_string(options.normalize));
   EmbedPlan plan;
+  plan.normalizeMean = byModel ? isNormalized(model) : options.normalize != 0;
   TRANSOM_ASSIGN(plan.prompt, getPrompt(model, options));
   if (!getPipeline(model)) {
     TRANSOM_ASSIGN(plan.pooling, getPooling(model, options));
@@ -229,6 +232,147 @@ static void keepLargest(std::vector<float> &numbers, size_t count) {
     numbers[order[i]] = 0;
 }
 
+namespace {
+
+/// Embeds the texts of one call.
+class TextEmbedder {
+public:
+  TextEmbedder(Session &session, const Model::TextUse &use,
+               const EmbedPlan &plan)
+      : session(session), use(use), plan(plan), width(size_t(use.width)) {
+    if (const ManifestPipeline *pipeline = getPipeline(session.model()))
+      active = size_t(pipeline->maxActive);
+  }
+
+  /// Writes the first `size` numbers of the embedding of each text.
+  Result<void> embedWhole(const transom_text *texts, size_t count, size_t size,
+                          float *out, size_t &cut);
+  Result<void> embedWindows(const transom_text *texts, size_t count,
+                            const transom_embed_options &options, size_t size,
+                            float *out);
+
+private:
+  void takeVector(const TextRows &rows, float *out);
+  /// Starts from the vector of one window.
+  void mergeWindows(const std::vector<TextWindow> &windows, size_t begin,
+                    size_t end, const float *vectors);
+  void finish(bool normalize, size_t size, float *out);
+
+  Session &session;
+  const Model::TextUse &use;
+  const EmbedPlan &plan;
+  const size_t width;
+  size_t active = 0;
+  std::vector<float> whole;
+  std::vector<double> sums;
+};
+
+} // namespace
+
+/// The vector of a text or window before it is cut.
+void TextEmbedder::takeVector(const TextRows &rows, float *out) {
+  const float *first = rows.rows[0];
+  if (!first)
+    std::fill_n(out, width, 0.0f);
+  else if (plan.pooling == "mean")
+    poolMean(first, rows.count, width, sums, out);
+  else
+    std::copy_n(first, width, out);
+}
+
+void TextEmbedder::finish(bool normalize, size_t size, float *out) {
+  if (active)
+    keepLargest(whole, active);
+  std::copy_n(whole.data(), size, out);
+  if (normalize)
+    normalizeLength(out, size);
+}
+
+Result<void> TextEmbedder::embedWhole(const transom_text *texts, size_t count,
+                                      size_t size, float *out, size_t &cut) {
+  whole.resize(width);
+  return runTexts(session, {use}, texts, nullptr, count, cut,
+                  [&](const TextRows &rows) {
+                    takeVector(rows, whole.data());
+                    finish(plan.normalize, size, out + rows.text * size);
+                  });
+}
+
+/// The mean in the order of the text, whatever batches they ran in.
+void TextEmbedder::mergeWindows(const std::vector<TextWindow> &windows,
+                                size_t begin, size_t end,
+                                const float *vectors) {
+  whole.assign(vectors + begin * width, vectors + (begin + 1) * width);
+  if (end == begin + 1)
+    return;
+  sums.assign(width, 0);
+  double total = 0;
+  for (size_t w = begin; w != end; ++w) {
+    const auto weight = double(windows[w].own);
+    total += weight;
+    for (size_t i = 0; i != width; ++i)
+      sums[i] += weight * double(vectors[w * width + i]);
+  }
+  for (size_t i = 0; i != width; ++i)
+    whole[i] = float(sums[i] / total);
+}
+
+Result<void> TextEmbedder::embedWindows(const transom_text *texts, size_t count,
+                                        const transom_embed_options &options,
+                                        size_t size, float *out) {
+  // All windows, and where those of each text begin.
+  std::vector<TextWindow> windows;
+  std::vector<size_t> begins = {0};
+  transom_tokenize_options uncut = transom_tokenize_options_default();
+  uncut.no_truncation = 1;
+  for (size_t i = 0; i != count; ++i) {
+    auto split = [&]() -> Result<std::vector<TextWindow>> {
+      TRANSOM_ASSIGN(const Encoding encoding,
+                     encodeText(session.model(), texts[i], nullptr, uncut));
+      return splitIntoWindows(encoding, plan.prompt.size(), options.chunk,
+                              options.overlap);
+    };
+    Result<std::vector<TextWindow>> found = split();
+    if (!found)
+      return inText(i, count, found.takeError());
+    std::move(found->begin(), found->end(), std::back_inserter(windows));
+    begins.push_back(windows.size());
+  }
+
+  std::vector<float> vectors(windows.size() * width);
+  size_t cut = 0;
+  TRANSOM_TRY(runEncoded(
+      session, {use}, windows.size(),
+      [&](size_t w) { return Result<Encoding>(windows[w].encoding); }, cut,
+      [&](const TextRows &rows) {
+        takeVector(rows, &vectors[rows.text * width]);
+      }));
+  for (size_t i = 0; i != count; ++i) {
+    mergeWindows(windows, begins[i], begins[i + 1], vectors.data());
+    const bool isMean = begins[i + 1] != begins[i] + 1;
+    finish(isMean ? plan.normalizeMean : plan.normalize, size, out + i * size);
+  }
+  return {};
+}
+
+/// What is wrong with the options of windows.
+static Result<void> checkChunk(const Model &model,
+                               const transom_embed_options &options) {
+  if (!options.chunk)
+    return options.overlap
+               ? Result<void>(usageError("an overlap needs a chunk"))
+               : Result<void>();
+  const size_t most = model.maxTextTokens();
+  if (most && options.chunk > most)
+    return usageError("a chunk of " + std::to_string(options.chunk) +
+                      " tokens; the model takes " + std::to_string(most) +
+                      " at most");
+  const ManifestPipeline *pipeline = getPipeline(model);
+  if (pipeline && pipeline->entry == "sparse")
+    return usageError("sparse embeddings have no chunks");
+  return {};
+}
+
 Result<void> transom::embedTexts(Session &session, const transom_text *texts,
                                  size_t count,
                                  const transom_embed_options &options,
@@ -237,30 +381,16 @@ Result<void> transom::embedTexts(Session &session, const transom_text *texts,
   TRANSOM_ASSIGN(const Model::TextUse *found, getEmbedding(model));
   TRANSOM_ASSIGN(const size_t size, getEmbeddingSize(model, options));
   TRANSOM_ASSIGN(const EmbedPlan plan, makePlan(model, options));
+  TRANSOM_TRY(checkChunk(model, options));
   Model::TextUse use = *found;
   if (use.pooled >= 0) {
     TRANSOM_ASSIGN(use.skipped, countPromptTokens(model, plan.prompt));
   }
-  const auto width = static_cast<size_t>(use.width);
-  const ManifestPipeline *pipeline = getPipeline(model);
-  const size_t active = pipeline ? size_t(pipeline->maxActive) : 0;
-  std::vector<float> whole(width);
-  std::vector<double> sums;
   const PromptedTexts prompted(plan.prompt, texts, count);
-  return runTexts(session, {use}, prompted.get(), nullptr, count, cut,
-                  [&](const TextRows &rows) {
-                    const float *first = rows.rows[0];
-                    if (!first)
-                      std::fill(whole.begin(), whole.end(), 0.0f);
-                    else if (plan.pooling == "mean")
-                      poolMean(first, rows.count, width, sums, whole.data());
-                    else
-                      std::copy_n(first, width, whole.data());
-                    if (active)
-                      keepLargest(whole, active);
-                    float *out = embeddings + rows.text * size;
-                    std::copy_n(whole.data(), size, out);
-                    if (plan.normalize)
-                      normalizeLength(out, size);
-                  });
+  TextEmbedder embedder(session, use, plan);
+  cut = 0;
+  return options.chunk ? embedder.embedWindows(prompted.get(), count, options,
+                                               size, embeddings)
+                       : embedder.embedWhole(prompted.get(), count, size,
+                                             embeddings, cut);
 }

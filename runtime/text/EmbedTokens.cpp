@@ -190,8 +190,10 @@ Result<TokenVectors> transom::embedTokens(Session &session,
   if (!session.config().holdResults)
     return usageError("texts need a session that holds results");
   if (given.pooling != TRANSOM_POOLING_FROM_MODEL ||
-      given.normalize != TRANSOM_FROM_MODEL || given.dim)
-    return usageError("embeddings of tokens have no pooling, normalize or dim");
+      given.normalize != TRANSOM_FROM_MODEL || given.dim || given.chunk ||
+      given.overlap)
+    return usageError("embeddings of tokens have no pooling, normalize, dim or "
+                      "chunk");
   const ManifestPipeline &pipeline = *model.manifest().text->pipeline;
   // Texts are documents unless their prompt is that of queries.
   transom_embed_options options = given;

@@ -136,6 +136,13 @@ typedef struct transom_embed_options {
   const char *prompt_name;
   /** a prompt that is put before each text; NULL (default): `prompt_name` */
   const char *prompt;
+  /** the tokens of a window, special ones and those of the prompt counted, into
+   * which longer texts are split; the embedding of a text is the mean of those
+   * of its windows, weighted by the numbers of their own tokens, and is scaled
+   * as the model scales embeddings. Default: 0, longer texts are truncated */
+  uint32_t chunk;
+  /** tokens that neighboring windows share; default: 0 */
+  uint32_t overlap;
 } transom_embed_options;
 
 /** Initializes options of `struct_size` bytes, as

@@ -93,3 +93,47 @@ TEST(Embed, keeps_some_numbers) {
   ASSERT_FALSE(size);
   EXPECT_EQ(size.error().status, Status::Usage);
 }
+
+TEST(Embed, the_mean_of_windows_counts_their_tokens) {
+  auto model = fakeModel(textManifest(), tables());
+  auto session = makeTextSession(*model);
+  const std::vector<transom_text> texts = {text("a b c a b"), text("a b"),
+                                           text("c a"), text("b")};
+  transom_embed_options options = transom_embed_options_default();
+  options.normalize = 0;
+  std::vector<float> alone(4 * FAKE_WIDTH), whole(4 * FAKE_WIDTH);
+  size_t cut;
+  ASSERT_TRUE(
+      embedTexts(*session, texts.data(), 4, options, alone.data(), cut));
+  options.chunk = 4;
+  ASSERT_TRUE(
+      embedTexts(*session, texts.data(), 4, options, whole.data(), cut));
+  EXPECT_EQ(cut, 0u);
+  for (size_t i = 0; i != FAKE_WIDTH; ++i) {
+    const auto window = [&](size_t w) {
+      return double(alone[w * FAKE_WIDTH + i]);
+    };
+    EXPECT_NEAR(whole[i], (2 * window(1) + 2 * window(2) + window(3)) / 5,
+                1e-6);
+  }
+  // Texts that fit have the bits that they have without windows.
+  EXPECT_TRUE(std::equal(whole.begin() + FAKE_WIDTH, whole.end(),
+                         alone.begin() + FAKE_WIDTH));
+}
+
+TEST(Embed, windows_that_make_no_sense) {
+  auto model = fakeModel(textManifest(), tables());
+  auto session = makeTextSession(*model);
+  const transom_text one = text("a b c");
+  transom_embed_options options = transom_embed_options_default();
+  std::vector<float> out(FAKE_WIDTH);
+  size_t cut;
+  options.overlap = 1;
+  EXPECT_EQ(
+      embedTexts(*session, &one, 1, options, out.data(), cut).error().message,
+      "an overlap needs a chunk");
+  options.chunk = 9;
+  EXPECT_EQ(
+      embedTexts(*session, &one, 1, options, out.data(), cut).error().message,
+      "a chunk of 9 tokens; the model takes 8 at most");
+}
