@@ -81,6 +81,12 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("attention-heads", joinNumbers(options.attentionHeads));
   if (!options.task.empty())
     flags.emplace_back("task", options.task);
+  if (!options.scoring.trueToken.empty())
+    flags.emplace_back("true-token", options.scoring.trueToken);
+  if (!options.scoring.falseToken.empty())
+    flags.emplace_back("false-token", options.scoring.falseToken);
+  if (!options.scoring.chatTemplate.empty())
+    flags.emplace_back("chat-template", options.scoring.chatTemplate);
   if (options.ignoreGenerationConfig)
     flags.emplace_back("ignore-generation-config", "true");
   if (options.debugInfo)
@@ -281,7 +287,8 @@ static Result<OwningOpRef<ModuleOp>> importFiles(MLIRContext &context,
                                                  bool configOnly,
                                                  ModelFacts &facts) {
   prepareContext(context);
-  ImportOptions import{options.model, configOnly, options.task};
+  ImportOptions import{options.model, configOnly, options.task,
+                       options.scoring};
   TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
                  importModel(context, import, facts.info));
   if (!options.kvDtype.empty() && !getStepEntry(*module))

@@ -6,6 +6,7 @@
 // libtransom-compiler, which the tool opens only for the commands that need
 // it.
 #pragma once
+#include "compiler/import/ScoringOptions.h"
 #include "compiler/pipeline/StageTable.h"
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -54,6 +55,7 @@ struct CompileOptions {
   std::vector<std::string> passPlugins;
   /// The task whose adapter is merged into the weights; empty: none.
   std::string task;
+  ScoringOptions scoring; ///< without a true token pairs are not scored
   /// Leave generation_config.json out.
   bool ignoreGenerationConfig = false;
   /// Options as given, for the manifest.

@@ -39,12 +39,19 @@ importGraphFile(MLIRContext &context, const ImportOptions &options,
   if (!options.task.empty())
     return usageError("'--task " + options.task +
                       "': a graph.json has no adapters");
+  if (!options.scoring.trueToken.empty())
+    return usageError("'--true-token': a graph.json has no pipeline");
   return importGraph(context, info);
 }
 
 static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
                                                 const ImportOptions &options,
                                                 ImportInfo &info) {
+  const ScoringOptions &scoring = options.scoring;
+  if (scoring.trueToken.empty() &&
+      !(scoring.falseToken.empty() && scoring.chatTemplate.empty()))
+    return usageError("'--false-token' and '--chat-template' need "
+                      "'--true-token'");
   const std::string path = trimmed(options.path);
   if (isFolder(path)) {
     info.folder = path;

@@ -5,6 +5,7 @@
 // a module of the attn dialect, one operation for each operation of the model.
 // Weights stay in their files; only headers are read.
 #pragma once
+#include "compiler/import/ScoringOptions.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "compiler/import/huggingface/PipelineConfig.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -29,6 +30,7 @@ struct ImportOptions {
   bool configOnly = false;
   /// The task whose adapter is merged into the weights; empty: none.
   std::string task = "";
+  ScoringOptions scoring = {};
 };
 
 /// What the importer found besides the module. The module's `attn.info`

@@ -110,6 +110,22 @@ void tools::addCompileFlags(CLI::App &command, CompileFlags &flags) {
                   "merge the adapter of a task, one of 'lora_adaptations' in "
                   "config.json, into the weights (default: none)")
       ->type_name("NAME");
+  command
+      .add_option(
+          "--true-token", flags.options.scoring.trueToken,
+          "add an entry that scores documents by the logit of a token, "
+          "such as yes, which 'rerank' uses; for causal language models "
+          "whose folder has no modules.json")
+      ->type_name("TOKEN");
+  command
+      .add_option("--false-token", flags.options.scoring.falseToken,
+                  "with --true-token: the token whose logit is subtracted")
+      ->type_name("TOKEN");
+  command
+      .add_option("--chat-template", flags.options.scoring.chatTemplate,
+                  "with --true-token: a template of Jinja for messages of the "
+                  "roles system, query and document (default: the folder's)")
+      ->type_name("F");
   command.add_flag("--ignore-generation-config",
                    flags.options.ignoreGenerationConfig,
                    "do not read generation_config.json");

@@ -21,7 +21,7 @@ struct EmbedFlags {
   std::string model, pooling, promptName, prompt, precision, output;
   TextInput input;
   bool noNormalize = false, resume = false;
-  unsigned dim = 0;
+  unsigned dim = 0, chunk = 0, overlap = 0;
   std::optional<unsigned> topK;
   bool hasPrompt = false, hasPromptName = false;
 };
@@ -86,6 +86,8 @@ Result<void> Embedder::prepare() {
   if (flags.noNormalize)
     options.normalize = 0;
   options.dim = flags.dim;
+  options.chunk = flags.chunk;
+  options.overlap = flags.overlap;
   if (flags.hasPrompt)
     options.prompt = flags.prompt.c_str();
   if (flags.hasPromptName)
@@ -93,10 +95,10 @@ Result<void> Embedder::prepare() {
   precision = getPrecision(flags.precision);
 
   if (opened.info.token_embedding_size) {
-    if (flags.dim || precision || flags.topK)
-      return usageError(
-          "'--dim', '--precision' and '--top-k' are for embeddings "
-          "of texts; the model's are of tokens");
+    if (flags.dim || precision || flags.topK || flags.chunk || flags.overlap)
+      return usageError("'--dim', '--precision', '--top-k', '--chunk' and "
+                        "'--overlap' are for embeddings of texts; the model's "
+                        "are of tokens");
     return openOutput();
   }
   // A call without texts tells what is wrong with the model or the options.
@@ -352,6 +354,16 @@ void tools::addEmbed(CLI::App &app, CommandList &commands) {
   command.app
       ->add_option("--dim", flags->dim, "the numbers of an embedding to keep")
       ->check(CLI::Range(1u, unsigned(INT32_MAX)));
+  command.app
+      ->add_option("--chunk", flags->chunk,
+                   "split longer texts into windows of at most N tokens and "
+                   "take the mean of their embeddings (default: cut texts)")
+      ->check(wholeNumber(1))
+      ->type_name("N");
+  command.app
+      ->add_option("--overlap", flags->overlap,
+                   "with --chunk: tokens that neighboring windows share")
+      ->type_name("N");
   addChoice(*command.app, "--precision", flags->precision,
             {"f32", "int8", "binary", "ubinary"},
             "type of the numbers; int8 takes their ranges from all texts");

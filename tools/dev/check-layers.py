@@ -60,6 +60,7 @@ LAYERS = {
     "compiler/import/huggingface/GenerationSettings": ["compiler/import", "runtime/generate/GenerationOptions", *SUPPORT],
     # Looks up tokens in the tables of a tokenizer that was imported.
     "compiler/import/huggingface/TextConfig": ["compiler/import", "runtime/tokenizer/Tokenizer", *SUPPORT],
+    "compiler/import/huggingface/PipelinePairs": ["compiler/import", "runtime/tokenizer/Tokenizer", *SUPPORT],
     "compiler/pipeline": ["compiler/pipeline", "passes", *DIALECTS, *SUPPORT, *MLIR],
     # The llvm dialect is where lowering ends; its translation to LLVM IR is codegen's first step.
     "compiler/codegen": ["compiler/codegen", "runtime/base", "llvm", "mlir/IR", "mlir/Dialect/LLVMIR", "mlir/Target/LLVMIR"],

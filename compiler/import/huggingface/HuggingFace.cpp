@@ -10,7 +10,7 @@
 #include "compiler/import/huggingface/EncoderDecoder.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "compiler/import/huggingface/Gliner.h"
-#include "compiler/import/huggingface/HeadSteps.h"
+#include "compiler/import/huggingface/HuggingFaceImport.h"
 #include "compiler/import/huggingface/Pipeline.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Suggest.h"
@@ -23,164 +23,6 @@ std::vector<std::string> transom::supportedModelTypes() {
   for (const ModelFamily &family : modelFamilies())
     names.push_back(family.modelType);
   return names;
-}
-
-namespace {
-
-/// Symbols and their largest values, as `Emitter::finish` takes them.
-using Symbols = std::vector<std::pair<std::string, int64_t>>;
-
-/// A family, and what the config made of it: the head, and one config, or one
-/// for each half.
-struct ModelParts {
-  const ModelFamily &family;
-  const FamilyHead &head;
-  const std::vector<ModelConfig> &models;
-};
-
-/// One import of a config.json.
-class HuggingFaceImport {
-public:
-  /// `gliner`: of a GLiNER model, whose encoder has that config; else null.
-  HuggingFaceImport(MLIRContext &context, const ImportOptions &options,
-                    ImportInfo &info, Config &config, GlinerConfig *gliner)
-      : info(info), config(config), gliner(gliner), options(options),
-        builder(&context), context(context) {}
-  Result<OwningOpRef<ModuleOp>> run();
-
-private:
-  Result<OwningOpRef<ModuleOp>> importFamily(const ModelFamily &family);
-  /// The encoder of a GLiNER model, and the entry of scores.
-  Result<OwningOpRef<ModuleOp>> importGliner(ModelFamily family);
-  /// The head that `architectures` names by stem + suffix.
-  Result<const FamilyHead *> chooseHead(const ModelFamily &family);
-  Result<void> readHeadInfo(const FamilyHead &head, int64_t &labels);
-  Result<void> readScoreActivation();
-  /// The config's errors, then the files; names in `info`.
-  Result<void> openFiles(const std::string &family,
-                         const std::string &architecture);
-  Result<void> addInputFiles();
-  /// False where no files are read, or they cannot be.
-  bool hasTensor(const std::string &name) const;
-  void prepare(Emitter &emit);
-  /// The file that the config is in.
-  std::string getConfigFile() const {
-    return gliner && gliner->encoder ? glinerFile : "config.json";
-  }
-  /// Builds the entries of the model; gives their symbols.
-  Result<Symbols> build(Emitter &emit, const ModelParts &parts);
-  /// Builds the entry of the pipeline, by the encoder or decoder of a family,
-  /// unless it is refused.
-  void buildPipelineEntry(Emitter &emit, const ModelParts &parts,
-                          const ModelFamily &family, const ModelConfig &model);
-  /// What the manifest says of the lengths of an encoder's texts.
-  void setLengths(const ModelFamily &family, const ModelConfig &model);
-  void set(StringRef name, Attribute value) {
-    extra.push_back(builder.getNamedAttr(name, value));
-  }
-
-  ImportInfo &info;
-  Config &config;
-  GlinerConfig *gliner;
-  const ImportOptions &options;
-  OpBuilder builder;
-  MLIRContext &context;
-  SmallVector<NamedAttribute> extra; // of `attn.info`
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Heads
-//===----------------------------------------------------------------------===//
-
-/// Where the config names none, an encoder is bare and a decoder has its first
-/// head.
-Result<const FamilyHead *>
-HuggingFaceImport::chooseHead(const ModelFamily &family) {
-  const FamilyHead *absent = &family.heads.front();
-  std::optional<JsonValue> value = config.find({"architectures"});
-  if (!value)
-    return absent;
-  TRANSOM_ASSIGN(std::vector<std::string> names, value->asStringArray());
-  if (names.empty())
-    return absent;
-  std::vector<std::string> supported;
-  std::vector<const char *> classes = family.otherClassNames;
-  classes.insert(classes.begin(), family.className);
-  for (const char *name : classes)
-    for (const FamilyHead &head : family.heads) {
-      supported.push_back(std::string(name) + head.suffix);
-      if (names.front() == supported.back())
-        return &head;
-    }
-  return (*value)[0].error("unsupported architecture '" + names.front() +
-                               "' of model_type '" + family.modelType +
-                               "'; supported: " + joinNames(supported) +
-                               suggest(names.front(), supported),
-                           Status::Unsupported);
-}
-
-/// Refuses a number of labels that the head's class does not take.
-static Result<void> checkLabelCount(Config &config, const FamilyHead &head,
-                                    int64_t count) {
-  if (count == head.labelCount)
-    return {};
-  std::optional<JsonValue> named = config.find({"id2label", "num_labels"});
-  return (named ? *named : config.root())
-      .error(std::to_string(count) + " labels of a head '" +
-                 std::string(head.suffix) +
-                 "'; supported: " + std::to_string(head.labelCount),
-             Status::Unsupported);
-}
-
-/// What cross-encoders of sentence-transformers apply to the logit of a pair: a
-/// class of torch, the sigmoid where none is named.
-Result<void> HuggingFaceImport::readScoreActivation() {
-  std::optional<JsonValue> name =
-      config.find({"sbert_ce_default_activation_function"});
-  if (auto settings = config.find({"sentence_transformers"}))
-    if (auto given = settings->find("activation_fn"); given && !given->isNull())
-      name = given;
-  // The settings of the pipeline count before those of the model.
-  std::string path = info.pipeline ? info.pipeline->activation : "";
-  if (path.empty() && name && !name->isNull()) {
-    TRANSOM_ASSIGN(path, name->asString());
-  }
-  if (path.empty())
-    return {};
-  const std::string kind = path.substr(path.rfind('.') + 1);
-  std::string activation = path;
-  if (kind == "Sigmoid" || kind == "Identity")
-    activation = kind == "Sigmoid" ? "sigmoid" : "identity";
-  set("score_activation", builder.getStringAttr(activation));
-  return {};
-}
-
-/// Labels and the kind of problem, for heads that have them.
-Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
-                                             int64_t &count) {
-  set("head", builder.getStringAttr(head.kind));
-  if (!head.labels && !head.fixedLabels)
-    return {};
-  TRANSOM_ASSIGN(std::vector<std::string> labels,
-                 readLabels(config, head.labelCount));
-  count = labels.size();
-  if (head.fixedLabels)
-    return checkLabelCount(config, head, count);
-  SmallVector<StringRef> names(labels.begin(), labels.end());
-  set("labels", builder.getStrArrayAttr(names));
-  std::string problem = config.text({"problem_type"}, "");
-  if (problem.empty())
-    return {};
-  if (problem != "regression" && problem != "single_label_classification" &&
-      problem != "multi_label_classification")
-    return config.find({"problem_type"})
-        ->error("unknown problem_type '" + problem +
-                "'; known: regression, single_label_classification, "
-                "multi_label_classification");
-  set("problem_type", builder.getStringAttr(problem));
-  return {};
 }
 
 /// Refuses checkpoints whose tensors are not what the class of the model has.
@@ -224,6 +66,13 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
   if (gliner)
     return addInputFiles();
   TRANSOM_ASSIGN(info.pipeline, readPipelineConfig(info.folder));
+  if (!options.scoring.trueToken.empty()) {
+    if (info.pipeline)
+      return usageError("'--true-token': modules.json says what the model is "
+                        "used for");
+    TRANSOM_ASSIGN(info.pipeline,
+                   makeScoringPipeline(info.folder, options.scoring));
+  }
   if (info.pipeline)
     TRANSOM_TRY(addPipelineFiles(info.files, *info.pipeline));
   return addInputFiles();
@@ -355,6 +204,10 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
   config.ignore(family.ignoredKeys);
   TRANSOM_ASSIGN(const FamilyHead *head, chooseHead(family));
   checkCheckpoint(config, family, *head);
+  if (!options.scoring.trueToken.empty() &&
+      std::string(head->kind) != "causal_lm")
+    return unsupported("'--true-token': '" + std::string(family.className) +
+                       head->suffix + "' is not a causal language model");
   refuseUnsupportedValues(config, family);
   ArrayRef<ModelFamily> halves(family);
   if (!family.halves.empty())

@@ -13,6 +13,13 @@ namespace transom {
 /// `FOLDER/NAME`. A folder without safetensors refuses the pipeline.
 Result<void> addPipelineFiles(ModelFiles &files, PipelineConfig &pipeline);
 
+/// The pipeline that the options make of a folder without modules.json:
+/// a Transformer and a LogitScore of the tokens. `Usage` for a token that the
+/// tokenizer does not have, `Unsupported` for a chat template that a pair does
+/// not fit in.
+Result<PipelineConfig> makeScoringPipeline(const std::string &folder,
+                                           const ScoringOptions &options);
+
 /// Writes the entry, with the kind `embed`. `context` is of an encoder, or of a
 /// decoder, whose tokens then see those before them. Errors are the emitter's.
 void buildPipeline(BlockContext &context, const PipelineConfig &pipeline);

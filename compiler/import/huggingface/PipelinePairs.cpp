@@ -3,10 +3,13 @@
 //
 // Cross-encoders: whether a pair is given as two texts or by the chat template
 // of the folder, and with what the template is filled in.
+#include "compiler/import/huggingface/Pipeline.h"
 #include "compiler/import/huggingface/PipelineReader.h"
+#include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/JsonParser.h"
+#include "runtime/tokenizer/Tokenizer.h"
 #include <algorithm>
 
 using namespace transom;
@@ -130,4 +133,88 @@ Result<void> PipelineReader::chatTemplate(JsonValue message, JsonValue config) {
     (hasPrompt ? result.pairs->prompted : result.pairs->plain) = *filled;
   }
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Folders without modules.json
+//===----------------------------------------------------------------------===//
+
+/// The ids of the tokens of the options.
+static Result<std::vector<int64_t>>
+findScoreTokens(const std::string &folder, const ScoringOptions &options) {
+  TRANSOM_ASSIGN(const std::optional<FolderTokenizer> read,
+                 importTokenizerFolder(folder));
+  if (!read)
+    return unsupported("'--true-token': the folder has no tokenizer");
+  TRANSOM_ASSIGN(const Tokenizer tokenizer,
+                 Tokenizer::open(read->tokenizer.tables));
+  const auto unknown = int64_t(tokenizer.data().parameters().unknownId);
+  std::vector<int64_t> ids;
+  for (auto [flag, token] : {std::pair("--true-token", &options.trueToken),
+                             {"--false-token", &options.falseToken}}) {
+    if (token->empty())
+      continue;
+    const std::optional<int64_t> id = tokenizer.getId(*token);
+    if (!id || (*id == unknown && tokenizer.token(*id) != *token))
+      return usageError(std::string("'") + flag +
+                        "': the tokenizer has no token '" +
+                        utf8::printable(*token) + "'");
+    ids.push_back(*id);
+  }
+  return ids;
+}
+
+/// Whether a template takes contents as lists of items, as
+/// sentence-transformers tells by what the template names.
+static bool isStructured(const std::string &text) {
+  for (const char *sign :
+       {"content[0]", ".type", "'type'", "\"type\"", "message.content["})
+    if (text.find(sign) != std::string::npos)
+      return true;
+  return false;
+}
+
+Result<void> PipelineReader::scoring(const ScoringOptions &options) {
+  TRANSOM_ASSIGN(result.scoreTokens, findScoreTokens(folder, options));
+  std::optional<std::string> text;
+  if (!options.chatTemplate.empty()) {
+    TRANSOM_ASSIGN(text, readSmallFile(options.chatTemplate, jsonMaxBytes));
+  } else {
+    TRANSOM_ASSIGN(text, readChatTemplate(folder, "default", result.files));
+  }
+  PipelineModule transformer, score;
+  transformer.kind = PipelineKind::Transformer;
+  transformer.name = "Transformer";
+  transformer.readsTokens = transformer.writesTokens = true;
+  score.kind = PipelineKind::LogitScore;
+  score.name = "LogitScore";
+  result.modules = {transformer, score};
+  result.scoringHead = "causal_lm";
+  result.pairs.emplace();
+  result.entry = result.pairs->entry = "rerank";
+  if (!text)
+    return {};
+  TemplateVariables variables;
+  std::vector<JsonDocument> documents;
+  TRANSOM_TRY(specialTokens(variables, documents));
+  for (const bool hasPrompt : {false, true}) {
+    Result<ManifestTemplate> filled =
+        fillChatTemplate(*text, variables, isStructured(*text), hasPrompt);
+    if (!filled)
+      return Error{
+          filled.error().status,
+          "the chat template is not one of pairs: " + filled.error().message +
+              "; give another with --chat-template",
+          {}};
+    (hasPrompt ? result.pairs->prompted : result.pairs->plain) = *filled;
+  }
+  return {};
+}
+
+Result<PipelineConfig>
+transom::makeScoringPipeline(const std::string &folder,
+                             const ScoringOptions &options) {
+  PipelineConfig config;
+  TRANSOM_TRY(PipelineReader(folder, config).scoring(options));
+  return config;
 }

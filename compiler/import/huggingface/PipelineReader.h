@@ -10,6 +10,8 @@
 
 namespace transom {
 
+struct ScoringOptions;
+
 /// The names of the values that modules read and write.
 inline constexpr const char *tokenFeature = "token_embeddings";
 inline constexpr const char *sentenceFeature = "sentence_embedding";
@@ -29,6 +31,8 @@ public:
       : folder(folder), result(result) {}
 
   Result<void> read(const JsonDocument &modules);
+  /// Makes the pipeline of the options instead of that of files.
+  Result<void> scoring(const ScoringOptions &options);
 
   // The configs of the kinds.
   Result<void> transformer(PipelineModule &module, JsonValue config);

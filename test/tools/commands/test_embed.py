@@ -3,8 +3,10 @@
 """embed: one JSON line with the embedding of each text."""
 import json
 import math
+import os
 import unittest
 
+from base import GOLDENS
 from texts import TextsTest, tokenizer
 
 
@@ -64,6 +66,44 @@ class Embed(TextsTest):
                 ("--precision", "int8"): "int8 needs the ranges of the numbers, or 2 or more embeddings to take them from, got 1",
                 ("--top-k", "3"): "'--top-k' is for sparse embeddings; the model's are dense"}.items():
             self.fail_with(2, "embed", model, "--text", "sat", *flags, says=message)
+
+    def chunk_words(self, model, words, room, overlap, *flags):
+        """The mean of the embeddings of windows of so many words, each a token, before it is scaled."""
+        starts = range(0, max(len(words) - overlap, 1), room - overlap)
+        windows = [words[start:start + room] for start in starts]
+        vectors = [self.lines("embed", model, "--text", " ".join(window), *flags)[0]["embedding"] for window in windows]
+        total = sum(map(len, windows))
+        return [math.fsum(len(window) * x for window, x in zip(windows, column)) / total for column in zip(*vectors)]
+
+    def test_chunks(self):
+        words = "the cat sat on a mat the big dog sat on the cat".split()
+        text = " ".join(words)
+        plain = self.with_pipeline("chunks", "Pooling", config_sentence_transformers={"prompts": {"query": "the cat "}})
+        scaled = self.with_pipeline("chunks-scaled", "Pooling", "Normalize")
+        for model, size, overlap, flags, added in ((plain, 6, 0, (), 2), (plain, 7, 2, (), 2), (scaled, 5, 1, (), 2),
+                                                   (plain, 8, 1, ("--prompt-name", "query"), 4), (scaled, 6, 0, ("--dim", "9"), 2)):
+            chunk = ("--chunk", str(size), "--overlap", str(overlap), *flags)
+            got = self.lines("embed", model, "--text", text, *chunk)[0]["embedding"]
+            wanted = self.chunk_words(model, words, size - added, overlap, *(() if "--dim" in flags else flags))
+            wanted = wanted[:9] if "--dim" in flags else wanted
+            length = math.hypot(*wanted) if model == scaled else 1
+            for x, y in zip(got, wanted, strict=True):
+                self.assertAlmostEqual(x, y / length, delta=1e-6, msg=chunk)
+            # Any batch, also beside texts that fit, which keep their bits.
+            lines = self.lines("embed", model, "-", *chunk, input=f"the cat\n{text}\n\n{text} dog\n{text}\n")
+            self.assertEqual([lines[1]["embedding"], lines[4]["embedding"]], [got, got])
+            self.assertEqual(lines[0], self.lines("embed", model, "--text", "the cat", *flags)[0])
+            self.assertEqual(lines[2], self.lines("embed", model, "--text", "", *flags)[0])
+
+    def test_chunks_that_make_no_sense(self):
+        model = self.models["bert"]
+        self.fail_with(2, "embed", model, "--text", "a", "--overlap", "2", says="an overlap needs a chunk")
+        self.fail_with(2, "embed", model, "--text", "a", "--chunk", "0", says="--chunk")
+        self.fail_with(2, "embed", model, "--text", "a", "--chunk", "100000", says="a chunk of 100000 tokens; the model takes ")
+        self.fail_with(2, "embed", model, "--text", "the cat sat on a mat", "--chunk", "4", "--overlap", "2",
+                       says="a chunk of 4 tokens, of which 2 are special or of the prompt and 2 overlap, has no room for others")
+        sparse = self.compiled(os.path.join(GOLDENS, "pipelines", "splade"))
+        self.fail_with(2, "embed", sparse, "--text", "a", "--chunk", "8", says="sparse embeddings have no chunks")
 
     def test_what_is_not_run_is_refused(self):
         router = self.with_pipeline("router", "Pooling", "Router")

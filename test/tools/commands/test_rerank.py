@@ -55,6 +55,31 @@ class Rerank(TaskTest):
         late = self.compiled(os.path.join(GOLDENS, "pipelines", "late"))
         self.fail_with(2, "rerank", late, "--query", "q", "--text", "a", "--prompt", "b", says="it takes no other prompt")
 
+    def test_a_causal_model_without_modules(self):
+        expected = self.expected["qwen3-chat-rerank"]
+        folder = self.path("plain")
+        shutil.copytree(os.path.join(TASKS, "qwen3-chat-rerank"), folder)
+        for name in ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"):
+            os.remove(os.path.join(folder, name))
+        template = self.path("template.jinja")
+        with open(os.path.join(folder, "chat_template.jinja")) as file, open(template, "w") as copy:
+            copy.write(file.read().replace("add_generation_prompt", "true"))
+        model = self.path("plain.so")
+        flags = ("--true-token", "yes", "--false-token", "no", "-o", model)
+        self.succeed("compile", folder, *flags, "--chat-template", template)
+        for case in [{"flags": [], "ranked": expected["ranked"]}, expected["prompted"][0]]:
+            lines = self.rank(model, expected["query"], expected["documents"], *case["flags"])
+            self.assert_like([{"corpus_id": line["index"], "score": line["score"]} for line in lines], case["ranked"], "plain")
+        self.fail_with(2, "compile", folder, "--true-token", "maybe", "-o", model, says="'--true-token': the tokenizer has no token 'maybe'")
+        self.fail_with(2, "compile", folder, "--false-token", "no", "-o", model, says="need '--true-token'")
+        with open(os.path.join(folder, "chat_template.jinja"), "w") as file:
+            file.write("{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}")
+        self.fail_with(4, "compile", folder, *flags, says="it leaves out the message of the role 'query'; give another with --chat-template")
+        bert = os.path.join(TASKS, "bert-masks")
+        self.fail_with(4, "compile", bert, *flags, says="'BertForMaskedLM' is not a causal language model")
+        with_modules = os.path.join(TASKS, "qwen3-chat-rerank")
+        self.fail_with(2, "compile", with_modules, *flags, says="modules.json says what the model is used for")
+
     def test_folders_of_cross_encoders_that_are_refused(self):
         self.fail_with(4, "embed", self.models["qwen3-chat-rerank"], "--text", "a", says="scores pairs of texts, which 'rerank' does")
         folder = self.change("qwen3-chat-rerank", "sentence_bert_config.json",

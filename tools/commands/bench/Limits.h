@@ -23,8 +23,9 @@ struct MachineLimits {
 class LimitMeter {
 public:
   /// For the vectors of an instruction set (`avx2`, `avx512`, `avx512bf16`,
-  /// `amx`, `neon`), on so many threads. Reads a buffer of the bytes that a call
-  /// reads, or one that no cache holds if that is smaller or `callBytes` is 0.
+  /// `amx`, `neon`), on so many threads. Reads a buffer of the bytes that a
+  /// call reads, or one that no cache holds if that is smaller or `callBytes`
+  /// is 0.
   LimitMeter(const std::string &isa, unsigned threads, int64_t callBytes = 0);
   ~LimitMeter();
   LimitMeter(const LimitMeter &) = delete;

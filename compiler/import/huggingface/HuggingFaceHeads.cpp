@@ -1,0 +1,98 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The head that a config names, its labels and how scores are activated.
+#include "compiler/import/huggingface/HuggingFaceImport.h"
+#include "runtime/base/Suggest.h"
+
+using namespace mlir;
+using namespace transom;
+
+/// Where the config names none, an encoder is bare and a decoder has its first
+/// head.
+Result<const FamilyHead *>
+HuggingFaceImport::chooseHead(const ModelFamily &family) {
+  const FamilyHead *absent = &family.heads.front();
+  std::optional<JsonValue> value = config.find({"architectures"});
+  if (!value)
+    return absent;
+  TRANSOM_ASSIGN(std::vector<std::string> names, value->asStringArray());
+  if (names.empty())
+    return absent;
+  std::vector<std::string> supported;
+  std::vector<const char *> classes = family.otherClassNames;
+  classes.insert(classes.begin(), family.className);
+  for (const char *name : classes)
+    for (const FamilyHead &head : family.heads) {
+      supported.push_back(std::string(name) + head.suffix);
+      if (names.front() == supported.back())
+        return &head;
+    }
+  return (*value)[0].error("unsupported architecture '" + names.front() +
+                               "' of model_type '" + family.modelType +
+                               "'; supported: " + joinNames(supported) +
+                               suggest(names.front(), supported),
+                           Status::Unsupported);
+}
+
+/// Refuses a number of labels that the head's class does not take.
+static Result<void> checkLabelCount(Config &config, const FamilyHead &head,
+                                    int64_t count) {
+  if (count == head.labelCount)
+    return {};
+  std::optional<JsonValue> named = config.find({"id2label", "num_labels"});
+  return (named ? *named : config.root())
+      .error(std::to_string(count) + " labels of a head '" +
+                 std::string(head.suffix) +
+                 "'; supported: " + std::to_string(head.labelCount),
+             Status::Unsupported);
+}
+
+/// What cross-encoders of sentence-transformers apply to the logit of a pair: a
+/// class of torch, the sigmoid where none is named.
+Result<void> HuggingFaceImport::readScoreActivation() {
+  std::optional<JsonValue> name =
+      config.find({"sbert_ce_default_activation_function"});
+  if (auto settings = config.find({"sentence_transformers"}))
+    if (auto given = settings->find("activation_fn"); given && !given->isNull())
+      name = given;
+  // The settings of the pipeline count before those of the model.
+  std::string path = info.pipeline ? info.pipeline->activation : "";
+  if (path.empty() && name && !name->isNull()) {
+    TRANSOM_ASSIGN(path, name->asString());
+  }
+  if (path.empty())
+    return {};
+  const std::string kind = path.substr(path.rfind('.') + 1);
+  std::string activation = path;
+  if (kind == "Sigmoid" || kind == "Identity")
+    activation = kind == "Sigmoid" ? "sigmoid" : "identity";
+  set("score_activation", builder.getStringAttr(activation));
+  return {};
+}
+
+/// Labels and the kind of problem, for heads that have them.
+Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
+                                             int64_t &count) {
+  set("head", builder.getStringAttr(head.kind));
+  if (!head.labels && !head.fixedLabels)
+    return {};
+  TRANSOM_ASSIGN(std::vector<std::string> labels,
+                 readLabels(config, head.labelCount));
+  count = labels.size();
+  if (head.fixedLabels)
+    return checkLabelCount(config, head, count);
+  SmallVector<StringRef> names(labels.begin(), labels.end());
+  set("labels", builder.getStrArrayAttr(names));
+  std::string problem = config.text({"problem_type"}, "");
+  if (problem.empty())
+    return {};
+  if (problem != "regression" && problem != "single_label_classification" &&
+      problem != "multi_label_classification")
+    return config.find({"problem_type"})
+        ->error("unknown problem_type '" + problem +
+                "'; known: regression, single_label_classification, "
+                "multi_label_classification");
+  set("problem_type", builder.getStringAttr(problem));
+  return {};
+}
