@@ -87,6 +87,8 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("false-token", options.scoring.falseToken);
   if (!options.scoring.chatTemplate.empty())
     flags.emplace_back("chat-template", options.scoring.chatTemplate);
+  if (!options.layers.empty())
+    flags.emplace_back("layers", joinNumbers(options.layers));
   if (options.ignoreGenerationConfig)
     flags.emplace_back("ignore-generation-config", "true");
   if (options.debugInfo)
@@ -287,8 +289,8 @@ static Result<OwningOpRef<ModuleOp>> importFiles(MLIRContext &context,
                                                  bool configOnly,
                                                  ModelFacts &facts) {
   prepareContext(context);
-  ImportOptions import{options.model, configOnly, options.task,
-                       options.scoring};
+  ImportOptions import{options.model, configOnly, options.task, options.scoring,
+                       options.layers};
   TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
                  importModel(context, import, facts.info));
   if (!options.kvDtype.empty() && !getStepEntry(*module))

@@ -56,6 +56,8 @@ struct CompileOptions {
   /// The task whose adapter is merged into the weights; empty: none.
   std::string task;
   ScoringOptions scoring; ///< without a true token pairs are not scored
+  /// Hidden states that an entry gives, as in ImportOptions; empty: none.
+  std::vector<int64_t> layers;
   /// Leave generation_config.json out.
   bool ignoreGenerationConfig = false;
   /// Options as given, for the manifest.

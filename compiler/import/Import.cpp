@@ -41,6 +41,8 @@ importGraphFile(MLIRContext &context, const ImportOptions &options,
                       "': a graph.json has no adapters");
   if (!options.scoring.trueToken.empty())
     return usageError("'--true-token': a graph.json has no pipeline");
+  if (!options.layers.empty())
+    return usageError("'--layers': a graph.json names its own results");
   return importGraph(context, info);
 }
 

@@ -31,6 +31,9 @@ struct ImportOptions {
   /// The task whose adapter is merged into the weights; empty: none.
   std::string task = "";
   ScoringOptions scoring = {};
+  /// Hidden states that an entry gives: 0 is the embedding, n what layer n
+  /// gives, and -1 the last hidden state. Empty: there is no such entry.
+  std::vector<int64_t> layers = {};
 };
 
 /// What the importer found besides the module. The module's `attn.info`

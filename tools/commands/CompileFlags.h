@@ -13,7 +13,8 @@ namespace transom::tools {
 struct CompileFlags {
   CompileOptions options;
   // Texts that finishOptions() checks or parses.
-  std::string quantize, weights = "embed", attentionLayers, attentionHeads;
+  std::string quantize, weights = "embed", attentionLayers, attentionHeads,
+                        layers;
   unsigned groupSize = 0;
 };
 

@@ -4,10 +4,12 @@
 // transom embed: one JSON line with the embedding of each text, with the
 // heaviest terms of a sparse one, or with the embeddings of its tokens; or an
 // array in a file.
+#include "runtime/base/Suggest.h"
 #include "runtime/json/Json.h"
 #include "runtime/manifest/Manifest.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/EmbedOutput.h"
+#include "tools/commands/EmbedStates.h"
 #include "tools/commands/Texts.h"
 #include <algorithm>
 #include <numeric>
@@ -18,9 +20,9 @@ using namespace transom::tools;
 namespace {
 
 struct EmbedFlags {
-  std::string model, pooling, promptName, prompt, precision, output;
+  std::string model, pooling, promptName, prompt, precision, output, layers;
   TextInput input;
-  bool noNormalize = false, resume = false;
+  bool noNormalize = false, resume = false, tokens = false;
   unsigned dim = 0, chunk = 0, overlap = 0;
   std::optional<unsigned> topK;
   bool hasPrompt = false, hasPromptName = false;
@@ -37,6 +39,9 @@ private:
   Result<void> prepare();
   Result<void> embed(std::vector<std::string> texts);
   Result<void> openOutput();
+  /// Hidden states instead of embeddings.
+  Result<void> openStates();
+  Result<void> embedStates(const std::vector<std::string> &texts);
   /// Takes the texts that the output has from the front.
   Result<void> skip(std::vector<std::string> &texts);
   std::string makeLine(const std::string &text, const float *embedding) const;
@@ -57,6 +62,7 @@ private:
   CutTexts cuts;
   size_t first = 0; ///< text of the batch
   std::unique_ptr<EmbedOutput> output;
+  std::optional<HiddenStates> states;
   /// Kept until all texts are embedded, for the ranges of int8.
   std::vector<std::string> kept;
   std::vector<float> keptEmbeddings;
@@ -94,6 +100,9 @@ Result<void> Embedder::prepare() {
     options.prompt_name = flags.promptName.c_str();
   precision = getPrecision(flags.precision);
 
+  if (!flags.layers.empty() ||
+      (flags.tokens && !opened.info.token_embedding_size))
+    return openStates();
   if (opened.info.token_embedding_size) {
     if (flags.dim || precision || flags.topK || flags.chunk || flags.overlap)
       return usageError("'--dim', '--precision', '--top-k', '--chunk' and "
@@ -171,7 +180,7 @@ Result<void> Embedder::openOutput() {
   if (flags.resume && precision == TRANSOM_PRECISION_INT8)
     return usageError("'--resume' cannot continue int8, whose ranges are those "
                       "of all texts");
-  const bool isOfTokens = opened.info.token_embedding_size != 0;
+  const bool isOfTokens = opened.info.token_embedding_size != 0 || states;
   if ((isSparse || isOfTokens) && EmbedOutput::isArray(flags.output))
     return usageError(
         std::string(isSparse ? "sparse embeddings" : "embeddings of tokens") +
@@ -279,11 +288,55 @@ Result<void> Embedder::embedTokens(const std::vector<std::string> &texts) {
   return {};
 }
 
+/// What the flags say about hidden states.
+Result<void> Embedder::openStates() {
+  if (flags.dim || precision || flags.topK || flags.chunk || flags.overlap ||
+      !flags.pooling.empty() || flags.noNormalize)
+    return usageError("'--dim', '--precision', '--top-k', '--chunk', "
+                      "'--overlap', '--pooling' and '--no-normalize' are for "
+                      "embeddings of texts, not for '--tokens' or '--layers'");
+  TRANSOM_ASSIGN(const Manifest manifest, getManifest(opened.model.get()));
+  std::string prompt = flags.prompt;
+  if (flags.hasPromptName) {
+    std::vector<std::string> names;
+    bool isKnown = false;
+    if (manifest.text && manifest.text->pipeline)
+      for (const auto &[name, text] : manifest.text->pipeline->prompts) {
+        names.push_back(name);
+        if (name == flags.promptName) {
+          prompt = text;
+          isKnown = true;
+        }
+      }
+    if (!isKnown)
+      return usageError("the model has no prompt " + quote(flags.promptName) +
+                        (names.empty() ? "" : "; it has: " + joinNames(names)));
+  }
+  TRANSOM_ASSIGN(states, HiddenStates::open(opened.model.get(), flags.layers,
+                                            std::move(prompt)));
+  return openOutput();
+}
+
+Result<void> Embedder::embedStates(const std::vector<std::string> &texts) {
+  for (const std::string &text : texts) {
+    uint32_t cut = 0;
+    Result<std::string> line = states->getLine(session.get(), text, cut);
+    if (!line)
+      return inBatch(flags.input, first, 1, line.takeError());
+    ++first;
+    cuts.count += cut;
+    TRANSOM_TRY(output->append(*line, 1));
+  }
+  return {};
+}
+
 /// Embeds a batch and writes its lines.
 Result<void> Embedder::embed(std::vector<std::string> texts) {
   TRANSOM_TRY(skip(texts));
   if (texts.empty())
     return {};
+  if (states)
+    return embedStates(texts);
   if (opened.info.token_embedding_size)
     return embedTokens(texts);
   std::vector<float> embeddings(texts.size() * size);
@@ -370,6 +423,13 @@ void tools::addEmbed(CLI::App &app, CommandList &commands) {
   command.app->add_option("--top-k", flags->topK,
                           "terms of a sparse embedding to print (default: all "
                           "with a weight)");
+  command.app->add_flag("--tokens", flags->tokens,
+                        "print the vectors of all tokens, not of texts");
+  command.app
+      ->add_option("--layers", flags->layers,
+                   "print the vectors of all tokens after these layers of a "
+                   "model that was compiled with '--layers'")
+      ->type_name("LIST");
   addChoice(
       *command.app, "--pooling", flags->pooling, {"mean", "cls"},
       "how the vectors of tokens become one (default: as the model says)");

@@ -3,6 +3,7 @@
 //
 // The driver of encoders: arguments, blocks in order, results.
 #include "compiler/import/huggingface/Encoder.h"
+#include <set>
 
 using namespace mlir;
 using namespace transom;
@@ -48,12 +49,45 @@ EncoderStart transom::beginEncoder(BlockContext &context,
       arguments[0], config.types ? arguments[2] : Value());
   LayerBlock layer(context, attention);
   const Value embedding = state;
+  SmallVector<Value> states = {embedding};
   for (size_t i = 0; i < config.layers.size() && !emit.failed(); ++i) {
     state = layer.build(state, static_cast<int64_t>(i));
     if (i == 0 && config.convolution.size && !emit.failed())
       state = ConvolutionBlock(context).build(state, embedding);
+    states.push_back(state);
   }
-  return {std::move(arguments), HeadBlock(context).finish(state)};
+  state = states.back() = HeadBlock(context).finish(state);
+  return {std::move(arguments), state, std::move(states)};
+}
+
+void transom::buildHiddenStates(BlockContext &context,
+                                const std::vector<int64_t> &layers) {
+  Emitter &emit = context.emit;
+  const std::string entry = "hidden_states";
+  const EncoderStart start = beginEncoder(context, entry);
+  if (emit.failed())
+    return;
+  const auto count = int64_t(start.states.size());
+  std::set<int64_t> chosen;
+  for (const int64_t layer : layers) {
+    if (layer < -count || layer >= count) {
+      emit.fail(usageError("'--layers': no layer " + std::to_string(layer) +
+                           "; the model has 0 to " + std::to_string(count - 1) +
+                           ", or -1 to " + std::to_string(-count)));
+      return;
+    }
+    chosen.insert(layer < 0 ? layer + count : layer);
+  }
+  std::vector<EntryOutput> outputs;
+  for (const int64_t layer : chosen) {
+    const std::string name = "hidden_state_" + std::to_string(layer) + "_of_" +
+                             std::to_string(count);
+    outputs.push_back(
+        {name, zeroPadding(context, start.states[size_t(layer)], name)});
+  }
+  emit.at(entry, "/architectures");
+  emit.endEntry(outputs);
+  emit.annotateEntry("transom.kind", emit.ops().getStringAttr("run"));
 }
 
 void transom::buildEncoder(BlockContext &context,

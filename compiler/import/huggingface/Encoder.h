@@ -11,6 +11,8 @@ namespace transom {
 struct EncoderStart {
   llvm::SmallVector<mlir::Value> arguments;
   mlir::Value state; ///< the last hidden state
+  /// What the embedding and each layer give; the last one is `state`.
+  llvm::SmallVector<mlir::Value> states;
 };
 
 /// Begins an entry with the arguments of an encoder (token ids, the padding
@@ -29,5 +31,11 @@ mlir::Value zeroPadding(BlockContext &context, mlir::Value value,
 /// zero at padding. Errors are the emitter's.
 void buildEncoder(BlockContext &context, const std::vector<HeadResult> &results,
                   const std::string &name = "encode");
+
+/// Builds the entry `hidden_states` with the states of the embedding (0) and of
+/// layers, -1 being the last hidden state; zero at padding. The context may be
+/// of a decoder.
+void buildHiddenStates(BlockContext &context,
+                       const std::vector<int64_t> &layers);
 
 } // namespace transom

@@ -127,7 +127,7 @@ void HuggingFaceImport::setLengths(const ModelFamily &family,
                                    const ModelConfig &model) {
   if (!model.context)
     return;
-  if (family.kind == ModelKind::Encoder ||
+  if (family.kind == ModelKind::Encoder || !options.layers.empty() ||
       (info.pipeline && !info.pipeline->entry.empty()))
     set("position_limit", positionLimit(builder, family, model));
   set("max_length", builder.getI64IntegerAttr(*model.context));
@@ -160,6 +160,15 @@ void HuggingFaceImport::buildPipelineEntry(Emitter &emit,
   buildPipeline(blocks, pipeline);
 }
 
+void HuggingFaceImport::buildStatesEntry(Emitter &emit, const ModelParts &parts,
+                                         const ModelFamily &family,
+                                         const ModelConfig &model) {
+  if (options.layers.empty())
+    return;
+  BlockContext blocks(emit, info.files, family, parts.head, model);
+  buildHiddenStates(blocks, options.layers);
+}
+
 Result<Symbols> HuggingFaceImport::build(Emitter &emit,
                                          const ModelParts &parts) {
   const auto &[family, head, models] = parts;
@@ -173,12 +182,15 @@ Result<Symbols> HuggingFaceImport::build(Emitter &emit,
     if (family.kind == ModelKind::Encoder) {
       buildEncoder(blocks, head.results);
       buildPipelineEntry(emit, parts, family, model);
+      buildStatesEntry(emit, parts, family, model);
       return ofEncoder;
     }
     buildDecoder(blocks);
     buildPipelineEntry(emit, parts, family, model);
-    if (info.pipeline && info.pipeline->refusal.empty() &&
-        !info.pipeline->entry.empty())
+    buildStatesEntry(emit, parts, family, model);
+    if (!options.layers.empty() ||
+        (info.pipeline && info.pipeline->refusal.empty() &&
+         !info.pipeline->entry.empty()))
       llvm::append_range(ofStep, ofEncoder);
     return ofStep;
   }
@@ -195,6 +207,7 @@ Result<Symbols> HuggingFaceImport::build(Emitter &emit,
     buildEncoder(encoder, head::bare().results);
   }
   buildPipelineEntry(emit, parts, family.halves[0], model);
+  buildStatesEntry(emit, parts, family.halves[0], model);
   return ofEncoder;
 }
 

@@ -57,6 +57,9 @@ private:
   /// unless it is refused.
   void buildPipelineEntry(Emitter &emit, const ModelParts &parts,
                           const ModelFamily &family, const ModelConfig &model);
+  /// Builds the entry of the layers that are asked for.
+  void buildStatesEntry(Emitter &emit, const ModelParts &parts,
+                        const ModelFamily &family, const ModelConfig &model);
   /// What the manifest says of the lengths of an encoder's texts.
   void setLengths(const ModelFamily &family, const ModelConfig &model);
   void set(llvm::StringRef name, mlir::Attribute value) {
