@@ -6,6 +6,7 @@
 #include "compiler/import/graphjson/GraphImport.h"
 #include "compiler/import/huggingface/GlinerConfig.h"
 #include "compiler/import/huggingface/HuggingFace.h"
+#include "compiler/import/huggingface/StaticEmbedding.h"
 #include "dialects/attn/Attn.h"
 #include "runtime/base/File.h"
 #include "llvm/ADT/SmallString.h"
@@ -62,6 +63,11 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
       info.baseFile = glinerFile;
       return importHuggingFace(context, options, info);
     }
+    const std::string firstModule = getFirstModule(path);
+    if (firstModule == "StaticEmbedding") {
+      info.baseFile = "modules.json";
+      return importStaticEmbedding(context, options, info);
+    }
     if (fileExists(joinPath(path, "config.json"))) {
       info.baseFile = "config.json";
       return importHuggingFace(context, options, info);
@@ -73,6 +79,11 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
         info.pipeline->refuse("modules.json: the pipeline of a graph.json is "
                               "not supported");
       return importGraphFile(context, options, info);
+    }
+    if (!firstModule.empty()) { // which is not of the model of this folder
+      TRANSOM_ASSIGN(info.pipeline, readPipelineConfig(path));
+      if (!info.pipeline->refusal.empty())
+        return unsupported(joinPath(path, info.pipeline->refusal));
     }
     return unavailable(path + ": no config.json and no graph.json in this "
                               "folder");

@@ -41,8 +41,8 @@ struct ImportOptions {
 struct ImportInfo {
   std::string name;         ///< name of the model: its folder or graph
   std::string folder;       ///< where its files are
-  std::string baseFile;     ///< `config.json`, `gliner_config.json`, or the
-                            ///< graph's file name
+  std::string baseFile;     ///< `config.json`, `gliner_config.json`,
+                            ///< `modules.json`, or the graph's file name
   std::string family;       ///< `bert`, ..., or `graph`
   std::string architecture; ///< `BertForMaskedLM`, ...; of a graph its name
   ModelFiles files;         ///< the tensors that weights refer to

@@ -258,6 +258,9 @@ struct ManifestPipeline {
   int64_t dim = 0; ///< embeddings are cut to so many numbers; 0: they are not
   int64_t maxActive = 0; ///< largest weights of a sparse one; 0: all
   std::optional<ManifestTokens> tokens; ///< of embeddings of tokens
+  /// The mean of vectors of a table: texts have no special tokens, and one
+  /// without any token has an embedding, too.
+  bool isStatic = false;
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);

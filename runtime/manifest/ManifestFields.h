@@ -208,6 +208,7 @@ void ManifestPipeline::visitFields(Self &self, Visitor &visit) {
   visit.optional("dim", self.dim, manifest::Range{0, INT32_MAX});
   visit.optional("max_active", self.maxActive, manifest::Range{0, INT32_MAX});
   visit.optional("tokens", self.tokens);
+  visit.optional("static", self.isStatic);
 }
 
 template <typename Self, typename Visitor>

@@ -15,6 +15,11 @@ std::string_view transom::getView(const transom_text &text) {
                    : std::string_view();
 }
 
+bool transom::isStaticEmbedding(const Model &model) {
+  const auto &text = model.manifest().text;
+  return text && text->pipeline && text->pipeline->isStatic;
+}
+
 /// An error if the unknown token stands for anything in the texts.
 static Result<void> checkKnown(const Tokenizer &tokenizer,
                                const Encoding &encoding, std::string_view text,
@@ -40,7 +45,7 @@ Result<Encoding> transom::encodeText(const Model &model,
   if (!model.tokenizer())
     return unsupported("the model has no tokenizer");
   EncodeOptions how;
-  how.addSpecial = !options.no_special;
+  how.addSpecial = !options.no_special && !isStaticEmbedding(model);
   how.maxLength = options.no_truncation ? 0 : model.maxTextTokens();
   std::optional<std::string_view> second;
   if (pair && pair->data)

@@ -32,6 +32,10 @@ Result<void> classifyTexts(Session &session, const transom_text *texts,
 Result<void> classifyTokens(Session &session, const transom_text &text,
                             Encoding &encoding, std::vector<float> &scores);
 
+/// Whether the model is a table of vectors: texts have no special tokens then,
+/// and those without any token have results.
+bool isStaticEmbedding(const Model &model);
+
 /// Encodes a text or pair with the model's tokenizer, cut to its maximum
 /// unless the options say otherwise.
 Result<Encoding> encodeText(const Model &model, const transom_text &text,

@@ -14,6 +14,7 @@ TextBatcher::TextBatcher(Session &session, TextUses uses)
   const auto &limit = this->uses.front().entry->manifest->positionLimit;
   if (limit && limit->rule == "nonpad_rank")
     padding = limit->pad;
+  runsEmpty = isStaticEmbedding(session.model());
 }
 
 void TextBatcher::add(size_t text, Encoding encoding) {
@@ -36,6 +37,8 @@ Result<void> TextBatcher::flush(const TakeRows &take) {
   const SessionConfig &config = session.config();
   for (size_t at = 0; at != order.size();) {
     size_t columns = encodings[order[at]].ids.size();
+    if (columns == 0 && runsEmpty)
+      columns = 1;
     if (columns == 0) { // nothing but texts without any token is left
       for (; at != order.size(); ++at)
         take({texts[order[at]], encodings[order[at]],
@@ -45,7 +48,7 @@ Result<void> TextBatcher::flush(const TakeRows &take) {
     size_t batch = std::clamp<size_t>(size_t(config.maxTokens) / columns, 1,
                                       size_t(config.maxBatch));
     batch = std::min(batch, order.size() - at);
-    while (encodings[order[at + batch - 1]].ids.empty())
+    while (!runsEmpty && encodings[order[at + batch - 1]].ids.empty())
       --batch;
     if (Result<void> done = runBatch(&order[at], batch, columns, take); !done)
       return done;

@@ -46,6 +46,7 @@ private:
   Session &session;
   TextUses uses;
   int64_t padding = 0;
+  bool runsEmpty = false; ///< texts without tokens are run, with padding alone
   std::vector<size_t> texts;
   std::vector<Encoding> encodings;
   std::vector<int64_t> ids, mask, types, pooled;

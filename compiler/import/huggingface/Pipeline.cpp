@@ -6,6 +6,7 @@
 #include "compiler/import/huggingface/Pipeline.h"
 #include "compiler/import/huggingface/Encoder.h"
 #include "compiler/import/huggingface/PipelineReader.h"
+#include "compiler/import/huggingface/StaticEmbedding.h"
 #include "runtime/base/File.h"
 #include <cmath>
 
@@ -164,6 +165,7 @@ Value PipelineBlock::build(const PipelineModule &module, Value input) {
   case PipelineModule::Kind::Transformer:
   case PipelineModule::Kind::Unchanged:
     return input;
+  case PipelineModule::Kind::StaticEmbedding:
   case PipelineModule::Kind::Pooling:
     return pool(module, input);
   case PipelineModule::Kind::Dense:
@@ -197,7 +199,9 @@ void PipelineBlock::build() {
     addMask("pooling_mask", 1);
   if (expands)
     addMask("expansion_mask", 0);
-  EncoderStart start = beginEncoder(context, name, more);
+  const PipelineModule *table = pipeline.getStaticEmbedding();
+  EncoderStart start = table ? beginStaticEmbedding(context, *table, name)
+                             : beginEncoder(context, name, more);
   pooled = context.visible;
   if (!more.empty()) {
     emit.at(more.front().name, "/model_type");

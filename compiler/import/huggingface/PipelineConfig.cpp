@@ -18,6 +18,12 @@ bool PipelineConfig::endsNormalized() const {
   return false;
 }
 
+const PipelineModule *PipelineConfig::getStaticEmbedding() const {
+  const bool isFirst =
+      !modules.empty() && modules.front().kind == PipelineKind::StaticEmbedding;
+  return isFirst ? &modules.front() : nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
@@ -99,6 +105,8 @@ Result<void> PipelineReader::readModule(PipelineModule &module,
   ofTokens |= isLate || word == "MultiVectorMask";
   if (word == "MLMTransformer")
     result.hasLogits = true;
+  if (!kind->file)
+    return (this->*kind->read)(module, parseJson("{}", "config")->root());
   const std::string file = kind->kind == PipelineKind::Transformer
                                ? getTransformerFile(folder)
                                : kind->file;
@@ -118,11 +126,13 @@ Result<void> PipelineReader::readModule(PipelineModule &module,
 /// An error for a module that reads what no module before it makes.
 Result<void> PipelineReader::order(const PipelineModule &module,
                                    JsonValue entry) {
-  if (module.kind == PipelineKind::Transformer) {
+  const bool isStatic = module.kind == PipelineKind::StaticEmbedding;
+  if (isStatic || module.kind == PipelineKind::Transformer) {
     if (!result.modules.empty())
-      return entry.error("module '" + module.name +
-                         "' is a Transformer after another module; it comes "
-                         "first");
+      return entry.error("module '" + module.name + "' is a " +
+                         (isStatic ? "StaticEmbedding" : "Transformer") +
+                         " after another module; it comes first");
+    hasSentence = isStatic;
     return {};
   }
   if (module.kind == PipelineKind::LogitScore) {
@@ -153,7 +163,7 @@ Result<void> PipelineReader::module(JsonValue entry) {
     result.refuse(kwargs->where() +
                   ": arguments of a module are not supported");
   PipelineModule module;
-  module.path = folderName;
+  module.path = folderName == "." ? "" : folderName;
   const std::string word(typeName.substr(typeName.rfind('.') + 1));
   module.name = module.path.empty() ? word : module.path;
   if (!module.path.empty())
@@ -292,7 +302,8 @@ Result<void> PipelineReader::read(const JsonDocument &modules) {
     TRANSOM_TRY(module(entry));
   if (result.modules.empty() ||
       (result.refusal.empty() &&
-       result.modules.front().kind != PipelineKind::Transformer))
+       result.modules.front().kind != PipelineKind::Transformer &&
+       !result.getStaticEmbedding()))
     return modules.root().error("the first module is not a Transformer");
   chooseEntry();
   return {};
@@ -308,6 +319,22 @@ std::string transom::getTransformerFile(const std::string &folder) {
       return file;
   }
   return "sentence_bert_config.json";
+}
+
+std::string transom::getFirstModule(const std::string &folder) {
+  const std::string path = joinPath(folder, "modules.json");
+  if (!fileExists(path))
+    return "";
+  Result<JsonDocument> document = parseJsonFile(path);
+  if (!document || !document->root().isArray() || !document->root().size())
+    return "";
+  const JsonValue first = document->root()[0];
+  auto type =
+      first.isObject() ? first.find("type") : std::optional<JsonValue>();
+  if (!type || !type->isString())
+    return "";
+  const std::string name(*type->asString());
+  return name.substr(name.rfind('.') + 1);
 }
 
 Result<std::optional<PipelineConfig>>

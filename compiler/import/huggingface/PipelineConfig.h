@@ -20,14 +20,15 @@ namespace transom {
 /// One module of a pipeline.
 struct PipelineModule {
   enum class Kind {
-    Transformer,   ///< the base model, or its logits for masked tokens
-    Pooling,       ///< tokens to one vector, or several side by side
-    Dense,         ///< a projection, an activation, perhaps a residual
-    LayerNorm,     ///< with weights and biases
-    Normalize,     ///< to length 1
-    SpladePooling, ///< log(1 + max(x, 0)), then the largest or the sum
-    LogitScore,    ///< logits of a true token and perhaps a false one
-    Unchanged      ///< does nothing when a model is not trained
+    Transformer,     ///< the base model, or its logits for masked tokens
+    StaticEmbedding, ///< vectors of a table, one for each id, and their mean
+    Pooling,         ///< tokens to one vector, or several side by side
+    Dense,           ///< a projection, an activation, perhaps a residual
+    LayerNorm,       ///< with weights and biases
+    Normalize,       ///< to length 1
+    SpladePooling,   ///< log(1 + max(x, 0)), then the largest or the sum
+    LogitScore,      ///< logits of a true token and perhaps a false one
+    Unchanged        ///< does nothing when a model is not trained
   };
   Kind kind = Kind::Unchanged;
   std::string name; ///< its folder, or its class where that is the model's
@@ -77,11 +78,17 @@ struct PipelineConfig {
   }
   /// Whether the last module scales embeddings to length 1.
   bool endsNormalized() const;
+  /// The table of vectors that is there in place of a Transformer, or null.
+  const PipelineModule *getStaticEmbedding() const;
 };
 
 /// The config of the Transformer of a folder, by one of the names that versions
 /// gave it; the first of them where the folder has none.
 std::string getTransformerFile(const std::string &folder);
+
+/// The name of the class of the first module of a folder, without those of its
+/// Python modules; empty where modules.json is not there or names none.
+std::string getFirstModule(const std::string &folder);
 
 /// Reads the pipeline of a folder; nothing without modules.json. `Rejected` for
 /// what is malformed, such as a module that reads what no module before it

@@ -79,6 +79,14 @@ Result<void> PipelineReader::logitScore(PipelineModule &, JsonValue config) {
   return {};
 }
 
+/// It has no config.
+Result<void> PipelineReader::staticEmbedding(PipelineModule &module,
+                                             JsonValue) {
+  module.readsTokens = true;
+  module.pooling = {"mean"};
+  return {};
+}
+
 /// The kind of `attn.pool` for a mode; empty for a word that is not a mode.
 static std::string getPoolKind(std::string_view mode) {
   constexpr std::pair<std::string_view, const char *> modes[] = {
@@ -230,6 +238,12 @@ const std::vector<ModuleKindEntry> &transom::getModuleKinds() {
        false, &R::transformer, ofTransformer},
       {"MLMTransformer", PipelineKind::Transformer, "sentence_bert_config.json",
        false, &R::transformer, ofTransformer},
+      {"StaticEmbedding",
+       PipelineKind::StaticEmbedding,
+       nullptr,
+       false,
+       &R::staticEmbedding,
+       {}},
       {"Pooling",
        PipelineKind::Pooling,
        "config.json",

@@ -36,6 +36,7 @@ public:
 
   // The configs of the kinds.
   Result<void> transformer(PipelineModule &module, JsonValue config);
+  Result<void> staticEmbedding(PipelineModule &module, JsonValue config);
   Result<void> pooling(PipelineModule &module, JsonValue config);
   Result<void> dense(PipelineModule &module, JsonValue config);
   Result<void> layerNorm(PipelineModule &module, JsonValue config);
@@ -88,7 +89,7 @@ private:
 struct ModuleKindEntry {
   const char *name;
   PipelineKind kind;
-  const char *file; ///< its config, in the module's folder
+  const char *file; ///< its config, in the module's folder; null: it has none
   bool needsFile;   ///< there is no model without it
   Result<void> (PipelineReader::*read)(PipelineModule &, JsonValue);
   PipelineWords keys; ///< that are read, or have no effect

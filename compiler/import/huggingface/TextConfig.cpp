@@ -18,7 +18,8 @@ class TextReader {
 public:
   TextReader(const std::string &folder, TextConfig &config,
              PipelineConfig *pipeline)
-      : folder(folder), config(config), pipeline(pipeline) {}
+      : folder(folder), config(config), pipeline(pipeline),
+        table(pipeline ? pipeline->getStaticEmbedding() : nullptr) {}
 
   Result<void> tokenizer(bool expected, const ModelVocabulary &model);
   Result<void> maxLength(int64_t modelMax);
@@ -31,6 +32,9 @@ public:
 private:
   /// Whether the pipeline makes texts lower case, whatever the tokenizer does.
   Result<bool> lowersCase();
+  /// The tokenizer as the model reads it; nothing without a file of one.
+  Result<std::optional<FolderTokenizer>>
+  readTokenizer(const ModelVocabulary &model);
   /// A JSON file of the folder, nothing when it is not there.
   Result<std::optional<JsonDocument>> json(const std::string &name);
   /// How many tokens the files say; nothing: any number.
@@ -38,7 +42,8 @@ private:
 
   const std::string &folder;
   TextConfig &config;
-  PipelineConfig *pipeline; ///< null: none
+  PipelineConfig *pipeline;    ///< null: none
+  const PipelineModule *table; ///< in place of a Transformer, or null
   /// Of the tokenizer.
   std::optional<int64_t> tokenizerLength;
   std::string fillToken;
@@ -57,12 +62,20 @@ Result<std::optional<JsonDocument>> TextReader::json(const std::string &name) {
   return std::optional<JsonDocument>(document);
 }
 
+/// A table of vectors takes tokenizer.json as it is, without the settings
+/// beside it.
+Result<std::optional<FolderTokenizer>>
+TextReader::readTokenizer(const ModelVocabulary &model) {
+  if (table)
+    return importTokenizerFile(folder, joinPath(table->path, "tokenizer.json"));
+  TRANSOM_ASSIGN(const bool lower, lowersCase());
+  return importTokenizerFolder(folder, model, lower);
+}
+
 /// A tokenizer that is not supported is no error, but noted.
 Result<void> TextReader::tokenizer(bool expected,
                                    const ModelVocabulary &model) {
-  TRANSOM_ASSIGN(const bool lower, lowersCase());
-  Result<std::optional<FolderTokenizer>> read =
-      importTokenizerFolder(folder, model, lower);
+  Result<std::optional<FolderTokenizer>> read = readTokenizer(model);
   if (!read && read.error().status != Status::Unsupported)
     return read.takeError();
   if (!read)
@@ -85,6 +98,8 @@ Result<void> TextReader::tokenizer(bool expected,
 }
 
 Result<std::optional<int64_t>> TextReader::givenLength() {
+  if (table)
+    return tokenizerLength;
   TRANSOM_ASSIGN(std::optional<JsonDocument> document,
                  json(getTransformerFile(folder)));
   if (document)
@@ -152,6 +167,7 @@ void TextReader::addPipeline() {
   described.dim = pipeline->dim;
   described.maxActive = pipeline->maxActive;
   described.tokens = pipeline->tokens;
+  described.isStatic = table != nullptr;
   text.pipeline = std::move(described);
 }
 

@@ -265,4 +265,19 @@ importTokenizerFolder(const std::string &folder, const ModelVocabulary &model,
   return FolderReader(folder, model, lowersCase).run();
 }
 
+Result<std::optional<FolderTokenizer>>
+importTokenizerFile(const std::string &folder, const std::string &name) {
+  const std::string path = joinPath(folder, name);
+  if (!fileExists(path))
+    return std::optional<FolderTokenizer>();
+  TRANSOM_ASSIGN(std::string text, readSmallFile(path, jsonMaxBytes));
+  FolderTokenizer result;
+  TRANSOM_ASSIGN(result.tokenizer, importTokenizer(text, path));
+  TRANSOM_ASSIGN(Tokenizer built, Tokenizer::open(result.tokenizer.tables));
+  if (std::optional<size_t> length = built.truncation())
+    result.maxLength = int64_t(*length);
+  result.files = {name};
+  return std::optional<FolderTokenizer>(std::move(result));
+}
+
 } // namespace transom

@@ -38,4 +38,10 @@ importTokenizerFolder(const std::string &folder,
                       const ModelVocabulary &model = {},
                       bool lowersCase = false);
 
+/// Reads the tokenizer.json of this name in a folder as the tokenizers library
+/// does, without settings; nothing where it is not there. `truncation` of the
+/// file says how texts are cut.
+Result<std::optional<FolderTokenizer>>
+importTokenizerFile(const std::string &folder, const std::string &name);
+
 } // namespace transom

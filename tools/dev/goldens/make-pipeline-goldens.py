@@ -15,7 +15,7 @@ import sentence_transformers as st
 import tokenizers as tk
 import torch
 import transformers as tf
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from sentence_transformers import MultiVectorEncoder, SentenceTransformer, SparseEncoder
 from sentence_transformers import models as mod
 from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
@@ -259,6 +259,50 @@ def t5_dense():
     modules = [transformer(tf.T5EncoderModel(config), end_tokenizer("right"), seed=21), mod.Pooling(WIDTH),
                random(mod.Dense(WIDTH, 16, bias=False, activation_function=torch.nn.Identity()), 22), mod.Normalize()]
     save(SentenceTransformer(modules=modules), "t5-dense", PLAIN)
+
+
+def table(width, seed, truncation=None):
+    """A table of vectors, with the tokenizer alone."""
+    tokenizer = bert_tokenizer().backend_tokenizer
+    if truncation:
+        tokenizer.enable_truncation(truncation)
+    weights = torch.randn(len(VOCAB), width, generator=torch.Generator().manual_seed(seed))
+    return mod.StaticEmbedding(tokenizer, embedding_weights=weights)
+
+
+@recipe
+def static():
+    """A table of vectors in the model's folder, without config.json."""
+    model = SentenceTransformer(modules=[table(WIDTH, 27)], prompts=dict(PROMPTS))
+    save(model, "static", PROMPT_CASES + [(["--dim", "8"], {"truncate_dim": 8}), (["--precision", "int8"], {"precision": "int8"}),
+                                          (["--precision", "ubinary"], {"precision": "ubinary"})])
+
+
+@recipe
+def static_dense():
+    """A table in a folder of its own, whose texts are cut; a text without tokens goes through the modules after it."""
+    def change(file, data):
+        if file == "modules.json":
+            data[0].update({"path": "0_StaticEmbedding", "type": "sentence_transformers.models.StaticEmbedding"})
+    modules = [table(WIDTH, 28, truncation=7), random(mod.Dense(WIDTH, 16), 29), random(mod.LayerNorm(16), 30), mod.Normalize()]
+    modules[0].save_in_root = False
+    save(SentenceTransformer(modules=modules, truncate_dim=12), "static-dense", PLAIN, change=change)
+
+
+@recipe
+def static_factors():
+    """A table as model2vec writes it: a factor for each token, and a config.json of no model of transformers."""
+    def change(file, data):
+        if file == "modules.json":
+            data[0].update({"path": ".", "type": "sentence_transformers.models.StaticEmbedding"})
+            folder = ROOT / "static-factors"
+            vectors = load_file(folder / "model.safetensors")["embedding.weight"].half()
+            factors = 0.5 + torch.rand(len(VOCAB), generator=torch.Generator().manual_seed(31), dtype=torch.float64)
+            save_file({"embeddings": vectors, "weights": factors}, folder / "model.safetensors")
+            (folder / "config.json").write_text(json.dumps(
+                {"model_type": "model2vec", "architectures": ["StaticModel"], "normalize": True, "seq_length": 1000000}, indent=1))
+            (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 3, "tokenizer_class": "BertTokenizer"}))
+    save(SentenceTransformer(modules=[table(WIDTH, 32), mod.Normalize()]), "static-factors", PLAIN, change=change)
 
 
 def write_late(folder, texts=TEXTS):
