@@ -26,6 +26,8 @@ llvm::ArrayRef<CodeMutationKind> getCodeMutationKinds() {
       {"lanes", changeLanes},
       {"rounding", roundTwice},
       {"store left out", leaveOutStores},
+      {"position", changePositions},
+      {"tile", changeTiles},
   };
   return kinds;
 }
@@ -255,6 +257,8 @@ bool plantNumber(ModuleOp code, const CodeMutationKind &kind, Random &random,
     return replaceAccess(op, number);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return replaceStart(loop, place->edit, number);
+  if (auto tile = dyn_cast<LLVM::CallIntrinsicOp>(op))
+    return replaceTile(tile, number);
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
       !isNumber(op->getResult(0).getType()))
     return false;

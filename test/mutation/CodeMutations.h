@@ -60,5 +60,11 @@ void changeNumbersOfCode(mlir::ModuleOp, const LiveCode &, Edits &);
 void changeLanes(mlir::ModuleOp, const LiveCode &, Edits &);
 void roundTwice(mlir::ModuleOp, const LiveCode &, Edits &);
 void leaveOutStores(mlir::ModuleOp, const LiveCode &, Edits &);
+void changePositions(mlir::ModuleOp, const LiveCode &, Edits &);
+void changeTiles(mlir::ModuleOp, const LiveCode &, Edits &);
+
+/// Lets all numbers of the register that an instruction loads, adds to or
+/// stores be one number. False for other instructions.
+bool replaceTile(mlir::LLVM::CallIntrinsicOp op, double number);
 
 } // namespace transom::testing

@@ -23,6 +23,7 @@ llvm.mlir.global internal constant @kernels() : !llvm.array<1 x ptr> {
   %2 = llvm.insertvalue %1, %0[0] : !llvm.array<1 x ptr>
   llvm.return %2 : !llvm.array<1 x ptr>
 }
+llvm.mlir.global internal constant @transom.positions.4.0(dense<[3, 2, 1, 0, 0]> : tensor<5xi32>) : !llvm.array<5 x i32>
 llvm.func internal @transom.k.two(%a: !llvm.ptr, %c: !llvm.ptr, %ahead: !llvm.ptr, %n: i64) {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
@@ -47,6 +48,16 @@ llvm.func internal @transom.k.two(%a: !llvm.ptr, %c: !llvm.ptr, %ahead: !llvm.pt
   %scaled = arith.mulf %tile#0, %half : vector<16xf32>
   %shifted = arith.addf %scaled, %tile#1 : vector<16xf32>
   %turned = vector.shuffle %shifted, %shifted [1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] : vector<16xf32>, vector<16xf32>
+  %sums = llvm.mlir.constant(0 : i8) : i8
+  %lhs = llvm.mlir.constant(4 : i8) : i8
+  %rhs = llvm.mlir.constant(6 : i8) : i8
+  llvm.call_intrinsic "llvm.x86.ldtilecfg"(%c) : (!llvm.ptr) -> ()
+  llvm.call_intrinsic "llvm.x86.tileloadd64"(%lhs, %a, %line) : (i8, !llvm.ptr, i64) -> ()
+  llvm.call_intrinsic "llvm.x86.tdpbf16ps"(%sums, %lhs, %rhs) : (i8, i8, i8) -> ()
+  llvm.call_intrinsic "llvm.x86.tilestored64"(%sums, %a, %line) : (i8, !llvm.ptr, i64) -> ()
+  %positions = llvm.mlir.addressof @transom.positions.4.0 : !llvm.ptr
+  %position = llvm.load %positions {alignment = 4 : i64} : !llvm.ptr -> i32
+  llvm.store %position, %c {alignment = 4 : i64} : i32, !llvm.ptr
   %count = llvm.atomicrmw add %c, %one acq_rel : !llvm.ptr, i64
   llvm.store %zero, %c {alignment = 8 : i64} : i64, !llvm.ptr
   %below = llvm.getelementptr inbounds %a[64] : (!llvm.ptr) -> !llvm.ptr, i8

@@ -27,6 +27,9 @@ static SmallVector<LLVM::LLVMFuncOp> findCallees(LLVM::CallOp call,
   if (auto name = call.getCallee()) {
     if (auto function = symbols.lookup<LLVM::LLVMFuncOp>(*name))
       found.push_back(function);
+  } else if (auto own = call.getOperand(0).getDefiningOp<LLVM::AddressOfOp>();
+             own && symbols.lookup<LLVM::LLVMFuncOp>(own.getGlobalName())) {
+    found.push_back(symbols.lookup<LLVM::LLVMFuncOp>(own.getGlobalName()));
   } else if (auto table = findTable(call.getOperand(0), symbols)) {
     table.walk([&](LLVM::AddressOfOp address) {
       if (auto function =
@@ -37,13 +40,20 @@ static SmallVector<LLVM::LLVMFuncOp> findCallees(LLVM::CallOp call,
   return found;
 }
 
+/// True for an instruction that changes memory, or registers that no value
+/// names, as those of tiles.
+static bool isWithoutResult(LLVM::CallIntrinsicOp op) {
+  return op && op->getNumResults() == 0;
+}
+
 LiveCode::LiveCode(ModuleOp module) : module(module) {
   SymbolTable symbols(module);
   module.walk(
       [&](LLVM::CallOp call) { callees[call] = findCallees(call, symbols); });
   module.walk([&](Operation *op) {
     if (isa<LLVM::StoreOp, LLVM::MaskedStoreOp, LLVM::AtomicRMWOp,
-            LLVM::AtomicCmpXchgOp, LLVM::CallOp>(op))
+            LLVM::AtomicCmpXchgOp, LLVM::CallOp>(op) ||
+        isWithoutResult(dyn_cast<LLVM::CallIntrinsicOp>(op)))
       add(op);
   });
   visit();

@@ -19,8 +19,8 @@ public:
   bool contains(mlir::Operation *op) const { return operations.count(op); }
   bool isUsed(mlir::Value value) const { return values.count(value); }
 
-  /// The functions that a call may run: through a table of kernels, all of the
-  /// table.
+  /// The functions that a call may run: the one that it names or whose address
+  /// it has; through a table of kernels, all of the table.
   llvm::SmallVector<mlir::LLVM::LLVMFuncOp>
   getCallees(mlir::LLVM::CallOp call) const;
   /// The functions from which a function is reached, itself included.

@@ -30,7 +30,6 @@ namespace transom::testing {
 
 /// Code is edited after the last pass before its loops become basic blocks.
 static constexpr llvm::StringLiteral lastPass = "loop-invariant-code-motion";
-static constexpr const char *isaName = "avx2";
 
 //===----------------------------------------------------------------------===//
 // Models
@@ -41,7 +40,11 @@ LoweredModel::LoweredModel(uint64_t seed) {
   context.getDiagEngine().registerHandler(
       [](Diagnostic &) { return success(); });
   Random random(seed ^ 0xc0de);
-  options.targets = {"x86-64-v3"};
+  // Where the CPU lacks AMX, its models have code for AVX2.
+  const bool isForAmx =
+      seed % 12 == 10 && findInstructionSet("amx")->runsHere();
+  isa = isForAmx ? "amx" : "avx2";
+  options.targets = {findInstructionSet(isa)->target};
   options.optLevel = 0;
   options.jobs = 1;
   const uint64_t kind = seed % 4;
@@ -49,8 +52,11 @@ LoweredModel::LoweredModel(uint64_t seed) {
     options.dtype = "bf16";
   if (seed % 12 == 8) {
     makeExperts();
+  } else if (seed % 12 == 10) {
+    options.dtype = "bf16";
+    makeGraph(seed, GraphKind::Tiles);
   } else if (kind == 0) {
-    makeGraph(seed);
+    makeGraph(seed, seed % 12 == 4 ? GraphKind::Positions : GraphKind::Any);
   } else {
     makeDecoder(seed, kind == 3);
     if (random.chance(50))
@@ -58,8 +64,8 @@ LoweredModel::LoweredModel(uint64_t seed) {
   }
   options.attentionSchedule =
       random.pick({"auto", "auto", "split-kv", "two-pass"});
-  name += ", seed " + std::to_string(seed) + ", " + options.dtype + ", " +
-          options.kvDtype + ", " + options.attentionSchedule;
+  name += ", seed " + std::to_string(seed) + ", " + isa + ", " + options.dtype +
+          ", " + options.kvDtype + ", " + options.attentionSchedule;
   options.output = ::testing::TempDir() + "/lowered-" + std::to_string(seed) +
                    "-" + std::to_string(::getpid()) + ".so";
 }
@@ -76,11 +82,13 @@ static bool hasAllSizes(ModuleOp module) {
   return true;
 }
 
-void LoweredModel::makeGraph(uint64_t seed) {
-  name = "graph";
+void LoweredModel::makeGraph(uint64_t seed, GraphKind graph) {
+  name = graph == GraphKind::Positions ? "graph of positions"
+         : graph == GraphKind::Tiles   ? "graph of tiles"
+                                       : "graph";
   for (uint64_t i = 0; !module || !hasAllSizes(*module); ++i) {
     module = makeRandomModule(&context);
-    addRandomGraph(*module, seed * 1009 + i, weights);
+    addRandomGraph(*module, seed * 1009 + i, weights, graph);
   }
 }
 
@@ -163,7 +171,7 @@ std::string LoweredModel::start() {
       code = lowered.clone();
     return !code;
   };
-  (void)lowerModule(*planned, isaName, events); // stops there
+  (void)lowerModule(*planned, isa, events); // stops there
   return code ? "" : "lowering failed";
 }
 
@@ -181,19 +189,18 @@ static bool lowerToDialect(ModuleOp code) {
 }
 
 Result<void> LoweredModel::write(ModuleOp mutant) {
-  const InstructionSet &isa = *findInstructionSet(isaName);
   OwningOpRef<ModuleOp> lowered(mutant.clone());
   if (failed(verify(*lowered)) || !lowerToDialect(*lowered))
     return rejected("the code is not valid");
-  TRANSOM_ASSIGN(IsaModule module, translate(*lowered, isa));
-  TRANSOM_TRY(optimize(module, options.optLevel));
-  TRANSOM_ASSIGN(std::string object, emitCode(module, CodeKind::Object));
+  TRANSOM_ASSIGN(IsaModule code, translate(*lowered, *findInstructionSet(isa)));
+  TRANSOM_TRY(optimize(code, options.optLevel));
+  TRANSOM_ASSIGN(std::string object, emitCode(code, CodeKind::Object));
   TRANSOM_ASSIGN(ArtifactPlan plan, planArtifact(*planned));
   plan.manifest.compiler = "test";
   plan.manifest.dtype = options.dtype;
   TRANSOM_ASSIGN(ArtifactReport report,
-                 writeArtifact(plan, {{isaName, std::move(object)}}, weights,
-                               {}, options.output, {}));
+                 writeArtifact(plan, {{isa, std::move(object)}}, weights, {},
+                               options.output, {}));
   return {};
 }
 

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A small random model of odd sizes, lowered for AVX2, whose machine code is
-// checked against its kern module as `transom verify MODEL.so --model MODEL`
-// does.
+// A small random model of odd sizes, lowered for AVX2, or one of whole tiles of
+// bf16, lowered for AMX, whose machine code is checked against its kern module
+// as `transom verify MODEL.so --model MODEL` does.
 #pragma once
 #include "compiler/codegen/Object.h"
 #include "compiler/driver/CompileModule.h"
@@ -48,7 +48,7 @@ public:
   const std::string &getName() const { return name; }
 
 private:
-  void makeGraph(uint64_t seed);
+  void makeGraph(uint64_t seed, GraphKind kind);
   void makeExperts();
   void makeDecoder(uint64_t seed, bool hasSource);
   /// Runs the passes up to `kern`.
@@ -60,7 +60,7 @@ private:
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   RandomWeights weights;
   CompileOptions options;
-  std::string name;
+  std::string name, isa;
   mlir::OwningOpRef<mlir::ModuleOp> module, planned, code;
 };
 

@@ -143,6 +143,16 @@ static bool isSymmetric(Value matrix) {
          product.getTransposeLhs() != product.getTransposeRhs();
 }
 
+/// True where the column of each row is its index: batches without masks.
+static bool hasAllColumns(Operation *op) {
+  int batches = 0, masks = 0;
+  op->getParentOfType<ModuleOp>().walk([&](kern::RaggedBatchOp batch) {
+    ++batches;
+    masks += bool(batch.getMask());
+  });
+  return batches > 0 && masks == 0;
+}
+
 /// True for a flag that has a meaning beside the operation's other attributes.
 static bool isUsed(Operation *op, StringRef flag) {
   // A row that only asks is read by nobody who did not ask for it.
@@ -155,8 +165,9 @@ static bool isUsed(Operation *op, StringRef flag) {
   // other by their indices, too.
   if (flag == "by_column") {
     auto attention = cast<kern::AttentionOp>(op);
-    return attention.getWindow() > 0 || attention.getSlopes() ||
-           attention.getRelativeBias() || attention.getPositionBuckets();
+    return !hasAllColumns(op) &&
+           (attention.getWindow() > 0 || attention.getSlopes() ||
+            attention.getRelativeBias() || attention.getPositionBuckets());
   }
   // One pair is the same either way.
   if (flag == "interleaved") {

@@ -20,9 +20,13 @@ static bool hasFloats(Value value) {
 /// True for a function that rounds to bf16, which hides most other roundings.
 static bool hasNarrowResults(LLVM::LLVMFuncOp function) {
   bool isNarrow = false;
-  function.walk([&](arith::TruncIOp op) {
-    isNarrow |= isa<VectorType>(op.getType()) &&
-                getElementTypeOrSelf(op.getType()).isInteger(16);
+  function.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes()) {
+      const Type element = getElementTypeOrSelf(type);
+      isNarrow |= isa<VectorType>(type) &&
+                  (element.isBF16() ||
+                   (isa<arith::TruncIOp>(op) && element.isInteger(16)));
+    }
   });
   return isNarrow;
 }

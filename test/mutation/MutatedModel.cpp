@@ -31,7 +31,8 @@ static int64_t getLength(const std::vector<NamedTensor> &inputs) {
 
 void MutatedModel::makeGraph(uint64_t seed) {
   module = makeRandomModule(&context);
-  addRandomGraph(*module, seed, weights);
+  addRandomGraph(*module, seed, weights,
+                 seed % 4 == 1 ? GraphKind::Positions : GraphKind::Any);
   std::string entry = "g" + std::to_string(seed);
   // Two calls of a few columns; then more of them, and two panels of keys.
   bool hasLong = false;

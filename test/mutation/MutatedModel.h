@@ -20,7 +20,8 @@ struct Finding {
   std::string text;
 };
 
-/// One model: a graph, or for every third seed a decoder, of which half have an
+/// One model: a graph, of which a quarter have relative positions and
+/// convolutions, or for every third seed a decoder, of which half have an
 /// encoder.
 class MutatedModel {
 public:

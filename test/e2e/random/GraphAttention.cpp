@@ -290,26 +290,30 @@ Value GraphBuilder::mixValues(Value scores, Value value, const Heads &heads) {
 Value GraphBuilder::wholeAttention(Value query, Value key, Value value,
                                    const Heads &heads) {
   Value keys;
-  MaskKind kind = MaskKind::None;
+  MaskKind maskKind = MaskKind::None;
   if (heads.self && mask && random.chance(70)) {
-    kind = MaskKind::Keys;
+    maskKind = MaskKind::Keys;
     keys = maskTo({batch, seq});
   } else if (heads.self && bias && random.chance(70)) {
-    kind = MaskKind::Additive;
+    maskKind = MaskKind::Additive;
     keys = bias;
   }
   bool causal = random.chance(30);
   int64_t window = random.chance(20) ? random.between(1, 4) : 0;
   double cap = random.chance(20) ? 2.0 : 0.0;
-  FloatAttr low = kind == MaskKind::Keys && random.chance(20)
+  FloatAttr low = maskKind == MaskKind::Keys && random.chance(20)
                       ? builder.getF64FloatAttr(-1e9)
                       : FloatAttr();
   // Disentangled attention: products with relative positions, whose far
   // distances may share rows.
   Value positions[2];
   int64_t distance = 0;
-  if (heads.self && random.chance(25)) {
-    const int64_t count = 2 * random.between(1, 5);
+  const bool always = graphKind == GraphKind::Positions;
+  if (heads.self && (always || random.chance(25))) {
+    // More than a panel of them, too.
+    const int64_t count =
+        2 * (always && random.chance(40) ? random.between(17, 40)
+                                         : random.between(1, 5));
     if (count >= 4 && random.chance(50))
       distance = count / 4 + 2 + random.below(8);
     const int64_t which = random.between(1, 3);
@@ -319,7 +323,7 @@ Value GraphBuilder::wholeAttention(Value query, Value key, Value value,
   }
   return make<SdpaOp>(query, key, value, keys, Value(), Value(), Value(),
                       Value(), positions[0], positions[1], heads.count,
-                      heads.count, number(getScale(heads)), kind, causal,
+                      heads.count, number(getScale(heads)), maskKind, causal,
                       window, number(cap), low, distance);
 }
 
@@ -328,7 +332,8 @@ Value GraphBuilder::attention(Value x) {
   heads.count = random.chance(25) ? 1 : headCount;
   heads.dk = keyWidth;
   heads.dv = random.chance(60) ? keyWidth : valueWidth;
-  heads.self = !memory || random.chance(50);
+  const bool isWhole = graphKind == GraphKind::Positions;
+  heads.self = isWhole || !memory || random.chance(50);
   heads.length = heads.self ? seq : memoryLength;
   heads.flat = heads.count == 1 && random.chance(50);
   Value normed = random.chance(30) ? norm(x) : x;
@@ -337,14 +342,14 @@ Value GraphBuilder::attention(Value x) {
       random.chance(15) ? make<AddOp>(normed, weight({width}, 0.5)) : normed;
   bool biased = random.chance(80);
   Value query = linear(placed, heads.count * heads.dk, biased);
-  if (!heads.flat &&
+  if (!isWhole && !heads.flat &&
       (quirk == Quirk::RepeatedHeads || quirk == Quirk::TiledHeads))
     heads.sharedBy = heads.count % 2 == 0 ? heads.count / 2 : heads.count;
   const int64_t keyHeads = heads.count / heads.sharedBy;
   Value key = linear(heads.self ? placed : source, keyHeads * heads.dk, biased);
   Value value = linear(source, keyHeads * heads.dv, biased);
   Value mixed;
-  if (heads.sharedBy == 1 && random.chance(25)) {
+  if (isWhole || (heads.sharedBy == 1 && random.chance(25))) {
     mixed = wholeAttention(query, key, value, heads);
   } else {
     Value q = splitHeads(query, seq, heads.dk, heads);

@@ -21,8 +21,8 @@ GraphBuilder::Quirk GraphBuilder::drawQuirk(uint64_t seed) {
 }
 
 GraphBuilder::GraphBuilder(ModuleOp module, uint64_t seed,
-                           RandomWeights &weights)
-    : module(module), random(seed), quirk(drawQuirk(seed)),
+                           RandomWeights &weights, GraphKind kind)
+    : module(module), random(seed), graphKind(kind), quirk(drawQuirk(seed)),
       name("g" + std::to_string(seed)), weights(weights),
       builder(module.getContext()) {
   chooseSizes(seed);
@@ -140,11 +140,18 @@ void GraphBuilder::chooseSizes(uint64_t seed) {
   headCount = sizes.between(2, 4);
   keyWidth = sizes.chance(70) ? sizes.between(1, 9) : sizes.between(10, 36);
   valueWidth = sizes.chance(70) ? sizes.between(1, 9) : sizes.between(10, 36);
+  if (graphKind == GraphKind::Tiles) {
+    width = sizes.pick<int64_t>({32, 64, 96});
+    inner = 32 * sizes.between(1, 3);
+    headCount = sizes.pick<int64_t>({2, 4});
+    keyWidth = valueWidth = 32 / headCount * sizes.between(1, 2);
+  }
 }
 
 void GraphBuilder::declareInputs() {
   // Three graphs in ten have all that ragged rows need of inputs.
-  const bool isPadded = random.chance(30);
+  const bool isPadded =
+      random.chance(graphKind == GraphKind::Positions ? 70 : 30);
   batch = isPadded || random.chance(60) ? Polynomial::symbol("batch")
                                         : Polynomial(random.between(1, 3));
   seq = isPadded || random.chance(60) ? Polynomial::symbol("seq")
@@ -194,7 +201,21 @@ Value GraphBuilder::embed() {
   return random.chance(70) ? norm(x) : x;
 }
 
+/// Half of the blocks of such a model are attentions.
+Value GraphBuilder::positionBlock(Value x) {
+  switch (random.below(4)) {
+  case 0:
+    return convolve(x);
+  case 1:
+    return feedForward(x);
+  default:
+    return attention(x);
+  }
+}
+
 Value GraphBuilder::block(Value x) {
+  if (graphKind == GraphKind::Positions)
+    return positionBlock(x);
   switch (random.below(10)) {
   case 0:
   case 1:
@@ -223,11 +244,11 @@ void GraphBuilder::finish(Value x) {
     results.push_back(value);
     names.push_back(resultName);
   };
-  if (random.chance(40)) {
-    auto kind = static_cast<PoolKind>(
+  if (graphKind == GraphKind::Positions || random.chance(40)) {
+    auto pool = static_cast<PoolKind>(
         random.below(attn::getMaxEnumValForPoolKind() + 1));
     Value keys = mask && random.chance(70) ? maskTo({batch, seq}) : Value();
-    Value pooled = make<PoolOp>(x, keys, Value(), kind, SizeAttr());
+    Value pooled = make<PoolOp>(x, keys, Value(), pool, SizeAttr());
     add(make<ActivationOp>(linear(pooled, 1 + inner % 5, true),
                            Activation::Tanh),
         "pooled");

@@ -19,7 +19,8 @@ using Dims = llvm::SmallVector<Polynomial>;
 /// One entry in the making. The state of a model is [batch, seq, width].
 class GraphBuilder {
 public:
-  GraphBuilder(mlir::ModuleOp module, uint64_t seed, RandomWeights &weights);
+  GraphBuilder(mlir::ModuleOp module, uint64_t seed, RandomWeights &weights,
+               GraphKind kind);
 
   /// Makes the whole entry.
   void build();
@@ -96,6 +97,7 @@ private:
   void declareInputs();
   mlir::Value embed();
   mlir::Value block(mlir::Value x);
+  mlir::Value positionBlock(mlir::Value x);
   mlir::Value norm(mlir::Value x);
   mlir::Value residual(mlir::Value x, mlir::Value y);
   mlir::Value feedForward(mlir::Value x);
@@ -141,6 +143,7 @@ private:
 
   mlir::ModuleOp module;
   Random random;
+  const GraphKind graphKind;
   const Quirk quirk;
   std::string name;
   RandomWeights &weights;

@@ -167,8 +167,9 @@ OwningOpRef<ModuleOp> makeRandomModule(MLIRContext *context) {
   return module;
 }
 
-void addRandomGraph(ModuleOp module, uint64_t seed, RandomWeights &weights) {
-  GraphBuilder(module, seed, weights).build();
+void addRandomGraph(ModuleOp module, uint64_t seed, RandomWeights &weights,
+                    GraphKind kind) {
+  GraphBuilder(module, seed, weights, kind).build();
 }
 
 } // namespace transom::testing

@@ -66,9 +66,17 @@ inline constexpr uint64_t seedsOfOneSize = 50;
 /// An empty module with the symbols and attributes that random entries need.
 mlir::OwningOpRef<mlir::ModuleOp> makeRandomModule(mlir::MLIRContext *context);
 
+/// What a random graph is made of.
+enum class GraphKind {
+  Any,       ///< all blocks, in odd and even widths
+  Positions, ///< an encoder with relative positions in each attention
+             ///< (DeBERTa), convolutions of neighboring tokens, and a pool
+  Tiles      ///< all blocks, with widths of whole tiles of bf16 (AMX)
+};
+
 /// Adds the entry `g<seed>` to the module, and its weights.
 void addRandomGraph(mlir::ModuleOp module, uint64_t seed,
-                    RandomWeights &weights);
+                    RandomWeights &weights, GraphKind kind = GraphKind::Any);
 
 /// How long sequences may be: up to 40; rarely also up to 300; or between 257
 /// and 600.
