@@ -75,10 +75,18 @@ std::string backendFor(uint64_t seed) {
   return isThere && seed / seedsOfOneSize % 5 == 3 ? "onednn" : "native";
 }
 
-/// One batch of ten has weights and operands of products in bf16; of the first
-/// ten one with heads of an even size, whose attention is bf16 too.
+/// One batch of ten has widths of whole tiles, which AMX multiplies.
+GraphKind kindFor(uint64_t seed) {
+  return seed / seedsOfOneSize % 10 == 9 ? GraphKind::Tiles : GraphKind::Any;
+}
+
+/// Two batches of ten have weights and operands of products in bf16: that of
+/// tiles, and of the first ten one with heads of an even size, whose attention
+/// is bf16 too.
 std::string dtypeFor(uint64_t seed) {
-  return seed / seedsOfOneSize % 10 == 7 ? "bf16" : "f32";
+  return seed / seedsOfOneSize % 10 == 7 || kindFor(seed) == GraphKind::Tiles
+             ? "bf16"
+             : "f32";
 }
 
 /// The instruction sets that an artifact for a target holds.
@@ -108,7 +116,7 @@ Batch::Batch(uint64_t first, int64_t count) {
   prepareContext(context);
   module = makeRandomModule(&context);
   for (int64_t i = 0; i < count; ++i)
-    addRandomGraph(*module, first + i, weights);
+    addRandomGraph(*module, first + i, weights, kindFor(first));
   EvaluateOptions evaluation;
   evaluation.source = &weights;
   for (int64_t i = 0; i < 2 * count; ++i) {
