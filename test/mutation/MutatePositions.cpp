@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tables of relative positions: those of later and of earlier keys exchanged,
-// and another position of the own key.
+// and those of the next distance.
 #include "mlir/IR/SymbolTable.h"
 #include "runtime/abi/Layout.h"
 #include "test/mutation/CodeMutations.h"
+#include <algorithm>
 
 using namespace mlir;
 
@@ -42,13 +43,13 @@ void changePositions(ModuleOp code, const LiveCode &live, Edits &edits) {
                        SmallVector<int32_t> changed(llvm::reverse(entries));
                        return setEntries(address, table, changed);
                      }});
-    // Each query sees its own key, if any.
-    const size_t own = entries.size() / 2;
+    // Attention reads only the ends of entries that rise one by one.
     if (isProduct)
       return;
-    edits.push_back({address, "another position", [=] {
+    edits.push_back({address, "positions of the next distance", [=] {
                        SmallVector<int32_t> changed(entries);
-                       changed[own] += changed[own] > 0 ? -1 : 1;
+                       std::rotate(changed.begin(), changed.begin() + 1,
+                                   changed.end());
                        return setEntries(address, table, changed);
                      }});
   });
