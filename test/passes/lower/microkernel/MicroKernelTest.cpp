@@ -131,12 +131,17 @@ class Kernels : public testing::TestWithParam<Case> {};
 
 TEST_P(Kernels, EveryTailAndHeight) {
   Products products(getProducts(GetParam().k, GetParam().epilogue));
-  for (int64_t rows = 1; rows <= 15; ++rows)
+  const int64_t k = GetParam().k;
+  const bool isForAmx = k % amxBf16Depth == 0;
+  // Long chains for AMX are there for the blocks of K alone.
+  const int64_t step = isForAmx && k > getMaxKBlock(true) ? 14 : 1;
+  for (int64_t rows = 1; rows <= 15; rows += step)
     products.check(rows, 1);
   products.check(29, 2);
-  if (GetParam().k % amxBf16Depth == 0)
+  if (isForAmx)
     for (int64_t rows : {16, 17, 31, 32, 33, 50})
-      products.check(rows, 1);
+      if (step == 1 || rows == 33)
+        products.check(rows, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Kernels, testing::ValuesIn(getCases()),
