@@ -118,19 +118,26 @@ Result<void> PipelineReader::chatTemplate(JsonValue message, JsonValue config) {
   }
   std::vector<JsonDocument> documents;
   TRANSOM_TRY(specialTokens(variables, documents));
+  Result<void> filled =
+      fillTemplates(*found, variables, format == "structured");
+  if (!filled && filled.error().status != Status::Unsupported)
+    return Error{
+        filled.error().status, "chat template: " + filled.error().message, {}};
+  if (!filled)
+    result.refuse("the chat template is not supported: " +
+                  filled.error().message);
+  return {};
+}
+
+/// Fills in a template without and with a prompt.
+Result<void> PipelineReader::fillTemplates(const std::string &text,
+                                           const TemplateVariables &variables,
+                                           bool isStructured) {
   for (const bool hasPrompt : {false, true}) {
-    Result<ManifestTemplate> filled =
-        fillChatTemplate(*found, variables, format == "structured", hasPrompt);
-    if (!filled && filled.error().status != Status::Unsupported)
-      return Error{filled.error().status,
-                   "chat template: " + filled.error().message,
-                   {}};
-    if (!filled) {
-      result.refuse("the chat template is not supported: " +
-                    filled.error().message);
-      return {};
-    }
-    (hasPrompt ? result.pairs->prompted : result.pairs->plain) = *filled;
+    std::optional<ManifestTemplate> &filled =
+        hasPrompt ? result.pairs->prompted : result.pairs->plain;
+    TRANSOM_ASSIGN(filled,
+                   fillChatTemplate(text, variables, isStructured, hasPrompt));
   }
   return {};
 }
@@ -197,17 +204,14 @@ Result<void> PipelineReader::scoring(const ScoringOptions &options) {
   TemplateVariables variables;
   std::vector<JsonDocument> documents;
   TRANSOM_TRY(specialTokens(variables, documents));
-  for (const bool hasPrompt : {false, true}) {
-    Result<ManifestTemplate> filled =
-        fillChatTemplate(*text, variables, isStructured(*text), hasPrompt);
-    if (!filled)
-      return Error{
-          filled.error().status,
-          "the chat template is not one of pairs: " + filled.error().message +
-              "; give another with --chat-template",
-          {}};
-    (hasPrompt ? result.pairs->prompted : result.pairs->plain) = *filled;
-  }
+  if (Result<void> filled =
+          fillTemplates(*text, variables, isStructured(*text));
+      !filled)
+    return Error{
+        filled.error().status,
+        "the chat template is not one of pairs: " + filled.error().message +
+            "; give another with --chat-template",
+        {}};
   return {};
 }
 

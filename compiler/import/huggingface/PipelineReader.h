@@ -33,6 +33,9 @@ public:
   Result<void> read(const JsonDocument &modules);
   /// Makes the pipeline of the options instead of that of files.
   Result<void> scoring(const ScoringOptions &options);
+  Result<void> fillTemplates(const std::string &text,
+                             const TemplateVariables &variables,
+                             bool isStructured);
 
   // The configs of the kinds.
   Result<void> transformer(PipelineModule &module, JsonValue config);
