@@ -259,6 +259,8 @@ bool plantNumber(ModuleOp code, const CodeMutationKind &kind, Random &random,
     return replaceStart(loop, place->edit, number);
   if (auto tile = dyn_cast<LLVM::CallIntrinsicOp>(op))
     return replaceTile(tile, number);
+  if (replacePositions(op, number))
+    return true;
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
       !isNumber(op->getResult(0).getType()))
     return false;

@@ -67,4 +67,9 @@ void changeTiles(mlir::ModuleOp, const LiveCode &, Edits &);
 /// stores be one number. False for other instructions.
 bool replaceTile(mlir::LLVM::CallIntrinsicOp op, double number);
 
+/// Lets all positions that an operation reads be one, which the number chooses:
+/// that of a far later key, of a far earlier key, or of the query itself. False
+/// for operations that read no table of positions.
+bool replacePositions(mlir::Operation *op, double number);
+
 } // namespace transom::testing
