@@ -91,11 +91,13 @@ Number Bits::dotBf16Pairs(Number init, ArrayRef<Number> a, const Number *b) {
                              static_cast<int64_t>(a.size())));
 }
 
+bits::Chain Bits::getTileChain() const {
+  return amxBf16 ? bits::Chain::Amx : getChain(StorageType::BF16);
+}
+
 Number Bits::dotBf16Tiles(Number init, ArrayRef<Number> a, const Number *b) {
-  if (!amxBf16)
-    return dotBf16Pairs(init, a, b);
   std::vector<float> left = toFloats(a), right = toFloats({b, a.size()});
-  return fromFloat(bits::dot(bits::Chain::Amx, toFloat(init), left.data(),
+  return fromFloat(bits::dot(getTileChain(), toFloat(init), left.data(),
                              right.data(), static_cast<int64_t>(a.size())));
 }
 

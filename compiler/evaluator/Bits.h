@@ -31,6 +31,8 @@ public:
   bool runsHere() const { return bits::runsHere(getChain(StorageType::BF16)); }
   /// How products with operands of a type add.
   bits::Chain getChain(StorageType operands) const;
+  /// How products of bf16 that suit AMX add.
+  bits::Chain getTileChain() const;
 
   /// What a norm does with a row; beta may be null.
   struct Norm {

@@ -31,7 +31,8 @@ bits::AttentionParameters KernAttention::getBitsParameters(const Bits &bits) {
           ? static_cast<float>(op.getMaskValue()->convertToDouble() * log2E)
           : -std::numeric_limits<float>::infinity();
   auto query = cast<BufferType>(op.getQuery().getType());
-  parameters.chain = bits.getChain(query.getFormat().element);
+  parameters.chain = op.suitsAmx() ? bits.getTileChain()
+                                   : bits.getChain(query.getFormat().element);
   return parameters;
 }
 

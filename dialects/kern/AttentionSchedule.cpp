@@ -53,13 +53,15 @@ static int64_t getPaddedSize(int64_t valueSize) {
 }
 
 int64_t kern::getAttentionScratchFloats(const AttentionSchedule &schedule,
-                                        int64_t valueSize) {
+                                        int64_t valueSize, bool suitsAmx) {
   int64_t maxima = 16 * (schedule.isTwoPass() ? kTwoPassBlocks : 1);
-  return kQueryBlock * (getScoreStride(schedule) + maxima +
-                        2 * getPaddedSize(valueSize)) +
-         6 * kRowValues;
+  const int64_t columns = getPaddedSize(valueSize);
+  return getQueryBlock(suitsAmx) *
+             (getScoreStride(schedule) + maxima + 2 * columns) +
+         6 * kRowValues +
+         (suitsAmx ? kPackedBlocks * kvBlockSize * columns / 2 : 0);
 }
 
-int64_t kern::getAttentionSlotFloats(int64_t valueSize) {
-  return kQueryBlock * getPaddedSize(valueSize) + 2 * kRowValues;
+int64_t kern::getAttentionSlotFloats(int64_t valueSize, bool suitsAmx) {
+  return getQueryBlock(suitsAmx) * getPaddedSize(valueSize) + 2 * kRowValues;
 }

@@ -14,6 +14,10 @@ namespace transom::kern {
 
 /// Maximum number of query rows of a work item.
 constexpr int64_t kQueryBlock = 24;
+/// The same with AMX: two tiles.
+constexpr int64_t kAmxQueryBlock = 32;
+/// KV blocks whose values a worker keeps in panels for AMX.
+constexpr int64_t kPackedBlocks = 4;
 /// Maximum number of KV blocks whose scores the two-pass schedule holds at
 /// once. A work item with more KV blocks is streamed.
 constexpr int64_t kTwoPassBlocks = 8;
@@ -55,11 +59,17 @@ int64_t getScoreStride(const AttentionSchedule &schedule);
 
 /// Floats of scratch that a worker needs for heads with values of this size:
 /// scores, their maxima, two tiles of the product with the values, and six
-/// vectors of row values.
+/// vectors of row values; for AMX also the values of some KV blocks in panels
+/// of bf16.
 int64_t getAttentionScratchFloats(const AttentionSchedule &schedule,
-                                  int64_t valueSize);
+                                  int64_t valueSize, bool suitsAmx);
 
 /// Floats of the partial result of one KV block in the split-kv schedule.
-int64_t getAttentionSlotFloats(int64_t valueSize);
+int64_t getAttentionSlotFloats(int64_t valueSize, bool suitsAmx);
+
+/// Rows that a work item has memory for.
+constexpr int64_t getQueryBlock(bool suitsAmx) {
+  return suitsAmx ? kAmxQueryBlock : kQueryBlock;
+}
 
 } // namespace transom::kern

@@ -229,22 +229,29 @@ static LogicalResult verifyPerWorker(Constraint constraint, const char *name,
                               << elementType << ", got " << buffer.getType();
 }
 
+bool AttentionOp::suitsAmx() {
+  return kern::suitsAmx(getBufferType(getQuery()), getHeads(), bool(getCache()),
+                        getCausal());
+}
+
 /// Constraints 10 to 13.
 static LogicalResult verifySchedule(AttentionOp op, int64_t valueSize) {
   AttentionSchedule schedule = op.getSchedule();
   Builder b(op.getContext());
-  if (failed(verifyPerWorker({op, 10}, "a scratch", op.getScratch(),
-                             getAttentionScratchFloats(schedule, valueSize),
-                             b.getF32Type())))
+  if (failed(verifyPerWorker(
+          {op, 10}, "a scratch", op.getScratch(),
+          getAttentionScratchFloats(schedule, valueSize, op.suitsAmx()),
+          b.getF32Type())))
     return failure();
   if (!op.getPartials())
     return schedule.kind == AttentionSchedule::Kind::SplitKv
                ? Constraint{op, 11}.expects()
                      << "partials and counters for 'split_kv'"
                : success();
-  if (failed(verifyPerWorker({op, 12}, "partials", op.getPartials(),
-                             kSplitKvSlots * getAttentionSlotFloats(valueSize),
-                             b.getF32Type())))
+  if (failed(verifyPerWorker(
+          {op, 12}, "partials", op.getPartials(),
+          kSplitKvSlots * getAttentionSlotFloats(valueSize, op.suitsAmx()),
+          b.getF32Type())))
     return failure();
   return verifyPerWorker({op, 13}, "counters", op.getCounters(), kSplitKvSlots,
                          b.getI64Type());

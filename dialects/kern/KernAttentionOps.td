@@ -57,7 +57,9 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
 
     In bf16 scores are chains over pairs of dk, probabilities are rounded to bf16
     before they are summed and multiplied, and their product with the values is a
-    chain over pairs of keys; sums and all else are f32.
+    chain over pairs of keys; sums and all else are f32. With AMX, without a cache and
+    `causal`, and with dk a multiple of 32, both products are sums of chains of
+    every second number of 32 each.
 
     Constraints:
     1. `heads` is a multiple of `kv_heads`, both are positive.
@@ -71,7 +73,7 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     8. Outs are f32, or bf16 where the query is bf16.
     9. Query and outs have equal numbers of rows.
     10. The scratch is f32 [parts, floats] with the floats that the schedule and
-        dv need.
+        dv need, and those of a KV block's values where AMX may be used.
     11. `split_kv` has partials and counters.
     12. Partials are f32 [parts, floats] with room for 32 KV blocks.
     13. Counters are i64 [parts, 32].
@@ -127,6 +129,8 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
   let extraClassDeclaration = [{
     /// The type of the cache, null without one.
     ::transom::kern::CacheType getCacheType();
+    /// Whether it is computed with AMX where there is AMX.
+    bool suitsAmx();
     /// Products with relative positions: those that are there.
     ::llvm::SmallVector<::mlir::Value> getPositionScores();
     /// The rule of relative positions; nothing without them.

@@ -32,6 +32,12 @@ bool kern::suitsAmx(WeightType weight) {
          weight.getShape()[1] % amxBf16Depth == 0;
 }
 
+bool kern::suitsAmx(BufferType query, int64_t heads, bool hasCache,
+                    bool causal) {
+  return !hasCache && !causal && query.getElementType().isBF16() &&
+         *query.getDims().back().constant() % (heads * amxBf16Depth) == 0;
+}
+
 //===----------------------------------------------------------------------===//
 // Text of polynomials
 //===----------------------------------------------------------------------===//

@@ -37,7 +37,8 @@ static AttentionMemory getAttentionMemory(AttnConverter &c, Operation *op,
     return c.alloc(loc, kern::BufferType::get(c.b.getContext(), dims, element));
   };
   memory.scratch = perWorker(
-      kern::getAttentionScratchFloats(schedule, valueSize), c.b.getF32Type());
+      kern::getAttentionScratchFloats(schedule, valueSize, /*suitsAmx=*/false),
+      c.b.getF32Type());
   using Kind = kern::AttentionSchedule::Kind;
   // Where queries are the keys' rows, there are at least as many work items as
   // KV blocks, and nothing is gained by distributing the blocks.
@@ -45,7 +46,8 @@ static AttentionMemory getAttentionMemory(AttnConverter &c, Operation *op,
       (schedule.kind != Kind::Auto || ownKeys))
     return memory;
   memory.partials =
-      perWorker(kern::kSplitKvSlots * kern::getAttentionSlotFloats(valueSize),
+      perWorker(kern::kSplitKvSlots *
+                    kern::getAttentionSlotFloats(valueSize, /*suitsAmx=*/false),
                 c.b.getF32Type());
   memory.counters = perWorker(kern::kSplitKvSlots, c.b.getI64Type());
   auto clear =

@@ -205,6 +205,28 @@ struct ChoosePrecisionPass
     return std::nullopt;
   }
 
+  /// Attention in bf16 may need more memory.
+  static void resizeMemory(kern::AttentionOp op) {
+    const int64_t valueSize =
+        *getBufferType(op.getOuts()).getDims().back().constant() /
+        op.getHeads();
+    const bool suitsAmx =
+        kern::suitsAmx(inBf16(getBufferType(op.getQuery())), op.getHeads(),
+                       /*hasCache=*/false, op.getCausal());
+    auto resize = [&](Value buffer, int64_t floats) {
+      auto type = getBufferType(buffer);
+      Polynomial dims[] = {type.getRowCount(), floats};
+      buffer.setType(
+          kern::BufferType::get(op.getContext(), dims, type.getElementType()));
+    };
+    resize(op.getScratch(), kern::getAttentionScratchFloats(
+                                op.getSchedule(), valueSize, suitsAmx));
+    if (op.getPartials())
+      resize(op.getPartials(),
+             kern::kSplitKvSlots *
+                 kern::getAttentionSlotFloats(valueSize, suitsAmx));
+  }
+
   void chooseAttention(Remarks &remarks) {
     getOperation().walk([&](kern::AttentionOp op) {
       if (op.getCache())
@@ -214,6 +236,7 @@ struct ChoosePrecisionPass
         return;
       }
       op.getKey().setType(inBf16(getBufferType(op.getKey())));
+      resizeMemory(op);
       ++attentions;
       remarks.report(op, RemarkId::AttentionPrecisionChosen);
     });

@@ -288,8 +288,9 @@ def PlanMemoryPass : Pass<"kern-plan-memory", "::mlir::ModuleOp"> {
   let description = [{
     Lifetimes are counted in phases; a buffer that layers read or update lives
     through all of them. Offsets are polynomials in the entry's symbols that
-    hold for every value. A bounded size counts as its bound. Rows whose length is a multiple of 4096 bytes are
-    padded first, since they fall on the same cache sets.
+    hold for every value. A bounded size counts as its bound. Rows whose length
+    is a multiple of 4096 bytes, in bf16 of 512, are padded first, since they
+    fall on the same cache sets.
 
     Pre-condition: phases are formed. Post-condition: each alloc has a slot; the
     entry has `kern.buffers`, `kern.arena_bytes` and `kern.arena_lower_bound`.

@@ -22,6 +22,9 @@ namespace transom {
 
 /// Bytes between two rows that fall on the same cache sets.
 static constexpr int64_t kSetBytes = 4096;
+/// The same of few sets, which is slow where all rows are read at once: in
+/// tiles of AMX.
+static constexpr int64_t kSetBytesOfBf16 = 512;
 /// What such rows are padded by.
 static constexpr int64_t kLineBytes = 64;
 
@@ -125,7 +128,8 @@ struct PlanMemoryPass
         plan(function, symbols, bounds, remarks);
   }
 
-  /// Rows a multiple of 4096 bytes apart get a cache line more.
+  /// Rows a multiple of 4096 bytes apart, of bf16 of 512, get a cache line
+  /// more.
   void pad(kern::AllocOp alloc, SymbolTable &symbols, Remarks &remarks) {
     auto type = cast<kern::BufferType>(alloc.getType());
     if (type.getRank() != 2 || type.getKeyPanels() || type.getStride() ||
@@ -133,7 +137,8 @@ struct PlanMemoryPass
       return;
     std::optional<int64_t> columns = type.getDims().back().constant();
     SmallVector<Value> names;
-    if (!columns || *columns * type.getElementBytes() % kSetBytes)
+    if (!columns || *columns * type.getElementBytes() %
+                        (type.isBf16() ? kSetBytesOfBf16 : kSetBytes))
       return;
     if (Operation *op = findDenseUser(alloc.getResult(), symbols, names)) {
       remarks.report(alloc, {RemarkId::RowsNotPadded,

@@ -3,7 +3,6 @@
 //
 // Operands as tests have them to those of BitsMath.
 #include "test/support/Reference.h"
-#include "compiler/evaluator/BitsMath.h"
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -129,8 +128,7 @@ std::vector<float> test::referenceAttention(const ReferenceAttention &a) {
   parameters.preCap = a.preCap;
   parameters.postCap = a.postCap;
   parameters.hidden = a.hidden;
-  if (a.bf16)
-    parameters.chain = a.dot ? bits::Chain::Dot : bits::Chain::Bf16;
+  parameters.chain = a.chain;
   std::vector<bits::AttentionKey> keys;
   for (size_t j = 0; j < a.visible.size(); ++j)
     keys.push_back(getKey(a, int64_t(j)));

@@ -4,6 +4,7 @@
 // What kernels must compute, by the definitions of compiler/evaluator/BitsMath:
 // results are compared bit by bit. All matrices are dense and row-major.
 #pragma once
+#include "compiler/evaluator/BitsMath.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -78,9 +79,8 @@ struct ReferenceAttention {
   std::vector<float> toPosition, fromPosition;
   /// By key, empty for none: factors of its score and of its probability.
   std::vector<float> keyScales, valueScales;
-  /// Query, keys and values are bf16, and probabilities become so.
-  bool bf16 = false;
-  bool dot = false; ///< chains take pairs as vdpbf16ps does
+  /// Of bf16, to which probabilities are rounded, unless it is that of f32.
+  bits::Chain chain = bits::Chain::F32;
 };
 /// The row of the result, by the definition: KV blocks of 256 keys, merged in
 /// order.

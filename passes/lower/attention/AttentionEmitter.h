@@ -64,6 +64,7 @@ private:
     Value nextKeys, nextValues;             ///< read afterwards; to prefetch
     Value scores; ///< [queries][score stride] of the keys from `base` on
     Value maxima; ///< [queries][16]
+    Value packedValues = {}; ///< for AMX: [dv / 32][256 / 2][32][2]
   };
   /// Where the state of a softmax over some KV blocks is.
   struct SoftmaxState {
@@ -105,6 +106,8 @@ private:
   }
   /// Bytes of an element of the values.
   int64_t getValueBytes() const { return valueFormat.getElementBytes(); }
+  /// Whether products are computed with AMX.
+  bool usesAmx() { return e.getIsa().amxBf16 && op.suitsAmx(); }
   /// True if keys and values have a scale for each head of a position.
   bool hasScales() const { return keyFormat.getFormat().hasScales(); }
   /// The position of a query of the sequence among its keys.
@@ -162,6 +165,8 @@ private:
   /// computes scores up to the last key of its last query, so smaller ones
   /// waste less.
   int64_t getLargestBlock() {
+    if (usesAmx())
+      return kern::kAmxQueryBlock;
     return op.getCausal() ? kern::kQueryBlock / 2 : kern::kQueryBlock;
   }
   /// Whether a single query packs the heads that share a key head.
@@ -191,6 +196,9 @@ private:
 
   // Scores and probabilities (AttentionScores.cpp).
   void emitScores(const WorkItem &item, const KvBlock &block);
+  /// Divides the queries of an item into tiles of a product with this operand.
+  void forTiles(const WorkItem &item, const OperandLowering &rhs,
+                llvm::function_ref<void(Index, Index)> body);
   void emitSoftmax(const WorkItem &item, const KvBlock &block,
                    const SoftmaxState &state);
   void emitProbabilities(const KvBlock &block, Index query,
@@ -205,6 +213,14 @@ private:
   KernelSpec getProductSpec(bool normalizes);
   void emitProduct(const WorkItem &item, const KvBlock &block, Value target,
                    Value divisors);
+  void startAmx();
+  void packValues(const WorkItem &item, KvBlock &block);
+  void copyValues(const KvBlock &block);
+  /// Address of columns of packed values.
+  Value packedColumns(const KvBlock &block, int64_t column) {
+    return e.advance(block.packedValues,
+                     column * kvBlockSize * getValueBytes());
+  }
   void emitMerge(const WorkItem &item, const SoftmaxState &state,
                  const SoftmaxState &block, Bool isLast);
   void emitMergeFactors(const WorkItem &item, const SoftmaxState &state,
@@ -231,12 +247,17 @@ private:
   kern::AttentionOp op;
   kern::AttentionSchedule schedule;
   int64_t heads;
-  int64_t group; ///< query heads per key head
+  int64_t group;      ///< query heads per key head
+  int64_t queryBlock; ///< rows that there is memory for
   int64_t dk, dv, valueStride, scoreStride;
   const OperandLowering &keyFormat, &valueFormat;
   Index blockRows;
   // This worker's scratch memory.
   Value scores, maxima;
+  Value tileConfig; ///< for AMX; see KernelArgs
+  /// For AMX: values of KV blocks, [kPackedBlocks][dv / 32][256 / 2][32][2] of
+  /// bf16, and which ones they are, [kPackedBlocks] of i64.
+  Value valuePanels, packedBlocks;
   SoftmaxState state, blockState;   ///< of all KV blocks so far, of one
   Value stateFactors, blockFactors; ///< [queries], of a merge
 };

@@ -14,17 +14,85 @@ using namespace transom::lower;
 /// The kernel of the product.
 KernelSpec AttentionEmitter::getProductSpec(bool normalizes) {
   KernelSpec spec;
-  spec.rhs = &valueFormat;
+  spec.rhs = usesAmx() ? &keyFormat : &valueFormat;
+  spec.amx = usesAmx();
   spec.lhsStride = scoreStride * 4 / valueFormat.getLhs().getElementBytes();
-  spec.rhsStride = op.getCache()
-                       ? dv
-                       : getBufferType(op.getValue()).getRowStride().constant();
+  if (usesAmx())
+    spec.rhsStride = panelWidth;
+  else if (op.getCache())
+    spec.rhsStride = dv;
+  else
+    spec.rhsStride = getBufferType(op.getValue()).getRowStride().constant();
   if (normalizes) {
     spec.store = KernelSpec::Store::Normalize;
     spec.out = &getLowering(op.getOuts());
   }
-  spec.prefetch = true;
+  spec.prefetch = !usesAmx();
   return spec;
+}
+
+/// Makes ready for products with AMX.
+void AttentionEmitter::startAmx() {
+  tileConfig = makeTileConfig(e);
+  packedBlocks = e.stackBuffer(kern::kPackedBlocks * 8);
+  for (int64_t i = 0; i < kern::kPackedBlocks; ++i)
+    e.store(e.i64(0), e.advance(packedBlocks, i * 8));
+}
+
+/// Provides the values of a KV block in panels. Those of the last KV blocks are
+/// kept, which the next items of a head read, too. With a window items do not
+/// read the same keys.
+void AttentionEmitter::packValues(const WorkItem &item, KvBlock &block) {
+  if (!usesAmx())
+    return;
+  Index slot = block.base / kvBlockSize % kern::kPackedBlocks;
+  block.packedValues = e.advance(
+      valuePanels, slot * (kvBlockSize * valueStride * getValueBytes()));
+  if (op.getWindow())
+    return copyValues(block);
+  Value packed = e.advance(packedBlocks, slot * 8);
+  Index number = (item.s.firstKeyRow + block.base) * (heads / group) +
+                 (keyHead(item.s, item.head) + 1);
+  e.ifThen(logicalNot(e.loadI64(packed) == number), [&] {
+    copyValues(block);
+    e.store(number, packed);
+  });
+}
+
+/// Copies the values of a KV block to panels in pairs of keys, with zeros up to
+/// a whole instruction of AMX.
+void AttentionEmitter::copyValues(const KvBlock &block) {
+  OpBuilder &b = e.builder();
+  Index start = block.start - block.base, keys = block.end - block.start,
+        stride = e.rowStride(op.getValue());
+  Index rowBytes = stride * getValueBytes();
+  Value from = e.advance(block.values, start * rowBytes);
+  auto store = [&](Index pair, int64_t column, Value words) {
+    Value to = e.advance(packedColumns(block, column - column % panelWidth),
+                         pair * (panelWidth * 4) + column % panelWidth * 4);
+    e.storeVector(words, to);
+  };
+  auto packPairs = [&](Index first, Index end, bool isRest) {
+    e.forLoop(first, end, 1, [&](Index pair) {
+      for (int64_t column = 0; column < dv; column += kLanes) {
+        Value mask =
+            dv - column < kLanes ? e.laneMask(e.i64(dv - column)) : Value();
+        store(pair, column,
+              valueFormat.loadRhs(
+                  e, {from, pair, stride, column / kLanes, mask, isRest})[0]);
+      }
+    });
+  };
+  Index whole = keys / 2, some = ceilDiv(keys, 2);
+  packPairs(e.i64(0), whole, /*isRest=*/false);
+  packPairs(whole, some, /*isRest=*/true);
+  Value zero = b.create<arith::ConstantOp>(
+      e.location(), b.getZeroAttr(e.getVectorType(b.getI32Type())));
+  e.forLoop(some, ceilDiv(keys, amxBf16Depth) * (amxBf16Depth / 2), 1,
+            [&](Index pair) {
+              for (int64_t column = 0; column < dv; column += kLanes)
+                store(pair, column, zero);
+            });
 }
 
 /// Stores the product to `target` as [queries][value stride] of f32 or, when
@@ -39,6 +107,7 @@ void AttentionEmitter::emitProduct(const WorkItem &item, const KvBlock &block,
   // What is the same for all tiles.
   Index start = block.start - block.base;
   KernelArgs args;
+  args.tileConfig = tileConfig;
   args.k = block.end - block.start;
   args.rhsStride = op.getCache() ? e.i64(dv) : e.rowStride(op.getValue());
   args.outputStride =
@@ -56,14 +125,15 @@ void AttentionEmitter::emitProduct(const WorkItem &item, const KvBlock &block,
   // Tile by tile of NR columns; the last one may be narrower.
   int64_t nr = e.kernels().getNr();
   for (int64_t column = 0; column < dv; column += nr) {
-    if (nr > kLanes && dv - column <= kLanes)
+    if (nr > kLanes && dv - column <= kLanes && !usesAmx())
       spec.vectors = 1;
     spec.partialRhs = dv - column < spec.getVectors(e.getIsa()) * kLanes;
     int64_t offset = column * valueFormat.getFormat().getColumnBytes();
-    args.rhs = e.advance(values, offset);
+    args.rhs =
+        usesAmx() ? packedColumns(block, column) : e.advance(values, offset);
     Value ahead = e.advance(block.nextValues, offset);
     args.columns = e.i64(dv - column);
-    e.forRowBlocks(item.numQueries, valueFormat, [&](Index query, Index rows) {
+    forTiles(item, valueFormat, [&](Index query, Index rows) {
       args.lhs = e.advance(
           elementAt(block.scores, query, scoreStride, e.i64(0)), start * bytes);
       if (target) {

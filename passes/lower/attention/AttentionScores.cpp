@@ -22,7 +22,8 @@ void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
     spec.lhsStride = getBufferType(op.getQuery()).getRowStride().constant();
   spec.rhsStride = panelWidth;
   spec.store = KernelSpec::Store::Scores;
-  spec.prefetch = true;
+  spec.prefetch = !usesAmx();
+  spec.amx = usesAmx();
   if (!hasSoftCap())
     spec.scale = op.getScale().convertToDouble() * kLog2E;
 
@@ -33,6 +34,7 @@ void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
   });
 
   KernelArgs args;
+  args.tileConfig = tileConfig;
   args.lhsStride = queryStride(item.s, op.getQuery(), dk);
   args.outputStride = e.i64(scoreStride);
   // An iteration reads one cache line of a panel, or two.
@@ -59,11 +61,19 @@ void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
                 args.bias = e.advance(block.keyScales, column * 4);
               args.columns = end - column;
               Value ahead = e.advance(block.nextKeys, offset);
-              e.forRowBlocks(item.numQueries, keyFormat,
-                             [&](Index query, Index rows) {
-                               emitTile(column, ahead, query, rows);
-                             });
+              forTiles(item, keyFormat, [&](Index query, Index rows) {
+                emitTile(column, ahead, query, rows);
+              });
             });
+}
+
+void AttentionEmitter::forTiles(const WorkItem &item,
+                                const OperandLowering &rhs,
+                                function_ref<void(Index, Index)> body) {
+  static_assert(kern::kAmxQueryBlock <= amxRows);
+  if (usesAmx())
+    return body(e.i64(0), item.numQueries);
+  e.forRowBlocks(item.numQueries, rhs, body);
 }
 
 /// Makes probabilities of the scores; their maxima and sums go to `state`.
@@ -150,8 +160,13 @@ void AttentionEmitter::emitProbabilities(const KvBlock &block, Index query,
       e.select(e.cmpLtF(e.f32(-INFINITY), maximum), maximum, e.f32(0));
   Value shifts = e.splat(shift);
   const OperandLowering &stored = valueFormat.getLhs();
+  // Instructions of AMX multiply probabilities of whole panels, which are zero
+  // after the last key.
+  Index end = block.end - block.base;
+  if (usesAmx())
+    end = ceilDiv(end, panelWidth) * panelWidth;
   Value sum = e.foldLoop(
-      block.start - block.base, block.end - block.base, kLanes, e.splat(0.0),
+      block.start - block.base, end, kLanes, e.splat(0.0),
       [&](Index column, Value carried) {
         Value t = e.loadVector(e.f32Type(), e.advance(line, column * 4));
         Value p = emitExp2OfNonPositive(e, e.subF(t, shifts));

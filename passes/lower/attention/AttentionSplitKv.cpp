@@ -62,6 +62,7 @@ void AttentionEmitter::emitSplitKvBlock(const WorkItem &item, Index index,
   SoftmaxState slot = getSlot(firstSlot + index);
   emitScores(item, block);
   emitSoftmax(item, block, slot);
+  packValues(item, block);
 
   // An only KV block gives the result.
   Index count = item.lastKvBlock - item.firstKvBlock;
@@ -86,8 +87,8 @@ void AttentionEmitter::emitSplitKvBlock(const WorkItem &item, Index index,
 }
 
 AttentionEmitter::SoftmaxState AttentionEmitter::getSlot(Index index) {
-  Value slot = e.advance(e.pointer(op.getPartials()),
-                         index * (kern::getAttentionSlotFloats(dv) * 4));
-  Value rowValues = e.advance(slot, kern::kQueryBlock * valueStride * 4);
+  const int64_t floats = kern::getAttentionSlotFloats(dv, op.suitsAmx());
+  Value slot = e.advance(e.pointer(op.getPartials()), index * (floats * 4));
+  Value rowValues = e.advance(slot, queryBlock * valueStride * 4);
   return {slot, rowValues, e.advance(rowValues, kern::kRowValues * 4)};
 }

@@ -17,8 +17,6 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-using kern::kQueryBlock;
-
 /// How keys or values are stored: in the cache, if there is one, or in a
 /// buffer.
 static const OperandLowering &getOperandLowering(kern::AttentionOp op,
@@ -40,6 +38,8 @@ AttentionEmitter::AttentionEmitter(PhaseEmitter &e, kern::AttentionOp op)
   int64_t heldBlocks = schedule.isTwoPass() ? kern::kTwoPassBlocks : 1;
   scoreStride = kern::getScoreStride(schedule);
 
+  queryBlock = kern::getQueryBlock(op.suitsAmx());
+
   // Divide this worker's row of the scratch buffer.
   Index stride = e.rowStride(op.getScratch()) * 4;
   Value next = e.advance(e.pointer(op.getScratch()), e.worker() * stride);
@@ -48,13 +48,14 @@ AttentionEmitter::AttentionEmitter(PhaseEmitter &e, kern::AttentionOp op)
     next = e.advance(next, floats * 4);
     return taken;
   };
-  scores = take(kQueryBlock * scoreStride);
-  maxima = take(heldBlocks * kQueryBlock * kLanes);
-  state.output = take(kQueryBlock * valueStride);
-  blockState.output = take(kQueryBlock * valueStride);
+  scores = take(queryBlock * scoreStride);
+  maxima = take(heldBlocks * queryBlock * kLanes);
+  state.output = take(queryBlock * valueStride);
+  blockState.output = take(queryBlock * valueStride);
   for (Value *rowValues : {&state.maximum, &state.sum, &blockState.maximum,
                            &blockState.sum, &stateFactors, &blockFactors})
     *rowValues = take(kern::kRowValues);
+  valuePanels = next;
 }
 
 void AttentionEmitter::report() {
@@ -63,8 +64,8 @@ void AttentionEmitter::report() {
   e.getModuleInfo().getRemarks().report(
       op, {RemarkId::AttentionTiled,
            {{"isa", kernels.getIsa().name},
-            {"score_rows", kernels.getMaxMr(keyFormat)},
-            {"value_rows", kernels.getMaxMr(valueFormat)},
+            {"score_rows", usesAmx() ? amxRows : kernels.getMaxMr(keyFormat)},
+            {"value_rows", usesAmx() ? amxRows : kernels.getMaxMr(valueFormat)},
             {"columns", kernels.getNr()},
             {"used", dv},
             {"computed", computed},
@@ -100,9 +101,14 @@ void AttentionEmitter::emit() {
         [&](const Sequence &s) { return IndexPair(s.getNumItems(), s.cost); },
         [&](const Sequence &s, Index index, Index) { emitItem(s, index); });
   };
+  if (usesAmx())
+    startAmx();
   if (!op.getPartials())
-    return emitItems();
-  e.ifThen(shouldSplitKv(), [&] { emitSplitKv(); }, emitItems);
+    emitItems();
+  else
+    e.ifThen(shouldSplitKv(), [&] { emitSplitKv(); }, emitItems);
+  if (usesAmx())
+    releaseTiles(e);
 }
 
 //===----------------------------------------------------------------------===//
@@ -301,7 +307,7 @@ void AttentionEmitter::emitFirstPass(const WorkItem &item) {
     setPrefetch(block, item, index);
     Index held = index - item.firstKvBlock;
     block.scores = e.advance(scores, held * (kvBlockSize * 4));
-    block.maxima = e.advance(maxima, held * (kQueryBlock * kLanes * 4));
+    block.maxima = e.advance(maxima, held * (queryBlock * kLanes * 4));
     emitScores(item, block);
   });
 }
@@ -316,7 +322,7 @@ void AttentionEmitter::emitKvBlocks(const WorkItem &item,
     if (twoPass) {
       Index held = select(*twoPass, index - item.firstKvBlock, 0);
       block.scores = e.advance(scores, held * (kvBlockSize * 4));
-      block.maxima = e.advance(maxima, held * (kQueryBlock * kLanes * 4));
+      block.maxima = e.advance(maxima, held * (queryBlock * kLanes * 4));
       e.ifThen(logicalNot(*twoPass), [&] { emitScores(item, block); });
     } else {
       emitScores(item, block);
@@ -328,6 +334,7 @@ void AttentionEmitter::emitKvBlocks(const WorkItem &item,
                         e.select(isFirst, state.maximum, blockState.maximum),
                         e.select(isFirst, state.sum, blockState.sum)};
     emitSoftmax(item, block, target);
+    packValues(item, block);
 
     // An only KV block gives the result; others are merged into the state.
     e.ifThen(

@@ -36,11 +36,9 @@ public:
       : e(e), spec(spec), args(args), stage(stage) {}
 
   void emit() {
-    configure();
     e.ifThen(
         args.rows <= kTileRows, [&] { emitProduct(1); },
         [&] { emitProduct(2); });
-    e.callIntrinsic("llvm.x86.tilerelease", {});
   }
 
 private:
@@ -53,38 +51,6 @@ private:
   void load(int64_t tile, Value pointer, Index stride) {
     e.callIntrinsic("llvm.x86.tileloadd64",
                     {getRegister(tile), pointer, stride});
-  }
-
-  /// Sets the sizes of the registers: palette 1, 64 bytes a row, and the rows
-  /// of each, a byte. A register without rows would be an error.
-  void configure() {
-    Index first = min(args.rows, kTileRows);
-    Index second = max(args.rows - kTileRows, 1);
-    int64_t ofFirst = 0, ofSecond = 0, ofBoth = 0;
-    auto addTo = [](int64_t &word, int64_t tile, int64_t rows) {
-      word += rows << (8 * tile);
-    };
-    for (int64_t column = 0; column < kTileColumns; ++column) {
-      addTo(ofFirst, Registers::sums(0, column), 1);
-      addTo(ofSecond, Registers::sums(1, column), 1);
-      addTo(ofBoth, Registers::rhs(column), kTileRows);
-    }
-    addTo(ofFirst, Registers::lhs(0), 1);
-    addTo(ofSecond, Registers::lhs(1), 1);
-    constexpr int64_t rowBytes = 0x0040004000400040, palette = 1;
-    const std::array<Index, 8> words = {e.i64(palette),
-                                        e.i64(0),
-                                        e.i64(rowBytes),
-                                        e.i64(rowBytes),
-                                        e.i64(0),
-                                        e.i64(0),
-                                        first * ofFirst + second * ofSecond +
-                                            ofBoth,
-                                        e.i64(0)};
-    Value config = e.stackBuffer(8 * 8);
-    for (auto [i, word] : llvm::enumerate(words))
-      e.store(word, e.advance(config, int64_t(i) * 8));
-    e.callIntrinsic("llvm.x86.ldtilecfg", {config});
   }
 
   /// Address of the sums of a pair of tiles in the stage.
@@ -129,10 +95,16 @@ private:
     });
   }
 
+  /// Instructions along K. A right operand has zeros up to a whole one.
+  Index getSteps() {
+    return spec.k ? e.i64(*spec.k / amxBf16Depth)
+                  : ceilDiv(args.k, amxBf16Depth);
+  }
+
   void emitProduct(int64_t tiles) {
     emitInit(tiles);
     e.forLoop(
-        e.i64(0), e.i64(*spec.k / amxBf16Depth), 1, ValueRange(),
+        e.i64(0), getSteps(), 1, ValueRange(),
         [&](Index step, ValueRange) {
           emitStep(step, tiles);
           return SmallVector<Value>();
@@ -187,6 +159,58 @@ private:
   Value stage;
 };
 } // namespace
+
+/// Sets the sizes of the registers: palette 1, 64 bytes a row, and the rows of
+/// each, a byte. A register without rows would be an error.
+static void configure(CodeEmitter &e, Value config, Index rows) {
+  Index first = min(rows, kTileRows), second = max(rows - kTileRows, 1);
+  int64_t ofFirst = 0, ofSecond = 0, ofBoth = 0;
+  auto addTo = [](int64_t &word, int64_t tile, int64_t rows) {
+    word += rows << (8 * tile);
+  };
+  for (int64_t column = 0; column < kTileColumns; ++column) {
+    addTo(ofFirst, Registers::sums(0, column), 1);
+    addTo(ofSecond, Registers::sums(1, column), 1);
+    addTo(ofBoth, Registers::rhs(column), kTileRows);
+  }
+  addTo(ofFirst, Registers::lhs(0), 1);
+  addTo(ofSecond, Registers::lhs(1), 1);
+  constexpr int64_t rowBytes = 0x0040004000400040, palette = 1;
+  const std::array<Index, 8> words = {e.i64(palette),
+                                      e.i64(0),
+                                      e.i64(rowBytes),
+                                      e.i64(rowBytes),
+                                      e.i64(0),
+                                      e.i64(0),
+                                      first * ofFirst + second * ofSecond +
+                                          ofBoth,
+                                      e.i64(0)};
+  for (auto [i, word] : llvm::enumerate(words))
+    e.store(word, e.advance(config, int64_t(i) * 8));
+  e.callIntrinsic("llvm.x86.ldtilecfg", {config});
+}
+
+/// Bytes of a configuration, after which the number of rows is.
+static constexpr int64_t kConfigBytes = 64;
+
+Value transom::lower::makeTileConfig(CodeEmitter &e) {
+  Value config = e.stackBuffer(kConfigBytes + 8);
+  e.store(e.i64(0), e.advance(config, kConfigBytes));
+  return config;
+}
+
+void transom::lower::configureTiles(CodeEmitter &e, Value tileConfig,
+                                    Index rows) {
+  Value configured = e.advance(tileConfig, kConfigBytes);
+  e.ifThen(logicalNot(e.loadI64(configured) == rows), [&] {
+    configure(e, tileConfig, rows);
+    e.store(rows, configured);
+  });
+}
+
+void transom::lower::releaseTiles(CodeEmitter &e) {
+  e.callIntrinsic("llvm.x86.tilerelease", {});
+}
 
 void transom::lower::emitAmxProduct(CodeEmitter &e, const KernelSpec &spec,
                                     const KernelArgs &args, Value stage) {

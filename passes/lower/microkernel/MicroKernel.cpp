@@ -163,6 +163,8 @@ Value MicroKernels::getAddress(CodeEmitter &e, const KernelSpec &spec,
 
 void MicroKernels::call(CodeEmitter &e, const KernelSpec &spec, Index rows,
                         const KernelArgs &args) {
+  if (spec.amx)
+    configureTiles(e, args.tileConfig, rows);
   // Unused arguments are null or zero.
   OpBuilder &b = e.builder();
   KernelArgs given = args;

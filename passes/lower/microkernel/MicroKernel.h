@@ -82,8 +82,9 @@ struct KernelArgs {
   /// One entry per row. KeyPanels: the i64 key position; Scores: 16 lanes of
   /// maxima; Normalize: the divisor.
   mlir::Value perRow;
-  Index columns; ///< that exist, counted from the tile's first column
-  Index rows;    ///< set by the call; AMX has one kernel for all
+  Index columns;          ///< that exist, counted from the tile's first column
+  Index rows;             ///< set by the call; AMX has one kernel for all
+  mlir::Value tileConfig; ///< of AMX; see makeTileConfig()
   /// Two streams to prefetch: an address, and bytes per iteration.
   mlir::Value prefetch, prefetchMore;
   Index prefetchStride, prefetchMoreStride;
@@ -122,6 +123,13 @@ private:
   const InstructionSet &isa;
   int64_t numKernels = 0;
 };
+
+/// Memory for the configuration of AMX, and the rows that it is for: none yet.
+mlir::Value makeTileConfig(CodeEmitter &e);
+/// Configures AMX for products of so many rows, unless it is.
+void configureTiles(CodeEmitter &e, mlir::Value tileConfig, Index rows);
+/// Leaves AMX without a configuration.
+void releaseTiles(CodeEmitter &e);
 
 /// Sets the attributes that functions of this instruction set need.
 void setTargetAttributes(mlir::LLVM::LLVMFuncOp function,

@@ -54,9 +54,36 @@ private:
     emitAmxProduct(e, spec, args, stage);
     if (spec.store == KernelSpec::Store::KeyPanels)
       return emitStagedKeyPanels();
+    if (spec.store == KernelSpec::Store::Scores)
+      return forStagedRow([&](const KernelArgs &own, ArrayRef<Value> row) {
+        emitStoreScores(e, spec, 1, own, row);
+      });
+    if (spec.store == KernelSpec::Store::Normalize)
+      return forStagedRow([&](const KernelArgs &own, ArrayRef<Value> row) {
+        emitStoreNormalized(e, spec, 1, own, row);
+      });
     e.ifThen(
         vectors * kLanes <= args.columns, [&] { emitEpilogue({}, false); },
         [&] { emitEpilogue({}, true); });
+  }
+
+  /// Loops over the rows that are staged; `body` is given the arguments and the
+  /// vectors of a tile of one row.
+  void
+  forStagedRow(function_ref<void(const KernelArgs &, ArrayRef<Value>)> body) {
+    const int64_t perRowBytes =
+        spec.store == KernelSpec::Store::Scores ? kLanes * 4 : 4;
+    e.forRange(args.rows, [&](Index row) {
+      SmallVector<Value> tile;
+      for (int64_t v = 0; v < vectors; ++v)
+        tile.push_back(e.loadVector(
+            e.f32Type(), e.advance(stage, (row * vectors + v) * kLanes * 4)));
+      KernelArgs own = args;
+      own.output = e.advance(args.output,
+                             row * args.outputStride * spec.getOutputBytes());
+      own.perRow = e.advance(args.perRow, row * perRowBytes);
+      body(own, tile);
+    });
   }
 
   /// Memory for a tile of as many rows as vectors have lanes.

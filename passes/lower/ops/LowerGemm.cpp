@@ -71,16 +71,28 @@ public:
     numWorkers = select(*ownsRows, 1, e.numWorkers());
 
     report();
+    if (usesAmx())
+      tileConfig = makeTileConfig(e);
     Index divisor = max(chunks, 1);
     e.forLoop(first, last, 1, [&](Index i) {
-      Index from = i * rows / divisor;
-      Index to = (i + 1) * rows / divisor;
+      Index from = getFirstRow(i, rows, divisor);
+      Index to = getFirstRow(i + 1, rows, divisor);
       Index count = to - from;
       emitChunk(from, count, i + 1 < last);
     });
+    if (usesAmx())
+      releaseTiles(e);
   }
 
 private:
+  /// The first row of a chunk. With AMX chunks are of whole tiles.
+  Index getFirstRow(Index chunk, Index rows, Index numChunks) {
+    if (!usesAmx())
+      return chunk * rows / numChunks;
+    Index tiles = ceilDiv(rows, amxRows);
+    return min(chunk * tiles / numChunks * amxRows, rows);
+  }
+
   //===--------------------------------------------------------------------===//
   // Sizes
   //===--------------------------------------------------------------------===//
@@ -337,6 +349,7 @@ private:
                           Index from) {
     // The operands.
     KernelArgs args;
+    args.tileConfig = tileConfig;
     args.lhsStride = e.rowStride(op.getInput());
     args.lhs = e.advance(e.pointer(op.getInput()),
                          (row * args.lhsStride + from) * getLhsBytes());
@@ -448,6 +461,7 @@ private:
   int64_t k;
   const OperandLowering &format; ///< of the weight
   std::optional<Bool> ownsRows;  ///< whether this worker has chunks of its own
+  Value tileConfig;              ///< see KernelArgs
   Index worker, numWorkers; ///< among which the tiles of a chunk are divided
 };
 } // namespace
@@ -465,23 +479,6 @@ void lower::reportWidenedBf16(PhaseEmitter &e, Operation *op,
       op, {RemarkId::Bf16IsWidened,
            {{"isa", e.getIsa().name},
             {"supported", listTexts(std::move(supported))}}});
-}
-
-void lower::reportGroupTiles(PhaseEmitter &e, Operation *op,
-                             const OperandLowering &format, int64_t groups,
-                             int64_t columns) {
-  const MicroKernels &kernels = e.kernels();
-  const int64_t computed = llvm::alignTo(columns, kernels.getNr());
-  e.getModuleInfo().getRemarks().report(
-      op, {RemarkId::GroupProductTiled,
-           {{"isa", kernels.getIsa().name},
-            {"groups", groups},
-            {"rows", kernels.getMaxMr(format)},
-            {"columns", kernels.getNr()},
-            {"used", columns},
-            {"computed", computed},
-            {"waste", 100 * (computed - columns) / computed}}});
-  reportWidenedBf16(e, op, format);
 }
 
 static void lowerGemm(PhaseEmitter &e, kern::GemmOp op) {

@@ -92,6 +92,23 @@ private:
 };
 } // namespace
 
+void lower::reportGroupTiles(PhaseEmitter &e, Operation *op,
+                             const OperandLowering &format, int64_t groups,
+                             int64_t columns) {
+  const MicroKernels &kernels = e.kernels();
+  const int64_t computed = llvm::alignTo(columns, kernels.getNr());
+  e.getModuleInfo().getRemarks().report(
+      op, {RemarkId::GroupProductTiled,
+           {{"isa", kernels.getIsa().name},
+            {"groups", groups},
+            {"rows", kernels.getMaxMr(format)},
+            {"columns", kernels.getNr()},
+            {"used", columns},
+            {"computed", computed},
+            {"waste", 100 * (computed - columns) / computed}}});
+  reportWidenedBf16(e, op, format);
+}
+
 static void lowerGroupGemm(PhaseEmitter &e, kern::GroupGemmOp op) {
   GroupGemmEmitter(e, op).emit();
 }

@@ -7,6 +7,7 @@
 // the machine has cores can be judged. The command `attention` makes tables of
 // what this prints.
 #include "dialects/kern/AttentionSchedule.h"
+#include "runtime/base/InstructionSet.h"
 #include "test/bench/kernel-times/Peak.h"
 #include "test/support/KernelHarness.h"
 #include <algorithm>
@@ -50,6 +51,16 @@ std::string buffer(const std::string &rows, int64_t columns,
          ">";
 }
 
+bool suitsAmx(const Job &job) {
+  return job.dtype == "bf16" && !job.causal && job.dk % amxBf16Depth == 0;
+}
+int64_t getScratchFloats(const AttentionSchedule &schedule, const Job &job) {
+  return getAttentionScratchFloats(schedule, job.dv, suitsAmx(job));
+}
+int64_t getSlotFloats(const Job &job) {
+  return getAttentionSlotFloats(job.dv, suitsAmx(job));
+}
+
 /// A phase for each schedule: query, key, value, memory, out.
 std::string buildModule(const Job &job) {
   std::string q = buffer("rows0", job.heads * job.dk, job.dtype),
@@ -57,13 +68,11 @@ std::string buildModule(const Job &job) {
                          ", key_panels"),
               v = buffer("rows1", job.kvHeads * job.dv, job.dtype),
               y = buffer("rows0", job.heads * job.dv, job.dtype),
-              p = buffer("parts",
-                         kSplitKvSlots * getAttentionSlotFloats(job.dv), "f32"),
+              p = buffer("parts", kSplitKvSlots * getSlotFloats(job), "f32"),
               c = buffer("parts", kSplitKvSlots, "i64"), text;
   for (size_t i = 0; i < job.schedules.size(); ++i) {
     AttentionSchedule schedule = *AttentionSchedule::parse(job.schedules[i]);
-    std::string t =
-        buffer("parts", getAttentionScratchFloats(schedule, job.dv), "f32");
+    std::string t = buffer("parts", getScratchFloats(schedule, job), "f32");
     text += "func.func @a" + str(i) + "(%q: " + q + ", %k: " + k +
             ", %v: " + v + ", %t: " + t + ", %p: " + p + ", %c: " + c +
             ", %y: " + y +
@@ -96,14 +105,13 @@ public:
     int64_t size = job.dtype == "bf16" ? 2 : 4, rows = queries.rows();
     int64_t scratch = 0;
     for (const std::string &name : job.schedules)
-      scratch = std::max(scratch, getAttentionScratchFloats(
-                                      *AttentionSchedule::parse(name), job.dv));
+      scratch = std::max(
+          scratch, getScratchFloats(*AttentionSchedule::parse(name), job));
     int64_t bytes[] = {rows * job.heads * job.dk * size,
                        keys.keys() * job.kvHeads * job.dk * size,
                        keys.rows() * job.kvHeads * job.dv * size,
                        workers * scratch * 4,
-                       workers * kSplitKvSlots *
-                           getAttentionSlotFloats(job.dv) * 4,
+                       workers * kSplitKvSlots * getSlotFloats(job) * 4,
                        workers * kSplitKvSlots * 8,
                        rows * job.heads * job.dv * size};
     for (int i = 0; i < 7; ++i) {

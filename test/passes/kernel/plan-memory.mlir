@@ -137,6 +137,20 @@ func.func @pads_rows_of_bf16(%x: !kern.buffer<[rows, 2048] x f32>, %z: !x, %v: !
   return
 }
 
+// Tiles of AMX read 16 rows at once.
+// CHECK-LABEL: func.func @pads_short_rows_of_bf16(
+// CHECK: kern.alloc {slot = 0 : i64} : <[rows, 256] x bf16, stride 288>
+func.func @pads_short_rows_of_bf16(%x: !kern.buffer<[rows, 256] x f32>, %z: !x, %v: !kern.weight<[8, 256] x bf16, panels32>) attributes {kern.symbols = ["rows"]} {
+  %y = kern.alloc : !kern.buffer<[rows, 256] x bf16>
+  kern.phase "0" {
+    kern.cast %x outs(%y) : !kern.buffer<[rows, 256] x f32>, !kern.buffer<[rows, 256] x bf16>
+  }
+  kern.phase "1" {
+    kern.gemm %y, %v outs(%z) : !kern.buffer<[rows, 256] x bf16>, !kern.weight<[8, 256] x bf16, panels32>, !x
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @keeps_rows_dense_for_others(
 // CHECK: kern.alloc {slot = 0 : i64} : <[rows, 1024] x f32>
 func.func @keeps_rows_dense_for_others(%x: !x, %z: !y, %w: !w) attributes {kern.symbols = ["rows"]} {

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <map>
 
 using namespace transom;
 using namespace transom::test;
@@ -22,14 +23,34 @@ std::string str(int64_t value) { return std::to_string(value); }
 constexpr double kScale = 0.375;
 constexpr double kFinite = -3.0;
 
+/// Whether it is in tiles where there is AMX.
+bool suitsAmx(const Attention &a) {
+  return a.bf16 && !a.causal && a.dk % 32 == 0;
+}
+
+/// How products of an instruction set add.
+bits::Chain getChain(const Attention &a, const std::string &isa) {
+  const InstructionSet &set = *findInstructionSet(isa);
+  if (!a.bf16)
+    return bits::Chain::F32;
+  if (set.amxBf16 && suitsAmx(a))
+    return bits::Chain::Amx;
+  return set.dotBf16 ? bits::Chain::Dot : bits::Chain::Bf16;
+}
+
+/// Rows of a work item.
+int64_t getRows(const Attention &a) { return suitsAmx(a) ? 32 : 24; }
+
 /// Scratch floats a worker, as the lowering divides them.
 int64_t scratchFloats(const Attention &a) {
   int64_t heldBlocks = a.schedule.substr(0, 8) == "two-pass" ? 8 : 1;
-  return 24 * (272 * heldBlocks + 16 + 2 * ((a.dv + 31) / 32 * 32)) + 192;
+  const int64_t columns = (a.dv + 31) / 32 * 32;
+  return getRows(a) * (256 * heldBlocks + 16 + 16 * heldBlocks + 2 * columns) +
+         192 + (suitsAmx(a) ? 4 * 128 * columns : 0);
 }
 /// Floats per worker for the results of 32 KV blocks.
 int64_t partialFloats(const Attention &a) {
-  return 32 * (24 * ((a.dv + 31) / 32 * 32) + 64);
+  return 32 * (getRows(a) * ((a.dv + 31) / 32 * 32) + 64);
 }
 
 std::string getModule(const Attention &a) {
@@ -245,15 +266,16 @@ void Attentions::check(const Attention &a, const RaggedTable &q,
                        const RaggedTable &k,
                        const std::vector<int64_t> &numWorkers) {
   Operands o = makeOperands(a, q, k);
-  std::vector<float> expected = reference(a, q, k, o, false), dot;
+  std::map<bits::Chain, std::vector<float>> references;
   for (const std::string &isa : harness.isas()) {
-    bool pairs = a.bf16 && findInstructionSet(isa)->dotBf16;
-    if (pairs && dot.empty())
-      dot = reference(a, q, k, o, true);
+    const bits::Chain chain = getChain(a, isa);
+    std::vector<float> &expected = references[chain];
+    if (expected.empty())
+      expected = reference(a, q, k, o, chain);
     for (int64_t count : numWorkers) {
       SCOPED_TRACE(isa + " " + a.name + " rows " + str(q.rows()) + " keys " +
                    str(k.rows()) + " workers " + str(count));
-      run(isa, a, q, k, o, count, pairs ? dot : expected,
+      run(isa, a, q, k, o, count, expected,
           count % 2 ? Edge::End : Edge::Begin);
     }
   }
@@ -262,7 +284,7 @@ void Attentions::check(const Attention &a, const RaggedTable &q,
 std::vector<float> Attentions::reference(const Attention &a,
                                          const RaggedTable &q,
                                          const RaggedTable &k,
-                                         const Operands &o, bool dot) {
+                                         const Operands &o, bits::Chain chain) {
   std::vector<float> out(q.rows() * a.heads * a.dv);
   for (int64_t b = 0; b < q.batch(); ++b)
     for (int64_t i = 0; i < q.sequence(b).num_tokens; ++i)
@@ -277,8 +299,7 @@ std::vector<float> Attentions::reference(const Attention &a,
         r.keys = o.key.data() + keys.first_token * r.keyStride + kvHead * a.dk;
         r.values =
             o.value.data() + keys.first_token * r.valueStride + kvHead * a.dv;
-        r.bf16 = a.bf16;
-        r.dot = dot;
+        r.chain = chain;
         r.dk = a.dk;
         r.dv = a.dv;
         r.scale = float(kScale * 1.4426950408889634);

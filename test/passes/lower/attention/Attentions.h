@@ -5,6 +5,7 @@
 // and compared bit by bit with the plain loops of their definition.
 #pragma once
 #include "test/support/KernelHarness.h"
+#include "test/support/Reference.h"
 #include <string>
 #include <vector>
 
@@ -74,7 +75,7 @@ private:
                                const RaggedTable &k);
   static std::vector<float> reference(const Attention &a, const RaggedTable &q,
                                       const RaggedTable &k, const Operands &o,
-                                      bool dot);
+                                      bits::Chain chain);
   void run(const std::string &isa, const Attention &a, const RaggedTable &q,
            const RaggedTable &k, const Operands &o, int64_t numWorkers,
            const std::vector<float> &expected, Edge edge);

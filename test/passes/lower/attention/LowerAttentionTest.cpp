@@ -256,6 +256,46 @@ TEST(Attention, Bf16) {
                    RaggedTable::uniform(4, 70), {1, 2});
 }
 
+/// Attentions that AMX computes in tiles, where there is AMX.
+TEST(Attention, Bf16InTiles) {
+  std::vector<Attention> list;
+  for (int64_t size : {1, 16, 17, 32, 40, 100}) {
+    Attention a = head("dv" + std::to_string(size), 4, 2, 32, size);
+    a.outBf16 = size % 2 == 0;
+    list.push_back(a);
+  }
+  list.push_back(head("dk96", 2, 1, 96, 64));
+  Attention plain = head("plain", 2, 2, 32, 24), window = plain,
+            positions = plain, cap = plain, cross = plain, strided = plain;
+  window.name = "window";
+  window.window = 40;
+  positions.name = "positions";
+  positions.positions = 64;
+  positions.maxDistance = 128;
+  cap.name = "cap";
+  cap.softCap = 3;
+  cross.name = "cross";
+  cross.cross = true;
+  strided.name = "strided";
+  strided.stride = 70;
+  for (const Attention &a : {window, positions, cap, cross, strided})
+    list.push_back(a);
+  Attention mask = masked("mask", MaskKind::Added, {true, false, true, true});
+  mask.dk = 32;
+  list.push_back(mask);
+  for (Attention &a : list)
+    a.bf16 = true;
+  Attentions attentions(list, 0);
+  for (int64_t length : {1, 2, 31, 33, 64, 290})
+    attentions.check("", RaggedTable::uniform(2, length),
+                     RaggedTable::uniform(2, length + 3), {1, 3});
+  // More KV blocks than stay packed.
+  attentions.check("dv40", RaggedTable::uniform(1, 1290),
+                   RaggedTable::uniform(1, 1290), {2});
+  attentions.check("window", RaggedTable(holes(4, 70, 5)),
+                   RaggedTable::uniform(4, 70), {1, 2});
+}
+
 TEST(Attention, SchedulesGiveTheSameBitsInBf16) {
   std::vector<Attention> list;
   for (const char *schedule : {"auto", "streaming:5", "streaming:24",
@@ -264,10 +304,11 @@ TEST(Attention, SchedulesGiveTheSameBitsInBf16) {
     own.bf16 = true;
     own.schedule = schedule;
     own.splitsKv = own.schedule.substr(0, 8) == "split-kv";
-    Attention cross = own;
+    Attention cross = own, tiles = own;
     cross.cross = true;
     cross.causal = true;
-    for (Attention a : {own, cross}) {
+    tiles.dk = 32;
+    for (Attention a : {own, cross, tiles}) {
       a.name += std::to_string(list.size());
       list.push_back(a);
     }

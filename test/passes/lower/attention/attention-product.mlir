@@ -1,5 +1,6 @@
-// RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
-// RUN: transom-opt %s --convert-kern-to-llvm=isa=avx512 | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: transom-opt %s --split-input-file --convert-kern-to-llvm=isa=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: transom-opt %s --split-input-file --convert-kern-to-llvm=isa=avx512 | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: transom-opt %s --split-input-file --convert-kern-to-llvm=isa=amx | FileCheck %s --check-prefix=AMX
 
 !q = !kern.buffer<[rows, 80] x f32>
 !keys = !kern.buffer<[keys, 80] x f32, key_panels>
@@ -17,6 +18,25 @@ func.func @f(%q: !q, %k: !keys, %v: !q, %t: !kern.buffer<[parts, 10176] x f32>, 
   kern.phase "attention" {
     kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 : !q, !keys, !q, !kern.ragged<0>, !kern.ragged<0>,
         !kern.buffer<[parts, 10176] x f32>, !q
+  }
+  return
+}
+
+// -----
+
+// With AMX values are copied to panels, unless those of the KV block are there; K of the product is known when it runs.
+// AMX: llvm.func @transom.p.{{.*}}.attention
+// AMX: llvm.mlir.addressof @"transom.k.amx.bf16.32x32.k32.lda64.ldb32.zero_scores7.21347511e-01_amx"
+// AMX: vector.shuffle %{{.*}}, %{{.*}} [0, 16, 1, 17
+// AMX: llvm.mlir.addressof @transom.k.amx.bf16.32x32.lda544.ldb32.zero_bf16_normalize_amx
+// AMX: llvm.call_intrinsic "llvm.x86.tilerelease"
+!q2 = !kern.buffer<[rows, 64] x bf16>
+!keys2 = !kern.buffer<[keys, 64] x bf16, key_panels>
+!t2 = !kern.buffer<[parts, 27840] x f32>
+func.func @tiles(%q: !q2, %k: !keys2, %v: !q2, %t: !t2, %y: !q2) attributes {kern.symbols = ["batch", "keys", "parts", "rows", "seq"]} {
+  %s = kern.ragged_batch {batch = "batch", columns = "seq", rows = "rows", keys = "keys"} : !kern.ragged<0>
+  kern.phase "attention" {
+    kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 : !q2, !keys2, !q2, !kern.ragged<0>, !kern.ragged<0>, !t2, !q2
   }
   return
 }

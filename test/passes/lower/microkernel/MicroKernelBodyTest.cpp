@@ -47,7 +47,9 @@ std::vector<Product> layerProducts(bool bf16) {
 std::string attentionText(const std::string &dtype) {
   std::string rows = bufferType("rows, 768", dtype),
               keys = bufferType("keys, 768", dtype, ", key_panels"),
-              scratch = "!kern.buffer<[parts, 10176] x f32>";
+              // In bf16 there is room for the values in panels of AMX.
+      scratch =
+          bufferType(dtype == "bf16" ? "parts, 46272" : "parts, 10176", "f32");
   return "func.func @attention(%q: " + rows + ", %k: " + keys +
          ", %v: " + rows + ", %t: " + scratch + ", %y: " + rows +
          ") attributes {kern.symbols = [\"batch\", \"keys\", \"parts\", "

@@ -257,8 +257,8 @@ private:
           r.hidden = -INFINITY;
           r.slope = c.slopes ? slopes[h] : 0;
           r.position = own;
-          r.bf16 = c.bf16;
-          r.dot = dot && c.bf16;
+          if (c.bf16)
+            r.chain = dot ? bits::Chain::Dot : bits::Chain::Bf16;
           for (int64_t j = 0; j < s.num_keys; ++j) {
             r.visible.push_back(
                 c.readOnly || (j <= own && (!c.window || j > own - c.window)));
