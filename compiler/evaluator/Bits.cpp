@@ -18,10 +18,8 @@ using llvm::MutableArrayRef;
 namespace transom {
 
 std::vector<float> toFloats(ArrayRef<Number> row) {
-  std::vector<float> floats;
-  floats.reserve(row.size());
-  for (Number x : row)
-    floats.push_back(toFloat(x));
+  std::vector<float> floats(row.size());
+  llvm::transform(row, floats.begin(), toFloat);
   return floats;
 }
 
@@ -67,38 +65,35 @@ Number Bits::dot(Number init, const Number *a, int64_t strideA, const Number *b,
     left[i] = toFloat(a[i * strideA]);
     right[i] = toFloat(b[i * strideB]);
   }
-  return fromFloat(bits::dot(bits::Chain::F32, toFloat(init), left.data(),
-                             right.data(), count));
+  return fromFloat(bits::dot(toFloat(init), left.data(), right.data(), count));
+}
+
+static void multiplyRows(bits::Chain chain, ArrayRef<Number> inits,
+                         ArrayRef<Number> a, const Number *b, int64_t m,
+                         int64_t n, Number *out) {
+  const int64_t k = m ? static_cast<int64_t>(a.size()) / m : 0;
+  const std::vector<float> left = toFloats(a), starts = toFloats(inits),
+                           right = toFloats({b, static_cast<size_t>(n * k)});
+  std::vector<float> sums(m * n);
+  for (int64_t i = 0; i < m && !starts.empty(); ++i)
+    llvm::copy(starts, sums.begin() + i * n);
+  bits::multiply(chain, left.data(), m, right.data(), n, k, sums.data());
+  llvm::transform(sums, out, fromFloat);
 }
 
 void Bits::dotRows(ArrayRef<Number> inits, ArrayRef<Number> a, const Number *b,
                    int64_t m, int64_t n, Number *out) {
-  const int64_t k = m ? static_cast<int64_t>(a.size()) / m : 0;
-  std::vector<float> left = toFloats(a),
-                     right = toFloats({b, static_cast<size_t>(n * k)});
-  for (int64_t i = 0; i < m; ++i) {
-    std::vector<float> sums = toFloats(inits);
-    sums.resize(n);
-    bits::dotRows(bits::Chain::F32, sums, &left[i * k], right.data(), k);
-    fromFloats(sums, {out + i * n, static_cast<size_t>(n)});
-  }
-}
-
-Number Bits::dotBf16Pairs(Number init, ArrayRef<Number> a, const Number *b) {
-  std::vector<float> left = toFloats(a), right = toFloats({b, a.size()});
-  return fromFloat(bits::dot(getChain(StorageType::BF16), toFloat(init),
-                             left.data(), right.data(),
-                             static_cast<int64_t>(a.size())));
+  multiplyRows(bits::Chain::F32, inits, a, b, m, n, out);
 }
 
 bits::Chain Bits::getTileChain() const {
   return amxBf16 ? bits::Chain::Amx : getChain(StorageType::BF16);
 }
 
-Number Bits::dotBf16Tiles(Number init, ArrayRef<Number> a, const Number *b) {
-  std::vector<float> left = toFloats(a), right = toFloats({b, a.size()});
-  return fromFloat(bits::dot(getTileChain(), toFloat(init), left.data(),
-                             right.data(), static_cast<int64_t>(a.size())));
+void Bits::dotRowsBf16(bool inTiles, ArrayRef<Number> inits, ArrayRef<Number> a,
+                       const Number *b, int64_t m, int64_t n, Number *out) {
+  multiplyRows(inTiles ? getTileChain() : getChain(StorageType::BF16), inits, a,
+               b, m, n, out);
 }
 
 //===----------------------------------------------------------------------===//

@@ -63,16 +63,16 @@ public:
              int64_t strideB, int64_t count) override;
   void dotRows(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
                const Number *b, int64_t m, int64_t n, Number *out) override;
-  Number dotBf16Pairs(Number init, llvm::ArrayRef<Number> a,
-                      const Number *b) override;
-  Number dotBf16Tiles(Number init, llvm::ArrayRef<Number> a,
-                      const Number *b) override;
+  void dotRowsBf16(bool inTiles, llvm::ArrayRef<Number> inits,
+                   llvm::ArrayRef<Number> a, const Number *b, int64_t m,
+                   int64_t n, Number *out) override;
   Number exp(Number x) override;
   Number apply(const char *function, Number x) override;
   std::pair<Number, Number> getAngle(double frequency,
                                      int64_t position) override;
   Number round(StorageType type, Number x) override;
   Number makeExponent(Number x) override { return x; }
+  void makeExponents(llvm::MutableArrayRef<Number>) override {}
   Number normalized(Number x) override { return x; }
   int compare(Number a, Number b) override;
   Number getMaximum(llvm::ArrayRef<Number> row) override;

@@ -32,12 +32,23 @@ struct State {
 
 } // namespace
 
+/// The products of a query and the keys that it sees.
+static std::vector<float> multiplyKeys(const AttentionParameters &p,
+                                       const float *query, Block block) {
+  std::vector<float> products(block.count), keys(block.count * p.dk);
+  for (int64_t j = 0; j < block.count; ++j)
+    if (block.keys[j].visible)
+      std::copy_n(block.keys[j].key, p.dk, &keys[j * p.dk]);
+  dotRows(p.chain, products, query, keys.data(), p.dk);
+  return products;
+}
+
 /// The score of a key, in units of log2.
-static float getScore(const AttentionParameters &p, const float *query,
+static float getScore(const AttentionParameters &p, float product,
                       const AttentionKey &key) {
   if (!key.visible)
     return -infinity;
-  float t = dot(p.chain, 0, query, key.key, p.dk) * key.keyScale;
+  float t = product * key.keyScale;
   t = p.postCap != 0 ? activate(Activation::Tanh, t * p.preCap) * p.postCap
                      : t * p.scale;
   t = std::fma(key.slope * log2E, key.distance, t);
@@ -61,9 +72,9 @@ static std::vector<float> multiply(const AttentionParameters &p, Block block,
 
 static State attendBlock(const AttentionParameters &p, const float *query,
                          Block block) {
-  std::vector<float> row;
+  std::vector<float> row = multiplyKeys(p, query, block);
   for (int64_t j = 0; j < block.count; ++j)
-    row.push_back(getScore(p, query, block.keys[j]));
+    row[j] = getScore(p, row[j], block.keys[j]);
   State state;
   state.maximum = getMaximum(row.data(), block.count);
   const float shift = getShift(state.maximum);

@@ -4,15 +4,12 @@
 // Compiled without contraction, so that only `std::fma` is fused.
 #include "compiler/evaluator/BitsMath.h"
 #include "runtime/abi/RowSummary.h"
-#include "runtime/base/DType.h"
-#include "runtime/base/InstructionSet.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
 #if defined(__x86_64__)
-#include <immintrin.h>
 /// Fused multiply-adds are one instruction.
 #define TRANSOM_FMA __attribute__((target("avx2,fma")))
 #else
@@ -22,105 +19,6 @@
 namespace transom::bits {
 
 static constexpr float infinity = std::numeric_limits<float>::infinity();
-
-//===----------------------------------------------------------------------===//
-// Chains
-//===----------------------------------------------------------------------===//
-
-bool runsHere(Chain chain) {
-#if defined(__x86_64__)
-  return chain == Chain::Dot ? __builtin_cpu_supports("avx512bf16")
-                             : __builtin_cpu_supports("fma");
-#else
-  return chain != Chain::Dot;
-#endif
-}
-
-TRANSOM_FMA static float dotF32(float sum, const float *a, const float *b,
-                                int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
-    sum = std::fma(a[i], b[i], sum);
-  return sum;
-}
-
-#if defined(__x86_64__)
-/// Two numbers of bf16 in a word, the first in the lower half.
-static int makePair(float first, float second) {
-  return static_cast<int>(static_cast<uint32_t>(floatToBfloat16(second)) << 16 |
-                          floatToBfloat16(first));
-}
-
-__attribute__((target("avx512f,avx512vl,avx512bf16"))) static float
-addPair(float sum, int x, int y) {
-  __m128 sums = _mm_set_ss(sum);
-  sums = _mm_dpbf16_ps(sums, (__m128bh)_mm_cvtsi32_si128(x),
-                       (__m128bh)_mm_cvtsi32_si128(y));
-  return _mm_cvtss_f32(sums);
-}
-
-static float dotInstruction(float sum, const float *a, const float *b,
-                            int64_t count) {
-  for (int64_t i = 0; i < count; i += 2) {
-    const bool two = i + 1 < count;
-    sum = addPair(sum, makePair(a[i], two ? a[i + 1] : 0),
-                  makePair(b[i], two ? b[i + 1] : 0));
-  }
-  return sum;
-}
-#else
-static float dotInstruction(float, const float *, const float *, int64_t) {
-  return std::numeric_limits<float>::quiet_NaN();
-}
-#endif
-
-TRANSOM_FMA static float dotAmx(float sum, const float *a, const float *b,
-                                int64_t count) {
-  for (int64_t first = 0; first < count; first += amxBf16Depth) {
-    float even = 0, odd = 0;
-    const int64_t end = std::min(first + amxBf16Depth, count);
-    for (int64_t i = first; i < end; i += 2) {
-      even = std::fma(a[i], b[i], even);
-      if (i + 1 < end)
-        odd = std::fma(a[i + 1], b[i + 1], odd);
-    }
-    sum = sum + (even + odd);
-  }
-  return sum;
-}
-
-float dot(Chain chain, float init, const float *a, const float *b,
-          int64_t count) {
-  if (chain == Chain::Dot)
-    return dotInstruction(init, a, b, count);
-  if (chain == Chain::Amx)
-    return dotAmx(init, a, b, count);
-  const float sum = dotF32(init, a, b, count);
-  return chain == Chain::Bf16 && count % 2 ? sum + 0.0f : sum;
-}
-
-/// Chains that are computed side by side, since each waits for itself.
-static constexpr int64_t numSideBySide = 8;
-
-TRANSOM_FMA static void dotSideBySide(float *sums, const float *a,
-                                      const float *b, int64_t count) {
-  float own[numSideBySide];
-  std::copy(sums, sums + numSideBySide, own);
-  for (int64_t i = 0; i < count; ++i)
-    for (int64_t j = 0; j < numSideBySide; ++j)
-      own[j] = std::fma(a[i], b[j * count + i], own[j]);
-  std::copy(own, own + numSideBySide, sums);
-}
-
-void dotRows(Chain chain, std::vector<float> &sums, const float *a,
-             const float *b, int64_t count) {
-  const auto n = static_cast<int64_t>(sums.size());
-  int64_t j = 0;
-  if (chain == Chain::F32)
-    for (; j + numSideBySide <= n; j += numSideBySide)
-      dotSideBySide(&sums[j], a, b + j * count, count);
-  for (; j < n; ++j)
-    sums[j] = dot(chain, sums[j], a, b + j * count, count);
-}
 
 //===----------------------------------------------------------------------===//
 // Functions

@@ -25,14 +25,18 @@ enum class Chain {
 /// True where this CPU can run a chain.
 bool runsHere(Chain chain);
 
-/// init + a[0] b[0] + a[1] b[1] + ..., one chain of fused multiply-adds. A last
+/// sums[i, j] + a[i, 0] b[j, 0] + a[i, 1] b[j, 1] + ... for each row of a, [m,
+/// count], and of b, [n, count]: one chain of fused multiply-adds. A last
 /// number without a partner is paired with zero.
-float dot(Chain chain, float init, const float *a, const float *b,
-          int64_t count);
+void multiply(Chain chain, const float *a, int64_t m, const float *b, int64_t n,
+              int64_t count, float *sums);
 
-/// sums[j] + a times row j of b [n, count] for each of n chains.
+/// The same of one row a.
 void dotRows(Chain chain, std::vector<float> &sums, const float *a,
              const float *b, int64_t count);
+
+/// One sum of `Chain::F32`.
+float dot(float sum, const float *a, const float *b, int64_t count);
 
 /// 2^x for x <= 0 by a polynomial; 0 below -126.
 float exp2(float x);

@@ -120,16 +120,41 @@ bool KernAttention::inReach(int64_t query, int64_t key) {
          (key > query - window && (op.getCausal() || key < query + window));
 }
 
+std::vector<Number> KernAttention::readQuery(int64_t head, const Token &query) {
+  return e.kern->readColumns(op.getQuery(), query.row, head * dk, dk);
+}
+
+bool KernAttention::readHead(int64_t sequence, int64_t keyHead) {
+  if (lastRead.sequence == sequence && lastRead.keyHead == keyHead)
+    return false;
+  lastRead = {sequence, keyHead, {}, {}};
+  const int64_t head = keyHead * group;
+  for (const Token &key : keys[sequence]) {
+    for (int64_t i = 0; i < dk; ++i)
+      lastRead.keys.push_back(keyAt(sequence, head, key, i));
+    for (int64_t i = 0; i < dv; ++i)
+      lastRead.values.push_back(valueAt(sequence, head, key, i));
+  }
+  return true;
+}
+
+Number KernAttention::multiply(int64_t sequence, int64_t head,
+                               ArrayRef<Number> query, size_t key) {
+  if (e.kern->machine)
+    return dot(0.0, query, &lastRead.keys[key * query.size()]);
+  std::vector<Number> numbers(dk);
+  for (int64_t i = 0; i < dk; ++i)
+    numbers[i] = keyAt(sequence, head, keys[sequence][key], i);
+  return dot(0.0, query, numbers.data());
+}
+
 Number KernAttention::score(int64_t sequence, int64_t head, const Token &query,
-                            const Token &key, int64_t position) {
+                            ArrayRef<Number> numbers, size_t keyIndex) {
+  const Token &key = keys[sequence][keyIndex];
+  const int64_t position = this->position(sequence, query);
   if (!inReach(position, key.place))
     return getHidden();
-  std::vector<Number> left(dk), right(dk);
-  for (int64_t i = 0; i < dk; ++i) {
-    left[i] = e.kern->read(op.getQuery(), query.row, head * dk + i);
-    right[i] = keyAt(sequence, head, key, i);
-  }
-  Number score = dot(0.0, left, right.data());
+  Number score = multiply(sequence, head, numbers, keyIndex);
   score *= constant(op.getScale().convertToDouble());
   if (double cap = op.getSoftCap().convertToDouble(); cap > 0)
     score = constant(cap) * tanh(score / constant(cap));
@@ -205,17 +230,20 @@ static void softmaxByBlocks(MutableArrayRef<Number> scores, bool roundsToBf16) {
 void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
   if (const Bits *bits = Bits::getCurrent())
     return attendInBits(sequence, head, query, *bits);
+  if (e.kern->machine)
+    readHead(sequence, head / group);
   const std::vector<Token> &visible = keys[sequence];
+  const std::vector<Number> numbers = readQuery(head, query);
   std::vector<Number> shares, values(visible.size());
-  for (const Token &key : visible)
-    shares.push_back(
-        score(sequence, head, query, key, position(sequence, query)));
+  for (size_t key = 0; key < visible.size(); ++key)
+    shares.push_back(score(sequence, head, query, numbers, key));
   softmaxByBlocks(
       shares, cast<BufferType>(op.getQuery().getType()).getFormat().element ==
                   StorageType::BF16);
   for (int64_t i = 0; i < dv; ++i) {
-    for (auto [value, key] : llvm::zip_equal(values, visible))
-      value = valueAt(sequence, head, key, i);
+    for (size_t key = 0; key < visible.size(); ++key)
+      values[key] = e.kern->machine ? lastRead.values[key * dv + i]
+                                    : valueAt(sequence, head, visible[key], i);
     e.kern->write(op.getOuts(), query.row, head * dv + i,
                   dot(0.0, shares, values.data()));
   }

@@ -36,19 +36,6 @@ bits::AttentionParameters KernAttention::getBitsParameters(const Bits &bits) {
   return parameters;
 }
 
-void KernAttention::readHead(int64_t sequence, int64_t keyHead) {
-  if (lastRead.sequence == sequence && lastRead.keyHead == keyHead)
-    return;
-  lastRead = {sequence, keyHead, {}, {}};
-  const int64_t head = keyHead * group;
-  for (const Token &key : keys[sequence]) {
-    for (int64_t i = 0; i < dk; ++i)
-      lastRead.keys.push_back(toFloat(keyAt(sequence, head, key, i)));
-    for (int64_t i = 0; i < dv; ++i)
-      lastRead.values.push_back(toFloat(valueAt(sequence, head, key, i)));
-  }
-}
-
 /// A key without its numbers, as a query sees it.
 bits::AttentionKey KernAttention::getBitsKey(int64_t sequence, int64_t head,
                                              const Token &query,
@@ -86,17 +73,17 @@ bits::AttentionKey KernAttention::getBitsKey(int64_t sequence, int64_t head,
 
 void KernAttention::attendInBits(int64_t sequence, int64_t head,
                                  const Token &query, const Bits &bits) {
-  readHead(sequence, head / group);
+  if (readHead(sequence, head / group)) {
+    floatKeys = toFloats(lastRead.keys);
+    floatValues = toFloats(lastRead.values);
+  }
   std::vector<bits::AttentionKey> all;
   for (auto [i, key] : llvm::enumerate(keys[sequence])) {
     all.push_back(getBitsKey(sequence, head, query, key));
-    all.back().key = lastRead.keys.data() + i * dk;
-    all.back().value = lastRead.values.data() + i * dv;
+    all.back().key = floatKeys.data() + i * dk;
+    all.back().value = floatValues.data() + i * dv;
   }
-  std::vector<float> row;
-  for (int64_t i = 0; i < dk; ++i)
-    row.push_back(
-        toFloat(e.kern->read(op.getQuery(), query.row, head * dk + i)));
+  const std::vector<float> row = toFloats(readQuery(head, query));
   std::vector<float> out =
       bits::attend(getBitsParameters(bits), row.data(), all);
   for (int64_t i = 0; i < dv; ++i)

@@ -95,21 +95,27 @@ static Result<void> evaluateGroupTokens(GroupTokensOp op, Evaluation &e) {
 
 static Result<void> evaluateGroupGemm(GroupGemmOp op, Evaluation &e) {
   const Tensor &weight = e.tensor(op.getWeight());
-  const Tensor *bias = op.getBias() ? &e.tensor(op.getBias()) : nullptr;
+  ArrayRef<Number> bias;
+  if (op.getBias())
+    bias = e.tensor(op.getBias()).real;
   const int64_t n = op.getGroupColumns(), k = weight.sizes[1];
-  const DotFunction multiply = getDot(op.getWeight().getType());
   for (int64_t group = 0; group < weight.sizes[0] / n; ++group) {
     auto begin = static_cast<int64_t>(e.kern->read(op.getOffsets(), 0, group));
     auto end =
         static_cast<int64_t>(e.kern->read(op.getOffsets(), 0, group + 1));
+    const ArrayRef<Number> init =
+        bias.empty() ? bias : bias.slice(group * n, n);
+    std::vector<Number> lines, products(std::max<int64_t>(0, end - begin) * n);
+    for (int64_t row = begin; row < end; ++row)
+      llvm::append_range(lines, e.kern->readRow(op.getInput(), row));
+    makeExponents(lines);
+    multiplyRows(op.getWeight().getType(), false, init, lines,
+                 &weight.real[group * n * k], end - begin, n, products.data());
     for (int64_t row = begin; row < end; ++row) {
-      std::vector<Number> line = e.kern->readRow(op.getInput(), row);
-      for (Number &x : line)
-        x = makeExponent(x);
+      // Earlier rows may have overwritten it.
+      e.kern->checkRow(op.getInput(), row);
       for (int64_t i = 0; i < n; ++i)
-        e.kern->write(op.getOuts(), row, i,
-                      multiply(bias ? bias->real[group * n + i] : Number(),
-                               line, &weight.real[(group * n + i) * k]));
+        e.kern->write(op.getOuts(), row, i, products[(row - begin) * n + i]);
     }
   }
   return {};
@@ -120,15 +126,27 @@ static Result<void> evaluateHeadGemm(HeadGemmOp op, Evaluation &e) {
   const Tensor &weight = e.tensor(op.getWeight());
   const int64_t n = op.getHeadColumns(), k = weight.sizes[1];
   const int64_t rows = e.kern->rows(op.getInput());
+  const auto heads = static_cast<int64_t>(op.getHeads());
   const auto [first, last] = op.getPositionBuckets().getRows(
       e.ragged(op.getRagged()).columns, panelWidth);
+  const int64_t count = last - first;
+  std::vector<Number> lines;
+  for (int64_t row = 0; row < rows; ++row)
+    llvm::append_range(lines, e.kern->readRow(op.getInput(), row));
+  std::vector<Number> head(rows * k), products(heads * rows * count);
+  for (int64_t h = 0; h < heads; ++h) {
+    for (int64_t row = 0; row < rows; ++row)
+      std::copy_n(&lines[(row * heads + h) * k], k, &head[row * k]);
+    dotRows({}, head, &weight.real[(h * n + first) * k], rows, count,
+            &products[h * rows * count]);
+  }
   for (int64_t row = 0; row < rows; ++row) {
-    std::vector<Number> line = e.kern->readRow(op.getInput(), row);
-    for (int64_t h = 0; h < static_cast<int64_t>(op.getHeads()); ++h)
+    // Earlier rows may have overwritten it.
+    e.kern->checkRow(op.getInput(), row);
+    for (int64_t h = 0; h < heads; ++h)
       for (int64_t i = first; i < last; ++i)
-        e.kern->write(
-            op.getOuts(), h * rows + row, i,
-            dot(0.0, &line[h * k], 1, &weight.real[(h * n + i) * k], 1, k));
+        e.kern->write(op.getOuts(), h * rows + row, i,
+                      products[(h * rows + row) * count + i - first]);
   }
   return {};
 }

@@ -48,23 +48,14 @@ public:
     std::vector<Number> inputs;
     for (int64_t row = 0; row < rows; ++row)
       llvm::append_range(inputs, e.kern->readRow(op.getInput(), row));
-    for (Number &x : inputs)
-      x = makeExponent(x);
+    makeExponents(inputs);
     ArrayRef<Number> bias;
     if (op.getBias())
       bias = ArrayRef(e.tensor(op.getBias()).real).slice(begin, width);
     products.resize(rows * width);
     const int64_t k = e.kern->columns(op.getInput());
-    const kern::WeightType type = op.getWeight().getType();
-    const DotFunction multiply =
-        kern::suitsAmx(type) ? DotFunction(dotBf16Tiles) : getDot(type);
-    if (multiply == static_cast<DotFunction>(dot))
-      dotRows(bias, inputs, &weight[begin * k], rows, width, products.data());
-    else
-      for (int64_t i = 0; i < rows * width; ++i)
-        products[i] = multiply(bias.empty() ? Number() : bias[i % width],
-                               ArrayRef(inputs).slice(i / width * k, k),
-                               &weight[(begin + i % width) * k]);
+    multiplyRows(op.getWeight().getType(), true, bias, inputs,
+                 &weight[begin * k], rows, width, products.data());
   }
 
   Number at(int64_t row, int64_t column) const {
@@ -124,7 +115,8 @@ static void writeSummary(ValueRange outs, Evaluation &e, int64_t row,
 }
 
 /// Panel by panel over all rows, since workers share out both: an input that a
-/// panel overwrites is then missed by the next.
+/// panel overwrites is then missed by the next. On a machine's bytes, where
+/// each buffer has its own, at once.
 static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   SmallVector<Column> columns = getColumns(op, e);
   int64_t rows = e.kern->rows(op.getInput());
@@ -136,13 +128,14 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   std::vector<Number> values(rows * n);
   if (op.getNormCounters())
     e.kern->beginCounting(op.getNormCounters());
-  for (int64_t first = 0; first < n; first += panelWidth) {
-    const int64_t end = std::min(n, first + panelWidth);
+  const int64_t width = e.kern->machine ? n : panelWidth;
+  for (int64_t first = 0; first < n; first += width) {
+    const int64_t end = std::min(n, first + width);
     const GemmPanel panel(op, e, glu ? getGluRow(first, false) : first,
                           glu ? getGluRow(end - 1, true) + 1 : end);
     for (int64_t row = 0; row < rows; ++row) {
       // Earlier rows may have overwritten it.
-      e.kern->readRow(op.getInput(), row);
+      e.kern->checkRow(op.getInput(), row);
       for (int64_t i = first; i < end; ++i) {
         Number x = panel.at(row, glu ? getGluRow(i, false) : i);
         if (glu)

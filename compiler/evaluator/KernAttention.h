@@ -36,15 +36,20 @@ private:
   bool isBoolMask();
   Number maskAt(int64_t sequence, int64_t head, const Token &query,
                 const Token &key);
+  /// The product of a query and a key.
+  Number multiply(int64_t sequence, int64_t head, llvm::ArrayRef<Number> query,
+                  size_t key);
   Number score(int64_t sequence, int64_t head, const Token &query,
-               const Token &key, int64_t position);
+               llvm::ArrayRef<Number> numbers, size_t keyIndex);
+  std::vector<Number> readQuery(int64_t head, const Token &query);
   void attend(int64_t sequence, int64_t head, const Token &query);
   /// The same in the domain of bits, by KV blocks.
   void attendInBits(int64_t sequence, int64_t head, const Token &query,
                     const Bits &bits);
   bits::AttentionParameters getBitsParameters(const Bits &bits);
-  /// Reads the keys and values that a head sees, unless it has them.
-  void readHead(int64_t sequence, int64_t keyHead);
+  /// Reads the keys and values that a head sees; false: it has them. Where
+  /// memory is checked each element is read where it is used.
+  bool readHead(int64_t sequence, int64_t keyHead);
   bits::AttentionKey getBitsKey(int64_t sequence, int64_t head,
                                 const Token &query, const Token &key);
   /// A number of a key or value, in the cache or in a buffer.
@@ -63,9 +68,10 @@ private:
   /// Keys [keys][dk] and values [keys][dv] of one sequence and key head.
   struct Head {
     int64_t sequence = -1, keyHead = -1;
-    std::vector<float> keys, values;
+    std::vector<Number> keys, values;
   };
   Head lastRead;
+  std::vector<float> floatKeys, floatValues; ///< of `lastRead` in bits
 };
 
 } // namespace transom

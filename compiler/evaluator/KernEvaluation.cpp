@@ -137,11 +137,14 @@ KernEvaluation::weightAs(Type type,
   return std::make_shared<const Tensor>(std::move(result));
 }
 
-DotFunction getDot(kern::WeightType weight) {
-  const OperandFormat &format = weight.getFormat().getStorage();
-  return format.getOperandType() == StorageType::BF16
-             ? DotFunction(dotBf16Pairs)
-             : DotFunction(dot);
+void multiplyRows(kern::WeightType type, bool mayUseTiles,
+                  ArrayRef<Number> inits, ArrayRef<Number> rows,
+                  const Number *weight, int64_t m, int64_t n, Number *out) {
+  const OperandFormat &format = type.getFormat().getStorage();
+  if (format.getOperandType() == StorageType::BF16)
+    return dotRowsBf16(mayUseTiles && kern::suitsAmx(type), inits, rows, weight,
+                       m, n, out);
+  dotRows(inits, rows, weight, m, n, out);
 }
 
 /// Key panels are [positions / 32][columns][32], in bf16 [..][columns /
@@ -200,10 +203,17 @@ Number KernEvaluation::readFlat(Value buffer, int64_t number) {
   return read(buffer, number / width, number % width);
 }
 
-std::vector<Number> KernEvaluation::readRow(Value buffer, int64_t row) {
-  std::vector<Number> line(columns(buffer));
-  for (size_t i = 0; i < line.size(); ++i)
-    line[i] = read(buffer, row, static_cast<int64_t>(i));
+std::vector<Number> KernEvaluation::readColumns(Value buffer, int64_t row,
+                                                int64_t first, int64_t count) {
+  std::vector<Number> line(count);
+  const Held &held = buffers.find(buffer)->second;
+  if (machine && !held.keyPanels) {
+    machine->readRow(held.extent.storage, getByteOffset(held, row, first),
+                     held.element, line);
+    return line;
+  }
+  for (int64_t i = 0; i < count; ++i)
+    line[i] = read(buffer, row, first + i);
   return line;
 }
 

@@ -51,8 +51,17 @@ public:
   int64_t stride(mlir::Value buffer) const {
     return buffers.find(buffer)->second.stride;
   }
-  /// A row of a buffer.
-  std::vector<Number> readRow(mlir::Value buffer, int64_t row);
+  /// Some columns of a row of a buffer, and all of them.
+  std::vector<Number> readColumns(mlir::Value buffer, int64_t row,
+                                  int64_t first, int64_t count);
+  std::vector<Number> readRow(mlir::Value buffer, int64_t row) {
+    return readColumns(buffer, row, 0, columns(buffer));
+  }
+  /// Reads a row for the checks of memory alone.
+  void checkRow(mlir::Value buffer, int64_t row) {
+    if (!machine)
+      readRow(buffer, row);
+  }
 
   /// A weight as a value of this type holds it.
   static std::shared_ptr<const Tensor>
@@ -154,11 +163,11 @@ private:
   int32_t storages = 0;
 };
 
-/// init + the product of a row and a row of a weight.
-using DotFunction = Number (*)(Number init, llvm::ArrayRef<Number> row,
-                               const Number *weight);
-/// The one for operands as a weight of this type has them.
-DotFunction getDot(kern::WeightType weight);
+/// `dotRows` of rows and rows of a weight of this type, which code for AMX may
+/// multiply in tiles.
+void multiplyRows(kern::WeightType type, bool mayUseTiles,
+                  llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> rows,
+                  const Number *weight, int64_t m, int64_t n, Number *out);
 
 /// Runs a function on buffers: inputs are argument buffers filled before, the
 /// rest of its arguments are the results.

@@ -10,6 +10,32 @@ using namespace mlir;
 
 namespace transom {
 
+template <typename T> static T load(const char *bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+/// The float64 of the bits of an f32. Denormals keep their value, too, in a
+/// floating-point mode that takes them for zero.
+static double widen(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  const uint32_t fraction = bits & 0x7fffff;
+  if ((bits >> 23 & 0xff) != 0 || fraction == 0)
+    return value;
+  const double magnitude = fraction * 0x1p-149;
+  return bits >> 31 ? -magnitude : magnitude;
+}
+
+/// The numbers that `count` elements in memory are.
+template <typename T, typename Decode>
+static void decodeRow(const char *bytes, MutableArrayRef<Number> row,
+                      Decode decode) {
+  for (size_t i = 0; i < row.size(); ++i)
+    row[i] = decode(load<T>(bytes + i * sizeof(T)));
+}
+
 int32_t MachineMemory::add(MachineBytes before, int64_t width) {
   MachineBuffer buffer;
   buffer.before = before;
@@ -37,6 +63,23 @@ Number MachineMemory::read(int32_t buffer, int64_t offset, Type element) {
   return decodeElement(element, from.before.data + offset);
 }
 
+void MachineMemory::readRow(int32_t buffer, int64_t offset, Type element,
+                            MutableArrayRef<Number> row) {
+  const MachineBuffer &from = all[buffer];
+  const auto count = static_cast<int64_t>(row.size());
+  const char *bytes = from.before.data + offset;
+  const bool isAsBefore = from.before.data && from.values.empty() &&
+                          offset >= 0 &&
+                          offset + count * from.width <= from.before.size;
+  if (isAsBefore && element.isF32())
+    return decodeRow<uint32_t>(bytes, row, widen);
+  if (isAsBefore && element.isBF16())
+    return decodeRow<uint16_t>(bytes, row,
+                               [](uint32_t bits) { return widen(bits << 16); });
+  for (int64_t i = 0; i < count; ++i)
+    row[i] = read(buffer, offset + i * from.width, element);
+}
+
 void MachineMemory::write(int32_t buffer, int64_t offset, Number value,
                           Operation *by) {
   MachineBuffer &to = all[buffer];
@@ -54,24 +97,6 @@ void MachineMemory::write(int32_t buffer, int64_t offset, Number value,
 void MachineMemory::scratch(int32_t buffer, Operation *by) {
   all[buffer].isScratch = true;
   all[buffer].writer = by;
-}
-
-template <typename T> static T load(const char *bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
-}
-
-/// The float64 of the bits of an f32. Denormals keep their value, too, in a
-/// floating-point mode that takes them for zero.
-static double widen(uint32_t bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  const uint32_t fraction = bits & 0x7fffff;
-  if ((bits >> 23 & 0xff) != 0 || fraction == 0)
-    return value;
-  const double magnitude = fraction * 0x1p-149;
-  return bits >> 31 ? -magnitude : magnitude;
 }
 
 Number decodeElement(Type element, const char *bytes) {

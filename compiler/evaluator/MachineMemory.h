@@ -36,6 +36,9 @@ public:
   int32_t add(MachineBytes before, int64_t width);
   /// The element at a byte offset of a buffer, of this type.
   Number read(int32_t buffer, int64_t offset, mlir::Type element);
+  /// The elements one after another from a byte offset on.
+  void readRow(int32_t buffer, int64_t offset, mlir::Type element,
+               llvm::MutableArrayRef<Number> row);
   void write(int32_t buffer, int64_t offset, Number value, mlir::Operation *by);
   void scratch(int32_t buffer, mlir::Operation *by);
 

@@ -96,15 +96,12 @@ public:
   /// k]: out[i, j] = inits[j] + sum; without `inits` from zero.
   virtual void dotRows(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
                        const Number *b, int64_t m, int64_t n, Number *out) = 0;
-  /// The same for a product of operands of bf16.
-  virtual Number dotBf16Pairs(Number init, llvm::ArrayRef<Number> a,
-                              const Number *b) {
-    return dot(init, a.data(), 1, b, 1, static_cast<int64_t>(a.size()));
-  }
-  /// The same where code for AMX multiplies tiles; see `kern::suitsAmx`.
-  virtual Number dotBf16Tiles(Number init, llvm::ArrayRef<Number> a,
-                              const Number *b) {
-    return dotBf16Pairs(init, a, b);
+  /// The same of operands of bf16. `inTiles`: code for AMX multiplies tiles;
+  /// see `kern::suitsAmx`.
+  virtual void dotRowsBf16(bool inTiles, llvm::ArrayRef<Number> inits,
+                           llvm::ArrayRef<Number> a, const Number *b, int64_t m,
+                           int64_t n, Number *out) {
+    dotRows(inits, a, b, m, n, out);
   }
   /// a b + c, which is rounded once.
   virtual Number fma(Number a, Number b, Number c) {
@@ -120,6 +117,10 @@ public:
   virtual Number round(StorageType type, Number x) = 0;
   /// A number that an exponent may depend on: see Residues.h.
   virtual Number makeExponent(Number x) = 0;
+  virtual void makeExponents(llvm::MutableArrayRef<Number> row) {
+    for (Number &x : row)
+      x = makeExponent(x);
+  }
   virtual Number normalized(Number x) = 0;
   /// Less than, equal to, or greater than zero as a is to b.
   virtual int compare(Number a, Number b) = 0;
@@ -208,37 +209,38 @@ inline Number dot(Number init, const Number *a, int64_t strideA,
   return sum;
 }
 
+/// `dotRows` of numbers that are float64.
+void dotRowsOfFloat64(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
+                      const Number *b, int64_t m, int64_t n, Number *out);
+
 /// The sums of the products of each row of a, [m, k], with each row of b, [n,
 /// k]: out[i, j] = inits[j] + sum; without `inits` from zero.
 inline void dotRows(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
                     const Number *b, int64_t m, int64_t n, Number *out) {
   if (Domain *domain = Domain::getCurrent())
     return domain->dotRows(inits, a, b, m, n, out);
-  const int64_t k = m ? static_cast<int64_t>(a.size()) / m : 0;
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j)
-      out[i * n + j] = dot(inits.empty() ? Number() : inits[j], &a[i * k], 1,
-                           b + j * k, 1, k);
+  dotRowsOfFloat64(inits, a, b, m, n, out);
+}
+
+/// The same of operands of bf16, `inTiles` where code for AMX multiplies tiles.
+inline void dotRowsBf16(bool inTiles, llvm::ArrayRef<Number> inits,
+                        llvm::ArrayRef<Number> a, const Number *b, int64_t m,
+                        int64_t n, Number *out) {
+  if (Domain *domain = Domain::getCurrent())
+    return domain->dotRowsBf16(inTiles, inits, a, b, m, n, out);
+  dotRowsOfFloat64(inits, a, b, m, n, out);
 }
 
 inline Number dot(Number init, llvm::ArrayRef<Number> a, const Number *b) {
   return dot(init, a.data(), 1, b, 1, static_cast<int64_t>(a.size()));
 }
 
-/// The same for a product of operands of bf16.
+/// The same of operands of bf16.
 inline Number dotBf16Pairs(Number init, llvm::ArrayRef<Number> a,
                            const Number *b) {
-  if (Domain *domain = Domain::getCurrent())
-    return domain->dotBf16Pairs(init, a, b);
-  return dot(init, a, b);
-}
-
-/// The same where code for AMX multiplies tiles.
-inline Number dotBf16Tiles(Number init, llvm::ArrayRef<Number> a,
-                           const Number *b) {
-  if (Domain *domain = Domain::getCurrent())
-    return domain->dotBf16Tiles(init, a, b);
-  return dot(init, a, b);
+  Number sum;
+  dotRowsBf16(false, init, a, b, 1, 1, &sum);
+  return sum;
 }
 
 /// a b + c, which domains may round once.
@@ -299,6 +301,11 @@ LLVM_ATTRIBUTE_ALWAYS_INLINE Number makeExponent(Number x) {
   if (Domain *domain = Domain::getCurrent())
     return domain->makeExponent(x);
   return x;
+}
+
+inline void makeExponents(llvm::MutableArrayRef<Number> row) {
+  if (Domain *domain = Domain::getCurrent())
+    domain->makeExponents(row);
 }
 
 /// (x - mean) / root of a norm, before gamma.

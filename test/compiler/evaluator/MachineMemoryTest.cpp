@@ -74,6 +74,35 @@ TEST_F(Machine, ReadsWhatWasWrittenElseTheBytes) {
   EXPECT_TRUE(memory.mistake().empty());
 }
 
+TEST_F(Machine, RowsAreTheirElements) {
+  // A denormal, too.
+  const uint32_t words[3] = {0x3f800000, 0x80000003, 0x40400000};
+  const uint16_t halves[3] = {0x3f80, 0xc000, 0x0001};
+  FloatMode mode;
+  MachineMemory memory;
+  const int32_t floats =
+      memory.add({reinterpret_cast<const char *>(words), 12}, 4);
+  const int32_t bf16s =
+      memory.add({reinterpret_cast<const char *>(halves), 6}, 2);
+  auto readRow = [&](int32_t buffer, int64_t offset, Type type, size_t count) {
+    std::vector<Number> row(count);
+    memory.readRow(buffer, offset, type, row);
+    std::vector<double> values;
+    for (Number x : row)
+      values.push_back(x.real());
+    return values;
+  };
+  using Row = std::vector<double>;
+  EXPECT_EQ(readRow(floats, 0, f32, 3), Row({1, -3 * 0x1p-149, 3}));
+  EXPECT_EQ(readRow(floats, 4, f32, 1), Row({-3 * 0x1p-149}));
+  EXPECT_EQ(readRow(bf16s, 0, bf16, 3), Row({1, -2, 0x1p-133}));
+  memory.write(floats, 0, 0.1, nullptr);
+  EXPECT_EQ(readRow(floats, 0, f32, 2), Row({0.1, -3 * 0x1p-149}));
+  EXPECT_TRUE(memory.mistake().empty());
+  readRow(bf16s, 2, bf16, 3);
+  EXPECT_EQ(memory.mistake(), "reads byte 6 of a buffer of 6");
+}
+
 TEST_F(Machine, AccessesOutsideOfABufferAreMistakes) {
   const float before[2] = {1, 2};
   MachineMemory memory;
