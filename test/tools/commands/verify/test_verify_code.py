@@ -10,7 +10,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from base import GOLDENS, SOURCE, TOOL, ToolTest
+from base import ALL_TARGETS, GOLDENS, SOURCE, TOOL, ToolTest, goldens
 
 EXAMPLES = os.path.join(SOURCE, "examples")
 BERT, LLAMA, NLLB = (os.path.join(EXAMPLES, name) for name in ("tiny-bert", "tiny-llama", "tiny-nllb"))
@@ -18,13 +18,17 @@ SHORT = ("-s", "1,33")
 CHECK = os.path.join(os.path.dirname(TOOL), "transom-check")
 
 
+# Folders of golden models, and flags for what they are about.
+FOLDERS = {"": (), "encoder-decoders": (), "gliner": (), "heads": (), "hidden-states": ("--layers", "0,1,-1"), "pipelines": (), "tasks": ()}
+
+
 def find_goldens():
-    """The golden models below test/goldens."""
-    for folder in (GOLDENS, *(os.path.join(GOLDENS, name) for name in ("encoder-decoders", "heads", "pipelines", "tasks"))):
-        for name in sorted(os.listdir(folder)):
-            path = os.path.join(folder, name)
-            if any(os.path.exists(os.path.join(path, file)) for file in ("model.safetensors", "graph.json")):
-                yield path
+    """The golden models below test/goldens, with their flags."""
+    for folder, flags in FOLDERS.items():
+        for name in sorted(os.listdir(os.path.join(GOLDENS, folder))):
+            path = os.path.join(GOLDENS, folder, name)
+            if any(os.path.exists(os.path.join(path, file)) for file in ("model.safetensors", "modules.json", "graph.json")):
+                yield path, flags
 
 
 def read_floats(folder, tensor):
@@ -86,6 +90,19 @@ class Models(CodeTest):
             with self.subTest(model=name):
                 report = self.check_model(os.path.join(GOLDENS, "pipelines", name), lengths=("-s", "1,31"))
                 self.assertIn(entry, {each["entry"] for each in report["entries"]})
+
+    def test_entries_of_hidden_states_and_entities(self):
+        for name, flags, entry in (("hidden-states/qwen3", ("--layers", "0,1,-1"), "hidden_states"), ("gliner/bert-span", (), "score_entities")):
+            for dtype in ("f32", "bf16"):
+                with self.subTest(model=name, dtype=dtype):
+                    model = os.path.join(GOLDENS, name)
+                    report = self.check_model(model, "--dtype", dtype, *flags, lengths=("-s", "1,31"))
+                    self.assertIn(entry, {each["entry"] for each in report["entries"]})
+
+    def test_instruction_sets(self):
+        # In bf16 some have other bits than others.
+        report = self.check_model(BERT, "--dtype", "bf16", *ALL_TARGETS)
+        self.assertEqual({each["isa"] for each in report["entries"]}, set(goldens.runnable_isas()))
 
     def test_types(self):
         for model in (BERT, LLAMA, NLLB):
@@ -231,29 +248,29 @@ class Flags(CodeTest):
 
 
 class Goldens(CodeTest):
-    """All golden models, types and caches: with --goldens."""
+    """All golden models, with all types and instruction sets, and types of caches: with --goldens."""
 
-    def has_cache(self, model):
+    def has_cache(self, model, *flags):
         """Whether a model has a cache, whose type may be chosen."""
-        return "decoder" in json.loads(self.tool("inspect", self.compiled(model), "--json").stdout)
+        return "decoder" in json.loads(self.tool("inspect", self.compiled(model, *flags), "--json").stdout)
 
     def test_passes(self):
-        for path in find_goldens():
+        for path, own in find_goldens():
             with self.subTest(model=path):
                 stages = self.path("stages")
                 shutil.rmtree(stages, ignore_errors=True)
-                certificate = json.loads(self.succeed("verify", path, "--stages", stages, "--json").stdout)
+                certificate = json.loads(self.succeed("verify", path, "--stages", stages, "--json", *own).stdout)
                 self.assertEqual(certificate["verdict"], "equal")
                 subprocess.run([CHECK, stages], check=True, stdout=subprocess.DEVNULL)
 
     def test_all(self):
-        for path in find_goldens():
-            flags = [(), ("--dtype", "bf16")]
-            if self.has_cache(path):
+        for path, own in find_goldens():
+            flags = [ALL_TARGETS, ("--dtype", "bf16", *ALL_TARGETS)]
+            if self.has_cache(path, *own, *ALL_TARGETS):
                 flags += [("--kv-dtype", "bf16"), ("--kv-dtype", "int8"), ("--dtype", "bf16", "--kv-dtype", "int8")]
             for chosen in flags:
                 with self.subTest(model=os.path.relpath(path, GOLDENS), flags=chosen):
-                    self.check_model(path, *chosen, lengths=("-s", "1,33,257"))
+                    self.check_model(path, *own, *chosen, lengths=("-s", "1,33,257"))
 
 
 if __name__ == "__main__":
