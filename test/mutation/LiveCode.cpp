@@ -111,7 +111,8 @@ void LiveCode::addCall(LLVM::CallOp call) {
     const unsigned i = operand.getOperandNumber();
     if ((isIndirect && i == 0) || functions.empty() ||
         llvm::any_of(functions, [&](LLVM::LLVMFuncOp function) {
-          return isUsed(function.getArgument(i - isIndirect));
+          return function.isExternal() ||
+                 isUsed(function.getArgument(i - isIndirect));
         }))
       add(operand.get());
   }
