@@ -56,7 +56,9 @@ LoweredModel::LoweredModel(uint64_t seed) {
     options.dtype = "bf16";
     makeGraph(seed, GraphKind::Tiles);
   } else if (kind == 0) {
-    makeGraph(seed, seed % 12 == 4 ? GraphKind::Positions : GraphKind::Any);
+    makeGraph(seed, seed % 12 == 4    ? GraphKind::Positions
+                    : seed % 24 == 12 ? GraphKind::Pipelines
+                                      : GraphKind::Any);
   } else {
     makeDecoder(seed, kind == 3);
     if (random.chance(50))
@@ -83,9 +85,10 @@ static bool hasAllSizes(ModuleOp module) {
 }
 
 void LoweredModel::makeGraph(uint64_t seed, GraphKind graph) {
-  name = graph == GraphKind::Positions ? "graph of positions"
-         : graph == GraphKind::Tiles   ? "graph of tiles"
-                                       : "graph";
+  name = graph == GraphKind::Positions   ? "graph of positions"
+         : graph == GraphKind::Tiles     ? "graph of tiles"
+         : graph == GraphKind::Pipelines ? "graph of a pipeline"
+                                         : "graph";
   for (uint64_t i = 0; !module || !hasAllSizes(*module); ++i) {
     module = makeRandomModule(&context);
     addRandomGraph(*module, seed * 1009 + i, weights, graph);

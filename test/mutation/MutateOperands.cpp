@@ -76,18 +76,37 @@ static SmallVector<Value> getAlternatives(Operation *op, Value value) {
   return found;
 }
 
+/// False for a pool of the first row, hidden or not.
+static bool readsMask(attn::PoolOp op) {
+  return op.getKind() != attn::PoolKind::First;
+}
+static bool readsMask(kern::PoolOp op) {
+  return op.getKind() != kern::PoolKind::First;
+}
+
+/// True for an operand that the operation does not look at.
+static bool isIgnored(Operation *op, Value operand) {
+  if (auto pool = dyn_cast<attn::PoolOp>(op))
+    return operand == pool.getMask() && !readsMask(pool);
+  auto pool = dyn_cast<kern::PoolOp>(op);
+  return pool && operand == pool.getMask() && !readsMask(pool);
+}
+
 void takeOtherOperands(ModuleOp module, const TensorSource &, Edits &edits) {
   forEachLive(module, [&](Operation *op) {
     // Of its ids a column needs the sizes only.
     auto position = dyn_cast<attn::PositionOp>(op);
     if (position && position.getKind() == attn::PositionKind::Column)
       return;
-    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+      if (isIgnored(op, op->getOperand(i)))
+        continue;
       for (Value other : getAlternatives(op, op->getOperand(i)))
         edits.push_back({op, "other operand", [=] {
                            op->setOperand(i, other);
                            return op;
                          }});
+    }
   });
 }
 
@@ -110,9 +129,7 @@ static SmallVector<Droppable> getDroppable(Operation *op) {
         return Found{{"beta", o.getBetaMutable()}};
       })
       .Case([](attn::PoolOp o) {
-        return o.getKind() == attn::PoolKind::First
-                   ? Found() // the first row, hidden or not
-                   : Found{{"mask", o.getMaskMutable()}};
+        return readsMask(o) ? Found{{"mask", o.getMaskMutable()}} : Found();
       })
       .Case([](attn::SdpaOp o) {
         return Found{{"mask", o.getMaskMutable()},
@@ -129,9 +146,7 @@ static SmallVector<Droppable> getDroppable(Operation *op) {
       })
       .Case([](kern::NormOp o) { return Found{{"beta", o.getBetaMutable()}}; })
       .Case([](kern::PoolOp o) {
-        return o.getKind() == kern::PoolKind::First
-                   ? Found()
-                   : Found{{"mask", o.getMaskMutable()}};
+        return readsMask(o) ? Found{{"mask", o.getMaskMutable()}} : Found();
       })
       .Case([](kern::GemmOp o) {
         return Found{{"bias", o.getBiasMutable()},

@@ -32,7 +32,9 @@ static int64_t getLength(const std::vector<NamedTensor> &inputs) {
 void MutatedModel::makeGraph(uint64_t seed) {
   module = makeRandomModule(&context);
   addRandomGraph(*module, seed, weights,
-                 seed % 4 == 1 ? GraphKind::Positions : GraphKind::Any);
+                 seed % 4 == 1   ? GraphKind::Positions
+                 : seed % 4 == 3 ? GraphKind::Pipelines
+                                 : GraphKind::Any);
   std::string entry = "g" + std::to_string(seed);
   // Two calls of a few columns; then more of them, and two panels of keys.
   bool hasLong = false;

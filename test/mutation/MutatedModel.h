@@ -21,8 +21,8 @@ struct Finding {
 };
 
 /// One model: a graph, of which a quarter have relative positions and
-/// convolutions, or for every third seed a decoder, of which half have an
-/// encoder.
+/// convolutions and a quarter end as pipelines do, or for every third seed a
+/// decoder, of which half have an encoder.
 class MutatedModel {
 public:
   explicit MutatedModel(uint64_t seed);

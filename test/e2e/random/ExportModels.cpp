@@ -54,7 +54,7 @@ static bool writeModel(uint64_t seed, const std::string &folder) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> module = makeRandomModule(&context);
   RandomWeights weights;
-  addRandomGraph(*module, seed, weights);
+  addRandomGraph(*module, seed, weights, getUsualKind(seed));
   std::string entry = "g" + std::to_string(seed);
   std::filesystem::create_directories(folder);
   if (!exportGraph(*module, entry, weights, folder) ||

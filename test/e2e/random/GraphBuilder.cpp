@@ -68,26 +68,29 @@ Value GraphBuilder::weight(std::vector<int64_t> shape, double range) {
     expr = "reshape(" + expr + ", " + getList(shape) + ")";
   }
   weights.add(tensor, stored, range);
-  auto type = RankedTensorType::get(shape, builder.getF32Type());
+  return addWeight(tensor, *WeightExpr::parse(expr));
+}
+
+Value GraphBuilder::weight(const WeightExpr &expr) {
+  return addWeight(name + ".w" + std::to_string(tensors++), expr);
+}
+
+Value GraphBuilder::addWeight(const std::string &symbol,
+                              const WeightExpr &expr) {
+  auto type = RankedTensorType::get(*expr.shape(weights), builder.getF32Type());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(function);
-  builder.create<WeightOp>(location(), tensor, type, *WeightExpr::parse(expr));
+  builder.create<WeightOp>(location(), symbol, type, expr);
   builder.setInsertionPointToEnd(body);
-  return builder.create<GetWeightOp>(location(), type, tensor);
+  return builder.create<GetWeightOp>(location(), type, symbol);
 }
 
 Value GraphBuilder::gains(int64_t size) {
   std::string tensor = name + ".w" + std::to_string(tensors++);
   weights.add(tensor, {size}, 0.3);
-  auto type = RankedTensorType::get({size}, builder.getF32Type());
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(function);
-  builder.create<WeightOp>(
-      location(), tensor, type,
-      *WeightExpr::parse("add(fill([" + std::to_string(size) +
-                         "], 1.0), file(\"" + tensor + "\"))"));
-  builder.setInsertionPointToEnd(body);
-  return builder.create<GetWeightOp>(location(), type, tensor);
+  return addWeight(tensor,
+                   *WeightExpr::parse("add(fill([" + std::to_string(size) +
+                                      "], 1.0), file(\"" + tensor + "\"))"));
 }
 
 Value GraphBuilder::constant(double value) {
@@ -150,8 +153,9 @@ void GraphBuilder::chooseSizes(uint64_t seed) {
 
 void GraphBuilder::declareInputs() {
   // Three graphs in ten have all that ragged rows need of inputs.
-  const bool isPadded =
-      random.chance(graphKind == GraphKind::Positions ? 70 : 30);
+  const bool isPadded = random.chance(graphKind == GraphKind::Positions   ? 70
+                                      : graphKind == GraphKind::Pipelines ? 80
+                                                                          : 30);
   batch = isPadded || random.chance(60) ? Polynomial::symbol("batch")
                                         : Polynomial(random.between(1, 3));
   seq = isPadded || random.chance(60) ? Polynomial::symbol("seq")
@@ -181,6 +185,8 @@ void GraphBuilder::declareInputs() {
                  random.chance(50) ? Dims{seq, seq}
                                    : Dims{batch, Polynomial(1), seq, seq},
                  f32, "data");
+  if (graphKind == GraphKind::Pipelines && random.chance(20))
+    declareOwnMask();
 }
 
 /// The first state: a sum of embeddings, or an input.
@@ -190,6 +196,10 @@ Value GraphBuilder::embed() {
                  "data");
   double factor = random.chance(20) ? 2.0 : 1.0;
   Value x = make<EmbeddingOp>(ids, weight({11, width}, 1.0), number(factor));
+  // Tables of vectors have a factor for each token.
+  if (graphKind == GraphKind::Pipelines && random.chance(20))
+    x = make<MulOp>(x,
+                    make<EmbeddingOp>(ids, weight({11, 1}, 1.0), number(1.0)));
   if (random.chance(70)) {
     bool rank = random.chance(40);
     Value position = make<PositionOp>(
@@ -244,7 +254,10 @@ void GraphBuilder::finish(Value x) {
     results.push_back(value);
     names.push_back(resultName);
   };
-  if (graphKind == GraphKind::Positions || random.chance(40)) {
+  if (graphKind == GraphKind::Pipelines) {
+    auto [resultName, value] = endPipeline(x);
+    add(value, resultName);
+  } else if (graphKind == GraphKind::Positions || random.chance(40)) {
     auto pool = static_cast<PoolKind>(
         random.below(attn::getMaxEnumValForPoolKind() + 1));
     Value keys = mask && random.chance(70) ? maskTo({batch, seq}) : Value();
@@ -260,7 +273,8 @@ void GraphBuilder::finish(Value x) {
                                  number(0.0));
     add(shown, "middle");
   }
-  if (results.empty() || random.chance(70)) {
+  const bool isPipeline = graphKind == GraphKind::Pipelines;
+  if (results.empty() || random.chance(isPipeline ? 10 : 70)) {
     if (random.chance(30))
       x = linear(x, 1 + inner % 37, random.chance(50));
     if (mask)
@@ -292,12 +306,14 @@ void GraphBuilder::build() {
   blockName = "embeddings";
   Value x = embedded = embed();
   int64_t layers = random.chance(40) ? random.between(2, 4) : 1;
-  int64_t blocks = random.between(1, 3);
+  const bool isPipeline = graphKind == GraphKind::Pipelines;
+  int64_t blocks = isPipeline ? random.between(0, 2) : random.between(1, 3);
   scalesByLayer = random.chance(25);
   const bool skips = random.chance(10);
   // Where a result is taken from: rarely from the middle of the layers.
-  const int64_t shown =
-      random.chance(10) ? random.below(layers * blocks) : layers * blocks;
+  const int64_t shown = random.chance(10) && blocks
+                            ? random.below(layers * blocks)
+                            : layers * blocks;
   Random start = random;
   for (layer = 0; layer < layers; ++layer) {
     random = start;

@@ -78,6 +78,8 @@ private:
                     std::vector<mlir::NamedAttribute> more = {});
   /// A weight with elements in [-range, range], written in one of several ways.
   mlir::Value weight(std::vector<int64_t> shape, double range);
+  mlir::Value weight(const WeightExpr &expr);
+  mlir::Value addWeight(const std::string &symbol, const WeightExpr &expr);
   /// A vector of numbers about 1, for norms.
   mlir::Value gains(int64_t size);
   mlir::Value constant(double value);
@@ -111,6 +113,23 @@ private:
   mlir::Value convolve(mlir::Value x);
   mlir::Value attention(mlir::Value x);
   void finish(mlir::Value x);
+
+  // What pipelines have after an encoder.
+
+  struct NamedValue {
+    std::string name;
+    mlir::Value value;
+  };
+  void declareOwnMask();
+  mlir::Value getCountedTokens();
+  mlir::Value pool(mlir::Value tokens, mlir::Value keys);
+  mlir::Value dense(mlir::Value x);
+  mlir::Value normalizeLayer(mlir::Value x);
+  mlir::Value normalizeLength(mlir::Value x);
+  mlir::Value poolSparse(mlir::Value x, mlir::Value keys);
+  mlir::Value scorePairs(mlir::Value x, mlir::Value keys);
+  mlir::Value embedTokens(mlir::Value x, mlir::Value keys);
+  NamedValue endPipeline(mlir::Value x);
 
   // The steps of attention.
 
@@ -154,6 +173,8 @@ private:
   int64_t width = 0, inner = 0;
   int64_t headCount = 0, keyWidth = 0, valueWidth = 0;
   mlir::Value ids, mask, memory, bias; ///< inputs; null if absent
+  mlir::Value ownMask;  ///< an input of a pipeline; null if absent
+  bool expands = false; ///< what it marks counts beside the mask, not within
   llvm::SmallVector<mlir::DictionaryAttr> arguments;
   std::string blockName;
   int64_t layer = 0;

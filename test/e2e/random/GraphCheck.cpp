@@ -44,7 +44,7 @@ static void countRemarks(ModuleOp module, PassCounts &counts) {
     ++counts[pass];
 }
 
-GraphCheck::GraphCheck(uint64_t seed) : seed(seed) {
+GraphCheck::GraphCheck(uint64_t seed) : seed(seed), kind(getUsualKind(seed)) {
   Random random(seed ^ 0x5eed);
   forgetsTypes = random.chance(50);
   disabled = drawDisabledPasses(random);
@@ -74,7 +74,7 @@ std::string checkGraph(const GraphCheck &check, PassCounts &counts) {
   context.loadAllAvailableDialects();
   OwningOpRef<ModuleOp> module = makeRandomModule(&context);
   RandomWeights weights;
-  addRandomGraph(*module, check.seed, weights);
+  addRandomGraph(*module, check.seed, weights, check.kind);
   EvaluateOptions options;
   options.source = &weights;
   std::string entry = "g" + std::to_string(check.seed);

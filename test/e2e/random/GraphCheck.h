@@ -16,6 +16,7 @@ struct GraphCheck {
   explicit GraphCheck(uint64_t seed);
 
   uint64_t seed;
+  GraphKind kind;
   Lengths lengths = Lengths::Short;
   int numCases = 2;
   bool forgetsTypes;

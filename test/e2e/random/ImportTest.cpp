@@ -36,7 +36,7 @@ Outcome check(uint64_t seed, const std::string &folder) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> module = makeRandomModule(&context);
   RandomWeights weights;
-  addRandomGraph(*module, seed, weights);
+  addRandomGraph(*module, seed, weights, getUsualKind(seed));
   std::string entry = "g" + std::to_string(seed);
   Outcome outcome;
   if (!exportGraph(*module, entry, weights, folder))

@@ -20,7 +20,7 @@ void dump(uint64_t first, uint64_t count) {
   OwningOpRef<ModuleOp> module = makeRandomModule(&context);
   RandomWeights weights;
   for (uint64_t seed = first; seed < first + count; ++seed)
-    addRandomGraph(*module, seed, weights);
+    addRandomGraph(*module, seed, weights, getUsualKind(seed));
   module->print(llvm::outs(), OpPrintingFlags().enableDebugInfo());
   llvm::outs().flush();
 }

@@ -71,8 +71,15 @@ enum class GraphKind {
   Any,       ///< all blocks, in odd and even widths
   Positions, ///< an encoder with relative positions in each attention
              ///< (DeBERTa), convolutions of neighboring tokens, and a pool
-  Tiles      ///< all blocks, with widths of whole tiles of bf16 (AMX)
+  Tiles,     ///< all blocks, with widths of whole tiles of bf16 (AMX)
+  Pipelines  ///< few blocks, and what sentence-transformers adds after them:
+             ///< pools, products, norms, lengths of 1, logarithms (SPLADE)
 };
+
+/// One graph of five ends as pipelines do.
+inline GraphKind getUsualKind(uint64_t seed) {
+  return seed % 5 == 4 ? GraphKind::Pipelines : GraphKind::Any;
+}
 
 /// Adds the entry `g<seed>` to the module, and its weights.
 void addRandomGraph(mlir::ModuleOp module, uint64_t seed,
