@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention, rows of sequences without padding, and layers that share a body.
+// What combines the tokens of a sequence (attention, pooling, neighbors), rows
+// of sequences without padding, and layers that share a body.
 #ifndef TRANSOM_DIALECTS_ATTN_ATTNSEQUENCEOPS_TD
 #define TRANSOM_DIALECTS_ATTN_ATTNSEQUENCEOPS_TD
 
@@ -189,6 +190,71 @@ def Attn_CrossSdpaOp : Attn_ShapedOp<"cross_sdpa"> {
     $query `ragged` `(` $ragged `:` custom<Types>(type($ragged)) `)`
     `cache` `(` $cache `:` qualified(type($cache)) `)` `heads` $heads `scale` $scale attr-dict `:`
     custom<Types>(type($query))
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Pooling and neighbors
+//===----------------------------------------------------------------------===//
+
+def Attn_PoolOp : Attn_ShapedOp<"pool", [AttrSizedOperandSegments]> {
+  let summary = "one row for each sequence";
+  let description = [{
+    `input [batch, seq, d]`, or ragged `[rows, d]` with `ragged` -> `[batch, d]`.
+    `first` takes column 0, `first_key` and `last` the first and the last key, `sum`
+    and `max` are of the n keys; `mean` is the sum / n, `mean_sqrt` the sum / sqrt(n),
+    `weighted_mean` weights each key by its column + 1. Without a ragged batch `mask`
+    (bool [batch, seq]) says which tokens are keys, else all; with one `batch` is the
+    result's leading size. All kinds but `first` give zeros for a sequence without keys.
+
+    Constraints:
+    1. Ragged: input [rows, d], `batch` is given, no mask.
+    2. Else: input [batch, seq, d] and mask bool [batch, seq].
+    3. The input is float.
+
+    Example:
+    ```mlir
+    %p = attn.pool <mean> %x mask(%m : [2, 8] i1) : [2, 8, 64] f32
+    ```
+  }];
+  let arguments = (ins AnyTensor:$input, Optional<AnyTensor>:$mask,
+                       Optional<Attn_RaggedType>:$ragged, Attn_PoolKindAttr:$kind,
+                       OptionalAttr<Attn_SizeAttr>:$batch);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = [{
+    $kind $input (`mask` `(` $mask^ `:` custom<Types>(type($mask)) `)`)? (`ragged` `(` $ragged^
+    `:` custom<Types>(type($ragged)) `)`)? (`batch` custom<Size>($batch)^)? attr-dict `:`
+    custom<Types>(type($input))
+  }];
+  let hasVerifier = 0;
+}
+
+def Attn_NeighborsOp : Attn_ShapedOp<"neighbors", [AttrSizedOperandSegments]> {
+  let summary = "the rows of the columns next to each token, side by side";
+  let description = [{
+    `input [batch, seq, d]`, or ragged `[rows, d]` with `ragged` -> [..., (2 * reach +
+    1) * d]: the columns c - reach to c + reach of the token's sequence in turn, c its
+    own. A column outside of the sequence, or without a key, gives zeros. `mask` (bool
+    [batch, seq]) says which tokens are keys where there is no ragged batch; without it
+    all are. A convolution along the sequence is a product of them.
+
+    Constraints:
+    1. Ragged: input [rows, d], no mask.
+    2. Else: input [batch, seq, d] and mask bool [batch, seq].
+    3. The input is float, and d is constant.
+    4. The reach is from 0 to 127.
+
+    Example:
+    ```mlir
+    %p = attn.neighbors %x mask(%m : [2, 8] i1) reach 1 : [2, 8, 64] f32
+    ```
+  }];
+  let arguments = (ins AnyTensor:$input, Optional<AnyTensor>:$mask,
+                       Optional<Attn_RaggedType>:$ragged, I64Attr:$reach);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = [{
+    $input (`mask` `(` $mask^ `:` custom<Types>(type($mask)) `)`)? (`ragged` `(` $ragged^
+    `:` custom<Types>(type($ragged)) `)`)? `reach` $reach attr-dict `:` custom<Types>(type($input))
   }];
 }
 
