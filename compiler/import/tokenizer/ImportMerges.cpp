@@ -219,29 +219,20 @@ static Result<JsonDocument> readFiles(const MergeFiles &files, Draft &draft) {
 
 Result<ImportedTokenizer> importMergesTokenizer(std::string_view className,
                                                 const MergeFiles &files) {
-  TRANSOM_ASSIGN(TokenizerSettings settings,
-                 readTokenizerSettings(files.settings, files.serialized));
-  ImportedTokenizer result;
   Draft draft;
   draft.parameters.truncationSide = TruncationSide::Right;
-  const SentencePieceModel none;
-  PieceImporter importer(none, settings, draft, result.notes);
   std::optional<JsonDocument> vocabulary;
-  if (files.serialized) {
-    TRANSOM_TRY(importer.takeSerialized(*files.serialized));
-  } else {
+  // Errors of either file name it.
+  if (!files.serialized) {
     TRANSOM_ASSIGN(vocabulary, readFiles(files, draft));
   }
-  auto make = [&]() -> Result<void> {
-    importer.addFurther(settings.additional);
-    TRANSOM_TRY(importer.setTruncationSide());
-    TRANSOM_TRY(findClass(className)->make(importer));
-    TRANSOM_ASSIGN(result.tables, importer.finish(files.settings.lowersCase));
-    return {};
+  auto make = [&](PieceImporter &importer) {
+    importer.addFurther(importer.settings.additional);
+    return findClass(className)->make(importer);
   };
-  if (Result<void> made = make(); !made)
-    return nameFile(made.takeError(), files.settings, files.vocabulary.name);
-  return result;
+  return importByClass(
+      {files.settings, files.serialized, files.vocabulary.name}, draft,
+      [] { return SentencePieceModel(); }, make);
 }
 
 } // namespace transom

@@ -400,30 +400,21 @@ static Result<void> checkPieces(const SentencePieceModel &model) {
 
 Result<ImportedTokenizer> importPieceTokenizer(std::string_view className,
                                                const PieceFiles &files) {
-  ImportedTokenizer result;
   Draft draft;
   draft.parameters.truncationSide = TruncationSide::Right;
-  TRANSOM_ASSIGN(TokenizerSettings settings,
-                 readTokenizerSettings(files.settings, files.serialized));
-  auto make = [&]() -> Result<void> {
-    SentencePieceModel model;
-    if (!files.serialized) {
-      TRANSOM_ASSIGN(model, readSentencePiece(files.pieces.bytes));
-      TRANSOM_TRY(checkPieces(model));
-    }
-    PieceImporter importer(model, settings, draft, result.notes);
-    if (files.serialized) {
-      TRANSOM_TRY(importer.takeSerialized(*files.serialized));
-      importer.addFurther(settings.additional);
-    }
-    TRANSOM_TRY(importer.setTruncationSide());
-    TRANSOM_TRY(findClass(className)->make(importer));
-    TRANSOM_ASSIGN(result.tables, importer.finish(files.settings.lowersCase));
-    return {};
+  auto read = [&]() -> Result<SentencePieceModel> {
+    TRANSOM_ASSIGN(SentencePieceModel model,
+                   readSentencePiece(files.pieces.bytes));
+    TRANSOM_TRY(checkPieces(model));
+    return model;
   };
-  if (Result<void> made = make(); !made)
-    return nameFile(made.takeError(), files.settings, files.pieces.name);
-  return result;
+  auto make = [&](PieceImporter &importer) {
+    if (files.serialized)
+      importer.addFurther(importer.settings.additional);
+    return findClass(className)->make(importer);
+  };
+  return importByClass({files.settings, files.serialized, files.pieces.name},
+                       draft, read, make);
 }
 
 } // namespace transom

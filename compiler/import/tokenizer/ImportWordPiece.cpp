@@ -158,28 +158,20 @@ static Result<void> setBertSteps(PieceImporter &importer) {
 Result<ImportedTokenizer>
 importWordPieceTokenizer(std::string_view className,
                          const WordPieceFiles &files) {
-  ImportedTokenizer result;
   Draft draft;
-  auto make = [&]() -> Result<void> {
-    TRANSOM_ASSIGN(TokenizerSettings settings,
-                   readTokenizerSettings(files.settings, files.serialized));
-    const SentencePieceModel none;
-    PieceImporter importer(none, settings, draft, result.notes);
-    if (files.serialized)
-      TRANSOM_TRY(importer.takeSerialized(*files.serialized));
-    else
-      TRANSOM_TRY(readTokenLines(files.vocabulary, draft));
-    importer.addFurther(settings.additional);
-    TRANSOM_TRY(importer.setTruncationSide());
+  auto read = [&]() -> Result<SentencePieceModel> {
+    TRANSOM_TRY(readTokenLines(files.vocabulary, draft));
+    return SentencePieceModel();
+  };
+  auto make = [&](PieceImporter &importer) -> Result<void> {
+    importer.addFurther(importer.settings.additional);
     TRANSOM_TRY(finishWordPiece(importer));
     TRANSOM_TRY(setBertSteps(importer));
-    TRANSOM_TRY(findClass(className)->make(importer));
-    TRANSOM_ASSIGN(result.tables, importer.finish(files.settings.lowersCase));
-    return {};
+    return findClass(className)->make(importer);
   };
-  if (Result<void> made = make(); !made)
-    return nameFile(made.takeError(), files.settings, files.vocabulary.name);
-  return result;
+  return importByClass(
+      {files.settings, files.serialized, files.vocabulary.name}, draft, read,
+      make);
 }
 
 } // namespace transom

@@ -379,4 +379,29 @@ Result<void> PieceImporter::addLanguageTemplate(const char *fallback,
   return {};
 }
 
+Result<ImportedTokenizer>
+importByClass(const ClassFiles &files, Draft &draft,
+              const std::function<Result<SentencePieceModel>()> &read,
+              const std::function<Result<void>(PieceImporter &)> &make) {
+  ImportedTokenizer result;
+  auto import = [&]() -> Result<void> {
+    TRANSOM_ASSIGN(TokenizerSettings settings,
+                   readTokenizerSettings(files.settings, files.serialized));
+    SentencePieceModel model;
+    if (!files.serialized) {
+      TRANSOM_ASSIGN(model, read());
+    }
+    PieceImporter importer(model, settings, draft, result.notes);
+    if (files.serialized)
+      TRANSOM_TRY(importer.takeSerialized(*files.serialized));
+    TRANSOM_TRY(importer.setTruncationSide());
+    TRANSOM_TRY(make(importer));
+    TRANSOM_ASSIGN(result.tables, importer.finish(files.settings.lowersCase));
+    return {};
+  };
+  if (Result<void> imported = import(); !imported)
+    return nameFile(imported.takeError(), files.settings, files.vocabulary);
+  return result;
+}
+
 } // namespace transom::tokenizer

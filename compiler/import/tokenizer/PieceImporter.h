@@ -4,8 +4,10 @@
 // Making a tokenizer of the pieces of a SentencePiece model, with the parts
 // that the tokenizer classes of transformers have in common.
 #pragma once
+#include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "compiler/import/tokenizer/SentencePiece.h"
 #include "compiler/import/tokenizer/TokenizerSettings.h"
+#include <functional>
 
 namespace transom::tokenizer {
 
@@ -132,5 +134,20 @@ private:
   std::string serializedMap;
   std::vector<AddedElement> elements; ///< that are added before those
 };
+
+/// The files of a folder whose tokenizer a class of transformers makes.
+struct ClassFiles {
+  const SettingFiles &settings;
+  const std::optional<JsonValue> &serialized; ///< tokenizer.json
+  std::string_view vocabulary; ///< a file's name, which errors begin with
+};
+
+/// The tokenizer that a class makes. Without a tokenizer.json `read` adds the
+/// vocabulary of other files to the draft, or gives the pieces that it is made
+/// of; `make` does what the class does.
+Result<ImportedTokenizer>
+importByClass(const ClassFiles &files, Draft &draft,
+              const std::function<Result<SentencePieceModel>()> &read,
+              const std::function<Result<void>(PieceImporter &)> &make);
 
 } // namespace transom::tokenizer
