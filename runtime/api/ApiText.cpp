@@ -90,7 +90,7 @@ transom_status transom_model_language_name(const transom_model *model,
 
 transom_status transom_model_detokenize(const transom_model *model,
                                         const int64_t *ids, size_t count,
-                                        uint32_t skip_special, char *text,
+                                        uint32_t flags, char *text,
                                         size_t capacity, size_t *size) {
   return guarded([&]() -> Result<void> {
     if (!model || !size || (count && !ids))
@@ -99,7 +99,9 @@ transom_status transom_model_detokenize(const transom_model *model,
       return unsupported("the model has no tokenizer");
     std::vector<int64_t> list(ids, ids + count);
     TRANSOM_ASSIGN(std::string decoded,
-                   model->model->tokenizer()->decode(list, skip_special != 0));
+                   model->model->tokenizer()->decode(
+                       list, flags & TRANSOM_DETOKENIZE_SKIP_SPECIAL,
+                       flags & TRANSOM_DETOKENIZE_KEEP_SPACES));
     return writeText(decoded, text, capacity, size);
   });
 }

@@ -19,7 +19,7 @@ using namespace tokenizer;
 static constexpr std::string_view replacement = "\xef\xbf\xbd";
 
 Result<DecodeStream> DecodeStream::create(const Tokenizer &tokenizer,
-                                          bool skipSpecial) {
+                                          bool skipSpecial, bool keepsSpaces) {
   const Tables tables = tokenizer.getTarget().data();
   StepList list = tables.steps(Section::DecoderSteps);
   for (size_t i = 0; i < list.steps.size(); ++i)
@@ -30,13 +30,18 @@ Result<DecodeStream> DecodeStream::create(const Tokenizer &tokenizer,
                          "'; supported: BPEDecoder, ByteFallback, ByteLevel, "
                          "Fuse, Metaspace, Replace, Sequence, Strip, "
                          "WordPiece");
-  return DecodeStream(tables, skipSpecial);
+  return DecodeStream(tables, skipSpecial, keepsSpaces);
 }
 
-DecodeStream::DecodeStream(const Tables &tables, bool skipSpecial)
+DecodeStream::DecodeStream(const Tables &tables, bool skipSpecial,
+                           bool keepsSpaces)
     : tables(tables), skipSpecial(skipSpecial) {
   ArrayView<Step> steps = tables.steps(Section::DecoderSteps).steps;
-  stages.resize(steps.size());
+  size_t count = steps.size();
+  if (keepsSpaces && count &&
+      steps[count - 1].kind == static_cast<uint32_t>(DecoderStep::CleanUp))
+    --count;
+  stages.resize(count);
   for (size_t i = 0; i < stages.size(); ++i)
     stages[i].step = steps[i];
 }
@@ -122,14 +127,32 @@ static void replaceAll(std::string &text, std::string_view from,
   text.erase(put, at - put);
 }
 
-/// Takes back the spaces that cutting at punctuation put into English.
-static void cleanUp(std::string &text) {
+/// Takes back the spaces that cutting at punctuation put into English. The
+/// WordPiece decoder of `tokenizers` has one rule more than transformers.
+static void cleanUp(std::string &text, bool contractsNot) {
+  static constexpr std::string_view contraction = " do not";
   static constexpr std::string_view rules[][2] = {
       {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
-      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {contraction, " don't"},
       {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
   for (auto &rule : rules)
-    replaceAll(text, rule[0], rule[1]);
+    if (contractsNot || rule[0] != contraction)
+      replaceAll(text, rule[0], rule[1]);
+}
+
+/// Moves what no further text changes from `pending` to `made`, cleaned up. A
+/// rule begins with a space, and has no other character that is followed by
+/// another but `'`, `n`, `v` and `r`; so none reaches over the end of a text
+/// that has another character there, or has no space after such a character.
+static void giveCleanedUp(std::string &pending, std::string &made) {
+  const size_t last = pending.find_last_not_of(" 'nvr");
+  size_t size = last == std::string::npos ? 0 : last + 1;
+  const size_t space = pending.find(' ', size);
+  if (space == std::string::npos)
+    size = pending.size();
+  made = pending.substr(0, size);
+  cleanUp(made, /*contractsNot=*/false);
+  pending.erase(0, size);
 }
 
 /// The byte that a token `<0xAB>` stands for.
@@ -284,7 +307,7 @@ void DecodeStream::runStage(Stage &stage, std::string_view token, bool starts) {
       token.remove_prefix(first.size());
     made.append(stage.first || continues ? "" : " ").append(token);
     if (step.option)
-      cleanUp(made);
+      cleanUp(made, /*contractsNot=*/true);
     return;
   }
   case DecoderStep::ByteLevel:
@@ -311,6 +334,9 @@ void DecodeStream::runStage(Stage &stage, std::string_view token, bool starts) {
     made = stage.pending;
     stage.pending = token;
     return replaceAll(made, first, " ");
+  case DecoderStep::CleanUp:
+    stage.pending += token;
+    return giveCleanedUp(stage.pending, made);
   case DecoderStep::Fuse:
   case DecoderStep::Unsupported:
     made = token;
@@ -331,6 +357,9 @@ void DecodeStream::finish(Stage &stage) {
   case DecoderStep::WordEnd:
     stage.made = stage.pending;
     return replaceAll(stage.made, getText(stage.step.first), "");
+  case DecoderStep::CleanUp:
+    stage.made = stage.pending;
+    return cleanUp(stage.made, /*contractsNot=*/false);
   default:
     return;
   }

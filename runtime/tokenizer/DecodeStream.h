@@ -22,9 +22,11 @@ class Tokenizer;
 /// longest token and with what is not final yet, not with the stream.
 class DecodeStream {
 public:
+  /// `keepsSpaces`: without the last stage, where that cleans up spaces.
   /// `Unsupported` where tokenizer.json has a decoder that is not supported.
   static Result<DecodeStream> create(const Tokenizer &tokenizer,
-                                     bool skipSpecial = true);
+                                     bool skipSpecial = true,
+                                     bool keepsSpaces = false);
 
   /// Appends to `text` what is final after `id`: whole characters, maybe none.
   /// Ids without a token are left out, special tokens too with `skipSpecial`.
@@ -50,7 +52,8 @@ private:
     std::string made;      ///< output for the next stage
   };
 
-  DecodeStream(const tokenizer::Tables &tables, bool skipSpecial);
+  DecodeStream(const tokenizer::Tables &tables, bool skipSpecial,
+               bool keepsSpaces);
   std::string_view getText(tokenizer::TextRef ref) const;
   /// A token, or a further part of it, for the stage `index`.
   void run(size_t index, std::string_view token, bool starts,

@@ -18,7 +18,7 @@
 namespace transom::tokenizer {
 
 inline constexpr char tablesMagic[8] = {'t', 'r', 'n', 's', 'm', 't', 'o', 'k'};
-inline constexpr uint32_t tablesVersion = 6;
+inline constexpr uint32_t tablesVersion = 7;
 /// Token ids are below this.
 inline constexpr uint32_t idLimit = 0x80000000u;
 
@@ -65,6 +65,7 @@ enum class DecoderStep : uint32_t {
   Replace,            ///< each `first` becomes `second`
   Metaspace,          ///< `first` becomes a space; option 1: not at the start
   WordEnd,            ///< `first` becomes a space, but not in the last token
+  CleanUp,            ///< drop spaces before punctuation, in all of the text
   Unsupported,        ///< its name is `first`
 };
 /// Which sequence of a pair is cut.

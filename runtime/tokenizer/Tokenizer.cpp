@@ -308,8 +308,10 @@ Result<Encoding> Tokenizer::encode(std::string_view text,
 //===-- Ids to text -------------------------------------------------------===//
 
 Result<std::string> Tokenizer::decode(const std::vector<int64_t> &ids,
-                                      bool skipSpecial) const {
-  TRANSOM_ASSIGN(DecodeStream stream, DecodeStream::create(*this, skipSpecial));
+                                      bool skipSpecial,
+                                      bool keepsSpaces) const {
+  TRANSOM_ASSIGN(DecodeStream stream,
+                 DecodeStream::create(*this, skipSpecial, keepsSpaces));
   std::string text;
   for (int64_t id : ids)
     stream.feed(id, text);

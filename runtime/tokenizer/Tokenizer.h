@@ -94,10 +94,12 @@ public:
   Result<int64_t> findLanguage(std::string_view name) const;
 
   /// The text of `ids`; ids without a token are left out, special tokens too
-  /// with `skipSpecial`. `Unsupported` where tokenizer.json has a decoder that
-  /// is not supported. `DecodeStream` does the same id by id.
+  /// with `skipSpecial`; `keepsSpaces` where the settings clean them up.
+  /// `Unsupported` where tokenizer.json has a decoder that is not supported.
+  /// `DecodeStream` does the same id by id.
   Result<std::string> decode(const std::vector<int64_t> &ids,
-                             bool skipSpecial = true) const;
+                             bool skipSpecial = true,
+                             bool keepsSpaces = false) const;
 
   /// The token of an id, as the vocabulary spells it.
   std::optional<std::string_view> token(int64_t id) const;

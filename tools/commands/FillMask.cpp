@@ -127,9 +127,11 @@ Result<void> MaskFiller::write(const std::string &text,
       std::vector<int64_t> ids = getIds(tokens);
       ids[masks[mask]] = fill.id;
       // Special tokens stay where another mask would be lost.
-      TRANSOM_ASSIGN(std::string sequence,
-                     detokenize(handle, ids, masks.size() == 1));
-      TRANSOM_ASSIGN(std::string token, detokenize(handle, {fill.id}, false));
+      TRANSOM_ASSIGN(
+          std::string sequence,
+          detokenize(handle, ids,
+                     masks.size() == 1 ? TRANSOM_DETOKENIZE_SKIP_SPECIAL : 0));
+      TRANSOM_ASSIGN(std::string token, detokenize(handle, {fill.id}, 0));
       json.beginObject();
       json.member("score", fill.score);
       json.member("token", fill.id);

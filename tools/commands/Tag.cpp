@@ -78,8 +78,9 @@ Result<Tagger> Tagger::open(TextModel model, const TagFlags &flags,
 
 Result<bool> Tagger::isUnknown(int64_t id) const {
   const transom_model *model = text.model.get();
-  TRANSOM_ASSIGN(std::string shown, detokenize(model, {id}, true));
-  TRANSOM_ASSIGN(std::string whole, detokenize(model, {id}, false));
+  TRANSOM_ASSIGN(std::string shown,
+                 detokenize(model, {id}, TRANSOM_DETOKENIZE_SKIP_SPECIAL));
+  TRANSOM_ASSIGN(std::string whole, detokenize(model, {id}, 0));
   return shown.empty() && !whole.empty();
 }
 
@@ -102,7 +103,11 @@ Result<std::string> Tagger::spell(const std::string &text,
     spelled += (isApart && more[0] != ' ' ? " " : "") + more;
   };
   auto appendKnown = [&]() -> Result<void> {
-    TRANSOM_ASSIGN(std::string decoded, detokenize(model, known, true));
+    // As tokens, whose spaces no setting cleans up.
+    TRANSOM_ASSIGN(std::string decoded,
+                   detokenize(model, known,
+                              TRANSOM_DETOKENIZE_SKIP_SPECIAL |
+                                  TRANSOM_DETOKENIZE_KEEP_SPACES));
     if (!decoded.empty())
       append(decoded, begin);
     known.clear();

@@ -146,11 +146,11 @@ std::vector<int64_t> tools::getIds(const std::vector<transom_token> &tokens) {
 /// Grows the buffer until the text fits.
 Result<std::string> tools::detokenize(const transom_model *model,
                                       const std::vector<int64_t> &ids,
-                                      bool skipSpecial) {
+                                      uint32_t flags) {
   std::string text(ids.size() * 8 + 64, '\0');
   size_t size = 0;
   auto decode = [&] {
-    return transom_model_detokenize(model, ids.data(), ids.size(), skipSpecial,
+    return transom_model_detokenize(model, ids.data(), ids.size(), flags,
                                     text.data(), text.size(), &size);
   };
   transom_status status = decode();

@@ -96,10 +96,9 @@ tokenizeText(const transom_model *model, const TextOrPair &text,
 /// The ids of tokens.
 std::vector<int64_t> getIds(const std::vector<transom_token> &tokens);
 
-/// The text of ids.
+/// The text of ids; `flags` are `transom_detokenize_flags`.
 Result<std::string> detokenize(const transom_model *model,
-                               const std::vector<int64_t> &ids,
-                               bool skipSpecial);
+                               const std::vector<int64_t> &ids, uint32_t flags);
 
 /// A token as the vocabulary spells it; nothing where the id has none.
 std::optional<std::string> getToken(const transom_model *model, int64_t id);

@@ -86,7 +86,9 @@ static Result<void> decodeLine(const transom_model *model,
     if (known != TRANSOM_STATUS_OK && known != TRANSOM_STATUS_LIMIT)
       return lastError(known);
   }
-  TRANSOM_ASSIGN(std::string text, detokenize(model, ids, skipSpecial));
+  TRANSOM_ASSIGN(std::string text,
+                 detokenize(model, ids,
+                            skipSpecial ? TRANSOM_DETOKENIZE_SKIP_SPECIAL : 0));
   std::string out;
   JsonWriter json(out);
   json.beginObject();

@@ -124,6 +124,7 @@ TranslationTarget::getPrefix(const transom_model *model,
 Result<std::string>
 TranslationTarget::getText(const transom_model *model,
                            const std::vector<int64_t> &prefix) const {
-  return prefix.empty() ? Result<std::string>(std::string())
-                        : detokenize(model, prefix, /*skipSpecial=*/true);
+  return prefix.empty()
+             ? Result<std::string>(std::string())
+             : detokenize(model, prefix, TRANSOM_DETOKENIZE_SKIP_SPECIAL);
 }

@@ -136,4 +136,19 @@ Result<void> readDecoder(std::optional<JsonValue> value, Draft &draft) {
   return {};
 }
 
+/// For a BPE of `tokenizers` the setting counts only beside another one.
+Result<void> addCleanUp(const TokenizerSettings &settings, Draft &draft,
+                        bool isPython) {
+  TRANSOM_ASSIGN(bool cleansUp,
+                 settings.getFlag("clean_up_tokenization_spaces", false));
+  TRANSOM_ASSIGN(bool ofBpe,
+                 settings.getFlag("clean_up_tokenization_spaces_for_bpe_even_"
+                                  "though_it_will_corrupt_output",
+                                  false));
+  const bool isBpe = draft.parameters.model == ModelKind::Bpe && !isPython;
+  if (cleansUp && (!isBpe || ofBpe))
+    addStep(draft, DecoderStep::CleanUp);
+  return {};
+}
+
 } // namespace transom::tokenizer

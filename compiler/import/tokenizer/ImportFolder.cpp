@@ -239,6 +239,7 @@ private:
     TRANSOM_ASSIGN(TokenizerSettings read, readTokenizerSettings(settings));
     TRANSOM_ASSIGN(bool separate, read.getFlag("separate_vocabs", false));
     MarianFiles from;
+    from.settings = settings;
     TRANSOM_ASSIGN(from.pieces, this->read("source.spm"));
     TRANSOM_ASSIGN(from.vocabulary, this->read("vocab.json"));
     TRANSOM_ASSIGN(from.targetPieces, this->read("target.spm"));

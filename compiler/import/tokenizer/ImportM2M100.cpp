@@ -5,6 +5,7 @@
 // transformers that are written in Python have it.
 #include "compiler/import/tokenizer/ImportM2M100.h"
 #include "compiler/import/tokenizer/Languages.h"
+#include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include "compiler/import/tokenizer/VocabularyPieces.h"
 #include <algorithm>
@@ -26,6 +27,7 @@ public:
     TRANSOM_TRY(addSpecialTokens(vocabulary));
     TRANSOM_TRY(addVocabularyPieces(files.pieces, draft));
     addPieceDecoder(draft);
+    TRANSOM_TRY(addCleanUp(settings, draft, /*isPython=*/true));
     return addTemplate();
   }
 

@@ -4,6 +4,7 @@
 // The target language has a tokenizer of its own, which shares the vocabulary
 // unless the folder has two.
 #include "compiler/import/tokenizer/ImportMarian.h"
+#include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include "compiler/import/tokenizer/VocabularyPieces.h"
 
@@ -36,6 +37,7 @@ static Result<void> addSpecialTokens(JsonValue root, Draft &draft) {
 /// `idEnd` is the number of ids that the model has for these texts.
 static Result<std::string> makeTables(const NamedFile &pieces,
                                       const NamedFile &vocabulary,
+                                      const TokenizerSettings &settings,
                                       int64_t idEnd, std::string target) {
   TRANSOM_ASSIGN(auto document, parseJson(vocabulary.bytes, vocabulary.name));
   Draft draft;
@@ -46,11 +48,14 @@ static Result<std::string> makeTables(const NamedFile &pieces,
   TRANSOM_TRY(addSpecialTokens(document.root(), draft));
   TRANSOM_TRY(addVocabularyPieces(pieces, draft));
   addPieceDecoder(draft);
+  TRANSOM_TRY(addCleanUp(settings, draft, /*isPython=*/true));
   draft.target = std::move(target);
   return writeTables(draft);
 }
 
 Result<ImportedTokenizer> importMarianTokenizer(const MarianFiles &files) {
+  TRANSOM_ASSIGN(const TokenizerSettings settings,
+                 readTokenizerSettings(files.settings));
   std::string target;
   const NamedFile *targetVocabulary =
       files.targetVocabulary ? &*files.targetVocabulary : &files.vocabulary;
@@ -60,13 +65,13 @@ Result<ImportedTokenizer> importMarianTokenizer(const MarianFiles &files) {
       targetPieces->bytes != files.pieces.bytes) {
     const int64_t idEnd =
         files.targetVocabulary ? files.model.target : files.model.source;
-    TRANSOM_ASSIGN(target,
-                   makeTables(*targetPieces, *targetVocabulary, idEnd, {}));
+    TRANSOM_ASSIGN(target, makeTables(*targetPieces, *targetVocabulary,
+                                      settings, idEnd, {}));
   }
   ImportedTokenizer result;
   TRANSOM_ASSIGN(result.tables,
-                 makeTables(files.pieces, files.vocabulary, files.model.source,
-                            std::move(target)));
+                 makeTables(files.pieces, files.vocabulary, settings,
+                            files.model.source, std::move(target)));
   return result;
 }
 

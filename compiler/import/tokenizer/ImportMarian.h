@@ -17,6 +17,7 @@ struct MarianFiles {
   /// target_vocab.json, where the languages do not share a vocabulary.
   std::optional<NamedFile> targetVocabulary = std::nullopt;
   ModelVocabulary model = {};
+  tokenizer::SettingFiles settings = {};
 };
 
 /// Tables with the ids and texts of the class MarianTokenizer of transformers,

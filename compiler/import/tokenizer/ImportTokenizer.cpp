@@ -96,6 +96,7 @@ Result<ImportedTokenizer> importTokenizer(JsonValue root,
     importer.addFurther(settings.additional);
     TRANSOM_TRY(importer.setTruncationSide());
     TRANSOM_TRY(importer.addTokens({}));
+    TRANSOM_TRY(addCleanUp(settings, draft));
     TRANSOM_ASSIGN(result.tables, importer.finish(files.lowersCase));
     return {};
   };

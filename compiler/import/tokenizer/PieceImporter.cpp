@@ -396,6 +396,7 @@ importByClass(const ClassFiles &files, Draft &draft,
       TRANSOM_TRY(importer.takeSerialized(*files.serialized));
     TRANSOM_TRY(importer.setTruncationSide());
     TRANSOM_TRY(make(importer));
+    TRANSOM_TRY(addCleanUp(settings, draft));
     TRANSOM_ASSIGN(result.tables, importer.finish(files.settings.lowersCase));
     return {};
   };

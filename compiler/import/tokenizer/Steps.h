@@ -4,6 +4,7 @@
 // Reading the parts of tokenizer.json that become lists of steps or pieces.
 #pragma once
 #include "compiler/import/tokenizer/TablesWriter.h"
+#include "compiler/import/tokenizer/TokenizerSettings.h"
 #include "runtime/json/Json.h"
 #include "runtime/tokenizer/Normalizer.h"
 #include <functional>
@@ -34,6 +35,11 @@ Result<PrependScheme> readPrependScheme(JsonValue value);
 /// `decoder`: its stages; one that is not supported is left to `decode` to
 /// name.
 Result<void> readDecoder(std::optional<JsonValue> value, Draft &draft);
+/// Lets the decoder drop spaces before punctuation where the settings say it
+/// (`clean_up_tokenization_spaces`); after the stages of the class. `isPython`
+/// tells the classes that are not of `tokenizers`.
+Result<void> addCleanUp(const TokenizerSettings &settings, Draft &draft,
+                        bool isPython = false);
 /// `truncation`.
 Result<void> readTruncation(std::optional<JsonValue> value,
                             Parameters &parameters);

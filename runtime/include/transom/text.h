@@ -92,13 +92,21 @@ TRANSOM_API transom_status
 transom_model_language_name(const transom_model *model, size_t index,
                             char *text, size_t capacity, size_t *size);
 
-/** Converts ids into text. `text` is [size] bytes without a final 0; `capacity`
- * is in bytes. `size` is set also if the text does not fit, which is LIMIT.
- * `skip_special`: 1 leaves out special tokens. Ids that are not in the
- * vocabulary are left out. */
+/** How transom_model_detokenize() makes a text; flags. */
+typedef enum {
+  TRANSOM_DETOKENIZE_SKIP_SPECIAL = 1, /**< leaves out special tokens */
+  /** Keeps spaces before punctuation where the tokenizer's settings drop them
+   * (`clean_up_tokenization_spaces`). */
+  TRANSOM_DETOKENIZE_KEEP_SPACES = 2
+} transom_detokenize_flags;
+
+/** Converts ids into text. `flags` is 0 or `transom_detokenize_flags`. `text`
+ * is [size] bytes without a final 0; `capacity` is in bytes. `size` is set also
+ * if the text does not fit, which is LIMIT. Ids that are not in the vocabulary
+ * are left out. */
 TRANSOM_API transom_status transom_model_detokenize(
     const transom_model *model, const int64_t *ids, size_t count,
-    uint32_t skip_special, char *text, size_t capacity, size_t *size);
+    uint32_t flags, char *text, size_t capacity, size_t *size);
 
 /** Gets the text of one token in the vocabulary. `text`, `capacity` and `size`
  * as in transom_model_detokenize(). REJECTED if there is no such token. */

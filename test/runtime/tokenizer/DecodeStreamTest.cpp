@@ -6,6 +6,8 @@
 #include "runtime/tokenizer/DecodeStream.h"
 #include "runtime/base/Utf8.h"
 #include "test/runtime/tokenizer/Fixture.h"
+#include <algorithm>
+#include <random>
 
 namespace transom::test {
 namespace {
@@ -101,6 +103,77 @@ TEST(TokenizerDecode, Metaspace) {
   EXPECT_EQ(deltas(*loaded.tokenizer, {0, 1}), (Deltas{"a", " b", ""}));
   loaded = withDecoder({"_a_"}, tokens + R"("prepend_scheme": "never"})");
   EXPECT_EQ(deltas(*loaded.tokenizer, {0}), (Deltas{" a ", ""}));
+}
+
+/// A tokenizer of WordPiece whose settings clean spaces up.
+Loaded withCleanUp(const std::vector<std::string> &tokens,
+                   const std::string &config) {
+  std::string vocabulary;
+  for (size_t i = 0; i < tokens.size(); ++i)
+    vocabulary += ", \"" + tokens[i] + "\": " + std::to_string(i + 1);
+  return load(
+      R"({"version": "1.0", "added_tokens": [], "decoder": {"type": "Fuse"}, "model": {"type": "WordPiece", "unk_token": "[UNK]",
+ "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {"[UNK]": 0)" +
+          vocabulary + "}}}",
+      config);
+}
+
+TEST(TokenizerDecode, SpacesThatLaterTextDropsWait) {
+  const std::vector<std::string> tokens = {"a", " ", ".",  " '", "'", " n",
+                                           "t", "r", "ve", "n",  "s", "\u00e9"};
+  const std::string config = R"({"clean_up_tokenization_spaces": true})";
+  Loaded loaded = withCleanUp(tokens, config);
+  auto of = [&](std::vector<std::string> texts) {
+    std::vector<int64_t> ids;
+    for (const std::string &text : texts)
+      ids.push_back(
+          1 + (std::find(tokens.begin(), tokens.end(), text) - tokens.begin()));
+    return deltas(*loaded.tokenizer, ids);
+  };
+  EXPECT_EQ(of({"a", " ", "."}), (Deltas{"a", "", ".", ""}));
+  EXPECT_EQ(of({"a", " ", "a"}), (Deltas{"a", "", " a", ""}));
+  EXPECT_EQ(of({"a", " ", " "}), (Deltas{"a", "", "", "  "}));
+  // `a ' s` becomes `a's` by the rule of the lone quote.
+  EXPECT_EQ(of({"a", " '", " ", "s"}), (Deltas{"a", "", "", "'s", ""}));
+  EXPECT_EQ(of({"a", " '", "ve", "a"}), (Deltas{"a", "", "'ve", "a", ""}));
+  EXPECT_EQ(of({"a", " n", "'", "t"}), (Deltas{"a", "", "", "n't", ""}));
+  EXPECT_EQ(of({"a", "n", "'", "\u00e9"}),
+            (Deltas{"a", "n", "'", "\u00e9", ""}));
+  EXPECT_EQ(of({"a", " '", "r"}), (Deltas{"a", "", "", " 'r"}));
+  EXPECT_EQ(*loaded.tokenizer->decode({1, 2, 3}), "a.");
+  EXPECT_EQ(*loaded.tokenizer->decode({1, 2, 3}, true, /*keepsSpaces=*/true),
+            "a .");
+}
+
+/// What transformers does with a whole text.
+std::string cleanUpAtOnce(std::string text) {
+  const std::pair<std::string, std::string> rules[] = {
+      {" .", "."},     {" ?", "?"},     {" !", "!"},   {" ,", ","},
+      {" ' ", "'"},    {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"},
+      {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto &[from, to] : rules)
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;
+         at += to.size())
+      text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(TokenizerDecode, CleanedUpTextIsThatOfTheWhole) {
+  const std::vector<std::string> tokens = {
+      " ", "'", "n", "t", "m",      "s",  "v",   "e",    "r",
+      ".", "?", "!", ",", "\u00e9", " '", "n't", " 've", "' "};
+  Loaded loaded =
+      withCleanUp(tokens, R"({"clean_up_tokenization_spaces": true})");
+  std::mt19937 random(7);
+  for (int i = 0; i < 20000; ++i) {
+    std::vector<int64_t> ids;
+    std::string whole;
+    for (size_t length = random() % 12; ids.size() < length;) {
+      ids.push_back(1 + int64_t(random() % tokens.size()));
+      whole += tokens[size_t(ids.back() - 1)];
+    }
+    ASSERT_EQ(*loaded.tokenizer->decode(ids), cleanUpAtOnce(whole)) << whole;
+  }
 }
 
 TEST(TokenizerDecode, CopiesGoOnAlone) {

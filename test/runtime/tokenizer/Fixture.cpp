@@ -4,6 +4,7 @@
 // The golden data's folder is fixed when the tests are built.
 #include "test/runtime/tokenizer/Fixture.h"
 #include "runtime/base/File.h"
+#include "runtime/json/Json.h"
 #include <cstdlib>
 #include <map>
 
@@ -23,9 +24,20 @@ std::string golden(const std::string &name) {
   return *bytes;
 }
 
-Loaded load(const std::string &json) {
+static Result<ImportedTokenizer> import(const std::string &json,
+                                        const std::string &config) {
+  if (config.empty())
+    return importTokenizer(json, "tokenizer.json");
+  TRANSOM_ASSIGN(const JsonDocument document,
+                 parseJson(json, "tokenizer.json"));
+  tokenizer::SettingFiles files;
+  files.config = {config, "tokenizer_config.json"};
+  return importTokenizer(document.root(), "tokenizer.json", files);
+}
+
+Loaded load(const std::string &json, const std::string &config) {
   Loaded loaded;
-  auto imported = importTokenizer(json, "tokenizer.json");
+  auto imported = import(json, config);
   if (!imported) {
     ADD_FAILURE() << imported.error().message;
     return loaded;

@@ -28,8 +28,9 @@ struct Loaded {
   const Tokenizer *operator->() const { return &*tokenizer; }
 };
 
-/// Compiles and opens a tokenizer.json; a failure fails the test.
-Loaded load(const std::string &json);
+/// Compiles and opens a tokenizer.json, with a tokenizer_config.json beside it
+/// unless that is empty; a failure fails the test.
+Loaded load(const std::string &json, const std::string &config = "");
 
 /// `text` with the only place of `from` replaced; a failure fails the test.
 std::string replaceOnce(std::string text, const std::string &from,

@@ -3,6 +3,7 @@
 """Golden models of tasks on texts, with what transformers and sentence-transformers answer."""
 import json
 import os
+import shutil
 
 from base import GOLDENS, ToolTest
 
@@ -25,6 +26,18 @@ class TaskTest(ToolTest):
                 with open(os.path.join(TASKS, name, "expected.json")) as file:
                     cls.expected[name] = json.load(file)
         assert len(cls.models) >= 2, cls.task
+
+    def with_settings(self, name, **settings):
+        """A golden model that is compiled with other settings of its tokenizer."""
+        folder = self.path(name + "-settings")
+        shutil.copytree(os.path.join(TASKS, name), folder)
+        path = os.path.join(folder, "tokenizer_config.json")
+        with open(path) as file:
+            config = dict(json.load(file), **settings)
+        with open(path, "w") as file:
+            json.dump(config, file)
+        self.succeed("compile", folder, "-o", folder + ".so")
+        return folder + ".so"
 
     def lines(self, *arguments, **options):
         return [json.loads(line) for line in self.succeed(*arguments, **options).stdout.splitlines()]

@@ -33,6 +33,16 @@ class FillMask(TaskTest):
         (line,) = self.lines("fill-mask", self.models["bert-masks"], "--text", text, "--top-k", "2")
         self.assertEqual([len(fills) for fills in line["masks"]], [2] * 9)
 
+    def test_spaces_before_punctuation(self):
+        def sequences(model):
+            (line,) = self.lines("fill-mask", model, "--text", "ada <mask> in new york , the river . s !", "--top-k", "2")
+            return [fill["sequence"] for fill in line["masks"][0]]
+
+        spaced = sequences(self.models["camembert-masks"])
+        self.assertIn(" in new york , the river . s !", spaced[0])
+        cleaned = sequences(self.with_settings("camembert-masks", clean_up_tokenization_spaces=True))
+        self.assertEqual(cleaned, [text.replace(" ,", ",").replace(" .", ".").replace(" !", "!") for text in spaced])
+
     def test_the_mask_token_of_the_settings(self):
         folder = self.path("other")
         shutil.copytree(os.path.join(TASKS, "bert-masks"), folder)

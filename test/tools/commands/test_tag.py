@@ -32,6 +32,13 @@ class Tag(TaskTest):
         self.assertTrue({"B-LOC", "I-LOC", "MISC"} <= {e["entity"] for e in both})
         self.assertEqual(kept, [e for e in both if e["entity"] not in ("I-LOC", "MISC")])
 
+    def test_words_keep_their_spaces(self):
+        # The pipeline makes them of tokens, which the setting is not about.
+        name, text = "deberta-v2-tags", "ada lives in new york , near the river . s ! ( she ) ?"
+        spaced = self.lines("tag", self.models[name], "--text", text)
+        self.assertIn("the river . s !", [entity["word"] for entity in spaced[0]["entities"]])
+        self.assertEqual(self.lines("tag", self.with_settings(name, clean_up_tokenization_spaces=True), "--text", text), spaced)
+
     def test_errors(self):
         self.fail_with(4, "tag", self.compiled(os.path.join(GOLDENS, "tasks", "bert-masks")), "--text", "a", says="its head is 'masked_lm'")
         self.fail_with(2, "tag", self.models["bert-tags"], "--text", "a", "--aggregation", "mean", says="--aggregation")

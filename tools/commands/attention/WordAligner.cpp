@@ -17,7 +17,8 @@ tools::findSpans(const transom_model *model, const std::vector<int64_t> &ids) {
   size_t size = 0;
   for (int64_t id : ids) {
     first.push_back(id);
-    TRANSOM_ASSIGN(std::string text, detokenize(model, first, true));
+    TRANSOM_ASSIGN(std::string text,
+                   detokenize(model, first, TRANSOM_DETOKENIZE_SKIP_SPECIAL));
     spans.push_back({size, std::max(size, text.size())});
     size = spans.back().end;
   }
@@ -69,7 +70,8 @@ WordAligner::prepare(const AlignmentTask &task) const {
     const TextSpan span{size_t(token.begin), size_t(token.end)};
     prepared.source.spans.push_back(token.special ? TextSpan() : span);
   }
-  TRANSOM_ASSIGN(std::string made, detokenize(model, task.ids, true));
+  TRANSOM_ASSIGN(std::string made,
+                 detokenize(model, task.ids, TRANSOM_DETOKENIZE_SKIP_SPECIAL));
   TRANSOM_ASSIGN(target.spans, findSpans(model, task.ids));
   target.ids = task.ids;
   target.labels.resize(task.ids.size());

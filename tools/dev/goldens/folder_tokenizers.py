@@ -389,6 +389,57 @@ FOLDERS.update({
     "saved_general_decoder": Saved("roberta", "modernbert", {"added_tokens_decoder": {"0": token("<s>", lstrip=True), "900": token("plus", special=False, normalized=True)}}),
     "saved_general_split": Saved("xlm_roberta", "xlm-roberta-xl", {"split_special_tokens": True, "truncation_side": "left"}, changes=foreign),
 })
+WORDS = ["a", "cat", "is", "do", "not", "n't", "it", "'", "s", "m", "ve", "re", "t", "n", ".", ",", "?", "!", "we"]
+
+
+class English:
+    """A folder of tokenizer.json with words and punctuation, whose settings clean up spaces before it."""
+
+    texts = ["a cat .", "it 's a cat , is n't it ?", "it ' s not !", "we 've a cat , we 're not !", "' a '", "do not , do n't", "a 'm . . .", "is ' ' n't", "?! .,", "a<s> . [SEP] !",
+             *(" ".join(bpe_tokenizers.random.Random(i).choices(WORDS, k=8)) for i in range(30))]
+
+    def __init__(self, type, config=()):
+        self.type, self.config = type, dict({"clean_up_tokenization_spaces": True}, **dict(config))
+
+    def make(self):
+        if self.type == "bert":
+            tokens = [*BERT, *WORDS, *("##" + w for w in WORDS)]
+            return tokenizers.BertWordPieceTokenizer({t: i for i, t in enumerate(tokens)})._tokenizer
+        pieces = [*FAIRSEQ, *("\u2581" + w for w in WORDS), *(w for w in WORDS), "\u2581"]
+        if self.type == "xlm-roberta":
+            model = tokenizers.models.Unigram([(p, -float(i)) for i, p in enumerate(pieces)], unk_id=3)
+        else:
+            letters = sorted({c for p in pieces for c in p} - {"<", ">"} | {"<", ">"})
+            vocabulary = {t: i for i, t in enumerate([*FAIRSEQ, *letters])}
+            merges = []
+            for word in ("\u2581" + w for w in WORDS if len(w) < 3):
+                for i in range(1, len(word)):
+                    if word[:i + 1] not in vocabulary:
+                        vocabulary[word[:i + 1]] = len(vocabulary)
+                        merges.append((word[:i], word[i]))
+            model = tokenizers.models.BPE(vocabulary, merges, unk_token="<unk>")
+        result = tokenizers.Tokenizer(model)
+        result.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+        result.decoder = tokenizers.decoders.Metaspace()
+        result.add_special_tokens(FAIRSEQ)
+        return result
+
+    def write(self, folder, size):
+        os.makedirs(folder, exist_ok=True)
+        self.make().save(os.path.join(folder, "tokenizer.json"))
+        write_json(folder, {"config.json": {"model_type": self.type}, "tokenizer_config.json": self.config})
+
+    def load(self, folder):
+        return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+FOR_BPE = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
+FOLDERS.update({
+    "english_wordpiece": English("bert", {"tokenizer_class": "BertTokenizer"}),
+    "english_unigram": English("xlm-roberta", {"tokenizer_class": "XLMRobertaTokenizer"}),
+    "english_bpe": English("llama", {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "<unk>"}),
+    "english_bpe_forced": English("llama", {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "<unk>", FOR_BPE: True}),
+})
 FOLDERS["marian"] = Marian(False)
 FOLDERS["marian_two"] = Marian(True)
 

@@ -21,7 +21,7 @@ import folder_tokenizers
 compare_tokenizers = importlib.import_module("compare-tokenizers")
 NAMES = ["t5_settings", "xlm_roberta_settings", "mbart", "mbart50", "nllb", "nllb_legacy", "pegasus", "llama", "llama_legacy", "llama_decoder", "m2m100_bpe", "m2m100_settings",
          "marian_two", "bart_settings", "blenderbot", "gpt2_opt", "roberta", "qwen2", "bert_type", "bert_cased", "bert_accents", "distilbert", "electra", "mpnet", "mpnet_settings", "albert", "albert_settings", "camembert_settings",
-         "deberta_settings", "deberta_v2", "deberta_v2_settings",
+         "deberta_settings", "deberta_v2", "deberta_v2_settings", "english_bpe", "english_bpe_forced", "english_unigram", "english_wordpiece",
          "serialized_bert", "serialized_general", "serialized_tokens", "serialized_type",
          "saved_albert_foreign", "saved_bart_settings", "saved_camembert_settings", "saved_cohere", "saved_deberta_v2_settings", "saved_gemma", "saved_general", "saved_general_split",
          "saved_gpt2_settings", "saved_llama_settings", "saved_neox", "saved_nllb_foreign", "saved_t5_foreign", "saved_xlm_roberta_settings"]
@@ -60,7 +60,7 @@ def main():
         folder_tokenizers.FOLDERS[name].write(folder, 500 if name == "marian_two" else 200)
         tokenizer = folder_tokenizers.FOLDERS[name].load(folder)
         pairs = getattr(folder_tokenizers.FOLDERS[name], "pairs", False)
-        texts = TEXTS + [folder_tokenizers.string("golden %d" % i, tokenizer) for i in range(40)]
+        texts = getattr(folder_tokenizers.FOLDERS[name], "texts", []) + TEXTS + [folder_tokenizers.string("golden %d" % i, tokenizer) for i in range(40)]
         with open(os.path.join(folder, "cases.json"), "w") as file:
             file.write("[\n" + ",\n".join(json.dumps(case(tokenizer, t, i < 20 and pairs), separators=(",", ":")) for i, t in enumerate(texts)) + "\n]\n")
         print(name, flush=True)

@@ -63,5 +63,19 @@ TEST(TokenizerDecoders, MetaspaceWithOptionsThatContradict) {
   EXPECT_EQ(wrong.error().status, Status::Rejected);
 }
 
+TEST(TokenizerDecoders, OfABpeTheSettingOfSpacesCountsBesideAnother) {
+  const std::string model =
+      R"({"model": {"type": "BPE", "vocab": {"a .": 0}, "merges": []}, "decoder": {"type": "Fuse"}})";
+  auto decode = [&](const std::string &settings) {
+    return *load(model, settings)->decode({0});
+  };
+  EXPECT_EQ(decode("{}"), "a .");
+  EXPECT_EQ(decode(R"({"clean_up_tokenization_spaces": true})"), "a .");
+  const std::string both =
+      R"("clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output": true})";
+  EXPECT_EQ(decode("{" + both), "a .");
+  EXPECT_EQ(decode(R"({"clean_up_tokenization_spaces": true, )" + both), "a.");
+}
+
 } // namespace
 } // namespace transom::test

@@ -82,6 +82,23 @@ TEST(M2M100Import, BytePairPieces) {
   EXPECT_EQ(twice.error().status, Status::Unsupported);
 }
 
+TEST(M2M100Import, SpacesBeforePunctuation) {
+  // Also of a BPE: the class is not one of `tokenizers`.
+  const std::string settings = R"({"clean_up_tokenization_spaces": true})";
+  const std::string ids =
+      R"({"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "▁a": 4, "▁.": 5})";
+  const std::string pairs = piece("<unk>", 0, 2) + piece("\u2581a", -0.5f) +
+                            piece("\u2581", -3) + piece("a", -4) +
+                            bytes(2, number(3, 2));
+  for (const std::string &pieces : {getM2M100Pieces(), pairs})
+    for (bool cleansUp : {false, true}) {
+      auto imported = importM2M100(cleansUp ? settings : "{}", ids, pieces);
+      ASSERT_TRUE(imported) << imported.error().message;
+      auto tokenizer = Tokenizer::open(imported->tables);
+      EXPECT_EQ(*tokenizer->decode({4, 5}), cleansUp ? "a." : "a .");
+    }
+}
+
 TEST(M2M100Import, Contradictions) {
   auto getMessage = [](Result<ImportedTokenizer> imported) {
     EXPECT_FALSE(imported);

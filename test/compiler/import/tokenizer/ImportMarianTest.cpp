@@ -68,6 +68,22 @@ TEST(MarianImport, Texts) {
   EXPECT_EQ(tokenizer->idEnd(), 8u);
 }
 
+TEST(MarianImport, SpacesBeforePunctuation) {
+  const std::string ids =
+      R"({"</s>": 0, "<unk>": 1, "▁a": 2, "▁.": 3, "<pad>": 4})";
+  for (bool cleansUp : {false, true}) {
+    const std::string pieces = getPieces();
+    MarianFiles files = {{pieces, "source.spm"}, {ids, "vocab.json"}};
+    if (cleansUp)
+      files.settings.config = {R"({"clean_up_tokenization_spaces": true})",
+                               "tokenizer_config.json"};
+    auto imported = importMarianTokenizer(files);
+    ASSERT_TRUE(imported) << imported.error().message;
+    auto tokenizer = Tokenizer::open(imported->tables);
+    EXPECT_EQ(*tokenizer->decode({2, 3, 0}), cleansUp ? "a." : "a .");
+  }
+}
+
 Error getFailure(const std::string &pieces, const std::string &ids) {
   auto imported = importFolder(pieces, ids);
   EXPECT_FALSE(imported);
