@@ -59,16 +59,41 @@ transom_status transom_session_find_entities(
     TRANSOM_TRY(checkTexts("types", types, numTypes));
     transom_entity_options options = transom_entity_options_default();
     TRANSOM_TRY(readOptions(given, options));
-    bool cut = false;
-    TRANSOM_ASSIGN(
-        std::vector<transom_entity> found,
-        findEntities(*session->session, *text, types, numTypes, options, cut));
-    *count = found.size();
+    TextEntities found;
+    TRANSOM_TRY(findEntities(
+        *session->session, text, 1, types, numTypes, options,
+        [&](size_t, TextEntities entities) { found = std::move(entities); }));
+    *count = found.entities.size();
     if (truncated)
-      *truncated = cut;
-    TRANSOM_TRY(checkRoom("entities", found.size(), entities, capacity));
-    std::copy(found.begin(), found.end(), entities);
+      *truncated = found.isCut;
+    TRANSOM_TRY(
+        checkRoom("entities", found.entities.size(), entities, capacity));
+    std::copy(found.entities.begin(), found.entities.end(), entities);
     return {};
+  });
+}
+
+transom_status transom_session_find_entities_batch(
+    transom_session *session, const transom_text *texts, size_t count,
+    const transom_text *types, size_t numTypes,
+    const transom_entity_options *given, transom_entities_callback callback,
+    void *context) {
+  return guarded([&]() -> Result<void> {
+    if (!session || (count && !texts) || (count && !callback) ||
+        (numTypes && !types))
+      return nullArgument(!session               ? "session"
+                          : (count && !texts)    ? "texts"
+                          : (count && !callback) ? "callback"
+                                                 : "types");
+    TRANSOM_TRY(checkTexts("texts", texts, count));
+    TRANSOM_TRY(checkTexts("types", types, numTypes));
+    transom_entity_options options = transom_entity_options_default();
+    TRANSOM_TRY(readOptions(given, options));
+    return findEntities(*session->session, texts, count, types, numTypes,
+                        options, [&](size_t text, const TextEntities &found) {
+                          callback(context, text, found.entities.data(),
+                                   found.entities.size(), found.isCut);
+                        });
   });
 }
 

@@ -54,7 +54,12 @@ Result<EntityPrompt> transom::encodeEntityPrompt(
 
 namespace {
 
-/// Finds the entities of one text.
+/// The states of the words and types of a text.
+struct EntityStates {
+  std::vector<float> words, types; ///< [words, width], [types, width]
+};
+
+/// Finds the entities of texts, one by one.
 class EntityFinder {
 public:
   EntityFinder(Session &session, const ManifestEntities &rules,
@@ -64,12 +69,14 @@ public:
 
   /// Resolves the entry of scores; an error where it is not as expected.
   Result<void> open();
-  Result<std::vector<EntitySpan>> find(EntityPrompt prompt);
+  /// The states of the words and types of a text, which are pooled from those
+  /// of its tokens.
+  EntityStates pool(const EntityPrompt &prompt, const float *states) const;
+  Result<std::vector<EntitySpan>> find(EntityStates states);
 
 private:
   void poolWord(const float *states, const std::vector<size_t> &tokens,
                 float *out) const;
-  Result<void> computeStates(EntityPrompt &prompt);
   /// Runs the entry of scores on some words and types.
   Result<const float *> run(size_t word, size_t numWords, size_t type,
                             size_t numTypes);
@@ -85,7 +92,7 @@ private:
   const Entry *entry = nullptr;
   int wordInput = -1, typeInput = -1, result = -1;
   size_t numWords = 0, numTypes = 0;
-  std::vector<float> words, types; ///< states
+  EntityStates states; ///< of the text
   std::vector<EntitySpan> spans;
   std::vector<float> logits; ///< [words, types, 3]
 };
@@ -151,20 +158,17 @@ void EntityFinder::poolWord(const float *states,
   }
 }
 
-Result<void> EntityFinder::computeStates(EntityPrompt &prompt) {
-  numWords = prompt.words.size();
-  numTypes = prompt.types.size();
-  words.resize(numWords * width);
-  types.resize(numTypes * width);
-  TextBatcher batcher(session, {*session.model().entityStates()});
-  batcher.add(0, std::move(prompt.encoding));
-  return batcher.flush([&](const TextRows &found) {
-    const float *states = found.rows[0];
-    for (size_t i = 0; i != numWords; ++i)
-      poolWord(states, prompt.words[i], &words[i * width]);
-    for (size_t i = 0; i != numTypes; ++i)
-      std::copy_n(states + prompt.types[i] * width, width, &types[i * width]);
-  });
+EntityStates EntityFinder::pool(const EntityPrompt &prompt,
+                                const float *tokens) const {
+  EntityStates pooled;
+  pooled.words.resize(prompt.words.size() * width);
+  pooled.types.resize(prompt.types.size() * width);
+  for (size_t i = 0; i != prompt.words.size(); ++i)
+    poolWord(tokens, prompt.words[i], &pooled.words[i * width]);
+  for (size_t i = 0; i != prompt.types.size(); ++i)
+    std::copy_n(tokens + prompt.types[i] * width, width,
+                &pooled.types[i * width]);
+  return pooled;
 }
 
 Result<const float *> EntityFinder::run(size_t word, size_t wordCount,
@@ -180,8 +184,8 @@ Result<const float *> EntityFinder::run(size_t word, size_t wordCount,
     tensor.data = data;
     tensor.capacity = rows * width * sizeof(float);
   };
-  fill(inputs[0], "words", &words[word * width], wordCount);
-  fill(inputs[1], "types", &types[type * width], typeCount);
+  fill(inputs[0], "words", &states.words[word * width], wordCount);
+  fill(inputs[1], "types", &states.types[type * width], typeCount);
   TRANSOM_TRY(session.run(rules.entry.c_str(), inputs, 2, nullptr, 0));
   return static_cast<const float *>(
       session.executor().heldResult(*entry, size_t(result), 1));
@@ -219,8 +223,11 @@ Result<void> EntityFinder::scoreWords(size_t word, size_t count) {
   return {};
 }
 
-Result<std::vector<EntitySpan>> EntityFinder::find(EntityPrompt prompt) {
-  TRANSOM_TRY(computeStates(prompt));
+Result<std::vector<EntitySpan>> EntityFinder::find(EntityStates ofText) {
+  states = std::move(ofText);
+  numWords = states.words.size() / width;
+  numTypes = states.types.size() / width;
+  spans.clear();
   const size_t most = getLimit(wordInput), spanWidth = size_t(rules.maxWidth);
   if (most < std::min(numWords, std::max<size_t>(spanWidth, 1)))
     return limitError("entities of " + std::to_string(spanWidth) +
@@ -267,10 +274,48 @@ getTypes(const transom_text *types, size_t count,
   return names;
 }
 
-Result<std::vector<transom_entity>>
-transom::findEntities(Session &session, const transom_text &text,
-                      const transom_text *types, size_t count,
-                      const transom_entity_options &options, bool &cut) {
+namespace {
+
+/// A text on its way to its entities.
+struct EntityText {
+  std::vector<TextWord> words;
+  EntityPrompt prompt;
+  EntityStates states;
+  bool isCut = false;
+};
+
+} // namespace
+
+/// The words of a text and the tokens that the model reads.
+static Result<EntityText>
+prepareText(const Model &model, const transom_text &text,
+            const std::vector<std::string_view> &types) {
+  const ManifestEntities &rules = *model.manifest().text->entities;
+  const std::string_view view = getView(text);
+  if (const size_t invalid = utf8::firstInvalid(view);
+      invalid != std::string_view::npos)
+    return rejected("text is not UTF-8 at byte " + std::to_string(invalid));
+  EntityText made;
+  made.words = splitWords(view);
+  made.isCut = made.words.size() > size_t(rules.maxWords);
+  made.words.resize(std::min(made.words.size(), size_t(rules.maxWords)));
+  if (made.words.empty())
+    return made;
+  std::vector<std::string_view> texts;
+  for (const TextWord &word : made.words)
+    texts.push_back(view.substr(word.begin, word.end - word.begin));
+  TRANSOM_ASSIGN(made.prompt,
+                 encodeEntityPrompt(*model.tokenizer(), rules, types, texts,
+                                    model.maxTextTokens()));
+  made.isCut |= made.prompt.encoding.truncatedTokens != 0;
+  return made;
+}
+
+Result<void> transom::findEntities(Session &session, const transom_text *texts,
+                                   size_t count, const transom_text *types,
+                                   size_t numTypes,
+                                   const transom_entity_options &options,
+                                   const TakeEntities &take) {
   // What was asked for.
   const Model &model = session.model();
   if (!model.entityStates())
@@ -284,36 +329,46 @@ transom::findEntities(Session &session, const transom_text &text,
                       std::to_string(options.threshold));
   std::vector<size_t> numbers;
   TRANSOM_ASSIGN(std::vector<std::string_view> names,
-                 getTypes(types, count, numbers));
-  const std::string_view view = getView(text);
-  if (const size_t invalid = utf8::firstInvalid(view);
-      invalid != std::string_view::npos)
-    return rejected("text is not UTF-8 at byte " + std::to_string(invalid));
-
-  // The words.
+                 getTypes(types, numTypes, numbers));
   const ManifestEntities &rules = *model.manifest().text->entities;
-  std::vector<TextWord> words = splitWords(view);
-  cut = words.size() > size_t(rules.maxWords);
-  words.resize(std::min(words.size(), size_t(rules.maxWords)));
-  std::vector<transom_entity> entities;
-  if (words.empty())
-    return entities;
-  std::vector<std::string_view> texts;
-  for (const TextWord &word : words)
-    texts.push_back(view.substr(word.begin, word.end - word.begin));
-
-  // The entities.
   const EntityChoice choice = {options.threshold, options.nested != 0,
                                options.multi_label != 0};
-  TRANSOM_ASSIGN(EntityPrompt prompt,
-                 encodeEntityPrompt(*model.tokenizer(), rules, names, texts,
-                                    model.maxTextTokens()));
-  cut |= prompt.encoding.truncatedTokens != 0;
   EntityFinder finder(session, rules, choice);
   TRANSOM_TRY(finder.open());
-  TRANSOM_ASSIGN(std::vector<EntitySpan> spans, finder.find(std::move(prompt)));
-  for (const EntitySpan &span : spans)
-    entities.push_back({numbers[span.type], span.score, words[span.first].begin,
-                        words[span.last].end});
-  return entities;
+
+  // Texts that are worth to be run together, then the entities of each.
+  TextBatcher batcher(session, {*model.entityStates()});
+  for (size_t begin = 0; begin < count; begin += batcher.window()) {
+    const size_t end = std::min(count, begin + batcher.window());
+    std::vector<EntityText> window;
+    for (size_t i = begin; i != end; ++i) {
+      Result<EntityText> made = prepareText(model, texts[i], names);
+      if (!made)
+        return inText(i, count, made.takeError());
+      window.push_back(std::move(*made));
+      if (!window.back().words.empty())
+        batcher.add(i - begin, std::move(window.back().prompt.encoding));
+    }
+    TRANSOM_TRY(batcher.flush([&](const TextRows &rows) {
+      EntityText &own = window[rows.text];
+      own.states = finder.pool(own.prompt, rows.rows[0]);
+    }));
+    for (size_t i = begin; i != end; ++i) {
+      EntityText &own = window[i - begin];
+      TextEntities found;
+      found.isCut = own.isCut;
+      if (!own.words.empty()) {
+        Result<std::vector<EntitySpan>> spans =
+            finder.find(std::move(own.states));
+        if (!spans)
+          return inText(i, count, spans.takeError());
+        for (const EntitySpan &span : *spans)
+          found.entities.push_back({numbers[span.type], span.score,
+                                    own.words[span.first].begin,
+                                    own.words[span.last].end});
+      }
+      take(i, std::move(found));
+    }
+  }
+  return {};
 }

@@ -4,6 +4,7 @@
 // Named entities of types that are given with a text (GLiNER).
 #pragma once
 #include "runtime/session/Session.h"
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -25,11 +26,20 @@ encodeEntityPrompt(const Tokenizer &tokenizer, const ManifestEntities &rules,
                    const std::vector<std::string_view> &words,
                    size_t maxTokens);
 
-/// Finds entities, as transom_session_find_entities(). `cut` says whether the
-/// text or the types were truncated.
-Result<std::vector<transom_entity>>
-findEntities(Session &session, const transom_text &text,
-             const transom_text *types, size_t count,
-             const transom_entity_options &options, bool &cut);
+/// The entities of a text.
+struct TextEntities {
+  std::vector<transom_entity> entities;
+  bool isCut = false; ///< the text or the types were truncated
+};
+
+/// Takes the entities of a text by its number.
+using TakeEntities = std::function<void(size_t text, TextEntities entities)>;
+
+/// Finds entities, as transom_session_find_entities_batch().
+Result<void> findEntities(Session &session, const transom_text *texts,
+                          size_t count, const transom_text *types,
+                          size_t numTypes,
+                          const transom_entity_options &options,
+                          const TakeEntities &take);
 
 } // namespace transom

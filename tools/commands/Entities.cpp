@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A text has few entities, so that the first call for one has room for some,
-// and a second one is made where that was not enough.
+// The library gives texts in any order.
 #include "tools/commands/Entities.h"
 #include "runtime/json/Json.h"
 
@@ -50,42 +49,16 @@ Result<void> tools::checkEntityFlags(const TextModel &model,
   return {};
 }
 
-/// The entities of one text.
-static Result<std::vector<transom_entity>>
-findEntities(transom_session *session, const std::string &text,
-             const EntityFlags &flags, uint32_t &truncated) {
-  const std::vector<transom_text> types = getViews(flags.types);
-  transom_entity_options options = transom_entity_options_default();
-  options.threshold = flags.threshold.value_or(options.threshold);
-  options.nested = flags.nested;
-  options.multi_label = flags.multiLabel;
-  const transom_text view{text.data(), text.size()};
-  std::vector<transom_entity> entities(64);
-  size_t count = 0;
-  auto find = [&] {
-    return transom_session_find_entities(
-        session, &view, types.data(), types.size(), &options, entities.data(),
-        entities.size() * sizeof(transom_entity), &count, &truncated);
-  };
-  transom_status status = find();
-  if (status == TRANSOM_STATUS_LIMIT && count > entities.size()) {
-    entities.resize(count);
-    status = find();
-  }
-  TRANSOM_TRY(check(status));
-  entities.resize(count);
-  return entities;
-}
-
 static std::string getLine(const std::string &text, const EntityFlags &flags,
-                           const std::vector<transom_entity> &entities) {
+                           const transom_entity *entities, size_t count) {
   std::string line;
   JsonWriter json(line);
   json.beginObject();
   json.member("text", text);
   json.key("entities");
   json.beginArray();
-  for (const transom_entity &entity : entities) {
+  for (size_t i = 0; i != count; ++i) {
+    const transom_entity &entity = entities[i];
     json.beginObject();
     json.member("start", static_cast<uint64_t>(entity.begin));
     json.member("end", static_cast<uint64_t>(entity.end));
@@ -99,25 +72,56 @@ static std::string getLine(const std::string &text, const EntityFlags &flags,
   return line + "\n";
 }
 
+namespace {
+/// What lines are made of.
+struct EntityLines {
+  const std::vector<std::string> &texts;
+  const EntityFlags &flags;
+  CutTexts &cuts;
+  std::vector<std::string> lines;
+};
+} // namespace
+
+/// The lines of texts, in their order.
+static Result<std::vector<std::string>>
+getLines(transom_session *session, const std::vector<std::string> &texts,
+         const EntityFlags &flags, CutTexts &cuts) {
+  EntityLines made = {texts, flags, cuts,
+                      std::vector<std::string>(texts.size())};
+  auto take = [](void *context, size_t text, const transom_entity *entities,
+                 size_t count, uint32_t truncated) {
+    auto &own = *static_cast<EntityLines *>(context);
+    own.cuts.count += truncated;
+    own.lines[text] = getLine(own.texts[text], own.flags, entities, count);
+  };
+  transom_entity_options options = transom_entity_options_default();
+  options.threshold = flags.threshold.value_or(options.threshold);
+  options.nested = flags.nested;
+  options.multi_label = flags.multiLabel;
+  const std::vector<transom_text> views = getViews(texts),
+                                  types = getViews(flags.types);
+  TRANSOM_TRY(check(transom_session_find_entities_batch(
+      session, views.data(), views.size(), types.data(), types.size(), &options,
+      take, &made)));
+  return std::move(made.lines);
+}
+
 Result<void> tools::printEntities(const TextModel &model,
                                   const TextInput &input,
                                   const EntityFlags &flags,
                                   const CommonFlags &common) {
   TRANSOM_ASSIGN(SessionPtr session,
                  createTextSession(model.model.get(), common.threads));
-  size_t number = 0;
+  size_t first = 0;
   CutTexts cuts;
   auto print = [&](const std::vector<std::string> &texts) -> Result<void> {
-    for (const std::string &text : texts) {
-      uint32_t truncated = 0;
-      Result<std::vector<transom_entity>> entities =
-          findEntities(session.get(), text, flags, truncated);
-      if (!entities)
-        return inText(input, number, entities.takeError());
-      TRANSOM_TRY(writeOut(getLine(text, flags, *entities)));
-      cuts.count += truncated;
-      ++number;
-    }
+    Result<std::vector<std::string>> lines =
+        getLines(session.get(), texts, flags, cuts);
+    if (!lines)
+      return inBatch(input, first, texts.size(), lines.takeError());
+    first += texts.size();
+    for (const std::string &line : *lines)
+      TRANSOM_TRY(writeOut(line));
     return {};
   };
   Result<void> done = forEachBatch(input, common, print);

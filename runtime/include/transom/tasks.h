@@ -109,6 +109,24 @@ TRANSOM_API transom_status transom_session_find_entities(
     const transom_entity_options *options, transom_entity *entities,
     size_t capacity, size_t *count, uint32_t *truncated);
 
+/** Receives the entities of a text by its index, which are valid until it
+ * returns; `truncated` is 1 if the text or the types were truncated. It calls
+ * no function on the session. */
+typedef void (*transom_entities_callback)(void *context, size_t text,
+                                          const transom_entity *entities,
+                                          size_t count, uint32_t truncated);
+
+/** Finds the entities of texts in batches, as transom_session_find_entities()
+ * does those of one; scores have the same bits. `callback` is called once for
+ * each text, in any order.
+ * Errors: as transom_session_find_entities(). After an error texts may be
+ * missing. */
+TRANSOM_API transom_status transom_session_find_entities_batch(
+    transom_session *session, const transom_text *texts, size_t count,
+    const transom_text *types, size_t num_types,
+    const transom_entity_options *options, transom_entities_callback callback,
+    void *context);
+
 /** A token in place of a mask. */
 typedef struct transom_fill {
   /** id in the vocabulary */

@@ -35,6 +35,10 @@ TEST_F(ApiTasks, need_a_tokenizer) {
   EXPECT_EQ(transom_session_find_entities(session, &text, &text, 1, nullptr,
                                           nullptr, 0, &count, nullptr),
             TRANSOM_STATUS_UNSUPPORTED);
+  auto take = [](void *, size_t, const transom_entity *, size_t, uint32_t) {};
+  EXPECT_EQ(transom_session_find_entities_batch(session, &text, 1, &text, 1,
+                                                nullptr, take, nullptr),
+            TRANSOM_STATUS_UNSUPPORTED);
   EXPECT_EQ(transom_session_fill_masks(session, &text, nullptr, nullptr, 0,
                                        nullptr, 0, &count, &other, nullptr),
             TRANSOM_STATUS_UNSUPPORTED);
@@ -55,6 +59,13 @@ TEST_F(ApiTasks, texts_without_data_are_wrong_usage) {
             TRANSOM_STATUS_USAGE);
   EXPECT_EQ(transom_session_find_entities(session, &text, &wrong, 1, nullptr,
                                           nullptr, 0, &count, nullptr),
+            TRANSOM_STATUS_USAGE);
+  auto take = [](void *, size_t, const transom_entity *, size_t, uint32_t) {};
+  EXPECT_EQ(transom_session_find_entities_batch(session, &wrong, 1, &text, 1,
+                                                nullptr, take, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_session_find_entities_batch(session, &text, 1, &text, 1,
+                                                nullptr, nullptr, nullptr),
             TRANSOM_STATUS_USAGE);
   EXPECT_EQ(transom_session_fill_masks(session, &wrong, nullptr, nullptr, 0,
                                        nullptr, 0, &count, &other, nullptr),

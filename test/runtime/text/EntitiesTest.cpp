@@ -41,8 +41,9 @@ Error findEntityError(const Manifest &manifest, const char *type,
   const transom_text types[] = {text(type)};
   transom_entity_options options = transom_entity_options_default();
   options.threshold = threshold;
-  bool cut = false;
-  auto found = findEntities(*session, text("a"), types, 1, options, cut);
+  const transom_text texts[] = {text("a")};
+  auto found = findEntities(*session, texts, 1, types, 1, options,
+                            [](size_t, const TextEntities &) {});
   EXPECT_FALSE(bool(found));
   return found ? Error{} : found.error();
 }
