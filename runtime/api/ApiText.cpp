@@ -184,6 +184,31 @@ transom_status transom_session_embed_tokens(transom_session *session,
   });
 }
 
+transom_status transom_session_embed_tokens_batch(
+    transom_session *session, const transom_text *texts, size_t count,
+    const transom_embed_options *given, const int64_t *layers, size_t numLayers,
+    transom_token_vectors_callback callback, void *context) {
+  return guarded([&]() -> Result<void> {
+    if (!session || (count && !texts) || (count && !callback) ||
+        (numLayers && !layers))
+      return nullArgument(!session               ? "session"
+                          : (count && !texts)    ? "texts"
+                          : (count && !callback) ? "callback"
+                                                 : "layers");
+    TRANSOM_TRY(checkTexts("texts", texts, count));
+    transom_embed_options options = transom_embed_options_default();
+    TRANSOM_TRY(readOptions(given, options));
+    auto take = [&](size_t text, const TokenVectors &found) {
+      const transom_token_vectors vectors = {
+          text,        found.ids.size(),     found.ids.data(),
+          found.width, found.vectors.data(), found.isCut};
+      callback(context, &vectors);
+    };
+    return embedTokens(*session->session, texts, count, options,
+                       {layers, layers + numLayers}, take);
+  });
+}
+
 transom_status transom_quantize_embeddings(const float *embeddings,
                                            size_t count, size_t size,
                                            transom_precision precision,

@@ -32,6 +32,7 @@ public:
     int ids = -1, mask = -1, types = -1;
     int pooled = -1;       ///< a mask of the tokens that are pooled
     int expansion = -1;    ///< a mask of tokens that expand a query
+    bool attends = false;  ///< to tokens that expand a query; of a call
     int result = -1;       ///< last_hidden_state, logits or embeddings
     int64_t width = 0;     ///< its last dimension; 1 for [batch, seq]
     bool perToken = false; ///< [batch, seq, width] or [batch, seq], else

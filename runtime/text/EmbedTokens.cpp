@@ -1,11 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Embeddings of tokens for late interaction (ColBERT). A query is filled up
-// with expansion tokens, which have embeddings but, unless the model says so,
-// are not attended to; tokens of the skiplist have no embedding.
+// Embeddings of tokens for late interaction (ColBERT), and hidden states. A
+// query is filled up with expansion tokens, which have embeddings but, unless
+// the model says so, are not attended to; tokens of the skiplist have no
+// embedding.
 #include "runtime/text/EmbedTokens.h"
+#include "runtime/base/Suggest.h"
 #include "runtime/text/Embed.h"
+#include "runtime/text/TextBatches.h"
 #include <algorithm>
 #include <set>
 
@@ -13,20 +16,14 @@ using namespace transom;
 
 namespace {
 
-/// The tokens of one text as the entry gets them.
-struct TokenRow {
-  std::vector<int64_t> ids;
-  size_t real = 0; ///< tokens of the text; expansion tokens follow
-  bool isCut = false;
-};
-
-/// Embeds one text.
-class TokenEmbedder {
+/// Makes the tokens of texts of one kind, queries or documents, and knows which
+/// of them have embeddings.
+class InteractionTokens {
 public:
-  TokenEmbedder(Session &session, const Model::TextUse &use,
-                const ManifestTokens &rules)
-      : session(session), use(use), rules(rules),
-        tokenizer(*session.model().tokenizer()) {
+  InteractionTokens(const Model &model, const ManifestTokens &rules,
+                    std::string prompt, bool isQuery)
+      : model(model), rules(rules), tokenizer(*model.tokenizer()),
+        prompt(std::move(prompt)), isQuery(isQuery) {
     const auto unknown = int64_t(tokenizer.data().parameters().unknownId);
     for (const std::string &word : rules.skiplist)
       if (std::optional<int64_t> id = tokenizer.getId(word);
@@ -34,44 +31,42 @@ public:
         skipped.insert(*id);
   }
 
-  Result<TokenRow> encode(const std::string &prompt, std::string_view text,
-                          bool isQuery) const;
-  Result<void> run(const TokenRow &row, bool isQuery, TokenVectors &out);
+  Result<Encoding> encode(std::string_view text) const;
+  bool isSkipped(int64_t id) const;
 
 private:
-  size_t getLimit(bool isQuery) const;
+  size_t getLimit() const;
   /// The token that a prompt begins with as a whole, and its bytes.
-  std::optional<std::pair<int64_t, size_t>>
-  findPrefix(const std::string &prompt) const;
-  Result<Encoding> encodeAfter(int64_t prefix, const std::string &prompt,
-                               const std::string &text, size_t limit) const;
-  bool isSkipped(int64_t id, bool isQuery) const;
+  std::optional<std::pair<int64_t, size_t>> findPrefix() const;
+  Result<Encoding> encodeAfter(int64_t prefix, const std::string &text,
+                               size_t limit) const;
 
-  Session &session;
-  const Model::TextUse &use;
+  const Model &model;
   const ManifestTokens &rules;
   const Tokenizer &tokenizer;
+  const std::string prompt;
+  const bool isQuery;
   std::set<int64_t> skipped; ///< ids of the skiplist
 };
 
 } // namespace
 
 /// The most tokens of a text, 0 for any number.
-size_t TokenEmbedder::getLimit(bool isQuery) const {
-  const size_t model = session.model().maxTextTokens();
+size_t InteractionTokens::getLimit() const {
+  const size_t most = model.maxTextTokens();
   int64_t own = isQuery ? rules.queryLength : rules.documentLength;
   if (isQuery && rules.expansion > 0)
     own = rules.keepsLongQueries ? (own ? std::max(own, rules.expansion) : 0)
                                  : rules.expansion;
   if (own == 0)
-    return model;
-  return model ? std::min(model, size_t(own)) : size_t(own);
+    return most;
+  return most ? std::min(most, size_t(own)) : size_t(own);
 }
 
 /// A prefix such as `[Q] ` may be a token of its own, with or without what
 /// follows its first word. Its text alone would be split.
 std::optional<std::pair<int64_t, size_t>>
-TokenEmbedder::findPrefix(const std::string &prompt) const {
+InteractionTokens::findPrefix() const {
   for (const std::string &prefix : rules.prefixes) {
     if (prefix.empty() || prompt.compare(0, prefix.size(), prefix) != 0)
       continue;
@@ -89,10 +84,9 @@ TokenEmbedder::findPrefix(const std::string &prompt) const {
 }
 
 /// Encodes a text with a token before its own, after those of the template.
-Result<Encoding> TokenEmbedder::encodeAfter(int64_t prefix,
-                                            const std::string &prompt,
-                                            const std::string &text,
-                                            size_t limit) const {
+Result<Encoding> InteractionTokens::encodeAfter(int64_t prefix,
+                                                const std::string &text,
+                                                size_t limit) const {
   EncodeOptions how;
   how.maxLength = limit ? limit - 1 : 0;
   TRANSOM_ASSIGN(Encoding encoding, tokenizer.encode(text, how));
@@ -106,109 +100,176 @@ Result<Encoding> TokenEmbedder::encodeAfter(int64_t prefix,
   return encoding;
 }
 
-Result<TokenRow> TokenEmbedder::encode(const std::string &prompt,
-                                       std::string_view text,
-                                       bool isQuery) const {
-  const size_t limit = getLimit(isQuery);
-  const auto prefix = findPrefix(prompt);
+Result<Encoding> InteractionTokens::encode(std::string_view text) const {
+  const size_t limit = getLimit();
+  const auto prefix = findPrefix();
   const std::string rest =
       prompt.substr(prefix ? prefix->second : 0) + std::string(text);
   EncodeOptions how;
   how.maxLength = limit;
   TRANSOM_ASSIGN(Encoding encoding,
-                 prefix ? encodeAfter(prefix->first, prompt, rest, limit)
+                 prefix ? encodeAfter(prefix->first, rest, limit)
                         : tokenizer.encode(rest, how));
-  TokenRow row;
-  row.ids = std::move(encoding.ids);
-  row.real = row.ids.size();
-  row.isCut = encoding.truncatedTokens != 0;
-  if (!isQuery || rules.expansion == 0)
-    return row;
-  const std::optional<int64_t> filler = tokenizer.getId(rules.expansionToken);
-  if (!filler)
-    return rejected("the tokenizer has no token '" + rules.expansionToken +
-                    "' to expand queries by");
-  size_t width = size_t(rules.expansion);
-  if (const size_t most = session.model().maxTextTokens())
-    width = std::min(width, most);
-  row.ids.resize(std::max(row.real, width), *filler);
-  return row;
+  const size_t own = encoding.ids.size();
+  if (isQuery && rules.expansion > 0) {
+    const std::optional<int64_t> filler = tokenizer.getId(rules.expansionToken);
+    if (!filler)
+      return rejected("the tokenizer has no token '" + rules.expansionToken +
+                      "' to expand queries by");
+    size_t width = size_t(rules.expansion);
+    if (const size_t most = model.maxTextTokens())
+      width = std::min(width, most);
+    encoding.ids.resize(std::max(own, width), *filler);
+  }
+  encoding.expansionTokens = encoding.ids.size() - own;
+  encoding.typeIds.assign(encoding.ids.size(), 0);
+  return encoding;
 }
 
-bool TokenEmbedder::isSkipped(int64_t id, bool isQuery) const {
+bool InteractionTokens::isSkipped(int64_t id) const {
   const std::vector<std::string> &tasks = rules.skiplistTasks;
   return skipped.count(id) != 0 &&
          std::find(tasks.begin(), tasks.end(),
                    isQuery ? "query" : "document") != tasks.end();
 }
 
-Result<void> TokenEmbedder::run(const TokenRow &row, bool isQuery,
-                                TokenVectors &out) {
-  const size_t count = row.ids.size(), width = size_t(use.width);
-  if (count == 0)
-    return {};
-  std::vector<int64_t> ids = row.ids, types(count, 0), mask(count, 1),
-                       expansion(count, 0);
-  std::fill(expansion.begin() + row.real, expansion.end(), 1);
-  if (!rules.attends)
-    std::fill(mask.begin() + row.real, mask.end(), 0);
-  std::vector<transom_tensor> inputs;
-  for (auto [index, data] : {std::pair(use.ids, &ids),
-                             {use.mask, &mask},
-                             {use.types, &types},
-                             {use.expansion, &expansion}}) {
-    if (index < 0)
+//===-- Hidden states -----------------------------------------------------===//
+
+/// The name of the entry that `compile --layers` adds, and what the names of
+/// its results begin with.
+static const std::string statesEntry = "hidden_states",
+                         stateResult = "hidden_state_";
+
+/// The result of a layer, counted from the start or from the end.
+static Result<Model::TextUse> findLayer(const Model &model, const Entry &entry,
+                                        int64_t layer) {
+  std::vector<std::string> known;
+  for (const ManifestTensor &output : entry.manifest->outputs) {
+    // "hidden_state_4" and, counted from the end, "hidden_state_4_of_6".
+    const std::string number = output.name.substr(stateResult.size());
+    const size_t mark = number.find("_of_");
+    const int64_t from = std::stoll(number.substr(0, mark)),
+                  count = std::stoll(number.substr(mark + 4));
+    known.push_back(std::to_string(from));
+    if (layer != from && layer != from - count)
       continue;
-    transom_tensor tensor = {};
-    tensor.name = use.entry->inputs[size_t(index)].name.c_str();
-    tensor.dtype = TRANSOM_DTYPE_I64;
-    tensor.rank = 2;
-    tensor.shape[0] = 1;
-    tensor.shape[1] = int64_t(count);
-    tensor.data = data->data();
-    tensor.capacity = count * sizeof(int64_t);
-    inputs.push_back(tensor);
+    if (auto use = model.findTextUse(&entry, output.name))
+      return *use;
   }
-  TRANSOM_TRY(session.run(use.entry->manifest->name.c_str(), inputs.data(),
-                          inputs.size(), nullptr, 0));
-  auto rows = static_cast<const float *>(
-      session.executor().heldResult(*use.entry, size_t(use.result), 1));
-  for (size_t i = 0; i != count; ++i)
-    if (!isSkipped(ids[i], isQuery)) {
-      out.ids.push_back(ids[i]);
-      out.vectors.insert(out.vectors.end(), rows + i * width,
-                         rows + (i + 1) * width);
-    }
-  return {};
+  return usageError("'--layers': the model was compiled without layer '" +
+                    std::to_string(layer) + "'; it has: " + joinNames(known));
 }
 
-Result<TokenVectors> transom::embedTokens(Session &session,
-                                          const transom_text &text,
-                                          const transom_embed_options &given) {
+/// The results with the hidden states of layers, or with the last ones.
+static Result<TextUses> findStates(const Model &model,
+                                   const std::vector<int64_t> &layers) {
+  if (!model.tokenizer())
+    return unsupported("the model has no tokenizer");
+  if (layers.empty()) {
+    if (auto use = model.findTextUse("last_hidden_state"))
+      return TextUses{*use};
+    return unsupported("the model gives no hidden states; compile it with "
+                       "'--layers -1' and use 'embed --layers -1'");
+  }
+  const Entry *entry = model.findEntry(statesEntry.c_str());
+  if (!entry) {
+    std::string list;
+    for (int64_t layer : layers)
+      list += (list.empty() ? "" : ",") + std::to_string(layer);
+    return unsupported("the model gives no hidden states of layers; compile "
+                       "it with '--layers " +
+                       list + "'");
+  }
+  TextUses uses;
+  for (int64_t layer : layers) {
+    TRANSOM_ASSIGN(Model::TextUse use, findLayer(model, *entry, layer));
+    uses.push_back(use);
+    if (use.width != uses.front().width)
+      return unsupported("the model's layers have vectors of several sizes");
+  }
+  return uses;
+}
+
+//===-- Texts -------------------------------------------------------------===//
+
+/// The vectors of one text; those of tokens that are skipped are left out.
+static TokenVectors takeRows(const TextRows &rows, size_t width,
+                             const InteractionTokens *tokens) {
+  TokenVectors out;
+  out.width = width;
+  out.isCut = rows.encoding.truncatedTokens != 0;
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i != rows.count; ++i)
+    if (!tokens || !tokens->isSkipped(rows.encoding.ids[i]))
+      chosen.push_back(i);
+  for (size_t i : chosen)
+    out.ids.push_back(rows.encoding.ids[i]);
+  for (const float *first : rows.rows)
+    for (size_t i : chosen)
+      out.vectors.insert(out.vectors.end(), first + i * width,
+                         first + (i + 1) * width);
+  return out;
+}
+
+Result<void> transom::embedTokens(Session &session, const transom_text *texts,
+                                  size_t count,
+                                  const transom_embed_options &given,
+                                  const std::vector<int64_t> &layers,
+                                  const TakeTokenVectors &take) {
   const Model &model = session.model();
-  TRANSOM_ASSIGN(const Model::TextUse *use, getTokenEmbedding(model));
-  if (!session.config().holdResults)
-    return usageError("texts need a session that holds results");
   if (given.pooling != TRANSOM_POOLING_FROM_MODEL ||
       given.normalize != TRANSOM_FROM_MODEL || given.dim || given.chunk ||
       given.overlap)
     return usageError("embeddings of tokens have no pooling, normalize, dim or "
                       "chunk");
-  const ManifestPipeline &pipeline = *model.manifest().text->pipeline;
-  // Texts are documents unless their prompt is that of queries.
+
+  // What is computed.
   transom_embed_options options = given;
-  if (!options.prompt && !options.prompt_name)
+  Result<const Model::TextUse *> ofTokens = getTokenEmbedding(model);
+  const bool interacts = layers.empty() && ofTokens;
+  TextUses uses;
+  if (interacts) {
+    uses = {**ofTokens};
+  } else {
+    TRANSOM_ASSIGN(uses, findStates(model, layers));
+  }
+
+  // Texts of late interaction are documents unless their prompt is that of
+  // queries.
+  if (interacts && !options.prompt && !options.prompt_name)
     options.prompt_name = "document";
   const bool isQuery =
       options.prompt_name && std::string(options.prompt_name) == "query";
   TRANSOM_ASSIGN(const std::string prompt, getPrompt(model, options));
-  const ManifestTokens rules = pipeline.tokens.value_or(ManifestTokens());
-  TokenEmbedder embedder(session, *use, rules);
-  const std::string_view view =
-      text.size ? std::string_view(text.data, text.size) : std::string_view();
-  TRANSOM_ASSIGN(const TokenRow row, embedder.encode(prompt, view, isQuery));
-  TokenVectors out;
-  out.isCut = row.isCut;
-  TRANSOM_TRY(embedder.run(row, isQuery, out));
-  return out;
+  ManifestTokens rules;
+  std::optional<InteractionTokens> tokens;
+  if (interacts) {
+    rules = model.manifest().text->pipeline->tokens.value_or(rules);
+    uses.front().attends = rules.attends;
+    tokens.emplace(model, rules, prompt, isQuery);
+  }
+  auto encode = [&](size_t i) -> Result<Encoding> {
+    if (tokens)
+      return tokens->encode(getView(texts[i]));
+    const std::string text = prompt + std::string(getView(texts[i]));
+    return encodeText(model, {text.data(), text.size()}, nullptr,
+                      transom_tokenize_options{});
+  };
+  size_t cut = 0;
+  return runEncoded(session, uses, count, encode, cut,
+                    [&](const TextRows &rows) {
+                      take(rows.text, takeRows(rows, size_t(uses[0].width),
+                                               tokens ? &*tokens : nullptr));
+                    });
+}
+
+Result<TokenVectors>
+transom::embedTokens(Session &session, const transom_text &text,
+                     const transom_embed_options &options) {
+  TRANSOM_TRY(getTokenEmbedding(session.model()));
+  TokenVectors found;
+  TRANSOM_TRY(embedTokens(
+      session, &text, 1, options, {},
+      [&](size_t, TokenVectors vectors) { found = std::move(vectors); }));
+  return found;
 }

@@ -113,9 +113,7 @@ static Result<void> rerankTokens(Session &session, size_t width,
   TRANSOM_ASSIGN(TokenVectors asked, embedTokens(session, query, options));
   cut += asked.isCut;
   options.prompt_name = "document";
-  for (size_t i = 0; i != count; ++i) {
-    TRANSOM_ASSIGN(TokenVectors found,
-                   embedTokens(session, documents[i], options));
+  auto take = [&](size_t i, const TokenVectors &found) {
     cut += found.isCut;
     double score = 0;
     for (size_t q = 0; q != asked.ids.size(); ++q) {
@@ -126,8 +124,8 @@ static Result<void> rerankTokens(Session &session, size_t width,
       score += best;
     }
     scores[i] = float(score);
-  }
-  return {};
+  };
+  return embedTokens(session, documents, count, options, {}, take);
 }
 
 Result<void> transom::rerankTexts(Session &session, const transom_text &query,

@@ -64,25 +64,30 @@ Result<void> TextBatcher::runBatch(const size_t *order, size_t batch,
   ids.assign(batch * columns, padding);
   mask.assign(batch * columns, 0);
   types.assign(batch * columns, 0);
+  expansion.assign(batch * columns, 0);
+  const Model::TextUse &use = uses.front();
   for (size_t b = 0; b != batch; ++b) {
     const Encoding &encoding = encodings[order[b]];
     size_t begin = b * columns;
     std::copy(encoding.ids.begin(), encoding.ids.end(), ids.begin() + begin);
     std::copy(encoding.typeIds.begin(), encoding.typeIds.end(),
               types.begin() + begin);
-    std::fill_n(mask.begin() + begin, encoding.ids.size(), 1);
+    const size_t own = encoding.ids.size() - encoding.expansionTokens;
+    std::fill_n(mask.begin() + begin, use.attends ? encoding.ids.size() : own,
+                1);
+    std::fill_n(expansion.begin() + begin + own, encoding.expansionTokens, 1);
   }
-  const Model::TextUse &use = uses.front();
   pooled = mask;
   for (size_t b = 0; b != batch; ++b)
     std::fill_n(pooled.begin() + b * columns, std::min(use.skipped, columns),
                 0);
-  transom_tensor inputs[4];
+  transom_tensor inputs[5];
   size_t count = 0;
   for (auto [index, data] : {std::pair(use.ids, &ids),
                              {use.mask, &mask},
                              {use.types, &types},
-                             {use.pooled, &pooled}})
+                             {use.pooled, &pooled},
+                             {use.expansion, &expansion}})
     if (index >= 0) {
       transom_tensor &tensor = inputs[count++];
       tensor = {};

@@ -49,7 +49,7 @@ private:
   bool runsEmpty = false; ///< texts without tokens are run, with padding alone
   std::vector<size_t> texts;
   std::vector<Encoding> encodings;
-  std::vector<int64_t> ids, mask, types, pooled;
+  std::vector<int64_t> ids, mask, types, pooled, expansion;
 };
 
 /// Encodes all texts, or pairs of texts (`pairs` may be NULL), as encodeText()

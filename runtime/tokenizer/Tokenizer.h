@@ -54,6 +54,7 @@ struct Encoding {
   /// UINT32_MAX for tokens of the template.
   std::vector<uint32_t> words;
   size_t truncatedTokens = 0; ///< how many were cut off
+  size_t expansionTokens = 0; ///< how many at the end fill a query up
 };
 
 /// A language of a translator and its token.

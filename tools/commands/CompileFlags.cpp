@@ -23,24 +23,6 @@ static Result<void> checkSupported(const CompileFlags &flags) {
   return {};
 }
 
-/// The numbers of a list such as `0,-1`.
-static Result<std::vector<int64_t>> parseLayers(const std::string &list) {
-  std::vector<int64_t> layers;
-  for (size_t begin = 0; !list.empty() && begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    const std::string item = list.substr(begin, end - begin);
-    const size_t sign = item.rfind('-', 0) == 0;
-    if (item.size() == sign || item.size() > 6 ||
-        item.find_first_not_of("0123456789", sign) != std::string::npos)
-      return usageError("'--layers': '" + item +
-                        "' is not a number; supported: numbers of layers, "
-                        "from the end on below 0, as in '0,4,-1'");
-    layers.push_back(std::stol(item));
-    begin = end + 1;
-  }
-  return layers;
-}
-
 Result<void> tools::finishOptions(CompileFlags &flags) {
   CompileOptions &options = flags.options;
   TRANSOM_TRY(checkSupported(flags));
@@ -52,7 +34,7 @@ Result<void> tools::finishOptions(CompileFlags &flags) {
                  parseNumberList("--attention-layers", flags.attentionLayers));
   TRANSOM_ASSIGN(options.attentionHeads,
                  parseNumberList("--attention-heads", flags.attentionHeads));
-  TRANSOM_ASSIGN(options.layers, parseLayers(flags.layers));
+  TRANSOM_ASSIGN(options.layers, parseLayerList("--layers", flags.layers));
   // Takes back what the environment or the flags of another compile disable.
   if (options.disabledPasses == std::vector<std::string>{"none"})
     options.disabledPasses.clear();

@@ -10,6 +10,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/EmbedOutput.h"
 #include "tools/commands/EmbedStates.h"
+#include "tools/commands/NumberList.h"
 #include "tools/commands/Texts.h"
 #include <algorithm>
 #include <numeric>
@@ -39,9 +40,8 @@ private:
   Result<void> prepare();
   Result<void> embed(std::vector<std::string> texts);
   Result<void> openOutput();
-  /// Hidden states instead of embeddings.
-  Result<void> openStates();
-  Result<void> embedStates(const std::vector<std::string> &texts);
+  /// Vectors of tokens instead of embeddings.
+  Result<void> openTokens();
   /// Takes the texts that the output has from the front.
   Result<void> skip(std::vector<std::string> &texts);
   std::string makeLine(const std::string &text, const float *embedding) const;
@@ -57,12 +57,12 @@ private:
   SessionPtr session;
   transom_embed_options options = transom_embed_options_default();
   transom_precision precision = {};
-  bool isSparse = false;
-  size_t size = 0; ///< of an embedding
+  bool isSparse = false, ofTokens = false;
+  size_t size = 0;             ///< of an embedding
+  std::vector<int64_t> layers; ///< whose hidden states are asked for
   CutTexts cuts;
   size_t first = 0; ///< text of the batch
   std::unique_ptr<EmbedOutput> output;
-  std::optional<HiddenStates> states;
   /// Kept until all texts are embedded, for the ranges of int8.
   std::vector<std::string> kept;
   std::vector<float> keptEmbeddings;
@@ -100,16 +100,10 @@ Result<void> Embedder::prepare() {
     options.prompt_name = flags.promptName.c_str();
   precision = getPrecision(flags.precision);
 
-  if (!flags.layers.empty() ||
-      (flags.tokens && !opened.info.token_embedding_size))
-    return openStates();
-  if (opened.info.token_embedding_size) {
-    if (flags.dim || precision || flags.topK || flags.chunk || flags.overlap)
-      return usageError("'--dim', '--precision', '--top-k', '--chunk' and "
-                        "'--overlap' are for embeddings of texts; the model's "
-                        "are of tokens");
-    return openOutput();
-  }
+  ofTokens =
+      !flags.layers.empty() || flags.tokens || opened.info.token_embedding_size;
+  if (ofTokens)
+    return openTokens();
   // A call without texts tells what is wrong with the model or the options.
   TRANSOM_TRY(check(transom_session_embed(session.get(), nullptr, 0, &options,
                                           nullptr, 0, nullptr)));
@@ -125,6 +119,21 @@ Result<void> Embedder::prepare() {
   if (!isSparse && flags.topK)
     return usageError("'--top-k' is for sparse embeddings; the model's are "
                       "dense");
+  return openOutput();
+}
+
+Result<void> Embedder::openTokens() {
+  if (flags.dim || precision || flags.topK || flags.chunk || flags.overlap ||
+      !flags.pooling.empty() || flags.noNormalize)
+    return usageError(
+        std::string("'--dim', '--precision', '--top-k', '--chunk', "
+                    "'--overlap', '--pooling' and '--no-normalize' are for "
+                    "embeddings of texts, ") +
+        (flags.tokens || !flags.layers.empty()
+             ? "not for '--tokens' or '--layers'"
+             : "the model's are of tokens"));
+  TRANSOM_ASSIGN(layers, parseLayerList("--layers", flags.layers));
+  TRANSOM_TRY(getTokenLines(session.get(), {}, options, layers, cuts));
   return openOutput();
 }
 
@@ -180,8 +189,7 @@ Result<void> Embedder::openOutput() {
   if (flags.resume && precision == TRANSOM_PRECISION_INT8)
     return usageError("'--resume' cannot continue int8, whose ranges are those "
                       "of all texts");
-  const bool isOfTokens = opened.info.token_embedding_size != 0 || states;
-  if ((isSparse || isOfTokens) && EmbedOutput::isArray(flags.output))
+  if ((isSparse || ofTokens) && EmbedOutput::isArray(flags.output))
     return usageError(
         std::string(isSparse ? "sparse embeddings" : "embeddings of tokens") +
         " are lines of JSON, not an array as in " + quote(flags.output));
@@ -240,92 +248,16 @@ Result<void> Embedder::writeQuantized(const std::vector<std::string> &texts,
 
 /// A line for each text with its tokens and their vectors.
 Result<void> Embedder::embedTokens(const std::vector<std::string> &texts) {
-  const size_t width = opened.info.token_embedding_size;
-  for (const std::string &text : texts) {
-    const transom_text view = {text.data(), text.size()};
-    std::vector<int64_t> ids(text.size() + 64);
-    std::vector<float> vectors(ids.size() * width);
-    size_t count = 0;
-    uint32_t cut = 0;
-    // A query may be expanded to more tokens than there is room for.
-    auto call = [&] {
-      return transom_session_embed_tokens(
-          session.get(), &view, &options, vectors.data(),
-          vectors.size() * sizeof(float), ids.data(),
-          ids.size() * sizeof(int64_t), &count, &cut);
-    };
-    transom_status status = call();
-    if (status == TRANSOM_STATUS_LIMIT && count) {
-      vectors.resize(count * width);
-      ids.resize(count);
-      status = call();
-    }
-    if (Result<void> done = check(status); !done)
-      return inBatch(flags.input, first, 1, done.takeError());
-    ++first;
-    cuts.count += cut;
-    std::string line;
-    JsonWriter json(line);
-    json.beginObject();
-    json.member("text", text);
-    json.key("ids");
-    json.beginArray();
-    for (size_t i = 0; i != count; ++i)
-      json.value(ids[i]);
-    json.endArray();
-    json.key("embeddings");
-    json.beginArray();
-    for (size_t i = 0; i != count; ++i) {
-      json.beginArray();
-      for (size_t j = 0; j != width; ++j)
-        json.value(vectors[i * width + j]);
-      json.endArray();
-    }
-    json.endArray();
-    json.endObject();
-    TRANSOM_TRY(output->append(line + "\n", 1));
-  }
-  return {};
-}
-
-/// What the flags say about hidden states.
-Result<void> Embedder::openStates() {
-  if (flags.dim || precision || flags.topK || flags.chunk || flags.overlap ||
-      !flags.pooling.empty() || flags.noNormalize)
-    return usageError("'--dim', '--precision', '--top-k', '--chunk', "
-                      "'--overlap', '--pooling' and '--no-normalize' are for "
-                      "embeddings of texts, not for '--tokens' or '--layers'");
-  TRANSOM_ASSIGN(const Manifest manifest, getManifest(opened.model.get()));
-  std::string prompt = flags.prompt;
-  if (flags.hasPromptName) {
-    std::vector<std::string> names;
-    bool isKnown = false;
-    if (manifest.text && manifest.text->pipeline)
-      for (const auto &[name, text] : manifest.text->pipeline->prompts) {
-        names.push_back(name);
-        if (name == flags.promptName) {
-          prompt = text;
-          isKnown = true;
-        }
-      }
-    if (!isKnown)
-      return usageError("the model has no prompt " + quote(flags.promptName) +
-                        (names.empty() ? "" : "; it has: " + joinNames(names)));
-  }
-  TRANSOM_ASSIGN(states, HiddenStates::open(opened.model.get(), flags.layers,
-                                            std::move(prompt)));
-  return openOutput();
-}
-
-Result<void> Embedder::embedStates(const std::vector<std::string> &texts) {
-  for (const std::string &text : texts) {
-    uint32_t cut = 0;
-    Result<std::string> line = states->getLine(session.get(), text, cut);
-    if (!line)
-      return inBatch(flags.input, first, 1, line.takeError());
-    ++first;
-    cuts.count += cut;
-    TRANSOM_TRY(output->append(*line, 1));
+  for (size_t begin = 0; begin < texts.size(); begin += tokenVectorBatch) {
+    const size_t count = std::min(tokenVectorBatch, texts.size() - begin);
+    const auto from = texts.begin() + ptrdiff_t(begin);
+    Result<std::vector<std::string>> lines = getTokenLines(
+        session.get(), {from, from + ptrdiff_t(count)}, options, layers, cuts);
+    if (!lines)
+      return inBatch(flags.input, first, count, lines.takeError());
+    first += count;
+    for (const std::string &line : *lines)
+      TRANSOM_TRY(output->append(line, 1));
   }
   return {};
 }
@@ -335,9 +267,7 @@ Result<void> Embedder::embed(std::vector<std::string> texts) {
   TRANSOM_TRY(skip(texts));
   if (texts.empty())
     return {};
-  if (states)
-    return embedStates(texts);
-  if (opened.info.token_embedding_size)
+  if (ofTokens)
     return embedTokens(texts);
   std::vector<float> embeddings(texts.size() * size);
   std::vector<transom_text> views = getViews(texts);

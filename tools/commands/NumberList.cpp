@@ -8,29 +8,50 @@
 using namespace transom;
 using namespace transom::tools;
 
+/// The items between commas; none of an empty list.
+static std::vector<std::string> splitItems(const std::string &list) {
+  std::vector<std::string> items;
+  for (size_t begin = 0; !list.empty() && begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    items.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return items;
+}
+
+/// True for digits of a number below 1,000,000.
+static bool isNumber(const std::string &text) {
+  return !text.empty() && text.size() <= 6 &&
+         text.find_first_not_of("0123456789") == std::string::npos;
+}
+
 Result<std::vector<int64_t>> tools::parseNumberList(const std::string &flag,
                                                     const std::string &list) {
   std::set<int64_t> numbers;
-  if (list.empty())
-    return std::vector<int64_t>();
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    const std::string item = list.substr(begin, end - begin);
+  for (const std::string &item : splitItems(list)) {
     const size_t dash = item.find('-');
     const std::string low = item.substr(0, dash),
                       high = dash == std::string::npos ? low
                                                        : item.substr(dash + 1);
-    auto isNumber = [](const std::string &text) {
-      return !text.empty() && text.size() <= 6 &&
-             text.find_first_not_of("0123456789") == std::string::npos;
-    };
     if (!isNumber(low) || !isNumber(high) || std::stol(low) > std::stol(high))
       return usageError("'" + flag + "': '" + item +
                         "' is not a number or a range; supported: numbers "
                         "below 1000000 and ranges, as in '0,2-5'");
     for (int64_t i = std::stol(low); i <= std::stol(high); ++i)
       numbers.insert(i);
-    begin = end + 1;
   }
   return std::vector<int64_t>(numbers.begin(), numbers.end());
+}
+
+Result<std::vector<int64_t>> tools::parseLayerList(const std::string &flag,
+                                                   const std::string &list) {
+  std::vector<int64_t> layers;
+  for (const std::string &item : splitItems(list)) {
+    if (!isNumber(item.substr(item.rfind('-', 0) == 0)))
+      return usageError("'" + flag + "': '" + item +
+                        "' is not a number; supported: numbers of layers, "
+                        "from the end on below 0, as in '0,4,-1'");
+    layers.push_back(std::stol(item));
+  }
+  return layers;
 }

@@ -16,4 +16,9 @@ namespace transom::tools {
 Result<std::vector<int64_t>> parseNumberList(const std::string &flag,
                                              const std::string &list);
 
+/// The numbers of a list of layers such as `0,-1`, in its order; those below 0
+/// count from the end on. `Usage` with the flag's name for anything else.
+Result<std::vector<int64_t>> parseLayerList(const std::string &flag,
+                                            const std::string &list);
+
 } // namespace transom::tools

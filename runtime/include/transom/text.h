@@ -192,6 +192,39 @@ TRANSOM_API transom_status transom_session_embed_tokens(
     const transom_embed_options *options, float *embeddings, size_t capacity,
     int64_t *ids, size_t ids_capacity, size_t *count, uint32_t *truncated);
 
+/** The tokens of one of several texts, and their vectors. */
+typedef struct transom_token_vectors {
+  /** index of the text in the call */
+  size_t text;
+  /** number of tokens that have vectors */
+  size_t count;
+  /** [count] */
+  const int64_t *ids;
+  /** numbers of a vector */
+  size_t width;
+  /** [count, width]; with layers [num_layers, count, width] */
+  const float *vectors;
+  /** 1: the text was truncated */
+  uint32_t truncated;
+} transom_token_vectors;
+
+/** Receives the vectors of a text, which are valid until it returns. It calls
+ * no function on the session. */
+typedef void (*transom_token_vectors_callback)(
+    void *context, const transom_token_vectors *vectors);
+
+/** Embeds the tokens of texts in batches, as transom_session_embed_tokens()
+ * does those of one; vectors have the same bits. A model without late
+ * interaction gives its last hidden states, with `layers` [num_layers] the
+ * hidden states of layers that it was compiled with: from 0, the embeddings,
+ * on, or below 0 from the end on. `callback` is called once for each text, in
+ * any order. Errors: as transom_session_embed(); USAGE (a layer that the model
+ * was compiled without). After an error texts may be missing. */
+TRANSOM_API transom_status transom_session_embed_tokens_batch(
+    transom_session *session, const transom_text *texts, size_t count,
+    const transom_embed_options *options, const int64_t *layers,
+    size_t num_layers, transom_token_vectors_callback callback, void *context);
+
 /** Types of quantized embeddings. */
 typedef enum transom_precision {
   /** int8_t: the range of a number in 256 steps, from -128 on */

@@ -5,11 +5,16 @@
 // without data.
 #include "test/runtime/api/FakeModelTest.h"
 #include <cstring>
+#include <tuple>
 
 using namespace transom;
 using namespace transom::test;
 
 using ApiText = FakeModelTest;
+
+static void takeNothing(void *, const transom_token_vectors *) {
+  FAIL() << "no text has vectors";
+}
 
 TEST_F(ApiText, text_calls_need_a_tokenizer) {
   transom_text text = {"a", 1};
@@ -30,6 +35,9 @@ TEST_F(ApiText, text_calls_need_a_tokenizer) {
   float out[4];
   EXPECT_EQ(transom_session_embed(session, &text, 1, nullptr, out, sizeof out,
                                   nullptr),
+            TRANSOM_STATUS_UNSUPPORTED);
+  EXPECT_EQ(transom_session_embed_tokens_batch(
+                session, &text, 1, nullptr, nullptr, 0, takeNothing, nullptr),
             TRANSOM_STATUS_UNSUPPORTED);
   transom_session_free(session);
 }
@@ -57,6 +65,15 @@ TEST_F(ApiText, texts_without_data_are_wrong_usage) {
   EXPECT_EQ(transom_session_classify_tokens(session, &wrong, nullptr, 0,
                                             nullptr, 0, &count, nullptr),
             TRANSOM_STATUS_USAGE);
+  for (auto [texts, layers, callback] :
+       {std::tuple(&wrong, 0, &takeNothing),
+        {static_cast<const transom_text *>(nullptr), 0, &takeNothing},
+        {&empty, 1, &takeNothing},
+        {&empty, 0, static_cast<transom_token_vectors_callback>(nullptr)}})
+    EXPECT_EQ(transom_session_embed_tokens_batch(session, texts, 1, nullptr,
+                                                 nullptr, size_t(layers),
+                                                 callback, nullptr),
+              TRANSOM_STATUS_USAGE);
   // Memory without a pointer, a count without an array.
   EXPECT_EQ(transom_model_tokenize(model, &empty, nullptr, nullptr, nullptr, 24,
                                    &count, nullptr),

@@ -97,6 +97,43 @@ TEST(EmbedTokens, puts_a_prefix_in_as_one_token) {
   EXPECT_EQ(model.embed("a", "query").ids, (Ids{2, 20, 10, 3}));
 }
 
+TEST(EmbedTokens, has_the_same_bits_in_batches) {
+  ManifestTokens rules;
+  rules.expansion = 6;
+  rules.expansionToken = "c";
+  rules.skiplist = {"a"};
+  rules.skiplistTasks = {"document"};
+  Manifest manifest = textManifest();
+  manifest.text->pipeline = ManifestPipeline{
+      "encode", "", {{"query", "b "}, {"document", ""}}, "", "", 0, 0, rules};
+  auto model = fakeModel(manifest, tables());
+  const char *words[] = {"a", "b c", "", "c c c c a", "a b a b c c c c", "b"};
+  std::vector<transom_text> texts;
+  for (int i = 0; i != 40; ++i)
+    texts.push_back(text(words[i * 5 % 6]));
+  for (const char *prompt : {"query", "document"}) {
+    transom_embed_options options = transom_embed_options_default();
+    options.prompt_name = prompt;
+    for (int64_t batch : {1, 3, 16}) {
+      SessionConfig config = makeConfig(batch, 40);
+      config.holdResults = true;
+      auto session = makeSession(*model, config);
+      std::vector<TokenVectors> found(texts.size());
+      ASSERT_TRUE(embedTokens(*session, texts.data(), texts.size(), options, {},
+                              [&](size_t i, TokenVectors vectors) {
+                                found[i] = std::move(vectors);
+                              }));
+      for (size_t i = 0; i != texts.size(); ++i) {
+        Result<TokenVectors> alone = embedTokens(*session, texts[i], options);
+        ASSERT_TRUE(alone);
+        EXPECT_EQ(found[i].ids, alone->ids);
+        EXPECT_EQ(found[i].vectors, alone->vectors);
+        EXPECT_EQ(found[i].isCut, alone->isCut);
+      }
+    }
+  }
+}
+
 TEST(EmbedTokens, is_of_models_with_vectors_of_tokens) {
   auto model = fakeModel(textManifest(), tables());
   SessionConfig config = makeConfig(1, 64);

@@ -31,3 +31,20 @@ TEST(NumberList, AnythingElseIsWrong) {
     EXPECT_EQ(numbers.error().message.find("'--layers': '"), 0u);
   }
 }
+
+TEST(NumberList, LayersKeepTheirOrder) {
+  for (const auto &[text, expected] :
+       std::vector<std::pair<std::string, Numbers>>{
+           {"", {}}, {"0,-1", {0, -1}}, {"4,2,-12,2", {4, 2, -12, 2}}}) {
+    Result<Numbers> numbers = parseLayerList("--layers", text);
+    ASSERT_TRUE(numbers) << text;
+    EXPECT_EQ(*numbers, expected) << text;
+  }
+  for (const char *text : {"x", "-", "1,", ",1", "1--2", "--1", "1-2", " 1",
+                           "1000000", "-1000000"}) {
+    Result<Numbers> numbers = parseLayerList("--layers", text);
+    ASSERT_FALSE(numbers) << text;
+    EXPECT_EQ(numbers.error().status, Status::Usage);
+    EXPECT_EQ(numbers.error().message.find("'--layers': '"), 0u);
+  }
+}

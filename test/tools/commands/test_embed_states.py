@@ -53,6 +53,11 @@ class EmbedStates(ToolTest):
         line = self.lines("embed", model, "--tokens", "--text", case["text"])[0]
         self.assertEqual(list(line), ["text", "ids", "embeddings"])
         self.assert_close(line["embeddings"], case["layers"]["-1"], "tokens")
+        texts = [case["text"] for case in expected["texts"]] * 12 + ["a", "", "a b a b a"]
+        together = self.lines("embed", model, "--tokens", "-", input="\n".join(texts) + "\n")
+        self.assertEqual(together, self.lines("embed", model, "--tokens", *(flag for text in texts for flag in ("--text", text))))
+        for text, found in zip(texts, together, strict=True):
+            self.assertEqual(found, self.lines("embed", model, "--tokens", "--text", text)[0])
         prompted = self.lines("embed", model, "--tokens", "--text", "b", "--prompt", "a ")[0]
         self.assertEqual(prompted["embeddings"], self.lines("embed", model, "--tokens", "--text", "a b")[0]["embeddings"])
         output = self.path("states.jsonl")
