@@ -105,7 +105,8 @@ avx512Bf16Multiply(int64_t steps) {
 }
 
 /// As the loops above, with tiles of 16 rows of 32 numbers of bf16: one step
-/// adds four products.
+/// adds four products. Products of zeros would be faster (1.26 times on a
+/// Sapphire Rapids).
 __attribute__((target("amx-tile,amx-bf16,avx512f"))) static double
 amxBf16Multiply(int64_t steps) {
   struct alignas(64) {
@@ -119,8 +120,11 @@ amxBf16Multiply(int64_t steps) {
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
-  _tile_zero(4);
-  _tile_zero(5);
+  alignas(64) uint16_t ones[16 * 32];
+  for (uint16_t &one : ones)
+    one = 0x3f80;
+  _tile_loadd(4, ones, 64);
+  _tile_loadd(5, ones, 64);
 #pragma clang loop unroll(disable)
   for (int64_t step = 0; step < steps; ++step) {
     _tile_dpbf16ps(0, 4, 5);
