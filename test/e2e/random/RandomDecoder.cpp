@@ -267,8 +267,10 @@ Value DecoderBuilder::layer(Value x, int64_t index) {
   path = "layers." + std::to_string(index);
   auto postNorm = [&](Value y) { return has.postNorms ? norm(y) : y; };
   if (has.parallel) {
-    Value a = attention(norm(x), index), m = feedForward(norm(x));
-    return make<AddOp>(make<AddOp>(a, m), x);
+    Value sum = make<AddOp>(attention(norm(x), index), feedForward(norm(x)));
+    if (has.readsSource)
+      sum = make<AddOp>(sum, crossAttention(norm(x), index));
+    return make<AddOp>(sum, x);
   }
   x = make<AddOp>(postNorm(attention(norm(x), index)), x);
   if (has.readsSource)
