@@ -187,6 +187,13 @@ template <typename Chains> void Product<Chains>::multiply() const {
   }
 }
 
+/// The bits of a number, which mostly is one of bf16.
+static uint32_t getBf16(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits & 0xffff ? floatToBfloat16(x) : bits >> 16;
+}
+
 /// Pairs of bf16 in words, the first in the lower half; the partner of a last
 /// number is zero.
 static std::vector<int> makePairs(const float *rows, int64_t numRows,
@@ -195,8 +202,8 @@ static std::vector<int> makePairs(const float *rows, int64_t numRows,
   pairs.reserve(numRows * ((count + 1) / 2));
   for (const float *row = rows; row != rows + numRows * count; row += count)
     for (int64_t i = 0; i < count; i += 2) {
-      const uint32_t second = i + 1 < count ? floatToBfloat16(row[i + 1]) : 0;
-      pairs.push_back(static_cast<int>(second << 16 | floatToBfloat16(row[i])));
+      const uint32_t second = i + 1 < count ? getBf16(row[i + 1]) : 0;
+      pairs.push_back(static_cast<int>(second << 16 | getBf16(row[i])));
     }
   return pairs;
 }

@@ -116,7 +116,7 @@ static void writeSummary(ValueRange outs, Evaluation &e, int64_t row,
 
 /// Panel by panel over all rows, since workers share out both: an input that a
 /// panel overwrites is then missed by the next. On a machine's bytes, where
-/// each buffer has its own, at once.
+/// each buffer has its own, many panels at once.
 static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   SmallVector<Column> columns = getColumns(op, e);
   int64_t rows = e.kern->rows(op.getInput());
@@ -128,7 +128,7 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   std::vector<Number> values(rows * n);
   if (op.getNormCounters())
     e.kern->beginCounting(op.getNormCounters());
-  const int64_t width = e.kern->machine ? n : panelWidth;
+  const int64_t width = (e.kern->machine ? 32 : 1) * panelWidth;
   for (int64_t first = 0; first < n; first += width) {
     const int64_t end = std::min(n, first + width);
     const GemmPanel panel(op, e, glu ? getGluRow(first, false) : first,
