@@ -141,20 +141,23 @@ static Result<void> evaluatePosition(PositionOp op, Evaluation &e) {
 template <typename Op>
 static std::vector<std::vector<RaggedBatch::Row>> rowsToPool(Op op,
                                                              Evaluation &e) {
+  auto isShown = [&](int64_t row) {
+    return !op.getMask() || e.tensor(op.getMask()).whole[row] != 0;
+  };
   if (op.getRagged()) {
     const RaggedBatch &ragged = e.ragged(op.getRagged());
     std::vector<std::vector<RaggedBatch::Row>> all(ragged.batch);
-    for (auto [index, row] : llvm::enumerate(ragged.rows))
+    for (auto [i, row] : llvm::enumerate(ragged.rows)) {
+      const auto index = static_cast<int64_t>(i);
       all[row.sequence].push_back(
-          {static_cast<int64_t>(index), row.column, row.isKey});
+          {index, row.column, row.isKey && isShown(index)});
+    }
     return all;
   }
   const Tensor &input = e.tensor(op.getInput());
   std::vector<std::vector<RaggedBatch::Row>> all(input.sizes[0]);
   for (int64_t i = 0; i < input.sizes[0] * input.sizes[1]; ++i)
-    all[i / input.sizes[1]].push_back(
-        {i, i % input.sizes[1],
-         !op.getMask() || e.tensor(op.getMask()).whole[i] != 0});
+    all[i / input.sizes[1]].push_back({i, i % input.sizes[1], isShown(i)});
   return all;
 }
 

@@ -332,15 +332,29 @@ Types RmsNormOp::inferShapes(EmitError emitError) {
   return oneResult(input.dims, input.element);
 }
 
+/// Bool of the leading sizes of the input, all but the last.
+static LogicalResult expectPoolMask(PoolOp op, Shaped input,
+                                    EmitError emitError, int rule) {
+  if (!op.getMask())
+    return success();
+  Shaped mask(op.getMask());
+  ArrayRef<Polynomial> sizes = ArrayRef(input.dims).drop_back();
+  if (mask.isBool() && ArrayRef(mask.dims) == sizes)
+    return success();
+  return violated(emitError, rule)
+         << "expects a bool mask " << text(sizes) << ", got " << text(mask);
+}
+
 /// Rule 1: [tokens, d] with a ragged batch.
 static Types inferRaggedPool(PoolOp op, Shaped input, EmitError emitError) {
   if (input.rank() != 2)
     return violated(emitError, 1)
            << "expects [tokens, d] with a ragged batch, got "
            << text(input.dims);
-  if (!op.getBatch() || op.getMask())
-    return violated(emitError, 1)
-           << "expects 'batch' and no mask with a ragged batch";
+  if (!op.getBatch())
+    return violated(emitError, 1) << "expects 'batch' with a ragged batch";
+  if (failed(expectPoolMask(op, input, emitError, 1)))
+    return failure();
   return oneResult({op.getBatch()->getPolynomial(), input.last()},
                    input.element);
 }
@@ -354,14 +368,8 @@ Types PoolOp::inferShapes(EmitError emitError) {
   if (input.rank() != 3)
     return violated(emitError, 2)
            << "expects [batch, seq, d], got " << text(input.dims);
-  if (getMask()) {
-    Shaped mask(getMask());
-    if (!mask.isBool() ||
-        ArrayRef(mask.dims) != ArrayRef(input.dims).take_front(2))
-      return violated(emitError, 2) << "expects a bool mask "
-                                    << text(ArrayRef(input.dims).take_front(2))
-                                    << ", got " << text(mask);
-  }
+  if (failed(expectPoolMask(*this, input, emitError, 2)))
+    return failure();
   return oneResult({input.dims[0], input.dims[2]}, input.element);
 }
 

@@ -204,11 +204,12 @@ def Attn_PoolOp : Attn_ShapedOp<"pool", [AttrSizedOperandSegments]> {
     `first` takes column 0, `first_key` and `last` the first and the last key, `sum`
     and `max` are of the n keys; `mean` is the sum / n, `mean_sqrt` the sum / sqrt(n),
     `weighted_mean` weights each key by its column + 1. Without a ragged batch `mask`
-    (bool [batch, seq]) says which tokens are keys, else all; with one `batch` is the
-    result's leading size. All kinds but `first` give zeros for a sequence without keys.
+    (bool [batch, seq]) says which tokens are keys, else all; with one (bool [rows]) it
+    says which keys count, and `batch` is the result's leading size. All kinds but
+    `first` give zeros for a sequence without such a key.
 
     Constraints:
-    1. Ragged: input [rows, d], `batch` is given, no mask.
+    1. Ragged: input [rows, d], `batch` is given, mask bool [rows].
     2. Else: input [batch, seq, d] and mask bool [batch, seq].
     3. The input is float.
 

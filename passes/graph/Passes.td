@@ -144,8 +144,9 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
     - `attn.sdpa` of rows with a mask that follows from the argument (casts,
       reshapes, `and`, products; also as outer product of queries and keys) gets
       mask kind `ragged`;
-    - `attn.pool` gets the ragged batch; `first`, or a slice of column 0, makes them
-      `keep_first`, since the mask may hide that column;
+    - `attn.pool` gets the ragged batch, and of a mask joined with others by `and`
+      all of it; `first`, or a slice of column 0, makes them `keep_first`, since the
+      mask may hide that column;
     - attention goes by the columns of the tokens for windows, slopes, a relative
       bias and relative positions, so a mask may have holes;
     - `attn.neighbors` of rows with the mask gets the ragged batch;
@@ -166,7 +167,8 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
     product, norm or softmax along the length; a reshape or transpose that moves
     batch or length; a causal attention or a mask of queries together with
     `keep_first`, unless it has a window or a bias by position; a bias that
-    depends on the length; several mask arguments; a result that keeps its values at padding.
+    depends on the length; several mask arguments none of which is that of padding;
+    a result that keeps its values at padding.
 
     Example:
     ```mlir

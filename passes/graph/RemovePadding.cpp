@@ -149,9 +149,11 @@ void RowWriter::convertSdpa(SdpaOp op) {
 
 void RowWriter::convertPool(PoolOp op) {
   Polynomial batch = getDims(op.getInput())[0];
+  Value keys = forms.getMaskOnRows(op);
   auto pool = createInferred<PoolOp>(
-      builder, op.getLoc(), getRows(op.getInput(), op.getLoc()), Value(),
-      ragged, op.getKindAttr(), SizeAttr::get(builder.getContext(), batch));
+      builder, op.getLoc(), getRows(op.getInput(), op.getLoc()),
+      keys ? getRows(keys, op.getLoc()) : Value(), ragged, op.getKindAttr(),
+      SizeAttr::get(builder.getContext(), batch));
   op.getResult().replaceAllUsesWith(pool.getResult());
 }
 
@@ -307,21 +309,27 @@ std::string RemovePaddingPass::freshSymbol(StringRef base) {
   return name;
 }
 
-/// Rewrites the entry; returns what keeps padding in it, or nothing.
+/// Rewrites the entry by the first mask that is one of padding; returns what
+/// keeps padding in it, or nothing.
 std::optional<RowBlame>
 RemovePaddingPass::makeRagged(func::FuncOp entry,
                               ArrayRef<BlockArgument> masks) {
+  std::optional<RowBlame> blame;
+  for (BlockArgument mask : masks) {
+    RowForms forms(entry, mask);
+    blame = forms.obstacle();
+    if (!blame && !forms.hasRows())
+      blame = RowBlame{entry, RemarkReason(RemarkId::NothingWorksOnRows)};
+    if (blame)
+      continue;
+    RowWriter(entry, mask, forms)
+        .write(freshSymbol("rows"), freshSymbol("keys"));
+    return std::nullopt;
+  }
   if (masks.size() > 1)
     return RowBlame{
         entry, RemarkReason(RemarkId::SeveralMasks, {{"masks", masks.size()}})};
-  RowForms forms(entry, masks.front());
-  if (std::optional<RowBlame> blame = forms.obstacle())
-    return blame;
-  if (!forms.hasRows())
-    return RowBlame{entry, RemarkReason(RemarkId::NothingWorksOnRows)};
-  RowWriter(entry, masks.front(), forms)
-      .write(freshSymbol("rows"), freshSymbol("keys"));
-  return std::nullopt;
+  return blame;
 }
 
 void RemovePaddingPass::reportNoMask(func::FuncOp entry, Remarks &remarks) {
@@ -351,12 +359,12 @@ void RemovePaddingPass::runOnEntry(func::FuncOp entry, Remarks &remarks) {
     reportNoMask(entry, remarks);
     return;
   }
-  Dims sizes = getDims(masks.front());
-  Polynomial padded = sizes[0] * sizes[1];
   std::optional<RowBlame> blame = makeRagged(entry, masks);
   if (!blame) {
     ++ragged;
     auto batch = *entry.getOps<RaggedBatchOp>().begin();
+    Dims sizes = getDims(batch.getMask());
+    Polynomial padded = sizes[0] * sizes[1];
     remarks.report(entry,
                    {RemarkId::EntryMadeRagged,
                     {{"entry", entry.getName()},

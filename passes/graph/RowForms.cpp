@@ -254,6 +254,24 @@ RowForms::Verdict RowForms::classifySlice(SliceOp op) {
   return classifyRowwise(op);
 }
 
+bool RowForms::isPaddingMask(Value keys) const {
+  auto axes = maskAxes(keys, mask);
+  return axes && ArrayRef(*axes) == ArrayRef<int64_t>(1);
+}
+
+bool RowForms::hidesPadding(Value keys) const {
+  auto both = keys.getDefiningOp<AndOp>();
+  return isPaddingMask(keys) ||
+         (both && of(keys) == RowForm::Rows &&
+          llvm::any_of(both->getOperands(),
+                       [&](Value each) { return hidesPadding(each); }));
+}
+
+Value RowForms::getMaskOnRows(PoolOp op) const {
+  const bool isRead = op.getMask() && op.getKind() != PoolKind::First;
+  return isRead && !isPaddingMask(op.getMask()) ? op.getMask() : Value();
+}
+
 RowForms::Verdict RowForms::classifyPool(PoolOp op) {
   if (of(op.getInput()) == RowForm::Fixed)
     return RowForm::Fixed;
@@ -262,11 +280,8 @@ RowForms::Verdict RowForms::classifyPool(PoolOp op) {
   bool first = op.getKind() == PoolKind::First;
   if (!op.getMask() && !first)
     return RemarkId::PoolsPadding;
-  if (op.getMask()) {
-    auto axes = maskAxes(op.getMask(), mask);
-    if (!axes || ArrayRef(*axes) != ArrayRef<int64_t>(1))
-      return {RemarkId::PoolMaskOfOtherOrigin, {{"mask", op.getMask()}}};
-  }
+  if (!first && !hidesPadding(op.getMask()))
+    return {RemarkId::PoolMaskOfOtherOrigin, {{"mask", op.getMask()}}};
   if (first)
     firstReader = op;
   sawRows = true;
@@ -281,8 +296,7 @@ RowForms::Verdict RowForms::classifyNeighbors(NeighborsOp op) {
     return RowForm::Opaque;
   if (!op.getMask())
     return RemarkId::NeighborsArePadding;
-  auto axes = maskAxes(op.getMask(), mask);
-  if (!axes || ArrayRef(*axes) != ArrayRef<int64_t>(1))
+  if (!isPaddingMask(op.getMask()))
     return {RemarkId::NeighborMaskOfOtherOrigin, {{"mask", op.getMask()}}};
   return RowForm::Rows;
 }

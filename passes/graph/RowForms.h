@@ -38,6 +38,8 @@ public:
   /// For a result that is set to zero at padding, what it is elsewhere; null
   /// for any other.
   mlir::Value maskedResult(mlir::Value result) const;
+  /// The mask that a pool of rows has beside the one of padding, if any.
+  mlir::Value getMaskOnRows(attn::PoolOp op) const;
   /// What keeps a result from rows, if anything.
   std::optional<RowBlame> obstacle();
   /// True when an operation of the results works on rows or pools them.
@@ -74,6 +76,10 @@ private:
   Verdict classifySdpa(attn::SdpaOp op);
   Verdict classifySdpaMask(attn::SdpaOp op);
   bool mentionsLength(llvm::ArrayRef<Polynomial> dims) const;
+  /// True for a mask of keys that is the mask argument.
+  bool isPaddingMask(mlir::Value keys) const;
+  /// True for a mask that is false wherever the mask argument is.
+  bool hidesPadding(mlir::Value keys) const;
 
   mlir::func::FuncOp function;
   mlir::BlockArgument mask;

@@ -417,8 +417,16 @@ func.func @f(%a: tensor<2x3x8xf32>, %s: !attn.ragged<rows, keys>) {
 // -----
 
 func.func @f(%a: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>) {
-  // expected-error @below {{'attn.pool' op (1) expects 'batch' and no mask with a ragged batch}}
+  // expected-error @below {{'attn.pool' op (1) expects 'batch' with a ragged batch}}
   %0 = attn.pool <first> %a ragged(%s : <rows, keys>) : [rows, 8] f32
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %m: tensor<2x3xi1>, %s: !attn.ragged<rows, keys>) {
+  // expected-error @below {{'attn.pool' op (1) expects a bool mask [rows], got i1 [2, 3]}}
+  %0 = attn.pool <mean> %a mask(%m : [2, 3] i1) ragged(%s : <rows, keys>) batch 2 : [rows, 8] f32
   return
 }
 

@@ -69,12 +69,45 @@ func.func @eighteen_casts(%x: !x, %m: !mask {attn.role = "mask"}) -> !y {
   return %p : !y
 }
 
+// Keys that count are those of both masks.
 // CHECK-LABEL: func.func @together_with_another(
-// CHECK-NOT: attn.ragged_batch
+// CHECK: %[[S:.*]] = attn.ragged_batch %arg2
+// CHECK-DAG: %[[M:.*]] = attn.gather_rows %arg2, %[[S]]
+// CHECK-DAG: %[[O:.*]] = attn.gather_rows %arg1, %[[S]]
+// CHECK: %[[B:.*]] = attn.cast %[[M]] to i1
+// CHECK: %[[A:.*]] = attn.and %[[B]], %[[O]] : [rows] i1
+// CHECK: attn.pool <mean> {{.*}} mask(%[[A]] : [rows] i1) ragged(%[[S]]
 func.func @together_with_another(%x: !x, %other: !b, %m: !mask {attn.role = "mask"}) -> !y {
   %b = attn.cast %m to i1 : !mask
   %both = attn.and %b, %other : !b
   %p = attn.pool <mean> %x mask(%both : !b) : !x
+  return %p : !y
+}
+
+// The second mask is that of padding; the first hides a prompt from the pool.
+// CHECK-LABEL: func.func @of_two_masks(
+// CHECK: attn.ragged_batch %arg2
+// CHECK: attn.pool <last> {{.*}} mask({{.*}}) ragged
+// CHECK: attn.pool <first> %{{[^ ]*}} ragged
+// CHECK: attn.scatter_rows
+func.func @of_two_masks(%x: !x, %prompt: !mask {attn.role = "mask"}, %m: !mask {attn.role = "mask"}) -> (!y, !y, !x) {
+  %a = attn.cast %prompt to i1 : !mask
+  %b = attn.cast %m to i1 : !mask
+  %both = attn.and %a, %b : !b
+  %p = attn.pool <last> %x mask(%both : !b) : !x
+  %f = attn.pool <first> %x mask(%both : !b) : !x
+  %k = attn.reshape %b to <[batch, seq, 1]> : !b
+  %z = attn.mask %x, %k with 0.0 : !x, tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
+  return %p, %f, %z : !y, !y, !x
+}
+
+// Tokens of either mask count.
+// CHECK-LABEL: func.func @either_of_two(
+// CHECK-NOT: attn.ragged_batch
+func.func @either_of_two(%x: !x, %other: !b, %m: !mask {attn.role = "mask"}) -> !y {
+  %b = attn.cast %m to i1 : !mask
+  %either = attn.or %b, %other : !b
+  %p = attn.pool <mean> %x mask(%either : !b) : !x
   return %p : !y
 }
 
