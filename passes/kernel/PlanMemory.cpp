@@ -214,6 +214,8 @@ struct PlanMemoryPass
     buffers += table.size();
     entry->setAttr("kern.buffers", b.getArrayAttr(table));
     entry->setAttr("kern.memory_steps", b.getStrArrayAttr(lives.steps));
+    // Any of the entry's products may share its tiles.
+    entry->setAttr("kern.counters", b.getI64IntegerAttr(productCounters));
     entry->setAttr("kern.arena_bytes", b.getStringAttr(plan.bytes.str()));
     entry->setAttr("kern.arena_lower_bound",
                    b.getStringAttr(plan.lowerBound.str()));

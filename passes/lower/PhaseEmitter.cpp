@@ -84,6 +84,11 @@ void PhaseEmitter::storeSize(StringRef name, Index value) {
   store(value, advance(symbols, 8 * info.getSymbolIndex(entry, name)));
 }
 
+Value PhaseEmitter::counters() {
+  return atEntry(
+      [&] { return framePointer(offsetof(transom_frame, counters)); });
+}
+
 Value PhaseEmitter::pointer(Value buffer) {
   Value storage = info.getStorage(buffer);
   if (Value known = values.lookup(storage))

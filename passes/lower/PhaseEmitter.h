@@ -61,6 +61,8 @@ public:
   Index rowStride(Value buffer) {
     return size(getBufferType(buffer).getRowStride());
   }
+  /// Counters that are zero before and after a phase; may be null.
+  Value counters();
   /// Address of a buffer.
   Value pointer(Value buffer);
   /// Address of a weight.

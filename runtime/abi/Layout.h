@@ -23,9 +23,19 @@
  */
 #define TRANSOM_BUFFER_ALIGNMENT 64
 
+/* Workers that take tiles of a product from each other; of more each has its
+ * share. Each has so many counters of its tiles in the frame, a multiple of a
+ * cache line. After them is the number of workers that are done. */
+#define TRANSOM_SHARING_WORKERS 64
+#define TRANSOM_TILE_COUNTERS 32
+
 #ifdef __cplusplus
 namespace transom {
 
+inline constexpr int64_t sharingWorkers = TRANSOM_SHARING_WORKERS;
+inline constexpr int64_t tileCounters = TRANSOM_TILE_COUNTERS;
+/* Words of `transom_frame.counters` that products need. */
+inline constexpr int64_t productCounters = sharingWorkers * tileCounters + 1;
 inline constexpr int64_t panelWidth = TRANSOM_PANEL_WIDTH;
 inline constexpr int64_t kvBlockSize = TRANSOM_KV_BLOCK_SIZE;
 inline constexpr int64_t depthAlignment = TRANSOM_DEPTH_ALIGNMENT;

@@ -184,9 +184,12 @@ PreparedPhase KernelHarness::prepare(const std::string &isa,
 void KernelHarness::run(const std::string &isa, const std::string &phase,
                         const PhaseCall &call, bool backwards) {
   PreparedPhase prepared = prepare(isa, phase, call);
+  std::vector<int64_t> counters(productCounters);
+  prepared.frame.counters = counters.data();
   for (int64_t i = 0; i < call.numWorkers && prepared.function; ++i)
     prepared.function(&prepared.frame, nullptr,
                       backwards ? call.numWorkers - 1 - i : i, call.numWorkers);
+  EXPECT_EQ(counters, std::vector<int64_t>(productCounters));
 }
 
 void KernelHarness::runFunction(const std::string &isa,

@@ -8,6 +8,7 @@
 // half of one.
 #include "passes/Remarks.h"
 #include "passes/lower/ops/LowerOps.h"
+#include "passes/lower/ops/TileQueue.h"
 #include "runtime/abi/Abi.h"
 #include "runtime/abi/RowSummary.h"
 #include <cstddef>
@@ -65,8 +66,6 @@ public:
     ownsRows = emitOwnsRows(rows);
     Index perWorker = ceilDiv(chunks, e.numWorkers());
     chunks = select(*ownsRows, perWorker * e.numWorkers(), chunks);
-    Index first = select(*ownsRows, perWorker * e.worker(), 0);
-    Index last = select(*ownsRows, first + perWorker, chunks);
     worker = select(*ownsRows, 0, e.worker());
     numWorkers = select(*ownsRows, 1, e.numWorkers());
 
@@ -74,12 +73,21 @@ public:
     if (usesAmx())
       tileConfig = makeTileConfig(e);
     Index divisor = max(chunks, 1);
-    e.forLoop(first, last, 1, [&](Index i) {
-      Index from = getFirstRow(i, rows, divisor);
-      Index to = getFirstRow(i + 1, rows, divisor);
-      Index count = to - from;
-      emitChunk(from, count, i + 1 < last);
+    // Groups of columns that are summarized are one worker's.
+    const auto numRanges = static_cast<int64_t>(op.getOuts().size());
+    Bool mayShare = op.getSummary().empty() ? *ownsRows : e.i64(0) == 1;
+    queue.emplace(e, mayShare, perWorker * numRanges);
+    queue->forOwners([&](Index owner) {
+      Index first = select(*ownsRows, perWorker * owner, 0);
+      Index last = select(*ownsRows, first + perWorker, chunks);
+      e.forLoop(first, last, 1, [&](Index i) {
+        Index from = getFirstRow(i, rows, divisor);
+        Index to = getFirstRow(i + 1, rows, divisor);
+        Index count = to - from;
+        emitChunk(from, count, i + 1 < last, {owner, (i - first) * numRanges});
+      });
     });
+    queue->finish();
     if (usesAmx())
       releaseTiles(e);
   }
@@ -216,20 +224,23 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Emits a chunk of rows; `more`: whether another one follows.
-  void emitChunk(Index first, Index rows, Bool more) {
+  void emitChunk(Index first, Index rows, Bool more,
+                 TileQueue::Counter counter) {
     SmallVector<Range> ranges = getRanges();
     for (auto [i, range] : llvm::enumerate(ranges)) {
       Value next = i + 1 < ranges.size()
                        ? firstPanel(e.weight(op.getWeight()), type,
                                     ranges[i + 1], *ownsRows)
                        : panelAfterLast(more, ranges[0]);
-      emitTiles(range, first, rows, next);
+      emitTiles(range, first, rows, next,
+                {counter.owner, counter.number + int64_t(i)});
     }
   }
 
   /// Emits all tiles of a range of columns over a chunk of rows: column tile
   /// by column tile, in each the blocks of K, in each the blocks of rows.
-  void emitTiles(const Range &range, Index firstRow, Index rows, Value next) {
+  void emitTiles(const Range &range, Index firstRow, Index rows, Value next,
+                 TileQueue::Counter counter) {
     // Divide the tiles among the workers.
     int64_t nr = e.kernels().getNr();
     int64_t numColumnTiles = llvm::divideCeil(range.columns, nr);
@@ -239,7 +250,7 @@ private:
     Index begin = share.first, end = share.second;
     Index endTile = ceilDiv(end, blocks.count);
 
-    e.forLoop(begin / blocks.count, endTile, 1, [&](Index columnTile) {
+    auto emitColumnTile = [&](Index columnTile) {
       // Choose what to prefetch: with a single block of rows what this panel
       // holds a little later, else the next panel.
       Index before = columnTile * blocks.count;
@@ -259,7 +270,8 @@ private:
         emitSummaries(columnTile, numColumnTiles, {firstRow, firstRow + rows});
       if (op.getNormGamma())
         emitNorms(tiles, blocks, {begin, end, numColumnTiles}, before);
-    });
+    };
+    queue->forTiles(counter, begin / blocks.count, endTile, emitColumnTile);
   }
 
   /// The range of this worker's tiles. Tiles of a group of columns that is
@@ -428,8 +440,10 @@ private:
                  Index before) {
     e.forLoop(tiles.from, tiles.to, 1, [&](Index block) {
       Index tile = before + block;
-      e.ifThen(range.end <= tile + blocks.count, [&] {
-        Index numDone = (tile - range.begin) / blocks.count + 1;
+      Bool isLast = range.end <= tile + blocks.count;
+      e.ifThen(select(queue->isShared(), 1, select(isLast, 1, 0)) == 1, [&] {
+        Index all = (tile - range.begin) / blocks.count + 1;
+        Index numDone = select(queue->isShared(), 1, all);
         auto [row, numRows] = blocks.at(block);
         emitNorm(row, numRows, numDone, range.numColumnTiles);
       });
@@ -437,7 +451,8 @@ private:
   }
 
   /// Counts the finished tiles of a block of rows. A worker adds its tiles
-  /// once, since an atomic addition waits for all stores before it. The worker
+  /// once, since an atomic addition waits for all stores before it, unless it
+  /// does not know which ones it will have. The worker
   /// that completes the count resets the counter and normalizes the block.
   void emitNorm(Index row, Index numRows, Index numDone, int64_t numTiles) {
     Value counter = e.advance(e.pointer(op.getNormCounters()), row * 8);
@@ -460,26 +475,12 @@ private:
   kern::WeightType type;
   int64_t k;
   const OperandLowering &format; ///< of the weight
-  std::optional<Bool> ownsRows;  ///< whether this worker has chunks of its own
-  Value tileConfig;              ///< see KernelArgs
+  std::optional<TileQueue> queue;
+  std::optional<Bool> ownsRows; ///< whether this worker has chunks of its own
+  Value tileConfig;             ///< see KernelArgs
   Index worker, numWorkers; ///< among which the tiles of a chunk are divided
 };
 } // namespace
-
-void lower::reportWidenedBf16(PhaseEmitter &e, Operation *op,
-                              const OperandLowering &format) {
-  if (e.getIsa().dotBf16 ||
-      format.getFormat().getOperandType() != StorageType::BF16)
-    return; // multiplied as they are stored
-  std::vector<std::string> supported;
-  for (const InstructionSet &isa : getInstructionSets())
-    if (isa.dotBf16)
-      supported.push_back(isa.name);
-  e.getModuleInfo().getRemarks().report(
-      op, {RemarkId::Bf16IsWidened,
-           {{"isa", e.getIsa().name},
-            {"supported", listTexts(std::move(supported))}}});
-}
 
 static void lowerGemm(PhaseEmitter &e, kern::GemmOp op) {
   GemmEmitter(e, op).emit();

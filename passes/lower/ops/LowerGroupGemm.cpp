@@ -92,6 +92,21 @@ private:
 };
 } // namespace
 
+void lower::reportWidenedBf16(PhaseEmitter &e, Operation *op,
+                              const OperandLowering &format) {
+  if (e.getIsa().dotBf16 ||
+      format.getFormat().getOperandType() != StorageType::BF16)
+    return; // multiplied as they are stored
+  std::vector<std::string> supported;
+  for (const InstructionSet &isa : getInstructionSets())
+    if (isa.dotBf16)
+      supported.push_back(isa.name);
+  e.getModuleInfo().getRemarks().report(
+      op, {RemarkId::Bf16IsWidened,
+           {{"isa", e.getIsa().name},
+            {"supported", listTexts(std::move(supported))}}});
+}
+
 void lower::reportGroupTiles(PhaseEmitter &e, Operation *op,
                              const OperandLowering &format, int64_t groups,
                              int64_t columns) {

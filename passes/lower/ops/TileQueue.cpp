@@ -1,0 +1,56 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tile is taken by an atomic addition; one that finds none left costs a load.
+#include "passes/lower/ops/TileQueue.h"
+#include "runtime/abi/Layout.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::lower;
+
+TileQueue::TileQueue(PhaseEmitter &e, Bool mayShare, Index numCounters)
+    : e(e), numCounters(numCounters), counters(e.counters()) {
+  Index address(e, e.builder().create<LLVM::PtrToIntOp>(e.location(),
+                                                        e.i64Type(), counters));
+  Bool few =
+      logicalAnd(e.numWorkers() <= sharingWorkers, numCounters <= tileCounters);
+  Bool several = logicalAnd(1 < e.numWorkers(), logicalNot(address == 0));
+  shared = logicalAnd(mayShare, logicalAnd(few, several));
+}
+
+void TileQueue::forOwners(function_ref<void(Index)> body) {
+  e.forLoop(e.i64(0), select(*shared, e.numWorkers(), 1), 1,
+            [&](Index i) { body((e.worker() + i) % e.numWorkers()); });
+}
+
+void TileQueue::forTiles(const Counter &counter, Index first, Index end,
+                         function_ref<void(Index)> body) {
+  Value place =
+      e.advance(counters, (counter.owner * tileCounters + counter.number) * 8);
+  e.forLoop(first, end, 1, [&](Index position) {
+    auto takeNext = [&]() -> Value {
+      Bool some = e.loadI64(place) < end;
+      return e.choose(
+          some, [&] { return Value(e.atomicAdd(place, e.i64(1))); },
+          [&] { return Value(end); });
+    };
+    Index tile(e, e.choose(*shared, takeNext, [&] { return Value(position); }));
+    e.ifThen(tile < end, [&] { body(tile); });
+  });
+}
+
+void TileQueue::finish() {
+  e.ifThen(*shared, [&] {
+    Value done = e.advance(counters, sharingWorkers * tileCounters * 8);
+    Index before = e.atomicAdd(done, e.i64(1));
+    e.ifThen(before == e.numWorkers() - 1, [&] {
+      e.forLoop(e.i64(0), e.numWorkers(), 1, [&](Index owner) {
+        Value own = e.advance(counters, owner * (tileCounters * 8));
+        e.forLoop(e.i64(0), numCounters, 1,
+                  [&](Index i) { e.store(e.i64(0), e.advance(own, i * 8)); });
+      });
+      e.store(e.i64(0), done);
+    });
+  });
+}
