@@ -5,13 +5,16 @@
 // counted, and work is computed from that, not from time. Every result is
 // written by exactly one worker, and no worker has much more to do than the
 // others, also where one sequence is long and many are short.
+#include "runtime/abi/Layout.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/support/KernelHarness.h"
 #include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <thread>
 
+using namespace transom;
 using namespace transom::test;
 
 namespace {
@@ -198,4 +201,53 @@ TEST(Balance, products_of_any_rows) {
               << name << ", " << rows << " rows, " << numWorkers << " workers, "
               << isa;
         }
+}
+
+/// With counters a worker does what is left of others.
+TEST(Balance, workers_take_tiles_of_others) {
+  constexpr int64_t k = 24, n = 384, numWorkers = 3, rows = 64 * numWorkers + 5;
+  KernelHarness harness(gemmText("product", n, k));
+  Random random(3);
+  std::vector<float> input = random.numbers(size_t(rows * k));
+  float *weight = harness.weight("wproduct");
+  for (size_t i = 0; i < harness.weightBytes("wproduct") / 4; ++i)
+    weight[i] = random.number();
+  PhaseCall call;
+  call.symbols = {{"rows", rows}};
+  call.numWorkers = numWorkers;
+  auto run = [&](const std::string &isa, std::vector<float> &out,
+                 std::vector<int64_t> &counters, auto runWorkers) {
+    out = untouched(size_t(rows * n));
+    call.args = {input.data(), out.data()};
+    PreparedPhase prepared = harness.prepare(isa, "product", call);
+    prepared.frame.counters = counters.data();
+    runWorkers([&](int64_t worker) {
+      prepared.function(&prepared.frame, nullptr, worker, numWorkers);
+    });
+  };
+  for (const std::string &isa : harness.isas()) {
+    std::vector<int64_t> counters(productCounters);
+    std::vector<float> expected, out;
+    run(isa, expected, counters, [&](auto work) {
+      work(1);
+      EXPECT_TRUE(std::all_of(expected.begin(), expected.end(), isTouched))
+          << isa;
+      EXPECT_NE(counters, std::vector<int64_t>(productCounters));
+      for (int64_t worker : {2, 0})
+        work(worker);
+    });
+    EXPECT_EQ(counters, std::vector<int64_t>(productCounters));
+    for (int i = 0; i < 50; ++i) {
+      run(isa, out, counters, [&](auto work) {
+        std::vector<std::thread> threads;
+        for (int64_t worker = 0; worker < numWorkers; ++worker)
+          threads.emplace_back(work, worker);
+        for (std::thread &thread : threads)
+          thread.join();
+      });
+      EXPECT_EQ(std::memcmp(out.data(), expected.data(), 4 * out.size()), 0)
+          << isa;
+      EXPECT_EQ(counters, std::vector<int64_t>(productCounters));
+    }
+  }
 }
