@@ -55,7 +55,9 @@ void AttentionEmitter::packValues(const WorkItem &item, KvBlock &block) {
                  (keyHead(item.s, item.head) + 1);
   e.ifThen(logicalNot(e.loadI64(packed) == number), [&] {
     copyValues(block);
-    e.store(number, packed);
+    // The next sequence begins where one without keys does.
+    Bool hasKeys = block.start < block.end;
+    e.store(select(hasKeys, number, 0), packed);
   });
 }
 

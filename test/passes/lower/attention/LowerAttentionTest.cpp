@@ -50,7 +50,6 @@ TEST(Attention, CausalAndWindow) {
   window.name = "window";
   both.name = "both";
   window.window = both.window = 7;
-  cross.name = "cross";
   cross.cross = true;
   Attention wide = both;
   wide.name = "wide";
@@ -266,7 +265,8 @@ TEST(Attention, Bf16InTiles) {
   }
   list.push_back(head("dk96", 2, 1, 96, 64));
   Attention plain = head("plain", 2, 2, 32, 24), window = plain,
-            positions = plain, cap = plain, cross = plain, strided = plain;
+            positions = plain, cap = plain, strided = plain,
+            cross = head("cross", 1, 1, 32, 24);
   window.name = "window";
   window.window = 40;
   positions.name = "positions";
@@ -289,6 +289,10 @@ TEST(Attention, Bf16InTiles) {
   for (int64_t length : {1, 2, 31, 33, 64, 290})
     attentions.check("", RaggedTable::uniform(2, length),
                      RaggedTable::uniform(2, length + 3), {1, 3});
+  // A sequence without keys, whose values are not those of the next one.
+  const std::vector<int> none(40, 0), all(40, 1);
+  attentions.check("cross", RaggedTable::uniform(3, 5),
+                   RaggedTable({all, none, all}), {1, 2});
   // More KV blocks than stay packed.
   attentions.check("dv40", RaggedTable::uniform(1, 1290),
                    RaggedTable::uniform(1, 1290), {2});
