@@ -4,6 +4,7 @@
 // Operations are compared by a text: the addresses of their unique names,
 // attributes and types, and the numbers of their operands.
 #include "passes/lower/SharedOperations.h"
+#include "passes/lower/ops/TileQueue.h"
 #include "runtime/base/CodeSymbols.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -22,8 +23,10 @@ public:
       addOperand(operand, 0);
     for (Region &region : op.getRegions())
       addRegion(region);
-    if (auto gemm = dyn_cast<kern::GemmOp>(op))
+    if (auto gemm = dyn_cast<kern::GemmOp>(op)) {
+      add(int64_t(TileQueue::canShare(gemm)));
       addNextProduct(gemm);
+    }
   }
 
   StringRef getText() const { return text; }

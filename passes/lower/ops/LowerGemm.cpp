@@ -73,9 +73,8 @@ public:
     if (usesAmx())
       tileConfig = makeTileConfig(e);
     Index divisor = max(chunks, 1);
-    // Groups of columns that are summarized are one worker's.
     const auto numRanges = static_cast<int64_t>(op.getOuts().size());
-    Bool mayShare = op.getSummary().empty() ? *ownsRows : e.i64(0) == 1;
+    Bool mayShare = TileQueue::canShare(op) ? *ownsRows : e.i64(0) == 1;
     queue.emplace(e, mayShare, perWorker * numRanges);
     queue->forOwners([&](Index owner) {
       Index first = select(*ownsRows, perWorker * owner, 0);

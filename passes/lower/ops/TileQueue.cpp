@@ -9,6 +9,13 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
+bool TileQueue::canShare(kern::GemmOp op) {
+  int64_t numProducts = 0;
+  op->getParentOfType<kern::PhaseOp>().walk(
+      [&](kern::GemmOp) { ++numProducts; });
+  return numProducts == 1 && op.getSummary().empty();
+}
+
 TileQueue::TileQueue(PhaseEmitter &e, Bool mayShare, Index numCounters)
     : e(e), numCounters(numCounters), counters(e.counters()) {
   Index address(e, e.builder().create<LLVM::PtrToIntOp>(e.location(),

@@ -18,6 +18,11 @@ public:
     Index owner, number;
   };
 
+  /// Whether workers may share the tiles of a product: groups of columns that
+  /// are summarized are one worker's, and several products of a phase would
+  /// take each other's counters.
+  static bool canShare(kern::GemmOp op);
+
   /// Workers share if `mayShare`, and each needs no more than `numCounters`.
   TileQueue(PhaseEmitter &e, Bool mayShare, Index numCounters);
 

@@ -251,3 +251,28 @@ TEST(Balance, workers_take_tiles_of_others) {
     }
   }
 }
+
+/// Two products of a phase would take each other's counters.
+TEST(Balance, products_of_one_phase_have_fixed_shares) {
+  constexpr int64_t k = 24, n = 64, numWorkers = 2, rows = 200;
+  const std::string x = bufferType("rows, 24"), y = bufferType("rows, 64"),
+                    weight = "!kern.weight<[64, 24] x f32, panels32>",
+                    types = " : " + x + ", " + weight + ", " + y;
+  KernelHarness harness(
+      weightDefinition("w", weight) +
+      phaseFunction({"two", "%x: " + x + ", %y: " + y + ", %z: " + y,
+                     weightValue("w", "w", weight),
+                     "kern.gemm %x, %w outs(%y)" + types +
+                         "\n    kern.gemm %x, %w outs(%z)" + types}));
+  std::vector<float> input(size_t(rows * k));
+  for (const std::string &isa : harness.isas()) {
+    std::vector<float> first = untouched(size_t(rows * n)), second = first;
+    PhaseCall call;
+    call.symbols = {{"rows", rows}};
+    call.args = {input.data(), first.data(), second.data()};
+    call.numWorkers = numWorkers;
+    harness.run(isa, "two", call);
+    for (const std::vector<float> &out : {first, second})
+      EXPECT_TRUE(std::all_of(out.begin(), out.end(), isTouched)) << isa;
+  }
+}

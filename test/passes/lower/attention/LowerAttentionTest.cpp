@@ -50,6 +50,7 @@ TEST(Attention, CausalAndWindow) {
   window.name = "window";
   both.name = "both";
   window.window = both.window = 7;
+  cross.name = "cross";
   cross.cross = true;
   Attention wide = both;
   wide.name = "wide";
@@ -274,7 +275,6 @@ TEST(Attention, Bf16InTiles) {
   positions.maxDistance = 128;
   cap.name = "cap";
   cap.softCap = 3;
-  cross.name = "cross";
   cross.cross = true;
   strided.name = "strided";
   strided.stride = 70;
