@@ -52,70 +52,19 @@ addProducts(Sums<rows> &sums, const float *a, int64_t stride, const float *b) {
       sums.of[row][j] = std::fma(a[row * stride], b[j], sums.of[row][j]);
 }
 
-/// Rows of a, [rows, count], times columns of b, [count, numColumns].
-template <int64_t rows>
-TRANSOM_VECTORS void addChains(Sums<rows> &sums, const float *a, const float *b,
-                               int64_t count) {
-  Sums<rows> own = sums;
-  for (int64_t i = 0; i < count; ++i)
-    addProducts<rows>(own, a + i, count, b + i * numColumns);
-  sums = own;
-}
+// How chains add, and of how many rows they fit into the registers. `add` adds
+// rows of a, [rows, count], times columns of b, [count, numColumns].
 
-template <int64_t rows>
-TRANSOM_VECTORS void addAmxChains(Sums<rows> &sums, const float *a,
-                                  const float *b, int64_t count) {
-  for (int64_t first = 0; first < count; first += amxBf16Depth) {
-    Sums<rows> even = {}, odd = {};
-    const int64_t end = std::min(first + amxBf16Depth, count);
-    int64_t i = first;
-    for (; i + 1 < end; i += 2) {
-      addProducts<rows>(even, a + i, count, b + i * numColumns);
-      addProducts<rows>(odd, a + i + 1, count, b + (i + 1) * numColumns);
-    }
-    if (i < end)
-      addProducts<rows>(even, a + i, count, b + i * numColumns);
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t j = 0; j < numColumns; ++j)
-        sums.of[row][j] = sums.of[row][j] + (even.of[row][j] + odd.of[row][j]);
-  }
-}
-
-#if defined(__x86_64__)
-/// Rows of a, [rows, count], times columns of b, [count, numColumns], both in
-/// pairs of bf16.
-template <int64_t rows>
-__attribute__((target("avx512f,avx512bf16"))) void
-addDotChains(Sums<rows> &sums, const int *a, const int *b, int64_t count) {
-  __m512 own[rows];
-  for (int64_t row = 0; row < rows; ++row)
-    own[row] = _mm512_loadu_ps(sums.of[row]);
-  for (int64_t i = 0; i < count; ++i) {
-    const __m512i columns = _mm512_loadu_si512(b + i * numColumns);
-    for (int64_t row = 0; row < rows; ++row)
-      own[row] = _mm512_dpbf16_ps(
-          own[row], (__m512bh)_mm512_set1_epi32(a[row * count + i]),
-          (__m512bh)columns);
-  }
-  for (int64_t row = 0; row < rows; ++row)
-    _mm512_storeu_ps(sums.of[row], own[row]);
-}
-#else
-template <int64_t rows>
-void addDotChains(Sums<rows> &sums, const int *, const int *, int64_t) {
-  for (auto &row : sums.of)
-    std::fill_n(row, numColumns, std::numeric_limits<float>::quiet_NaN());
-}
-#endif
-
-/// How chains add, and of how many rows they fit into the registers.
 struct FloatChains {
   using Operand = float;
   static constexpr int64_t numRows = 4;
   template <int64_t rows>
-  static void add(Sums<rows> &sums, const float *a, const float *b,
-                  int64_t count) {
-    addChains(sums, a, b, count);
+  TRANSOM_VECTORS static void add(Sums<rows> &sums, const float *a,
+                                  const float *b, int64_t count) {
+    Sums<rows> own = sums;
+    for (int64_t i = 0; i < count; ++i)
+      addProducts<rows>(own, a + i, count, b + i * numColumns);
+    sums = own;
   }
 };
 
@@ -123,19 +72,53 @@ struct AmxChains {
   using Operand = float;
   static constexpr int64_t numRows = 2;
   template <int64_t rows>
-  static void add(Sums<rows> &sums, const float *a, const float *b,
-                  int64_t count) {
-    addAmxChains(sums, a, b, count);
+  TRANSOM_VECTORS static void add(Sums<rows> &sums, const float *a,
+                                  const float *b, int64_t count) {
+    for (int64_t first = 0; first < count; first += amxBf16Depth) {
+      Sums<rows> even = {}, odd = {};
+      const int64_t end = std::min(first + amxBf16Depth, count);
+      int64_t i = first;
+      for (; i + 1 < end; i += 2) {
+        addProducts<rows>(even, a + i, count, b + i * numColumns);
+        addProducts<rows>(odd, a + i + 1, count, b + (i + 1) * numColumns);
+      }
+      if (i < end)
+        addProducts<rows>(even, a + i, count, b + i * numColumns);
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t j = 0; j < numColumns; ++j)
+          sums.of[row][j] =
+              sums.of[row][j] + (even.of[row][j] + odd.of[row][j]);
+    }
   }
 };
 
 struct DotChains {
   using Operand = int; // a pair of bf16
   static constexpr int64_t numRows = 4;
+#if defined(__x86_64__)
   template <int64_t rows>
-  static void add(Sums<rows> &sums, const int *a, const int *b, int64_t count) {
-    addDotChains(sums, a, b, count);
+  __attribute__((target("avx512f,avx512bf16"))) static void
+  add(Sums<rows> &sums, const int *a, const int *b, int64_t count) {
+    __m512 own[rows];
+    for (int64_t row = 0; row < rows; ++row)
+      own[row] = _mm512_loadu_ps(sums.of[row]);
+    for (int64_t i = 0; i < count; ++i) {
+      const __m512i columns = _mm512_loadu_si512(b + i * numColumns);
+      for (int64_t row = 0; row < rows; ++row)
+        own[row] = _mm512_dpbf16_ps(
+            own[row], (__m512bh)_mm512_set1_epi32(a[row * count + i]),
+            (__m512bh)columns);
+    }
+    for (int64_t row = 0; row < rows; ++row)
+      _mm512_storeu_ps(sums.of[row], own[row]);
   }
+#else
+  template <int64_t rows>
+  static void add(Sums<rows> &sums, const int *, const int *, int64_t) {
+    for (auto &row : sums.of)
+      std::fill_n(row, numColumns, std::numeric_limits<float>::quiet_NaN());
+  }
+#endif
 };
 
 /// Adds a, [m, count], times b, [n, count], to sums, [m, n].
@@ -170,7 +153,7 @@ void Product<Chains>::multiplyRows(int64_t row, int64_t column,
   Sums<rows> block = {};
   for (int64_t i = 0; i < rows; ++i)
     std::copy_n(sums + (row + i) * n + column, columns, block.of[i]);
-  Chains::add(block, a + row * count, panel, count);
+  Chains::template add<rows>(block, a + row * count, panel, count);
   for (int64_t i = 0; i < rows; ++i)
     std::copy_n(block.of[i], columns, sums + (row + i) * n + column);
 }

@@ -235,14 +235,6 @@ inline Number dot(Number init, llvm::ArrayRef<Number> a, const Number *b) {
   return dot(init, a.data(), 1, b, 1, static_cast<int64_t>(a.size()));
 }
 
-/// The same of operands of bf16.
-inline Number dotBf16Pairs(Number init, llvm::ArrayRef<Number> a,
-                           const Number *b) {
-  Number sum;
-  dotRowsBf16(false, init, a, b, 1, 1, &sum);
-  return sum;
-}
-
 /// a b + c, which domains may round once.
 inline Number fma(Number a, Number b, Number c) {
   if (Domain *domain = Domain::getCurrent())

@@ -57,7 +57,9 @@ TEST(Bits, add_products_in_order_from_the_bias) {
   for (size_t i = 0; i < a.size(); ++i)
     sum = std::fma(toFloat(a[i]), toFloat(b[i]), sum);
   EXPECT_EQ(dot(0.25, a, b.data()).real(), sum);
-  EXPECT_EQ(dotBf16Pairs(0.25, a, b.data()).real(), sum);
+  Number ofBf16;
+  dotRowsBf16(/*inTiles=*/false, Number(0.25), a, b.data(), 1, 1, &ofBf16);
+  EXPECT_EQ(ofBf16.real(), sum);
 }
 
 TEST(Bits, take_denormals_for_zero_but_move_them) {
