@@ -82,9 +82,8 @@ bool replacePositions(Operation *op, double number) {
 void changePositions(ModuleOp code, const LiveCode &live, Edits &edits) {
   SymbolTable symbols(code);
   code.walk([&](LLVM::AddressOfOp address) {
-    auto table = symbols.lookup<LLVM::GlobalOp>(address.getGlobalName());
-    if (!live.contains(address) || !table ||
-        !table.getSymName().starts_with("transom.positions."))
+    auto table = findPositions(address, symbols);
+    if (!live.contains(address) || !table)
       return;
     const auto entries = llvm::to_vector(
         cast<DenseElementsAttr>(*table.getValue()).getValues<int32_t>());
