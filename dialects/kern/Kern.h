@@ -73,9 +73,9 @@ int64_t getMaxKBlock(WeightType weight);
 /// Whether products with a weight are computed with AMX where there is AMX:
 /// bf16 in panels, and k a multiple of `amxBf16Depth`.
 bool suitsAmx(WeightType weight);
-/// The same of an attention with these queries: bf16 without a cache that
-/// grows, and dk a multiple of `amxBf16Depth`. Causal attention is not, so that
-/// it has the bits of decoding, whose single rows gain nothing by tiles.
+/// The same of an attention with these queries: bf16 without a cache, and dk a
+/// multiple of `amxBf16Depth`. Causal attention is not, so that it has the bits
+/// of decoding, whose single rows gain nothing by tiles.
 bool suitsAmx(BufferType query, int64_t heads, bool hasCache, bool causal);
 
 /// The type of a value that is a buffer.

@@ -73,7 +73,7 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     8. Outs are f32, or bf16 where the query is bf16.
     9. Query and outs have equal numbers of rows.
     10. The scratch is f32 [parts, floats] with the floats that the schedule and
-        dv need, and those of a KV block's values where AMX may be used.
+        dv need, and those of the values of four KV blocks where AMX may be used.
     11. `split_kv` has partials and counters.
     12. Partials are f32 [parts, floats] with room for 32 KV blocks.
     13. Counters are i64 [parts, 32].

@@ -55,11 +55,11 @@ private:
     if (spec.store == KernelSpec::Store::KeyPanels)
       return emitStagedKeyPanels();
     if (spec.store == KernelSpec::Store::Scores)
-      return forStagedRow([&](const KernelArgs &own, ArrayRef<Value> row) {
+      return forStagedTiles([&](const KernelArgs &own, ArrayRef<Value> row) {
         emitStoreScores(e, spec, 1, own, row);
       });
     if (spec.store == KernelSpec::Store::Normalize)
-      return forStagedRow([&](const KernelArgs &own, ArrayRef<Value> row) {
+      return forStagedTiles([&](const KernelArgs &own, ArrayRef<Value> row) {
         emitStoreNormalized(e, spec, 1, own, row);
       });
     e.ifThen(
@@ -70,17 +70,16 @@ private:
   /// Loops over the rows that are staged; `body` is given the arguments and the
   /// vectors of a tile of one row.
   void
-  forStagedRow(function_ref<void(const KernelArgs &, ArrayRef<Value>)> body) {
+  forStagedTiles(function_ref<void(const KernelArgs &, ArrayRef<Value>)> body) {
     const int64_t perRowBytes =
         spec.store == KernelSpec::Store::Scores ? kLanes * 4 : 4;
-    e.forRange(args.rows, [&](Index row) {
+    forStagedRows({}, [&](Index row, Value line, Value out) {
       SmallVector<Value> tile;
       for (int64_t v = 0; v < vectors; ++v)
-        tile.push_back(e.loadVector(
-            e.f32Type(), e.advance(stage, (row * vectors + v) * kLanes * 4)));
+        tile.push_back(
+            e.loadVector(e.f32Type(), e.advance(line, v * kLanes * 4)));
       KernelArgs own = args;
-      own.output = e.advance(args.output,
-                             row * args.outputStride * spec.getOutputBytes());
+      own.output = out;
       own.perRow = e.advance(args.perRow, row * perRowBytes);
       body(own, tile);
     });

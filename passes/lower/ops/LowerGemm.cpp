@@ -74,8 +74,7 @@ public:
       tileConfig = makeTileConfig(e);
     Index divisor = max(chunks, 1);
     const auto numRanges = static_cast<int64_t>(op.getOuts().size());
-    Bool mayShare = TileQueue::canShare(op) ? *ownsRows : e.i64(0) == 1;
-    queue.emplace(e, mayShare, perWorker * numRanges);
+    queue.emplace(e, op, *ownsRows, perWorker * numRanges);
     queue->forOwners([&](Index owner) {
       Index first = select(*ownsRows, perWorker * owner, 0);
       Index last = select(*ownsRows, first + perWorker, chunks);
@@ -440,9 +439,11 @@ private:
     e.forLoop(tiles.from, tiles.to, 1, [&](Index block) {
       Index tile = before + block;
       Bool isLast = range.end <= tile + blocks.count;
-      e.ifThen(select(queue->isShared(), 1, select(isLast, 1, 0)) == 1, [&] {
-        Index all = (tile - range.begin) / blocks.count + 1;
-        Index numDone = select(queue->isShared(), 1, all);
+      Index all = (tile - range.begin) / blocks.count + 1;
+      Index numDone = select(isLast, all, 0);
+      if (auto isShared = queue->isShared())
+        numDone = select(*isShared, 1, numDone);
+      e.ifThen(0 < numDone, [&] {
         auto [row, numRows] = blocks.at(block);
         emitNorm(row, numRows, numDone, range.numColumnTiles);
       });
@@ -451,8 +452,8 @@ private:
 
   /// Counts the finished tiles of a block of rows. A worker adds its tiles
   /// once, since an atomic addition waits for all stores before it, unless it
-  /// does not know which ones it will have. The worker
-  /// that completes the count resets the counter and normalizes the block.
+  /// does not know which ones it will have. The worker that completes the count
+  /// resets the counter and normalizes the block.
   void emitNorm(Index row, Index numRows, Index numDone, int64_t numTiles) {
     Value counter = e.advance(e.pointer(op.getNormCounters()), row * 8);
     Index before = e.atomicAdd(counter, numDone);

@@ -16,23 +16,31 @@ bool TileQueue::canShare(kern::GemmOp op) {
   return numProducts == 1 && op.getSummary().empty();
 }
 
-TileQueue::TileQueue(PhaseEmitter &e, Bool mayShare, Index numCounters)
-    : e(e), numCounters(numCounters), counters(e.counters()) {
+TileQueue::TileQueue(PhaseEmitter &e, kern::GemmOp op, Bool ownsRows,
+                     Index numCounters)
+    : e(e), numCounters(numCounters) {
+  if (!canShare(op))
+    return;
+  counters = e.counters();
   Index address(e, e.builder().create<LLVM::PtrToIntOp>(e.location(),
                                                         e.i64Type(), counters));
   Bool few =
       logicalAnd(e.numWorkers() <= sharingWorkers, numCounters <= tileCounters);
   Bool several = logicalAnd(1 < e.numWorkers(), logicalNot(address == 0));
-  shared = logicalAnd(mayShare, logicalAnd(few, several));
+  shared = logicalAnd(ownsRows, logicalAnd(few, several));
 }
 
 void TileQueue::forOwners(function_ref<void(Index)> body) {
+  if (!shared)
+    return body(e.worker());
   e.forLoop(e.i64(0), select(*shared, e.numWorkers(), 1), 1,
             [&](Index i) { body((e.worker() + i) % e.numWorkers()); });
 }
 
 void TileQueue::forTiles(const Counter &counter, Index first, Index end,
                          function_ref<void(Index)> body) {
+  if (!shared)
+    return e.forLoop(first, end, 1, body);
   Value place =
       e.advance(counters, (counter.owner * tileCounters + counter.number) * 8);
   e.forLoop(first, end, 1, [&](Index position) {
@@ -48,6 +56,8 @@ void TileQueue::forTiles(const Counter &counter, Index first, Index end,
 }
 
 void TileQueue::finish() {
+  if (!shared)
+    return;
   e.ifThen(*shared, [&] {
     Value done = e.advance(counters, sharingWorkers * tileCounters * 8);
     Index before = e.atomicAdd(done, e.i64(1));

@@ -23,11 +23,12 @@ public:
   /// take each other's counters.
   static bool canShare(kern::GemmOp op);
 
-  /// Workers share if `mayShare`, and each needs no more than `numCounters`.
-  TileQueue(PhaseEmitter &e, Bool mayShare, Index numCounters);
+  /// Workers that own rows share the tiles of `op` if it can be; each needs no
+  /// more than `numCounters`.
+  TileQueue(PhaseEmitter &e, kern::GemmOp op, Bool ownsRows, Index numCounters);
 
-  /// Whether workers take tiles from each other.
-  Bool isShared() const { return *shared; }
+  /// Whether workers take tiles from each other. Absent where they never do.
+  std::optional<Bool> isShared() const { return shared; }
   /// Runs `body` for this worker and, if tiles are shared, for all others.
   void forOwners(llvm::function_ref<void(Index owner)> body);
   /// Runs `body` for column tiles from `first` to `end`: for all of them or, if
