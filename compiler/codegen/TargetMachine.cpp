@@ -38,7 +38,8 @@ static Result<const InstructionSet *> findTarget(const std::string &target) {
 }
 
 Result<std::vector<const InstructionSet *>>
-transom::selectTargets(const std::vector<std::string> &targets, bool bf16) {
+transom::selectTargets(const std::vector<std::string> &targets,
+                       ModelTypes types) {
   std::vector<const InstructionSet *> selected, sorted;
   for (const std::string &target : targets) {
     TRANSOM_ASSIGN(const InstructionSet *isa, findTarget(target));
@@ -58,7 +59,7 @@ transom::selectTargets(const std::vector<std::string> &targets, bool bf16) {
     });
   };
   for (const InstructionSet &isa : getInstructionSets())
-    if ((bf16 || !isa.isForBf16) &&
+    if (isa.isFor(types) &&
         (targets.empty() ? isa.triple == defaultTriple : isSelected(isa)))
       sorted.push_back(&isa);
   return sorted;

@@ -17,9 +17,9 @@ namespace transom {
 
 /// The instruction sets of the values of `--target`: names of targets or
 /// `native`, those of x86-64 when none is given. Weakest first, each once, all
-/// of one kind of machine; those for bf16 only when the model is in it.
+/// of one kind of machine; those for a type only when the model has it.
 Result<std::vector<const InstructionSet *>>
-selectTargets(const std::vector<std::string> &targets, bool bf16 = false);
+selectTargets(const std::vector<std::string> &targets, ModelTypes types = {});
 
 /// LLVM's code generator for an instruction set: position-independent, no
 /// contraction of separate multiplications and additions.

@@ -70,6 +70,10 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("dtype", options.dtype);
   if (!options.kvDtype.empty() && options.kvDtype != options.dtype)
     flags.emplace_back("kv-dtype", options.kvDtype);
+  if (!options.quantize.empty())
+    flags.emplace_back("quantize", options.quantize);
+  if (options.groupSize != 0)
+    flags.emplace_back("group-size", std::to_string(options.groupSize));
   if (options.attentionSchedule != "auto")
     flags.emplace_back("attention-schedule", options.attentionSchedule);
   if (options.attention)

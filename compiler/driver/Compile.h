@@ -42,6 +42,11 @@ struct CompileOptions {
   /// Type of cached keys and values, one of `getCacheOptions()`; empty: `dtype`
   /// if it is one of them, else `f32`.
   std::string kvDtype;
+  /// How weights of products and what they multiply are quantized: `int8`;
+  /// empty: they are not.
+  std::string quantize;
+  /// Numbers along K with one scale: 32, 64 or 128; 0: as the type has it.
+  unsigned groupSize = 0;
   /// How attention divides its work: a schedule of `kern.attention`, optionally
   /// with the most query rows of a work item, `streaming:12`. Results are the
   /// same for all schedules.

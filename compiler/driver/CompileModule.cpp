@@ -439,9 +439,10 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
 
 Result<CompileReport> ModuleCompiler::run() {
   TRANSOM_TRY(checkCachesBesideAttention(options));
-  TRANSOM_ASSIGN(isas, selectTargets(options.targets,
-                                     options.dtype == "bf16" ||
-                                         getCacheType(options) == "bf16"));
+  ModelTypes types;
+  types.bf16 = options.dtype == "bf16" || getCacheType(options) == "bf16";
+  types.int8 = !options.quantize.empty();
+  TRANSOM_ASSIGN(isas, selectTargets(options.targets, types));
   setModuleOptions(*module, options);
   const Stage first = source.resumed ? source.resumed->stage : Stage::Attn;
   for (Stage stage : {Stage::Attn, Stage::AttnOpt, Stage::Kern}) {

@@ -20,6 +20,41 @@ std::string transom::getCacheType(const CompileOptions &options) {
   return parseCacheOption(options.dtype) ? options.dtype : "f32";
 }
 
+/// Numbers along K with one scale, unless `--group-size` says otherwise.
+static constexpr int64_t kInt8Group = 128;
+
+/// The format of the weights of products by `--quantize`, or nothing.
+static std::optional<OperandFormat>
+getQuantizedFormat(const CompileOptions &options) {
+  if (options.quantize.empty())
+    return std::nullopt;
+  return OperandFormat::getQuantized(
+      StorageType::I8, options.groupSize ? options.groupSize : kInt8Group);
+}
+
+/// The combinations with `--quantize` that are supported.
+static Result<void> checkQuantize(const CompileOptions &options) {
+  if (options.quantize.empty()) {
+    if (options.groupSize != 0)
+      return usageError("'--group-size' needs '--quantize'");
+    return {};
+  }
+  if (options.quantize != "int8")
+    return unsupported("'--quantize " + options.quantize +
+                       "' is not supported; supported: int8");
+  if (options.groupSize != 0 && options.groupSize != 32 &&
+      options.groupSize != 64 && options.groupSize != 128)
+    return usageError("a group of " + std::to_string(options.groupSize) +
+                      " numbers is not supported; supported: 32, 64, 128");
+  if (options.backend != "native")
+    return unsupported("'--quantize' with '--backend " + options.backend +
+                       "' is not supported; supported: native");
+  if (options.dtype != "f32")
+    return unsupported("'--quantize' with '--dtype " + options.dtype +
+                       "' is not supported; supported: f32");
+  return {};
+}
+
 Result<void>
 transom::checkCachesBesideAttention(const CompileOptions &options) {
   if (!options.attention || options.kvDtype.empty() ||
@@ -38,6 +73,9 @@ void transom::setModuleOptions(ModuleOp module, const CompileOptions &options) {
   };
   setText("transom.dtype", options.dtype, "f32");
   setText("transom.kv_dtype", getCacheType(options), "f32");
+  if (std::optional<OperandFormat> format = getQuantizedFormat(options))
+    module->setAttr("transom.quantize",
+                    kern::OperandFormatAttr::get(module.getContext(), *format));
   setText("transom.backend", options.backend, "");
   if (options.attentionSchedule != "auto")
     module->setAttr("transom.attention_schedule",
@@ -78,6 +116,7 @@ void transom::setModuleOptions(ModuleOp module, const CompileOptions &options) {
 static constexpr std::pair<StringLiteral, StringLiteral> kOptionAttributes[] = {
     {"transom.dtype", "--dtype"},
     {"transom.kv_dtype", "--kv-dtype"},
+    {"transom.quantize", "--quantize"},
     {"transom.backend", "--backend"},
     {"transom.attention_schedule", "--attention-schedule"},
     {"transom.attention", "--attention"},
@@ -96,6 +135,9 @@ static std::string describeOption(Attribute value, StringRef flag) {
     text = name.getValue();
   else if (auto schedule = dyn_cast<kern::ScheduleAttr>(value))
     text = schedule.getValue().str();
+  else if (auto format = dyn_cast<kern::OperandFormatAttr>(value))
+    text =
+        "int8' and '--group-size " + std::to_string(format.getStorage().group);
   else if (auto numbers = dyn_cast<DenseI64ArrayAttr>(value))
     text =
         llvm::join(llvm::map_range(numbers.asArrayRef(),
@@ -191,6 +233,7 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
   if (!parseCacheOption(getCacheType(options)))
     return usageError("unknown dtype of caches '" + options.kvDtype +
                       "'; supported: " + llvm::join(getCacheOptions(), ", "));
+  TRANSOM_TRY(checkQuantize(options));
   if (!kern::AttentionSchedule::parse(options.attentionSchedule))
     return usageError(
         "unknown attention schedule '" + options.attentionSchedule +

@@ -200,6 +200,57 @@ Number Bits::quantize(MutableArrayRef<Number> head, StorageType type) const {
   return fromFloat(scale);
 }
 
+std::pair<Number, Number>
+Bits::quantizeGroup(MutableArrayRef<Number> group) const {
+  std::vector<float> floats = toFloats(group);
+  auto [scale, correction] =
+      bits::quantizeGroup(floats.data(), static_cast<int64_t>(group.size()));
+  fromFloats(floats, group);
+  return {fromFloat(scale), fromFloat(correction)};
+}
+
+/// The columns from `first` on of rows of `k` numbers.
+static std::vector<float> getColumns(const std::vector<float> &rows, int64_t k,
+                                     int64_t first, int64_t size) {
+  std::vector<float> columns;
+  for (size_t row = 0; row < rows.size(); row += k)
+    columns.insert(columns.end(), rows.begin() + row + first,
+                   rows.begin() + row + first + size);
+  return columns;
+}
+
+/// Sums of whole numbers of a group are exact in f32.
+std::vector<Number> Bits::multiplyGroups(ArrayRef<Number> inits,
+                                         const QuantizedRows &a,
+                                         const QuantizedRows &b, int64_t k,
+                                         int64_t group) {
+  const std::vector<float> left = toFloats(a.numbers),
+                           right = toFloats(b.numbers),
+                           starts = toFloats(inits);
+  const auto m = static_cast<int64_t>(left.size()) / k,
+             n = static_cast<int64_t>(right.size()) / k;
+  std::vector<float> all(m * n), sums(m * n);
+  for (int64_t i = 0; i < m && !starts.empty(); ++i)
+    llvm::copy(starts, all.begin() + i * n);
+  const int64_t numGroups = (k + group - 1) / group;
+  for (int64_t g = 0; g < numGroups; ++g) {
+    const int64_t first = g * group, size = std::min(group, k - first);
+    const std::vector<float> ofA = getColumns(left, k, first, size),
+                             ofB = getColumns(right, k, first, size);
+    std::fill(sums.begin(), sums.end(), 0.0f);
+    bits::multiply(bits::Chain::F32, ofA.data(), m, ofB.data(), n, size,
+                   sums.data());
+    for (int64_t i = 0; i < m * n; ++i) {
+      const float scale = toFloat(a.scales[i / n * numGroups + g]) *
+                          toFloat(b.scales[i % n * numGroups + g]);
+      all[i] = std::fma(sums[i], scale, all[i]);
+    }
+  }
+  std::vector<Number> products(m * n);
+  fromFloats(all, products);
+  return products;
+}
+
 //===----------------------------------------------------------------------===//
 // Weights
 //===----------------------------------------------------------------------===//

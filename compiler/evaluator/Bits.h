@@ -50,6 +50,22 @@ public:
   /// Makes the numbers of a head whole, as a cache of this type holds them;
   /// gives their scale.
   Number quantize(llvm::MutableArrayRef<Number> head, StorageType type) const;
+  /// Makes the numbers of a group of a row whole, as `kern.quantize` does;
+  /// gives their scale and -128 times their sum.
+  std::pair<Number, Number>
+  quantizeGroup(llvm::MutableArrayRef<Number> group) const;
+
+  /// Rows of whole numbers and their scales.
+  struct QuantizedRows {
+    llvm::ArrayRef<Number> numbers; ///< [count, k]
+    llvm::ArrayRef<Number> scales;  ///< [count, groups]
+  };
+  /// The products of rows, [m, n], as code multiplies whole numbers in groups
+  /// of `group` along k. `inits` is [n], or empty for zeros.
+  static std::vector<Number> multiplyGroups(llvm::ArrayRef<Number> inits,
+                                            const QuantizedRows &a,
+                                            const QuantizedRows &b, int64_t k,
+                                            int64_t group);
 
   // The domain.
   bool flushesDenormals() const override { return true; }

@@ -245,4 +245,24 @@ float quantize(float *head, int64_t count, float maxMagnitude) {
   return scale;
 }
 
+std::pair<float, float> quantizeGroup(float *group, int64_t count) {
+  float largest = 0;
+  bool isFinite = true;
+  for (int64_t i = 0; i < count; ++i) {
+    largest = std::max(largest, std::fabs(group[i]));
+    isFinite &= std::isfinite(group[i]);
+  }
+  if (!isFinite || !(0x1p-100f < largest)) {
+    std::fill_n(group, count, 0.0f);
+    return {isFinite ? 0.0f : std::numeric_limits<float>::quiet_NaN(), -0.0f};
+  }
+  const float factor = 127 / largest, shift = 12582912;
+  float sum = 0; // exact
+  for (int64_t i = 0; i < count; ++i) {
+    group[i] = group[i] * factor + shift - shift;
+    sum += group[i];
+  }
+  return {largest / 127, sum * -128};
+}
+
 } // namespace transom::bits

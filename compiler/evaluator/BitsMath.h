@@ -7,6 +7,7 @@
 #pragma once
 #include "runtime/base/Activation.h"
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace transom::bits {
@@ -80,6 +81,10 @@ RowSummary summarize(const float *row, int64_t count);
 /// The scale of the numbers of a head in a cache of whole numbers of at most
 /// this magnitude. The numbers become whole.
 float quantize(float *head, int64_t count, float maxMagnitude);
+
+/// Makes the numbers of a group of a row whole, as `kern.quantize` does. Gives
+/// their scale and -128 times their sum.
+std::pair<float, float> quantizeGroup(float *group, int64_t count);
 
 //===----------------------------------------------------------------------===//
 // Attention

@@ -1,12 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products, norms, embeddings and elementwise regions of kern.
+// Products, norms, casts and embeddings of kern.
+#include "compiler/evaluator/Bits.h"
 #include "compiler/evaluator/KernEvaluation.h"
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
 using namespace mlir;
@@ -48,10 +47,16 @@ public:
     std::vector<Number> inputs;
     for (int64_t row = 0; row < rows; ++row)
       llvm::append_range(inputs, e.kern->readRow(op.getInput(), row));
-    makeExponents(inputs);
     ArrayRef<Number> bias;
     if (op.getBias())
       bias = ArrayRef(e.tensor(op.getBias()).real).slice(begin, width);
+    if (op.getInputScales() && Bits::getCurrent()) {
+      multiplyGroups(op, e, bias, inputs);
+      return;
+    }
+    if (op.getInputScales())
+      scaleInputs(op, e, inputs);
+    makeExponents(inputs);
     products.resize(rows * width);
     const int64_t k = e.kern->columns(op.getInput());
     multiplyRows(op.getWeight().getType(), true, bias, inputs,
@@ -63,6 +68,43 @@ public:
   }
 
 private:
+  static int64_t getGroup(GemmOp op) {
+    return op.getWeight().getType().getFormat().getStorage().group;
+  }
+
+  /// Multiplies whole numbers by their scales; those of other domains are 1.
+  static void scaleInputs(GemmOp op, Evaluation &e,
+                          MutableArrayRef<Number> inputs) {
+    const int64_t k = e.kern->columns(op.getInput()), group = getGroup(op);
+    for (size_t i = 0; !Domain::getCurrent() && i < inputs.size(); ++i) {
+      const auto row = static_cast<int64_t>(i) / k,
+                 column = static_cast<int64_t>(i) % k;
+      inputs[i] *= e.kern->read(op.getInputScales(), row, column / group * 2);
+    }
+  }
+
+  /// The elements of the weight are whole numbers times their scales.
+  void multiplyGroups(GemmOp op, Evaluation &e, ArrayRef<Number> bias,
+                      ArrayRef<Number> inputs) {
+    const int64_t k = e.kern->columns(op.getInput()), group = getGroup(op),
+                  numGroups = llvm::divideCeil(k, group);
+    const Tensor &weight = e.tensor(op.getWeight());
+    std::vector<Number> scales;
+    for (int64_t row = 0; row < e.kern->rows(op.getInput()); ++row)
+      for (int64_t g = 0; g < numGroups; ++g)
+        scales.push_back(e.kern->read(op.getInputScales(), row, 2 * g));
+    ArrayRef<Number> ofWeight =
+        ArrayRef(weight.scales).slice(begin * numGroups, width * numGroups);
+    std::vector<Number> whole(weight.real.begin() + begin * k,
+                              weight.real.begin() + (begin + width) * k);
+    for (int64_t i = 0; i < width * k; ++i) {
+      const double scale = ofWeight[i / k * numGroups + i % k / group].real();
+      whole[i] = scale == 0 ? 0 : whole[i].real() / scale;
+    }
+    products = Bits::multiplyGroups(bias, {inputs, scales}, {whole, ofWeight},
+                                    k, group);
+  }
+
   int64_t begin, width;
   std::vector<Number> products;
 };
@@ -161,15 +203,6 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   return {};
 }
 
-/// An index of the result's leading dimensions in an operand that broadcasts.
-static Sizes broadcastIndex(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
-  Sizes own;
-  size_t lead = index.size() - sizes.size();
-  for (size_t d = 0; d < sizes.size(); ++d)
-    own.push_back(sizes[d] == 1 ? 0 : index[lead + d]);
-  return own;
-}
-
 static Result<void> evaluateBatchMatmul(BatchMatmulOp op, Evaluation &e) {
   const Sizes &sizes = e.kern->sizes(op.getOuts());
   ArrayRef<int64_t> left = e.kern->sizes(op.getLhs());
@@ -230,6 +263,43 @@ static Result<void> evaluateCast(kern::CastOp op, Evaluation &e) {
   return {};
 }
 
+/// Makes a group of a row whole; gives its scale and -128 times its sum.
+/// Domains other than that of bits round each number by itself when it is
+/// written.
+static std::pair<Number, Number> quantizeGroup(MutableArrayRef<Number> group) {
+  if (const Bits *bits = Bits::getCurrent())
+    return bits->quantizeGroup(group);
+  if (Domain::getCurrent())
+    return {1.0, 0.0};
+  double largest = 0, sum = 0;
+  for (Number x : group)
+    largest = std::max(largest, std::fabs(x.real()));
+  for (Number &x : group) {
+    x = largest == 0 ? 0 : std::nearbyint(x.real() * 127 / largest);
+    sum += x.real();
+  }
+  return {largest / 127, -128 * sum};
+}
+
+static Result<void> evaluateQuantize(kern::QuantizeOp op, Evaluation &e) {
+  const auto size = static_cast<int64_t>(op.getGroup());
+  const int64_t width = e.kern->columns(op.getInput());
+  RowRange range = e.kern->share(e.kern->rows(op.getInput()));
+  for (int64_t row = range.begin; row < range.end; ++row) {
+    std::vector<Number> line = e.kern->readRow(op.getInput(), row);
+    for (int64_t first = 0; first < width; first += size) {
+      auto [scale, correction] = quantizeGroup(
+          MutableArrayRef(line).slice(first, std::min(size, width - first)));
+      const int64_t at = first / size * 2;
+      e.kern->write(op.getScales(), row, at, scale);
+      e.kern->write(op.getScales(), row, at + 1, correction);
+    }
+    for (int64_t i = 0; i < width; ++i)
+      e.kern->write(op.getOuts(), row, i, line[i]);
+  }
+  return {};
+}
+
 static Result<void> evaluateSoftmax(kern::SoftmaxOp op, Evaluation &e) {
   forEachRow(e, op.getInput(), {op.getOuts()},
              [](std::vector<Number> &line) { softmax(line); });
@@ -270,175 +340,15 @@ static Result<void> evaluateEmbedding(kern::EmbeddingOp op, Evaluation &e) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Elementwise regions
-//===----------------------------------------------------------------------===//
-
-static bool compare(arith::CmpFPredicate predicate, Number x, Number y) {
-  double a = x.real(), b = y.real();
-  if (x.isReference() || y.isReference()) {
-    a = Domain::getCurrent()->compare(x, y);
-    b = 0;
-  }
-  bool unordered = std::isnan(a) || std::isnan(b);
-  switch (predicate) {
-  case arith::CmpFPredicate::OEQ:
-    return a == b;
-  case arith::CmpFPredicate::ONE:
-    return !unordered && a != b;
-  case arith::CmpFPredicate::UNE:
-    return a != b;
-  case arith::CmpFPredicate::OLT:
-    return a < b;
-  case arith::CmpFPredicate::OLE:
-    return a <= b;
-  case arith::CmpFPredicate::OGT:
-    return a > b;
-  case arith::CmpFPredicate::OGE:
-    return a >= b;
-  default:
-    return false;
-  }
-}
-
-static bool compare(arith::CmpIPredicate predicate, int64_t a, int64_t b) {
-  switch (predicate) {
-  case arith::CmpIPredicate::eq:
-    return a == b;
-  case arith::CmpIPredicate::ne:
-    return a != b;
-  case arith::CmpIPredicate::slt:
-    return a < b;
-  case arith::CmpIPredicate::sle:
-    return a <= b;
-  case arith::CmpIPredicate::sgt:
-    return a > b;
-  case arith::CmpIPredicate::sge:
-    return a >= b;
-  default:
-    return false;
-  }
-}
-
-static Number getConstant(arith::ConstantOp op) {
-  if (auto number = dyn_cast<FloatAttr>(op.getValue()))
-    return constant(number.getValueAsDouble());
-  auto number = cast<IntegerAttr>(op.getValue());
-  return static_cast<double>(number.getType().isInteger(1)
-                                 ? number.getValue().getZExtValue()
-                                 : number.getInt());
-}
-
-/// x / y of integers: by zero it is x, by -1 it wraps around.
-static int64_t divide(int64_t x, int64_t y) {
-  if (y == -1)
-    return static_cast<int64_t>(0 - static_cast<uint64_t>(x));
-  return y == 0 ? x : x / y;
-}
-
-/// One scalar operation; nothing for one that regions do not hold.
-static std::optional<Number> scalar(Operation *op, ArrayRef<Number> in) {
-  // Every value is a number; operations on integers convert it.
-  auto whole = [&](unsigned i) { return static_cast<int64_t>(in[i]); };
-  auto bits = [&](unsigned i) { return static_cast<uint64_t>(whole(i)); };
-  auto fromInteger = [](int64_t x) { return Number(static_cast<double>(x)); };
-  using Maybe = std::optional<Number>;
-  return llvm::TypeSwitch<Operation *, Maybe>(op)
-      .Case([&](arith::ConstantOp op) { return getConstant(op); })
-      .Case([&](arith::AddFOp) { return in[0] + in[1]; })
-      .Case([&](arith::SubFOp) { return in[0] - in[1]; })
-      .Case([&](arith::MulFOp) { return in[0] * in[1]; })
-      .Case([&](arith::DivFOp) { return in[0] / in[1]; })
-      .Case([&](arith::AddIOp) { return fromInteger(bits(0) + bits(1)); })
-      .Case([&](arith::SubIOp) { return fromInteger(bits(0) - bits(1)); })
-      .Case([&](arith::MulIOp) { return fromInteger(bits(0) * bits(1)); })
-      .Case([&](arith::DivSIOp) {
-        return fromInteger(divide(whole(0), whole(1)));
-      })
-      .Case([&](arith::AndIOp) { return fromInteger(whole(0) & whole(1)); })
-      .Case([&](arith::OrIOp) { return fromInteger(whole(0) | whole(1)); })
-      .Case([&](arith::XOrIOp) { return fromInteger(whole(0) ^ whole(1)); })
-      .Case([&](arith::CmpFOp op) {
-        return fromInteger(compare(op.getPredicate(), in[0], in[1]));
-      })
-      .Case([&](arith::CmpIOp op) {
-        return fromInteger(compare(op.getPredicate(), whole(0), whole(1)));
-      })
-      .Case([&](arith::SelectOp) { return whole(0) != 0 ? in[1] : in[2]; })
-      .Case<arith::ExtUIOp, arith::UIToFPOp, arith::SIToFPOp>(
-          [&](auto) { return in[0]; })
-      .Case([&](arith::FPToSIOp) {
-        return in[0].isReference() ? fromInteger(whole(0))
-                                   : Number(std::trunc(in[0].real()));
-      })
-      .Case([&](arith::ExtFOp) { return in[0]; })
-      .Case([&](arith::TruncFOp) {
-        return roundToStorage(StorageType::BF16, in[0]);
-      })
-      .Case([&](ApplyOp op) -> Maybe { return activate(op.getKind(), in[0]); })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-/// The region for the elements of one index.
-static Result<Number> runRegion(ElementwiseOp op, ArrayRef<Number> inputs) {
-  llvm::DenseMap<Value, Number> values;
-  Block &block = op.getBody().front();
-  for (auto [argument, value] : llvm::zip_equal(block.getArguments(), inputs))
-    values[argument] = value;
-  for (Operation &inner : block) {
-    SmallVector<Number> operands;
-    for (Value operand : inner.getOperands())
-      operands.push_back(values.lookup(operand));
-    if (isa<YieldOp>(inner))
-      return operands[0];
-    std::optional<Number> value = scalar(&inner, operands);
-    if (!value)
-      return unsupported("'" + inner.getName().getStringRef().str() +
-                         "' in a region is not known to the evaluator");
-    values[inner.getResult(0)] = *value;
-  }
-  return rejected("a region without an end");
-}
-
-/// An element of a buffer or weight that broadcasts to the index.
-static Number operandAt(Value operand, ArrayRef<int64_t> index, Evaluation &e) {
-  if (isa<BufferType>(operand.getType()))
-    return e.kern->read(operand, broadcastIndex(e.kern->sizes(operand), index));
-  const Tensor &weight = e.tensor(operand);
-  return weight.number(
-      flatten(weight.sizes, broadcastIndex(weight.sizes, index)));
-}
-
-static Result<void> evaluateElementwise(ElementwiseOp op, Evaluation &e) {
-  const Sizes &sizes = e.kern->sizes(op.getOuts());
-  RowRange range = e.kern->share(e.kern->rows(op.getOuts()));
-  int64_t number = 0, columns = e.kern->columns(op.getOuts());
-  Result<void> outcome;
-  forEachIndex(sizes, [&](ArrayRef<int64_t> index) {
-    int64_t row = number++ / columns;
-    if (!outcome || row < range.begin || row >= range.end)
-      return;
-    SmallVector<Number> inputs;
-    for (Value operand : op.getInputs())
-      inputs.push_back(operandAt(operand, index, e));
-    Result<Number> value = runRegion(op, inputs);
-    if (value)
-      e.kern->write(op.getOuts(), index, *value);
-    else
-      outcome = value.takeError();
-  });
-  return outcome;
-}
-
 void attachKernRows(MLIRContext *context) {
   attachEvaluator<GemmOp, evaluateGemm>(context);
   attachEvaluator<BatchMatmulOp, evaluateBatchMatmul>(context);
   attachEvaluator<NormOp, evaluateNorm>(context);
   attachEvaluator<kern::CastOp, evaluateCast>(context);
+  attachEvaluator<kern::QuantizeOp, evaluateQuantize>(context);
   attachEvaluator<kern::SoftmaxOp, evaluateSoftmax>(context);
   attachEvaluator<kern::RowSummaryOp, evaluateRowSummary>(context);
   attachEvaluator<kern::EmbeddingOp, evaluateEmbedding>(context);
-  attachEvaluator<ElementwiseOp, evaluateElementwise>(context);
 }
 
 } // namespace transom

@@ -280,6 +280,7 @@ void attachEvaluators(MLIRContext *context) {
   context->getOrLoadDialect<kern::KernDialect>();
   attachKernControl(context);
   attachKernRows(context);
+  attachKernElementwise(context);
   attachKernOneDnn(context);
   attachKernAttention(context);
   attachKernMoves(context);

@@ -3,7 +3,10 @@
 //
 // Buffers in checked memory: sizes, layouts and shares of rows.
 #include "compiler/evaluator/KernEvaluation.h"
+#include "compiler/evaluator/Bits.h"
 #include "runtime/base/DType.h"
+#include "runtime/base/FloatMode.h"
+#include "runtime/weights/Quantization.h"
 
 using namespace mlir;
 
@@ -112,6 +115,28 @@ static void packAndUnpack(const OperandFormat &format,
   llvm::copy(out, rows.begin());
 }
 
+/// A weight in groups, in the domain of bits.
+static Tensor quantize(const OperandFormat &format, const Tensor &weight) {
+  Tensor result = weight;
+  const int64_t depth = weight.sizes.back();
+  std::vector<int8_t> whole(format.group);
+  // Packing keeps denormals.
+  FloatMode mode(Denormals::AreKept);
+  for (int64_t row = 0; row < weight.count(); row += depth)
+    for (int64_t first = 0; first < depth; first += format.group) {
+      const int64_t size = std::min(format.group, depth - first);
+      MutableArrayRef<Number> group =
+          MutableArrayRef(result.real).slice(row + first, size);
+      const std::vector<float> numbers = toFloats(group);
+      const double scale =
+          quantizeGroup(numbers.data(), size, format.element, whole.data());
+      for (int64_t i = 0; i < size; ++i)
+        group[i] = whole[i] * scale;
+      result.scales.push_back(scale);
+    }
+  return result;
+}
+
 std::shared_ptr<const Tensor>
 KernEvaluation::weightAs(Type type,
                          const std::shared_ptr<const Tensor> &weight) {
@@ -121,6 +146,8 @@ KernEvaluation::weightAs(Type type,
   if (format == OperandFormat() || weight->real.empty() ||
       (domain && !domain->rounds()))
     return weight;
+  if (format.isGrouped() && Bits::getCurrent())
+    return std::make_shared<const Tensor>(quantize(format, *weight));
   Tensor result = *weight;
   if (domain) {
     for (Number &x : result.real)

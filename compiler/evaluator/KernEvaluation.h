@@ -181,6 +181,7 @@ bool isKernEntry(mlir::func::FuncOp function);
 /// Attach functions of the kern dialect.
 void attachKernControl(mlir::MLIRContext *context);
 void attachKernRows(mlir::MLIRContext *context);
+void attachKernElementwise(mlir::MLIRContext *context);
 void attachKernOneDnn(mlir::MLIRContext *context);
 void attachKernAttention(mlir::MLIRContext *context);
 void attachKernCaches(mlir::MLIRContext *context);

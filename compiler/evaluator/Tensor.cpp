@@ -96,4 +96,12 @@ int64_t flatten(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
   return flat;
 }
 
+Sizes broadcastIndex(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
+  Sizes own;
+  size_t lead = index.size() - sizes.size();
+  for (size_t d = 0; d < sizes.size(); ++d)
+    own.push_back(sizes[d] == 1 ? 0 : index[lead + d]);
+  return own;
+}
+
 } // namespace transom

@@ -50,12 +50,19 @@ struct Tensor {
 
   Sizes sizes;
   bool isFloat = true;
-  std::vector<Number> real;   ///< the elements where `isFloat`
+  std::vector<Number> real; ///< the elements where `isFloat`
+  /// In the domain of bits the scales of a weight in groups: of each row, group
+  /// by group. The elements are whole numbers times these, exactly.
+  std::vector<Number> scales;
   std::vector<int64_t> whole; ///< the elements otherwise
 };
 
 /// The sizes that both broadcast to; the sizes must fit.
 Sizes broadcastSizes(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
+
+/// An index of the result's leading dimensions in an operand that broadcasts.
+Sizes broadcastIndex(llvm::ArrayRef<int64_t> sizes,
+                     llvm::ArrayRef<int64_t> index);
 
 /// Calls `visit` with each index of a tensor of these sizes, in order.
 template <typename Visit>

@@ -95,11 +95,12 @@ def Kern_OperandFormatAttr : AttrDef<Kern_Dialect, "OperandFormat"> {
     has a scale, and perhaps a minimum: a number is element * scale - minimum.
     With `block` scales and minimums are integers themselves, times one factor
     each (`block_scales`) for so many numbers. In a panel `interleave` numbers
-    along K lie side by side in a column; K is zero-padded to whole groups and
-    blocks, and to 32 where numbers are interleaved.
+    along K lie side by side in a column; K is zero-padded to whole blocks, and
+    to 32 where numbers are interleaved. The last group may be short.
 
-    Panels hold the elements first, [k/interleave][32][interleave], then the
-    scales, [k/group][32], the minimums and the factors of either.
+    Panels hold the elements, [k/interleave][32][interleave]. Those of a group are
+    followed by its scales, [32], and its minimums; those of a block by the factors
+    of either. An element of i8 is stored as the byte w + 128.
 
     Constraints:
     1. The interleave is 1, 2, 4 or 8 and makes whole bytes.
@@ -111,6 +112,7 @@ def Kern_OperandFormatAttr : AttrDef<Kern_Dialect, "OperandFormat"> {
     7. Block scales are floats.
 
     Example: `#kern.format<f32>`, `#kern.format<bf16, interleave 2>`,
+    `#kern.format<i8, group 128, scales f32, interleave 4>`,
     `#kern.format<ui4, group 32, scales f16, minimums f16, interleave 2>`,
     `#kern.format<ui4, group 32, scales ui8, minimums ui8, block 256, block_scales f16, interleave 2>`
   }];

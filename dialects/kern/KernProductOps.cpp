@@ -53,10 +53,7 @@ bool GemmOp::getNormRms() {
 }
 
 SmallVector<Value> GemmOp::readBuffers() {
-  SmallVector<Value> reads{getInput()};
-  if (getResidual())
-    reads.push_back(getResidual());
-  return reads;
+  return getBuffers({getInput(), getInputScales(), getResidual()});
 }
 SmallVector<Value> GemmOp::writtenBuffers() {
   SmallVector<Value> writes(getOuts());
@@ -108,6 +105,27 @@ void GemmOp::roundOutput(Value out, Value rounded, bool onlyRounded) {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
+/// Constraint 1; a weight in groups has an input of i8.
+static LogicalResult verifyGemmInput(GemmOp op) {
+  BufferType input = getBufferType(op.getInput());
+  if (input.getElementType().isInteger(8))
+    return success();
+  return verifyRowsOfFloat({op, 1}, "the input", op.getInput());
+}
+
+/// Constraint 25.
+static LogicalResult verifyInputScales(GemmOp op) {
+  const OperandFormat &format =
+      op.getWeight().getType().getFormat().getStorage();
+  if (bool(op.getInputScales()) != format.isGrouped())
+    return Constraint{op, 25}.expects()
+           << "'scales' exactly with an input of i8";
+  if (!op.getInputScales())
+    return success();
+  return verifyScales({op, 25}, op.getInput(), op.getInputScales(),
+                      format.group);
+}
+
 /// Constraints 2 to 6: the operands that come from the artifact.
 static LogicalResult verifyGemmWeights(GemmOp op) {
   WeightType type = op.getWeight().getType();
@@ -126,6 +144,8 @@ static LogicalResult verifyGemmWeights(GemmOp op) {
            << "input and weight of one type, got "
            << getBufferType(op.getInput()).getElementType() << " and "
            << type.getFormat().getOperandType();
+  if (failed(verifyInputScales(op)))
+    return failure();
   if (!op.getBias())
     return success();
   if (failed(verifyVector({op, 5}, "a bias", op.getBias(), type.getShape()[0],
@@ -268,10 +288,9 @@ static LogicalResult verifyGemmSummary(GemmOp op) {
 }
 
 LogicalResult GemmOp::verify() {
-  if (failed(verifyRowsOfFloat({*this, 1}, "the input", getInput())) ||
-      failed(verifyGemmWeights(*this)) || failed(verifyGlu(*this)) ||
-      failed(verifyGemmOuts(*this)) || failed(verifyGemmNorm(*this)) ||
-      failed(verifyGemmSummary(*this)))
+  if (failed(verifyGemmInput(*this)) || failed(verifyGemmWeights(*this)) ||
+      failed(verifyGlu(*this)) || failed(verifyGemmOuts(*this)) ||
+      failed(verifyGemmNorm(*this)) || failed(verifyGemmSummary(*this)))
     return failure();
   if (getResidual()) {
     if (getOuts().size() != 1)

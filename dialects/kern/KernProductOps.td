@@ -31,13 +31,19 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
 
     A weight of bf16 takes an input of bf16: the chain then takes pairs along k,
     products are exact and sums f32, and the activation and the residual are f32.
+
+    A weight in groups takes an input of i8 with `scales`, both from
+    `kern.quantize`: the whole numbers of a group are summed exactly, then the sum
+    is added, times the product of both scales, in one fused multiply-add for each
+    group, groups in ascending order.
+
     Each out is f32 or bf16, rounded to nearest even, whatever the input is.
 
     Constraints:
-    1. The input is f32 or bf16 in rows.
+    1. The input is f32, bf16 or i8 in rows.
     2. The weight is [n, k], where k is the input's last size.
     3. The weight is in `panels32` or `unset`.
-    4. The input is bf16 if the weight is, else f32.
+    4. The input is bf16 if the weight is, i8 if the weight is in groups, else f32.
     5. The bias is f32 [n] in `padded32` or `unset`.
     6. The bias has the weight's splits.
     7. There is one out for each split of the weight, or one where it has no
@@ -66,6 +72,8 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     24. Beside a summary there is a single out, f32 in rows, no norm and no `glu`;
         the summary is two buffers, f32 in rows, of the out's leading sizes and
         ceil(n / 64).
+    25. `scales` are given exactly with an input of i8: f32 in rows, those of the
+        input, with two columns for each group of the weight.
 
     Example:
     ```mlir
@@ -74,6 +82,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     ```
   }];
   let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$weight,
+                       Optional<Kern_BufferType>:$input_scales,
                        Optional<Kern_WeightType>:$bias, Optional<Kern_BufferType>:$residual,
                        Optional<Kern_RaggedType>:$ragged,
                        Optional<Kern_WeightType>:$norm_gamma, Optional<Kern_WeightType>:$norm_beta,
@@ -83,7 +92,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
                        Variadic<Kern_BufferType>:$outs,
                        OptionalAttr<Kern_EpilogueAttr>:$epilogue);
   let assemblyFormat = [{
-    $input `,` $weight (`bias` $bias^)? (`residual` $residual^)? (`ragged` $ragged^)?
+    $input `,` $weight (`scales` $input_scales^)? (`bias` $bias^)? (`residual` $residual^)? (`ragged` $ragged^)?
     (`\n` `norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
     (`norm_out_bf16` $norm_out_bf16^)? (`counters` $norm_counters^)? (`summary` `(` $summary^ `)`)? `outs` `(` $outs `)`
     (`epilogue` $epilogue^)? attr-dict `\n` `:` type(operands)
@@ -94,7 +103,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias,
                    "::mlir::ValueRange":$outs, CArg<"EpilogueAttr", "{}">:$epilogue), [{
       ::mlir::Value none;
-      build($_builder, $_state, input, weight, bias, none, none, none, none, none, none, none,
+      build($_builder, $_state, input, weight, none, bias, none, none, none, none, none, none, none,
             ::mlir::ValueRange(), outs, epilogue);
     }]>
   ];

@@ -24,6 +24,15 @@ bool EmbeddingOp::gathersWeight() { return true; }
 bool NormOp::acceptsStride() { return true; }
 
 BUFFER_OP(CastOp, (ValueRange{getInput()}), getRows(getOuts()), Polynomial())
+bool QuantizeOp::acceptsStride() { return true; }
+SmallVector<Value> QuantizeOp::readBuffers() { return {getInput()}; }
+SmallVector<Value> QuantizeOp::writtenBuffers() {
+  return {getOuts(), getScales()};
+}
+std::optional<Polynomial> QuantizeOp::ownedRows() { return getRows(getOuts()); }
+Polynomial QuantizeOp::flops() {
+  return Polynomial(4) * getElementCount(getOuts());
+}
 BUFFER_OP(SoftmaxOp, (ValueRange{getInput()}), getRows(getOuts()),
           Polynomial(10) * getElementCount(getOuts()))
 BUFFER_OP(RowSummaryOp, (ValueRange{getInput()}), std::nullopt,
@@ -130,6 +139,29 @@ LogicalResult CastOp::verify() {
     return Constraint{*this, 1}.expects()
            << "rows of bf16 as outs, got " << getOuts().getType();
   return verifySameSizes({*this, 2}, "input and outs", getInput(), getOuts());
+}
+
+LogicalResult QuantizeOp::verify() {
+  if (failed(verifyRowsOfF32({*this, 1}, "the input", getInput())))
+    return failure();
+  if (!getBufferType(getOuts()).getElementType().isInteger(8))
+    return Constraint{*this, 1}.expects()
+           << "rows of i8 as outs, got " << getOuts().getType();
+  if (failed(
+          verifySameSizes({*this, 2}, "input and outs", getInput(), getOuts())))
+    return failure();
+  Sizes sizes = getSizes(getInput());
+  std::optional<int64_t> width =
+      sizes.empty() ? std::nullopt : sizes.back().constant();
+  if (!width || *width % 4)
+    return Constraint{*this, 3}.expects()
+           << "a constant last size that is a multiple of 4, got "
+           << text(sizes);
+  const auto group = static_cast<int64_t>(getGroup());
+  if (group != 32 && group != 64 && group != 128)
+    return Constraint{*this, 4}.expects()
+           << "a group of 32, 64 or 128, got " << group;
+  return verifyScales({*this, 5}, getInput(), getScales(), group);
 }
 
 LogicalResult SoftmaxOp::verify() {

@@ -56,6 +56,35 @@ def Kern_CastOp : Kern_BufferizedOp<"cast", [], ["acceptsStride"]> {
   let hasVerifier = 1;
 }
 
+def Kern_QuantizeOp : Kern_BufferizedOp<"quantize", [], ["acceptsStride"]> {
+  let summary = "rows of f32 as whole numbers with scales";
+  let description = [{
+    Each group of `group` numbers of a row has a scale, its largest magnitude /
+    127. The whole numbers are x * (127 / largest), to nearest, ties to even.
+    `scales` holds for each group the scale and -128 times the sum of its whole
+    numbers, by which products correct sums with the bytes w + 128 of a weight. A
+    group whose numbers are all of at most 2^-100 has the scale 0 and zeros; one
+    with a number that is not finite has the scale NaN.
+
+    Constraints:
+    1. The input is f32 in rows, outs are i8 in rows.
+    2. Input and outs have equal sizes.
+    3. The last size is a constant, a multiple of 4.
+    4. The group is 32, 64 or 128.
+    5. `scales` is f32 in rows, of the leading sizes of the input and two columns
+       for each group.
+
+    Example:
+    ```mlir
+    kern.quantize %x outs(%y) scales(%s) group 128 : !kern.buffer<[rows, 768] x f32>,
+        !kern.buffer<[rows, 768] x i8>, !kern.buffer<[rows, 12] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_BufferType:$outs, Kern_BufferType:$scales, I64Attr:$group);
+  let assemblyFormat = "$input `outs` `(` $outs `)` `scales` `(` $scales `)` `group` $group attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
 def Kern_SoftmaxOp : Kern_BufferizedOp<"softmax"> {
   let summary = "softmax of each row; a row of minus infinity gives zeros";
   let description = [{

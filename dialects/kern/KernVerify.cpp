@@ -119,6 +119,23 @@ LogicalResult rules::verifySummary(Constraint constraint, Value input,
   return success();
 }
 
+LogicalResult rules::verifyScales(Constraint constraint, Value input,
+                                  Value scales, int64_t group) {
+  if (failed(verifyRowsOfF32(constraint, "'scales'", scales)))
+    return failure();
+  Sizes sizes = getSizes(input), expected = sizes;
+  std::optional<int64_t> width =
+      sizes.empty() ? std::nullopt : sizes.back().constant();
+  if (!width)
+    return constraint.expects()
+           << "a constant last size of an input of i8, got " << text(sizes);
+  expected.back() = Polynomial(2 * llvm::divideCeil(*width, group));
+  if (getSizes(scales) != expected)
+    return constraint.expects() << "'scales' " << text(expected) << ", got "
+                                << text(getSizes(scales));
+  return success();
+}
+
 LogicalResult rules::verifySize(Constraint constraint, const char *name,
                                 StringRef size) {
   if (Polynomial::parse(std::string_view(size.data(), size.size())))

@@ -58,6 +58,10 @@ mlir::LogicalResult verifyLayout(Constraint constraint, const char *name,
 /// number for each group of its columns.
 mlir::LogicalResult verifySummary(Constraint constraint, mlir::Value input,
                                   mlir::ValueRange summary);
+/// Fails unless `scales` are rows of f32 with two columns for each group of the
+/// input's columns.
+mlir::LogicalResult verifyScales(Constraint constraint, mlir::Value input,
+                                 mlir::Value scales, int64_t group);
 /// Fails unless the text is a polynomial.
 mlir::LogicalResult verifySize(Constraint constraint, const char *name,
                                llvm::StringRef size);

@@ -129,6 +129,33 @@ void WeightUses::retype(
   }
 }
 
+/// True for an operand that reads a weight in any format.
+static bool readsAnyFormat(OpOperand &use) {
+  if (auto gemm = dyn_cast<kern::GemmOp>(use.getOwner()))
+    return use.get() == gemm.getWeight();
+  return isa<kern::EmbeddingOp>(use.getOwner());
+}
+
+Operation *WeightUses::setFormat(Value weight, const OperandFormat &format) {
+  llvm::SetVector<Value> all;
+  all.insert(weight);
+  for (size_t i = 0; i < all.size(); ++i)
+    for (kern::WeightOp definition : definitions(all[i]))
+      for (Value other : getValues(definition))
+        all.insert(other);
+  for (Value value : all)
+    for (OpOperand &use : value.getUses())
+      if (!readsAnyFormat(use))
+        return use.getOwner();
+  for (Value value : all)
+    retype(value, [&](kern::WeightType type) {
+      auto stored = kern::OperandFormatAttr::get(type.getContext(), format);
+      return kern::WeightType::get(type.getContext(), type.getShape(), stored,
+                                   type.getLayout(), type.getSplits());
+    });
+  return nullptr;
+}
+
 namespace {
 /// Finds out which changes all readers of their weights want.
 class Agreement {

@@ -40,6 +40,9 @@ public:
   /// type that `change` makes of theirs.
   void retype(mlir::Value weight,
               llvm::function_ref<kern::WeightType(kern::WeightType)> change);
+  /// Gives a weight the format, with all values of the same definitions, if all
+  /// their uses can read it; else returns a reader of f32 alone.
+  mlir::Operation *setFormat(mlir::Value weight, const OperandFormat &format);
 
 private:
   mlir::SymbolTable symbols;

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // First weights and attention choose, then what they read is rounded by casts,
-// then the producers take the casts over.
+// then the producers take the casts over. Whole numbers: Quantizer.cpp.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/CastFuser.h"
 #include "passes/kernel/Passes.h"
-#include "llvm/ADT/SetVector.h"
+#include "passes/kernel/Quantizer.h"
 #include "llvm/ADT/StringExtras.h"
 
 #define DEBUG_TYPE "kern-choose-precision"
@@ -44,13 +44,6 @@ static LogicalResult checkDType(ModuleOp module, StringRef attribute,
          << "' is not supported; supported: " << llvm::join(supported, ", ");
 }
 
-/// True for an operand that reads a weight in any format.
-static bool readsAnyFormat(OpOperand &use) {
-  if (auto gemm = dyn_cast<kern::GemmOp>(use.getOwner()))
-    return use.get() == gemm.getWeight();
-  return isa<kern::EmbeddingOp>(use.getOwner());
-}
-
 /// The operands of an operation that have to be bf16 now.
 static SmallVector<OpOperand *> getOperandsToRound(Operation &op) {
   SmallVector<OpOperand *> operands;
@@ -81,7 +74,9 @@ struct ChoosePrecisionPass
   void runOnOperation() override {
     StringRef weights = getDType("transom.dtype"),
               caches = getDType("transom.kv_dtype");
-    if (weights.empty() && caches.empty())
+    auto quantized = getOperation()->getAttrOfType<kern::OperandFormatAttr>(
+        "transom.quantize");
+    if (weights.empty() && caches.empty() && !quantized)
       return;
     ModuleOp module = getOperation();
     std::vector<std::string> formats{"f32"};
@@ -98,6 +93,8 @@ struct ChoosePrecisionPass
         if (format.getOperandType() == StorageType::BF16)
           chooseAttention(remarks);
       }
+    if (quantized)
+      products += quantizeProducts(module, quantized, remarks);
     std::optional<StorageType> storage = parseCacheOption(caches);
     if (storage && storage != StorageType::F32)
       chooseCaches(*storage, remarks);
@@ -124,12 +121,12 @@ struct ChoosePrecisionPass
     WeightUses uses(getOperation());
     getOperation().walk([&](kern::EmbeddingOp embedding) {
       for (Value table : embedding.getTables()) {
-        Operation *reader = chooseWeight(table, format, uses);
+        Operation *reader = uses.setFormat(table, format);
         reportTable(embedding, table, reader, remarks);
       }
     });
     getOperation().walk([&](kern::GemmOp gemm) {
-      if (Operation *reader = chooseWeight(gemm.getWeight(), format, uses)) {
+      if (Operation *reader = uses.setFormat(gemm.getWeight(), format)) {
         remarks.report(gemm,
                        {RemarkId::WeightIsReadInF32, {{"reader", reader}}});
         return;
@@ -149,29 +146,6 @@ struct ChoosePrecisionPass
     else
       remarks.report(embedding, {RemarkId::TablePrecisionChosen,
                                  {name, {"dtype", getDType("transom.dtype")}}});
-  }
-
-  /// Gives a weight the format, with all values of the same definitions, if all
-  /// their uses can read it; else returns a reader of f32 alone.
-  Operation *chooseWeight(Value weight, const OperandFormat &format,
-                          WeightUses &uses) {
-    llvm::SetVector<Value> values;
-    values.insert(weight);
-    for (size_t i = 0; i < values.size(); ++i)
-      for (kern::WeightOp definition : uses.definitions(values[i]))
-        for (Value other : uses.getValues(definition))
-          values.insert(other);
-    for (Value value : values)
-      for (OpOperand &use : value.getUses())
-        if (!readsAnyFormat(use))
-          return use.getOwner();
-    for (Value value : values)
-      uses.retype(value, [&](kern::WeightType type) {
-        auto stored = kern::OperandFormatAttr::get(&getContext(), format);
-        return kern::WeightType::get(&getContext(), type.getShape(), stored,
-                                     type.getLayout(), type.getSplits());
-      });
-    return nullptr;
   }
 
   //===--------------------------------------------------------------------===//

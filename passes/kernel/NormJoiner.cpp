@@ -31,8 +31,8 @@ kern::GemmOp transom::withNorm(OpBuilder &b, kern::GemmOp gemm,
   Location location =
       fuseLocations(gemm.getContext(), {gemm.getLoc(), norm.getLoc()});
   auto joined = b.create<kern::GemmOp>(
-      location, gemm.getInput(), gemm.getWeight(), gemm.getBias(),
-      gemm.getResidual(), gemm.getRagged(), gamma, beta,
+      location, gemm.getInput(), gemm.getWeight(), gemm.getInputScales(),
+      gemm.getBias(), gemm.getResidual(), gemm.getRagged(), gamma, beta,
       rounded ? Value() : out, rounded ? out : Value(), makeCounters(gemm),
       /*summary=*/ValueRange(), gemm.getOuts(),
       kern::EpilogueAttr::addNorm(gemm.getEpilogueAttr(),

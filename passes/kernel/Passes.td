@@ -150,14 +150,16 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     `transom.kv_dtype` gives the type of caches of keys and values (`storageTypes` of
     runtime/weights/OperandFormat.cpp); what is appended is rounded then. With "bf16"
     the queries that meet them are bf16, too. With "int8" each key and value of a head
-    is stored in bytes with a scale.
+    is stored in bytes with a scale. `transom.quantize` is the format of weights of
+    products and of tables that these read, in groups; what the products read becomes
+    whole numbers with scales by a `kern.quantize`, once until it is written again.
 
     Pre-condition: fusions are done, weights have no layout. Post-condition: a
     product's input is bf16 exactly when its weight is.
 
     Refuses: a weight that something else reads in f32; attention and caches with heads of an
     odd size, or with keys that are not made for it alone; a cast whose producer
-    cannot round.
+    cannot round; whole numbers where k is no multiple of 4.
 
     Example:
     ```mlir
@@ -170,7 +172,7 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
   let statistics = [
-    Statistic<"products", "products", "products in bf16">,
+    Statistic<"products", "products", "products in bf16 or of whole numbers">,
     Statistic<"attentions", "attentions", "attention in bf16">,
     Statistic<"caches", "caches", "caches of another type than f32">,
     Statistic<"fused", "fused", "casts that a producer took over">,

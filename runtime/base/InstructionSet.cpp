@@ -61,11 +61,14 @@ static bool runsAvx512() {
          hasBits(Leaf(7).b, {foundation, dq, cd, bw, vl});
 }
 
-/// No code uses VNNI yet; its test keeps a later use within the set.
+static bool runsAvx512Vnni() {
+  constexpr int vnni = 11;
+  return runsAvx512() && hasBits(Leaf(7).c, {vnni});
+}
+
 static bool runsAvx512Bf16() {
-  constexpr int vnni = 11, bf16 = 5;
-  return runsAvx512() && hasBits(Leaf(7).c, {vnni}) &&
-         hasBits(Leaf(7, 1).a, {bf16});
+  constexpr int bf16 = 5;
+  return runsAvx512Vnni() && hasBits(Leaf(7, 1).a, {bf16});
 }
 
 /// Linux gives the tile registers only to a process that asks for them.
@@ -83,6 +86,7 @@ static bool runsAmx() {
 #else
 static bool runsAvx2() { return false; }
 static bool runsAvx512() { return false; }
+static bool runsAvx512Vnni() { return false; }
 static bool runsAvx512Bf16() { return false; }
 static bool runsAmx() { return false; }
 #endif
@@ -107,22 +111,26 @@ static const char *const arm = "aarch64-unknown-linux-gnu";
 // vector takes two), 14x2 of 32 zmm registers, 6x1 of 32 registers of four
 // lanes. Where pairs of bf16 have to be widened, the weights take twice their
 // registers and the broadcast value takes two more.
-// The columns: name, target, isForBf16, triple, cpu, features, vectorBits,
-// tileRows, tileVectors, bf16Rows, dotBf16, amxBf16, runsHere.
+// The columns: name, target, isForBf16, isForInt8, triple, cpu, features,
+// vectorBits, tileRows, tileVectors, bf16Rows, int8Rows, dotBf16, dotInt8,
+// amxBf16, runsHere.
 const std::vector<InstructionSet> &transom::getInstructionSets() {
   static const std::vector<InstructionSet> table = {
-      {"avx2", "x86-64-v3", false, x86, "x86-64-v3", "", 256, 6, 1, 4, false,
-       false, runsAvx2},
-      {"avx512", "x86-64-v4", false, x86, "x86-64-v4", "-prefer-256-bit", 512,
-       14, 2, 12, false, false, runsAvx512},
-      {"avx512bf16", "x86-64-v4", true, x86, "x86-64-v4",
-       "+avx512bf16,+avx512vnni,-prefer-256-bit", 512, 14, 2, 14, true, false,
-       runsAvx512Bf16},
-      {"amx", "x86-64-v4", true, x86, "x86-64-v4",
+      {"avx2", "x86-64-v3", false, false, x86, "x86-64-v3", "", 256, 6, 1, 4, 2,
+       false, false, false, runsAvx2},
+      {"avx512", "x86-64-v4", false, false, x86, "x86-64-v4", "-prefer-256-bit",
+       512, 14, 2, 12, 6, false, false, false, runsAvx512},
+      {"avx512vnni", "x86-64-v4", false, true, x86, "x86-64-v4",
+       "+avx512vnni,-prefer-256-bit", 512, 14, 2, 12, 6, false, true, false,
+       runsAvx512Vnni},
+      {"avx512bf16", "x86-64-v4", true, false, x86, "x86-64-v4",
+       "+avx512bf16,+avx512vnni,-prefer-256-bit", 512, 14, 2, 14, 6, true, true,
+       false, runsAvx512Bf16},
+      {"amx", "x86-64-v4", true, false, x86, "x86-64-v4",
        "+amx-tile,+amx-bf16,+avx512bf16,+avx512vnni,-prefer-256-bit", 512, 14,
-       2, 14, true, true, runsAmx},
-      {"neon", "aarch64", false, arm, "generic", "", 128, 6, 1, 4, false, false,
-       runsNeon},
+       2, 14, 6, true, true, true, runsAmx},
+      {"neon", "aarch64", false, false, arm, "generic", "", 128, 6, 1, 4, 2,
+       false, false, false, runsNeon},
   };
   return table;
 }

@@ -14,6 +14,12 @@
 
 namespace transom {
 
+/// The types of numbers of a model beside f32.
+struct ModelTypes {
+  bool bf16 = false;
+  bool int8 = false; ///< weights of products
+};
+
 /// An instruction set with code of its own in an artifact. All generated code
 /// works on vectors of 16 lanes; narrower registers hold a half or quarter of
 /// one, so sums have one order everywhere.
@@ -21,6 +27,7 @@ struct InstructionSet {
   const char *name;   ///< in manifests and TRANSOM_FORCE_ISA: `avx2`
   const char *target; ///< of `--target`; several can have the same one
   bool isForBf16;     ///< makes a difference to models in bf16 only
+  bool isForInt8;     ///< makes a difference to weights in int8 only
 
   // LLVM's names.
   const char *triple;   ///< machine and system
@@ -32,11 +39,18 @@ struct InstructionSet {
   int64_t tileRows;    ///< MR of f32
   int64_t tileVectors; ///< NR, in vectors of 16 lanes
   int64_t bf16Rows;    ///< MR of bf16
+  int64_t int8Rows;    ///< MR of int8
   bool dotBf16;        ///< multiplies pairs of bf16 in one instruction
+  bool dotInt8;        ///< multiplies four bytes in one instruction
   bool amxBf16;        ///< multiplies matrices of bf16 in tiles of AMX
 
   /// True if this CPU and its operating system run it.
   bool (*runsHere)();
+
+  /// False if it makes no difference to models of these types.
+  bool isFor(ModelTypes types) const {
+    return (types.bf16 || !isForBf16) && (types.int8 || !isForInt8);
+  }
 };
 
 /// Rows of the left operand that a micro-kernel with AMX multiplies: two tiles.

@@ -1,12 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes and rules of operand formats, and the codecs of f32 and bf16 panels.
+// Sizes and rules of operand formats.
 #include "runtime/weights/OperandFormat.h"
 #include "runtime/abi/Layout.h"
-#include <algorithm>
 #include <cassert>
-#include <cstring>
 
 using namespace transom;
 
@@ -121,6 +119,14 @@ OperandFormat OperandFormat::getRows(StorageType type) {
   return format;
 }
 
+OperandFormat OperandFormat::getQuantized(StorageType type, int64_t group) {
+  OperandFormat format(type);
+  format.group = group;
+  format.scales = StorageType::F32;
+  format.interleave = 4;
+  return format;
+}
+
 OperandFormat OperandFormat::getCache(StorageType type) {
   OperandFormat format(type);
   if (isIntegerStorage(type))
@@ -129,7 +135,7 @@ OperandFormat OperandFormat::getCache(StorageType type) {
 }
 
 StorageType OperandFormat::getOperandType() const {
-  return getEntry(element).operand;
+  return isGrouped() ? StorageType::I8 : getEntry(element).operand;
 }
 
 bool OperandFormat::operator==(const OperandFormat &other) const {
@@ -178,7 +184,11 @@ static int64_t alignUp(int64_t value, int64_t to) {
 
 int64_t OperandFormat::getPaddedDepth(int64_t depth) const {
   int64_t padded = interleave > 1 ? alignUp(depth, depthAlignment) : depth;
-  return alignUp(alignUp(padded, group), block);
+  return alignUp(padded, block);
+}
+
+int64_t OperandFormat::getNumGroups(int64_t depth) const {
+  return group ? alignUp(depth, group) / group : 0;
 }
 
 int64_t OperandFormat::getColumnBytes() const {
@@ -189,19 +199,24 @@ int64_t OperandFormat::getStepBytes() const {
   return panelWidth * getColumnBytes();
 }
 
+int64_t OperandFormat::getGroupBytes(int64_t size) const {
+  return getPaddedDepth(size) / interleave * getStepBytes();
+}
+
 int64_t OperandFormat::getPanelBytes(int64_t depth) const {
   const int64_t padded = getPaddedDepth(depth);
   int64_t bytes = padded / interleave * getStepBytes();
-  auto addScales = [&](std::optional<StorageType> type, int64_t every) {
+  auto addScales = [&](std::optional<StorageType> type, int64_t count) {
     if (type)
-      bytes += panelWidth * (padded / every) * getStorageBits(*type) / 8;
+      bytes += panelWidth * count * getStorageBits(*type) / 8;
   };
-  addScales(scales, group);
-  addScales(minimums, group);
+  addScales(scales, getNumGroups(padded));
+  addScales(minimums, getNumGroups(padded));
   // A factor for the scales, and one for the minimums where there are such.
-  addScales(blockScales, block);
+  const int64_t blocks = block ? padded / block : 0;
+  addScales(blockScales, blocks);
   if (minimums)
-    addScales(blockScales, block);
+    addScales(blockScales, blocks);
   return bytes;
 }
 
@@ -220,84 +235,4 @@ std::string OperandFormat::str() const {
   if (interleave != 1)
     text += ", interleave " + std::to_string(interleave);
   return text;
-}
-
-//===----------------------------------------------------------------------===//
-// Codecs
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Numbers of k that are written together: keeps the written lines in L1.
-constexpr int64_t tileDepth = 16;
-
-/// Calls `at(row, k)` for all elements in the order in which a panel is
-/// written best.
-template <typename At>
-void forEachElement(int64_t count, int64_t depth, const At &at) {
-  for (int64_t begin = 0; begin < depth; begin += tileDepth) {
-    const int64_t end = std::min(depth, begin + tileDepth);
-    for (int64_t lane = 0; lane < count; ++lane)
-      for (int64_t k = begin; k < end; ++k)
-        at(lane, k);
-  }
-}
-
-/// [k][32] of f32.
-class F32Codec final : public PanelCodec {
-public:
-  void pack(const float *rows, int64_t count, int64_t depth,
-            char *out) const override {
-    float *panel = reinterpret_cast<float *>(out);
-    forEachElement(count, depth, [&](int64_t lane, int64_t k) {
-      panel[k * panelWidth + lane] = rows[lane * depth + k];
-    });
-  }
-  void unpack(const char *panel, int64_t count, int64_t depth,
-              float *rows) const override {
-    const float *from = reinterpret_cast<const float *>(panel);
-    forEachElement(count, depth, [&](int64_t lane, int64_t k) {
-      rows[lane * depth + k] = from[k * panelWidth + lane];
-    });
-  }
-};
-
-/// [k/2][32][2] of bf16, rounded to nearest even.
-class Bf16PairsCodec final : public PanelCodec {
-public:
-  void pack(const float *rows, int64_t count, int64_t depth,
-            char *out) const override {
-    uint16_t *panel = reinterpret_cast<uint16_t *>(out);
-    forEachElement(count, depth, [&](int64_t lane, int64_t k) {
-      panel[getIndex(lane, k)] = floatToBfloat16(rows[lane * depth + k]);
-    });
-  }
-  void unpack(const char *panel, int64_t count, int64_t depth,
-              float *rows) const override {
-    const uint16_t *from = reinterpret_cast<const uint16_t *>(panel);
-    forEachElement(count, depth, [&](int64_t lane, int64_t k) {
-      const uint32_t bits = uint32_t(from[getIndex(lane, k)]) << 16;
-      std::memcpy(&rows[lane * depth + k], &bits, sizeof bits);
-    });
-  }
-
-private:
-  static int64_t getIndex(int64_t lane, int64_t k) {
-    return (k / 2 * panelWidth + lane) * 2 + k % 2;
-  }
-};
-
-} // namespace
-
-const PanelCodec *transom::findPanelCodec(const OperandFormat &format) {
-  static const F32Codec f32;
-  static const Bf16PairsCodec bf16;
-  static const std::pair<OperandFormat, const PanelCodec *> codecs[] = {
-      {OperandFormat(StorageType::F32), &f32},
-      {OperandFormat(StorageType::BF16), &bf16},
-  };
-  for (const auto &[known, codec] : codecs)
-    if (known == format)
-      return codec;
-  return nullptr;
 }

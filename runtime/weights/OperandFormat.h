@@ -61,6 +61,9 @@ struct OperandFormat {
   explicit OperandFormat(StorageType type);
   /// The format of rows of numbers of this type, one after another.
   static OperandFormat getRows(StorageType type);
+  /// The format of weights that are whole numbers: four along K side by side,
+  /// a scale in f32 for each `group` of them.
+  static OperandFormat getQuantized(StorageType type, int64_t group);
   /// The format of keys and values in a cache. Whole numbers have one scale in
   /// f32 for each head of a position, in a table of its own.
   static OperandFormat getCache(StorageType type);
@@ -75,15 +78,24 @@ struct OperandFormat {
   /// The type of the other operand of a product with this one.
   StorageType getOperandType() const;
 
-  /// K as it is stored: zero-padded to whole groups, blocks and, unless
-  /// numbers are not interleaved, to `depthAlignment`.
+  /// True for a format whose products sum whole numbers group by group.
+  bool isGrouped() const { return group != 0; }
+
+  /// K as it is stored: zero-padded to whole blocks and, unless numbers are not
+  /// interleaved, to `depthAlignment`. The last group may be short.
   int64_t getPaddedDepth(int64_t depth) const;
+  /// Groups along K.
+  int64_t getNumGroups(int64_t depth) const;
   /// Bytes of one number, of a type of whole bytes.
   int64_t getElementBytes() const { return getStorageBits(element) / 8; }
   /// Bytes of one column in a step along K of a panel: `interleave` numbers.
   int64_t getColumnBytes() const;
   /// Bytes of one step along K of a panel.
   int64_t getStepBytes() const;
+  /// Bytes of the elements of a group of a panel, which its scales follow; of
+  /// the last one, which may be short, by its size.
+  int64_t getGroupBytes() const { return getGroupBytes(group); }
+  int64_t getGroupBytes(int64_t size) const;
   /// Bytes of a panel of 32 columns with its scales.
   int64_t getPanelBytes(int64_t depth) const;
   /// `bf16, interleave 2`; the text between `#kern.format<` and `>`.
@@ -95,7 +107,7 @@ class PanelCodec {
 public:
   virtual ~PanelCodec() = default;
   /// [count][depth] rows, at most 32 of them, to one panel; `out` is zero
-  /// before.
+  /// before. Scales are those of `quantizeGroup`.
   virtual void pack(const float *rows, int64_t count, int64_t depth,
                     char *out) const = 0;
   /// The rows that a panel holds.

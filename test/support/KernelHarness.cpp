@@ -123,8 +123,11 @@ KernelHarness::KernelHarness(const std::string &text, const std::string &only,
   }
   code->jit = std::move(*jit);
   for (const InstructionSet &isa : getInstructionSets()) {
-    // Without bf16 its instructions make no difference.
-    bool same = isa.isForBf16 && text.find("bf16") == std::string::npos;
+    // Without a type its instructions make no difference.
+    auto has = [&](const char *type) {
+      return text.find(type) != std::string::npos;
+    };
+    bool same = !isa.isFor({has("bf16"), has("i8")});
     bool runs = isa.runsHere();
     if (!runs && llvm::StringRef(isa.name) != "neon")
       std::printf("skipped: this CPU lacks %s\n", isa.name);

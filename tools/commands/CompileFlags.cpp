@@ -12,11 +12,6 @@ using namespace transom::tools;
 
 /// Refuses flags of the interface that this version does not support.
 static Result<void> checkSupported(const CompileFlags &flags) {
-  if (!flags.quantize.empty())
-    return unsupported("'--quantize " + flags.quantize + "' is not supported");
-  if (flags.groupSize != 0)
-    return unsupported(
-        "'--group-size' needs '--quantize', which is not supported");
   if (flags.weights != "embed")
     return unsupported("'--weights " + flags.weights +
                        "' is not supported; supported: embed");
@@ -57,11 +52,14 @@ static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
             "type of weights and activations (default f32)");
   addChoice(app, "--kv-dtype", flags.options.kvDtype, getCacheOptions(),
             "type of a decoder's cached keys and values (default: as --dtype)");
+  addChoice(app, "--quantize", flags.options.quantize, {"int8", "int4"},
+            "quantize weights of products, and what they multiply (default: "
+            "neither)");
+  app.add_option("--group-size", flags.options.groupSize,
+                 "with --quantize: weights with one scale (default 128)")
+      ->type_name("N")
+      ->check(CLI::IsMember({32u, 64u, 128u}));
   // Of the interface, but not supported: not in the help.
-  addChoice(app, "--quantize", flags.quantize, {"int8", "int4"}, "")->group("");
-  app.add_option("--group-size", flags.groupSize, "")
-      ->check(CLI::IsMember({32u, 64u, 128u}))
-      ->group("");
   addChoice(app, "--weights", flags.weights, {"embed", "external"}, "")
       ->group("");
 }

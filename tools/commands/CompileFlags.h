@@ -13,9 +13,7 @@ namespace transom::tools {
 struct CompileFlags {
   CompileOptions options;
   // Texts that finishOptions() checks or parses.
-  std::string quantize, weights = "embed", attentionLayers, attentionHeads,
-                        layers;
-  unsigned groupSize = 0;
+  std::string weights = "embed", attentionLayers, attentionHeads, layers;
 };
 
 /// Adds a flag that may be repeated, with a value or several with commas each.

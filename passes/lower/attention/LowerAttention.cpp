@@ -70,7 +70,7 @@ void AttentionEmitter::report() {
             {"used", dv},
             {"computed", computed},
             {"waste", 100 * (computed - dv) / computed}}});
-  reportWidenedBf16(e, op, valueFormat);
+  reportWidening(e, op, valueFormat);
   reportDivision();
 }
 

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The storage formats that generated code works with: f32 and int8, which is
-// widened to f32; bf16 in pairs and in rows. The table at the end lists them.
+// The storage formats that generated code works with: f32; int8 in caches,
+// which is widened to f32, and in groups, which is multiplied as whole numbers;
+// bf16 in pairs and in rows. The table at the end lists them.
 #include "passes/lower/emit/OperandLowering.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/abi/Layout.h"
@@ -28,6 +29,20 @@ Value OperandLowering::getRhsAddress(CodeEmitter &e,
   Index step = steps == 1 ? rhs.iteration : rhs.iteration * steps;
   return e.advance(e.advance(rhs.base, step * rhs.stride * bytes),
                    rhs.vector * kLanes * bytes);
+}
+
+Value OperandLowering::loadColumns(CodeEmitter &e, Value panels, int64_t depth,
+                                   Index row, Index column, Value mask) const {
+  Value at = getPanelAddress(e, panels, e.i64(format.getPaddedDepth(depth)),
+                             row, column);
+  return gatherColumns(e, at, mask);
+}
+
+Index OperandLowering::getDepthBytes(Index k) const {
+  Index bytes = k * (format.getStepBytes() / format.interleave);
+  if (!format.isGrouped())
+    return bytes;
+  return bytes + k / format.group * (panelWidth * 4);
 }
 
 namespace {
@@ -77,11 +92,11 @@ public:
   Value round(CodeEmitter &, Value values) const override { return values; }
 };
 
-/// int8 as in a cache. The caller multiplies by the scales.
+/// int8 as in a cache or in rows. The caller multiplies by the scales.
 class Int8Lowering final : public WidenedLowering {
 public:
-  Int8Lowering()
-      : WidenedLowering(OperandFormat::getCache(StorageType::I8), "_int8") {}
+  Int8Lowering(const OperandFormat &format, StringRef suffix)
+      : WidenedLowering(format, suffix) {}
 
   Type getStoredType(CodeEmitter &e) const override {
     return e.builder().getI8Type();
@@ -275,6 +290,174 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
+// int8 in groups
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// int8 in groups along K, [group/4][32][4] of w + 128, then 32 scales. An
+/// iteration takes four bytes of each column: one instruction where the
+/// instruction set multiplies unsigned bytes with signed ones, else bytes with
+/// an even and with an odd index are widened to words and multiplied in pairs.
+/// The sums are the same whole numbers.
+class Int8GroupsLowering final : public OperandLowering {
+public:
+  Int8GroupsLowering(int64_t group, StringRef suffix)
+      : OperandLowering(OperandFormat::getQuantized(StorageType::I8, group),
+                        suffix) {}
+
+  Type getStoredType(CodeEmitter &e) const override {
+    return e.builder().getI8Type();
+  }
+  Value widen(CodeEmitter &e, Value stored) const override {
+    OpBuilder &b = e.builder();
+    Value flipped = b.create<arith::XOrIOp>(
+        e.location(), stored,
+        b.create<arith::ConstantOp>(
+            e.location(),
+            DenseElementsAttr::get(e.getVectorType(b.getI8Type()),
+                                   b.getI8IntegerAttr(int8_t(0x80)))));
+    return e.widenInt8(flipped);
+  }
+  Value round(CodeEmitter &, Value) const override {
+    llvm_unreachable("weights are rounded when they are packed");
+  }
+
+  /// Groups are multiples of 16, so these are of one group. Four words of four
+  /// columns each.
+  Value loadColumns(CodeEmitter &e, Value panels, int64_t depth, Index row,
+                    Index column, Value mask) const override {
+    OpBuilder &b = e.builder();
+    const OperandFormat &format = getFormat();
+    Value panel = e.advance(panels, row / panelWidth *
+                                        e.i64(format.getPanelBytes(depth)));
+    Index lane = row % panelWidth, first = column / format.group * format.group,
+          inside = column - first;
+    Value group = e.advance(panel, getDepthBytes(first));
+    Value at = e.advance(group, inside / 4 * format.getStepBytes() + lane * 4);
+    constexpr int64_t numWords = kLanes / 4;
+    Value words = b.create<arith::ConstantOp>(
+        e.location(),
+        b.getZeroAttr(VectorType::get({numWords}, b.getI32Type())));
+    for (int64_t i = 0; i < numWords; ++i)
+      words = b.create<vector::InsertOp>(
+          e.location(),
+          e.load(b.getI32Type(), e.advance(at, i * format.getStepBytes())),
+          words, i);
+    Value stored = b.create<vector::BitCastOp>(
+        e.location(), e.getVectorType(b.getI8Type()), words);
+    // The scales follow the elements, fewer ones in the last group.
+    const int64_t last = depth / format.group * format.group;
+    Index bytes = select(first < last, format.getGroupBytes(),
+                         format.getGroupBytes(depth - last));
+    Value scale = e.loadF32(e.advance(group, bytes + lane * 4));
+    Value numbers = e.mulF(widen(e, stored), e.splat(scale));
+    return mask ? e.select(mask, numbers, e.splat(0.0)) : numbers;
+  }
+  Value gatherColumns(CodeEmitter &, Value, Value) const override {
+    llvm_unreachable("columns need scales");
+  }
+  void scatterColumns(CodeEmitter &, Value, Value, Value) const override {
+    llvm_unreachable("weights are packed when they are written");
+  }
+
+  /// Sums of whole numbers and of f32 are in registers.
+  int64_t getMaxMr(const InstructionSet &isa) const override {
+    return isa.int8Rows;
+  }
+  int64_t getKPerIteration() const override { return 4; }
+  Type getSumType(CodeEmitter &e) const override {
+    return e.builder().getI32Type();
+  }
+  int64_t getRhsOffset(const InstructionSet &isa) const override {
+    return isa.dotInt8 ? 128 : 0;
+  }
+
+  Operand loadRhs(CodeEmitter &e, const RhsVector &rhs) const override {
+    OpBuilder &b = e.builder();
+    Value words = e.loadVector(b.getI32Type(), getRhsAddress(e, rhs), rhs.mask);
+    if (e.getIsa().dotInt8)
+      return {words};
+    return widenBytes(e,
+                      b.create<arith::XOrIOp>(e.location(), words,
+                                              e.splatI32(int32_t(0x80808080))));
+  }
+  Operand broadcastLhs(CodeEmitter &e, Value pointer, bool) const override {
+    Value words = e.splat(e.load(e.builder().getI32Type(), pointer));
+    return e.getIsa().dotInt8 ? Operand{words} : widenBytes(e, words);
+  }
+  Value multiplyAdd(CodeEmitter &e, const Operand &lhs, const Operand &rhs,
+                    Value sum) const override {
+    if (e.getIsa().dotInt8)
+      return e.intrinsic(sum.getType(), "llvm.x86.avx512.vpdpbusd.512",
+                         {sum, rhs[0], lhs[0]});
+    for (auto [x, y] : llvm::zip(lhs, rhs))
+      sum = e.builder().create<arith::AddIOp>(e.location(), sum,
+                                              multiplyWords(e, x, y));
+    return sum;
+  }
+
+private:
+  /// Signed bytes with an even and those with an odd index, as words.
+  static Operand widenBytes(CodeEmitter &e, Value bytes) {
+    OpBuilder &b = e.builder();
+    VectorType type = VectorType::get({2 * kLanes}, b.getI16Type());
+    Value words = bitcastWords(e, bytes, b.getI16Type());
+    Value eight = b.create<arith::ConstantOp>(
+        e.location(), DenseElementsAttr::get(type, b.getI16IntegerAttr(8)));
+    Value low = b.create<arith::ShLIOp>(e.location(), words, eight);
+    return {b.create<arith::ShRSIOp>(e.location(), low, eight),
+            b.create<arith::ShRSIOp>(e.location(), words, eight)};
+  }
+
+  /// The sums of the products of two words in each lane of 32 bits.
+  static Value multiplyWords(CodeEmitter &e, Value x, Value y) {
+    OpBuilder &b = e.builder();
+    VectorType sums = e.getVectorType(b.getI32Type());
+    const int64_t bits = e.getIsa().vectorBits;
+    if (bits == 512)
+      return e.intrinsic(sums, "llvm.x86.avx512.pmaddw.d.512", {x, y});
+    if (bits == 256)
+      return multiplyHalves(e, x, y);
+    // Each word by itself: the upper one, and the lower one shifted up.
+    Value sixteen = e.splatI32(16), sum;
+    for (bool isUpper : {false, true}) {
+      auto widen = [&](Value words) -> Value {
+        Value lanes = b.create<vector::BitCastOp>(e.location(), sums, words);
+        if (!isUpper)
+          lanes = b.create<arith::ShLIOp>(e.location(), lanes, sixteen);
+        return b.create<arith::ShRSIOp>(e.location(), lanes, sixteen);
+      };
+      Value product = b.create<arith::MulIOp>(e.location(), widen(x), widen(y));
+      sum = sum ? b.create<arith::AddIOp>(e.location(), sum, product) : product;
+    }
+    return sum;
+  }
+
+  /// AVX2 multiplies half of the lanes at a time.
+  static Value multiplyHalves(CodeEmitter &e, Value x, Value y) {
+    OpBuilder &b = e.builder();
+    VectorType half = VectorType::get({kLanes / 2}, b.getI32Type());
+    SmallVector<Value> halves;
+    for (int64_t first : {int64_t(0), kLanes}) {
+      SmallVector<int64_t> lanes;
+      for (int64_t i = 0; i < kLanes; ++i)
+        lanes.push_back(first + i);
+      halves.push_back(e.intrinsic(
+          half, "llvm.x86.avx2.pmadd.wd",
+          {b.create<vector::ShuffleOp>(e.location(), x, x, lanes),
+           b.create<vector::ShuffleOp>(e.location(), y, y, lanes)}));
+    }
+    SmallVector<int64_t> all;
+    for (int64_t i = 0; i < kLanes; ++i)
+      all.push_back(i);
+    return b.create<vector::ShuffleOp>(e.location(), halves[0], halves[1], all);
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
@@ -282,9 +465,14 @@ static ArrayRef<const OperandLowering *> getAll() {
   static const F32Lowering f32;
   static const Bf16PairsLowering bf16Pairs;
   static const Bf16RowsLowering bf16Rows;
-  static const Int8Lowering int8;
-  static const OperandLowering *const all[] = {&f32, &bf16Pairs, &bf16Rows,
-                                               &int8};
+  static const Int8Lowering int8(OperandFormat::getCache(StorageType::I8),
+                                 "_int8"),
+      int8Rows(OperandFormat::getRows(StorageType::I8), "_int8_rows");
+  static const Int8GroupsLowering int8By32(32, "_int8x32"),
+      int8By64(64, "_int8x64"), int8By128(128, "_int8x128");
+  static const OperandLowering *const all[] = {&f32,      &bf16Pairs, &bf16Rows,
+                                               &int8,     &int8Rows,  &int8By32,
+                                               &int8By64, &int8By128};
   return all;
 }
 

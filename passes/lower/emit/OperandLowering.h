@@ -11,9 +11,10 @@
 namespace transom::lower {
 
 /// What one iteration of a micro-kernel's loop over K multiplies: a vector of
-/// f32; or pairs of bf16, one vector where the instruction set multiplies
-/// pairs, else widened into two vectors.
-using Operand = llvm::SmallVector<mlir::Value, 2>;
+/// f32; pairs of bf16, one vector where the instruction set multiplies pairs,
+/// else widened into two vectors; or four bytes in each lane, one vector where
+/// the instruction set multiplies bytes, else widened into several.
+using Operand = llvm::SmallVector<mlir::Value, 4>;
 
 /// One vector of a micro-kernel's right operand in one iteration.
 struct RhsVector {
@@ -81,6 +82,10 @@ public:
   /// The column is a multiple of the interleave.
   Value getPanelAddress(CodeEmitter &e, Value panels, Index depth, Index row,
                         Index column) const;
+  /// 16 numbers of row `row` of a weight in panels, from a column on that is a
+  /// multiple of 16.
+  virtual Value loadColumns(CodeEmitter &e, Value panels, int64_t depth,
+                            Index row, Index column, Value mask) const;
   /// 16 columns of a row of a panel.
   virtual Value gatherColumns(CodeEmitter &e, Value pointer,
                               Value mask) const = 0;
@@ -96,6 +101,10 @@ public:
   virtual int64_t getMaxMr(const InstructionSet &isa) const = 0;
   /// Numbers of k that an iteration multiplies.
   virtual int64_t getKPerIteration() const = 0;
+  /// What K blocks are multiples of: whole iterations, or whole groups.
+  int64_t getKMultiple() const {
+    return format.isGrouped() ? format.group : getKPerIteration();
+  }
   /// True if an iteration takes several steps, each a row of its own.
   bool takesSeveralRows() const {
     return getKPerIteration() > format.interleave;
@@ -105,9 +114,17 @@ public:
   /// in all lanes.
   virtual Operand broadcastLhs(CodeEmitter &e, Value pointer,
                                bool isRest) const = 0;
+  /// The type of sums: f32, or i32 of whole numbers in groups.
+  virtual mlir::Type getSumType(CodeEmitter &e) const { return e.f32Type(); }
+  /// What the code of an instruction set adds to each number of the right
+  /// operand, in whole numbers.
+  virtual int64_t getRhsOffset(const InstructionSet &) const { return 0; }
   /// sum + lhs * rhs.
   virtual Value multiplyAdd(CodeEmitter &e, const Operand &lhs,
                             const Operand &rhs, Value sum) const = 0;
+
+  /// Bytes of a panel before the element, or the group, that begins at `k`.
+  Index getDepthBytes(Index k) const;
 
 protected:
   OperandLowering(const OperandFormat &format, llvm::StringRef suffix)

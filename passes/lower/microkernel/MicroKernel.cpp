@@ -18,6 +18,7 @@ std::string KernelSpec::getSuffix() const {
   };
   number("k", k);
   number("lda", lhsStride);
+  number("lds", lhsScaleStride);
   number("ldb", rhsStride);
   if (vectors)
     number("nv", vectors);
@@ -71,7 +72,7 @@ template <typename Pointer, typename Integer>
 static void visitArguments(KernelArgs &args, Pointer pointer, Integer integer) {
   for (Value *field :
        {&args.lhs, &args.rhs, &args.output, &args.bias, &args.residual,
-        &args.perRow, &args.prefetch, &args.prefetchMore})
+        &args.lhsScales, &args.perRow, &args.prefetch, &args.prefetchMore})
     pointer(*field);
   for (Index *field :
        {&args.k, &args.lhsStride, &args.rhsStride, &args.outputStride,

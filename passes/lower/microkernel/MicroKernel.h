@@ -38,6 +38,8 @@ struct KernelSpec {
   std::optional<int64_t> k;
   /// From one row of the left operand to the next.
   std::optional<int64_t> lhsStride;
+  /// From one row of the left operand's scales to the next, of groups.
+  std::optional<int64_t> lhsScaleStride;
   /// Columns of the right operand from one step along K to the next; see
   /// `RhsVector`.
   std::optional<int64_t> rhsStride;
@@ -78,6 +80,9 @@ struct KernelArgs {
   /// Padded to the tile's width. For scores: the column scales.
   mlir::Value bias;
   mlir::Value residual;
+  /// Of each row and group of a left operand of whole numbers its scale, and
+  /// -128 times the sum of its numbers.
+  mlir::Value lhsScales;
   Index residualStride;
   /// One entry per row. KeyPanels: the i64 key position; Scores: 16 lanes of
   /// maxima; Normalize: the divisor.

@@ -3,7 +3,8 @@
 //
 // The loop over K holds the accumulators, one vector of the right operand per
 // column vector and one broadcast value per row, all in registers. The lowering
-// of the right operand's format says what an iteration loads and multiplies.
+// of the right operand's format says what an iteration loads and multiplies. In
+// a format with groups there is such a loop for each group.
 #include "passes/lower/microkernel/MicroKernelBody.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/emit/VectorMath.h"
@@ -152,8 +153,9 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// One iteration. `isRest`: fewer k remain than an iteration takes.
-  SmallVector<Value> emitIteration(Index index, ValueRange tile,
-                                   ArrayRef<Value> masks, bool isRest) {
+  SmallVector<Value> emitIteration(const KernelArgs &args, Index index,
+                                   ValueRange tile, ArrayRef<Value> masks,
+                                   bool isRest) {
     SmallVector<Value> next(tile);
     if (spec.prefetch) {
       e.prefetch(e.advance(args.prefetch, index * args.prefetchStride));
@@ -181,8 +183,78 @@ private:
     return next;
   }
 
+  //===--------------------------------------------------------------------===//
+  // Whole numbers in groups
+  //===--------------------------------------------------------------------===//
+
+  /// The sums over all groups: to each is added the whole sum of the group
+  /// times the scales of both operands.
+  SmallVector<Value> emitGroups() {
+    const int64_t group = spec.rhs->getFormat().group, k = *spec.k;
+    SmallVector<Value> tile = e.forLoop(
+        e.i64(0), e.i64(k / group), 1, emitInit(),
+        [&](Index index, ValueRange sums) {
+          return emitGroup(index, group, sums);
+        },
+        /*keepRolled=*/true);
+    return k % group ? emitGroup(e.i64(k / group), k % group, tile) : tile;
+  }
+
+  /// One group of `size` numbers along K.
+  SmallVector<Value> emitGroup(Index index, int64_t size, ValueRange tile) {
+    const OperandFormat &format = spec.rhs->getFormat();
+    const int64_t perIteration = spec.rhs->getKPerIteration(),
+                  iterations = size / perIteration;
+    Index first = index * (format.group / perIteration);
+    KernelArgs own = args;
+    own.lhs = e.advance(args.lhs, index * format.group);
+    own.rhs =
+        e.advance(args.rhs, spec.rhs->getDepthBytes(index * format.group));
+    if (spec.prefetch) {
+      own.prefetch = e.advance(args.prefetch, first * args.prefetchStride);
+      own.prefetchMore =
+          e.advance(args.prefetchMore, first * args.prefetchMoreStride);
+    }
+
+    // The sums of whole numbers.
+    Value zero = b.create<arith::ConstantOp>(
+        e.location(), b.getZeroAttr(e.getVectorType(spec.rhs->getSumType(e))));
+    SmallVector<Value> whole = e.forLoop(
+        e.i64(0), e.i64(iterations), 1, SmallVector<Value>(tile.size(), zero),
+        [&](Index i, ValueRange sums) {
+          return emitIteration(own, i, sums, {}, false);
+        },
+        /*keepRolled=*/true);
+
+    // The scales of the columns follow the group.
+    Value scales = e.advance(own.rhs, format.getGroupBytes(size));
+    SmallVector<Value> ofColumns, next;
+    for (int64_t v = 0; v < vectors; ++v)
+      ofColumns.push_back(
+          e.loadVector(e.f32Type(), e.advance(scales, v * kLanes * 4)));
+    const bool hasOffset = spec.rhs->getRhsOffset(e.getIsa()) != 0;
+    for (int64_t row = 0; row < mr; ++row) {
+      Value at = e.advance(args.lhsScales,
+                           (index * 2 + row * *spec.lhsScaleStride) * 4);
+      Value ofRow = e.splat(e.loadF32(at)), offset;
+      if (hasOffset)
+        offset = e.splat(e.loadF32(e.advance(at, 4)));
+      for (int64_t v = 0; v < vectors; ++v) {
+        int64_t i = row * vectors + v;
+        Value sum =
+            b.create<arith::SIToFPOp>(e.location(), e.f32Vector(), whole[i]);
+        if (hasOffset)
+          sum = e.addF(sum, offset);
+        next.push_back(e.fma(sum, e.mulF(ofRow, ofColumns[v]), tile[i]));
+      }
+    }
+    return next;
+  }
+
   /// The sums over all k, in ascending order.
   SmallVector<Value> emitProduct(bool partial) {
+    if (spec.rhs->getFormat().isGrouped())
+      return emitGroups();
     SmallVector<Value> masks;
     for (int64_t v = 0; v < vectors && partial; ++v)
       masks.push_back(getMask(v));
@@ -190,7 +262,7 @@ private:
       return e.forLoop(
           from, to, 1, tile,
           [&](Index index, ValueRange sums) {
-            return emitIteration(index, sums, masks, isRest);
+            return emitIteration(args, index, sums, masks, isRest);
           },
           /*keepRolled=*/true);
     };

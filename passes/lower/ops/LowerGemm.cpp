@@ -137,7 +137,7 @@ private:
     bool keys = getBufferType(range.out).getKeyPanels();
     int64_t numBlocks = keys ? 1 : llvm::divideCeil(k, getMaxKBlock());
     return llvm::alignTo(llvm::divideCeil(k, numBlocks),
-                         usesAmx() ? amxBf16Depth : getKPerIteration());
+                         usesAmx() ? amxBf16Depth : format.getKMultiple());
   }
 
   /// Reports the tiles of this instruction set.
@@ -161,7 +161,7 @@ private:
               {"k_block", kBlock},
               {"chunk", getChunkRows()},
               {"own_rows", kOwnRows}}});
-    reportWidenedBf16(e, op, format);
+    reportWidening(e, op, format);
     if (!e.getModuleInfo().getNextProduct(op).first)
       e.getModuleInfo().getRemarks().report(
           op,
@@ -338,6 +338,9 @@ private:
     spec.k = length;
     spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
     spec.rhsStride = panelWidth;
+    if (op.getInputScales())
+      spec.lhsScaleStride =
+          getBufferType(op.getInputScales()).getRowStride().constant();
     spec.prefetch = true;
     spec.amx = usesAmx();
     if (!isFirst)
@@ -366,9 +369,14 @@ private:
     Index packed = column + range.paddedStart;
     Index lane = packed % panelWidth;
     const OperandFormat &stored = format.getFormat();
-    args.rhs = e.advance(panelAt(e.weight(op.getWeight()), type, range, column),
-                         from * (stored.getStepBytes() / stored.interleave) +
-                             lane * stored.getColumnBytes());
+    args.rhs =
+        e.advance(panelAt(e.weight(op.getWeight()), type, range, column),
+                  format.getDepthBytes(from) + lane * stored.getColumnBytes());
+    if (op.getInputScales())
+      args.lhsScales = e.advance(
+          e.pointer(op.getInputScales()),
+          (row * e.rowStride(op.getInputScales()) + from / stored.group * 2) *
+              4);
     if (op.getBias())
       args.bias = e.advance(e.weight(op.getBias()), packed * 4);
     args.columns = e.i64(range.columns) - column;

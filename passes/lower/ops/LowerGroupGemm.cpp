@@ -92,19 +92,24 @@ private:
 };
 } // namespace
 
-void lower::reportWidenedBf16(PhaseEmitter &e, Operation *op,
-                              const OperandLowering &format) {
-  if (e.getIsa().dotBf16 ||
-      format.getFormat().getOperandType() != StorageType::BF16)
-    return; // multiplied as they are stored
-  std::vector<std::string> supported;
-  for (const InstructionSet &isa : getInstructionSets())
-    if (isa.dotBf16)
-      supported.push_back(isa.name);
-  e.getModuleInfo().getRemarks().report(
-      op, {RemarkId::Bf16IsWidened,
-           {{"isa", e.getIsa().name},
-            {"supported", listTexts(std::move(supported))}}});
+void lower::reportWidening(PhaseEmitter &e, Operation *op,
+                           const OperandLowering &format) {
+  auto report = [&](RemarkId remark, bool InstructionSet::*multiplies) {
+    if (e.getIsa().*multiplies)
+      return; // multiplied as they are stored
+    std::vector<std::string> supported;
+    for (const InstructionSet &isa : getInstructionSets())
+      if (isa.*multiplies)
+        supported.push_back(isa.name);
+    e.getModuleInfo().getRemarks().report(
+        op, {remark,
+             {{"isa", e.getIsa().name},
+              {"supported", listTexts(std::move(supported))}}});
+  };
+  if (format.getFormat().getOperandType() == StorageType::BF16)
+    report(RemarkId::Bf16IsWidened, &InstructionSet::dotBf16);
+  else if (format.getFormat().isGrouped())
+    report(RemarkId::Int8IsWidened, &InstructionSet::dotInt8);
 }
 
 void lower::reportGroupTiles(PhaseEmitter &e, Operation *op,
@@ -121,7 +126,7 @@ void lower::reportGroupTiles(PhaseEmitter &e, Operation *op,
             {"used", columns},
             {"computed", computed},
             {"waste", 100 * (computed - columns) / computed}}});
-  reportWidenedBf16(e, op, format);
+  reportWidening(e, op, format);
 }
 
 static void lowerGroupGemm(PhaseEmitter &e, kern::GroupGemmOp op) {

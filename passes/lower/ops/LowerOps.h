@@ -44,10 +44,10 @@ void addPackKeysLowerings(Lowerings &lowerings);
 void addRopeLowerings(Lowerings &lowerings);
 void addRowLowerings(Lowerings &lowerings);
 
-/// Reports that an operation multiplies numbers of this format as f32, if it
-/// does so for want of an instruction.
-void reportWidenedBf16(PhaseEmitter &e, mlir::Operation *op,
-                       const OperandLowering &format);
+/// Reports that an operation widens numbers of this format before it multiplies
+/// them, if it does so for want of an instruction.
+void reportWidening(PhaseEmitter &e, mlir::Operation *op,
+                    const OperandLowering &format);
 /// Reports the tiles of a product of several groups of rows or of heads, each
 /// with a weight of so many columns.
 void reportGroupTiles(PhaseEmitter &e, mlir::Operation *op,

@@ -144,6 +144,60 @@ static void lowerCast(PhaseEmitter &e, kern::CastOp op) {
   });
 }
 
+/// The largest magnitude of these columns of a row, and zero, or NaN if a
+/// number is not finite.
+static std::pair<Value, Value> emitLargest(PhaseEmitter &e, Row &in,
+                                           Index first, int64_t count) {
+  SmallVector<Value> found = e.foldColumns(
+      e.i64(count), {e.splat(0.0), e.splat(0.0)},
+      [&](Index c, Value m, ValueRange carried) {
+        Value x = in.load(first + c, m);
+        return SmallVector<Value>{e.maxF(e.absF(x), carried[0]),
+                                  e.addF(carried[1], e.mulF(x, e.splat(0.0)))};
+      });
+  return {e.maxLanes(found[0]), e.sumLanes(found[1])};
+}
+
+/// Quantizes a group of `count` columns of a row.
+static void emitQuantizedGroup(PhaseEmitter &e, Row &in, Row &out, Value scales,
+                               Index first, int64_t count) {
+  auto [largest, zero] = emitLargest(e, in, first, count);
+  Value isLarge = e.cmpLtF(e.f32(0x1p-100), largest);
+  Value scale = e.select(isLarge, e.divF(largest, e.f32(127)), e.f32(0));
+  e.store(e.addF(scale, zero), scales);
+
+  // Where a number is not finite all are zero.
+  Value isFinite = e.cmpLtF(e.f32(-1), zero);
+  Value inverse = e.select(e.logicalAnd(isLarge, isFinite),
+                           e.divF(e.f32(127), largest), e.f32(0));
+  Value factor = e.splat(inverse), exists = e.splat(isFinite);
+  Value sums = e.foldColumns(
+      e.i64(count), {e.splat(0.0)}, [&](Index c, Value m, ValueRange carried) {
+        Value x = e.select(exists, in.load(first + c, m), e.splat(0.0));
+        Value whole = out.format->round(e, e.mulF(x, factor));
+        e.storeVector(whole, out.at(first + c), m);
+        return SmallVector<Value>{
+            e.addF(carried[0], out.format->widen(e, whole))};
+      })[0];
+  e.store(e.mulF(e.sumLanes(sums), e.f32(-128)), e.advance(scales, 4));
+}
+
+static void lowerQuantize(PhaseEmitter &e, kern::QuantizeOp op) {
+  const int64_t columns =
+                    *getBufferType(op.getInput()).getDims().back().constant(),
+                group = static_cast<int64_t>(op.getGroup());
+  e.forWorkerRange(e.numRows(op.getOuts()), [&](Index row) {
+    Row in = getRow(e, op.getInput(), row), out = getRow(e, op.getOuts(), row);
+    Row scales = getRow(e, op.getScales(), row);
+    e.forRange(columns / group, [&](Index i) {
+      emitQuantizedGroup(e, in, out, scales.at(i * 2), i * group, group);
+    });
+    if (int64_t rest = columns % group)
+      emitQuantizedGroup(e, in, out, scales.at(e.i64(columns / group * 2)),
+                         e.i64(columns / group * group), rest);
+  });
+}
+
 static void lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op) {
   Index count = e.numColumns(op.getInput());
   Value lowest = e.splat(-INFINITY), log2e = e.splat(1.4426950408889634);
@@ -266,10 +320,8 @@ static Value loadTable(PhaseEmitter &e, Value table, Index id, Index column,
     return rows.load(id * type.getShape()[1] + column, mask);
   }
   // A weight shared with a product is in panels.
-  const OperandLowering &lowering = OperandLowering::get(format);
-  Value at = lowering.getPanelAddress(e, e.weight(table),
-                                      e.i64(type.getPaddedDepth()), id, column);
-  return lowering.gatherColumns(e, at, mask);
+  return OperandLowering::get(format).loadColumns(
+      e, e.weight(table), type.getShape()[1], id, column, mask);
 }
 
 static void lowerEmbedding(PhaseEmitter &e, kern::EmbeddingOp op) {
@@ -297,6 +349,7 @@ static void lowerEmbedding(PhaseEmitter &e, kern::EmbeddingOp op) {
 void lower::addRowLowerings(Lowerings &lowerings) {
   lowerings.add<kern::NormOp, lowerNorm>();
   lowerings.add<kern::CastOp, lowerCast>();
+  lowerings.add<kern::QuantizeOp, lowerQuantize>();
   lowerings.add<kern::SoftmaxOp, lowerSoftmax>();
   lowerings.add<kern::RowSummaryOp, lowerRowSummary>();
   lowerings.add<kern::EmbeddingOp, lowerEmbedding>();

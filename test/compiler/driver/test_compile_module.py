@@ -20,6 +20,19 @@ class CompileModule(CompileTest):
         self.assertEqual(self.succeed("compile", BERT, "--emit", "kern", env={"TRANSOM_DTYPE": "bf16"}).stdout, bf16)
         self.assertNotIn("bf16", self.succeed("compile", BERT, "--emit", "kern").stdout)
 
+    def test_quantized_weights(self):
+        self.succeed("compile", BERT, "-q", "-O0", "--quantize", "int8", "--group-size", "32", "-o", self.path("m.so"), *ALL_TARGETS)
+        found = json.loads(self.succeed("inspect", self.path("m.so"), "--json").stdout)
+        self.assertEqual(found["options"]["quantize"], "int8")
+        self.assertEqual(found["options"]["group-size"], "32")
+        self.assertEqual(found["isas"], ["avx2", "avx512", "avx512vnni"])
+        kern = self.succeed("compile", BERT, "--emit", "kern", "--quantize", "int8").stdout
+        self.assertIn("#kern.format<i8, group 128, scales f32, interleave 4>", kern)
+        # A stage that was written so goes on so alone.
+        self.succeed("compile", BERT, "-q", "-O0", "--quantize", "int8", "--stages", self.path("stages"), "-o", self.path("n.so"))
+        says = self.fail_with(2, "compile", BERT, "--resume-from", self.path("stages/kern"), "-o", self.path("o.so"))
+        self.assertIn("was compiled with '--quantize int8' and '--group-size 128', this compile is without '--quantize'", says)
+
     def test_llvm_ir_reads_back(self):
         self.succeed("compile", BERT, "-o", self.path("m.so"), "--check-stages", "-q")
 

@@ -18,12 +18,13 @@ kern.weight @minimum_of_each_group : !kern.weight<[64, 256] x #kern.format<ui4, 
 // CHECK-SAME: #kern.format<ui4, group 32, scales ui8, minimums ui8, block 256, block_scales f16, interleave 2>
 kern.weight @scales_in_two_levels : !kern.weight<[64, 256] x #kern.format<ui4, group 32, scales ui8, minimums ui8, block 256, block_scales f16, interleave 2>, panels32> = #weight.expr<file("w")>
 
-// A product takes f32 beside whole numbers.
+// A product takes whole numbers with scales, two columns for each group.
 // CHECK-LABEL: func.func @product
-func.func @product(%x: !kern.buffer<[rows, 256] x f32>, %y: !kern.buffer<[rows, 64] x f32>) {
+func.func @product(%x: !kern.buffer<[rows, 256] x i8>, %s: !kern.buffer<[rows, 16] x f32>, %y: !kern.buffer<[rows, 64] x f32>) {
   %w = kern.get_weight @int8 : !kern.weight<[64, 256] x #kern.format<i8, group 32, scales f16, interleave 4>, panels32>
-  // CHECK: kern.gemm
-  kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 256] x f32>,
-      !kern.weight<[64, 256] x #kern.format<i8, group 32, scales f16, interleave 4>, panels32>, !kern.buffer<[rows, 64] x f32>
+  // CHECK: kern.gemm %{{.*}}, %{{.*}} scales %{{.*}} outs
+  kern.gemm %x, %w scales %s outs(%y) : !kern.buffer<[rows, 256] x i8>,
+      !kern.weight<[64, 256] x #kern.format<i8, group 32, scales f16, interleave 4>, panels32>, !kern.buffer<[rows, 16] x f32>,
+      !kern.buffer<[rows, 64] x f32>
   return
 }

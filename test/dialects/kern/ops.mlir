@@ -63,6 +63,13 @@ func.func @products(%x: !x, %y: !y, %k: !keys, %z: !x, %u: !x, %p: !kern.buffer<
 }
 kern.weight @square : !kern.weight<[8, 8] x f32, unset> = #weight.expr<file("s")>
 
+// CHECK-LABEL: func.func @int8(
+// CHECK: kern.quantize %{{.*}} outs(%{{.*}}) scales(%{{.*}}) group 32
+func.func @int8(%x: !x, %q: !kern.buffer<[rows, 8] x i8>, %s: !kern.buffer<[rows, 2] x f32>) {
+  kern.quantize %x outs(%q) scales(%s) group 32 : !x, !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 2] x f32>
+  return
+}
+
 // CHECK-LABEL: func.func @bf16(
 // CHECK: kern.cast %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x bf16>
 // CHECK: kern.gemm %{{.*}}, %{{.*}} ragged %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})

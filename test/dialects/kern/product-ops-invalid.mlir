@@ -338,3 +338,27 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[64, 8] x f32, 
   kern.gemm %x, %w summary(%u, %u) outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[64, 8] x f32, panels32>, !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 64] x bf16>
   return
 }
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x i8>, %w: !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, %y: !kern.buffer<[rows, 32] x f32>) {
+  // expected-error @below {{'kern.gemm' op (25) expects 'scales' exactly with an input of i8}}
+  kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 8] x i8>, !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, !kern.buffer<[rows, 32] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x i8>, %w: !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, %s: !kern.buffer<[rows, 4] x f32>, %y: !kern.buffer<[rows, 32] x f32>) {
+  // expected-error @below {{'kern.gemm' op (25) expects 'scales' [rows, 2], got [rows, 4]}}
+  kern.gemm %x, %w scales %s outs(%y) : !kern.buffer<[rows, 8] x i8>, !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 32] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, %y: !kern.buffer<[rows, 32] x f32>) {
+  // expected-error @below {{'kern.gemm' op (4) expects input and weight of one type, got 'f32' and 'i8'}}
+  kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, !kern.buffer<[rows, 32] x f32>
+  return
+}

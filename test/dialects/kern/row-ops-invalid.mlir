@@ -247,3 +247,59 @@ func.func @f(%x: !kern.buffer<[rows, 65] x f32>, %y: !kern.buffer<[rows, 2] x f3
   kern.row_summary %x outs(%y) : !kern.buffer<[rows, 65] x f32>, !kern.buffer<[rows, 2] x f32>
   return
 }
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x i8>, %y: !kern.buffer<[rows, 8] x i8>, %s: !kern.buffer<[rows, 2] x f32>) {
+  // expected-error @below {{'kern.quantize' op (1) expects f32 as the input, got 'i8'}}
+  kern.quantize %x outs(%y) scales(%s) group 128 : !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 2] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %s: !kern.buffer<[rows, 2] x f32>) {
+  // expected-error @below {{'kern.quantize' op (1) expects rows of i8 as outs, got '!kern.buffer<[rows, 8] x f32>'}}
+  kern.quantize %x outs(%y) scales(%s) group 128 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 2] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 4] x i8>, %s: !kern.buffer<[rows, 2] x f32>) {
+  // expected-error @below {{'kern.quantize' op (2) expects input and outs of equal sizes, got [rows, 8] and [rows, 4]}}
+  kern.quantize %x outs(%y) scales(%s) group 128 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 4] x i8>, !kern.buffer<[rows, 2] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 6] x f32>, %y: !kern.buffer<[rows, 6] x i8>, %s: !kern.buffer<[rows, 2] x f32>) {
+  // expected-error @below {{'kern.quantize' op (3) expects a constant last size that is a multiple of 4, got [rows, 6]}}
+  kern.quantize %x outs(%y) scales(%s) group 128 : !kern.buffer<[rows, 6] x f32>, !kern.buffer<[rows, 6] x i8>, !kern.buffer<[rows, 2] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x i8>, %s: !kern.buffer<[rows, 2] x f32>) {
+  // expected-error @below {{'kern.quantize' op (4) expects a group of 32, 64 or 128, got 16}}
+  kern.quantize %x outs(%y) scales(%s) group 16 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 2] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x i8>, %s: !kern.buffer<[rows, 1] x f32>) {
+  // expected-error @below {{'kern.quantize' op (5) expects 'scales' [rows, 2], got [rows, 1]}}
+  kern.quantize %x outs(%y) scales(%s) group 128 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 1] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x i8>, %s: !kern.buffer<[rows, 2] x bf16>) {
+  // expected-error @below {{'kern.quantize' op (5) expects f32 as 'scales', got 'bf16'}}
+  kern.quantize %x outs(%y) scales(%s) group 128 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 2] x bf16>
+  return
+}

@@ -25,6 +25,11 @@ TEST(InstructionSet, entriesAreConsistent) {
     int64_t registers = isa.tileRows * isa.tileVectors * 512 / isa.vectorBits;
     EXPECT_LE(registers, isa.vectorBits == 256 ? 14 : 30) << isa.name;
     EXPECT_GE(isa.tileRows, isa.bf16Rows) << isa.name;
+    // In int8 there are sums of f32 and of whole numbers.
+    EXPECT_LE(2 * isa.int8Rows * isa.tileVectors * 512 / isa.vectorBits,
+              isa.vectorBits == 512 ? 26 : 16)
+        << isa.name;
+    EXPECT_FALSE(isa.isForBf16 && isa.isForInt8) << isa.name;
     // A panel of 32 columns holds whole tiles.
     EXPECT_TRUE(isa.tileVectors == 1 || isa.tileVectors == 2) << isa.name;
     // Key panels are transposed in squares of 16 rows, one vector each.
@@ -35,6 +40,22 @@ TEST(InstructionSet, entriesAreConsistent) {
     EXPECT_TRUE(isLowerCaseAlphanumeric(isa.name)) << isa.name;
   }
   EXPECT_EQ(findInstructionSet("avx3"), nullptr);
+}
+
+TEST(InstructionSet, someAreForTypesOfModels) {
+  auto getNames = [](ModelTypes types) {
+    std::vector<std::string> names;
+    for (const InstructionSet &isa : getInstructionSets())
+      if (isa.isFor(types) && isa.target == std::string("x86-64-v4"))
+        names.emplace_back(isa.name);
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(getNames({}), Names{"avx512"});
+  EXPECT_EQ(getNames({/*bf16=*/true, /*int8=*/false}),
+            (Names{"avx512", "avx512bf16", "amx"}));
+  EXPECT_EQ(getNames({/*bf16=*/false, /*int8=*/true}),
+            (Names{"avx512", "avx512vnni"}));
 }
 
 TEST(InstructionSet, runnableOnesAreStrongestFirst) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operand formats: sizes of panels by hand, and codecs that read back what they
-// packed. The rules are tested by test/dialects/kern/attrs-invalid.mlir.
+// Operand formats: sizes of panels by hand. The rules are tested by
+// test/dialects/kern/attrs-invalid.mlir.
 #include "runtime/weights/OperandFormat.h"
 #include <gtest/gtest.h>
 
@@ -41,29 +41,16 @@ TEST(OperandFormat, blocks_add_factors_of_scales_and_of_minimums) {
             512 * 32 / 2 + 2 * (16 * 32) + 2 * (2 * 32 * 2));
 }
 
-TEST(OperandFormat, codecs_read_back_what_they_packed) {
-  constexpr int64_t count = 5, depth = 37;
-  std::vector<float> rows(count * depth);
-  for (size_t i = 0; i < rows.size(); ++i)
-    rows[i] = static_cast<float>(i % 128); // exact in bf16 too
-  for (DType type : {DType::F32, DType::BF16}) {
-    OperandFormat format(type);
-    const PanelCodec *codec = findPanelCodec(format);
-    ASSERT_TRUE(codec) << format.str();
-    std::vector<char> panel(format.getPanelBytes(depth));
-    codec->pack(rows.data(), count, depth, panel.data());
-    std::vector<float> back(rows.size());
-    codec->unpack(panel.data(), count, depth, back.data());
-    EXPECT_EQ(back, rows) << format.str();
-  }
-}
-
-TEST(OperandFormat, formats_that_nothing_packs_have_no_codec) {
-  OperandFormat format(StorageType::I8);
-  format.group = 32;
-  format.scales = StorageType::F32;
-  EXPECT_FALSE(format.findError());
-  EXPECT_FALSE(findPanelCodec(format));
+TEST(OperandFormat, the_last_group_may_be_short) {
+  const OperandFormat format =
+      OperandFormat::getQuantized(StorageType::I8, 128);
+  EXPECT_EQ(format.getOperandType(), StorageType::I8);
+  EXPECT_EQ(format.getNumGroups(128), 1);
+  EXPECT_EQ(format.getNumGroups(312), 3);
+  EXPECT_EQ(format.getPaddedDepth(312), 320);
+  EXPECT_EQ(format.getGroupBytes(), 128 * 32);
+  EXPECT_EQ(format.getGroupBytes(56), 64 * 32);
+  EXPECT_EQ(format.getPanelBytes(312), 320 * 32 + 3 * 32 * 4);
 }
 
 } // namespace

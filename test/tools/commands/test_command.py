@@ -19,18 +19,22 @@ class Command(ToolTest):
         self.fail_with(2, "compile", "m", "-o", "x", "--mem-limit", "lots", says="invalid size 'lots' for '--mem-limit': expected bytes, optionally with suffix K, M, G or T")
 
     def test_what_is_not_supported_is_named(self):
-        for flags in (["--quantize", "int8"], ["--weights", "external"], ["--backend", "onednn", "--dtype", "bf16"]):
-            self.fail_with(4, "compile", "m", "-o", "x", *flags, says=flags[1])
+        for flags in (["--quantize", "int4"], ["--quantize", "int8", "--dtype", "bf16"],
+                      ["--quantize", "int8", "--backend", "onednn"], ["--weights", "external"], ["--backend", "onednn", "--dtype", "bf16"]):
+            self.fail_with(4, "compile", "m", "-o", "x", *flags, says=flags[-1])
         self.fail_with(4, "compile", "m", "-o", "x", "--weights", "external", says="supported: embed")
 
     def test_the_help_has_only_what_is_supported(self):
         help = self.succeed("compile", "-h").stdout
-        for flag in ("--quantize", "--group-size", "--weights"):
-            self.assertNotIn(flag, help)
-        for flag in ("--dtype", "--kv-dtype", "--target", "--backend", "--mem-limit"):
+        self.assertNotIn("--weights", help)
+        for flag in ("--quantize", "--group-size", "--dtype", "--kv-dtype", "--target", "--backend", "--mem-limit"):
             self.assertIn(flag, help)
         # Flags that are not in the help are not suggested either.
-        self.assertNotIn("--quantize", self.fail_with(2, "compile", "m", "-o", "x", "--quantise", "int8"))
+        self.assertNotIn("--weights", self.fail_with(2, "compile", "m", "-o", "x", "--weight", "embed"))
+
+    def test_a_group_size_needs_quantized_weights(self):
+        self.fail_with(2, "compile", "m", "-o", "x", "--group-size", "32", says="'--group-size' needs '--quantize'")
+        self.fail_with(2, "compile", "m", "-o", "x", "--quantize", "int8", "--group-size", "48", says="48")
 
 
 if __name__ == "__main__":

@@ -130,11 +130,12 @@ void checkLayer(const InstructionSet &isa, const std::string &dtype) {
 
 TEST(Code, LoopsOverKStayInRegisters) {
   for (const InstructionSet &isa : getInstructionSets())
-    if (!isa.isForBf16) // the same code as without
+    if (isa.isFor({})) // else the same code as without
       checkLayer(isa, "f32");
 }
 
 TEST(Code, LoopsOverPairsStayInRegisters) {
   for (const InstructionSet &isa : getInstructionSets())
-    checkLayer(isa, "bf16");
+    if (isa.isFor({/*bf16=*/true}))
+      checkLayer(isa, "bf16");
 }

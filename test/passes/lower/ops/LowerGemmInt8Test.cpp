@@ -1,0 +1,275 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products of whole numbers in groups, and what quantizes their rows, bit by
+// bit against plain loops on each instruction set.
+#include "test/passes/lower/PhaseText.h"
+#include "test/passes/lower/RunPhase.h"
+#include "test/support/KernelHarness.h"
+#include "test/support/Reference.h"
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace transom::test;
+
+namespace {
+
+int64_t divideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+struct Int8Product {
+  std::string name;
+  int64_t k, n, group;
+  bool bias = false, residual = false;
+
+  int64_t numGroups() const { return divideUp(k, group); }
+  std::string getText() const {
+    const std::string rows = bufferType("rows, " + str(n)),
+                      input = bufferType("rows, " + str(k), "i8"),
+                      scales = bufferType("rows, " + str(2 * numGroups())),
+                      weight = "!kern.weight<[" + str(n) + ", " + str(k) +
+                               "] x #kern.format<i8, group " + str(group) +
+                               ", scales f32, interleave 4>, panels32>",
+                      vector = "!kern.weight<[" + str(n) + "] x f32, padded32>";
+    std::string definitions = weightDefinition(name + "w", weight),
+                values = weightValue("w", name + "w", weight),
+                args = "%x: " + input + ", %s: " + scales,
+                op = "kern.gemm %x, %w scales %s",
+                types = input + ", " + weight + ", " + scales;
+    if (bias) {
+      definitions += weightDefinition(name + "b", vector);
+      values += weightValue("b", name + "b", vector);
+      op += " bias %b";
+      types += ", " + vector;
+    }
+    if (residual) {
+      args += ", %r: " + rows;
+      op += " residual %r";
+      types += ", " + rows;
+    }
+    return definitions +
+           phaseFunction({name, args + ", %y: " + rows, values,
+                          op + " outs(%y) : " + types + ", " + rows});
+  }
+};
+
+/// Whole numbers of at most 127.
+std::vector<int8_t> makeBytes(Random &random, int64_t count) {
+  std::vector<int8_t> bytes(count);
+  for (int8_t &byte : bytes)
+    byte = static_cast<int8_t>(random.below(255) - 127);
+  return bytes;
+}
+
+/// [n, k] whole numbers and [n, groups] scales as panels: group by group
+/// [group/4][32][4] of w + 128, then 32 scales.
+std::vector<char> packInt8(const Int8Product &p,
+                           const std::vector<int8_t> &weight,
+                           const std::vector<float> &scales) {
+  std::vector<char> packed;
+  for (int64_t first = 0; first < p.n; first += 32)
+    for (int64_t g = 0; g < p.numGroups(); ++g) {
+      const int64_t begin = g * p.group;
+      const int64_t end = std::min(begin + p.group, divideUp(p.k, 32) * 32);
+      for (int64_t k = begin; k < end; k += 4)
+        for (int64_t lane = 0; lane < 32; ++lane)
+          for (int64_t i = k; i < k + 4; ++i)
+            packed.push_back(first + lane < p.n && i < p.k
+                                 ? char(weight[(first + lane) * p.k + i] + 128)
+                                 : char(0));
+      for (int64_t lane = 0; lane < 32; ++lane) {
+        const float scale =
+            first + lane < p.n ? scales[(first + lane) * p.numGroups() + g] : 0;
+        packed.insert(packed.end(), reinterpret_cast<const char *>(&scale),
+                      reinterpret_cast<const char *>(&scale + 1));
+      }
+    }
+  return packed;
+}
+
+/// The weights of a product and what it should give.
+struct Int8Weights {
+  std::vector<int8_t> numbers;
+  std::vector<float> scales, bias;
+};
+
+void fill(KernelHarness &harness, const std::string &name, const void *data,
+          size_t bytes) {
+  ASSERT_EQ(harness.weightBytes(name), bytes) << name;
+  std::memcpy(harness.weight(name), data, bytes);
+}
+
+void checkProduct(KernelHarness &harness, const Int8Product &p,
+                  const Int8Weights &w, int64_t rows, int64_t numWorkers) {
+  Random random(rows * 131 + p.k);
+  Guarded<int8_t> x(makeBytes(random, rows * p.k));
+  std::vector<float> scales = random.numbers(rows * p.numGroups(), 0.1), pairs;
+  for (int64_t i = 0; i < rows * p.numGroups(); ++i) {
+    const int64_t row = i / p.numGroups(), begin = i % p.numGroups() * p.group;
+    int64_t sum = 0;
+    for (int64_t k = begin; k < std::min(begin + p.group, p.k); ++k)
+      sum += x[row * p.k + k];
+    pairs.push_back(scales[i]);
+    pairs.push_back(static_cast<float>(-128 * sum));
+  }
+  Guarded<float> scaleRows(pairs), residual(random.numbers(rows * p.n)),
+      y(rows * p.n);
+  PhaseCall call{
+      {{"rows", rows}}, {x.data(), scaleRows.data()}, {}, numWorkers};
+  if (p.residual)
+    call.args.push_back(residual.data());
+  call.args.push_back(y.data());
+
+  std::vector<float> expected;
+  for (int64_t i = 0; i < rows * p.n; ++i) {
+    const int64_t row = i / p.n, column = i % p.n;
+    float value = p.bias ? w.bias[column] : 0;
+    for (int64_t g = 0; g < p.numGroups(); ++g) {
+      int32_t sum = 0;
+      for (int64_t k = g * p.group; k < std::min((g + 1) * p.group, p.k); ++k)
+        sum += x[row * p.k + k] * w.numbers[column * p.k + k];
+      value = std::fma(static_cast<float>(sum),
+                       scales[row * p.numGroups() + g] *
+                           w.scales[column * p.numGroups() + g],
+                       value);
+    }
+    expected.push_back(p.residual ? value + residual[i] : value);
+  }
+  runAll(harness, p.name, call, [&] {
+    for (int64_t i = 0; i < rows * p.n; ++i)
+      if (std::memcmp(&expected[i], &y[i], 4) != 0) {
+        ADD_FAILURE() << p.name << " rows " << rows << " workers " << numWorkers
+                      << " number " << i << ": " << y[i] << " in place of "
+                      << expected[i];
+        return;
+      }
+  });
+}
+
+TEST(LowerGemmInt8, SumsOfGroupsAreExactAndAddedInOrder) {
+  const std::vector<Int8Product> products = {
+      {"one", 4, 1, 32},
+      {"short", 64, 40, 128, true},
+      {"whole", 256, 96, 128, true, true},
+      {"rest", 312, 33, 128, false, true},
+      {"small", 132, 64, 32, true},
+      {"middle", 200, 31, 64},
+      {"blocks", 20000, 32, 128, true}}; // several blocks of K
+  std::string text;
+  for (const Int8Product &p : products)
+    text += p.getText();
+  KernelHarness harness(text);
+  for (const Int8Product &p : products) {
+    Random random(p.n * 7 + p.k);
+    Int8Weights w;
+    w.numbers = makeBytes(random, p.n * p.k);
+    w.scales = random.numbers(p.n * p.numGroups(), 0.1);
+    const std::vector<char> packed = packInt8(p, w.numbers, w.scales);
+    fill(harness, p.name + "w", packed.data(), packed.size());
+    if (p.bias) {
+      w.bias = random.numbers(p.n);
+      const std::vector<float> padded = packPadded(w.bias, {p.n});
+      fill(harness, p.name + "b", padded.data(), padded.size() * 4);
+    }
+    for (int64_t rows : {1, 2, 5, 6, 7, 13, 70})
+      for (int64_t numWorkers : {1, 3})
+        checkProduct(harness, p, w, rows, numWorkers);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Quantized rows
+//===----------------------------------------------------------------------===//
+
+/// One group as plain loops quantize it.
+struct QuantizedGroup {
+  float scale, correction;
+  std::vector<int8_t> numbers;
+};
+
+QuantizedGroup quantize(const float *group, int64_t count) {
+  QuantizedGroup made{0, -0.0f, std::vector<int8_t>(count)};
+  float largest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!std::isfinite(group[i])) {
+      made.scale = NAN;
+      return made;
+    }
+    largest = std::max(largest, std::fabs(group[i]));
+  }
+  if (largest <= 0x1p-100f)
+    return made;
+  int64_t sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    made.numbers[i] =
+        static_cast<int8_t>(std::nearbyint(group[i] * (127 / largest)));
+    sum += made.numbers[i];
+  }
+  made.scale = largest / 127;
+  made.correction = static_cast<float>(sum) * -128;
+  return made;
+}
+
+/// Equal bits, or both NaN.
+bool isSame(float a, float b) {
+  return std::memcmp(&a, &b, 4) == 0 || (std::isnan(a) && std::isnan(b));
+}
+
+TEST(LowerGemmInt8, RowsAreQuantizedGroupByGroup) {
+  struct Shape {
+    int64_t width, group;
+  };
+  const Shape shapes[] = {{4, 32}, {64, 128}, {384, 128}, {312, 64}, {100, 32}};
+  std::string text;
+  for (Shape s : shapes)
+    text += phaseFunction(
+        {"quantize" + str(s.width),
+         "%x: " + bufferType("rows, " + str(s.width)) +
+             ", %y: " + bufferType("rows, " + str(s.width), "i8") + ", %s: " +
+             bufferType("rows, " + str(2 * divideUp(s.width, s.group))),
+         "",
+         "kern.quantize %x outs(%y) scales(%s) group " + str(s.group) + " : " +
+             bufferType("rows, " + str(s.width)) + ", " +
+             bufferType("rows, " + str(s.width), "i8") + ", " +
+             bufferType("rows, " + str(2 * divideUp(s.width, s.group)))});
+  KernelHarness harness(text);
+  Random random(3);
+  const int64_t rows = 9;
+  for (Shape s : shapes) {
+    const int64_t numGroups = divideUp(s.width, s.group);
+    std::vector<float> values = random.numbers(rows * s.width, 10);
+    std::fill_n(values.begin() + s.width, s.width, 0.0f);
+    std::fill_n(values.begin() + 2 * s.width, s.width, 0x1p-101f);
+    values[3 * s.width + 1] = INFINITY;
+    values[4 * s.width + 2] = NAN;
+    std::fill_n(values.begin() + 5 * s.width, s.width, 3e38f);
+    for (int64_t i = 0; i < s.width; ++i) // ties
+      values[6 * s.width + i] = i == 0 ? 127 : float(i % 100) + 0.5f;
+    Guarded<float> x(values), scales(rows * 2 * numGroups);
+    Guarded<int8_t> y(rows * s.width);
+    runAll(harness, "quantize" + str(s.width),
+           {{{"rows", rows}}, {x.data(), y.data(), scales.data()}, {}, 2}, [&] {
+             for (int64_t row = 0; row < rows; ++row)
+               for (int64_t g = 0; g < numGroups; ++g) {
+                 const int64_t begin = row * s.width + g * s.group,
+                               count = std::min(s.group, s.width - g * s.group);
+                 QuantizedGroup expected = quantize(&x[begin], count);
+                 const float *pair = &scales[(row * numGroups + g) * 2];
+                 EXPECT_TRUE(isSame(pair[0], expected.scale))
+                     << s.width << " row " << row << " group " << g;
+                 EXPECT_TRUE(isSame(pair[1], expected.correction))
+                     << s.width << " row " << row << " group " << g;
+                 EXPECT_EQ(std::memcmp(&y[begin], expected.numbers.data(),
+                                       size_t(count)),
+                           0)
+                     << s.width << " row " << row << " group " << g;
+               }
+           });
+  }
+}
+
+} // namespace

@@ -1,0 +1,29 @@
+// RUN: transom-opt %s --convert-kern-to-llvm=isa=avx512vnni | FileCheck %s --check-prefixes=CHECK,DOT
+// RUN: transom-opt %s --convert-kern-to-llvm=isa=avx512 | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
+
+// WIDE: args = {isa = "avx512", supported = "avx512vnni, avx512bf16, amx"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "int8-is-widened"
+// DOT-NOT: int8-is-widened
+
+!x = !kern.buffer<[rows, 320] x i8>
+!s = !kern.buffer<[rows, 6] x f32>
+!w = !kern.weight<[32, 320] x #kern.format<i8, group 128, scales f32, interleave 4>, panels32>
+!y = !kern.buffer<[rows, 32] x f32>
+
+// A loop over two groups of 128, with one over 32 steps of four bytes, then a
+// group of 64. The sums of a group are converted and scaled.
+// CHECK-LABEL: llvm.func internal @transom.k.{{.*}}.i8.1x
+// CHECK-SAME: .k320.lda320.lds6.ldb32.zero_int8x128_prefetch
+// DOT: "llvm.x86.avx512.vpdpbusd.512"
+// WIDE-COUNT-2: "llvm.x86.avx512.pmaddw.d.512"
+// AVX2-COUNT-4: "llvm.x86.avx2.pmadd.wd"
+// CHECK: arith.sitofp
+// CHECK: fma
+func.func @product(%x: !x, %s: !s, %y: !y) attributes {kern.symbols = ["rows"]} {
+  %w = kern.get_weight @w : !w
+  kern.phase "product" {
+    kern.gemm %x, %w scales %s outs(%y) : !x, !w, !s, !y
+  }
+  return
+}
+kern.weight @w : !w = #weight.expr<file("w")> {offset = 0}

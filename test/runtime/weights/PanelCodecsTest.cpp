@@ -1,0 +1,64 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Codecs of panels, which read back what they packed.
+#include "runtime/weights/OperandFormat.h"
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace transom;
+
+namespace {
+
+TEST(PanelCodecs, codecs_read_back_what_they_packed) {
+  constexpr int64_t count = 5, depth = 37;
+  std::vector<float> rows(count * depth);
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i] = static_cast<float>(i % 128); // exact in bf16 too
+  for (DType type : {DType::F32, DType::BF16}) {
+    OperandFormat format(type);
+    const PanelCodec *codec = findPanelCodec(format);
+    ASSERT_TRUE(codec) << format.str();
+    std::vector<char> panel(format.getPanelBytes(depth));
+    codec->pack(rows.data(), count, depth, panel.data());
+    std::vector<float> back(rows.size());
+    codec->unpack(panel.data(), count, depth, back.data());
+    EXPECT_EQ(back, rows) << format.str();
+  }
+}
+
+TEST(PanelCodecs, whole_numbers_in_groups_are_exact) {
+  constexpr int64_t count = 3, depth = 180;
+  std::vector<float> rows(count * depth);
+  for (int64_t i = 0; i < count * depth; ++i) // each group has a 127
+    rows[i] = static_cast<float>(i % depth % 32 == 0 ? 127 : i % 200 - 100);
+  for (int64_t group : {32, 64, 128}) {
+    const OperandFormat format =
+        OperandFormat::getQuantized(StorageType::I8, group);
+    const PanelCodec *codec = findPanelCodec(format);
+    ASSERT_TRUE(codec) << format.str();
+    std::vector<char> panel(format.getPanelBytes(depth));
+    codec->pack(rows.data(), count, depth, panel.data());
+    std::vector<float> back(rows.size());
+    codec->unpack(panel.data(), count, depth, back.data());
+    EXPECT_EQ(back, rows) << format.str();
+    // The first numbers of the first two rows, side by side by four.
+    EXPECT_EQ(panel[0], char(127 + 128));
+    EXPECT_EQ(panel[1], char(1 - 100 + 128));
+    EXPECT_EQ(panel[4], char(127 + 128));
+    // The scale of the last row in the first group.
+    float scale;
+    std::memcpy(&scale, panel.data() + group * 32 + (count - 1) * 4, 4);
+    EXPECT_EQ(scale, 1);
+  }
+}
+
+TEST(PanelCodecs, formats_that_nothing_packs_have_no_codec) {
+  OperandFormat format(StorageType::I8);
+  format.group = 32;
+  format.scales = StorageType::F32;
+  EXPECT_FALSE(format.findError());
+  EXPECT_FALSE(findPanelCodec(format));
+}
+
+} // namespace
