@@ -50,22 +50,24 @@ static Polynomial getCacheBytes(Operation *op) {
   return bytes(type, Polynomial::symbol(name));
 }
 
-/// True for a product whose left side is bf16.
-static bool multipliesBf16(Operation *op) {
+/// The type of a product's left side; null for another operation.
+static Type getMultipliedType(Operation *op) {
   if (!isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp,
            kern::GroupGemmOp>(op))
-    return false;
-  return cast<kern::BufferType>(op->getOperand(0).getType())
-      .getElementType()
-      .isBF16();
+    return {};
+  return cast<kern::BufferType>(op->getOperand(0).getType()).getElementType();
 }
 
 PhaseCost transom::getCost(kern::PhaseOp phase) {
   PhaseCost cost;
   for (auto op : phase.getBody().getOps<kern::BufferOp>()) {
     cost.flops = cost.flops + op.flops();
-    if (multipliesBf16(op))
-      cost.bf16Flops = cost.bf16Flops + op.flops();
+    if (Type type = getMultipliedType(op)) {
+      if (type.isBF16())
+        cost.bf16Flops = cost.bf16Flops + op.flops();
+      else if (type.isInteger(8))
+        cost.int8Flops = cost.int8Flops + op.flops();
+    }
     cost.bytes = cost.bytes + getBytes(op.readBuffers()) +
                  getBytes(getResults(op)) + getCacheBytes(op);
     if (!op.gathersWeight())

@@ -12,6 +12,7 @@ namespace transom {
 struct PhaseCost {
   Polynomial flops;     ///< floating-point operations
   Polynomial bf16Flops; ///< those of them that multiply bf16
+  Polynomial int8Flops; ///< those of them that multiply whole numbers
   Polynomial bytes;     ///< activations and cache that it reads and writes
   /// Weights that it reads whole. Tables from which it gathers rows do not
   /// count.

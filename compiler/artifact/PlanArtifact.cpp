@@ -336,10 +336,12 @@ private:
   /// and what one of them costs.
   void describe(kern::PhaseOp phase, ManifestEntry &entry) {
     PhaseCost cost = getCost(phase);
-    for (Polynomial *size : {&cost.flops, &cost.bf16Flops, &cost.bytes})
+    for (Polynomial *size :
+         {&cost.flops, &cost.bf16Flops, &cost.int8Flops, &cost.bytes})
       *size = bounds.getBound(*size);
     entry.flops = entry.flops + cost.flops;
     entry.bf16Flops = entry.bf16Flops + cost.bf16Flops;
+    entry.int8Flops = entry.int8Flops + cost.int8Flops;
     int64_t weightBytes = 0;
     for (Value weight : cost.weights) {
       const int64_t bytes =
@@ -362,10 +364,10 @@ private:
       schedule = op.getSchedule().str();
     const Location location = kern::getPhaseLocation(phase);
     Origin origin = findOrigin(location);
-    entry.dispatches.push_back({phase.getName().str(), getModulePath(location),
-                                1, cost.flops, cost.bf16Flops, weightBytes,
-                                cost.bytes, schedule, std::move(origin.file),
-                                std::move(origin.pointer)});
+    entry.dispatches.push_back(
+        {phase.getName().str(), getModulePath(location), 1, cost.flops,
+         cost.bf16Flops, cost.int8Flops, weightBytes, cost.bytes, schedule,
+         std::move(origin.file), std::move(origin.pointer)});
   }
 
   /// The symbol of a weight; in the body of layers that of the layer.

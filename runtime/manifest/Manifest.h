@@ -109,6 +109,7 @@ struct ManifestDispatch {
   int64_t rows = 1;        ///< layers that it is run for
   Polynomial flops{};      ///< for one layer
   Polynomial bf16Flops{};  ///< those of them that multiply bf16
+  Polynomial int8Flops{};  ///< those of them that multiply whole numbers
   int64_t weightBytes = 0; ///< weights that one layer reads whole
   Polynomial bytes{};      ///< activations that one layer reads and writes
   std::string schedule{};  ///< of an attention in it, empty without one
@@ -200,6 +201,7 @@ struct ManifestEntry {
   std::vector<int64_t> dispatchOrder;
   Polynomial flops;
   Polynomial bf16Flops; ///< those of them that multiply bf16
+  Polynomial int8Flops; ///< those of them that multiply whole numbers
   /// Bytes of weights that a call reads whole, each once: not the tables of
   /// which it gathers rows. Absent in artifacts that do not tell.
   std::optional<int64_t> streamedBytes;

@@ -111,6 +111,7 @@ void ManifestDispatch::visitFields(Self &self, Visitor &visit) {
   visit.required("rows", self.rows);
   visit.optional("flops", self.flops, manifest::Refers::Cost);
   visit.optional("bf16_flops", self.bf16Flops, manifest::Refers::Cost);
+  visit.optional("int8_flops", self.int8Flops, manifest::Refers::Cost);
   visit.optional("weight_bytes", self.weightBytes);
   visit.optional("bytes", self.bytes, manifest::Refers::Cost);
   visit.optional("attention_schedule", self.schedule);
@@ -167,6 +168,7 @@ void ManifestEntry::visitFields(Self &self, Visitor &visit) {
       manifest::Range{0, static_cast<int64_t>(self.dispatches.size()) - 1});
   visit.required("flops", self.flops, manifest::Refers::Cost);
   visit.optional("bf16_flops", self.bf16Flops, manifest::Refers::Cost);
+  visit.optional("int8_flops", self.int8Flops, manifest::Refers::Cost);
   visit.optional("streamed_bytes", self.streamedBytes);
 }
 

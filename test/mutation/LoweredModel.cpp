@@ -64,10 +64,16 @@ LoweredModel::LoweredModel(uint64_t seed) {
     if (random.chance(50))
       options.kvDtype = random.pick({"f32", "bf16", "int8", "int8"});
   }
+  // Weights of int8, in models of f32 whose draws stay as they are.
+  if (options.dtype == "f32" && seed % 5 == 3) {
+    options.quantize = "int8";
+    options.groupSize = 32;
+  }
   options.attentionSchedule =
       random.pick({"auto", "auto", "split-kv", "two-pass"});
   name += ", seed " + std::to_string(seed) + ", " + isa + ", " + options.dtype +
-          ", " + options.kvDtype + ", " + options.attentionSchedule;
+          (options.quantize.empty() ? "" : " with " + options.quantize) + ", " +
+          options.kvDtype + ", " + options.attentionSchedule;
   options.output = ::testing::TempDir() + "/lowered-" + std::to_string(seed) +
                    "-" + std::to_string(::getpid()) + ".so";
 }

@@ -157,6 +157,8 @@ static void noteLimits(const CommonFlags &common, const BenchModel &bench,
                      " threads; limits " + giga(limits.flops) + " GFLOP/s";
   if (bench.manifest.dtype == "bf16")
     text += ", " + giga(limits.bf16Flops) + " in bf16";
+  if (!(bench.entry->int8Flops == Polynomial()))
+    text += ", " + giga(limits.int8Flops) + " in int8";
   text += ", " + giga(limits.bandwidth) + " GB/s";
   if (!bench.entry->dispatchOrder.empty())
     text += "; " + std::to_string(bench.entry->dispatchOrder.size()) +

@@ -278,8 +278,7 @@ double tools::getValue(const Polynomial &formula, const SymbolValues &symbols) {
 }
 
 double BenchCost::limit(const MachineLimits &limits) const {
-  const double products =
-      (flops - bf16Flops) / limits.flops + bf16Flops / limits.bf16Flops;
+  const double products = limits.getSeconds(flops, bf16Flops, int8Flops);
   return limits.bandwidth > 0 ? std::max(products, bytes / limits.bandwidth)
                               : products;
 }
@@ -289,6 +288,7 @@ BenchCost tools::getCost(const BenchModel &bench, const ManifestEntry &entry,
   BenchCost cost;
   cost.flops = getValue(entry.flops, symbols);
   cost.bf16Flops = getValue(entry.bf16Flops, symbols);
+  cost.int8Flops = getValue(entry.int8Flops, symbols);
   cost.bytes = static_cast<double>(entry.streamedBytes.value_or(
       static_cast<int64_t>(bench.manifest.weightsBytes)));
   return cost;

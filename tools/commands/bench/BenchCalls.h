@@ -29,6 +29,7 @@ struct BenchModel {
 struct BenchCost {
   double flops = 0;     ///< floating-point operations
   double bf16Flops = 0; ///< those of them that multiply bf16
+  double int8Flops = 0; ///< those of them that multiply whole numbers
   double bytes = 0;     ///< weights that are read whole, and the cache
   int64_t tokens = 0;   ///< that count: padding does not
   int64_t rows = 0;     ///< sequences

@@ -259,6 +259,7 @@ void tools::applyLimits(BenchRow &row, const std::vector<BenchRun> &runs,
     row.limitMs += 1e3 * cost.limit(limits);
     row.cost.flops += cost.flops;
     row.cost.bf16Flops += cost.bf16Flops;
+    row.cost.int8Flops += cost.int8Flops;
     row.cost.bytes += cost.bytes;
     row.cost.tokens += cost.tokens;
     row.cost.rows = std::max(row.cost.rows, cost.rows);

@@ -39,10 +39,11 @@ std::vector<ProfileLine> tools::getProfile(const BenchRow &row,
   for (size_t i = 0; i < lines.size(); ++i) {
     const ManifestDispatch &dispatch = entry.dispatches[i];
     ProfileLine &line = lines[i];
-    double flops = 0, bf16 = 0, bytes = 0;
+    double flops = 0, bf16 = 0, int8 = 0, bytes = 0;
     for (const BenchRun &run : runs) {
       flops += getValue(dispatch.flops, run.symbols);
       bf16 += getValue(dispatch.bf16Flops, run.symbols);
+      int8 += getValue(dispatch.int8Flops, run.symbols);
       bytes += getValue(dispatch.bytes, run.symbols) +
                static_cast<double>(dispatch.weightBytes);
     }
@@ -53,8 +54,7 @@ std::vector<ProfileLine> tools::getProfile(const BenchRow &row,
     line.share = line.ms / row.times.min;
     line.gflops = flops * runs / seconds * 1e-9;
     line.gbps = bytes * runs / seconds * 1e-9;
-    line.peak = ((flops - bf16) / limits.flops + bf16 / limits.bf16Flops) *
-                runs / seconds;
+    line.peak = limits.getSeconds(flops, bf16, int8) * runs / seconds;
   }
 
   // Sort, and append the time outside of dispatches.
@@ -131,6 +131,7 @@ static Cells getCells(const ProfileLine &line) {
 static Cells getCells(const MachineLimits &limits) {
   return {{"limit_gflops", rounded(limits.flops * 1e-9), {}},
           {"limit_bf16_gflops", rounded(limits.bf16Flops * 1e-9), {}},
+          {"limit_int8_gops", rounded(limits.int8Flops * 1e-9), {}},
           {"limit_gbps", rounded(limits.bandwidth * 1e-9), {}}};
 }
 

@@ -36,6 +36,8 @@ struct PeakLoops {
   double (*multiplyBf16)(int64_t steps);
   int64_t bf16Flops;
   double (*read)(const char *bytes, int64_t size);
+  double (*multiplyInt8)(int64_t steps) = nullptr;
+  int64_t int8Flops = 0;
 };
 } // namespace
 
@@ -104,6 +106,27 @@ avx512Bf16Multiply(int64_t steps) {
   return total;
 }
 
+/// As the loops above, with four bytes of each lane.
+__attribute__((target("avx512f,avx512vl,avx512vnni"),
+               min_vector_width(512))) static double
+avx512Int8Multiply(int64_t steps) {
+  __m512i sums[24];
+  for (int i = 0; i < 24; ++i)
+    sums[i] = _mm512_set1_epi32(i);
+  __m512i bytes = _mm512_set1_epi8(1);
+  asm volatile("" : "+v"(bytes));
+#pragma clang loop unroll(disable)
+  for (int64_t step = 0; step < steps; ++step) {
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 24; ++i)
+      sums[i] = _mm512_dpbusd_epi32(sums[i], bytes, bytes);
+  }
+  double total = 0;
+  for (int i = 0; i < 24; ++i)
+    total += _mm512_cvtsi512_si32(sums[i]);
+  return total;
+}
+
 /// As the loops above, with tiles of 16 rows of 32 numbers of bf16: one step
 /// adds four products. Products of zeros would be faster (1.26 times on a
 /// Sapphire Rapids).
@@ -140,15 +163,21 @@ amxBf16Multiply(int64_t steps) {
 
 static PeakLoops getPeakLoops(const std::string &isa) {
   const InstructionSet *known = findInstructionSet(isa);
-  if (known && known->amxBf16)
-    return {avx512Multiply, 2 * 24 * 16, amxBf16Multiply,
-            int64_t(4) * 2 * 16 * 16 * amxBf16Depth, avx512Read};
-  if (known && known->dotBf16)
-    return {avx512Multiply, 2 * 24 * 16, avx512Bf16Multiply, 4 * 24 * 16,
-            avx512Read};
-  if (known && known->vectorBits == 512)
-    return {avx512Multiply, 2 * 24 * 16, nullptr, 0, avx512Read};
-  return {avx2Multiply, 2 * 12 * 8, nullptr, 0, avx2Read};
+  if (!known || known->vectorBits != 512)
+    return {avx2Multiply, 2 * 12 * 8, nullptr, 0, avx2Read};
+  PeakLoops loops = {avx512Multiply, 2 * 24 * 16, nullptr, 0, avx512Read};
+  if (known->amxBf16) {
+    loops.multiplyBf16 = amxBf16Multiply;
+    loops.bf16Flops = int64_t(4) * 2 * 16 * 16 * amxBf16Depth;
+  } else if (known->dotBf16) {
+    loops.multiplyBf16 = avx512Bf16Multiply;
+    loops.bf16Flops = 4 * 24 * 16;
+  }
+  if (known->dotInt8) {
+    loops.multiplyInt8 = avx512Int8Multiply;
+    loops.int8Flops = 8 * 24 * 16;
+  }
+  return loops;
 }
 #else
 TRANSOM_LOOPS(narrow, , 24, "+w", Vector4, Words2)
@@ -254,6 +283,8 @@ void LimitMeter::burst() {
   const int64_t steps = getSteps(loops.multiply);
   const int64_t bf16Steps =
       loops.multiplyBf16 ? getSteps(loops.multiplyBf16) : 0;
+  const int64_t int8Steps =
+      loops.multiplyInt8 ? getSteps(loops.multiplyInt8) : 0;
   std::vector<BurstTask> tasks;
   tasks.push_back({[&](unsigned) { return loops.multiply(steps); }});
   tasks.push_back({[&](unsigned index) {
@@ -264,6 +295,8 @@ void LimitMeter::burst() {
   }});
   if (bf16Steps)
     tasks.push_back({[&](unsigned) { return loops.multiplyBf16(bf16Steps); }});
+  if (int8Steps)
+    tasks.push_back({[&](unsigned) { return loops.multiplyInt8(int8Steps); }});
   doTogether(threads, tasks);
   at = at + 2 * window <= region ? at + window : 0;
 
@@ -274,11 +307,17 @@ void LimitMeter::burst() {
   keep(limits.flops, static_cast<double>(loops.flops * steps), tasks[0]);
   if (buffer)
     keep(limits.bandwidth, static_cast<double>(window * passes), tasks[1]);
+  // Without an instruction for a type its limit is that of f32.
   if (bf16Steps)
     keep(limits.bf16Flops, static_cast<double>(loops.bf16Flops * bf16Steps),
          tasks[2]);
   else
     limits.bf16Flops = limits.flops;
+  if (int8Steps)
+    keep(limits.int8Flops, static_cast<double>(loops.int8Flops * int8Steps),
+         tasks.back());
+  else
+    limits.int8Flops = limits.flops;
 }
 
 void LimitMeter::finish() {
@@ -287,6 +326,7 @@ void LimitMeter::finish() {
     burst();
     if (limits.flops > 1.005 * before.flops ||
         limits.bf16Flops > 1.005 * before.bf16Flops ||
+        limits.int8Flops > 1.005 * before.int8Flops ||
         limits.bandwidth > 1.005 * before.bandwidth)
       quiet = 0;
   }

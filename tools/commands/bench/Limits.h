@@ -14,18 +14,25 @@ namespace transom::tools {
 struct MachineLimits {
   double flops = 0;     ///< f32 operations a second, multiply-add counts two
   double bf16Flops = 0; ///< the same on bf16, accumulated in f32
+  double int8Flops = 0; ///< the same on bytes, accumulated in i32
   /// Bytes a second read from where the data of a call lies: from a cache that
   /// holds it all, else from memory; 0: not measured.
   double bandwidth = 0;
+
+  /// The least time of so many operations, of which some multiply bf16 and some
+  /// bytes.
+  double getSeconds(double all, double bf16, double int8) const {
+    return (all - bf16 - int8) / flops + bf16 / bf16Flops + int8 / int8Flops;
+  }
 };
 
 /// Measures limits in bursts.
 class LimitMeter {
 public:
-  /// For the vectors of an instruction set (`avx2`, `avx512`, `avx512bf16`,
-  /// `amx`, `neon`), on so many threads. Reads a buffer of the bytes that a
-  /// call reads, or one that no cache holds if that is smaller or `callBytes`
-  /// is 0.
+  /// For the vectors of an instruction set (`avx2`, `avx512`, `avx512vnni`,
+  /// `avx512bf16`, `amx`, `neon`), on so many threads. Reads a buffer of the
+  /// bytes that a call reads, or one that no cache holds if that is smaller or
+  /// `callBytes` is 0.
   LimitMeter(const std::string &isa, unsigned threads, int64_t callBytes = 0);
   ~LimitMeter();
   LimitMeter(const LimitMeter &) = delete;

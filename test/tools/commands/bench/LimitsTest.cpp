@@ -24,6 +24,8 @@ TEST(Limits, AreMeasuredForEachInstructionSetThatRunsHere) {
     // Without an instruction for bf16 the limit is that of f32.
     if (!set.dotBf16)
       EXPECT_EQ(meter.best().bf16Flops, meter.best().flops);
+    if (!set.dotInt8)
+      EXPECT_EQ(meter.best().int8Flops, meter.best().flops);
   }
 }
 
@@ -53,6 +55,7 @@ TEST(Limits, TheBestBurstCounts) {
       meter.burst();
       EXPECT_GE(meter.best().flops, before.flops);
       EXPECT_GE(meter.best().bf16Flops, before.bf16Flops);
+      EXPECT_GE(meter.best().int8Flops, before.int8Flops);
       EXPECT_GE(meter.best().bandwidth, before.bandwidth);
       before = meter.best();
     }

@@ -12,7 +12,7 @@ from base import ToolTest, write_tensors  # noqa: E402
 COLUMNS = ["batch", "seq", "tokens", "ms_min", "ms_median", "tokens_per_s", "gflops", "gbps", "limit_share"]
 MORE = ["ms_limit", "spread", "calls"]
 # In JSON only: what the machine can do, measured in the same run.
-LIMITS = ["limit_gflops", "limit_bf16_gflops", "limit_gbps"]
+LIMITS = ["limit_gflops", "limit_bf16_gflops", "limit_int8_gops", "limit_gbps"]
 COMPARED = ["other_ms_min", "other_ms_median", "ratio", "ratio_low", "ratio_high"]
 LENGTHS = [3, 9, 1, 6]
 
