@@ -90,8 +90,9 @@ Index CodeEmitter::atomicAdd(Value pointer, Index value) {
           b.create<LLVM::AtomicRMWOp>(loc, LLVM::AtomicBinOp::add, pointer,
                                       value, LLVM::AtomicOrdering::acq_rel)};
 }
-void CodeEmitter::prefetch(Value pointer) {
-  b.create<LLVM::Prefetch>(loc, pointer, /*rw=*/0, /*locality=*/2,
+void CodeEmitter::prefetch(Value pointer, CacheLevel level) {
+  b.create<LLVM::Prefetch>(loc, pointer, /*rw=*/0,
+                           /*locality=*/level == CacheLevel::First ? 3 : 2,
                            /*cache=data*/ 1);
 }
 Value CodeEmitter::loadVector(Type element, Value pointer, Value mask) {

@@ -17,6 +17,9 @@ namespace transom::lower {
 /// Lanes of the vectors that generated code works on.
 constexpr int64_t kLanes = 16;
 
+/// The cache that a prefetched line goes to.
+enum class CacheLevel { First, Second };
+
 /// Emits code at the insertion point of its builder.
 class CodeEmitter {
 public:
@@ -68,8 +71,8 @@ public:
   /// Uninitialized stack memory of the function, aligned to a cache line. Not
   /// for use while the body of a loop is built: it is not in the function yet.
   Value stackBuffer(int64_t bytes);
-  /// Prefetches the cache line at `pointer` into the second-level cache.
-  void prefetch(Value pointer);
+  /// Prefetches the cache line at `pointer`.
+  void prefetch(Value pointer, CacheLevel level = CacheLevel::Second);
   /// Adds `value` to the i64 at `pointer`; returns what it was before.
   Index atomicAdd(Value pointer, Index value);
   /// Loads a vector of elements. Lanes that `mask` disables are not accessed

@@ -109,6 +109,8 @@ public:
   bool takesSeveralRows() const {
     return getKPerIteration() > format.interleave;
   }
+  /// Address of a vector of the right operand in its iteration.
+  Value getRhsAddress(CodeEmitter &e, const RhsVector &rhs) const;
   virtual Operand loadRhs(CodeEmitter &e, const RhsVector &rhs) const = 0;
   /// The numbers of the left operand at `pointer` that an iteration multiplies,
   /// in all lanes.
@@ -129,8 +131,6 @@ public:
 protected:
   OperandLowering(const OperandFormat &format, llvm::StringRef suffix)
       : format(format), suffix(suffix) {}
-  /// Address of a vector of the right operand in its iteration.
-  Value getRhsAddress(CodeEmitter &e, const RhsVector &rhs) const;
 
 private:
   OperandFormat format;

@@ -12,6 +12,13 @@
 using namespace mlir;
 using namespace transom::lower;
 
+/// Bytes of a cache line.
+static constexpr int64_t lineBytes = 64;
+
+/// How many iterations before its use a line of the right operand is prefetched
+/// into the first-level cache.
+static constexpr int64_t iterationsAhead = 8;
+
 namespace {
 /// Emits the body of one kernel.
 class KernelBody {
@@ -26,6 +33,8 @@ public:
       return emitAmx();
     if (spec.activation || spec.glu)
       stage = e.stackBuffer(mr * vectors * kLanes * 4);
+    if (prefetchesIntoFirst())
+      prefetchRows();
     Bool full = vectors * kLanes <= args.columns;
 
     // A right operand that may lack columns needs a loop with masked loads.
@@ -152,15 +161,57 @@ private:
   // The loop over K
   //===--------------------------------------------------------------------===//
 
+  /// Prefetches into the first-level cache the rows that the epilogue reads and
+  /// writes: no earlier access tells a hardware prefetcher of them. Addresses
+  /// are computed from one row to the next, unlike those of the epilogue: one
+  /// that is used by both would take a register during the loop over K.
+  void prefetchRows() {
+    auto prefetch = [&](Value row, Index stride, int64_t bytes) {
+      for (int64_t i = 0; i < mr; ++i) {
+        for (int64_t v = 0; v < vectors; ++v)
+          if (v * kLanes * bytes % lineBytes == 0)
+            e.prefetch(e.advance(row, v * kLanes * bytes), CacheLevel::First);
+        row = e.advance(row, stride * bytes);
+      }
+    };
+    if (spec.residual)
+      prefetch(args.residual, args.residualStride, 4);
+    if (spec.store == KernelSpec::Store::Rows)
+      prefetch(args.output, args.outputStride, spec.getOutputBytes());
+  }
+
+  /// Whether the tile has enough multiply-adds to hide more prefetches: these
+  /// would slow down the kernels of few rows. Where an iteration takes several
+  /// rows of the right operand no register is left for their addresses.
+  bool prefetchesIntoFirst() const {
+    return spec.prefetch && !spec.rhs->takesSeveralRows() &&
+           3 * mr > 2 * spec.rhs->getMaxMr(e.getIsa());
+  }
+
+  /// Prefetches an iteration: two streams into the second-level cache, and into
+  /// the first one what the right operand holds a little later. Hardware
+  /// prefetchers lose track of half a panel, whose lines alternate with those
+  /// of the other half.
+  void emitPrefetches(Index index) {
+    e.prefetch(e.advance(args.prefetch, index * args.prefetchStride));
+    e.prefetch(e.advance(args.prefetchMore, index * args.prefetchMoreStride));
+    if (!prefetchesIntoFirst())
+      return;
+    const int64_t vectorBytes = kLanes * spec.rhs->getFormat().getColumnBytes();
+    RhsVector ahead{
+        args.rhs, index + iterationsAhead, getRhsStride(), 0, Value(), false};
+    for (; ahead.vector < vectors; ++ahead.vector)
+      if (ahead.vector * vectorBytes % lineBytes == 0)
+        e.prefetch(spec.rhs->getRhsAddress(e, ahead), CacheLevel::First);
+  }
+
   /// One iteration. `isRest`: fewer k remain than an iteration takes.
   SmallVector<Value> emitIteration(const KernelArgs &args, Index index,
                                    ValueRange tile, ArrayRef<Value> masks,
                                    bool isRest) {
     SmallVector<Value> next(tile);
-    if (spec.prefetch) {
-      e.prefetch(e.advance(args.prefetch, index * args.prefetchStride));
-      e.prefetch(e.advance(args.prefetchMore, index * args.prefetchMoreStride));
-    }
+    if (spec.prefetch)
+      emitPrefetches(index);
     // Load the vectors of the right operand.
     SmallVector<Operand> right;
     for (int64_t v = 0; v < vectors; ++v)

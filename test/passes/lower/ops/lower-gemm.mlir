@@ -30,10 +30,29 @@
 // CHECK: llvm.func internal @transom.k.[[ISA]].f32.2x{{[0-9]+}}.k64.lda64.ldb32.bias_gelu_prefetch(
 // AVX2: scf.for {{.*}} iter_args(%{{[^,]*}}, %{{[^,]*}}) -> (vector<16xf32>, vector<16xf32>)
 // AVX512: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
-// CHECK: llvm.intr.prefetch
+// It prefetches other memory into the second-level cache only.
+// CHECK-COUNT-2: "llvm.intr.prefetch"{{.*}}hint = 2
+// CHECK-NOT: llvm.intr.prefetch
 // CHECK: llvm.intr.fma
 // CHECK: scf.yield
 // CHECK-NEXT: llvm.loop_annotation = #loop_annotation
+
+// A kernel of many rows prefetches into the first-level cache, too: the rows of
+// its output, and eight iterations ahead the lines of the panel that it reads.
+// AVX2: llvm.func internal @transom.k.avx2.f32.6x16.k64.lda64.ldb32.bias_gelu_prefetch(
+// AVX512: llvm.func internal @transom.k.avx512.f32.14x32.k64.lda64.ldb32.bias_gelu_prefetch(
+// NEON: llvm.func internal @transom.k.neon.f32.6x16.k64.lda64.ldb32.bias_gelu_prefetch(
+// AVX2-COUNT-6: "llvm.intr.prefetch"{{.*}}hint = 3
+// AVX512-COUNT-28: "llvm.intr.prefetch"{{.*}}hint = 3
+// NEON-COUNT-6: "llvm.intr.prefetch"{{.*}}hint = 3
+// CHECK-NOT: llvm.intr.prefetch
+// CHECK: scf.for
+// CHECK-COUNT-2: "llvm.intr.prefetch"{{.*}}hint = 2
+// AVX2: "llvm.intr.prefetch"{{.*}}hint = 3
+// AVX512-COUNT-2: "llvm.intr.prefetch"{{.*}}hint = 3
+// NEON: "llvm.intr.prefetch"{{.*}}hint = 3
+// CHECK-NOT: llvm.intr.prefetch
+// CHECK: llvm.intr.fma
 
 // LLVM-NOT: scf.
 // LLVM-NOT: arith.
