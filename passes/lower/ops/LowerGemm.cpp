@@ -24,6 +24,11 @@ static constexpr int64_t kOwnRows = 64;
 /// Bytes of the left operand that should stay in the second-level cache.
 static constexpr int64_t kChunkBytes = 1024 * 1024;
 
+/// Rows of a chunk that is normalized: these stay in the second-level cache
+/// until then. Each chunk reads the weights, up to so many, from the last one.
+static constexpr int64_t kNormChunkRows = 42;
+static constexpr int64_t kCachedWeightBytes = 16 * 1024 * 1024;
+
 /// Prefetch distance within the weights of a product with few rows.
 static constexpr int64_t kPrefetchDistance = 16 * 1024;
 
@@ -65,6 +70,10 @@ public:
     Index chunks = ceilDiv(rows, getChunkRows());
     ownsRows = emitOwnsRows(rows);
     Index perWorker = ceilDiv(chunks, e.numWorkers());
+    if (hasNormChunks()) // no more of them than there are counters of tiles
+      perWorker =
+          max(perWorker, min(ceilDiv(rows, e.numWorkers() * kNormChunkRows),
+                             tileCounters));
     chunks = select(*ownsRows, perWorker * e.numWorkers(), chunks);
     worker = select(*ownsRows, 0, e.worker());
     numWorkers = select(*ownsRows, 1, e.numWorkers());
@@ -81,8 +90,8 @@ public:
       e.forLoop(first, last, 1, [&](Index i) {
         Index from = getFirstRow(i, rows, divisor);
         Index to = getFirstRow(i + 1, rows, divisor);
-        Index count = to - from;
-        emitChunk(from, count, i + 1 < last, {owner, (i - first) * numRanges});
+        emitChunk(from, to - from, i + 1 < last,
+                  {owner, (i - first) * numRanges});
       });
     });
     queue->finish();
@@ -119,14 +128,15 @@ private:
   int64_t getMaxMr() const {
     return usesAmx() ? amxRows : e.kernels().getMaxMr(format);
   }
-  /// Bytes from one panel of a weight to the next.
-  static int64_t getPanelBytes(kern::WeightType of) {
-    return of.getPanelBytes();
-  }
   /// Rows of the left operand in a chunk.
   int64_t getChunkRows() {
     return std::max(kChunkBytes / (getLhsBytes() * std::min(k, getMaxKBlock())),
                     getMaxMr());
+  }
+  /// Whether chunks of a worker's own rows are of `kNormChunkRows`.
+  bool hasNormChunks() {
+    return op.getNormGamma() && !usesAmx() && kNormChunkRows < getChunkRows() &&
+           type.getByteSize() <= kCachedWeightBytes;
   }
   /// Whether each worker should have rows of its own.
   Bool emitOwnsRows(Index rows) { return e.numWorkers() * kOwnRows <= rows; }
@@ -159,7 +169,7 @@ private:
               {"waste", 100 * (computed - used) / computed},
               {"k", k},
               {"k_block", kBlock},
-              {"chunk", getChunkRows()},
+              {"chunk", hasNormChunks() ? kNormChunkRows : getChunkRows()},
               {"own_rows", kOwnRows}}});
     reportWidening(e, op, format);
     if (!e.getModuleInfo().getNextProduct(op).first)
@@ -187,7 +197,7 @@ private:
   Value panelAt(Value weight, kern::WeightType of, const Range &range,
                 Index column) {
     Index panel = (column + range.paddedStart) / panelWidth;
-    return e.advance(weight, panel * getPanelBytes(of));
+    return e.advance(weight, panel * of.getPanelBytes());
   }
 
   /// Address of the first panel that this worker reads of a range. `ownsAll`:
@@ -255,7 +265,7 @@ private:
       Index column = columnTile * nr;
       Bool isLast = columnTile + 1 == endTile;
       Bool streams = logicalAnd(blocks.count == 1, columnTile + 1 < endTile);
-      Index distance = select(streams, kPrefetchDistance, getPanelBytes(type));
+      Index distance = select(streams, kPrefetchDistance, type.getPanelBytes());
       Value here = panelAt(e.weight(op.getWeight()), type, range, column);
 
       Index from = max(begin - before, 0);
@@ -360,7 +370,6 @@ private:
   /// The arguments of the kernel for a tile, from `from` of K on.
   KernelArgs getArguments(const Range &range, Index row, Index column,
                           Index from) {
-    // The operands.
     KernelArgs args;
     args.tileConfig = tileConfig;
     args.lhsStride = e.rowStride(op.getInput());

@@ -97,6 +97,20 @@ TEST(Gemm, Epilogues) {
       products.check(rows, numWorkers);
 }
 
+// Chunks of rows that are normalized are smaller than others, and a worker has
+// no more of them than there are counters of tiles.
+TEST(Gemm, ManyRowsWithNorms) {
+  Product norm;
+  norm.name = "norm";
+  norm.k = 24;
+  norm.splits = {40};
+  norm.norm = norm.bias = norm.residual = true;
+  Products products({norm});
+  for (int64_t rows : {64, 126, 127, 1400})
+    for (int64_t numWorkers : {1, 2})
+      products.check(rows, numWorkers);
+}
+
 // Groups of columns are one worker's, so all workers together give the bits of
 // one.
 TEST(Gemm, Summaries) {
