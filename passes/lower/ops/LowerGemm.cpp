@@ -24,9 +24,9 @@ static constexpr int64_t kOwnRows = 64;
 /// Bytes of the left operand that should stay in the second-level cache.
 static constexpr int64_t kChunkBytes = 1024 * 1024;
 
-/// Rows of a chunk that is normalized: these stay in the second-level cache
-/// until then. Each chunk reads the weights, up to so many, from the last one.
-static constexpr int64_t kNormChunkRows = 42;
+/// Rows of a chunk where weights stay in the last-level cache since they are
+/// not larger: results stay in the second one. Half where these are normalized.
+static constexpr int64_t kSmallChunkRows = 85;
 static constexpr int64_t kCachedWeightBytes = 16 * 1024 * 1024;
 
 /// Prefetch distance within the weights of a product with few rows.
@@ -70,10 +70,11 @@ public:
     Index chunks = ceilDiv(rows, getChunkRows());
     ownsRows = emitOwnsRows(rows);
     Index perWorker = ceilDiv(chunks, e.numWorkers());
-    if (hasNormChunks()) // no more of them than there are counters of tiles
-      perWorker =
-          max(perWorker, min(ceilDiv(rows, e.numWorkers() * kNormChunkRows),
-                             tileCounters));
+    // No more small ones than there are counters of tiles.
+    const auto numRanges = static_cast<int64_t>(op.getOuts().size());
+    perWorker =
+        max(perWorker, min(ceilDiv(rows, e.numWorkers() * getOwnChunkRows()),
+                           tileCounters / numRanges));
     chunks = select(*ownsRows, perWorker * e.numWorkers(), chunks);
     worker = select(*ownsRows, 0, e.worker());
     numWorkers = select(*ownsRows, 1, e.numWorkers());
@@ -82,7 +83,6 @@ public:
     if (usesAmx())
       tileConfig = makeTileConfig(e);
     Index divisor = max(chunks, 1);
-    const auto numRanges = static_cast<int64_t>(op.getOuts().size());
     queue.emplace(e, op, *ownsRows, perWorker * numRanges);
     queue->forOwners([&](Index owner) {
       Index first = select(*ownsRows, perWorker * owner, 0);
@@ -133,10 +133,12 @@ private:
     return std::max(kChunkBytes / (getLhsBytes() * std::min(k, getMaxKBlock())),
                     getMaxMr());
   }
-  /// Whether chunks of a worker's own rows are of `kNormChunkRows`.
-  bool hasNormChunks() {
-    return op.getNormGamma() && !usesAmx() && kNormChunkRows < getChunkRows() &&
-           type.getByteSize() <= kCachedWeightBytes;
+  /// The same where they are a worker's own.
+  int64_t getOwnChunkRows() {
+    if (usesAmx() || type.getByteSize() > kCachedWeightBytes)
+      return getChunkRows();
+    return std::min(getChunkRows(),
+                    kSmallChunkRows / (op.getNormGamma() ? 2 : 1));
   }
   /// Whether each worker should have rows of its own.
   Bool emitOwnsRows(Index rows) { return e.numWorkers() * kOwnRows <= rows; }
@@ -169,7 +171,7 @@ private:
               {"waste", 100 * (computed - used) / computed},
               {"k", k},
               {"k_block", kBlock},
-              {"chunk", hasNormChunks() ? kNormChunkRows : getChunkRows()},
+              {"chunk", getOwnChunkRows()},
               {"own_rows", kOwnRows}}});
     reportWidening(e, op, format);
     if (!e.getModuleInfo().getNextProduct(op).first)
@@ -261,15 +263,13 @@ private:
     auto emitColumnTile = [&](Index columnTile) {
       // Choose what to prefetch: with a single block of rows what this panel
       // holds a little later, else the next panel.
-      Index before = columnTile * blocks.count;
-      Index column = columnTile * nr;
+      Index before = columnTile * blocks.count, column = columnTile * nr;
       Bool isLast = columnTile + 1 == endTile;
       Bool streams = logicalAnd(blocks.count == 1, columnTile + 1 < endTile);
       Index distance = select(streams, kPrefetchDistance, type.getPanelBytes());
       Value here = panelAt(e.weight(op.getWeight()), type, range, column);
 
-      Index from = max(begin - before, 0);
-      Index to = min(end - before, blocks.count);
+      Index from = max(begin - before, 0), to = min(end - before, blocks.count);
       Value prefetch = e.select(isLast, next, e.advance(here, distance));
       Bool isFirst = columnTile == begin / blocks.count;
       Tiles tiles{range, column, from, to, prefetch, streams, isFirst};

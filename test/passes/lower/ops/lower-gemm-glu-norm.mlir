@@ -1,9 +1,9 @@
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 | FileCheck %s --check-prefixes=CHECK
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx512 | FileCheck %s --check-prefixes=CHECK
 
-// The chunks of rows of a product with a norm are small, so that these rows are
-// in the cache when they are normalized.
-// CHECK: args = {chunk = "8192"{{[^{}]*}}}{{[^{}]*}}name = "product-tiled"
+// Chunks of rows are small where weights stay in the last-level cache, and still
+// smaller with a norm, so that the rows are in the cache when they are read.
+// CHECK: args = {chunk = "85"{{[^{}]*}}}{{[^{}]*}}name = "product-tiled"
 // CHECK-SAME: args = {chunk = "42"{{[^{}]*}}}{{[^{}]*}}name = "product-tiled"
 
 // A GLU: the tile is staged on the stack, activated columns and values are separated by

@@ -5,11 +5,11 @@
 // RUN: transom-opt %s --transom-llvm-ir=isa=avx512 | FileCheck %s --check-prefix=LLVM
 // RUN: transom-opt %s --transom-llvm-ir=isa=neon | FileCheck %s --check-prefix=LLVM
 
-// AVX2: args = {chunk = "4096", columns = "16", computed = "96", isa = "avx2", k = "64", k_block = "64", own_rows = "64", rows = "6", used = "96", waste = "0"}, category = "convert-kern-to-llvm", function = "f", kind = "analysis", name = "product-tiled"
+// AVX2: args = {chunk = "85", columns = "16", computed = "96", isa = "avx2", k = "64", k_block = "64", own_rows = "64", rows = "6", used = "96", waste = "0"}, category = "convert-kern-to-llvm", function = "f", kind = "analysis", name = "product-tiled"
 // No other product follows, and the module is too small to share code.
 // AVX2-SAME: args = {isa = "avx2"}{{[^{}]*}}name = "product-followed-by-none"
 // AVX2-SAME: args = {isa = "avx2", limit = "1024", operations = "1"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "operations-have-own-code"
-// AVX512: args = {chunk = "4096", columns = "32", {{[^}]*}}isa = "avx512", {{[^}]*}}rows = "14"{{[^{}]*}}}{{[^{}]*}}name = "product-tiled"
+// AVX512: args = {chunk = "85", columns = "32", {{[^}]*}}isa = "avx512", {{[^}]*}}rows = "14"{{[^{}]*}}}{{[^{}]*}}name = "product-tiled"
 
 // The kernels by MR: six rows of 16 columns with AVX2 and NEON, 14 of 32 with
 // AVX-512. The name tells K, strides, accumulator init and epilogue.
