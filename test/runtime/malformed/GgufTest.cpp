@@ -1,0 +1,176 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Malformed GGUF files: every cut, every changed byte, fixed random damage, and
+// the time and memory that an error may take.
+#include "compiler/import/gguf/Gguf.h"
+#include "test/compiler/import/gguf/GgufWriter.h"
+#include "test/runtime/malformed/Malformed.h"
+#include "test/support/TimeLimit.h"
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+using namespace transom;
+using namespace transom::test;
+
+namespace {
+
+GgufWriter goodWriter() {
+  GgufWriter writer;
+  writer.set("general.architecture", "llama");
+  writer.set("general.alignment", uint32_t(32));
+  writer.set("flag", true);
+  writer.set("texts", std::vector<std::string>{"a", "bc", ""});
+  writer.setBytes("numbers", ggufArray(6, 2, std::string(8, '\0')));
+  writer.setBytes("nested",
+                  ggufArray(9, 1,
+                            ggufNumber<uint32_t>(8) + ggufNumber<uint64_t>(1) +
+                                ggufString("x")));
+  writer.append("a.weight", {3, 2}, 0, std::string(24, 'a'));
+  writer.append("b", {32, 2}, 8, std::string(68, 'b'));
+  writer.append("e", {0}, 1, "");
+  return writer;
+}
+
+/// Touches what a value holds.
+size_t useValue(const gguf::Value &value) {
+  size_t sum = value.asInt().value_or(0) != 0;
+  sum += value.asNumber().value_or(0) != 0;
+  sum += value.asBool().value_or(false);
+  for (char c : value.asString().value_or(""))
+    sum += static_cast<unsigned char>(c);
+  for (const gguf::Value &element : value.asArray())
+    sum += useValue(element);
+  return sum;
+}
+
+void useHeader(const gguf::Header &header, std::string_view file) {
+  for (const gguf::Entry &entry : header.metadata)
+    ASSERT_GE(useValue(entry.value), 0u);
+  for (const gguf::Tensor &tensor : header.tensors) {
+    ASSERT_LE(tensor.begin, tensor.end);
+    ASSERT_LE(tensor.end, file.size());
+    if (tensor.type->dtype)
+      ASSERT_EQ(tensorBytes(*tensor.type->dtype, tensor.shape),
+                tensor.end - tensor.begin);
+  }
+}
+
+/// Parses from an exact allocation; true when it was accepted.
+bool tryGguf(const std::string &bytes) {
+  ExactBytes exact(bytes);
+  Result<gguf::Header> header = gguf::parseGguf(exact, "m.gguf");
+  if (header)
+    useHeader(*header, exact);
+  else if (header.error().status != Status::Unsupported)
+    expectInputError(header.error(), "m.gguf: byte ");
+  return static_cast<bool>(header);
+}
+
+} // namespace
+
+TEST(MalformedGguf, every_cut_is_an_error) {
+  const std::string file = goodWriter().bytes();
+  EXPECT_TRUE(tryGguf(file));
+  for (size_t size = 0; size < file.size(); ++size)
+    EXPECT_FALSE(tryGguf(file.substr(0, size))) << size;
+}
+
+TEST(MalformedGguf, every_changed_bit_is_an_error_or_harmless) {
+  const GgufWriter writer = goodWriter();
+  const std::string file = writer.bytes();
+  for (size_t at = 0; at < writer.head().size(); ++at)
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string changed = file;
+      changed[at] = static_cast<char>(changed[at] ^ 1 << bit);
+      tryGguf(changed);
+    }
+}
+
+TEST(MalformedGguf, every_number_replaced_by_a_large_one) {
+  const GgufWriter writer = goodWriter();
+  const std::string file = writer.bytes();
+  for (size_t at = 4; at + 8 <= writer.head().size(); ++at)
+    for (uint64_t number :
+         {UINT64_MAX, uint64_t(1) << 63, uint64_t(1) << 61, uint64_t(1) << 32,
+          uint64_t(file.size()), uint64_t(file.size() - at)}) {
+      std::string changed = file;
+      tryGguf(changed.replace(at, 8, ggufNumber(number)));
+    }
+}
+
+TEST(MalformedGguf, random_damage_is_an_error_or_harmless) {
+  int accepted = 0;
+  for (uint64_t seed = 0; seed < 20000; ++seed) {
+    Random random(seed);
+    accepted += tryGguf(damaged(goodWriter().bytes(), random));
+  }
+  EXPECT_LT(accepted, 15000) << "damage is mostly noticed";
+  EXPECT_GT(accepted, 0) << "a changed byte of data or of a text is harmless";
+}
+
+#if defined(NDEBUG) && !__has_feature(address_sanitizer) &&                    \
+    !__has_feature(thread_sanitizer)
+TEST(MalformedGguf, errors_for_a_mebibyte_are_quick_and_small) {
+  TempFolder folder;
+  // Heads of a mebibyte whose last entry is wrong.
+  std::vector<std::string> heads;
+  const size_t size = 1 << 20;
+  {
+    GgufWriter writer;
+    for (uint32_t i = 0; i < size / 24; ++i)
+      writer.set(std::to_string(i), i);
+    writer.set("0", uint32_t(0));
+    heads.push_back(writer.head());
+  }
+  {
+    GgufWriter writer;
+    writer.set("k", std::vector<std::string>(size / 8));
+    writer.set("k", uint32_t(0));
+    heads.push_back(writer.head());
+  }
+  {
+    GgufWriter writer;
+    for (uint32_t i = 0; i < size / 40; ++i)
+      writer.add(std::to_string(i), {0}, 0, 0, "");
+    writer.add("0", {0}, 0, 0, "");
+    heads.push_back(writer.head());
+  }
+  for (const std::string &head : heads) {
+    const std::string path = folder.write("m.gguf", head);
+    double best = 1e9;
+    for (int run = 0; run < 5; ++run) {
+      double start = processorSeconds();
+      ASSERT_FALSE(gguf::File::open(path));
+      best = std::min(best, processorSeconds() - start);
+    }
+    expectSeconds(best, 0.1);
+    pid_t child = fork();
+    if (child == 0) {
+      rusage before, after;
+      getrusage(RUSAGE_SELF, &before);
+      bool failed = !gguf::File::open(path);
+      getrusage(RUSAGE_SELF, &after);
+      _exit(failed && after.ru_maxrss - before.ru_maxrss < 64 << 10 ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
+TEST(MalformedGguf, huge_claims_cost_nothing) {
+  TempFolder folder;
+  GgufWriter writer;
+  writer.setBytes("k", ggufArray(8, uint64_t(1) << 36, ""));
+  writer.moreTensors = int64_t(1) << 34;
+  const std::string path = folder.write("m.gguf", writer.head());
+  ASSERT_EQ(truncate(path.c_str(), off_t(1) << 40), 0); // a hole of a tebibyte
+  double start = processorSeconds();
+  Result<gguf::File> opened = gguf::File::open(path);
+  double seconds = processorSeconds() - start;
+  ASSERT_FALSE(opened);
+  expectInputError(opened.error(), path);
+  expectSeconds(seconds, 2);
+}
+#endif
