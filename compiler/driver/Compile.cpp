@@ -171,26 +171,31 @@ static ModelVocabulary getVocabulary(ModuleOp module) {
 
 /// Reads the text files, a decoder's settings, and begins to hash all files.
 Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
+  const SmallFiles small = info.getSmallFiles();
   TRANSOM_ASSIGN(TextConfig config,
-                 readTextConfig(info.folder, getMaxLength(module),
+                 readTextConfig(small, getMaxLength(module),
                                 info.family != "graph", getVocabulary(module),
                                 info.pipeline ? &*info.pipeline : nullptr,
                                 info.entities ? &*info.entities : nullptr));
   text = std::move(config);
+  if (!info.pooling.empty())
+    text.manifest.pooling = info.pooling;
   notes = info.notes;
   noteUnusedTensors(info, notes);
   notes.insert(notes.end(), text.notes.begin(), text.notes.end());
   std::vector<std::string> files = info.inputFiles;
-  files.insert(files.end(), text.files.begin(), text.files.end());
+  if (small.areInFolder())
+    files.insert(files.end(), text.files.begin(), text.files.end());
   if (func::FuncOp step = getStepEntry(module)) {
     TRANSOM_ASSIGN(GenerationSettings settings,
-                   readGenerationSettings(info.folder,
-                                          options.ignoreGenerationConfig,
+                   readGenerationSettings(small, options.ignoreGenerationConfig,
                                           info.generationDefaults,
                                           getGenerationModel(module, step)));
     generation = std::move(settings);
     notes.insert(notes.end(), generation.notes.begin(), generation.notes.end());
-    files.insert(files.end(), generation.files.begin(), generation.files.end());
+    if (small.areInFolder())
+      files.insert(files.end(), generation.files.begin(),
+                   generation.files.end());
   }
   // Only an artifact and an index of stages have hashes.
   if (options.emit == Stage::So || !options.stagesFolder.empty())

@@ -179,7 +179,8 @@ void Emitter::toNextSymbol() {
 }
 
 Value Emitter::getWeight(const std::string &symbol, ArrayRef<int64_t> shape,
-                         const WeightExpr &expr) {
+                         const WeightExpr &named) {
+  const WeightExpr expr = files.resolve(named);
   // A name that another expression has (or an entry) gets underscores.
   std::string text = expr.str(), name = symbol;
   while ((weights.count(name) && weights[name].first != text) ||
@@ -214,8 +215,8 @@ bool Emitter::checkTensor(const std::string &file,
     return reject(getMissing(file, shape, sizes));
   if (shape && tensor->shape != *shape)
     return reject(getMisshapen(file, tensor->shape, *shape, sizes));
-  const std::string where =
-      errorPrefix + files.getFile(file) + ": tensor '" + file + "'";
+  const std::string where = errorPrefix + files.getFile(file) + ": tensor '" +
+                            files.getStoredName(file) + "'";
   if (!isFloat(tensor->dtype))
     return reject(unsupported(where + " has dtype " +
                               std::string(safetensorsName(tensor->dtype)) +

@@ -3,6 +3,7 @@
 //
 // Tells a model folder from a graph.json, and names the model.
 #include "compiler/import/Import.h"
+#include "compiler/import/gguf/GgufModel.h"
 #include "compiler/import/graphjson/GraphImport.h"
 #include "compiler/import/huggingface/GlinerConfig.h"
 #include "compiler/import/huggingface/HuggingFace.h"
@@ -95,6 +96,10 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
   info.folder = folder.empty() ? "." : trimmed(folder);
   if (info.baseFile == "config.json") {
     info.name = nameOfFolder(info.folder);
+    return importHuggingFace(context, options, info);
+  }
+  if (gguf::isGguf(path)) {
+    info.name = info.baseFile.substr(0, info.baseFile.rfind('.'));
     return importHuggingFace(context, options, info);
   }
   info.name = info.baseFile == "graph.json"

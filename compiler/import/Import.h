@@ -12,6 +12,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "runtime/base/Error.h"
+#include "runtime/base/File.h"
+#include "runtime/base/SmallFiles.h"
 #include "runtime/safetensors/Safetensors.h"
 #include <cstdint>
 #include <map>
@@ -39,10 +41,14 @@ struct ImportOptions {
 /// What the importer found besides the module. The module's `attn.info`
 /// repeats what the manifest needs of it.
 struct ImportInfo {
-  std::string name;         ///< name of the model: its folder or graph
-  std::string folder;       ///< where its files are
-  std::string baseFile;     ///< `config.json`, `gliner_config.json`,
-                            ///< `modules.json`, or the graph's file name
+  std::string name;     ///< name of the model: its folder or graph
+  std::string folder;   ///< where its files are
+  std::string baseFile; ///< `config.json`, `gliner_config.json`,
+                        ///< `modules.json`, or the graph's file name
+  /// The small files that a file of another format has in it; nothing: they are
+  /// in the folder.
+  std::optional<FileTexts> texts;
+  std::string pooling;      ///< of embeddings, where such a file says it
   std::string family;       ///< `bert`, ..., or `graph`
   std::string architecture; ///< `BertForMaskedLM`, ...; of a graph its name
   ModelFiles files;         ///< the tensors that weights refer to
@@ -64,6 +70,12 @@ struct ImportInfo {
   std::optional<ManifestEntities> entities;
   /// Number of used tensors of each type by safetensors name (`F32`).
   std::map<std::string, uint64_t> dtypes;
+
+  /// The small files of the model.
+  SmallFiles getSmallFiles() const {
+    return texts ? SmallFiles(joinPath(folder, baseFile), *texts)
+                 : SmallFiles(folder);
+  }
 };
 
 /// Imports a model. Errors have the exit codes of the tool: `Rejected` for

@@ -84,9 +84,10 @@ Error Emitter::getMisshapen(const std::string &file,
   for (size_t i = 0; i < expected.size(); ++i)
     if (i >= found.size() || found[i] != expected[i])
       problem.sizes.push_back(expected[i]);
-  return rejected(errorPrefix + files.getFile(file) + ": tensor '" + file +
-                  "' has shape " + shapeText(found) + ", expected " +
-                  shapeText(expected) + inParentheses(sizes) +
+  return rejected(errorPrefix + files.getFile(file) + ": tensor '" +
+                  files.getStoredName(file) + "' has shape " +
+                  shapeText(found) + ", expected " + shapeText(expected) +
+                  inParentheses(sizes) +
                   (tensorHelp ? tensorHelp(problem) : ""));
 }
 

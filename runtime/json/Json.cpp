@@ -56,6 +56,17 @@ std::string getPointer(const JsonStorage &storage, uint32_t index) {
 
 std::string placeText(const JsonStorage &storage, uint32_t offset,
                       const std::string &pointer) {
+  if (!storage.origins.empty()) {
+    // The nearest value around it that came from the other file.
+    std::string around = pointer;
+    auto found = storage.origins.find(around);
+    while (found == storage.origins.end() && !around.empty()) {
+      around.resize(around.rfind('/'));
+      found = storage.origins.find(around);
+    }
+    return storage.fileName +
+           (found == storage.origins.end() ? "" : ": '" + found->second + "'");
+  }
   std::string text = storage.fileName + ":" + lineAndColumn(storage, offset);
   if (!pointer.empty())
     text += ": '" + utf8::printable(pointer) + "'";
@@ -261,5 +272,12 @@ JsonDocument::JsonDocument(std::shared_ptr<const JsonStorage> storage)
 JsonValue JsonDocument::root() const { return {storage.get(), 0}; }
 
 const std::string &JsonDocument::fileName() const { return storage->fileName; }
+
+JsonDocument JsonDocument::withOrigins(
+    const std::map<std::string, std::string> &origins) const {
+  auto copy = std::make_shared<JsonStorage>(*storage);
+  copy->origins = origins;
+  return JsonDocument(std::move(copy));
+}
 
 } // namespace transom

@@ -9,6 +9,7 @@
 #include "runtime/base/Error.h"
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -177,6 +178,11 @@ public:
   /// The name that errors show.
   const std::string &fileName() const;
   explicit JsonDocument(std::shared_ptr<const detail::JsonStorage> storage);
+  /// The same for a text that was made from a file of another format: errors
+  /// are `FILE: 'ORIGIN': text` with the origin of the value's JSON pointer or
+  /// of what it is in.
+  JsonDocument
+  withOrigins(const std::map<std::string, std::string> &origins) const;
 
 private:
   std::shared_ptr<const detail::JsonStorage> storage;

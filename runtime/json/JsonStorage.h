@@ -8,6 +8,7 @@
 #pragma once
 #include "runtime/json/Json.h"
 #include <cstring>
+#include <map>
 
 namespace transom::detail {
 
@@ -39,6 +40,8 @@ struct JsonStorage {
   std::vector<uint32_t> sorted;   ///< objects: the same slots by key
   std::string texts;              ///< each as four bytes of length and bytes
   std::vector<uint32_t> lines;    ///< offsets at which lines begin
+  /// What errors name in place of lines and pointers; empty: nothing.
+  std::map<std::string, std::string> origins;
 
   std::string_view text(uint32_t place) const {
     uint32_t size;

@@ -208,6 +208,37 @@ ModelFiles::openFiles(const std::string &folder,
   return files;
 }
 
+ModelFiles ModelFiles::ofFile(const std::string &folder,
+                              const std::string &name, SafetensorsFile file) {
+  ModelFiles files;
+  files.where = folder;
+  files.opened.push_back(name);
+  files.shards.push_back(std::move(file));
+  for (const SafetensorsTensor &tensor : files.shards[0].tensors())
+    files.slots.emplace(tensor.name, Slot{0, &tensor});
+  return files;
+}
+
+Result<void> ModelFiles::addDerived(const std::string &name,
+                                    const WeightExpr &expr,
+                                    const std::string &stored) {
+  TRANSOM_ASSIGN(const Slot *from, slot(stored));
+  SafetensorsTensor tensor;
+  tensor.name = name;
+  tensor.dtype = from->tensor->dtype;
+  TRANSOM_ASSIGN(tensor.shape, expr.shape(*this));
+  derived.emplace(name, Derived{std::move(tensor), expr, stored});
+  return {};
+}
+
+WeightExpr ModelFiles::resolve(const WeightExpr &expr) const {
+  return expr.replaceFiles([&](const std::string &name) {
+    auto found = derived.find(name);
+    return found == derived.end() ? std::nullopt
+                                  : std::optional(found->second.expr);
+  });
+}
+
 Result<void> ModelFiles::addModule(const std::string &module) {
   TRANSOM_TRY(checkPlainFileName(module, "folder of a module"));
   return addFile(module + "/" + singleFile, module + "/");
@@ -232,6 +263,8 @@ Result<void> ModelFiles::addFile(const std::string &name,
 }
 
 const SafetensorsTensor *ModelFiles::find(const std::string &name) const {
+  if (auto made = derived.find(name); made != derived.end())
+    return &made->second.tensor;
   auto found = slots.find(name);
   return found == slots.end() ? nullptr : found->second.tensor;
 }
@@ -244,8 +277,13 @@ std::vector<std::string> ModelFiles::names() const {
   return names;
 }
 
+const std::string &ModelFiles::getStoredName(const std::string &name) const {
+  auto made = derived.find(name);
+  return made == derived.end() ? name : made->second.stored;
+}
+
 std::string ModelFiles::getFile(const std::string &name) const {
-  auto found = slots.find(name);
+  auto found = slots.find(getStoredName(name));
   return found == slots.end() ? "" : shards[found->second.file].path();
 }
 
@@ -263,6 +301,8 @@ ModelFiles::slot(const std::string &name) const {
 }
 
 Result<std::vector<int64_t>> ModelFiles::shape(const std::string &name) const {
+  if (auto made = derived.find(name); made != derived.end())
+    return made->second.tensor.shape;
   TRANSOM_ASSIGN(const Slot *found, slot(name));
   return found->tensor->shape;
 }

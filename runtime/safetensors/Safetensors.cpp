@@ -197,10 +197,24 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   SafetensorsFile file;
   file.file = std::move(mapped);
   file.header = std::move(header);
-  file.byName.reserve(file.header.tensors.size());
-  for (size_t i = 0; i < file.header.tensors.size(); ++i)
-    file.byName.emplace(file.header.tensors[i].name, i);
+  file.indexNames();
   return file;
+}
+
+SafetensorsFile
+SafetensorsFile::ofTensors(MappedFile file,
+                           std::vector<SafetensorsTensor> tensors) {
+  SafetensorsFile result;
+  result.file = std::move(file);
+  result.header.tensors = std::move(tensors);
+  result.indexNames();
+  return result;
+}
+
+void SafetensorsFile::indexNames() {
+  byName.reserve(header.tensors.size());
+  for (size_t i = 0; i < header.tensors.size(); ++i)
+    byName.emplace(header.tensors[i].name, i);
 }
 
 const SafetensorsTensor *SafetensorsFile::find(std::string_view name) const {

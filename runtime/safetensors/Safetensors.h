@@ -48,6 +48,10 @@ Result<SafetensorsHeader> parseSafetensors(std::string_view file,
 class SafetensorsFile {
 public:
   static Result<SafetensorsFile> open(const std::string &path);
+  /// A mapped file of another format, whose own reader found the tensors and
+  /// checked that they lie in it.
+  static SafetensorsFile ofTensors(MappedFile file,
+                                   std::vector<SafetensorsTensor> tensors);
 
   const std::vector<SafetensorsTensor> &tensors() const {
     return header.tensors;
@@ -65,6 +69,7 @@ public:
   const std::string &path() const { return file.path(); }
 
 private:
+  void indexNames();
   MappedFile file;
   SafetensorsHeader header;
   std::unordered_map<std::string_view, size_t> byName;
@@ -81,6 +86,17 @@ public:
   /// Given plain file names in a folder; a tensor in two of them is an error.
   static Result<ModelFiles> openFiles(const std::string &folder,
                                       const std::vector<std::string> &names);
+  /// One file of another format with the tensors of its reader; `name` is its
+  /// plain name in the folder.
+  static ModelFiles ofFile(const std::string &folder, const std::string &name,
+                           SafetensorsFile file);
+  /// Adds a tensor that is made of those of the files. It is found under its
+  /// name, and `resolve` puts the expression in its place. `stored` is the
+  /// tensor that errors name.
+  Result<void> addDerived(const std::string &name, const WeightExpr &expr,
+                          const std::string &stored);
+  /// An expression without names of derived tensors.
+  WeightExpr resolve(const WeightExpr &expr) const;
   /// Adds the tensors of `model.safetensors` in a folder of this folder, each
   /// under `FOLDER/NAME`.
   Result<void> addModule(const std::string &module);
@@ -89,13 +105,16 @@ public:
   ModelFiles(ModelFiles &&) = default;
   ModelFiles &operator=(ModelFiles &&) = default;
 
-  /// The tensor of that name, or null.
+  /// The tensor of that name, or null. One that is derived has a shape and no
+  /// data.
   const SafetensorsTensor *find(const std::string &name) const;
-  /// All names, sorted.
+  /// All names of stored tensors, sorted.
   std::vector<std::string> names() const;
   /// The file that holds the tensor, as a path, for errors; empty when it is
   /// missing.
   std::string getFile(const std::string &name) const;
+  /// The stored tensor that a derived one is made of; other names as they are.
+  const std::string &getStoredName(const std::string &name) const;
   /// All files that were opened (the index too) as plain names in the folder,
   /// in order of opening; for hashing.
   const std::vector<std::string> &fileNames() const { return opened; }
@@ -136,10 +155,17 @@ private:
   Result<void> readAs(Accepts accepts, const std::string &name,
                       const std::vector<int64_t> &offsets,
                       const std::vector<int64_t> &sizes, Out *out) const;
+  /// A tensor that is made of stored ones.
+  struct Derived {
+    SafetensorsTensor tensor;
+    WeightExpr expr;
+    std::string stored;
+  };
   std::string where;
   std::vector<std::string> opened;
   std::vector<SafetensorsFile> shards;
   std::unordered_map<std::string, Slot> slots;
+  std::unordered_map<std::string, Derived> derived;
 };
 
 /// Writes a safetensors file. Tensors are announced first; then their data

@@ -156,6 +156,17 @@ std::vector<std::string> WeightExpr::files() const {
   return names;
 }
 
+WeightExpr WeightExpr::replaceFiles(
+    const std::function<std::optional<WeightExpr>(const std::string &)>
+        &replace) const {
+  if (kind() == Kind::File)
+    return replace(node->name).value_or(*this);
+  auto copy = std::make_shared<Node>(*node);
+  for (WeightExpr &operand : copy->operands)
+    operand = operand.replaceFiles(replace);
+  return WeightExpr(std::move(copy));
+}
+
 // Text.
 
 namespace {

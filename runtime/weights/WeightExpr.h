@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -130,6 +131,11 @@ public:
                         const std::vector<int64_t> &sizes, Element *out) const;
   /// The file tensors it reads, each once, in order of appearance.
   std::vector<std::string> files() const;
+  /// The expression with other expressions in place of file tensors; `replace`
+  /// gives nothing for a name that stays.
+  WeightExpr replaceFiles(
+      const std::function<std::optional<WeightExpr>(const std::string &)>
+          &replace) const;
 
   /// The operation itself, for the library's own sources.
   struct Node;

@@ -4,8 +4,9 @@
 """Compiles golden models, runs their cases through the command line and compares with the expected tensors.
 
 usage: check-goldens.py TRANSOM FOLDER... [--all-isas | --isa NAME...] [--compile-flag=FLAG]... [--entry NAME]...
-           [--threads N] [--tolerance ABSOLUTE RELATIVE] [--cosine LEAST]
+           [--threads N] [--tolerance ABSOLUTE RELATIVE] [--cosine LEAST] [--gguf]
 
+With --gguf what is compiled is a GGUF file made of the folder.
 With --all-isas each case runs with each instruction set that the artifact has code for and this CPU runs.
 Standard library only. One line a case; exits 1 when a case failed, 2 when there was none, 77 where the library of a
 backend is not installed. Ids that are generated must be those that are expected; under a tolerance of its own, within
@@ -250,8 +251,12 @@ class Checker:
             meta = json.load(file)
         name = os.path.basename(os.path.normpath(folder))
         with tempfile.TemporaryDirectory() as scratch:
-            artifact = os.path.join(scratch, "model.so")
-            compiled = self.call(["compile", folder, "-o", artifact, *self.options.compile_flag])
+            artifact, model = os.path.join(scratch, "model.so"), folder
+            if self.options.gguf:
+                import gguf_files  # which lies beside this file; tests of other folders load it, too
+                model = os.path.join(scratch, "model.gguf")
+                gguf_files.convert(folder, model)
+            compiled = self.call(["compile", model, "-o", artifact, *self.options.compile_flag])
             if compiled.returncode:
                 self.record(name, f"compile exits {compiled.returncode}: {last_line(compiled)}")
                 return
@@ -283,6 +288,7 @@ def main():
     parser.add_argument("--all-isas", action="store_true")
     parser.add_argument("--compile-flag", action="append", default=[])
     parser.add_argument("--entry", action="append", default=[])
+    parser.add_argument("--gguf", action="store_true")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--tolerance", type=float, nargs=2)
     parser.add_argument("--cosine", type=float, default=-1.0)

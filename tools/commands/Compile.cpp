@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom compile: compiles a model folder or graph.json to a shared object, or
-// to the text of an earlier stage.
+// transom compile: compiles a model folder, GGUF file or graph.json to a shared
+// object, or to the text of an earlier stage.
 #include "runtime/json/Json.h"
 #include "tools/commands/CompileFlags.h"
 #include "tools/commands/Compiler.h"
@@ -253,8 +253,8 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
   auto flags = std::make_shared<Flags>();
   compile
       .add_option("MODEL", flags->options.model,
-                  "a model folder (config.json and *.safetensors) or a "
-                  "graph.json")
+                  "a model folder (config.json and *.safetensors), a GGUF "
+                  "file or a graph.json")
       ->required();
   compile.add_option("-o,--output", flags->options.output, "file to write")
       ->type_name("FILE");

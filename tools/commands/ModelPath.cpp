@@ -101,6 +101,10 @@ static std::optional<FileKind> recognizePlaceholder(const std::string &head) {
   return std::nullopt;
 }
 
+static bool isGgufFile(const std::string &path) {
+  return startsWith(readHead(path), "GGUF");
+}
+
 static std::optional<FileKind> recognizeFile(const std::string &path) {
   const std::string head = readHead(path);
   if (head.empty())
@@ -222,8 +226,8 @@ static Result<void> checkOtherFolder(const std::string &folder) {
 }
 
 bool tools::isModelSource(const std::string &path) {
-  return isFolder(path) ||
-         (path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0);
+  return isFolder(path) || (path.size() > 5 && endsWith(path, ".json")) ||
+         (path.size() > 5 && endsWith(path, ".gguf")) || isGgufFile(path);
 }
 
 Result<void> tools::checkModelSource(const std::string &path) {
@@ -235,6 +239,8 @@ Result<void> tools::checkModelSource(const std::string &path) {
       return checkOtherFolder(path);
     return {};
   }
+  if (isGgufFile(path))
+    return {};
   if (auto kind = recognizeFile(path))
     return Error{
         kind->status, quote(path) + " " + kind->what + "; " + kind->advice, {}};
@@ -252,6 +258,7 @@ Result<void> tools::checkModelArtifact(const std::string &path) {
                                           "ELF"))
     return rejected(quote(path) + " " + kind->what +
                     ", expected a compiled model; 'transom compile' makes one "
-                    "from a model folder");
+                    "from " +
+                    (isGgufFile(path) ? "it" : "a model folder"));
   return {};
 }

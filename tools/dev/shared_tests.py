@@ -25,6 +25,7 @@ SHARED = {
     "test/compiler/evaluator/KernMemoryTest.cpp": ("one module on the byte arena; values come from goldens, those of oneDNN from test/e2e/random", [
         "EvaluateKernAttention.cpp", "EvaluateKernControl.cpp", "EvaluateKernElementwise.cpp", "EvaluateKernMoves.cpp",
         "EvaluateKernRows.cpp", "EvaluateOneDnn.cpp", "KernEvaluation.cpp"]),
+    "test/compiler/import/gguf/GgufTokenizerTest.cpp": ("parts of a tokenizer.json that all kinds write", ["GgufTokenizerMaker.cpp"]),
     "test/compiler/import/graphjson/GraphSchemaTest.cpp": ("the table that the schema is made from", ["GraphOpTable.cpp"]),
     "test/compiler/import/huggingface/EncoderDecoderTest.cpp": ("the entries that the block is in; numbers come from test/compiler/evaluator", [
         "blocks/CrossAttention.cpp"]),

@@ -131,6 +131,11 @@ public:
   /// The tensor of that name, or null.
   const Tensor *findTensor(std::string_view name) const;
   const std::string &path() const { return mapped.path(); }
+  std::string_view getBytes() const { return mapped.bytes(); }
+  /// The tensor's bytes in the file.
+  std::string_view getData(const Tensor &tensor) const {
+    return getBytes().substr(tensor.begin, tensor.end - tensor.begin);
+  }
   /// `FILE: byte N: text` as an error.
   Error error(uint64_t offset, const std::string &text,
               Status status = Status::Rejected) const;

@@ -98,10 +98,10 @@ bool isOption(std::string_view name) {
 /// Merges the two files into one JSON object.
 class SettingsReader {
 public:
-  SettingsReader(const std::string &folder,
+  SettingsReader(const SmallFiles &files,
                  const std::vector<GenerationDefault> &defaults,
                  const GenerationModel &model)
-      : folder(folder), defaults(defaults), model(model) {}
+      : files(files), defaults(defaults), model(model) {}
   Result<GenerationSettings> read(bool ignoreFile);
 
 private:
@@ -117,7 +117,7 @@ private:
   /// The value of a key: of the first file that has it; nothing for a null.
   std::optional<JsonValue> find(const char *key) const;
 
-  const std::string &folder;
+  const SmallFiles &files;
   const std::vector<GenerationDefault> &defaults;
   const GenerationModel &model;
   GenerationSettings settings;
@@ -135,10 +135,10 @@ bool transom::isGenerationKey(std::string_view name) {
 
 Result<std::optional<JsonDocument>>
 SettingsReader::open(const std::string &name) {
-  const std::string path = joinPath(folder, name);
-  if (!fileExists(path))
+  if (!files.has(name))
     return std::optional<JsonDocument>();
-  TRANSOM_ASSIGN(JsonDocument document, parseJsonFile(path));
+  TRANSOM_ASSIGN(std::string text, files.read(name, jsonMaxBytes));
+  TRANSOM_ASSIGN(JsonDocument document, parseJson(text, files.getPath(name)));
   TRANSOM_TRY(document.root().expectObject());
   return std::optional<JsonDocument>(document);
 }
@@ -472,8 +472,8 @@ Result<GenerationSettings> SettingsReader::read(bool ignoreFile) {
 }
 
 Result<GenerationSettings>
-transom::readGenerationSettings(const std::string &folder, bool ignoreFile,
+transom::readGenerationSettings(const SmallFiles &files, bool ignoreFile,
                                 const std::vector<GenerationDefault> &defaults,
                                 const GenerationModel &model) {
-  return SettingsReader(folder, defaults, model).read(ignoreFile);
+  return SettingsReader(files, defaults, model).read(ignoreFile);
 }

@@ -5,6 +5,7 @@
 // and the same keys of config.json where it does not have them.
 #pragma once
 #include "runtime/base/Error.h"
+#include "runtime/base/SmallFiles.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,7 +43,7 @@ struct GenerationModel {
 /// an id that generation needs and the model does not have, with file and
 /// location. With `ignoreFile` generation_config.json is not read.
 Result<GenerationSettings>
-readGenerationSettings(const std::string &folder, bool ignoreFile = false,
+readGenerationSettings(const SmallFiles &files, bool ignoreFile = false,
                        const std::vector<GenerationDefault> &defaults = {},
                        const GenerationModel &model = {});
 

@@ -61,6 +61,8 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
   }
   if (options.configOnly)
     return {};
+  if (gguf)
+    return openGguf();
   TRANSOM_ASSIGN(ModelFiles files, ModelFiles::openFolder(info.folder));
   info.files = std::move(files);
   if (gliner)
@@ -78,6 +80,17 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
   return addInputFiles();
 }
 
+/// Files beside a GGUF file are not of its model.
+Result<void> HuggingFaceImport::openGguf() {
+  if (!options.scoring.trueToken.empty())
+    return usageError("'--true-token': a GGUF file has no pipeline");
+  info.files = std::move(gguf->files);
+  info.texts = std::move(gguf->texts);
+  info.pooling = gguf->pooling;
+  info.notes.insert(info.notes.end(), gguf->notes.begin(), gguf->notes.end());
+  return {};
+}
+
 Result<void> HuggingFaceImport::addInputFiles() {
   info.inputFiles.insert(info.inputFiles.end(), info.files.fileNames().begin(),
                          info.files.fileNames().end());
@@ -87,6 +100,8 @@ Result<void> HuggingFaceImport::addInputFiles() {
 bool HuggingFaceImport::hasTensor(const std::string &name) const {
   if (options.configOnly)
     return false;
+  if (gguf)
+    return gguf->files.find(name);
   Result<ModelFiles> files = ModelFiles::openFolder(info.folder);
   return files && files->find(name);
 }
@@ -245,7 +260,7 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
 
   // The module.
   setLengths(halves.front(), models.front());
-  Emitter emit(context, info.files, "config.json");
+  Emitter emit(context, info.files, getConfigFile());
   prepare(emit);
   TRANSOM_ASSIGN(Symbols symbols, build(emit, {family, *head, models}));
   emit.finish(info, symbols, extra);
@@ -361,6 +376,13 @@ transom::importHuggingFace(MLIRContext &context, const ImportOptions &options,
                            ImportInfo &info) {
   if (info.baseFile == glinerFile)
     return importGlinerFolder(context, options, info);
+  if (const std::string path = joinPath(info.folder, info.baseFile);
+      gguf::isGguf(path)) {
+    TRANSOM_ASSIGN(gguf::Model model, gguf::readModel(path));
+    Config config(model.config);
+    return HuggingFaceImport(context, options, info, config, nullptr, &model)
+        .run();
+  }
   TRANSOM_ASSIGN(JsonDocument document,
                  parseJsonFile(joinPath(info.folder, "config.json")));
   TRANSOM_TRY(document.root().expectObject());

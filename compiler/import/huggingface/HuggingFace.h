@@ -7,8 +7,8 @@
 
 namespace transom {
 
-/// Imports the model of `info.folder`, whose config.json or gliner_config.json
-/// is there, and fills `info`. The path of the options is not read.
+/// Imports the model of `info.folder`, whose config.json, gliner_config.json or
+/// GGUF file is there, and fills `info`. The path of the options is not read.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 importHuggingFace(mlir::MLIRContext &context, const ImportOptions &options,
                   ImportInfo &info);

@@ -4,6 +4,7 @@
 // One import of a config.json: HuggingFace.cpp has the way from the config to
 // the module, HuggingFaceHeads.cpp the head and its labels.
 #pragma once
+#include "compiler/import/gguf/GgufModel.h"
 #include "compiler/import/huggingface/GlinerConfig.h"
 #include "compiler/import/huggingface/HeadSteps.h"
 #include "compiler/import/huggingface/HuggingFace.h"
@@ -25,10 +26,12 @@ struct ModelParts {
 class HuggingFaceImport {
 public:
   /// `gliner`: of a GLiNER model, whose encoder has that config; else null.
+  /// `gguf`: the file that the config was made from; null: a folder.
   HuggingFaceImport(mlir::MLIRContext &context, const ImportOptions &options,
-                    ImportInfo &info, Config &config, GlinerConfig *gliner)
-      : info(info), config(config), gliner(gliner), options(options),
-        builder(&context), context(context) {}
+                    ImportInfo &info, Config &config, GlinerConfig *gliner,
+                    gguf::Model *gguf = nullptr)
+      : info(info), config(config), gliner(gliner), gguf(gguf),
+        options(options), builder(&context), context(context) {}
   Result<mlir::OwningOpRef<mlir::ModuleOp>> run();
 
 private:
@@ -43,13 +46,16 @@ private:
   /// The config's errors, then the files; names in `info`.
   Result<void> openFiles(const std::string &family,
                          const std::string &architecture);
+  Result<void> openGguf();
   Result<void> addInputFiles();
   /// False where no files are read, or they cannot be.
   bool hasTensor(const std::string &name) const;
   void prepare(Emitter &emit);
   /// The file that the config is in.
   std::string getConfigFile() const {
-    return gliner && gliner->encoder ? glinerFile : "config.json";
+    return gguf                        ? info.baseFile
+           : gliner && gliner->encoder ? glinerFile
+                                       : "config.json";
   }
   /// Builds the entries of the model; gives their symbols.
   Result<Symbols> build(Emitter &emit, const ModelParts &parts);
@@ -69,6 +75,7 @@ private:
   ImportInfo &info;
   Config &config;
   GlinerConfig *gliner;
+  gguf::Model *gguf;
   const ImportOptions &options;
   mlir::OpBuilder builder;
   mlir::MLIRContext &context;

@@ -11,6 +11,9 @@ using namespace transom;
 
 /// Largest number of positions: their table has a row for each 256 of them.
 static constexpr int64_t maxContext = 1 << 24;
+/// The type of rope whose frequencies are divided by numbers of the file. No
+/// config.json has it, but those that are made from other formats.
+static constexpr const char *frequencyFactors = "frequency_factors";
 static constexpr double pi = 3.14159265358979323846;
 
 namespace {
@@ -86,7 +89,8 @@ static void checkMembers(Config &config, JsonValue object) {
       "mscale",          "mscale_all_dim",
       "truncate",        "attention_factor",
       "short_factor",    "long_factor",
-      "finetuned",       "mixed_b"};
+      "finetuned",       "mixed_b",
+      "factors"};
   config.checkMembers(object, known);
 }
 
@@ -153,6 +157,8 @@ static std::string readType(Config &config, const ModelFamily &family,
     config.fail(text.takeError());
     return "default";
   }
+  if (*text == frequencyFactors)
+    return frequencyFactors;
   std::vector<std::string> names(family.ropeTypes.begin(),
                                  family.ropeTypes.end());
   for (const std::string &name : names)
@@ -315,6 +321,21 @@ static void scaleNtk(Config &config, RopeObject &keys, const Plain &plain,
       static_cast<int64_t>(std::min(context, double(maxContext) + 1));
 }
 
+/// Each frequency is divided by a number of its own.
+static void divideFrequencies(Config &config, RopeObject &keys, Rope &rope) {
+  std::optional<JsonValue> factors = keys.find("factors");
+  if (!factors || factors->size() != rope.frequencies.size())
+    return config.fail(keys.at().error(
+        "expected 'factors' with " + std::to_string(rope.frequencies.size()) +
+        " numbers, got " + std::to_string(factors ? factors->size() : 0)));
+  for (size_t i = 0; i < rope.frequencies.size(); ++i) {
+    Result<double> factor = (*factors)[i].asDouble();
+    if (!factor)
+      return config.fail(factor.takeError());
+    rope.frequencies[i] /= *factor;
+  }
+}
+
 Rope transom::readRope(Config &config, const ModelFamily &family,
                        const RopeKeys &ropeKeys, const RopeSizes &sizes) {
   RopeObject keys(config, findScaling(config, ropeKeys));
@@ -347,6 +368,8 @@ Rope transom::readRope(Config &config, const ModelFamily &family,
     scaleLinear(config, keys, rope);
   else if (type == "ntk")
     scaleNtk(config, keys, plain, rope);
+  else if (type == frequencyFactors)
+    divideFrequencies(config, keys, rope);
   else if (type == "dynamic")
     keys.number("factor", -1, 0); // has no effect up to the trained length
   if (!config.failed() && rope.context > maxContext)

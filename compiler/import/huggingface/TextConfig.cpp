@@ -16,9 +16,10 @@ namespace {
 /// Reads the files of one folder.
 class TextReader {
 public:
-  TextReader(const std::string &folder, TextConfig &config,
+  TextReader(const SmallFiles &files, TextConfig &config,
              PipelineConfig *pipeline)
-      : folder(folder), config(config), pipeline(pipeline),
+      : files(files), folder(files.getSource()), config(config),
+        pipeline(pipeline),
         table(pipeline ? pipeline->getStaticEmbedding() : nullptr) {}
 
   Result<void> tokenizer(bool expected, const ModelVocabulary &model);
@@ -40,6 +41,7 @@ private:
   /// How many tokens the files say; nothing: any number.
   Result<std::optional<int64_t>> givenLength();
 
+  const SmallFiles &files;
   const std::string &folder;
   TextConfig &config;
   PipelineConfig *pipeline;    ///< null: none
@@ -52,10 +54,10 @@ private:
 } // namespace
 
 Result<std::optional<JsonDocument>> TextReader::json(const std::string &name) {
-  const std::string path = joinPath(folder, name);
-  if (!fileExists(path))
+  if (!files.has(name))
     return std::optional<JsonDocument>();
-  TRANSOM_ASSIGN(JsonDocument document, parseJsonFile(path));
+  TRANSOM_ASSIGN(std::string text, files.read(name, jsonMaxBytes));
+  TRANSOM_ASSIGN(JsonDocument document, parseJson(text, files.getPath(name)));
   if (std::find(config.files.begin(), config.files.end(), name) ==
       config.files.end())
     config.files.push_back(name);
@@ -69,7 +71,7 @@ TextReader::readTokenizer(const ModelVocabulary &model) {
   if (table)
     return importTokenizerFile(folder, joinPath(table->path, "tokenizer.json"));
   TRANSOM_ASSIGN(const bool lower, lowersCase());
-  return importTokenizerFolder(folder, model, lower);
+  return importTokenizerFolder(files, model, lower);
 }
 
 /// A tokenizer that is not supported is no error, but noted.
@@ -81,7 +83,9 @@ Result<void> TextReader::tokenizer(bool expected,
   if (!read)
     config.notes.push_back(read.error().message + "; texts cannot be given");
   else if (!*read && expected)
-    config.notes.push_back("no tokenizer.json: texts cannot be given");
+    config.notes.push_back(files.areInFolder()
+                               ? "no tokenizer.json: texts cannot be given"
+                               : "no tokenizer: texts cannot be given");
   if (!read || !*read)
     return {};
   ImportedTokenizer &imported = (*read)->tokenizer;
@@ -98,7 +102,7 @@ Result<void> TextReader::tokenizer(bool expected,
 }
 
 Result<std::optional<int64_t>> TextReader::givenLength() {
-  if (table)
+  if (table || !files.areInFolder())
     return tokenizerLength;
   TRANSOM_ASSIGN(std::optional<JsonDocument> document,
                  json(getTransformerFile(folder)));
@@ -194,13 +198,13 @@ Result<void> TextReader::addEntities(const ManifestEntities &entities) {
   return {};
 }
 
-Result<TextConfig> transom::readTextConfig(const std::string &folder,
+Result<TextConfig> transom::readTextConfig(const SmallFiles &files,
                                            int64_t modelMax, bool textExpected,
                                            const ModelVocabulary &model,
                                            PipelineConfig *pipeline,
                                            const ManifestEntities *entities) {
   TextConfig config;
-  TextReader reader(folder, config, pipeline);
+  TextReader reader(files, config, pipeline);
   TRANSOM_TRY(reader.tokenizer(textExpected, model));
   config.manifest.tokenizer = !config.tokenizer.empty();
   TRANSOM_TRY(reader.maxLength(modelMax));

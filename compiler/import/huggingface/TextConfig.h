@@ -7,6 +7,7 @@
 #include "compiler/import/huggingface/PipelineConfig.h"
 #include "compiler/import/tokenizer/TokenizerSettings.h"
 #include "runtime/base/Error.h"
+#include "runtime/base/SmallFiles.h"
 #include "runtime/manifest/Manifest.h"
 #include <string>
 #include <vector>
@@ -21,14 +22,14 @@ struct TextConfig {
   std::vector<std::string> notes;
 };
 
-/// Reads the text files of a model folder. `modelMax` is the longest input
+/// Reads the text files of a model. `modelMax` is the longest input
 /// that the model takes (0: no limit). A tokenizer that is missing or not
 /// built gives a note (a missing one only where `textExpected`), a malformed
 /// file an error, and so does a vocab.json with ids that `model` does not have.
 /// `pipeline` (null: none) is refused where texts cannot be given to it as its
 /// files say. `entities` (null: none) says how entities are found; its tokens
 /// are looked up. Such a model is nothing without a tokenizer.
-Result<TextConfig> readTextConfig(const std::string &folder, int64_t modelMax,
+Result<TextConfig> readTextConfig(const SmallFiles &files, int64_t modelMax,
                                   bool textExpected,
                                   const ModelVocabulary &model = {},
                                   PipelineConfig *pipeline = nullptr,

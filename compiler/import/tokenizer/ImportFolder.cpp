@@ -29,9 +29,9 @@ namespace {
 /// Reads the files of a folder.
 class FolderReader {
 public:
-  FolderReader(const std::string &folder, const ModelVocabulary &model,
+  FolderReader(const SmallFiles &source, const ModelVocabulary &model,
                bool lowersCase)
-      : folder(folder), model(model), lowersCase(lowersCase) {}
+      : source(source), model(model), lowersCase(lowersCase) {}
 
   Result<std::optional<FolderTokenizer>> run() {
     TRANSOM_ASSIGN(std::optional<FolderTokenizer> found, readTokenizer());
@@ -129,17 +129,14 @@ private:
     return {};
   }
 
-  bool has(const std::string &name) const {
-    return fileExists(joinPath(folder, name));
-  }
+  bool has(const std::string &name) const { return source.has(name); }
 
   Result<NamedFile> read(const std::string &name) {
-    const std::string path = joinPath(folder, name);
-    TRANSOM_ASSIGN(std::string text, readSmallFile(path, jsonMaxBytes));
+    TRANSOM_ASSIGN(std::string text, source.read(name, jsonMaxBytes));
     if (std::find(files.begin(), files.end(), name) == files.end())
       files.push_back(name);
     texts.push_back(std::move(text));
-    return NamedFile{texts.back(), path};
+    return NamedFile{texts.back(), source.getPath(name)};
   }
 
   Result<void> readOptional(const std::string &name,
@@ -154,10 +151,9 @@ private:
   Result<std::string> readKey(const std::string &name, const char *key) const {
     if (!has(name))
       return std::string();
-    const std::string path = joinPath(folder, name);
-    TRANSOM_ASSIGN(std::string text, readSmallFile(path, jsonMaxBytes));
+    TRANSOM_ASSIGN(std::string text, source.read(name, jsonMaxBytes));
     TRANSOM_ASSIGN(JsonDocument document,
-                   parseJson(text, path, LargeIntegers::Round));
+                   parseJson(text, source.getPath(name), LargeIntegers::Round));
     auto value = document.root().find(key);
     return value && value->isString() ? std::string(*value->asString())
                                       : std::string();
@@ -250,7 +246,7 @@ private:
     return give(importMarianTokenizer(from));
   }
 
-  const std::string &folder;
+  const SmallFiles &source;
   const ModelVocabulary &model;
   const bool lowersCase;
   ClassHints hints;
@@ -261,9 +257,9 @@ private:
 } // namespace
 
 Result<std::optional<FolderTokenizer>>
-importTokenizerFolder(const std::string &folder, const ModelVocabulary &model,
+importTokenizerFolder(const SmallFiles &source, const ModelVocabulary &model,
                       bool lowersCase) {
-  return FolderReader(folder, model, lowersCase).run();
+  return FolderReader(source, model, lowersCase).run();
 }
 
 Result<std::optional<FolderTokenizer>>

@@ -6,6 +6,7 @@
 #pragma once
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "compiler/import/tokenizer/TokenizerSettings.h"
+#include "runtime/base/SmallFiles.h"
 #include <optional>
 
 namespace transom {
@@ -34,7 +35,7 @@ struct FolderTokenizer {
 /// tokenizer.json is read as the class reads it that AutoTokenizer would make.
 /// With `lowersCase` text is made lower case first.
 Result<std::optional<FolderTokenizer>>
-importTokenizerFolder(const std::string &folder,
+importTokenizerFolder(const SmallFiles &source,
                       const ModelVocabulary &model = {},
                       bool lowersCase = false);
 

@@ -105,3 +105,16 @@ TEST(Json, nested_structures) {
   EXPECT_EQ(d.root()[2][1][1][0].pointer(), "/2/1/1/0");
   EXPECT_EQ(d.root()[3].find("a")->find("a")->size(), 0u);
 }
+
+TEST(Json, a_document_made_from_another_file_names_its_origins) {
+  JsonDocument d = parse(R"({"size": 4, "rope": {"type": "x", "base": 1}})");
+  JsonDocument named =
+      d.withOrigins({{"/size", "llama.length"}, {"/rope", "llama.rope"}});
+  EXPECT_EQ(named.root().find("size")->error("is wrong").message,
+            named.fileName() + ": 'llama.length': is wrong");
+  EXPECT_EQ(named.root().find("rope")->find("base")->where(),
+            named.fileName() + ": 'llama.rope'");
+  EXPECT_EQ(named.root().where(), named.fileName());
+  EXPECT_EQ(*named.root().find("size")->asInt(), 4);
+  EXPECT_NE(d.root().find("size")->where(), named.root().find("size")->where());
+}

@@ -242,3 +242,33 @@ TEST(ModelFiles, folders_without_safetensors_say_what_to_do) {
             "weights file '../x' is not a plain file name of the model's "
             "folder");
 }
+
+TEST(ModelFiles, derived_tensors_have_the_shapes_of_their_expressions) {
+  TempFolder folder;
+  std::string header =
+      "{" + safetensorsEntry("m", "F32", "[2,3]", "[0,24]") + "}";
+  const std::string path =
+      folder.write("other", safetensorsBytes(header, std::string(24, '\0')));
+  Result<MappedFile> mapped = MappedFile::open(path);
+  ASSERT_TRUE(mapped);
+  const uint64_t begin = 8 + header.size();
+  ModelFiles files = ModelFiles::ofFile(
+      folder.path(), "other",
+      SafetensorsFile::ofTensors(
+          std::move(*mapped), {{"m", DType::F32, {2, 3}, begin, begin + 24}}));
+  ASSERT_TRUE(files.addDerived(
+      "t", WeightExpr::transpose(WeightExpr::file("m"), {1, 0}), "m"));
+  ASSERT_TRUE(files.find("t"));
+  EXPECT_EQ(files.find("t")->shape, (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(*files.shape("t"), (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(files.names(), std::vector<std::string>{"m"});
+  EXPECT_EQ(files.getStoredName("t"), "m");
+  EXPECT_EQ(files.getStoredName("m"), "m");
+  EXPECT_EQ(files.getFile("t"), path);
+  EXPECT_EQ(files.resolve(WeightExpr::scale(WeightExpr::file("t"), 2)).str(),
+            "scale(transpose(file(\"m\"), [1, 0]), 2.0)");
+  float values[6] = {1};
+  ASSERT_TRUE(files.read("m", {0, 0}, {2, 3}, values));
+  EXPECT_EQ(values[0], 0);
+  EXPECT_FALSE(files.addDerived("u", WeightExpr::file("none"), "m"));
+}

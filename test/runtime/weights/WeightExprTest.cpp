@@ -97,3 +97,15 @@ TEST(WeightExpr, GathersEntries) {
         "gather(values([], [1]), [0])"})
     EXPECT_FALSE(WeightExpr::parse(text)->shape(source)) << text;
 }
+
+TEST(WeightExpr, ReplacesFiles) {
+  const WeightExpr e = expr("concat(0, file(\"a\"), scale(file(\"b\"), 2.0))");
+  const WeightExpr replaced = e.replaceFiles([](const std::string &name) {
+    return name == "b" ? std::optional(WeightExpr::transpose(
+                             WeightExpr::file("c"), {1, 0}))
+                       : std::nullopt;
+  });
+  EXPECT_EQ(replaced.str(), "concat(0, file(\"a\"), scale(transpose(file(\"c\")"
+                            ", [1, 0]), 2.0))");
+  EXPECT_EQ(e.files(), (std::vector<std::string>{"a", "b"})) << "unchanged";
+}

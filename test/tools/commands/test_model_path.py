@@ -15,7 +15,6 @@ HTML = b"\n<!DOCTYPE html>\n<html><body>404</body></html>\n"
 
 # File, contents, exit code of compile, parts of the error.
 FILES = [
-    ("model.gguf", b"GGUF\3\0\0\0" + bytes(64), 4, ["GGUF", "config.json"]),
     ("model.onnx", b"\x08\x07\x12\x07pytorch" + bytes(64), 4, ["ONNX", "config.json"]),
     ("renamed", b"\x08\x07\x12\x07pytorch" + bytes(64), 4, ["ONNX"]),
     ("model.safetensors", struct.pack("<Q", len(HEADER)) + HEADER + bytes(4), 4, ["safetensors", "config.json"]),
@@ -86,8 +85,12 @@ class ModelPath(ToolTest):
         for command in (["compile", self.path("link"), "-o", self.path("m.so")], ["embed", self.path("link"), "--text", "a"]):
             self.fail_with(6, *command, says="is a broken link to 'nowhere'")
 
-    def test_inspect_recognizes_them_too(self):
-        self.fail_with(3, "inspect", self.write("m.gguf", b"GGUF" + bytes(64)), says="GGUF")
+    def test_gguf_files(self):
+        empty = self.write("model.gguf", b"GGUF\3\0\0\0" + bytes(64))
+        self.fail_with(3, "compile", empty, "-o", self.path("out.so"), says="missing key 'general.architecture'")
+        self.fail_with(3, "embed", empty, "--text", "a", says="is a GGUF file, expected a compiled model; 'transom compile' makes one from it")
+        self.fail_with(4, "inspect", self.write("old", b"GGUF" + bytes(64)), says="GGUF version 0; supported: 2, 3")
+        self.fail_with(3, "compile", self.write("pointer.gguf", LFS), "-o", self.path("out.so"), says="Git LFS pointer")
 
 
 if __name__ == "__main__":

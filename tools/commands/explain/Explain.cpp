@@ -296,8 +296,8 @@ void tools::addExplain(CLI::App &app, CommandList &commands) {
   auto flags = std::make_shared<ExplainFlags>();
   command.app
       ->add_option("MODEL", flags->compile.options.model,
-                   "a model folder, a config.json without weights, a "
-                   "graph.json, or a file that --json wrote")
+                   "a model folder, a config.json without weights, a GGUF "
+                   "file, a graph.json, or a file that --json wrote")
       ->required();
   command.app->add_option("OTHER", flags->other, "compare MODEL with this one");
   command.app

@@ -126,8 +126,8 @@ static Result<void> runDiff(const InspectFlags &flags,
 static Result<void> runGraph(const InspectFlags &flags) {
   if (!isModelSource(flags.path))
     return usageError("--graph: '" + flags.path +
-                      "' is compiled; expected a model folder, a config.json "
-                      "or a graph.json");
+                      "' is compiled; expected a model folder, a config.json, "
+                      "a GGUF file or a graph.json");
   TRANSOM_ASSIGN(Inspection inspection, inspect(flags.path, flags, true));
   const std::string picture = flags.graph == "dot" ? drawDot(*inspection.graph)
                                                    : drawSvg(*inspection.graph);
@@ -176,7 +176,7 @@ void tools::addInspect(CLI::App &app, CommandList &commands) {
   command.app
       ->add_option("PATH", flags->path,
                    "a compiled model, a model folder, a config.json without "
-                   "weights, or a graph.json")
+                   "weights, a GGUF file or a graph.json")
       ->required();
   command.app->add_flag("--verify", flags->verify,
                         "also read all weights and compare their sha256");

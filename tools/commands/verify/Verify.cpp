@@ -128,8 +128,9 @@ static void addBitsFlags(CLI::App &app, VerifyFlags &flags) {
   app.add_option("--seed", runs.seed, "seed of the random inputs (default 1)")
       ->type_name("N")
       ->check(wholeNumber(0, UINT32_MAX));
-  app.add_option("--model", flags.matrix.model,
-                 "the model folder or graph.json of a compiled model")
+  app.add_option(
+         "--model", flags.matrix.model,
+         "the model folder, GGUF file or graph.json of a compiled model")
       ->type_name("FOLDER");
   app.add_option("--compare", flags.matrix.compare,
                  "another artifact of the same model, whose results should "
@@ -148,8 +149,8 @@ void tools::addVerify(CLI::App &app, CommandList &commands) {
                     "(default 16)");
   verify
       .add_option("MODEL", flags->subject,
-                  "a model folder, a config.json without weights or a "
-                  "graph.json: checks the passes; or a compiled model")
+                  "a model folder, a config.json without weights, a GGUF file "
+                  "or a graph.json: checks the passes; or a compiled model")
       ->required();
   addPassFlags(verify, *flags);
   addBitsFlags(verify, *flags);

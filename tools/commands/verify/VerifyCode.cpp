@@ -50,9 +50,10 @@ static Result<CompileOptions> getOptions(const Manifest &manifest,
 Result<void> tools::verifyCode(CodeFlags flags, const CommonFlags &common) {
   TRANSOM_TRY(checkModelArtifact(flags.artifact));
   if (flags.model.empty())
-    return usageError("'verify " + flags.artifact +
-                      "' needs the model folder or graph.json that it was "
-                      "compiled from: '--model'");
+    return usageError(
+        "'verify " + flags.artifact +
+        "' needs the model folder, GGUF file or graph.json that it "
+        "was compiled from: '--model'");
   TRANSOM_TRY(checkModelSource(flags.model));
   if (flags.options.lengths.empty())
     flags.options.lengths = getDefaultLengths();
