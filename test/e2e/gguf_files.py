@@ -8,12 +8,12 @@ import os
 import re
 import struct
 
-CODES = {"F64": "d", "F32": "f"}
+F32, BF16 = 0, 30
 UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
 
 
 class Writer:
-    """A file in memory: `set` gives a key a value, `add` adds a tensor of F32."""
+    """A file in memory: `set` gives a key a value, `add` adds a tensor of F32 or BF16."""
 
     def __init__(self):
         self.metadata, self.tensors = {}, []
@@ -22,17 +22,19 @@ class Writer:
         if value is not None:
             self.metadata[key] = value
 
-    def add(self, name, shape, values):
-        self.tensors.append((name, list(shape), values))
+    def add(self, name, shape, values, kind=F32):
+        self.tensors.append((name, list(shape), values, kind))
 
     def write(self, path, alignment=32):
         out = b"GGUF" + struct.pack("<IQQ", 3, len(self.tensors), len(self.metadata))
         for key, value in self.metadata.items():
             out += text(key) + typed(value)
         offset, data = 0, []
-        for name, shape, values in self.tensors:
-            out += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *reversed(shape), 0, offset)
+        for name, shape, values, kind in self.tensors:
+            out += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *reversed(shape), kind, offset)
             raw = struct.pack(f"<{len(values)}f", *values)
+            if kind == BF16:  # the upper halves; values have no lower ones
+                raw = b"".join(raw[i + 2 : i + 4] for i in range(0, len(raw), 4))
             data.append(raw + bytes(-len(raw) % alignment))
             offset += len(data[-1])
         out += bytes(-len(out) % alignment)
@@ -67,7 +69,7 @@ def typed(value):
 
 
 def read_folder(folder):
-    """config.json, and {name: (shape, values)} of model.safetensors."""
+    """config.json, and {name: (shape, values, type)} of model.safetensors."""
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     with open(os.path.join(folder, "model.safetensors"), "rb") as file:
@@ -77,9 +79,10 @@ def read_folder(folder):
     for name, entry in json.loads(data[8 : 8 + length]).items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]
-            code = CODES[entry["dtype"]]
-            values = struct.unpack_from(f"<{(end - begin) // struct.calcsize(code)}{code}", data, 8 + length + begin)
-            tensors[name] = (entry["shape"], list(values))
+            raw, kind = data[8 + length + begin : 8 + length + end], F32 if entry["dtype"] == "F32" else BF16
+            if kind == BF16:
+                raw = b"".join(b"\0\0" + raw[i : i + 2] for i in range(0, len(raw), 2))
+            tensors[name] = (entry["shape"], list(struct.unpack(f"<{len(raw) // 4}f", raw)), kind)
     return config, tensors
 
 
@@ -130,15 +133,19 @@ PREFIXES = ("model.", "transformer.", "bert.")
 
 def convert(folder, path):
     """Writes the model of a folder to a GGUF file."""
+    convert_to(Writer(), folder, path).write(path)
+
+
+def convert_to(writer, folder, path):
     config, tensors = read_folder(folder)
     kind, names = KINDS[config["model_type"]]
-    writer = Writer()
     writer.set("general.architecture", kind)
     writer.set("general.name", os.path.basename(path))
     set_parameters(writer, kind, config)
-    for name, (shape, values) in tensors.items():
-        add_tensor(writer, kind, config, names, name, shape, values)
-    writer.write(path)
+    for name, tensor in tensors.items():
+        add_tensor(writer, kind, config, names, name, *tensor)
+    set_tokenizer(writer, folder)
+    return writer
 
 
 def set_parameters(writer, kind, config):
@@ -208,7 +215,7 @@ def llama3_factors(rope, base, size):
     return factors
 
 
-def add_tensor(writer, kind, config, names, name, shape, values):
+def add_tensor(writer, kind, config, names, name, shape, values, stored_type):
     module, end = name.rsplit(".", 1)
     for prefix in PREFIXES:
         module = module.removeprefix(prefix)
@@ -226,4 +233,33 @@ def add_tensor(writer, kind, config, names, name, shape, values):
         values = [1 + value for value in values]
     if kind == "gpt2" and len(shape) == 2 and module.startswith("h."):
         shape, values = transposed(shape, values)
-    writer.add(f"{stored.format(number)}.{end}", shape, values)
+    # Vectors are never rounded.
+    writer.add(f"{stored.format(number)}.{end}", shape, values, stored_type if len(shape) > 1 else F32)
+
+
+def set_tokenizer(writer, folder):
+    """The vocabulary of tokenizer.json: of GPT-2's kind with the pre-tokenizer `gpt-2`, or of BERT's."""
+    path = os.path.join(folder, "tokenizer.json")
+    if not os.path.exists(path):
+        return
+    with open(path, encoding="utf-8") as file:
+        described = json.load(file)
+    model, added = described["model"], {token["id"]: token for token in described["added_tokens"]}
+    vocabulary = {**{number: token for token, number in model["vocab"].items()},
+                  **{number: token["content"] for number, token in added.items()}}
+    tokens = [vocabulary[number] for number in range(len(vocabulary))]
+    types = [(3 if added[number]["special"] else 4) if number in added else 1 for number in range(len(tokens))]
+    if model["type"] == "WordPiece":  # words are marked in place of what goes on
+        tokens = [token if kind != 1 else token[2:] if token.startswith("##") else "\u2581" + token for token, kind in zip(tokens, types)]
+        roles = {"bos": "[CLS]", "seperator": "[SEP]", "unknown": "[UNK]", "padding": "[PAD]"}
+    else:
+        roles = {"bos": "<s>", "eos": "</s>"}
+        writer.set("tokenizer.ggml.pre", "gpt-2")
+        writer.set("tokenizer.ggml.merges", [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]])
+        writer.set("tokenizer.ggml.add_bos_token", True)
+    writer.set("tokenizer.ggml.model", "bert" if model["type"] == "WordPiece" else "gpt2")
+    writer.set("tokenizer.ggml.tokens", tokens)
+    writer.set("tokenizer.ggml.token_type", types)
+    for role, token in roles.items():
+        if token in vocabulary.values():
+            writer.set(f"tokenizer.ggml.{role}_token_id", next(number for number, other in vocabulary.items() if other == token))

@@ -309,6 +309,23 @@ def gemma3(name):
 
 
 @recipe
+def gguf_gemma2(name):
+    """As a GGUF file can say it: scores are scaled by the size of a head."""
+    make("gguf/gemma2", "Gemma2ForCausalLM", tf.Gemma2Config(**sizes(
+        hidden=36, wide=32, layers=3, head_dim=12, query_pre_attn_scalar=12, sliding_window=9,
+        attn_logit_softcapping=1.5, final_logit_softcapping=2.0, hidden_activation="gelu_pytorch_tanh")))
+
+
+@recipe
+def gguf_gemma3(name):
+    """The same; the sixth layer has no window, and its rope is scaled."""
+    make("gguf/gemma3", "Gemma3ForCausalLM", tf.Gemma3TextConfig(**sizes(
+        hidden=24, heads=2, kv=1, wide=20, layers=7, head_dim=8, query_pre_attn_scalar=8, sliding_window=9, rope_parameters={
+            "full_attention": {"rope_type": "linear", "factor": 4.0, "rope_theta": 50000.0},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 500.0}})))
+
+
+@recipe
 def olmo2(name):
     make(name, "Olmo2ForCausalLM", tf.Olmo2Config(**sizes()))
 
