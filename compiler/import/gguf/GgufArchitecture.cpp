@@ -137,6 +137,14 @@ static void storeNormsPlusOne(Architecture &row) {
       tensor.change = TensorChange::PlusOne;
 }
 
+static Architecture gemma() {
+  Architecture row = {"gemma", "gemma", "GemmaForCausalLM", getDecoderKeys(),
+                      getDecoderTensors()};
+  row.keys.push_back(getHeadSizeKey());
+  storeNormsPlusOne(row);
+  return row;
+}
+
 static Architecture gemma2() {
   Architecture row = {"gemma2", "gemma2", "Gemma2ForCausalLM", getDecoderKeys(),
                       getDecoderTensors()};
@@ -247,8 +255,9 @@ static Architecture bert() {
 //===----------------------------------------------------------------------===//
 
 static const std::vector<Architecture> &getRows() {
-  static const std::vector<Architecture> rows = {
-      bert(), gemma2(), gemma3(), gpt2(), llama(), phi3(), qwen2(), qwen3()};
+  static const std::vector<Architecture> rows = {bert(),   gemma(), gemma2(),
+                                                 gemma3(), gpt2(),  llama(),
+                                                 phi3(),   qwen2(), qwen3()};
   return rows;
 }
 

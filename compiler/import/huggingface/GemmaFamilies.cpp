@@ -8,6 +8,29 @@
 
 using namespace transom;
 
+/// The first Gemma: Llama with another activation, norms and embedding. The
+/// name `gelu` of its activation means the form with tanh.
+static ModelFamily gemma() {
+  ModelFamily family = llamaEntry();
+  family.modelType = "gemma";
+  family.className = "Gemma";
+  family.keys.activation = {};
+  family.keys.mlpBias = {};
+  family.defaults = {256000, 3072, 28, 16};
+  family.defaults.kvHeads = 16;
+  family.defaults.headDim = 256;
+  family.defaults.intermediate = 24576;
+  family.defaults.positions = 8192;
+  family.defaults.activation = "gelu_pytorch_tanh";
+  family.defaults.tied = true;
+  family.normKind = NormKind::RmsOnePlus;
+  family.keys.scaledEmbedding = {true};
+  family.supportedValues = {{"hidden_act", "gelu_pytorch_tanh|gelu"},
+                            {"hidden_activation", "gelu_pytorch_tanh|gelu"}};
+  family.ignoredKeys = {"attention_dropout"};
+  return family;
+}
+
 static ModelFamily gemma2() {
   ModelFamily family = llamaEntry();
   family.modelType = "gemma2";
@@ -81,6 +104,7 @@ static ModelFamily gemma3() {
 
 std::vector<ModelFamily> transom::gemmaFamilies() {
   std::vector<ModelFamily> families;
+  families.push_back(gemma());
   families.push_back(gemma2());
   families.push_back(gemma3());
   return families;

@@ -198,6 +198,11 @@ def phi3(name):
 
 
 @recipe
+def gemma(name):
+    make(name, "GemmaForCausalLM", tf.GemmaConfig(**sizes(hidden=36, wide=32, head_dim=10)), keys={"hidden_act": "gelu"})
+
+
+@recipe
 def gemma2(name):
     make(name, "Gemma2ForCausalLM", tf.Gemma2Config(**sizes(
         hidden=36, wide=32, layers=4, head_dim=10, query_pre_attn_scalar=22, sliding_window=9,

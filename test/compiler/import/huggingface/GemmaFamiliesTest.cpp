@@ -11,6 +11,18 @@ namespace {
 
 const std::string heads = "\"num_key_value_heads\": 1, \"head_dim\": 4, ";
 
+TEST(GemmaFamilies, the_activation_of_the_first_gemma) {
+  FromConfig old(config("gemma", heads + "\"hidden_act\": \"gelu\""));
+  ASSERT_TRUE(old.module) << old.error.message;
+  EXPECT_EQ(getCount(old.text(), "activation <gelu_tanh>"), 3u);
+  expectConfigError(config("gemma", heads + "\"hidden_act\": \"silu\""),
+                    Status::Unsupported,
+                    {"'/hidden_act'", "gelu_pytorch_tanh"});
+  expectConfigError(
+      config("gemma", heads + "\"use_bidirectional_attention\": true"),
+      Status::Unsupported, {"'/use_bidirectional_attention'"});
+}
+
 TEST(GemmaFamilies, scaling_of_rope_is_for_layers_without_a_window) {
   FromConfig result(config("gemma3_text", heads + R"("rope_theta": 10000,
       "rope_local_base_freq": 100, "sliding_window_pattern": 2,
