@@ -101,7 +101,7 @@ static std::optional<FileKind> recognizePlaceholder(const std::string &head) {
   return std::nullopt;
 }
 
-static bool isGgufFile(const std::string &path) {
+bool tools::isGgufFile(const std::string &path) {
   return startsWith(readHead(path), "GGUF");
 }
 

@@ -9,7 +9,10 @@
 
 namespace transom::tools {
 
-/// True for a path that the compiler's importer reads: a folder, or JSON.
+/// True for a file that begins as GGUF does.
+bool isGgufFile(const std::string &path);
+
+/// True for a path that the compiler's importer reads: a folder, JSON or GGUF.
 bool isModelSource(const std::string &path);
 
 /// Returns an error that says what is at `path` and what to do, if it is known

@@ -3,10 +3,10 @@
 //
 // Malformed GGUF files: every cut, every changed byte, fixed random damage, and
 // the time and memory that an error may take.
-#include "compiler/import/gguf/Gguf.h"
-#include "test/compiler/import/gguf/GgufWriter.h"
+#include "test/compiler/import/gguf/TinyGguf.h"
 #include "test/runtime/malformed/Malformed.h"
 #include "test/support/TimeLimit.h"
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -107,6 +107,104 @@ TEST(MalformedGguf, random_damage_is_an_error_or_harmless) {
   }
   EXPECT_LT(accepted, 15000) << "damage is mostly noticed";
   EXPECT_GT(accepted, 0) << "a changed byte of data or of a text is harmless";
+}
+
+namespace {
+
+/// A file that is in memory, so that thousands of them cost little.
+class MemoryFile {
+public:
+  explicit MemoryFile(const std::string &bytes)
+      : fd(memfd_create("m.gguf", MFD_CLOEXEC)) {
+    EXPECT_EQ(write(fd, bytes.data(), bytes.size()),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  MemoryFile(const MemoryFile &) = delete;
+  ~MemoryFile() { close(fd); }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd); }
+
+private:
+  int fd;
+};
+
+/// Reads all of a model that an importer would; true when it was accepted.
+bool tryModel(const std::string &bytes) {
+  MemoryFile file(bytes);
+  Result<gguf::Model> model = gguf::readModel(file.path());
+  if (!model) {
+    EXPECT_LT(model.error().message.size(), 2000u);
+    EXPECT_TRUE(model.error().status == Status::Rejected ||
+                model.error().status == Status::Unsupported)
+        << model.error().message;
+    return false;
+  }
+  // Every derived tensor has a value.
+  for (const std::string &name : {std::string("model.norm.weight"),
+                                  std::string("model.layers.0.self_attn."
+                                              "q_proj.weight"),
+                                  std::string("model.layers.0.self_attn."
+                                              "k_proj.weight")}) {
+    const SafetensorsTensor *tensor = model->files.find(name);
+    if (!tensor)
+      continue;
+    std::vector<float> values(*elementCount(tensor->shape));
+    EXPECT_TRUE(model->files.resolve(WeightExpr::file(name))
+                    .evaluate(model->files,
+                              std::vector<int64_t>(tensor->shape.size(), 0),
+                              tensor->shape, values.data()));
+  }
+  return true;
+}
+
+/// A model with all kinds of metadata that are read.
+GgufWriter fullModel(const char *tokenizer) {
+  GgufWriter writer = tinyLlama();
+  writer.set("llama.rope.freq_base", 10000.0f);
+  writer.set("llama.attention.key_length", uint32_t(4));
+  writer.set("llama.rope.dimension_count", uint32_t(4));
+  writer.set("tokenizer.ggml.model", tokenizer);
+  writer.set("tokenizer.ggml.pre", "llama-bpe");
+  writer.set("tokenizer.ggml.tokens",
+             std::vector<std::string>{"<s>", "a", "\u2581b", "ab", "</s>"});
+  writer.setBytes("tokenizer.ggml.token_type",
+                  ggufArray(5, 5,
+                            ggufNumber(3) + ggufNumber(1) + ggufNumber(1) +
+                                ggufNumber(1) + ggufNumber(3)));
+  writer.setBytes("tokenizer.ggml.scores",
+                  ggufArray(6, 5, std::string(20, '\0')));
+  writer.set("tokenizer.ggml.merges", std::vector<std::string>{"a b"});
+  writer.set("tokenizer.ggml.bos_token_id", uint32_t(0));
+  writer.set("tokenizer.ggml.eos_token_id", uint32_t(4));
+  writer.set("tokenizer.ggml.unknown_token_id", uint32_t(0));
+  writer.set("tokenizer.ggml.seperator_token_id", uint32_t(4));
+  writer.set("tokenizer.ggml.add_bos_token", true);
+  writer.append("rope_freqs.weight", {2}, 0,
+                ggufNumber(1.0f) + ggufNumber(2.0f));
+  return writer;
+}
+
+} // namespace
+
+TEST(MalformedGguf, damaged_models_are_errors_or_harmless) {
+  for (const char *tokenizer : {"gpt2", "llama", "bert"}) {
+    const GgufWriter writer = fullModel(tokenizer);
+    const std::string good = writer.bytes();
+    ASSERT_TRUE(tryModel(good)) << tokenizer;
+    int accepted = 0;
+    for (uint64_t seed = 0; seed < 1500; ++seed) {
+      Random random(seed);
+      accepted += tryModel(damaged(writer.head(), random) +
+                           good.substr(writer.head().size()));
+    }
+    EXPECT_GT(accepted, 0);
+    EXPECT_LT(accepted, 1400);
+    // Single numbers of the metadata and of the table.
+    for (size_t at = 24; at + 4 <= writer.head().size(); at += 3)
+      for (uint32_t number : {0u, 1u, 3u, 0x7fffffffu, 0x80000000u, ~0u}) {
+        std::string changed = good;
+        tryModel(changed.replace(at, 4, ggufNumber(number)));
+      }
+  }
 }
 
 #if defined(NDEBUG) && !__has_feature(address_sanitizer) &&                    \

@@ -8,6 +8,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/safetensors/Safetensors.h"
+#include "tools/commands/ModelPath.h"
 #include <cmath>
 
 using namespace transom;
@@ -270,7 +271,8 @@ Result<ComparedModel> tools::collectFacts(const std::string &path,
   ComparedModel model{path, isArtifact, {}};
   FactCollector facts(model.facts);
   facts.addModel(report);
-  if (!isArtifact) {
+  // The metadata of a GGUF file is compared as what it made of the model.
+  if (!isArtifact && !isGgufFile(path)) {
     const auto [folder, file] = split(path);
     TRANSOM_ASSIGN(JsonDocument document,
                    parseJsonFile(joinPath(folder, file)));
