@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -194,6 +195,18 @@ static Result<void> checkFiles(const std::string &folder) {
   return {};
 }
 
+/// The first GGUF file of a folder by name, or nothing.
+static std::string findGguf(const std::string &folder) {
+  std::string first;
+  std::error_code error;
+  for (const auto &entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (endsWith(name, ".gguf") && (first.empty() || name < first))
+      first = name;
+  }
+  return first;
+}
+
 /// A folder that has none of the files that describe a model.
 static Result<void> checkOtherFolder(const std::string &folder) {
   if (fileExists(joinPath(folder, "adapter_config.json")))
@@ -222,6 +235,10 @@ static Result<void> checkOtherFolder(const std::string &folder) {
         " has the old layout of sentence-transformers, which is not supported; "
         "save it again with a current version, or compile " +
         quote(joinPath(folder, old.substr(0, old.find('/')))));
+  if (const std::string name = findGguf(folder); !name.empty())
+    return unavailable(quote(folder) +
+                       " has no config.json; compile its GGUF file " +
+                       quote(joinPath(folder, name)));
   return {};
 }
 

@@ -300,7 +300,8 @@ const std::vector<FixedKey> &getFixedKeys() {
 const std::vector<std::string_view> &getKeysWithoutEffect() {
   static const std::vector<std::string_view> keys = {
       "vocab_size", // the rows of the word embedding count
-      "tensor_data_layout", "rope.scaling.finetuned"};
+      "tensor_data_layout", "rope.scaling.finetuned",
+      "rope.scaling.original_context_length"}; // where nothing is scaled
   return keys;
 }
 

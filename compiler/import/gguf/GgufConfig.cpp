@@ -215,10 +215,13 @@ Result<void> ConfigMaker::writeAbsent(const KeyMap &key) {
 
 Result<void> ConfigMaker::writeTensorFacts() {
   const Tensor *words = file.findTensor("token_embd.weight");
-  if (!words || words->shape.size() != 2)
+  if (!words || words->shape.size() != 2 || words->begin == words->end ||
+      words->shape[0] > INT32_MAX)
     return rejected(utf8::printable(file.path(), 400) +
                     ": tensor 'token_embd.weight' is " +
-                    (words ? "no matrix" : "missing"));
+                    (words ? "of shape " + shapeText(words->shape) +
+                                 "; expected a matrix of up to 2147483647 rows"
+                           : "missing"));
   config.vocabulary = words->shape[0];
   json.member("vocab_size", config.vocabulary);
   setOrigin("vocab_size", "token_embd.weight");

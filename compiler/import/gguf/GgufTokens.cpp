@@ -79,7 +79,6 @@ Result<std::vector<double>> TokenReader::readNumbers(const char *key,
   const Value *value = find(key);
   if (!value)
     return numbers;
-  // No array is copied before its length is known to be right.
   if (!value->isArray() || value->count() != count)
     return fail(key, *value,
                 value->isArray() ? "has " + std::to_string(value->count()) +
@@ -97,15 +96,16 @@ Result<std::vector<double>> TokenReader::readNumbers(const char *key,
 
 Result<std::vector<Token>> TokenReader::readTokens(int64_t vocabulary) const {
   const Value *list = find("tokens");
+  // No array is copied before its length is known to be right.
+  if (list && list->count() > static_cast<uint64_t>(vocabulary))
+    return fail("tokens", *list,
+                "has " + std::to_string(list->count()) +
+                    " tokens, but 'token_embd.weight' has " +
+                    std::to_string(vocabulary) + " rows");
   TRANSOM_ASSIGN(auto texts, readTexts("tokens"));
   if (!texts)
     return rejected(utf8::printable(file.path(), 400) +
                     ": missing key 'tokenizer.ggml.tokens'");
-  if (texts->size() > static_cast<size_t>(vocabulary))
-    return fail("tokens", *list,
-                "has " + std::to_string(texts->size()) +
-                    " tokens, but 'token_embd.weight' has " +
-                    std::to_string(vocabulary) + " rows");
   TRANSOM_ASSIGN(const std::vector<double> types,
                  readNumbers("token_type", texts->size()));
   TRANSOM_ASSIGN(const std::vector<double> scores,

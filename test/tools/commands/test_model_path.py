@@ -90,6 +90,9 @@ class ModelPath(ToolTest):
         self.fail_with(3, "compile", empty, "-o", self.path("out.so"), says="missing key 'general.architecture'")
         self.fail_with(3, "embed", empty, "--text", "a", says="is a GGUF file, expected a compiled model; 'transom compile' makes one from it")
         self.fail_with(4, "inspect", self.write("old", b"GGUF" + bytes(64)), says="GGUF version 0; supported: 2, 3")
+        self.write("models/b.gguf", b"GGUF")
+        self.write("models/a.gguf", b"GGUF")
+        self.fail_with(6, "compile", self.path("models"), "-o", self.path("out.so"), says="models' has no config.json; compile its GGUF file '")
         self.fail_with(3, "compile", self.write("pointer.gguf", LFS), "-o", self.path("out.so"), says="Git LFS pointer")
 
 

@@ -36,6 +36,16 @@ TEST(GgufRope, scaling_of_rope) {
       "supported");
 }
 
+TEST(GgufRope, a_length_before_scaling_says_nothing_without_scaling) {
+  std::vector<std::string> notes;
+  JsonDocument config = makeConfig(
+      withKey(tinyLlama(), "llama.rope.scaling.original_context_length",
+              ggufValue(8u)),
+      &notes);
+  EXPECT_FALSE(config.root().find("rope_scaling"));
+  EXPECT_TRUE(notes.empty());
+}
+
 TEST(GgufRope, divisors_of_frequencies) {
   GgufWriter writer = tinyLlama();
   writer.append("rope_freqs.weight", {2}, 0,
