@@ -3,6 +3,7 @@
 //
 // Pieces with scores give the ids that the PyPI package tokenizers gives, and
 // word pieces lose the marks of words.
+#include "compiler/import/tokenizer/SentencePiece.h"
 #include "test/compiler/import/gguf/TokenizerFixture.h"
 
 using namespace transom;
@@ -10,6 +11,52 @@ using namespace transom::test;
 
 TEST(GgufPieces, pieces_as_of_llama2) {
   expectCases(ofGolden("bpe/llama2", "llama", ""), "bpe/llama2");
+}
+
+/// What a converter makes of a model file of SentencePiece.
+static GgufWriter ofModelFile(const std::string &name) {
+  const std::string bytes = golden(name);
+  Result<tokenizer::SentencePieceModel> model =
+      tokenizer::readSentencePiece(bytes);
+  EXPECT_TRUE(model) << model.error().message;
+  std::vector<std::string> tokens;
+  std::string types, scores;
+  for (const tokenizer::Piece &piece : model->pieces) {
+    tokens.emplace_back(piece.text);
+    types += ggufNumber(static_cast<int32_t>(piece.type));
+    scores += ggufNumber(piece.score);
+  }
+  GgufWriter writer;
+  writer.set("tokenizer.ggml.model", "llama");
+  writer.set("tokenizer.ggml.tokens", tokens);
+  writer.setBytes("tokenizer.ggml.token_type",
+                  ggufArray(5, tokens.size(), types));
+  writer.setBytes("tokenizer.ggml.scores", ggufArray(6, tokens.size(), scores));
+  return writer;
+}
+
+/// Texts between special tokens get a space in any case, where the class of
+/// transformers gives none to those that begin with one.
+TEST(GgufPieces, scores_of_a_model_file) {
+  const std::string folder = "folders/llama_legacy/";
+  std::unique_ptr<Opened> opened =
+      openTokenizer(withKey(ofModelFile(folder + "tokenizer.model"),
+                            "tokenizer.ggml.add_eos_token", ggufValue(true)));
+  ASSERT_TRUE(opened->tokenizer);
+  JsonDocument cases = parseGolden(folder + "cases.json");
+  int compared = 0;
+  for (JsonValue expected : cases.root().elements()) {
+    const std::string text(*expected.find("text")->asString());
+    if (text.substr(0, 1) == " " || text.substr(0, 3) == "▁" ||
+        text.find('<') != text.npos)
+      continue;
+    SCOPED_TRACE(utf8::printable(text));
+    auto encoding = opened->tokenizer->encode(text, {}, {});
+    ASSERT_TRUE(encoding);
+    EXPECT_EQ(encoding->ids, *expected.find("ids")->asIntArray(0, INT32_MAX));
+    ++compared;
+  }
+  EXPECT_GT(compared, 30);
 }
 
 TEST(GgufPieces, word_pieces_lose_the_marks_of_words) {
