@@ -73,6 +73,19 @@ class Gguf(unittest.TestCase):
         one, other = (json.loads(self.output("embed", self.path("m.so"), "--text", "a door", *more)) for more in ([], ["--pooling", "cls"]))
         self.assertEqual(one, other)
 
+    def test_an_encoder_without_token_types(self):
+        folder, results = os.path.join(ROOT, "examples", "tiny-bert"), []
+        for keeps in (True, False):
+            writer = gguf_files.convert_to(gguf_files.Writer(), folder, "m.gguf")
+            at = next(i for i, tensor in enumerate(writer.tensors) if tensor[0] == "token_types.weight")
+            name, shape, values, kind = writer.tensors.pop(at)
+            if keeps:
+                writer.add(name, shape, [0.0] * len(values), kind)
+            writer.write(self.path("m.gguf"))
+            self.output("compile", self.path("m.gguf"), "-o", self.path("m.so"), "-q")
+            results.append(self.output("embed", self.path("m.so"), "--text", "a door"))
+        self.assertEqual(*results)
+
     def test_inspect(self):
         folder = os.path.join(ROOT, "examples", "tiny-llama")
         gguf_files.convert(folder, self.path("m.gguf"))
