@@ -127,7 +127,7 @@ BERT = {
 # The architecture and the names of a model_type.
 KINDS = {"llama": ("llama", DECODER), "mistral": ("llama", DECODER), "qwen2": ("qwen2", DECODER), "qwen3": ("qwen3", DECODER),
          "phi3": ("phi3", DECODER), "gemma": ("gemma", DECODER), "gemma2": ("gemma2", GEMMA), "gemma3_text": ("gemma3", GEMMA),
-         "gpt2": ("gpt2", GPT2), "bert": ("bert", BERT)}
+         "olmo2": ("olmo2", GEMMA), "gpt2": ("gpt2", GPT2), "bert": ("bert", BERT)}
 PREFIXES = ("model.", "transformer.", "bert.")
 
 

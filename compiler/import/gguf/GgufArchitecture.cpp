@@ -99,16 +99,38 @@ static Architecture qwen2() {
   return row;
 }
 
-static Architecture qwen3() {
-  Architecture row = {"qwen3", "qwen3", "Qwen3ForCausalLM", getDecoderKeys(),
-                      getDecoderTensors()};
-  row.keys.push_back(getHeadSizeKey());
+static void addHeadNorms(Architecture &row) {
   row.tensors.push_back(
       {"blk.{i}.attn_q_norm", "model.layers.{i}.self_attn.q_norm"});
   row.tensors.push_back(
       {"blk.{i}.attn_k_norm", "model.layers.{i}.self_attn.k_norm"});
+}
+
+static Architecture qwen3() {
+  Architecture row = {"qwen3", "qwen3", "Qwen3ForCausalLM", getDecoderKeys(),
+                      getDecoderTensors()};
+  row.keys.push_back(getHeadSizeKey());
+  addHeadNorms(row);
   mayHaveBias(row, {"attn_q", "attn_k", "attn_v", "attn_output"});
   row.biases = {{"attention_bias", "blk.0.attn_q.bias"}};
+  return row;
+}
+
+static Architecture olmo2() {
+  Architecture row = {"olmo2", "olmo2", "Olmo2ForCausalLM", getDecoderKeys(),
+                      getDecoderTensors()};
+  mayHaveBias(row, {"attn_q", "attn_k", "attn_v", "attn_output"});
+  row.biases = {{"attention_bias", "blk.0.attn_q.bias"}};
+  // Norms are of results, in place of those before attention and MLP.
+  forRows(row.tensors, {"attn_norm"}, [](TensorMap &tensor) {
+    tensor.name = "blk.{i}.post_attention_norm";
+    tensor.module = "model.layers.{i}.post_attention_layernorm";
+  });
+  forRows(row.tensors, {"ffn_norm"}, [](TensorMap &tensor) {
+    tensor.name = "blk.{i}.post_ffw_norm";
+    tensor.module = "model.layers.{i}.post_feedforward_layernorm";
+  });
+  addHeadNorms(row);
   return row;
 }
 
@@ -178,10 +200,7 @@ static Architecture gemma3() {
       }));
   row.keys.push_back({"rope.freq_base_swa", "rope_local_base_freq",
                       Type::Number, Absent::Omit});
-  row.tensors.push_back(
-      {"blk.{i}.attn_q_norm", "model.layers.{i}.self_attn.q_norm"});
-  row.tensors.push_back(
-      {"blk.{i}.attn_k_norm", "model.layers.{i}.self_attn.k_norm"});
+  addHeadNorms(row);
   storeNormsPlusOne(row);
   row.periodKey = "sliding_window_pattern";
   row.wideScalarLayers = 62; // of 27 billion parameters
@@ -255,9 +274,9 @@ static Architecture bert() {
 //===----------------------------------------------------------------------===//
 
 static const std::vector<Architecture> &getRows() {
-  static const std::vector<Architecture> rows = {bert(),   gemma(), gemma2(),
-                                                 gemma3(), gpt2(),  llama(),
-                                                 phi3(),   qwen2(), qwen3()};
+  static const std::vector<Architecture> rows = {
+      bert(),  gemma(), gemma2(), gemma3(), gpt2(),
+      llama(), olmo2(), phi3(),   qwen2(),  qwen3()};
   return rows;
 }
 
