@@ -109,7 +109,7 @@ DECODER = {
     "layers.{}.self_attn.k_norm": "blk.{}.attn_k_norm", "layers.{}.self_attn.qkv_proj": "blk.{}.attn_qkv",
     "layers.{}.post_attention_layernorm": "blk.{}.ffn_norm", "layers.{}.mlp.gate_proj": "blk.{}.ffn_gate",
     "layers.{}.mlp.up_proj": "blk.{}.ffn_up", "layers.{}.mlp.gate_up_proj": "blk.{}.ffn_up",
-    "layers.{}.mlp.down_proj": "blk.{}.ffn_down"}
+    "layers.{}.mlp.down_proj": "blk.{}.ffn_down", "layers.{}.mlp.c_fc": "blk.{}.ffn_up", "layers.{}.mlp.c_proj": "blk.{}.ffn_down"}
 GEMMA = {**DECODER, "layers.{}.post_attention_layernorm": "blk.{}.post_attention_norm",
          "layers.{}.pre_feedforward_layernorm": "blk.{}.ffn_norm", "layers.{}.post_feedforward_layernorm": "blk.{}.post_ffw_norm"}
 GPT2 = {
@@ -127,7 +127,7 @@ BERT = {
 # The architecture and the names of a model_type.
 KINDS = {"llama": ("llama", DECODER), "mistral": ("llama", DECODER), "qwen2": ("qwen2", DECODER), "qwen3": ("qwen3", DECODER),
          "phi3": ("phi3", DECODER), "gemma": ("gemma", DECODER), "gemma2": ("gemma2", GEMMA), "gemma3_text": ("gemma3", GEMMA),
-         "olmo2": ("olmo2", GEMMA), "gpt2": ("gpt2", GPT2), "bert": ("bert", BERT)}
+         "olmo2": ("olmo2", GEMMA), "starcoder2": ("starcoder2", DECODER), "gpt2": ("gpt2", GPT2), "bert": ("bert", BERT)}
 PREFIXES = ("model.", "transformer.", "bert.")
 
 
@@ -165,7 +165,7 @@ def set_parameters(writer, kind, config):
         set_key("attention.head_count_kv", first("num_key_value_heads") or heads)
     if epsilon := first("rms_norm_eps"):
         set_key("attention.layer_norm_rms_epsilon", float(epsilon))
-    if epsilon := first("layer_norm_eps", "layer_norm_epsilon"):
+    if epsilon := first("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"):
         set_key("attention.layer_norm_epsilon", float(epsilon))
     if kind != "phi3":
         set_key("attention.key_length", first("head_dim"))
@@ -173,7 +173,7 @@ def set_parameters(writer, kind, config):
     for key in ("attn_logit_softcapping", "final_logit_softcapping"):
         if value := first(key):
             set_key(key, float(value))
-    if kind in ("phi3", "gemma2", "gemma3") or config["model_type"] == "mistral":
+    if kind in ("phi3", "gemma2", "gemma3", "starcoder2") or config["model_type"] == "mistral":
         set_key("attention.sliding_window", first("sliding_window") or 0)
     if kind == "bert":
         set_key("attention.causal", False)

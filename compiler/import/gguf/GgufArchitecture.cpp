@@ -153,6 +153,33 @@ static Architecture phi3() {
   return row;
 }
 
+static Architecture starcoder2() {
+  Architecture row = {"starcoder2",
+                      "starcoder2",
+                      "Starcoder2ForCausalLM",
+                      getDecoderKeys(),
+                      {}};
+  for (KeyMap &key : row.keys)
+    if (std::string_view(key.config) == "rms_norm_eps")
+      key = {"attention.layer_norm_epsilon", "norm_epsilon", Type::Number};
+  row.keys.push_back(getWindowKey());
+  for (const TensorMap &tensor : getDecoderTensors())
+    if (std::string_view(tensor.name) != "blk.{i}.ffn_gate")
+      row.tensors.push_back(tensor);
+  forRows(row.tensors, {"ffn_up"}, [](TensorMap &tensor) {
+    tensor.module = "model.layers.{i}.mlp.c_fc";
+  });
+  forRows(row.tensors, {"ffn_down"}, [](TensorMap &tensor) {
+    tensor.module = "model.layers.{i}.mlp.c_proj";
+  });
+  forRows(row.tensors, {"attn_norm", "ffn_norm", "output_norm"},
+          [](TensorMap &tensor) { tensor.bias = Needs::Always; });
+  mayHaveBias(
+      row, {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down"});
+  row.biases = {{"use_bias", "blk.0.attn_q.bias"}};
+  return row;
+}
+
 static void storeNormsPlusOne(Architecture &row) {
   for (TensorMap &tensor : row.tensors)
     if (std::string_view(tensor.name).find("norm") != std::string_view::npos)
@@ -275,8 +302,8 @@ static Architecture bert() {
 
 static const std::vector<Architecture> &getRows() {
   static const std::vector<Architecture> rows = {
-      bert(),  gemma(), gemma2(), gemma3(), gpt2(),
-      llama(), olmo2(), phi3(),   qwen2(),  qwen3()};
+      bert(),  gemma(), gemma2(), gemma3(), gpt2(),      llama(),
+      olmo2(), phi3(),  qwen2(),  qwen3(),  starcoder2()};
   return rows;
 }
 
