@@ -101,6 +101,10 @@ public:
   virtual int64_t getMaxMr(const InstructionSet &isa) const = 0;
   /// Numbers of k that an iteration multiplies.
   virtual int64_t getKPerIteration() const = 0;
+  /// Bytes that an iteration reads of a panel.
+  int64_t getIterationBytes() const {
+    return format.getStepBytes() * (getKPerIteration() / format.interleave);
+  }
   /// What K blocks are multiples of: whole iterations, or whole groups.
   int64_t getKMultiple() const {
     return format.isGrouped() ? format.group : getKPerIteration();

@@ -192,7 +192,7 @@ private:
   /// the first one what the right operand holds a little later. Hardware
   /// prefetchers lose track of half a panel, whose lines alternate with those
   /// of the other half.
-  void emitPrefetches(Index index) {
+  void emitPrefetches(const KernelArgs &args, Index index) {
     e.prefetch(e.advance(args.prefetch, index * args.prefetchStride));
     e.prefetch(e.advance(args.prefetchMore, index * args.prefetchMoreStride));
     if (!prefetchesIntoFirst())
@@ -211,7 +211,7 @@ private:
                                    bool isRest) {
     SmallVector<Value> next(tile);
     if (spec.prefetch)
-      emitPrefetches(index);
+      emitPrefetches(args, index);
     // Load the vectors of the right operand.
     SmallVector<Operand> right;
     for (int64_t v = 0; v < vectors; ++v)

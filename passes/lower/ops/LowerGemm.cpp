@@ -114,13 +114,6 @@ private:
 
   /// Bytes of an element of the left operand.
   int64_t getLhsBytes() const { return format.getLhs().getElementBytes(); }
-  /// Elements of k per iteration of a kernel.
-  int64_t getKPerIteration() const { return format.getKPerIteration(); }
-  /// Bytes that an iteration reads of a panel.
-  int64_t getIterationBytes() const {
-    const OperandFormat &stored = format.getFormat();
-    return stored.getStepBytes() * (getKPerIteration() / stored.interleave);
-  }
   int64_t getMaxKBlock() const { return kern::getMaxKBlock(type); }
   /// Whether kernels multiply with AMX.
   bool usesAmx() const { return e.getIsa().amxBf16 && kern::suitsAmx(type); }
@@ -348,9 +341,8 @@ private:
     spec.k = length;
     spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
     spec.rhsStride = panelWidth;
-    if (op.getInputScales())
-      spec.lhsScaleStride =
-          getBufferType(op.getInputScales()).getRowStride().constant();
+    if (Value scales = op.getInputScales())
+      spec.lhsScaleStride = getBufferType(scales).getRowStride().constant();
     spec.prefetch = true;
     spec.amx = usesAmx();
     if (!isFirst)
@@ -381,11 +373,10 @@ private:
     args.rhs =
         e.advance(panelAt(e.weight(op.getWeight()), type, range, column),
                   format.getDepthBytes(from) + lane * stored.getColumnBytes());
-    if (op.getInputScales())
-      args.lhsScales = e.advance(
-          e.pointer(op.getInputScales()),
-          (row * e.rowStride(op.getInputScales()) + from / stored.group * 2) *
-              4);
+    if (Value scales = op.getInputScales())
+      args.lhsScales =
+          e.advance(e.pointer(scales),
+                    (row * e.rowStride(scales) + from / stored.group * 2) * 4);
     if (op.getBias())
       args.bias = e.advance(e.weight(op.getBias()), packed * 4);
     args.columns = e.i64(range.columns) - column;
@@ -421,16 +412,16 @@ private:
   /// stream.
   void setPrefetch(KernelArgs &args, const Tiles &tiles, RowBlocks &blocks,
                    Index block, Index numRows, Index from, int64_t length) {
-    const int64_t line = getIterationBytes();
+    const int64_t line = format.getIterationBytes();
     int64_t tilesPerPanel = panelWidth / e.kernels().getNr();
-    int64_t iterations = llvm::divideCeil(length, getKPerIteration());
+    int64_t iterations = llvm::divideCeil(length, format.getKPerIteration());
 
     // This tile's share of the panel.
     Index shares = select(tiles.streams, 1, blocks.count * tilesPerPanel);
     Index tile = tiles.column / e.kernels().getNr() % tilesPerPanel;
     Index share = select(tiles.streams, 0, tile * blocks.count + block);
     args.prefetchStride = (shares + (line - 1)) / shares;
-    Index ahead = from / getKPerIteration() * line +
+    Index ahead = from / format.getKPerIteration() * line +
                   share * args.prefetchStride * iterations;
     args.prefetch = e.advance(tiles.prefetch, ahead);
 
