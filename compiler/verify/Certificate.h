@@ -66,6 +66,7 @@ struct Certificate {
   std::string transom; ///< version of the compiler
   std::string model;   ///< its name
   std::string dtype, kvDtype, backend;
+  std::string quantize; ///< as in CompileOptions
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<std::string> disabledPasses;
   unsigned lanes = 1;
@@ -83,7 +84,9 @@ struct Certificate {
   std::map<std::string, std::vector<int64_t>> tensors;
   std::optional<VerifyDifference> difference;
 
-  bool rounds() const { return dtype != "f32" || kvDtype != "f32"; }
+  bool rounds() const {
+    return dtype != "f32" || kvDtype != "f32" || !quantize.empty();
+  }
   bool leavesLayersOut() const;
   /// `no difference found (chance of a miss at most 2^-11)`; from two lanes on
   /// `proved equal (chance of a miss below 2^-60)`; or the difference.

@@ -43,6 +43,7 @@ static void writeSubject(JsonWriter &json, const Certificate &certificate) {
   json.member("model", certificate.model);
   json.member("dtype", certificate.dtype);
   json.member("kv_dtype", certificate.kvDtype);
+  json.member("quantize", certificate.quantize);
   json.member("backend", certificate.backend);
   json.key("options");
   json.beginObject();
@@ -192,6 +193,7 @@ Result<Certificate> transom::parseCertificate(const JsonDocument &document) {
                            std::pair("model", &certificate.model),
                            std::pair("dtype", &certificate.dtype),
                            std::pair("kv_dtype", &certificate.kvDtype),
+                           std::pair("quantize", &certificate.quantize),
                            std::pair("backend", &certificate.backend),
                            std::pair("key", &certificate.key)})
     TRANSOM_TRY(readText(root, key, *text));

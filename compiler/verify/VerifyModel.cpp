@@ -225,6 +225,7 @@ void ModelVerifier::describe() {
   certificate.model = info.name;
   certificate.dtype = compileOptions.dtype;
   certificate.kvDtype = getCacheType(compileOptions);
+  certificate.quantize = compileOptions.quantize;
   certificate.backend = compileOptions.backend;
   certificate.options = compileOptions.flags;
   certificate.disabledPasses = compileOptions.disabledPasses;

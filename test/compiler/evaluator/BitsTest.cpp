@@ -176,6 +176,29 @@ TEST(Bits, keep_whole_numbers_of_a_head_apart_from_their_scale) {
   EXPECT_TRUE(std::isnan(domain.quantize(broken, StorageType::I8).real()));
 }
 
+TEST(Bits, quantize_groups_and_multiply_their_whole_numbers) {
+  Bits domain(*findInstructionSet("avx2"));
+  DomainScope scope(&domain);
+  std::vector<Number> group = {1.0, -2.0, 0.5, 0.0};
+  auto [scale, correction] = domain.quantizeGroup(group);
+  EXPECT_EQ(scale.real(), 2 / 127.0f);
+  EXPECT_EQ(correction.real(), -128 * (64 - 127 + 32));
+  std::vector<Number> none(3, 0x1p-101);
+  EXPECT_EQ(domain.quantizeGroup(none).first.real(), 0);
+  EXPECT_EQ(none[0].real(), 0);
+  std::vector<Number> broken = {1.0, INFINITY};
+  EXPECT_TRUE(std::isnan(domain.quantizeGroup(broken).first.real()));
+
+  // A row and a column of a group of two and one of one.
+  const std::vector<Number> a = {127.0, -3.0, 5.0}, ofA = {0.5, 2.0},
+                            b = {2.0, 100.0, -7.0}, ofB = {0.25, 3.0},
+                            bias = {1.0};
+  std::vector<Number> products =
+      Bits::multiplyGroups(bias, {a, ofA}, {b, ofB}, /*k=*/3, /*group=*/2);
+  ASSERT_EQ(products.size(), 1u);
+  EXPECT_EQ(products[0].real(), 1 + (254 - 300) * 0.125 + -35 * 6.0);
+}
+
 /// Attention of one query to some keys whose number is that of a key.
 std::vector<float> attendTo(const std::vector<bits::AttentionKey> &keys) {
   bits::AttentionParameters parameters;

@@ -73,6 +73,7 @@ inline Manifest fullManifest() {
                    12,
                    poly("80*rows"),
                    poly("40*rows"),
+                   poly("16*rows"),
                    400,
                    poly("8*rows"),
                    "streaming",

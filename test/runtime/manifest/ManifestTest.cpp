@@ -38,6 +38,7 @@ TEST(Manifest, holds_what_was_written) {
   EXPECT_EQ(e->dispatches[0].rows, 12);
   EXPECT_EQ(e->dispatches[0].flops, poly("80*rows"));
   EXPECT_EQ(e->dispatches[0].bf16Flops, poly("40*rows"));
+  EXPECT_EQ(e->dispatches[0].int8Flops, poly("16*rows"));
   EXPECT_EQ(e->dispatches[0].weightBytes, 400);
   EXPECT_EQ(e->dispatches[0].bytes, poly("8*rows"));
   EXPECT_EQ(e->dispatches[0].schedule, "streaming");
