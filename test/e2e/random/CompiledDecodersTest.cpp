@@ -307,8 +307,8 @@ std::string checkCompiled(uint64_t seed) {
   options.targets = {wide ? "x86-64-v4" : "x86-64-v3"};
   std::vector<const InstructionSet *> isas;
   for (const InstructionSet &isa : getInstructionSets())
-    if (isa.target == options.targets.front() &&
-        (model.hasBf16() || !isa.isForBf16) && isa.runsHere())
+    if (isa.target == options.targets.front() && isa.isFor({model.hasBf16()}) &&
+        isa.runsHere())
       isas.push_back(&isa);
   auto expected = expectLogits(model, isas);
   if (!expected)

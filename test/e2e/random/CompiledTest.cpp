@@ -95,7 +95,7 @@ std::vector<std::string> getInstructionSetsFor(const std::string &target,
                                                const std::string &dtype) {
   std::vector<std::string> isas;
   for (const InstructionSet &isa : getInstructionSets())
-    if (target == isa.target && (dtype == "bf16" || !isa.isForBf16))
+    if (target == isa.target && isa.isFor({/*bf16=*/dtype == "bf16"}))
       isas.push_back(isa.name);
   return isas;
 }
