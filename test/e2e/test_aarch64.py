@@ -2,7 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds the tool without the compiler for aarch64, and runs golden models compiled with --target aarch64 under
-qemu-aarch64: results are within the goldens' tolerances and have the same bits as those of AVX2, in f32 and bf16.
+qemu-aarch64: results are within the goldens' tolerances and have the same bits as those of AVX2, in f32, in bf16 and with
+weights of int8.
 
 Exits 77 where the cross compiler or qemu is missing. The build is kept in the folder 'aarch64' of the build tree.
 """
@@ -24,6 +25,7 @@ ARM = ["qemu-aarch64", "-L", SYSROOT, os.path.join(BINARY, "aarch64", "bin", "tr
 MODELS = [("test/goldens/bert", "f32", 2), ("test/goldens/bert", "bf16", 0), ("test/goldens/bert-tokens", "f32", 0),
           ("examples/pre-norm", "bf16", 0), ("examples/decomposed-attention", "f32", 0), ("examples/transformer-encoder", "f32", 0),
           ("test/goldens/gpt2", "f32", 0), ("test/goldens/llama-gqa", "f32", 0), ("test/goldens/llama-gqa", "bf16", 2),
+          ("test/goldens/llama-gqa", "int8", 0), ("test/goldens/bert", "int8", 0),
           ("test/goldens/gemma2", "bf16", 0), ("test/goldens/bloom-alibi", "f32", 0)]
 
 goldens = importlib.import_module("check-goldens")
@@ -56,16 +58,18 @@ def bits(path):
 
 def check_model(folder, dtype, level, scratch):
     name = f"{os.path.basename(folder)} {dtype}"
+    flags = ["--quantize", dtype] if dtype == "int8" else ["--dtype", dtype]
     meta = goldens.json.load(open(os.path.join(folder, "cases.json")))
     arm, host = artifacts = [os.path.join(scratch, f"{name}.{target}.so") for target in ("aarch64", "x86-64-v3")]
     for artifact in artifacts:
-        call([*HOST, "compile", folder, "-q", f"-O{level}", "--dtype", dtype, "--target", artifact.split(".")[-2], "-o", artifact])
+        call([*HOST, "compile", folder, "-q", f"-O{level}", *flags, "--target", artifact.split(".")[-2], "-o", artifact])
     for case in meta["cases"]:
         # A barrier for each step of each token is slow where the emulated threads have no CPU each.
-        threads = "1" if case["entry"] == "generate" else "2"
+        entry = goldens.get_entry(case)
+        threads = "1" if entry == "generate" else "2"
         given, expected = os.path.join(folder, case["input"]), os.path.join(folder, case["expect"])
         for tool, artifact in ((ARM, arm), (HOST, host)):
-            call([*tool, "run", artifact, case["entry"], "--in", given, "--out", artifact + ".out", "-t", threads,
+            call([*tool, "run", artifact, entry, "--in", given, "--out", artifact + ".out", "-t", threads,
                   *goldens.generation_flags(case)])
         problem = None
         if dtype == "f32":
