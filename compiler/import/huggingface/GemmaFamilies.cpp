@@ -8,23 +8,28 @@
 
 using namespace transom;
 
-/// The first Gemma: Llama with another activation, norms and embedding. The
-/// name `gelu` of its activation means the form with tanh.
-static ModelFamily gemma() {
+/// What all have: Llama with another activation, norms and embedding.
+static ModelFamily gemmaEntry() {
   ModelFamily family = llamaEntry();
-  family.modelType = "gemma";
-  family.className = "Gemma";
-  family.keys.activation = {};
   family.keys.mlpBias = {};
+  family.keys.scaledEmbedding = {true};
   family.defaults = {256000, 3072, 28, 16};
-  family.defaults.kvHeads = 16;
   family.defaults.headDim = 256;
-  family.defaults.intermediate = 24576;
   family.defaults.positions = 8192;
   family.defaults.activation = "gelu_pytorch_tanh";
   family.defaults.tied = true;
   family.normKind = NormKind::RmsOnePlus;
-  family.keys.scaledEmbedding = {true};
+  return family;
+}
+
+/// The first Gemma. The name `gelu` of its activation means the form with tanh.
+static ModelFamily gemma() {
+  ModelFamily family = gemmaEntry();
+  family.modelType = "gemma";
+  family.className = "Gemma";
+  family.keys.activation = {};
+  family.defaults.kvHeads = 16;
+  family.defaults.intermediate = 24576;
   family.supportedValues = {{"hidden_act", "gelu_pytorch_tanh|gelu"},
                             {"hidden_activation", "gelu_pytorch_tanh|gelu"}};
   family.ignoredKeys = {"attention_dropout"};
@@ -32,21 +37,18 @@ static ModelFamily gemma() {
 }
 
 static ModelFamily gemma2() {
-  ModelFamily family = llamaEntry();
+  ModelFamily family = gemmaEntry();
   family.modelType = "gemma2";
   family.className = "Gemma2";
   family.keys.activation = {"hidden_activation"};
-  family.keys.mlpBias = {};
   family.keys.attentionCap = {"attn_logit_softcapping"};
   family.keys.logitCap = {"final_logit_softcapping"};
   family.keys.queryScalar = {"query_pre_attn_scalar"};
-  family.defaults = {256000, 2304, 26, 8};
+  family.defaults.hidden = 2304;
+  family.defaults.layers = 26;
+  family.defaults.heads = 8;
   family.defaults.kvHeads = 4;
-  family.defaults.headDim = 256;
   family.defaults.intermediate = 9216;
-  family.defaults.positions = 8192;
-  family.defaults.activation = "gelu_pytorch_tanh";
-  family.defaults.tied = true;
   family.defaults.window = 4096;
   family.defaults.attentionCap = 50;
   family.defaults.logitCap = 30;
@@ -54,8 +56,6 @@ static ModelFamily gemma2() {
   family.modules.attentionPostNorm = "post_attention_layernorm";
   family.modules.mlpNorm = "pre_feedforward_layernorm";
   family.modules.mlpPostNorm = "post_feedforward_layernorm";
-  family.normKind = NormKind::RmsOnePlus;
-  family.keys.scaledEmbedding = {true};
   family.windows = WindowLayers::Even;
   family.ignoredKeys = {"attention_dropout", "cache_implementation",
                         "hidden_act"};
