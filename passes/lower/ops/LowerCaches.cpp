@@ -145,17 +145,9 @@ private:
   /// The largest magnitude of a head's elements divided by the largest stored
   /// number. A NaN or infinity among them makes it NaN, so that it propagates.
   Value emitScale(int64_t width, function_ref<Value(Index, Value)> load) {
-    SmallVector<Value> found =
-        e.foldColumns(e.i64(width), {e.splat(0.0), e.splat(0.0)},
-                      [&](Index column, Value mask, ValueRange carried) {
-                        Value x = load(column, mask);
-                        return SmallVector<Value>{
-                            e.maxF(e.absF(x), carried[0]),
-                            e.addF(carried[1], e.mulF(x, e.splat(0.0)))};
-                      });
+    auto [largest, zero] = emitLargest(e, width, load);
     double divisor = getMaxMagnitude(format.getFormat().element);
-    Value largest = e.divF(e.maxLanes(found[0]), e.f32(divisor));
-    return e.addF(largest, e.sumLanes(found[1]));
+    return e.addF(e.divF(largest, e.f32(divisor)), zero);
   }
 
   /// Converts elements to the cache's format.

@@ -44,6 +44,11 @@ void addPackKeysLowerings(Lowerings &lowerings);
 void addRopeLowerings(Lowerings &lowerings);
 void addRowLowerings(Lowerings &lowerings);
 
+/// The largest magnitude of `count` numbers, which `load` gives 16 at a time by
+/// column and mask; and zero, or NaN if a number is not finite.
+std::pair<mlir::Value, mlir::Value>
+emitLargest(PhaseEmitter &e, int64_t count,
+            llvm::function_ref<mlir::Value(Index, mlir::Value)> load);
 /// Reports that an operation widens numbers of this format before it multiplies
 /// them, if it does so for want of an instruction.
 void reportWidening(PhaseEmitter &e, mlir::Operation *op,

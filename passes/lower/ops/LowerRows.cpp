@@ -144,14 +144,13 @@ static void lowerCast(PhaseEmitter &e, kern::CastOp op) {
   });
 }
 
-/// The largest magnitude of these columns of a row, and zero, or NaN if a
-/// number is not finite.
-static std::pair<Value, Value> emitLargest(PhaseEmitter &e, Row &in,
-                                           Index first, int64_t count) {
+std::pair<Value, Value>
+lower::emitLargest(PhaseEmitter &e, int64_t count,
+                   function_ref<Value(Index, Value)> load) {
   SmallVector<Value> found = e.foldColumns(
       e.i64(count), {e.splat(0.0), e.splat(0.0)},
       [&](Index c, Value m, ValueRange carried) {
-        Value x = in.load(first + c, m);
+        Value x = load(c, m);
         return SmallVector<Value>{e.maxF(e.absF(x), carried[0]),
                                   e.addF(carried[1], e.mulF(x, e.splat(0.0)))};
       });
@@ -161,7 +160,8 @@ static std::pair<Value, Value> emitLargest(PhaseEmitter &e, Row &in,
 /// Quantizes a group of `count` columns of a row.
 static void emitQuantizedGroup(PhaseEmitter &e, Row &in, Row &out, Value scales,
                                Index first, int64_t count) {
-  auto [largest, zero] = emitLargest(e, in, first, count);
+  auto load = [&](Index c, Value m) { return in.load(first + c, m); };
+  auto [largest, zero] = emitLargest(e, count, load);
   Value isLarge = e.cmpLtF(e.f32(0x1p-100), largest);
   Value scale = e.select(isLarge, e.divF(largest, e.f32(127)), e.f32(0));
   e.store(e.addF(scale, zero), scales);
@@ -173,7 +173,7 @@ static void emitQuantizedGroup(PhaseEmitter &e, Row &in, Row &out, Value scales,
   Value factor = e.splat(inverse), exists = e.splat(isFinite);
   Value sums = e.foldColumns(
       e.i64(count), {e.splat(0.0)}, [&](Index c, Value m, ValueRange carried) {
-        Value x = e.select(exists, in.load(first + c, m), e.splat(0.0));
+        Value x = e.select(exists, load(c, m), e.splat(0.0));
         Value whole = out.format->round(e, e.mulF(x, factor));
         e.storeVector(whole, out.at(first + c), m);
         return SmallVector<Value>{
