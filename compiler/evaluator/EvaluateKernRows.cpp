@@ -54,7 +54,7 @@ public:
       multiplyGroups(op, e, bias, inputs);
       return;
     }
-    if (op.getInputScales())
+    if (op.getInputScales() && !Domain::getCurrent())
       scaleInputs(op, e, inputs);
     makeExponents(inputs);
     products.resize(rows * width);
@@ -68,15 +68,16 @@ public:
   }
 
 private:
-  static int64_t getGroup(GemmOp op) {
-    return op.getWeight().getType().getFormat().getStorage().group;
+  static const OperandFormat &getFormat(GemmOp op) {
+    return op.getWeight().getType().getFormat().getStorage();
   }
 
-  /// Multiplies whole numbers by their scales; those of other domains are 1.
+  /// Multiplies whole numbers by their scales, which are 1 in a domain.
   static void scaleInputs(GemmOp op, Evaluation &e,
                           MutableArrayRef<Number> inputs) {
-    const int64_t k = e.kern->columns(op.getInput()), group = getGroup(op);
-    for (size_t i = 0; !Domain::getCurrent() && i < inputs.size(); ++i) {
+    const int64_t k = e.kern->columns(op.getInput()),
+                  group = getFormat(op).group;
+    for (size_t i = 0; i < inputs.size(); ++i) {
       const auto row = static_cast<int64_t>(i) / k,
                  column = static_cast<int64_t>(i) % k;
       inputs[i] *= e.kern->read(op.getInputScales(), row, column / group * 2);
@@ -86,8 +87,9 @@ private:
   /// The elements of the weight are whole numbers times their scales.
   void multiplyGroups(GemmOp op, Evaluation &e, ArrayRef<Number> bias,
                       ArrayRef<Number> inputs) {
-    const int64_t k = e.kern->columns(op.getInput()), group = getGroup(op),
-                  numGroups = llvm::divideCeil(k, group);
+    const int64_t k = e.kern->columns(op.getInput()),
+                  group = getFormat(op).group,
+                  numGroups = getFormat(op).getNumGroups(k);
     const Tensor &weight = e.tensor(op.getWeight());
     std::vector<Number> scales;
     for (int64_t row = 0; row < e.kern->rows(op.getInput()); ++row)
