@@ -20,16 +20,33 @@ std::string transom::getCacheType(const CompileOptions &options) {
   return parseCacheOption(options.dtype) ? options.dtype : "f32";
 }
 
-/// Numbers along K with one scale, unless `--group-size` says otherwise.
-static constexpr int64_t kInt8Group = 128;
+namespace {
+/// A value of `--quantize`.
+struct QuantizedType {
+  StringLiteral option;
+  StorageType type;
+  int64_t group; ///< unless `--group-size` says otherwise
+};
+} // namespace
+
+static constexpr QuantizedType kQuantizedTypes[] = {
+    {"int8", StorageType::I8, 128}, {"int4", StorageType::I4, 32}};
+
+static const QuantizedType *findQuantizedType(StringRef option) {
+  for (const QuantizedType &known : kQuantizedTypes)
+    if (known.option == option)
+      return &known;
+  return nullptr;
+}
 
 /// The format of the weights of products by `--quantize`, or nothing.
 static std::optional<OperandFormat>
 getQuantizedFormat(const CompileOptions &options) {
-  if (options.quantize.empty())
+  const QuantizedType *found = findQuantizedType(options.quantize);
+  if (!found)
     return std::nullopt;
   return OperandFormat::getQuantized(
-      StorageType::I8, options.groupSize ? options.groupSize : kInt8Group);
+      found->type, options.groupSize ? options.groupSize : found->group);
 }
 
 /// The combinations with `--quantize` that are supported.
@@ -39,11 +56,11 @@ static Result<void> checkQuantize(const CompileOptions &options) {
       return usageError("'--group-size' needs '--quantize'");
     return {};
   }
-  if (options.quantize != "int8")
+  if (!findQuantizedType(options.quantize))
     return unsupported("'--quantize " + options.quantize +
-                       "' is not supported; supported: int8");
-  if (options.groupSize != 0 && options.groupSize != 32 &&
-      options.groupSize != 64 && options.groupSize != 128)
+                       "' is not supported; supported: int8, int4");
+  if (options.groupSize != 0 &&
+      !llvm::is_contained(quantizedGroups, options.groupSize))
     return usageError("a group of " + std::to_string(options.groupSize) +
                       " numbers is not supported; supported: 32, 64, 128");
   if (options.backend != "native")
@@ -126,6 +143,14 @@ static constexpr std::pair<StringLiteral, StringLiteral> kOptionAttributes[] = {
     {"transom.pass_plugins", "--load-pass-plugin"},
 };
 
+/// The value of `--quantize` for a format.
+static std::string getQuantizeOption(const OperandFormat &format) {
+  for (const QuantizedType &known : kQuantizedTypes)
+    if (known.type == format.element)
+      return known.option.str();
+  return getStorageName(format.element);
+}
+
 /// `with '--dtype bf16'`, `with '--attention'`, `without '--dtype'`.
 static std::string describeOption(Attribute value, StringRef flag) {
   if (!value)
@@ -136,8 +161,8 @@ static std::string describeOption(Attribute value, StringRef flag) {
   else if (auto schedule = dyn_cast<kern::ScheduleAttr>(value))
     text = schedule.getValue().str();
   else if (auto format = dyn_cast<kern::OperandFormatAttr>(value))
-    text =
-        "int8' and '--group-size " + std::to_string(format.getStorage().group);
+    text = getQuantizeOption(format.getStorage()) + "' and '--group-size " +
+           std::to_string(format.getStorage().group);
   else if (auto numbers = dyn_cast<DenseI64ArrayAttr>(value))
     text =
         llvm::join(llvm::map_range(numbers.asArrayRef(),

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cfloat>
+#include <numeric>
 #include <string_view>
 
 using llvm::ArrayRef;
@@ -203,10 +204,10 @@ Number Bits::quantize(MutableArrayRef<Number> head, StorageType type) const {
 std::pair<Number, Number>
 Bits::quantizeGroup(MutableArrayRef<Number> group) const {
   std::vector<float> floats = toFloats(group);
-  auto [scale, correction] =
+  auto [scale, sum] =
       bits::quantizeGroup(floats.data(), static_cast<int64_t>(group.size()));
   fromFloats(floats, group);
-  return {fromFloat(scale), fromFloat(correction)};
+  return {fromFloat(scale), fromFloat(sum)};
 }
 
 /// The columns from `first` on of rows of `k` numbers.
@@ -241,9 +242,14 @@ std::vector<Number> Bits::multiplyGroups(ArrayRef<Number> inits,
     bits::multiply(bits::Chain::F32, ofA.data(), m, ofB.data(), n, size,
                    sums.data());
     for (int64_t i = 0; i < m * n; ++i) {
-      const float scale = toFloat(a.scales[i / n * numGroups + g]) *
-                          toFloat(b.scales[i % n * numGroups + g]);
-      all[i] = std::fma(sums[i], scale, all[i]);
+      const float ofRow = toFloat(a.scales[i / n * numGroups + g]);
+      const int64_t column = i % n * numGroups + g;
+      all[i] = std::fma(sums[i], ofRow * toFloat(b.scales[column]), all[i]);
+      if (!b.minimums.empty()) {
+        const float *row = &ofA[i / n * size];
+        const float rowSum = std::accumulate(row, row + size, 0.0f); // exact
+        all[i] = std::fma(ofRow * rowSum, toFloat(b.minimums[column]), all[i]);
+      }
     }
   }
   std::vector<Number> products(m * n);

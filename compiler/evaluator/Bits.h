@@ -51,14 +51,15 @@ public:
   /// gives their scale.
   Number quantize(llvm::MutableArrayRef<Number> head, StorageType type) const;
   /// Makes the numbers of a group of a row whole, as `kern.quantize` does;
-  /// gives their scale and -128 times their sum.
+  /// gives their scale and their sum.
   std::pair<Number, Number>
   quantizeGroup(llvm::MutableArrayRef<Number> group) const;
 
-  /// Rows of whole numbers and their scales.
+  /// Rows of whole numbers, and their scales and minimums, if there are such.
   struct QuantizedRows {
-    llvm::ArrayRef<Number> numbers; ///< [count, k]
-    llvm::ArrayRef<Number> scales;  ///< [count, groups]
+    llvm::ArrayRef<Number> numbers;  ///< [count, k]
+    llvm::ArrayRef<Number> scales;   ///< [count, groups]
+    llvm::ArrayRef<Number> minimums; ///< [count, groups]
   };
   /// The products of rows, [m, n], as code multiplies whole numbers in groups
   /// of `group` along k. `inits` is [n], or empty for zeros.

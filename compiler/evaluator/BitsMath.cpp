@@ -254,7 +254,7 @@ std::pair<float, float> quantizeGroup(float *group, int64_t count) {
   }
   if (!isFinite || !(0x1p-100f < largest)) {
     std::fill_n(group, count, 0.0f);
-    return {isFinite ? 0.0f : std::numeric_limits<float>::quiet_NaN(), -0.0f};
+    return {isFinite ? 0.0f : std::numeric_limits<float>::quiet_NaN(), 0.0f};
   }
   const float factor = 127 / largest, shift = 12582912;
   float sum = 0; // exact
@@ -262,7 +262,7 @@ std::pair<float, float> quantizeGroup(float *group, int64_t count) {
     group[i] = group[i] * factor + shift - shift;
     sum += group[i];
   }
-  return {largest / 127, sum * -128};
+  return {largest / 127, sum};
 }
 
 } // namespace transom::bits

@@ -83,7 +83,7 @@ RowSummary summarize(const float *row, int64_t count);
 float quantize(float *head, int64_t count, float maxMagnitude);
 
 /// Makes the numbers of a group of a row whole, as `kern.quantize` does. Gives
-/// their scale and -128 times their sum.
+/// their scale and their sum.
 std::pair<float, float> quantizeGroup(float *group, int64_t count);
 
 //===----------------------------------------------------------------------===//

@@ -68,7 +68,7 @@ public:
   }
 
 private:
-  static const OperandFormat &getFormat(GemmOp op) {
+  static OperandFormat getFormat(GemmOp op) {
     return op.getWeight().getType().getFormat().getStorage();
   }
 
@@ -84,7 +84,6 @@ private:
     }
   }
 
-  /// The elements of the weight are whole numbers times their scales.
   void multiplyGroups(GemmOp op, Evaluation &e, ArrayRef<Number> bias,
                       ArrayRef<Number> inputs) {
     const int64_t k = e.kern->columns(op.getInput()),
@@ -95,16 +94,16 @@ private:
     for (int64_t row = 0; row < e.kern->rows(op.getInput()); ++row)
       for (int64_t g = 0; g < numGroups; ++g)
         scales.push_back(e.kern->read(op.getInputScales(), row, 2 * g));
-    ArrayRef<Number> ofWeight =
-        ArrayRef(weight.scales).slice(begin * numGroups, width * numGroups);
-    std::vector<Number> whole(weight.real.begin() + begin * k,
-                              weight.real.begin() + (begin + width) * k);
-    for (int64_t i = 0; i < width * k; ++i) {
-      const double scale = ofWeight[i / k * numGroups + i % k / group].real();
-      whole[i] = scale == 0 ? 0 : whole[i].real() / scale;
-    }
-    products = Bits::multiplyGroups(bias, {inputs, scales}, {whole, ofWeight},
-                                    k, group);
+    const std::vector<Number> whole(weight.quantized.begin() + begin * k,
+                                    weight.quantized.begin() +
+                                        (begin + width) * k);
+    auto getOwn = [&](ArrayRef<Number> all) {
+      return all.empty() ? all
+                         : all.slice(begin * numGroups, width * numGroups);
+    };
+    products = Bits::multiplyGroups(
+        bias, {inputs, scales, {}},
+        {whole, getOwn(weight.scales), getOwn(weight.minimums)}, k, group);
   }
 
   int64_t begin, width;
@@ -265,7 +264,7 @@ static Result<void> evaluateCast(kern::CastOp op, Evaluation &e) {
   return {};
 }
 
-/// Makes a group of a row whole; gives its scale and -128 times its sum.
+/// Makes a group of a row whole; gives its scale and its sum.
 /// Domains other than that of bits round each number by itself when it is
 /// written.
 static std::pair<Number, Number> quantizeGroup(MutableArrayRef<Number> group) {
@@ -280,7 +279,7 @@ static std::pair<Number, Number> quantizeGroup(MutableArrayRef<Number> group) {
     x = largest == 0 ? 0 : std::nearbyint(x.real() * 127 / largest);
     sum += x.real();
   }
-  return {largest / 127, -128 * sum};
+  return {largest / 127, sum};
 }
 
 static Result<void> evaluateQuantize(kern::QuantizeOp op, Evaluation &e) {
@@ -290,11 +289,11 @@ static Result<void> evaluateQuantize(kern::QuantizeOp op, Evaluation &e) {
   for (int64_t row = range.begin; row < range.end; ++row) {
     std::vector<Number> line = e.kern->readRow(op.getInput(), row);
     for (int64_t first = 0; first < width; first += size) {
-      auto [scale, correction] = quantizeGroup(
+      auto [scale, sum] = quantizeGroup(
           MutableArrayRef(line).slice(first, std::min(size, width - first)));
       const int64_t at = first / size * 2;
       e.kern->write(op.getScales(), row, at, scale);
-      e.kern->write(op.getScales(), row, at + 1, correction);
+      e.kern->write(op.getScales(), row, at + 1, sum);
     }
     for (int64_t i = 0; i < width; ++i)
       e.kern->write(op.getOuts(), row, i, line[i]);

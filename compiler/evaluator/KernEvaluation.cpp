@@ -119,7 +119,7 @@ static void packAndUnpack(const OperandFormat &format,
 static Tensor quantize(const OperandFormat &format, const Tensor &weight) {
   Tensor result = weight;
   const int64_t depth = weight.sizes.back();
-  std::vector<int8_t> whole(format.group);
+  result.quantized.resize(weight.count());
   // Packing keeps denormals.
   FloatMode mode(Denormals::AreKept);
   for (int64_t row = 0; row < weight.count(); row += depth)
@@ -128,11 +128,14 @@ static Tensor quantize(const OperandFormat &format, const Tensor &weight) {
       MutableArrayRef<Number> group =
           MutableArrayRef(result.real).slice(row + first, size);
       const std::vector<float> numbers = toFloats(group);
-      const double scale =
-          quantizeGroup(numbers.data(), size, format.element, whole.data());
+      int8_t *whole = &result.quantized[row + first];
+      const GroupScale scale =
+          quantizeGroup(numbers.data(), size, format, whole);
       for (int64_t i = 0; i < size; ++i)
-        group[i] = whole[i] * scale;
-      result.scales.push_back(scale);
+        group[i] = dequantize(format, whole[i], scale);
+      result.scales.push_back(scale.scale);
+      if (format.minimums)
+        result.minimums.push_back(scale.minimum);
     }
   return result;
 }

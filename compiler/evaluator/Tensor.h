@@ -51,9 +51,10 @@ struct Tensor {
   Sizes sizes;
   bool isFloat = true;
   std::vector<Number> real; ///< the elements where `isFloat`
-  /// In the domain of bits the scales of a weight in groups: of each row, group
-  /// by group. The elements are whole numbers times these, exactly.
-  std::vector<Number> scales;
+  /// In the domain of bits, of a weight in groups the whole numbers, and of
+  /// each row, group by group, the scale and the minimum, if there are such.
+  std::vector<int8_t> quantized;
+  std::vector<Number> scales, minimums;
   std::vector<int64_t> whole; ///< the elements otherwise
 };
 

@@ -92,7 +92,7 @@ def Kern_OperandFormatAttr : AttrDef<Kern_Dialect, "OperandFormat"> {
   let summary = "how an operand of a product is stored";
   let description = [{
     Numbers of type `element`. With `group` each group of so many numbers along K
-    has a scale, and perhaps a minimum: a number is element * scale - minimum.
+    has a scale, and perhaps a minimum: a number is element * scale + minimum.
     With `block` scales and minimums are integers themselves, times one factor
     each (`block_scales`) for so many numbers. In a panel `interleave` numbers
     along K lie side by side in a column; K is zero-padded to whole blocks, and
@@ -113,8 +113,8 @@ def Kern_OperandFormatAttr : AttrDef<Kern_Dialect, "OperandFormat"> {
 
     Example: `#kern.format<f32>`, `#kern.format<bf16, interleave 2>`,
     `#kern.format<i8, group 128, scales f32, interleave 4>`,
-    `#kern.format<ui4, group 32, scales f16, minimums f16, interleave 2>`,
-    `#kern.format<ui4, group 32, scales ui8, minimums ui8, block 256, block_scales f16, interleave 2>`
+    `#kern.format<ui4, group 32, scales f16, minimums f16, interleave 8>`,
+    `#kern.format<ui4, group 32, scales ui8, minimums ui8, block 256, block_scales f16, interleave 8>`
   }];
   let parameters = (ins "::transom::OperandFormat":$storage);
   let hasCustomAssemblyFormat = 1;

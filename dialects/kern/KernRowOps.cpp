@@ -158,7 +158,7 @@ LogicalResult QuantizeOp::verify() {
            << "a constant last size that is a multiple of 4, got "
            << text(sizes);
   const auto group = static_cast<int64_t>(getGroup());
-  if (group != 32 && group != 64 && group != 128)
+  if (!llvm::is_contained(quantizedGroups, group))
     return Constraint{*this, 4}.expects()
            << "a group of 32, 64 or 128, got " << group;
   return verifyScales({*this, 5}, getInput(), getScales(), group);

@@ -61,9 +61,9 @@ def Kern_QuantizeOp : Kern_BufferizedOp<"quantize", [], ["acceptsStride"]> {
   let description = [{
     Each group of `group` numbers of a row has a scale, its largest magnitude /
     127. The whole numbers are x * (127 / largest), to nearest, ties to even.
-    `scales` holds for each group the scale and -128 times the sum of its whole
-    numbers, by which products correct sums with the bytes w + 128 of a weight. A
-    group whose numbers are all of at most 2^-100 has the scale 0 and zeros; one
+    `scales` holds for each group the scale and the sum of its whole numbers, by
+    which products take off what weights are stored with, such as the 128 of the
+    bytes w + 128, and add minimums. A group whose numbers are all of at most 2^-100 has the scale 0 and zeros; one
     with a number that is not finite has the scale NaN.
 
     Constraints:

@@ -18,6 +18,7 @@ struct StorageEntry {
   const char *name;
   int64_t bits;
   int64_t maxMagnitude; ///< of whole numbers
+  int64_t lowest;       ///< whole number
   int64_t interleave;   ///< of the plain format
   StorageType operand;  ///< type of the other operand of a product
   const char *cache;    ///< value of `--kv-dtype`; null: not a type of caches
@@ -34,14 +35,14 @@ double roundToBf16(double value) {
 
 constexpr StorageType F32 = StorageType::F32;
 constexpr StorageEntry storageTypes[] = {
-    {F32, "f32", 32, 0, 1, F32, "f32", keep},
-    {StorageType::F16, "f16", 16, 0, 1, F32, nullptr, roundToF16},
-    {StorageType::BF16, "bf16", 16, 0, 2, StorageType::BF16, "bf16",
+    {F32, "f32", 32, 0, 0, 1, F32, "f32", keep},
+    {StorageType::F16, "f16", 16, 0, 0, 1, F32, nullptr, roundToF16},
+    {StorageType::BF16, "bf16", 16, 0, 0, 2, StorageType::BF16, "bf16",
      roundToBf16},
-    {StorageType::I8, "i8", 8, 127, 1, F32, "int8", keep},
-    {StorageType::U8, "ui8", 8, 255, 1, F32, nullptr, keep},
-    {StorageType::I4, "i4", 4, 7, 1, F32, nullptr, keep},
-    {StorageType::U4, "ui4", 4, 15, 1, F32, nullptr, keep},
+    {StorageType::I8, "i8", 8, 127, -127, 1, F32, "int8", keep},
+    {StorageType::U8, "ui8", 8, 255, 0, 1, F32, nullptr, keep},
+    {StorageType::I4, "i4", 4, 7, -8, 1, F32, nullptr, keep},
+    {StorageType::U4, "ui4", 4, 15, 0, 1, F32, nullptr, keep},
 };
 const StorageEntry &getEntry(StorageType type) {
   return storageTypes[static_cast<size_t>(type)];
@@ -60,6 +61,8 @@ bool transom::isIntegerStorage(StorageType type) {
 int64_t transom::getMaxMagnitude(StorageType type) {
   return getEntry(type).maxMagnitude;
 }
+
+int64_t transom::getLowest(StorageType type) { return getEntry(type).lowest; }
 
 std::optional<StorageType> transom::parseStorageType(std::string_view name) {
   for (const StorageEntry &entry : storageTypes)
@@ -121,10 +124,21 @@ OperandFormat OperandFormat::getRows(StorageType type) {
 
 OperandFormat OperandFormat::getQuantized(StorageType type, int64_t group) {
   OperandFormat format(type);
+  const bool isByte = getStorageBits(type) == 8;
   format.group = group;
-  format.scales = StorageType::F32;
-  format.interleave = 4;
+  format.scales = isByte ? StorageType::F32 : StorageType::F16;
+  if (type == StorageType::U4)
+    format.minimums = StorageType::F16;
+  format.interleave = isByte ? 4 : 8;
   return format;
+}
+
+std::vector<OperandFormat> OperandFormat::getQuantizedFormats() {
+  std::vector<OperandFormat> formats;
+  for (StorageType type : {StorageType::I8, StorageType::I4, StorageType::U4})
+    for (int64_t group : quantizedGroups)
+      formats.push_back(getQuantized(type, group));
+  return formats;
 }
 
 OperandFormat OperandFormat::getCache(StorageType type) {
@@ -201,6 +215,13 @@ int64_t OperandFormat::getStepBytes() const {
 
 int64_t OperandFormat::getGroupBytes(int64_t size) const {
   return getPaddedDepth(size) / interleave * getStepBytes();
+}
+
+int64_t OperandFormat::getGroupScaleBytes() const {
+  int64_t bits = 0;
+  for (std::optional<StorageType> type : {scales, minimums})
+    bits += type ? getStorageBits(*type) : 0;
+  return panelWidth * bits / 8;
 }
 
 int64_t OperandFormat::getPanelBytes(int64_t depth) const {

@@ -28,9 +28,14 @@ std::optional<StorageType> parseStorageType(std::string_view name);
 bool isIntegerStorage(StorageType type);
 /// The largest magnitude of whole numbers, which a scale maps to; 0 for floats.
 int64_t getMaxMagnitude(StorageType type);
+/// The least whole number that is stored: -127, -8, or 0 without a sign.
+int64_t getLowest(StorageType type);
 /// A number as float types narrower than f32 hold it, rounded to nearest even.
 /// Other types keep it: f32 is exact enough, whole numbers need their scale.
 double roundToStorage(StorageType type, double value);
+
+/// Numbers along K with one scale, in weights that are whole numbers.
+inline constexpr int64_t quantizedGroups[] = {32, 64, 128};
 
 /// The values of `--kv-dtype` and of `transom.kv_dtype`: the types of caches.
 std::vector<std::string> getCacheOptions();
@@ -42,7 +47,7 @@ bool isCacheStorage(StorageType type);
 std::vector<std::string> getCacheStorageNames();
 
 /// How an operand is stored. Its numbers are
-///   element * scale - minimum
+///   element * scale + minimum
 /// with a scale (and perhaps a minimum) for each group of `group` numbers
 /// along K. With `block` they are integers themselves: the scale of a group is
 /// its integer times a factor for each `block` numbers, as is the minimum.
@@ -61,9 +66,12 @@ struct OperandFormat {
   explicit OperandFormat(StorageType type);
   /// The format of rows of numbers of this type, one after another.
   static OperandFormat getRows(StorageType type);
-  /// The format of weights that are whole numbers: four along K side by side,
-  /// a scale in f32 for each `group` of them.
+  /// The format of weights that are whole numbers with a scale for each `group`
+  /// of them along K: of bytes four side by side and scales in f32; of i4 and
+  /// ui4 eight side by side and scales in f16; ui4 has minimums in f16, too.
   static OperandFormat getQuantized(StorageType type, int64_t group);
+  /// The formats of weights that are whole numbers, which code multiplies.
+  static std::vector<OperandFormat> getQuantizedFormats();
   /// The format of keys and values in a cache. Whole numbers have one scale in
   /// f32 for each head of a position, in a table of its own.
   static OperandFormat getCache(StorageType type);
@@ -96,6 +104,10 @@ struct OperandFormat {
   /// the last one, which may be short, by its size.
   int64_t getGroupBytes() const { return getGroupBytes(group); }
   int64_t getGroupBytes(int64_t size) const;
+  /// Bytes of the scale of a column.
+  int64_t getScaleBytes() const { return getStorageBits(*scales) / 8; }
+  /// Bytes of the scales and minimums that follow a group of a panel.
+  int64_t getGroupScaleBytes() const;
   /// Bytes of a panel of 32 columns with its scales.
   int64_t getPanelBytes(int64_t depth) const;
   /// `bf16, interleave 2`; the text between `#kern.format<` and `>`.

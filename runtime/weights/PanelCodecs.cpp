@@ -71,12 +71,16 @@ private:
   }
 };
 
-/// int8 in groups along K. A group is [group/4][32][4] of w + 128, whose bits
-/// are those of w with the first one flipped, then 32 scales.
-class Int8GroupsCodec final : public PanelCodec {
+/// Whole numbers in groups along K. A group is [group/4][32][4] of bytes, or
+/// [group/8][32][4] of pairs of numbers of 4 bits, the second four along K in
+/// the upper halves; then 32 scales, and 32 minimums where there are such.
+/// Signed numbers are stored with an offset that makes them at least 0.
+class GroupsCodec final : public PanelCodec {
 public:
-  explicit Int8GroupsCodec(int64_t group)
-      : format(OperandFormat::getQuantized(StorageType::I8, group)) {}
+  explicit GroupsCodec(const OperandFormat &format)
+      : format(format), offset(getLowest(format.element) < 0
+                                   ? 1 << (getStorageBits(format.element) - 1)
+                                   : 0) {}
 
   const OperandFormat &getFormat() const { return format; }
 
@@ -84,25 +88,37 @@ public:
             char *out) const override {
     std::vector<int8_t> numbers(format.group);
     forEachGroup(count, depth, [&](const Group &group) {
-      const float scale =
+      const GroupScale scale =
           quantizeGroup(rows + group.lane * depth + group.first, group.size,
-                        StorageType::I8, numbers.data());
+                        format, numbers.data());
       for (int64_t k = 0; k < group.size; ++k)
-        out[getOffset(group, k)] = static_cast<char>(numbers[k] ^ 0x80);
-      std::memcpy(out + getScaleOffset(group), &scale, sizeof scale);
+        out[getOffset(group, k)] |=
+            static_cast<char>((numbers[k] + offset) << getShift(k));
+      char *scales = out + getScalesOffset(group);
+      writeFloat(*format.scales, scale.scale, group.lane, scales);
+      if (format.minimums)
+        writeFloat(*format.minimums, scale.minimum, group.lane,
+                   scales + getBytes(*format.scales));
     });
   }
 
   void unpack(const char *panel, int64_t count, int64_t depth,
               float *rows) const override {
+    const int mask = (1 << getStorageBits(format.element)) - 1;
     forEachGroup(count, depth, [&](const Group &group) {
-      float scale;
-      std::memcpy(&scale, panel + getScaleOffset(group), sizeof scale);
+      const char *scales = panel + getScalesOffset(group);
+      const float scale = readFloat(*format.scales, group.lane, scales);
+      const float minimum = format.minimums
+                                ? readFloat(*format.minimums, group.lane,
+                                            scales + getBytes(*format.scales))
+                                : 0;
       for (int64_t k = 0; k < group.size; ++k) {
-        const auto number =
-            static_cast<int8_t>(panel[getOffset(group, k)] ^ 0x80);
+        const int stored =
+            static_cast<unsigned char>(panel[getOffset(group, k)]) >>
+                getShift(k) &
+            mask;
         rows[group.lane * depth + group.first + k] =
-            static_cast<float>(number) * scale;
+            dequantize(format, stored - offset, {scale, minimum});
       }
     });
   }
@@ -123,35 +139,75 @@ private:
   /// Where a group begins in a panel.
   int64_t getStart(const Group &group) const {
     return group.first / format.group *
-           (format.getGroupBytes() + panelWidth * int64_t(sizeof(float)));
+           (format.getGroupBytes() + format.getGroupScaleBytes());
   }
+  /// The byte of a number.
   int64_t getOffset(const Group &group, int64_t k) const {
-    return getStart(group) + k / 4 * format.getStepBytes() + group.lane * 4 +
-           k % 4;
+    return getStart(group) + k / format.interleave * format.getStepBytes() +
+           group.lane * format.getColumnBytes() + k % format.getColumnBytes();
   }
-  int64_t getScaleOffset(const Group &group) const {
-    return getStart(group) + format.getGroupBytes(group.size) +
-           group.lane * int64_t(sizeof(float));
+  /// The bit of its byte at which a number begins.
+  int64_t getShift(int64_t k) const {
+    return k % format.interleave / format.getColumnBytes() *
+           getStorageBits(format.element);
+  }
+  int64_t getScalesOffset(const Group &group) const {
+    return getStart(group) + format.getGroupBytes(group.size);
+  }
+
+  /// Bytes of the scales, or minimums, of a group.
+  static int64_t getBytes(StorageType type) {
+    return panelWidth * getStorageBits(type) / 8;
+  }
+  static void writeFloat(StorageType type, float value, int64_t lane,
+                         char *to) {
+    if (type == StorageType::F32) {
+      std::memcpy(to + lane * 4, &value, 4);
+    } else {
+      const uint16_t half = floatToHalf(value);
+      std::memcpy(to + lane * 2, &half, 2);
+    }
+  }
+  static float readFloat(StorageType type, int64_t lane, const char *from) {
+    if (type == StorageType::F32) {
+      float value;
+      std::memcpy(&value, from + lane * 4, 4);
+      return value;
+    }
+    uint16_t half;
+    std::memcpy(&half, from + lane * 2, 2);
+    return halfToFloat(half);
   }
 
   OperandFormat format;
+  int offset;
 };
+
+/// The codecs of all whole numbers in groups.
+const PanelCodec *findGroupsCodec(const OperandFormat &format) {
+  static const std::vector<GroupsCodec> codecs = [] {
+    std::vector<GroupsCodec> all;
+    for (const OperandFormat &known : OperandFormat::getQuantizedFormats())
+      all.emplace_back(known);
+    return all;
+  }();
+  for (const GroupsCodec &codec : codecs)
+    if (codec.getFormat() == format)
+      return &codec;
+  return nullptr;
+}
 
 } // namespace
 
 const PanelCodec *transom::findPanelCodec(const OperandFormat &format) {
   static const F32Codec f32;
   static const Bf16PairsCodec bf16;
-  static const Int8GroupsCodec int8By32(32), int8By64(64), int8By128(128);
   static const std::pair<OperandFormat, const PanelCodec *> codecs[] = {
       {OperandFormat(StorageType::F32), &f32},
       {OperandFormat(StorageType::BF16), &bf16},
-      {int8By32.getFormat(), &int8By32},
-      {int8By64.getFormat(), &int8By64},
-      {int8By128.getFormat(), &int8By128},
   };
   for (const auto &[known, codec] : codecs)
     if (known == format)
       return codec;
-  return nullptr;
+  return findGroupsCodec(format);
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The scale of a group and its whole numbers in turn: with the numbers fixed,
-// the best scale is that of a regression. Compiled without contraction, so that
-// every CPU finds the same.
+// the best scale and minimum are those of a regression. Compiled without
+// contraction, so that every CPU finds the same.
 #include "runtime/weights/Quantization.h"
 #include <algorithm>
 #include <cmath>
@@ -15,64 +15,147 @@ using namespace transom;
 /// Steps after which the scale changes no more, mostly.
 static constexpr int maxSteps = 4;
 
+/// First scales that are tried, as fractions of the one that maps the largest
+/// number to the end of the range. Of few whole numbers, cutting off some
+/// numbers makes the others more exact; with a negative scale the largest may
+/// have the sign that reaches further. On normal numbers in groups of 32 more
+/// of them gain less than 1 % of the error.
+static constexpr double manyFractions[] = {1};
+static constexpr double fewFractions[] = {1, 0.92, 0.84, -0.9, -1.05};
+static constexpr double rangeFractions[] = {1, 0.94, 0.87, 0.8};
+
 namespace {
-/// Whole numbers of one scale, and how far they are from the numbers.
+
+/// Whole numbers with their scale, and how far they are from the numbers.
 struct Rounded {
-  float scale = 0;
-  double error = 0;
-  std::vector<int8_t> numbers;
+  GroupScale group;
+  double error = std::numeric_limits<double>::infinity();
+  std::vector<float> numbers;
 };
+
+/// Fits whole numbers to a group.
+class GroupFitter {
+public:
+  GroupFitter(const float *numbers, int64_t count, const OperandFormat &format)
+      : numbers(numbers), count(count), format(format),
+        lowest(static_cast<float>(getLowest(format.element))),
+        highest(static_cast<float>(getMaxMagnitude(format.element))) {}
+
+  /// The numbers that are found from a scale on.
+  Rounded fit(GroupScale first) const {
+    Rounded best = round(first);
+    for (int step = 0; step < maxSteps; ++step) {
+      Rounded next = round(getBestScale(best));
+      if (!(next.error < best.error))
+        break;
+      best = std::move(next);
+    }
+    return best;
+  }
+
+  /// What maps a fraction of the numbers' range to the range of whole numbers.
+  GroupScale getFirst(double fraction) const {
+    auto [least, most] = std::minmax_element(numbers, numbers + count);
+    if (format.minimums) {
+      const double scale =
+                       (double(*most) - *least) / (highest - lowest) * fraction,
+                   center = (double(*most) + *least) / 2;
+      return toStorage(scale, center - scale * (highest + lowest) / 2);
+    }
+    // A range that is not symmetric reaches further below zero.
+    const bool isSymmetric = lowest == -highest;
+    const float largest = -*least > *most ? *least : *most;
+    return toStorage(isSymmetric ? std::fabs(largest) / highest * fraction
+                                 : largest / lowest * fraction,
+                     0);
+  }
+
+private:
+  GroupScale toStorage(double scale, double minimum) const {
+    const auto asFloat = [](StorageType type, double value) {
+      return static_cast<float>(
+          roundToStorage(type, static_cast<float>(value)));
+    };
+    GroupScale group{asFloat(*format.scales, scale), 0};
+    if (format.minimums)
+      group.minimum = asFloat(*format.minimums, minimum);
+    // Products with a denormal scale would be zero.
+    if (std::fabs(group.scale) < std::numeric_limits<float>::min())
+      group.scale = 0;
+    return group;
+  }
+
+  /// The nearest whole numbers with this scale.
+  Rounded round(GroupScale group) const {
+    Rounded rounded{group, 0, std::vector<float>(count)};
+    const float shift = 12582912; // in 1.5 * 2^23 + x the last bits are whole
+    for (int64_t i = 0; i < count; ++i) {
+      const float ratio =
+          group.scale == 0 ? 0 : (numbers[i] - group.minimum) / group.scale;
+      const float whole = std::clamp(ratio, lowest, highest) + shift - shift;
+      const double difference =
+          numbers[i] - (double(whole) * group.scale + group.minimum);
+      rounded.error += difference * difference;
+      rounded.numbers[i] = whole;
+    }
+    return rounded;
+  }
+
+  /// The scale and minimum with which these whole numbers are nearest.
+  GroupScale getBestScale(const Rounded &rounded) const {
+    double products = 0, squares = 0, sum = 0, sumWhole = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const double whole = rounded.numbers[i];
+      products += numbers[i] * whole;
+      squares += whole * whole;
+      sum += numbers[i];
+      sumWhole += whole;
+    }
+    if (!format.minimums)
+      return squares == 0 ? rounded.group : toStorage(products / squares, 0);
+    const double n = static_cast<double>(count),
+                 spread = squares - sumWhole * sumWhole / n;
+    if (!(spread > 0))
+      return rounded.group;
+    const double scale = (products - sumWhole * sum / n) / spread;
+    return toStorage(scale, (sum - scale * sumWhole) / n);
+  }
+
+  const float *numbers;
+  int64_t count;
+  const OperandFormat &format;
+  float lowest, highest;
+};
+
 } // namespace
 
-static Rounded roundWith(float scale, const float *numbers, int64_t count,
-                         double limit) {
-  Rounded rounded;
-  rounded.scale = scale;
-  rounded.numbers.resize(count);
-  for (int64_t i = 0; i < count; ++i) {
-    const double whole =
-        std::clamp(std::nearbyint(double(numbers[i]) / scale), -limit, limit);
-    const double difference = numbers[i] - whole * scale;
-    rounded.error += difference * difference;
-    rounded.numbers[i] = static_cast<int8_t>(whole);
-  }
-  return rounded;
-}
-
-/// The scale with which these whole numbers are nearest.
-static float getBestScale(const Rounded &rounded, const float *numbers) {
-  double products = 0, squares = 0;
-  for (size_t i = 0; i < rounded.numbers.size(); ++i) {
-    const double whole = rounded.numbers[i];
-    products += numbers[i] * whole;
-    squares += whole * whole;
-  }
-  return static_cast<float>(products / squares);
-}
-
-float transom::quantizeGroup(const float *numbers, int64_t count,
-                             StorageType type, int8_t *out) {
+GroupScale transom::quantizeGroup(const float *numbers, int64_t count,
+                                  const OperandFormat &format, int8_t *out) {
   std::fill_n(out, count, int8_t(0));
-  float largest = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    if (!std::isfinite(numbers[i]))
-      return std::numeric_limits<float>::quiet_NaN();
-    largest = std::max(largest, std::fabs(numbers[i]));
-  }
-  const auto limit = static_cast<double>(getMaxMagnitude(type));
-  const auto first = static_cast<float>(largest / limit);
-  // Products with a denormal scale would be zero.
-  if (first < std::numeric_limits<float>::min())
-    return 0;
+  const GroupScale broken{std::numeric_limits<float>::quiet_NaN(), 0};
+  if (!std::all_of(numbers, numbers + count,
+                   [](float x) { return std::isfinite(x); }))
+    return broken;
 
-  Rounded best = roundWith(first, numbers, count, limit);
-  for (int step = 0; step < maxSteps; ++step) {
-    Rounded next =
-        roundWith(getBestScale(best, numbers), numbers, count, limit);
-    if (!(next.error < best.error))
-      break;
-    best = std::move(next);
-  }
+  const GroupFitter fitter(numbers, count, format);
+  Rounded best;
+  auto tryFractions = [&](const auto &fractions) {
+    for (double fraction : fractions) {
+      Rounded next = fitter.fit(fitter.getFirst(fraction));
+      if (next.error < best.error)
+        best = std::move(next);
+    }
+  };
+  if (format.minimums)
+    tryFractions(rangeFractions);
+  else if (getStorageBits(format.element) < 8)
+    tryFractions(fewFractions);
+  else
+    tryFractions(manyFractions);
+  if (best.numbers.empty())
+    return broken;
   std::copy(best.numbers.begin(), best.numbers.end(), out);
-  return best.scale;
+  if (best.group.scale == 0)
+    std::fill_n(out, count, int8_t(0));
+  return best.group;
 }

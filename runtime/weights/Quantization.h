@@ -4,14 +4,29 @@
 // How numbers become whole numbers with a scale.
 #pragma once
 #include "runtime/weights/OperandFormat.h"
+#include <cmath>
 
 namespace transom {
 
-/// Makes the numbers of a group of a weight whole, of at most the type's
-/// largest magnitude, and gives their scale: that of the least squared error
-/// which is found from the largest number on. The scale is NaN if a number is
-/// not finite, and 0 if all are zero.
-float quantizeGroup(const float *numbers, int64_t count, StorageType type,
-                    int8_t *out);
+/// What the numbers of a group are: whole numbers * scale + minimum.
+struct GroupScale {
+  float scale = 0, minimum = 0;
+};
+
+/// The number that a whole number of a group is, as code computes it.
+inline float dequantize(const OperandFormat &format, int64_t whole,
+                        GroupScale group) {
+  const auto number = static_cast<float>(whole);
+  return format.minimums ? std::fma(number, group.scale, group.minimum)
+                         : number * group.scale;
+}
+
+/// Makes the numbers of a group of a weight whole, as the format stores them,
+/// and gives their scale and, where the format has such, their minimum: those
+/// of the least squared error that is found from some first ones on. The scale
+/// is NaN if a number is not finite or the scale has no place in its type, and
+/// 0 if all numbers are too small for it.
+GroupScale quantizeGroup(const float *numbers, int64_t count,
+                         const OperandFormat &format, int8_t *out);
 
 } // namespace transom

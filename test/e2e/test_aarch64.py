@@ -25,7 +25,7 @@ ARM = ["qemu-aarch64", "-L", SYSROOT, os.path.join(BINARY, "aarch64", "bin", "tr
 MODELS = [("test/goldens/bert", "f32", 2), ("test/goldens/bert", "bf16", 0), ("test/goldens/bert-tokens", "f32", 0),
           ("examples/pre-norm", "bf16", 0), ("examples/decomposed-attention", "f32", 0), ("examples/transformer-encoder", "f32", 0),
           ("test/goldens/gpt2", "f32", 0), ("test/goldens/llama-gqa", "f32", 0), ("test/goldens/llama-gqa", "bf16", 2),
-          ("test/goldens/llama-gqa", "int8", 0), ("test/goldens/bert", "int8", 0),
+          ("test/goldens/llama-gqa", "int8", 0), ("test/goldens/llama-gqa", "int4", 0), ("test/goldens/bert", "int8", 0),
           ("test/goldens/gemma2", "bf16", 0), ("test/goldens/bloom-alibi", "f32", 0)]
 
 goldens = importlib.import_module("check-goldens")
@@ -58,7 +58,7 @@ def bits(path):
 
 def check_model(folder, dtype, level, scratch):
     name = f"{os.path.basename(folder)} {dtype}"
-    flags = ["--quantize", dtype] if dtype == "int8" else ["--dtype", dtype]
+    flags = ["--quantize", dtype] if dtype.startswith("int") else ["--dtype", dtype]
     meta = goldens.json.load(open(os.path.join(folder, "cases.json")))
     arm, host = artifacts = [os.path.join(scratch, f"{name}.{target}.so") for target in ("aarch64", "x86-64-v3")]
     for artifact in artifacts:

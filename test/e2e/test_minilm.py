@@ -99,6 +99,7 @@ def main():
             assert lines("embed", model, "-t", "2", "--text", text)[0]["embedding"] == embedding, text
         check_type(folder, os.path.join(scratch, "bf16.so"), file, embeddings, ("--dtype", "bf16"), 0.9995)
         check_type(folder, os.path.join(scratch, "int8.so"), file, embeddings, ("--quantize", "int8"), 0.995)
+        check_type(folder, os.path.join(scratch, "int4.so"), file, embeddings, ("--quantize", "int4"), 0.95)
     return 0
 
 

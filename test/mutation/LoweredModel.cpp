@@ -64,9 +64,9 @@ LoweredModel::LoweredModel(uint64_t seed) {
     if (random.chance(50))
       options.kvDtype = random.pick({"f32", "bf16", "int8", "int8"});
   }
-  // Weights of int8, in models of f32 whose draws stay as they are.
+  // Quantized weights, in models of f32 whose draws stay as they are.
   if (options.dtype == "f32" && seed % 5 == 3) {
-    options.quantize = "int8";
+    options.quantize = seed % 10 == 3 ? "int4" : "int8";
     options.groupSize = 32;
   }
   options.attentionSchedule =

@@ -56,7 +56,8 @@ static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
             "quantize weights of products, and what they multiply (default: "
             "neither)");
   app.add_option("--group-size", flags.options.groupSize,
-                 "with --quantize: weights with one scale (default 128)")
+                 "with --quantize: weights with one scale (default: 128 of "
+                 "int8, 32 of int4)")
       ->type_name("N")
       ->check(CLI::IsMember({32u, 64u, 128u}));
   // Of the interface, but not supported: not in the help.

@@ -167,6 +167,25 @@ Value CodeEmitter::splatI32(int32_t value) {
   return b.create<arith::ConstantOp>(
       loc, DenseElementsAttr::get(getVectorType(b.getI32Type()), value));
 }
+Value CodeEmitter::bitcastWords(Value words, Type element) {
+  const int64_t lanes = kLanes * 32 / int64_t(element.getIntOrFloatBitWidth());
+  return b.create<vector::BitCastOp>(loc, VectorType::get({lanes}, element),
+                                     words);
+}
+
+Value CodeEmitter::loadFloat(StorageType type, Value pointer) {
+  if (type == StorageType::F32)
+    return loadF32(pointer);
+  return b.create<arith::ExtFOp>(loc, f32Type(), load(b.getF16Type(), pointer));
+}
+
+Value CodeEmitter::loadFloats(StorageType type, Value pointer) {
+  if (type == StorageType::F32)
+    return loadVector(f32Type(), pointer);
+  return b.create<arith::ExtFOp>(loc, f32Vector(),
+                                 loadVector(b.getF16Type(), pointer));
+}
+
 Value CodeEmitter::widenInt8(Value bytes) {
   Value words =
       b.create<arith::ExtSIOp>(loc, getVectorType(b.getI32Type()), bytes);

@@ -11,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "passes/lower/emit/Index.h"
 #include "runtime/base/InstructionSet.h"
+#include "runtime/weights/OperandFormat.h"
 
 namespace transom::lower {
 
@@ -67,6 +68,9 @@ public:
   void store(Value value, Value pointer);
   Index loadI64(Value pointer) { return {*this, load(i64Type(), pointer)}; }
   Value loadF32(Value pointer) { return load(f32Type(), pointer); }
+  /// One f32 that is stored as a type of floats, and 16 of them.
+  Value loadFloat(StorageType type, Value pointer);
+  Value loadFloats(StorageType type, Value pointer);
   Value loadPtr(Value pointer) { return load(ptrType(), pointer); }
   /// Uninitialized stack memory of the function, aligned to a cache line. Not
   /// for use while the body of a loop is built: it is not in the function yet.
@@ -116,6 +120,8 @@ public:
   Value widenBf16(Value halves);
   /// The f32 values of 16 int8.
   Value widenInt8(Value bytes);
+  /// Reinterprets a vector of 16 words of 32 bits.
+  Value bitcastWords(Value words, mlir::Type element);
   /// 16 f32 of magnitude at most 127 rounded to int8, to nearest even.
   Value roundInt8(Value value);
 

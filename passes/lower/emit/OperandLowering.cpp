@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The storage formats that generated code works with: f32; int8 in caches,
-// which is widened to f32, and in groups, which is multiplied as whole numbers;
-// bf16 in pairs and in rows. The table at the end lists them.
+// which is widened to f32; bf16 in pairs and in rows; whole numbers in groups,
+// which GroupsLowering.cpp has. The table at the end lists them.
 #include "passes/lower/emit/OperandLowering.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/lower/emit/GroupsLowering.h"
 #include "runtime/abi/Layout.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -42,7 +43,7 @@ Index OperandLowering::getDepthBytes(Index k) const {
   Index bytes = k * (format.getStepBytes() / format.interleave);
   if (!format.isGrouped())
     return bytes;
-  return bytes + k / format.group * (panelWidth * 4);
+  return bytes + k / format.group * format.getGroupScaleBytes();
 }
 
 namespace {
@@ -95,8 +96,8 @@ public:
 /// int8 as in a cache or in rows. The caller multiplies by the scales.
 class Int8Lowering final : public WidenedLowering {
 public:
-  Int8Lowering(const OperandFormat &format, StringRef suffix)
-      : WidenedLowering(format, suffix) {}
+  Int8Lowering(const OperandFormat &format, std::string suffix)
+      : WidenedLowering(format, std::move(suffix)) {}
 
   Type getStoredType(CodeEmitter &e) const override {
     return e.builder().getI8Type();
@@ -112,13 +113,6 @@ public:
 //===----------------------------------------------------------------------===//
 // bf16
 //===----------------------------------------------------------------------===//
-
-/// Reinterprets a vector of 16 words.
-Value bitcastWords(CodeEmitter &e, Value words, Type element) {
-  int64_t lanes = kLanes * 32 / int64_t(element.getIntOrFloatBitWidth());
-  return e.builder().create<vector::BitCastOp>(
-      e.location(), VectorType::get({lanes}, element), words);
-}
 
 /// bf16. An iteration takes pairs of k: one instruction where the instruction
 /// set has it, else both halves are widened and multiplied one after the other.
@@ -165,13 +159,13 @@ protected:
   static Operand getPairs(CodeEmitter &e, Value words) {
     OpBuilder &b = e.builder();
     if (e.getIsa().dotBf16)
-      return {bitcastWords(e, words, b.getBF16Type())};
+      return {e.bitcastWords(words, b.getBF16Type())};
     // Widen both halves: bf16 is the upper half of an f32.
     Value low = b.create<arith::ShLIOp>(e.location(), words, e.splatI32(16));
     Value high = b.create<arith::AndIOp>(e.location(), words,
                                          e.splatI32(int32_t(0xffff0000)));
-    return {bitcastWords(e, low, e.f32Type()),
-            bitcastWords(e, high, e.f32Type())};
+    return {e.bitcastWords(low, e.f32Type()),
+            e.bitcastWords(high, e.f32Type())};
   }
 };
 
@@ -283,175 +277,7 @@ private:
     }
     Value words = e.builder().create<vector::ShuffleOp>(e.location(), first,
                                                         second, interleaved);
-    return {bitcastWords(e, words, e.builder().getBF16Type())};
-  }
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// int8 in groups
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// int8 in groups along K, [group/4][32][4] of w + 128, then 32 scales. An
-/// iteration takes four bytes of each column: one instruction where the
-/// instruction set multiplies unsigned bytes with signed ones, else bytes with
-/// an even and with an odd index are widened to words and multiplied in pairs.
-/// The sums are the same whole numbers.
-class Int8GroupsLowering final : public OperandLowering {
-public:
-  Int8GroupsLowering(int64_t group, StringRef suffix)
-      : OperandLowering(OperandFormat::getQuantized(StorageType::I8, group),
-                        suffix) {}
-
-  Type getStoredType(CodeEmitter &e) const override {
-    return e.builder().getI8Type();
-  }
-  Value widen(CodeEmitter &e, Value stored) const override {
-    OpBuilder &b = e.builder();
-    Value flipped = b.create<arith::XOrIOp>(
-        e.location(), stored,
-        b.create<arith::ConstantOp>(
-            e.location(),
-            DenseElementsAttr::get(e.getVectorType(b.getI8Type()),
-                                   b.getI8IntegerAttr(int8_t(0x80)))));
-    return e.widenInt8(flipped);
-  }
-  Value round(CodeEmitter &, Value) const override {
-    llvm_unreachable("weights are rounded when they are packed");
-  }
-
-  /// Groups are multiples of 16, so these are of one group. Four words of four
-  /// columns each.
-  Value loadColumns(CodeEmitter &e, Value panels, int64_t depth, Index row,
-                    Index column, Value mask) const override {
-    OpBuilder &b = e.builder();
-    const OperandFormat &format = getFormat();
-    Value panel = e.advance(panels, row / panelWidth *
-                                        e.i64(format.getPanelBytes(depth)));
-    Index lane = row % panelWidth, first = column / format.group * format.group,
-          inside = column - first;
-    Value group = e.advance(panel, getDepthBytes(first));
-    Value at = e.advance(group, inside / 4 * format.getStepBytes() + lane * 4);
-    constexpr int64_t numWords = kLanes / 4;
-    Value words = b.create<arith::ConstantOp>(
-        e.location(),
-        b.getZeroAttr(VectorType::get({numWords}, b.getI32Type())));
-    for (int64_t i = 0; i < numWords; ++i)
-      words = b.create<vector::InsertOp>(
-          e.location(),
-          e.load(b.getI32Type(), e.advance(at, i * format.getStepBytes())),
-          words, i);
-    Value stored = b.create<vector::BitCastOp>(
-        e.location(), e.getVectorType(b.getI8Type()), words);
-    // The scales follow the elements, fewer ones in the last group.
-    const int64_t last = depth / format.group * format.group;
-    Index bytes = select(first < last, format.getGroupBytes(),
-                         format.getGroupBytes(depth - last));
-    Value scale = e.loadF32(e.advance(group, bytes + lane * 4));
-    Value numbers = e.mulF(widen(e, stored), e.splat(scale));
-    return mask ? e.select(mask, numbers, e.splat(0.0)) : numbers;
-  }
-  Value gatherColumns(CodeEmitter &, Value, Value) const override {
-    llvm_unreachable("columns need scales");
-  }
-  void scatterColumns(CodeEmitter &, Value, Value, Value) const override {
-    llvm_unreachable("weights are packed when they are written");
-  }
-
-  /// Sums of whole numbers and of f32 are in registers.
-  int64_t getMaxMr(const InstructionSet &isa) const override {
-    return isa.int8Rows;
-  }
-  int64_t getKPerIteration() const override { return 4; }
-  Type getSumType(CodeEmitter &e) const override {
-    return e.builder().getI32Type();
-  }
-  int64_t getRhsOffset(const InstructionSet &isa) const override {
-    return isa.dotInt8 ? 128 : 0;
-  }
-
-  Operand loadRhs(CodeEmitter &e, const RhsVector &rhs) const override {
-    OpBuilder &b = e.builder();
-    Value words = e.loadVector(b.getI32Type(), getRhsAddress(e, rhs), rhs.mask);
-    if (e.getIsa().dotInt8)
-      return {words};
-    return widenBytes(e,
-                      b.create<arith::XOrIOp>(e.location(), words,
-                                              e.splatI32(int32_t(0x80808080))));
-  }
-  Operand broadcastLhs(CodeEmitter &e, Value pointer, bool) const override {
-    Value words = e.splat(e.load(e.builder().getI32Type(), pointer));
-    return e.getIsa().dotInt8 ? Operand{words} : widenBytes(e, words);
-  }
-  Value multiplyAdd(CodeEmitter &e, const Operand &lhs, const Operand &rhs,
-                    Value sum) const override {
-    if (e.getIsa().dotInt8)
-      return e.intrinsic(sum.getType(), "llvm.x86.avx512.vpdpbusd.512",
-                         {sum, rhs[0], lhs[0]});
-    for (auto [x, y] : llvm::zip(lhs, rhs))
-      sum = e.builder().create<arith::AddIOp>(e.location(), sum,
-                                              multiplyWords(e, x, y));
-    return sum;
-  }
-
-private:
-  /// Signed bytes with an even and those with an odd index, as words.
-  static Operand widenBytes(CodeEmitter &e, Value bytes) {
-    OpBuilder &b = e.builder();
-    VectorType type = VectorType::get({2 * kLanes}, b.getI16Type());
-    Value words = bitcastWords(e, bytes, b.getI16Type());
-    Value eight = b.create<arith::ConstantOp>(
-        e.location(), DenseElementsAttr::get(type, b.getI16IntegerAttr(8)));
-    Value low = b.create<arith::ShLIOp>(e.location(), words, eight);
-    return {b.create<arith::ShRSIOp>(e.location(), low, eight),
-            b.create<arith::ShRSIOp>(e.location(), words, eight)};
-  }
-
-  /// The sums of the products of two words in each lane of 32 bits.
-  static Value multiplyWords(CodeEmitter &e, Value x, Value y) {
-    OpBuilder &b = e.builder();
-    VectorType sums = e.getVectorType(b.getI32Type());
-    const int64_t bits = e.getIsa().vectorBits;
-    if (bits == 512)
-      return e.intrinsic(sums, "llvm.x86.avx512.pmaddw.d.512", {x, y});
-    if (bits == 256)
-      return multiplyHalves(e, x, y);
-    // Each word by itself: the upper one, and the lower one shifted up.
-    Value sixteen = e.splatI32(16), sum;
-    for (bool isUpper : {false, true}) {
-      auto widen = [&](Value words) -> Value {
-        Value lanes = b.create<vector::BitCastOp>(e.location(), sums, words);
-        if (!isUpper)
-          lanes = b.create<arith::ShLIOp>(e.location(), lanes, sixteen);
-        return b.create<arith::ShRSIOp>(e.location(), lanes, sixteen);
-      };
-      Value product = b.create<arith::MulIOp>(e.location(), widen(x), widen(y));
-      sum = sum ? b.create<arith::AddIOp>(e.location(), sum, product) : product;
-    }
-    return sum;
-  }
-
-  /// AVX2 multiplies half of the lanes at a time.
-  static Value multiplyHalves(CodeEmitter &e, Value x, Value y) {
-    OpBuilder &b = e.builder();
-    VectorType half = VectorType::get({kLanes / 2}, b.getI32Type());
-    SmallVector<Value> halves;
-    for (int64_t first : {int64_t(0), kLanes}) {
-      SmallVector<int64_t> lanes;
-      for (int64_t i = 0; i < kLanes; ++i)
-        lanes.push_back(first + i);
-      halves.push_back(e.intrinsic(
-          half, "llvm.x86.avx2.pmadd.wd",
-          {b.create<vector::ShuffleOp>(e.location(), x, x, lanes),
-           b.create<vector::ShuffleOp>(e.location(), y, y, lanes)}));
-    }
-    SmallVector<int64_t> all;
-    for (int64_t i = 0; i < kLanes; ++i)
-      all.push_back(i);
-    return b.create<vector::ShuffleOp>(e.location(), halves[0], halves[1], all);
+    return {e.bitcastWords(words, e.builder().getBF16Type())};
   }
 };
 
@@ -468,11 +294,12 @@ static ArrayRef<const OperandLowering *> getAll() {
   static const Int8Lowering int8(OperandFormat::getCache(StorageType::I8),
                                  "_int8"),
       int8Rows(OperandFormat::getRows(StorageType::I8), "_int8_rows");
-  static const Int8GroupsLowering int8By32(32, "_int8x32"),
-      int8By64(64, "_int8x64"), int8By128(128, "_int8x128");
-  static const OperandLowering *const all[] = {&f32,      &bf16Pairs, &bf16Rows,
-                                               &int8,     &int8Rows,  &int8By32,
-                                               &int8By64, &int8By128};
+  static const std::vector<const OperandLowering *> all = [] {
+    std::vector<const OperandLowering *> all = {&f32, &bf16Pairs, &bf16Rows,
+                                                &int8, &int8Rows};
+    llvm::append_range(all, getGroupsLowerings());
+    return all;
+  }();
   return all;
 }
 

@@ -122,8 +122,8 @@ public:
                                bool isRest) const = 0;
   /// The type of sums: f32, or i32 of whole numbers in groups.
   virtual mlir::Type getSumType(CodeEmitter &e) const { return e.f32Type(); }
-  /// What the code of an instruction set adds to each number of the right
-  /// operand, in whole numbers.
+  /// What the code of an instruction set adds to each whole number of the right
+  /// operand before it multiplies.
   virtual int64_t getRhsOffset(const InstructionSet &) const { return 0; }
   /// sum + lhs * rhs.
   virtual Value multiplyAdd(CodeEmitter &e, const Operand &lhs,
@@ -133,12 +133,12 @@ public:
   Index getDepthBytes(Index k) const;
 
 protected:
-  OperandLowering(const OperandFormat &format, llvm::StringRef suffix)
-      : format(format), suffix(suffix) {}
+  OperandLowering(const OperandFormat &format, std::string suffix)
+      : format(format), suffix(std::move(suffix)) {}
 
 private:
   OperandFormat format;
-  llvm::StringRef suffix;
+  std::string suffix;
 };
 
 } // namespace transom::lower

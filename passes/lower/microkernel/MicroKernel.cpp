@@ -70,9 +70,9 @@ static const char *getTypeName(const KernelSpec &spec) {
 /// pointers, then the integers.
 template <typename Pointer, typename Integer>
 static void visitArguments(KernelArgs &args, Pointer pointer, Integer integer) {
-  for (Value *field :
-       {&args.lhs, &args.rhs, &args.output, &args.bias, &args.residual,
-        &args.lhsScales, &args.perRow, &args.prefetch, &args.prefetchMore})
+  for (Value *field : {&args.lhs, &args.rhs, &args.output, &args.bias,
+                       &args.residual, &args.lhsScales, &args.rhsScales,
+                       &args.perRow, &args.prefetch, &args.prefetchMore})
     pointer(*field);
   for (Index *field :
        {&args.k, &args.lhsStride, &args.rhsStride, &args.outputStride,

@@ -81,8 +81,10 @@ struct KernelArgs {
   mlir::Value bias;
   mlir::Value residual;
   /// Of each row and group of a left operand of whole numbers its scale, and
-  /// -128 times the sum of its numbers.
+  /// the sum of its numbers.
   mlir::Value lhsScales;
+  /// The scales of the tile's first column, less the bytes of its first group.
+  mlir::Value rhsScales;
   Index residualStride;
   /// One entry per row. KeyPanels: the i64 key position; Scores: 16 lanes of
   /// maxima; Normalize: the divisor.

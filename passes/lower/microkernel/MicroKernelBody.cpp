@@ -8,6 +8,7 @@
 #include "passes/lower/microkernel/MicroKernelBody.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/emit/VectorMath.h"
+#include "runtime/abi/Layout.h"
 
 using namespace mlir;
 using namespace transom::lower;
@@ -278,28 +279,45 @@ private:
         /*keepRolled=*/true);
 
     // The scales of the columns follow the group.
-    Value scales = e.advance(own.rhs, format.getGroupBytes(size));
-    SmallVector<Value> ofColumns, next;
-    for (int64_t v = 0; v < vectors; ++v)
-      ofColumns.push_back(
-          e.loadVector(e.f32Type(), e.advance(scales, v * kLanes * 4)));
-    const bool hasOffset = spec.rhs->getRhsOffset(e.getIsa()) != 0;
+    Value scales =
+        e.advance(e.advance(args.rhsScales,
+                            spec.rhs->getDepthBytes(index * format.group)),
+                  format.getGroupBytes(size));
+    const SmallVector<Value> ofColumns = loadColumns(*format.scales, scales);
+    SmallVector<Value> minimums, next;
+    if (format.minimums)
+      minimums =
+          loadColumns(*format.minimums,
+                      e.advance(scales, panelWidth * format.getScaleBytes()));
+    const int64_t offset = spec.rhs->getRhsOffset(e.getIsa());
     for (int64_t row = 0; row < mr; ++row) {
       Value at = e.advance(args.lhsScales,
                            (index * 2 + row * *spec.lhsScaleStride) * 4);
-      Value ofRow = e.splat(e.loadF32(at)), offset;
-      if (hasOffset)
-        offset = e.splat(e.loadF32(e.advance(at, 4)));
+      Value scale = e.loadF32(at), rowSum;
+      if (offset || format.minimums)
+        rowSum = e.loadF32(e.advance(at, 4));
       for (int64_t v = 0; v < vectors; ++v) {
         int64_t i = row * vectors + v;
         Value sum =
             b.create<arith::SIToFPOp>(e.location(), e.f32Vector(), whole[i]);
-        if (hasOffset)
-          sum = e.addF(sum, offset);
-        next.push_back(e.fma(sum, e.mulF(ofRow, ofColumns[v]), tile[i]));
+        if (offset) // exact
+          sum = e.fma(e.splat(rowSum), e.splat(double(-offset)), sum);
+        sum = e.fma(sum, e.mulF(e.splat(scale), ofColumns[v]), tile[i]);
+        if (format.minimums)
+          sum = e.fma(e.splat(e.mulF(scale, rowSum)), minimums[v], sum);
+        next.push_back(sum);
       }
     }
     return next;
+  }
+
+  /// The scales, or minimums, of the tile's columns.
+  SmallVector<Value> loadColumns(StorageType type, Value pointer) {
+    SmallVector<Value> all;
+    for (int64_t v = 0; v < vectors; ++v)
+      all.push_back(e.loadFloats(
+          type, e.advance(pointer, v * kLanes * getStorageBits(type) / 8)));
+    return all;
   }
 
   /// The sums over all k, in ascending order.

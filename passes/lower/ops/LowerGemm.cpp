@@ -367,16 +367,17 @@ private:
     args.lhsStride = e.rowStride(op.getInput());
     args.lhs = e.advance(e.pointer(op.getInput()),
                          (row * args.lhsStride + from) * getLhsBytes());
-    Index packed = column + range.paddedStart;
-    Index lane = packed % panelWidth;
+    Index packed = column + range.paddedStart, lane = packed % panelWidth;
     const OperandFormat &stored = format.getFormat();
-    args.rhs =
-        e.advance(panelAt(e.weight(op.getWeight()), type, range, column),
-                  format.getDepthBytes(from) + lane * stored.getColumnBytes());
-    if (Value scales = op.getInputScales())
+    Value panel = panelAt(e.weight(op.getWeight()), type, range, column);
+    panel = e.advance(panel, format.getDepthBytes(from));
+    args.rhs = e.advance(panel, lane * stored.getColumnBytes());
+    if (Value scales = op.getInputScales()) {
       args.lhsScales =
           e.advance(e.pointer(scales),
                     (row * e.rowStride(scales) + from / stored.group * 2) * 4);
+      args.rhsScales = e.advance(panel, lane * stored.getScaleBytes());
+    }
     if (op.getBias())
       args.bias = e.advance(e.weight(op.getBias()), packed * 4);
     args.columns = e.i64(range.columns) - column;

@@ -179,7 +179,7 @@ static void emitQuantizedGroup(PhaseEmitter &e, Row &in, Row &out, Value scales,
         return SmallVector<Value>{
             e.addF(carried[0], out.format->widen(e, whole))};
       })[0];
-  e.store(e.mulF(e.sumLanes(sums), e.f32(-128)), e.advance(scales, 4));
+  e.store(e.sumLanes(sums), e.advance(scales, 4));
 }
 
 static void lowerQuantize(PhaseEmitter &e, kern::QuantizeOp op) {

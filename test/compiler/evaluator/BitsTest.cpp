@@ -180,9 +180,9 @@ TEST(Bits, quantize_groups_and_multiply_their_whole_numbers) {
   Bits domain(*findInstructionSet("avx2"));
   DomainScope scope(&domain);
   std::vector<Number> group = {1.0, -2.0, 0.5, 0.0};
-  auto [scale, correction] = domain.quantizeGroup(group);
+  auto [scale, rowSum] = domain.quantizeGroup(group);
   EXPECT_EQ(scale.real(), 2 / 127.0f);
-  EXPECT_EQ(correction.real(), -128 * (64 - 127 + 32));
+  EXPECT_EQ(rowSum.real(), 64 - 127 + 32);
   std::vector<Number> none(3, 0x1p-101);
   EXPECT_EQ(domain.quantizeGroup(none).first.real(), 0);
   EXPECT_EQ(none[0].real(), 0);
@@ -194,9 +194,14 @@ TEST(Bits, quantize_groups_and_multiply_their_whole_numbers) {
                             b = {2.0, 100.0, -7.0}, ofB = {0.25, 3.0},
                             bias = {1.0};
   std::vector<Number> products =
-      Bits::multiplyGroups(bias, {a, ofA}, {b, ofB}, /*k=*/3, /*group=*/2);
+      Bits::multiplyGroups(bias, {a, ofA, {}}, {b, ofB, {}}, 3, /*group=*/2);
   ASSERT_EQ(products.size(), 1u);
   EXPECT_EQ(products[0].real(), 1 + (254 - 300) * 0.125 + -35 * 6.0);
+  // With minimums.
+  const std::vector<Number> minimums = {-2.0, 0.25};
+  products = Bits::multiplyGroups(bias, {a, ofA, {}}, {b, ofB, minimums}, 3, 2);
+  EXPECT_EQ(products[0].real(), 1 + (254 - 300) * 0.125 + 124 * 0.5 * -2 +
+                                    -35 * 6.0 + 5 * 2 * 0.25);
 }
 
 /// Attention of one query to some keys whose number is that of a key.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Codecs of panels, which read back what they packed.
+#include "runtime/base/DType.h"
 #include "runtime/weights/OperandFormat.h"
 #include <cstring>
 #include <gtest/gtest.h>
@@ -53,6 +54,32 @@ TEST(PanelCodecs, whole_numbers_in_groups_are_exact) {
     std::memcpy(&scale, panel.data() + group * 32 + (count - 1) * 4, 4);
     EXPECT_EQ(scale, 1);
   }
+}
+
+TEST(PanelCodecs, four_bits_in_groups_are_exact) {
+  constexpr int64_t count = 3, depth = 184;
+  for (StorageType type : {StorageType::I4, StorageType::U4})
+    for (int64_t group : {32, 64, 128}) {
+      const int64_t lowest = getLowest(type);
+      std::vector<float> rows(count * depth);
+      for (int64_t i = 0; i < count * depth; ++i) // all numbers in each group
+        rows[i] = static_cast<float>(i % depth * 5 % 16 + lowest);
+      const OperandFormat format = OperandFormat::getQuantized(type, group);
+      const std::vector<char> panel = packAndUnpack(format, rows, count, depth);
+      // The first and the fifth number of the first two rows.
+      const int first = 0, fifth = 4 * 5 % 16;
+      EXPECT_EQ(panel[0], char(first | fifth << 4));
+      EXPECT_EQ(panel[4], panel[0]);
+      // The scale of the last row in the first group, and its minimum.
+      uint16_t scale;
+      const char *scales = panel.data() + group * 16;
+      std::memcpy(&scale, scales + (count - 1) * 2, 2);
+      EXPECT_EQ(halfToFloat(scale), 1);
+      if (format.minimums) {
+        std::memcpy(&scale, scales + 64 + (count - 1) * 2, 2);
+        EXPECT_EQ(halfToFloat(scale), 0);
+      }
+    }
 }
 
 TEST(PanelCodecs, formats_that_nothing_packs_have_no_codec) {

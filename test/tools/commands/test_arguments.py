@@ -64,7 +64,7 @@ class Arguments(ToolTest):
         self.assertEqual(line.count("TRANSOM_"), 1)
         self.fail_with(2, "embed", "m.so", "--text", "a", env={"TRANSOM_POOLING": "max"}, says="(from TRANSOM_POOLING in the environment)")
         self.fail_with(2, "compile", "m", "-o", "x", env={"TRANSOM_MEM_LIMIT": "lots"}, says="(from TRANSOM_MEM_LIMIT in the environment)")
-        self.fail_with(4, "compile", "m", "-o", "x", env={"TRANSOM_QUANTIZE": "int4"}, says="(from TRANSOM_QUANTIZE in the environment)")
+        self.fail_with(4, "compile", "m", "-o", "x", env={"TRANSOM_WEIGHTS": "external"}, says="(from TRANSOM_WEIGHTS in the environment)")
         self.assertNotIn("environment", self.fail_with(2, "bench", "m.so", "--repeat", "few", env={"TRANSOM_REPEAT": "many"}))
         # The flag wins.
         self.fail_with(6, "bench", "m.so", "-r", "1", env={"TRANSOM_REPEAT": "many"}, says="m.so")

@@ -33,32 +33,18 @@ TEST(OperandLowering, EveryCodecHasALowering) {
   }
 }
 
-TEST(OperandLowering, GroupsOfInt8HaveCodecsAndLowerings) {
-  for (int64_t group : {16, 32, 64, 128, 256}) {
-    const OperandFormat format =
-        OperandFormat::getQuantized(StorageType::I8, group);
-    const bool isKnown = group >= 32 && group <= 128;
-    EXPECT_EQ(OperandLowering::find(format) != nullptr, isKnown) << group;
-    EXPECT_EQ(findPanelCodec(format) != nullptr, isKnown) << group;
-  }
-}
-
-/// What multiplies bytes on an instruction set: one instruction, or words that
-/// are widened.
-TEST(OperandLowering, BytesAreMultipliedAsTheInstructionSetCan) {
-  const OperandLowering &lowering =
-      OperandLowering::get(OperandFormat::getQuantized(StorageType::I8, 128));
-  EXPECT_EQ(lowering.getRhsOffset(*findInstructionSet("avx512vnni")), 128);
-  EXPECT_EQ(lowering.getRhsOffset(*findInstructionSet("avx512")), 0);
-  EXPECT_EQ(lowering.getMaxMr(*findInstructionSet("avx2")), 2);
-}
-
 TEST(OperandLowering, FormatsOfWeightsAreListed) {
   EXPECT_EQ(OperandLowering::getSupportedNames(),
             "'f32', 'bf16, interleave 2', 'bf16', "
             "'i8, group 32, scales f32, interleave 4', "
             "'i8, group 64, scales f32, interleave 4', "
-            "'i8, group 128, scales f32, interleave 4'");
+            "'i8, group 128, scales f32, interleave 4', "
+            "'i4, group 32, scales f16, interleave 8', "
+            "'i4, group 64, scales f16, interleave 8', "
+            "'i4, group 128, scales f16, interleave 8', "
+            "'ui4, group 32, scales f16, minimums f16, interleave 8', "
+            "'ui4, group 64, scales f16, minimums f16, interleave 8', "
+            "'ui4, group 128, scales f16, minimums f16, interleave 8'");
   OperandFormat format(StorageType::I8);
   format.group = 32;
   format.scales = StorageType::F32;

@@ -103,9 +103,10 @@ class Models(CodeTest):
         # In bf16 some have other bits than others.
         report = self.check_model(BERT, "--dtype", "bf16", *ALL_TARGETS)
         self.assertEqual({each["isa"] for each in report["entries"]}, set(goldens.runnable_isas()) - {"avx512vnni"})
-        report = self.check_model(BERT, "--quantize", "int8", *ALL_TARGETS)
-        self.assertEqual({each["isa"] for each in report["entries"]},
-                         set(goldens.runnable_isas()) & {"avx2", "avx512", "avx512vnni"})
+        for kind in ("int8", "int4"):
+            report = self.check_model(BERT, "--quantize", kind, *ALL_TARGETS)
+            self.assertEqual({each["isa"] for each in report["entries"]},
+                             set(goldens.runnable_isas()) & {"avx2", "avx512", "avx512vnni"})
 
     def test_types(self):
         for model in (BERT, LLAMA, NLLB):
@@ -114,9 +115,9 @@ class Models(CodeTest):
         for kind in ("bf16", "int8"):
             with self.subTest(cache=kind):
                 self.check_model(LLAMA, "--kv-dtype", kind)
-        for group in ("32", "128"):
-            with self.subTest(group=group):
-                self.check_model(LLAMA, "--quantize", "int8", "--group-size", group)
+        for kind, group in (("int8", "32"), ("int8", "128"), ("int4", "32"), ("int4", "64")):
+            with self.subTest(kind=kind, group=group):
+                self.check_model(LLAMA, "--quantize", kind, "--group-size", group)
 
     def test_split_kv(self):
         for schedule in ("split-kv", "two-pass", "streaming:12"):
@@ -271,7 +272,7 @@ class Goldens(CodeTest):
 
     def test_all(self):
         for path, own in find_goldens():
-            flags = [ALL_TARGETS, ("--dtype", "bf16", *ALL_TARGETS), ("--quantize", "int8", *ALL_TARGETS)]
+            flags = [ALL_TARGETS, ("--dtype", "bf16", *ALL_TARGETS), ("--quantize", "int8", *ALL_TARGETS), ("--quantize", "int4", *ALL_TARGETS)]
             if self.has_cache(path, *own, *ALL_TARGETS):
                 flags += [("--kv-dtype", "bf16"), ("--kv-dtype", "int8"), ("--dtype", "bf16", "--kv-dtype", "int8")]
             for chosen in flags:

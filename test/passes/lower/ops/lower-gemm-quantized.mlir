@@ -27,3 +27,23 @@ func.func @product(%x: !x, %s: !s, %y: !y) attributes {kern.symbols = ["rows"]} 
   return
 }
 kern.weight @w : !w = #weight.expr<file("w")> {offset = 0}
+
+// Eight numbers of 4 bits a step, in two halves.
+// CHECK-LABEL: llvm.func internal @transom.k.{{.*}}.i8.1x
+// CHECK-SAME: .k64.lda64.lds4.ldb32.zero_uint4x32_prefetch
+// DOT-COUNT-2: "llvm.x86.avx512.vpdpbusd.512"
+// WIDE-COUNT-2: "llvm.x86.avx512.pmaddubs.w.512"
+// AVX2-COUNT-4: "llvm.x86.avx2.pmadd.ub.sw"
+// CHECK: arith.extf
+// CHECK-COUNT-3: fma
+!x4 = !kern.buffer<[rows, 64] x i8>
+!s4 = !kern.buffer<[rows, 4] x f32>
+!w4 = !kern.weight<[32, 64] x #kern.format<ui4, group 32, scales f16, minimums f16, interleave 8>, panels32>
+func.func @nibbles(%x: !x4, %s: !s4, %y: !y) attributes {kern.symbols = ["rows"]} {
+  %w = kern.get_weight @w4 : !w4
+  kern.phase "nibbles" {
+    kern.gemm %x, %w scales %s outs(%y) : !x4, !w4, !s4, !y
+  }
+  return
+}
+kern.weight @w4 : !w4 = #weight.expr<file("w4")> {offset = 0}

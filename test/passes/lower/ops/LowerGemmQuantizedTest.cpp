@@ -3,6 +3,8 @@
 //
 // Products of whole numbers in groups, and what quantizes their rows, bit by
 // bit against plain loops on each instruction set.
+#include "runtime/base/DType.h"
+#include "runtime/weights/OperandFormat.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
 #include "test/support/KernelHarness.h"
@@ -11,6 +13,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 
+using namespace transom;
 using namespace transom::test;
 
 namespace {
@@ -21,10 +24,15 @@ int64_t divideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 // Products
 //===----------------------------------------------------------------------===//
 
-struct Int8Product {
+struct QuantizedProduct {
   std::string name;
   int64_t k, n, group;
   bool bias = false, residual = false;
+  StorageType type = StorageType::I8;
+
+  OperandFormat getFormat() const {
+    return OperandFormat::getQuantized(type, group);
+  }
 
   int64_t numGroups() const { return divideUp(k, group); }
   std::string getText() const {
@@ -32,8 +40,8 @@ struct Int8Product {
                       input = bufferType("rows, " + str(k), "i8"),
                       scales = bufferType("rows, " + str(2 * numGroups())),
                       weight = "!kern.weight<[" + str(n) + ", " + str(k) +
-                               "] x #kern.format<i8, group " + str(group) +
-                               ", scales f32, interleave 4>, panels32>",
+                               "] x #kern.format<" + getFormat().str() +
+                               ">, panels32>",
                       vector = "!kern.weight<[" + str(n) + "] x f32, padded32>";
     std::string definitions = weightDefinition(name + "w", weight),
                 values = weightValue("w", name + "w", weight),
@@ -65,37 +73,71 @@ std::vector<int8_t> makeBytes(Random &random, int64_t count) {
   return bytes;
 }
 
-/// [n, k] whole numbers and [n, groups] scales as panels: group by group
-/// [group/4][32][4] of w + 128, then 32 scales.
-std::vector<char> packInt8(const Int8Product &p,
-                           const std::vector<int8_t> &weight,
-                           const std::vector<float> &scales) {
+/// The weights of a product and what it should give. Minimums are empty where
+/// the format has none.
+struct QuantizedWeights {
+  std::vector<int8_t> numbers;
+  std::vector<float> scales, minimums, bias;
+};
+
+QuantizedWeights makeWeights(Random &random, const QuantizedProduct &p) {
+  const int64_t least = getLowest(p.type), most = getMaxMagnitude(p.type);
+  QuantizedWeights w;
+  for (int64_t i = 0; i < p.n * p.k; ++i)
+    w.numbers.push_back(
+        static_cast<int8_t>(random.below(most - least + 1) + least));
+  w.scales = random.numbers(p.n * p.numGroups(), 0.1);
+  if (p.getFormat().minimums)
+    w.minimums = random.numbers(p.n * p.numGroups(), 0.1);
+  for (std::vector<float> *all : {&w.scales, &w.minimums})
+    for (float &x : *all)
+      x = static_cast<float>(roundToStorage(*p.getFormat().scales, x));
+  if (p.bias)
+    w.bias = random.numbers(p.n);
+  return w;
+}
+
+void append(std::vector<char> &packed, StorageType type, float value) {
+  const uint16_t half = floatToHalf(value);
+  const char *bytes = type == StorageType::F32
+                          ? reinterpret_cast<const char *>(&value)
+                          : reinterpret_cast<const char *>(&half);
+  packed.insert(packed.end(), bytes, bytes + getStorageBits(type) / 8);
+}
+
+/// Panels group by group: [group/4][32][4] of w + 128, or [group/8][32][4] of
+/// w + 8 (of ui4: w) for four k and, in the upper halves of the bytes, the next
+/// four; then 32 scales and minimums.
+std::vector<char> packGroups(const QuantizedProduct &p,
+                             const QuantizedWeights &w) {
+  const OperandFormat format = p.getFormat();
+  const int64_t offset = p.type == StorageType::I8   ? 128
+                         : p.type == StorageType::I4 ? 8
+                                                     : 0;
   std::vector<char> packed;
   for (int64_t first = 0; first < p.n; first += 32)
     for (int64_t g = 0; g < p.numGroups(); ++g) {
       const int64_t begin = g * p.group;
       const int64_t end = std::min(begin + p.group, divideUp(p.k, 32) * 32);
-      for (int64_t k = begin; k < end; k += 4)
+      auto at = [&](int64_t lane, int64_t k) -> int64_t {
+        return first + lane < p.n && k < p.k
+                   ? w.numbers[(first + lane) * p.k + k] + offset
+                   : 0;
+      };
+      for (int64_t k = begin; k < end; k += format.interleave)
         for (int64_t lane = 0; lane < 32; ++lane)
           for (int64_t i = k; i < k + 4; ++i)
-            packed.push_back(first + lane < p.n && i < p.k
-                                 ? char(weight[(first + lane) * p.k + i] + 128)
-                                 : char(0));
-      for (int64_t lane = 0; lane < 32; ++lane) {
-        const float scale =
-            first + lane < p.n ? scales[(first + lane) * p.numGroups() + g] : 0;
-        packed.insert(packed.end(), reinterpret_cast<const char *>(&scale),
-                      reinterpret_cast<const char *>(&scale + 1));
-      }
+            packed.push_back(char(format.interleave == 4
+                                      ? at(lane, i)
+                                      : at(lane, i) | at(lane, i + 4) << 4));
+      for (const std::vector<float> *all : {&w.scales, &w.minimums})
+        for (int64_t lane = 0; lane < 32 && !all->empty(); ++lane)
+          append(packed, *format.scales,
+                 first + lane < p.n ? (*all)[(first + lane) * p.numGroups() + g]
+                                    : 0);
     }
   return packed;
 }
-
-/// The weights of a product and what it should give.
-struct Int8Weights {
-  std::vector<int8_t> numbers;
-  std::vector<float> scales, bias;
-};
 
 void fill(KernelHarness &harness, const std::string &name, const void *data,
           size_t bytes) {
@@ -103,8 +145,8 @@ void fill(KernelHarness &harness, const std::string &name, const void *data,
   std::memcpy(harness.weight(name), data, bytes);
 }
 
-void checkProduct(KernelHarness &harness, const Int8Product &p,
-                  const Int8Weights &w, int64_t rows, int64_t numWorkers) {
+void checkProduct(KernelHarness &harness, const QuantizedProduct &p,
+                  const QuantizedWeights &w, int64_t rows, int64_t numWorkers) {
   Random random(rows * 131 + p.k);
   Guarded<int8_t> x(makeBytes(random, rows * p.k));
   std::vector<float> scales = random.numbers(rows * p.numGroups(), 0.1), pairs;
@@ -114,7 +156,7 @@ void checkProduct(KernelHarness &harness, const Int8Product &p,
     for (int64_t k = begin; k < std::min(begin + p.group, p.k); ++k)
       sum += x[row * p.k + k];
     pairs.push_back(scales[i]);
-    pairs.push_back(static_cast<float>(-128 * sum));
+    pairs.push_back(static_cast<float>(sum));
   }
   Guarded<float> scaleRows(pairs), residual(random.numbers(rows * p.n)),
       y(rows * p.n);
@@ -129,13 +171,18 @@ void checkProduct(KernelHarness &harness, const Int8Product &p,
     const int64_t row = i / p.n, column = i % p.n;
     float value = p.bias ? w.bias[column] : 0;
     for (int64_t g = 0; g < p.numGroups(); ++g) {
-      int32_t sum = 0;
-      for (int64_t k = g * p.group; k < std::min((g + 1) * p.group, p.k); ++k)
+      int32_t sum = 0, rowSum = 0;
+      for (int64_t k = g * p.group; k < std::min((g + 1) * p.group, p.k); ++k) {
         sum += x[row * p.k + k] * w.numbers[column * p.k + k];
-      value = std::fma(static_cast<float>(sum),
-                       scales[row * p.numGroups() + g] *
-                           w.scales[column * p.numGroups() + g],
-                       value);
+        rowSum += x[row * p.k + k];
+      }
+      const float ofRow = scales[row * p.numGroups() + g];
+      const int64_t ofColumn = column * p.numGroups() + g;
+      value =
+          std::fma(static_cast<float>(sum), ofRow * w.scales[ofColumn], value);
+      if (!w.minimums.empty())
+        value = std::fma(ofRow * static_cast<float>(rowSum),
+                         w.minimums[ofColumn], value);
     }
     expected.push_back(p.residual ? value + residual[i] : value);
   }
@@ -150,28 +197,32 @@ void checkProduct(KernelHarness &harness, const Int8Product &p,
   });
 }
 
-TEST(LowerGemmInt8, SumsOfGroupsAreExactAndAddedInOrder) {
-  const std::vector<Int8Product> products = {
+TEST(LowerGemmQuantized, SumsOfGroupsAreExactAndAddedInOrder) {
+  const std::vector<QuantizedProduct> products = {
       {"one", 4, 1, 32},
       {"short", 64, 40, 128, true},
       {"whole", 256, 96, 128, true, true},
       {"rest", 312, 33, 128, false, true},
       {"small", 132, 64, 32, true},
       {"middle", 200, 31, 64},
-      {"blocks", 20000, 32, 128, true}}; // several blocks of K
+      {"blocks", 20000, 32, 128, true}, // several blocks of K
+      {"nibbles", 64, 40, 32, true, true, StorageType::I4},
+      {"nibbles_rest", 328, 33, 128, false, true, StorageType::I4},
+      {"nibbles_middle", 200, 31, 64, false, false, StorageType::I4},
+      {"nibbles_blocks", 20000, 32, 32, true, false, StorageType::I4},
+      {"minimums", 96, 40, 32, true, true, StorageType::U4},
+      {"minimums_rest", 328, 65, 128, false, false, StorageType::U4},
+      {"minimums_middle", 200, 31, 64, false, true, StorageType::U4}};
   std::string text;
-  for (const Int8Product &p : products)
+  for (const QuantizedProduct &p : products)
     text += p.getText();
   KernelHarness harness(text);
-  for (const Int8Product &p : products) {
+  for (const QuantizedProduct &p : products) {
     Random random(p.n * 7 + p.k);
-    Int8Weights w;
-    w.numbers = makeBytes(random, p.n * p.k);
-    w.scales = random.numbers(p.n * p.numGroups(), 0.1);
-    const std::vector<char> packed = packInt8(p, w.numbers, w.scales);
+    const QuantizedWeights w = makeWeights(random, p);
+    const std::vector<char> packed = packGroups(p, w);
     fill(harness, p.name + "w", packed.data(), packed.size());
     if (p.bias) {
-      w.bias = random.numbers(p.n);
       const std::vector<float> padded = packPadded(w.bias, {p.n});
       fill(harness, p.name + "b", padded.data(), padded.size() * 4);
     }
@@ -187,12 +238,12 @@ TEST(LowerGemmInt8, SumsOfGroupsAreExactAndAddedInOrder) {
 
 /// One group as plain loops quantize it.
 struct QuantizedGroup {
-  float scale, correction;
+  float scale, sum;
   std::vector<int8_t> numbers;
 };
 
 QuantizedGroup quantize(const float *group, int64_t count) {
-  QuantizedGroup made{0, -0.0f, std::vector<int8_t>(count)};
+  QuantizedGroup made{0, 0.0f, std::vector<int8_t>(count)};
   float largest = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (!std::isfinite(group[i])) {
@@ -210,7 +261,7 @@ QuantizedGroup quantize(const float *group, int64_t count) {
     sum += made.numbers[i];
   }
   made.scale = largest / 127;
-  made.correction = static_cast<float>(sum) * -128;
+  made.sum = static_cast<float>(sum);
   return made;
 }
 
@@ -219,7 +270,7 @@ bool isSame(float a, float b) {
   return std::memcmp(&a, &b, 4) == 0 || (std::isnan(a) && std::isnan(b));
 }
 
-TEST(LowerGemmInt8, RowsAreQuantizedGroupByGroup) {
+TEST(LowerGemmQuantized, RowsAreQuantizedGroupByGroup) {
   struct Shape {
     int64_t width, group;
   };
@@ -261,7 +312,7 @@ TEST(LowerGemmInt8, RowsAreQuantizedGroupByGroup) {
                  const float *pair = &scales[(row * numGroups + g) * 2];
                  EXPECT_TRUE(isSame(pair[0], expected.scale))
                      << s.width << " row " << row << " group " << g;
-                 EXPECT_TRUE(isSame(pair[1], expected.correction))
+                 EXPECT_TRUE(isSame(pair[1], expected.sum))
                      << s.width << " row " << row << " group " << g;
                  EXPECT_EQ(std::memcmp(&y[begin], expected.numbers.data(),
                                        size_t(count)),
