@@ -20,7 +20,7 @@ class Bits final : public Domain {
 public:
   /// Of the code of an instruction set.
   explicit Bits(const InstructionSet &isa)
-      : dotBf16(isa.dotBf16), amxBf16(isa.amxBf16) {}
+      : dotBf16(isa.dotBf16), amxBf16(isa.amx) {}
 
   /// The current domain, if it is one of bits.
   static const Bits *getCurrent() {

@@ -71,7 +71,8 @@ namespace transom::kern {
 /// as `kMaxKBlock` of f32.
 int64_t getMaxKBlock(WeightType weight);
 /// Whether products with a weight are computed with AMX where there is AMX:
-/// bf16 in panels, and k a multiple of `amxBf16Depth`.
+/// bf16 in panels, or whole numbers in groups, and k a multiple of what an
+/// instruction multiplies.
 bool suitsAmx(WeightType weight);
 /// The same of an attention with these queries: bf16 without a cache, and dk a
 /// multiple of `amxBf16Depth`. Causal attention is not, so that it has the bits

@@ -27,9 +27,14 @@ int64_t kern::getMaxKBlock(WeightType weight) {
 }
 
 bool kern::suitsAmx(WeightType weight) {
-  return weight.getFormat().getStorage() == OperandFormat(StorageType::BF16) &&
-         weight.getShape().size() == 2 &&
-         weight.getShape()[1] % amxBf16Depth == 0;
+  const OperandFormat &format = weight.getFormat().getStorage();
+  if (weight.getShape().size() != 2)
+    return false;
+  const int64_t depth = weight.getShape()[1];
+  if (format.isGrouped())
+    return depth % std::min(format.group, amxInt8Depth) == 0;
+  return format == OperandFormat(StorageType::BF16) &&
+         depth % amxBf16Depth == 0;
 }
 
 bool kern::suitsAmx(BufferType query, int64_t heads, bool hasCache,

@@ -24,7 +24,7 @@ namespace transom {
 static constexpr int64_t kSetBytes = 4096;
 /// The same of few sets, which is slow where all rows are read at once: in
 /// tiles of AMX.
-static constexpr int64_t kSetBytesOfBf16 = 512;
+static constexpr int64_t kSetBytesOfTiles = 512;
 /// What such rows are padded by.
 static constexpr int64_t kLineBytes = 64;
 
@@ -128,17 +128,18 @@ struct PlanMemoryPass
         plan(function, symbols, bounds, remarks);
   }
 
-  /// Rows a multiple of 4096 bytes apart, of bf16 of 512, get a cache line
-  /// more.
+  /// Rows a multiple of 4096 bytes apart, of bf16 and of bytes of 512, get a
+  /// cache line more.
   void pad(kern::AllocOp alloc, SymbolTable &symbols, Remarks &remarks) {
     auto type = cast<kern::BufferType>(alloc.getType());
+    const bool isBytes = type.getElementType().isInteger(8);
     if (type.getRank() != 2 || type.getKeyPanels() || type.getStride() ||
-        !(type.isF32() || type.isBf16()))
+        !(type.isF32() || type.isBf16() || isBytes))
       return;
     std::optional<int64_t> columns = type.getDims().back().constant();
     SmallVector<Value> names;
     if (!columns || *columns * type.getElementBytes() %
-                        (type.isBf16() ? kSetBytesOfBf16 : kSetBytes))
+                        (type.isF32() ? kSetBytes : kSetBytesOfTiles))
       return;
     if (Operation *op = findDenseUser(alloc.getResult(), symbols, names)) {
       remarks.report(alloc, {RemarkId::RowsNotPadded,

@@ -78,9 +78,9 @@ static bool getTileRegisters() {
 }
 
 static bool runsAmx() {
-  constexpr int bf16 = 22, tile = 24;
+  constexpr int bf16 = 22, tile = 24, int8 = 25;
   constexpr uint64_t tileConfigAndData = 0x60000;
-  return runsAvx512Bf16() && hasBits(Leaf(7).d, {bf16, tile}) &&
+  return runsAvx512Bf16() && hasBits(Leaf(7).d, {bf16, tile, int8}) &&
          savesRegisters(tileConfigAndData) && getTileRegisters();
 }
 #else
@@ -113,7 +113,7 @@ static const char *const arm = "aarch64-unknown-linux-gnu";
 // registers and the broadcast value takes two more.
 // The columns: name, target, isForBf16, isForInt8, triple, cpu, features,
 // vectorBits, tileRows, tileVectors, bf16Rows, int8Rows, dotBf16, dotInt8,
-// amxBf16, runsHere.
+// amx, runsHere.
 const std::vector<InstructionSet> &transom::getInstructionSets() {
   static const std::vector<InstructionSet> table = {
       {"avx2", "x86-64-v3", false, false, x86, "x86-64-v3", "", 256, 6, 1, 4, 2,
@@ -126,9 +126,9 @@ const std::vector<InstructionSet> &transom::getInstructionSets() {
       {"avx512bf16", "x86-64-v4", true, false, x86, "x86-64-v4",
        "+avx512bf16,+avx512vnni,-prefer-256-bit", 512, 14, 2, 14, 6, true, true,
        false, runsAvx512Bf16},
-      {"amx", "x86-64-v4", true, false, x86, "x86-64-v4",
-       "+amx-tile,+amx-bf16,+avx512bf16,+avx512vnni,-prefer-256-bit", 512, 14,
-       2, 14, 6, true, true, true, runsAmx},
+      {"amx", "x86-64-v4", true, true, x86, "x86-64-v4",
+       "+amx-tile,+amx-bf16,+amx-int8,+avx512bf16,+avx512vnni,-prefer-256-bit",
+       512, 14, 2, 14, 6, true, true, true, runsAmx},
       {"neon", "aarch64", false, false, arm, "generic", "", 128, 6, 1, 4, 2,
        false, false, false, runsNeon},
   };

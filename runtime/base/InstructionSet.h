@@ -17,7 +17,7 @@ namespace transom {
 /// The types of numbers of a model beside f32.
 struct ModelTypes {
   bool bf16 = false;
-  bool int8 = false; ///< weights of products
+  bool int8 = false; ///< weights of products that are whole numbers
 };
 
 /// An instruction set with code of its own in an artifact. All generated code
@@ -26,8 +26,9 @@ struct ModelTypes {
 struct InstructionSet {
   const char *name;   ///< in manifests and TRANSOM_FORCE_ISA: `avx2`
   const char *target; ///< of `--target`; several can have the same one
-  bool isForBf16;     ///< makes a difference to models in bf16 only
-  bool isForInt8;     ///< makes a difference to weights in int8 only
+  /// Where one of these is set: makes a difference to such models only.
+  bool isForBf16; ///< numbers of bf16
+  bool isForInt8; ///< weights that are whole numbers
 
   // LLVM's names.
   const char *triple;   ///< machine and system
@@ -42,14 +43,15 @@ struct InstructionSet {
   int64_t int8Rows;    ///< MR of int8
   bool dotBf16;        ///< multiplies pairs of bf16 in one instruction
   bool dotInt8;        ///< multiplies four bytes in one instruction
-  bool amxBf16;        ///< multiplies matrices of bf16 in tiles of AMX
+  bool amx;            ///< multiplies bf16 and bytes in tiles of AMX
 
   /// True if this CPU and its operating system run it.
   bool (*runsHere)();
 
   /// False if it makes no difference to models of these types.
   bool isFor(ModelTypes types) const {
-    return (types.bf16 || !isForBf16) && (types.int8 || !isForInt8);
+    return (types.bf16 && isForBf16) || (types.int8 && isForInt8) ||
+           !(isForBf16 || isForInt8);
   }
 };
 
@@ -57,6 +59,8 @@ struct InstructionSet {
 constexpr int64_t amxRows = 32;
 /// Numbers of k that an instruction of AMX multiplies in bf16.
 constexpr int64_t amxBf16Depth = 32;
+/// The same of bytes, where a group has as many.
+constexpr int64_t amxInt8Depth = 64;
 
 /// All instruction sets; those of one machine are ordered from weakest to
 /// strongest.

@@ -107,7 +107,7 @@ private:
   /// Bytes of an element of the values.
   int64_t getValueBytes() const { return valueFormat.getElementBytes(); }
   /// Whether products are computed with AMX.
-  bool usesAmx() { return e.getIsa().amxBf16 && op.suitsAmx(); }
+  bool usesAmx() { return e.getIsa().amx && op.suitsAmx(); }
   /// True if keys and values have a scale for each head of a position.
   bool hasScales() const { return keyFormat.getFormat().hasScales(); }
   /// The position of a query of the sequence among its keys.

@@ -156,16 +156,33 @@ Value MicroKernels::getAddress(CodeEmitter &e, const KernelSpec &spec,
     return e.builder().create<LLVM::AddressOfOp>(e.location(), e.ptrType(),
                                                  symbol);
   };
-  if (spec.amx)
-    return makeAddress(getKernel(spec, amxRows).getSymName());
-  Value table = makeAddress(getKernelsByMr(spec).getSymName());
-  return e.loadPtr(e.advance(table, (rows - 1) * 8));
+  auto getByMr = [&](const KernelSpec &spec, Index mr) {
+    Value table = makeAddress(getKernelsByMr(spec).getSymName());
+    return e.loadPtr(e.advance(table, (mr - 1) * 8));
+  };
+  if (!spec.amx)
+    return getByMr(spec, rows);
+  Value tiles = makeAddress(getKernel(spec, amxRows).getSymName());
+  if (!spec.rhs->getFormat().isGrouped())
+    return tiles;
+  KernelSpec ofFew = spec;
+  ofFew.amx = false;
+  const int64_t few = getMaxMr(*spec.rhs);
+  return e.select(rows <= few, getByMr(ofFew, min(rows, few)), tiles);
 }
 
 void MicroKernels::call(CodeEmitter &e, const KernelSpec &spec, Index rows,
                         const KernelArgs &args) {
-  if (spec.amx)
-    configureTiles(e, args.tileConfig, rows);
+  if (spec.amx) {
+    auto configure = [&] {
+      configureTiles(e, args.tileConfig, rows,
+                     spec.getAmxDepth() * spec.rhs->getLhs().getElementBytes());
+    };
+    if (spec.rhs->getFormat().isGrouped())
+      e.ifThen(getMaxMr(*spec.rhs) < rows, configure);
+    else
+      configure();
+  }
   // Unused arguments are null or zero.
   OpBuilder &b = e.builder();
   KernelArgs given = args;

@@ -54,13 +54,20 @@ struct KernelSpec {
   bool residual = false;   ///< adds a row-major operand before storing
   bool partialRhs = false; ///< columns may be missing: loads are masked
   bool prefetch = false;   ///< prefetches other memory during the loop over K
-  /// Multiplies tiles of AMX: up to `amxRows` rows of bf16 with a panel; K is a
-  /// multiple of `amxBf16Depth`.
+  /// Multiplies tiles of AMX: up to `amxRows` rows with a panel; K is a
+  /// multiple of `getAmxDepth()`. Of bytes, few rows are multiplied without
+  /// them.
   bool amx = false;
 
   /// The part of the kernel's symbol name that encodes this.
   std::string getSuffix() const;
   int64_t getOutputBytes() const { return out->getElementBytes(); }
+  /// Numbers of k that an instruction of AMX multiplies.
+  int64_t getAmxDepth() const {
+    const OperandFormat &format = rhs->getFormat();
+    return format.isGrouped() ? std::min(format.group, amxInt8Depth)
+                              : amxBf16Depth;
+  }
   /// Whether scores are multiplied by the scale of their column's key.
   bool hasColumnScales() const {
     return store == Store::Scores && rhs->getFormat().hasScales();
@@ -133,8 +140,10 @@ private:
 
 /// Memory for the configuration of AMX, and the rows that it is for: none yet.
 mlir::Value makeTileConfig(CodeEmitter &e);
-/// Configures AMX for products of so many rows, unless it is.
-void configureTiles(CodeEmitter &e, mlir::Value tileConfig, Index rows);
+/// Configures AMX for products of so many rows, unless it is. An instruction
+/// multiplies so many bytes of a row.
+void configureTiles(CodeEmitter &e, mlir::Value tileConfig, Index rows,
+                    int64_t depthBytes);
 /// Leaves AMX without a configuration.
 void releaseTiles(CodeEmitter &e);
 

@@ -8,7 +8,6 @@
 #include "passes/lower/microkernel/MicroKernelBody.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/emit/VectorMath.h"
-#include "runtime/abi/Layout.h"
 
 using namespace mlir;
 using namespace transom::lower;
@@ -62,7 +61,10 @@ private:
   /// time.
   void emitAmx() {
     stage = e.stackBuffer(amxRows * vectors * kLanes * 4);
-    emitAmxProduct(e, spec, args, stage);
+    if (spec.rhs->getFormat().isGrouped())
+      emitAmxGroups(e, spec, args, stage);
+    else
+      emitAmxProduct(e, spec, args, stage);
     if (spec.store == KernelSpec::Store::KeyPanels)
       return emitStagedKeyPanels();
     if (spec.store == KernelSpec::Store::Scores)
@@ -278,46 +280,16 @@ private:
         },
         /*keepRolled=*/true);
 
-    // The scales of the columns follow the group.
-    Value scales =
-        e.advance(e.advance(args.rhsScales,
-                            spec.rhs->getDepthBytes(index * format.group)),
-                  format.getGroupBytes(size));
-    const SmallVector<Value> ofColumns = loadColumns(*format.scales, scales);
-    SmallVector<Value> minimums, next;
-    if (format.minimums)
-      minimums =
-          loadColumns(*format.minimums,
-                      e.advance(scales, panelWidth * format.getScaleBytes()));
-    const int64_t offset = spec.rhs->getRhsOffset(e.getIsa());
+    SmallVector<Value> next;
+    const GroupColumns columns(e, spec, args, index, size);
     for (int64_t row = 0; row < mr; ++row) {
-      Value at = e.advance(args.lhsScales,
-                           (index * 2 + row * *spec.lhsScaleStride) * 4);
-      Value scale = e.loadF32(at), rowSum;
-      if (offset || format.minimums)
-        rowSum = e.loadF32(e.advance(at, 4));
+      const GroupRow ofRow(e, spec, args, index, e.i64(row));
       for (int64_t v = 0; v < vectors; ++v) {
-        int64_t i = row * vectors + v;
-        Value sum =
-            b.create<arith::SIToFPOp>(e.location(), e.f32Vector(), whole[i]);
-        if (offset) // exact
-          sum = e.fma(e.splat(rowSum), e.splat(double(-offset)), sum);
-        sum = e.fma(sum, e.mulF(e.splat(scale), ofColumns[v]), tile[i]);
-        if (format.minimums)
-          sum = e.fma(e.splat(e.mulF(scale, rowSum)), minimums[v], sum);
-        next.push_back(sum);
+        const int64_t i = row * vectors + v;
+        next.push_back(columns.addGroup(e, ofRow, v, whole[i], tile[i]));
       }
     }
     return next;
-  }
-
-  /// The scales, or minimums, of the tile's columns.
-  SmallVector<Value> loadColumns(StorageType type, Value pointer) {
-    SmallVector<Value> all;
-    for (int64_t v = 0; v < vectors; ++v)
-      all.push_back(e.loadFloats(
-          type, e.advance(pointer, v * kLanes * getStorageBits(type) / 8)));
-    return all;
   }
 
   /// The sums over all k, in ascending order.

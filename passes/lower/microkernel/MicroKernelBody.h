@@ -12,10 +12,39 @@ namespace transom::lower {
 void emitKernelBody(CodeEmitter &e, const KernelSpec &spec, int64_t mr,
                     const KernelArgs &args);
 
+/// The scale of a row's group, and the sum of its numbers where the code needs
+/// it.
+struct GroupRow {
+  GroupRow(CodeEmitter &e, const KernelSpec &spec, const KernelArgs &args,
+           Index group, Index row);
+
+  mlir::Value scale, sum;
+};
+
+/// The scales and minimums of a tile's columns in a group of `size` numbers.
+class GroupColumns {
+public:
+  GroupColumns(CodeEmitter &e, const KernelSpec &spec, const KernelArgs &args,
+               Index group, int64_t size);
+
+  /// A sum of f32 with that of a group, given as whole numbers, of a row and
+  /// the columns of a vector.
+  mlir::Value addGroup(CodeEmitter &e, const GroupRow &row, int64_t vector,
+                       mlir::Value whole, mlir::Value sum) const;
+
+private:
+  llvm::SmallVector<mlir::Value> scales, minimums;
+  int64_t offset; ///< that is added to each number before it is multiplied
+};
+
 /// Emits the product of a kernel with AMX: the sums of `args.rows` rows are in
 /// `stage` afterwards, [amxRows][32] of f32.
 void emitAmxProduct(CodeEmitter &e, const KernelSpec &spec,
                     const KernelArgs &args, mlir::Value stage);
+
+/// The same of whole numbers in groups.
+void emitAmxGroups(CodeEmitter &e, const KernelSpec &spec,
+                   const KernelArgs &args, mlir::Value stage);
 
 /// Stores the first `rows` rows of a tile into key panels:
 /// [positions/32][columns][32] in f32, [positions/32][columns/2][32][2] in

@@ -116,7 +116,7 @@ private:
   int64_t getLhsBytes() const { return format.getLhs().getElementBytes(); }
   int64_t getMaxKBlock() const { return kern::getMaxKBlock(type); }
   /// Whether kernels multiply with AMX.
-  bool usesAmx() const { return e.getIsa().amxBf16 && kern::suitsAmx(type); }
+  bool usesAmx() const { return e.getIsa().amx && kern::suitsAmx(type); }
   /// Rows of the largest kernel.
   int64_t getMaxMr() const {
     return usesAmx() ? amxRows : e.kernels().getMaxMr(format);
@@ -136,13 +136,13 @@ private:
   /// Whether each worker should have rows of its own.
   Bool emitOwnsRows(Index rows) { return e.numWorkers() * kOwnRows <= rows; }
 
-  /// How much of K a kernel takes: all of it, or blocks of at most
-  /// `getMaxKBlock`, between which the accumulators are in the output.
+  /// What a kernel takes of K; between blocks the sums are in the output.
   int64_t getKBlock(const Range &range) {
     bool keys = getBufferType(range.out).getKeyPanels();
     int64_t numBlocks = keys ? 1 : llvm::divideCeil(k, getMaxKBlock());
-    return llvm::alignTo(llvm::divideCeil(k, numBlocks),
-                         usesAmx() ? amxBf16Depth : format.getKMultiple());
+    return llvm::alignTo(
+        llvm::divideCeil(k, numBlocks),
+        std::max(usesAmx() ? amxBf16Depth : 1, format.getKMultiple()));
   }
 
   /// Reports the tiles of this instruction set.

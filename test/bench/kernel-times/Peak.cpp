@@ -56,7 +56,7 @@ void loopOfBf16() {
 double transom::test::peakFlops(const std::string &isa,
                                 const std::string &dtype) {
   const InstructionSet *known = findInstructionSet(isa);
-  if (known && known->amxBf16 && dtype == "bf16")
+  if (known && known->amx && dtype == "bf16")
     return tools::measureLimits(isa, 1).bf16Flops;
   const bool wide = known && known->vectorBits == 512;
   const bool pairs = known && known->dotBf16 && dtype == "bf16";

@@ -200,11 +200,11 @@ Result<Logits> evaluateLogits(const DecoderModel &model, ModuleOp module,
 /// and in bits.
 struct Expected {
   Logits real;
-  /// By `dotBf16` and `amxBf16`.
+  /// By `dotBf16` and `amx`.
   std::map<std::pair<bool, bool>, Logits> bits;
 
   static std::pair<bool, bool> getKind(const InstructionSet &isa) {
-    return {isa.dotBf16, isa.amxBf16};
+    return {isa.dotBf16, isa.amx};
   }
 };
 

@@ -278,9 +278,8 @@ std::vector<float> Products::linear(const std::string &isa, const Product &p,
   const transom::InstructionSet &set = *transom::findInstructionSet(isa);
   auto *linear = referenceLinear;
   if (p.bf16 && set.dotBf16)
-    linear = set.amxBf16 && p.k % transom::amxBf16Depth == 0
-                 ? referenceAmxLinear
-                 : referenceDotLinear;
+    linear = set.amx && p.k % transom::amxBf16Depth == 0 ? referenceAmxLinear
+                                                         : referenceDotLinear;
   return linear(x, w.weight, bias, rows, p.n(), p.k);
 }
 

@@ -29,7 +29,6 @@ TEST(InstructionSet, entriesAreConsistent) {
     EXPECT_LE(2 * isa.int8Rows * isa.tileVectors * 512 / isa.vectorBits,
               isa.vectorBits == 512 ? 26 : 16)
         << isa.name;
-    EXPECT_FALSE(isa.isForBf16 && isa.isForInt8) << isa.name;
     // A panel of 32 columns holds whole tiles.
     EXPECT_TRUE(isa.tileVectors == 1 || isa.tileVectors == 2) << isa.name;
     // Key panels are transposed in squares of 16 rows, one vector each.
@@ -55,7 +54,7 @@ TEST(InstructionSet, someAreForTypesOfModels) {
   EXPECT_EQ(getNames({/*bf16=*/true, /*int8=*/false}),
             (Names{"avx512", "avx512bf16", "amx"}));
   EXPECT_EQ(getNames({/*bf16=*/false, /*int8=*/true}),
-            (Names{"avx512", "avx512vnni"}));
+            (Names{"avx512", "avx512vnni", "amx"}));
 }
 
 TEST(InstructionSet, runnableOnesAreStrongestFirst) {

@@ -127,11 +127,8 @@ avx512Int8Multiply(int64_t steps) {
   return total;
 }
 
-/// As the loops above, with tiles of 16 rows of 32 numbers of bf16: one step
-/// adds four products. Products of zeros would be faster (1.26 times on a
-/// Sapphire Rapids).
-__attribute__((target("amx-tile,amx-bf16,avx512f"))) static double
-amxBf16Multiply(int64_t steps) {
+/// The tiles of AMX, 16 rows of 64 bytes each; two hold these words.
+__attribute__((target("amx-tile"))) static void loadTiles(uint32_t word) {
   struct alignas(64) {
     uint8_t palette = 1, startRow = 0, reserved[14] = {};
     uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -143,37 +140,50 @@ amxBf16Multiply(int64_t steps) {
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
-  alignas(64) uint16_t ones[16 * 32];
-  for (uint16_t &one : ones)
-    one = 0x3f80;
-  _tile_loadd(4, ones, 64);
-  _tile_loadd(5, ones, 64);
-#pragma clang loop unroll(disable)
-  for (int64_t step = 0; step < steps; ++step) {
-    _tile_dpbf16ps(0, 4, 5);
-    _tile_dpbf16ps(1, 4, 5);
-    _tile_dpbf16ps(2, 4, 5);
-    _tile_dpbf16ps(3, 4, 5);
-  }
-  float sums[16 * 16];
-  _tile_stored(0, sums, 64);
-  _tile_release();
-  return sums[0];
+  alignas(64) uint32_t words[16 * 16];
+  std::fill(std::begin(words), std::end(words), word);
+  _tile_loadd(4, words, 64);
+  _tile_loadd(5, words, 64);
 }
+
+/// As the loops above, with tiles of 16 rows of 32 numbers of bf16, or 64
+/// bytes: one step adds four products. Products of zeros would be faster (1.26
+/// times on a Sapphire Rapids).
+#define TRANSOM_TILE_LOOP(NAME, FEATURE, WORD, MULTIPLY)                       \
+  __attribute__((target("amx-tile," FEATURE))) static double NAME(             \
+      int64_t steps) {                                                         \
+    loadTiles(WORD);                                                           \
+    _Pragma("clang loop unroll(disable)") for (int64_t step = 0; step < steps; \
+                                               ++step) {                       \
+      MULTIPLY(0, 4, 5);                                                       \
+      MULTIPLY(1, 4, 5);                                                       \
+      MULTIPLY(2, 4, 5);                                                       \
+      MULTIPLY(3, 4, 5);                                                       \
+    }                                                                          \
+    float sums[16 * 16];                                                       \
+    _tile_stored(0, sums, 64);                                                 \
+    _tile_release();                                                           \
+    return sums[0];                                                            \
+  }
+TRANSOM_TILE_LOOP(amxBf16Multiply, "amx-bf16", 0x3f803f80, _tile_dpbf16ps)
+TRANSOM_TILE_LOOP(amxInt8Multiply, "amx-int8", 0x01010101, _tile_dpbsud)
 
 static PeakLoops getPeakLoops(const std::string &isa) {
   const InstructionSet *known = findInstructionSet(isa);
   if (!known || known->vectorBits != 512)
     return {avx2Multiply, 2 * 12 * 8, nullptr, 0, avx2Read};
   PeakLoops loops = {avx512Multiply, 2 * 24 * 16, nullptr, 0, avx512Read};
-  if (known->amxBf16) {
+  if (known->amx) {
     loops.multiplyBf16 = amxBf16Multiply;
     loops.bf16Flops = int64_t(4) * 2 * 16 * 16 * amxBf16Depth;
   } else if (known->dotBf16) {
     loops.multiplyBf16 = avx512Bf16Multiply;
     loops.bf16Flops = 4 * 24 * 16;
   }
-  if (known->dotInt8) {
+  if (known->amx) {
+    loops.multiplyInt8 = amxInt8Multiply;
+    loops.int8Flops = int64_t(4) * 2 * 16 * 16 * amxInt8Depth;
+  } else if (known->dotInt8) {
     loops.multiplyInt8 = avx512Int8Multiply;
     loops.int8Flops = 8 * 24 * 16;
   }

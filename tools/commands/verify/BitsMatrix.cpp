@@ -61,8 +61,7 @@ bool BitsMatrix::isExactAcross(const std::string &one,
       hasBf16 = hasBf16 || cache.dtype == DType::BF16;
   const InstructionSet *a = findInstructionSet(one);
   const InstructionSet *b = findInstructionSet(other);
-  return !hasBf16 ||
-         (a && b && a->dotBf16 == b->dotBf16 && a->amxBf16 == b->amxBf16);
+  return !hasBf16 || (a && b && a->dotBf16 == b->dotBf16 && a->amx == b->amx);
 }
 
 Result<void> BitsMatrix::compareSets(const BitsEntry &base) {

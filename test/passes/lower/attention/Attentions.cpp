@@ -33,7 +33,7 @@ bits::Chain getChain(const Attention &a, const std::string &isa) {
   const InstructionSet &set = *findInstructionSet(isa);
   if (!a.bf16)
     return bits::Chain::F32;
-  if (set.amxBf16 && suitsAmx(a))
+  if (set.amx && suitsAmx(a))
     return bits::Chain::Amx;
   return set.dotBf16 ? bits::Chain::Dot : bits::Chain::Bf16;
 }

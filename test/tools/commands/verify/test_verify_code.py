@@ -106,7 +106,7 @@ class Models(CodeTest):
         for kind in ("int8", "int4"):
             report = self.check_model(BERT, "--quantize", kind, *ALL_TARGETS)
             self.assertEqual({each["isa"] for each in report["entries"]},
-                             set(goldens.runnable_isas()) & {"avx2", "avx512", "avx512vnni"})
+                             set(goldens.runnable_isas()) & {"avx2", "avx512", "avx512vnni", "amx"})
 
     def test_types(self):
         for model in (BERT, LLAMA, NLLB):

@@ -1,0 +1,57 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How the whole sum of a group is added to a sum of f32: times the scales of
+// both operands, then the minimum of the column times the sum of the row.
+#include "passes/lower/microkernel/MicroKernelBody.h"
+#include "runtime/abi/Layout.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::lower;
+
+GroupRow::GroupRow(CodeEmitter &e, const KernelSpec &spec,
+                   const KernelArgs &args, Index group, Index row) {
+  Value at =
+      e.advance(args.lhsScales, (group * 2 + row * *spec.lhsScaleStride) * 4);
+  scale = e.loadF32(at);
+  if (spec.rhs->getRhsOffset(e.getIsa()) || spec.rhs->getFormat().minimums)
+    sum = e.loadF32(e.advance(at, 4));
+}
+
+/// As many vectors as a tile's row has.
+static SmallVector<Value> loadAll(CodeEmitter &e, StorageType type,
+                                  Value pointer, int64_t vectors) {
+  SmallVector<Value> all;
+  for (int64_t v = 0; v < vectors; ++v)
+    all.push_back(e.loadFloats(
+        type, e.advance(pointer, v * kLanes * getStorageBits(type) / 8)));
+  return all;
+}
+
+GroupColumns::GroupColumns(CodeEmitter &e, const KernelSpec &spec,
+                           const KernelArgs &args, Index group, int64_t size)
+    : offset(spec.rhs->getRhsOffset(e.getIsa())) {
+  const OperandFormat &format = spec.rhs->getFormat();
+  const int64_t vectors = spec.getVectors(e.getIsa());
+  Value at = e.advance(
+      e.advance(args.rhsScales, spec.rhs->getDepthBytes(group * format.group)),
+      format.getGroupBytes(size));
+  scales = loadAll(e, *format.scales, at, vectors);
+  if (format.minimums)
+    minimums =
+        loadAll(e, *format.minimums,
+                e.advance(at, panelWidth * format.getScaleBytes()), vectors);
+}
+
+Value GroupColumns::addGroup(CodeEmitter &e, const GroupRow &row,
+                             int64_t vector, Value whole, Value sum) const {
+  Value number =
+      e.builder().create<arith::SIToFPOp>(e.location(), e.f32Vector(), whole);
+  if (offset) // exact
+    number = e.fma(e.splat(row.sum), e.splat(double(-offset)), number);
+  sum = e.fma(number, e.mulF(e.splat(row.scale), scales[vector]), sum);
+  if (minimums.empty())
+    return sum;
+  return e.fma(e.splat(e.mulF(row.scale, row.sum)), minimums[vector], sum);
+}

@@ -1,0 +1,24 @@
+// RUN: transom-opt %s --convert-kern-to-llvm=isa=amx | FileCheck %s
+
+// The configuration: palette 1; rows of 64 bytes of sums and of the right operand, of 32 bytes of the left one; eight rows of
+// the right operand. It is made again for another number of rows only.
+!x = !kern.buffer<[rows, 64] x i8>
+!s = !kern.buffer<[rows, 4] x f32>
+!y = !kern.buffer<[rows, 32] x f32>
+!w = !kern.weight<[32, 64] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>
+// CHECK-LABEL: llvm.func @transom.p.{{.*}}.gemm(
+// CHECK: %[[CONFIG:.*]] = llvm.alloca %c72_i64
+// CHECK: arith.cmpi eq
+// CHECK-DAG: arith.constant 18014673391583296 : i64
+// CHECK-DAG: arith.constant 18014673389486112 : i64
+// CHECK-DAG: arith.constant 578712552117108736 : i64
+// CHECK: llvm.store %c1_i64, %[[CONFIG]]
+// CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"(%[[CONFIG]])
+func.func @f(%x: !x, %s: !s, %y: !y) attributes {kern.symbols = ["rows"]} {
+  %w = kern.get_weight @w : !w
+  kern.phase "gemm" {
+    kern.gemm %x, %w scales %s outs(%y) : !x, !w, !s, !y
+  }
+  return
+}
+kern.weight @w : !w = #weight.expr<file("w")> {offset = 0}
