@@ -78,10 +78,12 @@ transom::writeArtifact(const ArtifactPlan &plan,
   TRANSOM_ASSIGN(LinkedImage image, link(plan, objects, room));
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
   TRANSOM_TRY(writeImage(image, file));
-  TRANSOM_ASSIGN(std::string hash, writeWeights(plan, source, release, file,
-                                                image.weightsOffset, progress));
+  TRANSOM_ASSIGN(
+      PackedWeights packed,
+      writeWeights(plan, source, release, file, image.weightsOffset, progress));
 
-  ArtifactReport report{image.weightsOffset + image.weightsBytes, hash};
+  ArtifactReport report{image.weightsOffset + image.weightsBytes, packed.sha256,
+                        packed.rounding};
   manifest.fileBytes = report.fileBytes;
   manifest.weightsSha256 = report.weightsSha256;
   if (manifest.tokenizer)

@@ -71,10 +71,24 @@ struct IsaObject {
   std::string object; ///< ELF relocatable
 };
 
+/// How far packed numbers are from those of files that have whole numbers which
+/// no format of products holds.
+struct RoundingError {
+  int64_t weights = 0, numbers = 0;
+  double largest = 0;     ///< difference
+  double differences = 0; ///< sum of their squares
+  double squares = 0;     ///< sum of the squares of the numbers
+
+  void add(const float *packed, const float *stored, int64_t count);
+  /// As a note, empty without such weights.
+  std::string str() const;
+};
+
 /// What was written.
 struct ArtifactReport {
   uint64_t fileBytes = 0; ///< end of the loaded segments in the file
   std::string weightsSha256;
+  RoundingError rounding;
 };
 
 /// Called with the bytes of weights written so far and their total; false

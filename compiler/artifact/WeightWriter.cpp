@@ -8,7 +8,10 @@
 #include "runtime/abi/Layout.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/Sha256.h"
+#include "runtime/weights/StoredGroups.h"
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <future>
 
@@ -92,6 +95,7 @@ struct Packing {
   const WeightExpr &expression;
   const TensorSource &source;
   PackedStream &stream;
+  RoundingError &rounding;
 
   Error atWeight(Error error) const {
     error.message = "weight '" + weight.symbol + "': " + error.message;
@@ -106,6 +110,8 @@ struct Packing {
   Result<void> block(const std::vector<int64_t> &offsets,
                      const std::vector<int64_t> &sizes) const;
   Result<void> panels() const;
+  void compare(const PanelCodec &codec, const char *panel, const float *rows,
+               int64_t count) const;
   Result<void> padded() const;
 };
 
@@ -163,6 +169,40 @@ Result<void> Packing::block(const std::vector<int64_t> &offsets,
   return stream.push(std::move(values));
 }
 
+void RoundingError::add(const float *packed, const float *stored,
+                        int64_t count) {
+  numbers += count;
+  for (int64_t i = 0; i < count; ++i) {
+    const double difference = double(packed[i]) - stored[i];
+    largest = std::max(largest, std::fabs(difference));
+    differences += difference * difference;
+    squares += double(stored[i]) * stored[i];
+  }
+}
+
+std::string RoundingError::str() const {
+  if (weights == 0)
+    return "";
+  const double error = std::sqrt(differences / double(numbers));
+  const double size = std::sqrt(squares / double(numbers));
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "%lld quantized weights are rounded anew: the root mean square "
+                "error is %.2g, the largest %.2g, of numbers with a root mean "
+                "square of %.2g",
+                static_cast<long long>(weights), error, largest, size);
+  return text;
+}
+
+/// Adds what packing changed in some rows.
+void Packing::compare(const PanelCodec &codec, const char *panel,
+                      const float *rows, int64_t count) const {
+  const int64_t depth = weight.shape[1];
+  std::vector<float> packed(static_cast<size_t>(count * depth));
+  codec.unpack(panel, count, depth, packed.data());
+  rounding.add(packed.data(), rows, count * depth);
+}
+
 Result<void> Packing::panels() const {
   const PanelCodec *codec = findPanelCodec(weight.format);
   if (!codec)
@@ -176,25 +216,50 @@ Result<void> Packing::panels() const {
       std::max<int64_t>(1, blockElements /
                                (panelWidth * std::max<int64_t>(1, depth))) *
       panelWidth;
+  const std::optional<StoredExpr> stored =
+      splitStored(expression, weight.format);
+  const bool isRounded =
+      !stored && weight.format.isGrouped() && readsStored(expression);
+  rounding.weights += isRounded;
   std::vector<float> rows;
+  StoredRows given;
   int64_t first = 0;
   for (int64_t split : weight.splits) {
     for (int64_t begin = 0; begin < split; begin += per) {
       // Evaluate the rows of the block.
       const int64_t count = std::min(per, split - begin);
       rows.resize(static_cast<size_t>(count * depth));
-      if (Result<void> done = expression.evaluate(source, {first + begin, 0},
-                                                  {count, depth}, rows.data());
-          !done)
+      if (stored) {
+        Result<StoredRows> done =
+            evaluateStored(*stored, source, first + begin, count);
+        if (!done)
+          return atWeight(done.takeError());
+        given = std::move(*done);
+      } else if (Result<void> done = expression.evaluate(
+                     source, {first + begin, 0}, {count, depth}, rows.data());
+                 !done) {
         return atWeight(done.takeError());
+      }
 
       // Pack them panel by panel; what follows the last row stays zero.
       const int64_t panels = (count + panelWidth - 1) / panelWidth;
       std::vector<char> block(static_cast<size_t>(panels * panelBytes));
-      for (int64_t p = 0; p < panels; ++p)
-        codec->pack(rows.data() + p * panelWidth * depth,
-                    std::min(panelWidth, count - p * panelWidth), depth,
-                    block.data() + p * panelBytes);
+      for (int64_t p = 0; p < panels; ++p) {
+        const int64_t row = p * panelWidth;
+        const int64_t size = std::min(panelWidth, count - row);
+        char *panel = block.data() + p * panelBytes;
+        if (!stored) {
+          codec->pack(rows.data() + row * depth, size, depth, panel);
+          if (isRounded)
+            compare(*codec, panel, rows.data() + row * depth, size);
+          continue;
+        }
+        const int64_t group = row * stored->groups.getNumGroups();
+        codec->packGiven(given.elements.data() + row * depth,
+                         given.scales.data() + group,
+                         given.minimums.data() + (stored->minimums ? group : 0),
+                         size, depth, panel);
+      }
       TRANSOM_TRY(stream.push(std::move(block)));
     }
     first += split;
@@ -289,15 +354,15 @@ orderedWeights(const ArtifactPlan &plan) {
 /// Evaluates and packs one weight into the stream.
 static Result<void> packWeight(const ArtifactWeight &weight,
                                const WeightExpr &expression,
-                               const TensorSource &source,
-                               PackedStream &stream) {
+                               const TensorSource &source, PackedStream &stream,
+                               RoundingError &rounding) {
   TRANSOM_ASSIGN(std::vector<int64_t> shape, expression.shape(source));
   if (shape != weight.shape)
     return internalError("weight '" + weight.symbol +
                          "' is not of the shape that the code expects");
   if (Result<void> skipped = stream.skipTo(weight.offset); !skipped)
     return skipped;
-  Packing packing{weight, expression, source, stream};
+  Packing packing{weight, expression, source, stream, rounding};
   switch (weight.layout) {
   case WeightLayout::Unset:
     return internalError("weight '" + weight.symbol + "' has no layout");
@@ -311,23 +376,26 @@ static Result<void> packWeight(const ArtifactWeight &weight,
   return internalError("weight '" + weight.symbol + "' has an unknown layout");
 }
 
-Result<std::string>
+Result<PackedWeights>
 transom::writeWeights(const ArtifactPlan &plan, const TensorSource &source,
                       const std::function<void(const std::string &)> &release,
                       OutputFile &file, uint64_t fileOffset,
                       const WriteProgress &progress) {
   TRANSOM_ASSIGN(std::vector<ArtifactWeight> weights, orderedWeights(plan));
   PackedStream stream(file, fileOffset, plan.weightBytes, progress);
+  PackedWeights packed;
   for (const ArtifactWeight &weight : weights) {
     Result<WeightExpr> expression = WeightExpr::parse(weight.expression);
     if (!expression)
       return internalError("weight '" + weight.symbol +
                            "': " + expression.error().message);
-    TRANSOM_TRY(packWeight(weight, *expression, source, stream));
+    TRANSOM_TRY(
+        packWeight(weight, *expression, source, stream, packed.rounding));
     if (release)
       for (const std::string &tensor : expression->files())
         release(tensor);
   }
   TRANSOM_TRY(stream.skipTo(plan.weightBytes));
-  return stream.finish();
+  TRANSOM_ASSIGN(packed.sha256, stream.finish());
+  return packed;
 }

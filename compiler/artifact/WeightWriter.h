@@ -10,10 +10,15 @@
 
 namespace transom {
 
+/// What was packed.
+struct PackedWeights {
+  std::string sha256; ///< of all bytes
+  RoundingError rounding;
+};
+
 /// Writes the plan's weights into `file` from `fileOffset` on, which is a hole
-/// of at least `plan.weightBytes`; gaps and blocks of zeros stay holes. Gives
-/// the sha256 of all the packed bytes.
-Result<std::string>
+/// of at least `plan.weightBytes`; gaps and blocks of zeros stay holes.
+Result<PackedWeights>
 writeWeights(const ArtifactPlan &plan, const TensorSource &source,
              const std::function<void(const std::string &)> &release,
              OutputFile &file, uint64_t fileOffset,

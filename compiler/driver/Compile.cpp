@@ -298,8 +298,8 @@ static Result<OwningOpRef<ModuleOp>> importFiles(MLIRContext &context,
                                                  bool configOnly,
                                                  ModelFacts &facts) {
   prepareContext(context);
-  ImportOptions import{options.model, configOnly, options.task, options.scoring,
-                       options.layers};
+  ImportOptions import{options.model,   configOnly,     options.task,
+                       options.scoring, options.layers};
   TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
                  importModel(context, import, facts.info));
   if (!options.kvDtype.empty() && !getStepEntry(*module))
@@ -340,7 +340,9 @@ static Result<CompileReport> compileModel(const CompileOptions &options,
   TRANSOM_ASSIGN(
       CompileReport report,
       compileStages(std::move(module), facts, recorded, resumed, observer));
-  report.notes = configOnly ? facts.info.notes : facts.notes;
+  const std::vector<std::string> &notes =
+      configOnly ? facts.info.notes : facts.notes;
+  report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
   report.seconds.insert(report.seconds.begin(),
                         {getStageInfo(Stage::Attn).progress, seconds});
   return report;

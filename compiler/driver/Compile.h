@@ -43,7 +43,7 @@ struct CompileOptions {
   /// if it is one of them, else `f32`.
   std::string kvDtype;
   /// How weights of products and what they multiply are quantized: `int8`;
-  /// empty: they are not.
+  /// empty: as the model has them; `none`: not these either.
   std::string quantize;
   /// Numbers along K with one scale: 32, 64 or 128; 0: as the type has it.
   unsigned groupSize = 0;

@@ -431,6 +431,8 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
   if (!written)
     return written.takeError();
   end(Stage::So);
+  if (std::string note = written->rounding.str(); !note.empty())
+    report.notes.push_back(std::move(note));
   report.fileBytes = written->fileBytes;
   report.parameters = static_cast<uint64_t>(plan.manifest.parameters);
   report.written.push_back(options.output);
@@ -441,7 +443,10 @@ Result<CompileReport> ModuleCompiler::run() {
   TRANSOM_TRY(checkCachesBesideAttention(options));
   ModelTypes types;
   types.bf16 = options.dtype == "bf16" || getCacheType(options) == "bf16";
-  types.int8 = !options.quantize.empty();
+  if (!source.resumed)
+    TRANSOM_TRY(prepareStoredWeights(*module, options));
+  types.int8 = (!options.quantize.empty() && options.quantize != "none") ||
+               hasStoredWeights(*module);
   TRANSOM_ASSIGN(isas, selectTargets(options.targets, types));
   setModuleOptions(*module, options);
   const Stage first = source.resumed ? source.resumed->stage : Stage::Attn;

@@ -6,9 +6,11 @@
 #include "compiler/driver/ModuleOptions.h"
 #include "compiler/codegen/TargetMachine.h"
 #include "compiler/pipeline/PassRange.h"
+#include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
+#include "dialects/weights/Weights.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "runtime/weights/OperandFormat.h"
+#include "runtime/weights/StoredGroups.h"
 #include <set>
 
 using namespace mlir;
@@ -39,6 +41,9 @@ static const QuantizedType *findQuantizedType(StringRef option) {
   return nullptr;
 }
 
+/// The value of `--quantize` that makes floats of the whole numbers of files.
+static constexpr const char *keepsNoWholeNumbers = "none";
+
 /// The format of the weights of products by `--quantize`, or nothing.
 static std::optional<OperandFormat>
 getQuantizedFormat(const CompileOptions &options) {
@@ -56,9 +61,13 @@ static Result<void> checkQuantize(const CompileOptions &options) {
       return usageError("'--group-size' needs '--quantize'");
     return {};
   }
+  if (options.quantize == keepsNoWholeNumbers)
+    return options.groupSize != 0
+               ? usageError("'--group-size' excludes '--quantize none'")
+               : Result<void>();
   if (!findQuantizedType(options.quantize))
     return unsupported("'--quantize " + options.quantize +
-                       "' is not supported; supported: int8, int4");
+                       "' is not supported; supported: int8, int4, none");
   if (options.groupSize != 0 &&
       !llvm::is_contained(quantizedGroups, options.groupSize))
     return usageError("a group of " + std::to_string(options.groupSize) +
@@ -93,6 +102,8 @@ void transom::setModuleOptions(ModuleOp module, const CompileOptions &options) {
   if (std::optional<OperandFormat> format = getQuantizedFormat(options))
     module->setAttr("transom.quantize",
                     kern::OperandFormatAttr::get(module.getContext(), *format));
+  if (options.quantize == keepsNoWholeNumbers)
+    setText("transom.quantize", keepsNoWholeNumbers, "");
   setText("transom.backend", options.backend, "");
   if (options.attentionSchedule != "auto")
     module->setAttr("transom.attention_schedule",
@@ -242,6 +253,40 @@ Result<void> transom::checkAttentionEntry(ModuleOp module,
     if (!layers.count(layer))
       return usageError("'--attention-layers': the model has no layer '" +
                         std::to_string(layer) + "' with these heads");
+  return {};
+}
+
+bool transom::hasStoredWeights(ModuleOp module) {
+  return llvm::any_of(module.getOps<attn::WeightOp>(),
+                      [](attn::WeightOp weight) {
+                        return readsStored(weight.getExpr().getExpr());
+                      }) ||
+         llvm::any_of(module.getOps<kern::WeightOp>(),
+                      [](kern::WeightOp weight) {
+                        return readsStored(weight.getExpr().getExpr());
+                      });
+}
+
+Result<void> transom::prepareStoredWeights(ModuleOp module,
+                                           const CompileOptions &options) {
+  if (!hasStoredWeights(module))
+    return {};
+  if (options.quantize == keepsNoWholeNumbers) {
+    for (auto weight : module.getOps<attn::WeightOp>())
+      weight.setExprAttr(weights::ExprAttr::get(
+          module.getContext(),
+          weight.getExpr().getExpr().replaceFiles(
+              [](const std::string &name) { return WeightExpr::file(name); })));
+    return {};
+  }
+  for (auto [flag, value, supported] :
+       {std::tuple("--dtype", &options.dtype, "f32"),
+        std::tuple("--backend", &options.backend, "native")})
+    if (*value != supported)
+      return unsupported(
+          "'" + std::string(flag) + " " + *value +
+          "' is not supported for a model with quantized weights; supported: " +
+          supported + ", or '--quantize none', which makes floats of them");
   return {};
 }
 

@@ -36,4 +36,11 @@ Result<void> checkModuleOptions(mlir::ModuleOp module, Stage stage,
 Result<void> checkAttentionEntry(mlir::ModuleOp module,
                                  const CompileOptions &options);
 
+/// True for a module with weights that files have as whole numbers.
+bool hasStoredWeights(mlir::ModuleOp module);
+/// Makes floats of such weights where the options say so, in a module that was
+/// just imported, and else refuses options that do not go with them.
+Result<void> prepareStoredWeights(mlir::ModuleOp module,
+                                  const CompileOptions &options);
+
 } // namespace transom

@@ -107,6 +107,28 @@ evaluateWeight(StringRef symbol, StringRef text, ArrayRef<int64_t> sizes,
       Tensor::of(shape, std::vector<Number>(values.begin(), values.end())));
 }
 
+/// A weight with the whole numbers that its file has, where it has some and
+/// the evaluation rounds.
+static Result<std::shared_ptr<const Tensor>>
+addGiven(std::shared_ptr<const Tensor> weight, StringRef text,
+         const TensorSource *source) {
+  Domain *domain = Domain::getCurrent();
+  if (!source || (domain && !domain->rounds()))
+    return weight;
+  TRANSOM_ASSIGN(WeightExpr expr, WeightExpr::parse(text.str()));
+  std::optional<StoredExpr> stored = splitStored(expr);
+  std::optional<OperandFormat> format =
+      stored ? stored->groups.getFormat() : std::nullopt;
+  if (!format)
+    return weight;
+  TRANSOM_ASSIGN(StoredRows rows,
+                 evaluateStored(*stored, *source, 0, weight->sizes[0]));
+  auto copy = std::make_shared<Tensor>(*weight);
+  copy->given = std::make_shared<const GivenNumbers>(
+      GivenNumbers{*format, std::move(rows)});
+  return std::shared_ptr<const Tensor>(std::move(copy));
+}
+
 Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
   std::shared_ptr<const Tensor> &held = weights[symbol];
   if (held)
@@ -118,9 +140,13 @@ Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
     value = evaluateWeight(symbol, weight.getExpr().getText(),
                            cast<RankedTensorType>(weight.getType()).getShape(),
                            options.source);
-  else if (auto weight = dyn_cast_or_null<kern::WeightOp>(op))
-    value = evaluateWeight(symbol, weight.getExpr().getText(),
-                           weight.getType().getShape(), options.source);
+  else if (auto weight = dyn_cast_or_null<kern::WeightOp>(op)) {
+    StringRef text = weight.getExpr().getText();
+    value = evaluateWeight(symbol, text, weight.getType().getShape(),
+                           options.source);
+    if (value && weight.getType().getFormat().getStorage().isGrouped())
+      value = addGiven(*value, text, options.source);
+  }
   if (!value)
     return value.takeError();
   held = *value;

@@ -140,6 +140,37 @@ static Tensor quantize(const OperandFormat &format, const Tensor &weight) {
   return result;
 }
 
+/// A weight whose whole numbers its file has.
+static Tensor takeGiven(const OperandFormat &format, const Tensor &weight,
+                        bool keepScales) {
+  Tensor result = weight;
+  const StoredRows &rows = weight.given->rows;
+  const int64_t depth = weight.sizes.back(),
+                groups = format.getNumGroups(depth);
+  FloatMode mode(Denormals::AreKept);
+  // Scales and minimums as they are packed.
+  auto round = [](std::optional<StorageType> type, float number) {
+    return type ? static_cast<float>(roundToStorage(*type, number)) : 0;
+  };
+  std::vector<float> scales, minimums;
+  for (float scale : rows.scales)
+    scales.push_back(round(format.scales, scale));
+  for (float minimum : rows.minimums)
+    minimums.push_back(round(format.minimums, minimum));
+  for (int64_t i = 0; i < weight.count(); ++i) {
+    const int64_t group = i / depth * groups + i % depth / format.group;
+    result.real[i] =
+        dequantize(format, static_cast<int64_t>(rows.elements[i]),
+                   {scales[group], minimums.empty() ? 0 : minimums[group]});
+  }
+  if (!keepScales)
+    return result;
+  result.quantized.assign(rows.elements.begin(), rows.elements.end());
+  result.scales.assign(scales.begin(), scales.end());
+  result.minimums.assign(minimums.begin(), minimums.end());
+  return result;
+}
+
 std::shared_ptr<const Tensor>
 KernEvaluation::weightAs(Type type,
                          const std::shared_ptr<const Tensor> &weight) {
@@ -149,6 +180,9 @@ KernEvaluation::weightAs(Type type,
   if (format == OperandFormat() || weight->real.empty() ||
       (domain && !domain->rounds()))
     return weight;
+  if (weight->given && weight->given->format == format)
+    return std::make_shared<const Tensor>(
+        takeGiven(format, *weight, Bits::getCurrent()));
   if (format.isGrouped() && Bits::getCurrent())
     return std::make_shared<const Tensor>(quantize(format, *weight));
   Tensor result = *weight;

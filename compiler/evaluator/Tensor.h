@@ -6,12 +6,20 @@
 #pragma once
 #include "compiler/evaluator/Number.h"
 #include "runtime/base/Error.h"
+#include "runtime/weights/StoredGroups.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace transom {
+
+/// The whole numbers of a weight as its file has them.
+struct GivenNumbers {
+  OperandFormat format; ///< that holds them exactly
+  StoredRows rows;
+};
 
 /// Sizes of a tensor, outermost first.
 using Sizes = llvm::SmallVector<int64_t>;
@@ -56,6 +64,8 @@ struct Tensor {
   std::vector<int8_t> quantized;
   std::vector<Number> scales, minimums;
   std::vector<int64_t> whole; ///< the elements otherwise
+  /// Of a weight that consists of whole rows of stored tensors.
+  std::shared_ptr<const GivenNumbers> given;
 };
 
 /// The sizes that both broadcast to; the sizes must fit.

@@ -408,7 +408,7 @@ void Emitter::countTensors(ImportInfo &info) {
   for (const std::string &name : files.names()) {
     const SafetensorsTensor *tensor = files.find(name);
     if (used.count(name))
-      count(name, std::string(safetensorsName(tensor->dtype)), tensor->shape);
+      count(name, tensor->getTypeName(), tensor->shape);
     else
       info.unusedTensors.push_back(name);
   }

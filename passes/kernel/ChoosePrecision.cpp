@@ -9,6 +9,7 @@
 #include "passes/kernel/CastFuser.h"
 #include "passes/kernel/Passes.h"
 #include "passes/kernel/Quantizer.h"
+#include "runtime/weights/StoredGroups.h"
 #include "llvm/ADT/StringExtras.h"
 
 #define DEBUG_TYPE "kern-choose-precision"
@@ -76,9 +77,13 @@ struct ChoosePrecisionPass
               caches = getDType("transom.kv_dtype");
     auto quantized = getOperation()->getAttrOfType<kern::OperandFormatAttr>(
         "transom.quantize");
-    if (weights.empty() && caches.empty() && !quantized)
-      return;
     ModuleOp module = getOperation();
+    const bool isStored = llvm::any_of(
+        module.getOps<kern::WeightOp>(), [](kern::WeightOp weight) {
+          return readsStored(weight.getExpr().getExpr());
+        });
+    if (weights.empty() && caches.empty() && !quantized && !isStored)
+      return;
     std::vector<std::string> formats{"f32"};
     for (const auto &entry : kWeightFormats)
       formats.emplace_back(entry.first);
@@ -93,7 +98,7 @@ struct ChoosePrecisionPass
         if (format.getOperandType() == StorageType::BF16)
           chooseAttention(remarks);
       }
-    if (quantized)
+    if (quantized || isStored)
       products += quantizeProducts(module, quantized, remarks);
     std::optional<StorageType> storage = parseCacheOption(caches);
     if (storage && storage != StorageType::F32)

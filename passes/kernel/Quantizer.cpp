@@ -1,11 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// First the weights get their format, then what their products read becomes
-// whole numbers.
+// First the weights get their format: that of the file, for weights that it has
+// as whole numbers, else that of the option. Then what their products read
+// becomes whole numbers.
 #include "passes/kernel/Quantizer.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/CastFuser.h"
+#include "runtime/weights/StoredGroups.h"
 
 #define DEBUG_TYPE "kern-choose-precision"
 
@@ -19,10 +21,19 @@ struct Quantized {
   Value numbers, scales;
 };
 
+/// Numbers along k with one scale where a file's whole numbers are rounded.
+constexpr int64_t kRoundedGroup = 32;
+
+/// The format of a weight that files have as whole numbers.
+struct StoredWeight {
+  OperandFormat format;
+  bool isExact = true; ///< holds the numbers of all definitions exactly
+};
+
 class Quantizer {
 public:
   Quantizer(ModuleOp module, kern::OperandFormatAttr format, Remarks &remarks)
-      : module(module), format(format), remarks(remarks) {}
+      : module(module), option(format), remarks(remarks) {}
 
   int64_t run() {
     WeightUses uses(module);
@@ -33,8 +44,35 @@ public:
   }
 
 private:
+  /// The one format for all definitions of a weight, nothing where no file has
+  /// whole numbers of it.
+  std::optional<StoredWeight> getStored(Value weight, const WeightUses &uses) {
+    bool isStored = false;
+    std::optional<StoredWeight> found;
+    const StoredWeight rounded = {
+        OperandFormat::getQuantized(StorageType::I8, kRoundedGroup), false};
+    for (kern::WeightOp definition : uses.definitions(weight)) {
+      const WeightExpr expr = definition.getExpr().getExpr();
+      isStored |= readsStored(expr);
+      std::optional<StoredExpr> stored = splitStored(expr);
+      std::optional<OperandFormat> format =
+          stored ? stored->groups.getFormat() : std::nullopt;
+      const StoredWeight own = format ? StoredWeight{*format} : rounded;
+      if (!found)
+        found = own;
+      else if (found->format == own.format)
+        found->isExact &= own.isExact;
+      else
+        found = rounded;
+    }
+    return isStored ? found : std::nullopt;
+  }
+
   void chooseWeight(kern::GemmOp gemm, WeightUses &uses) {
-    const OperandFormat &stored = format.getStorage();
+    const std::optional<StoredWeight> given = getStored(gemm.getWeight(), uses);
+    if (!given && !option)
+      return;
+    const OperandFormat stored = given ? given->format : option.getStorage();
     const int64_t k = gemm.getWeight().getType().getShape()[1];
     if (k % stored.interleave) {
       remarks.report(gemm, {RemarkId::ProductDepthUnsupported,
@@ -46,31 +84,37 @@ private:
       return;
     }
     ++products;
-    remarks.report(gemm, {RemarkId::ProductQuantized,
-                          {{"type", getStorageName(stored.element)},
-                           {"group", stored.group}}});
+    remarks.report(
+        gemm,
+        {!given           ? RemarkId::ProductQuantized
+         : given->isExact ? RemarkId::ProductKeepsWholeNumbers
+                          : RemarkId::ProductRoundsWholeNumbers,
+         {{"type", getStorageName(stored.element)}, {"group", stored.group}}});
   }
 
   void quantizeInputs(func::FuncOp function) {
-    DenseMap<Value, Quantized> known;
+    DenseMap<std::pair<Value, int64_t>, Quantized> known;
     for (Operation &op :
          llvm::make_early_inc_range(function.getBody().front())) {
       auto gemm = dyn_cast<kern::GemmOp>(op);
-      if (gemm && gemm.getWeight().getType().getFormat() == format) {
-        Quantized &input = known[gemm.getInput()];
+      if (gemm &&
+          gemm.getWeight().getType().getFormat().getStorage().isGrouped()) {
+        const OperandFormat &format =
+            gemm.getWeight().getType().getFormat().getStorage();
+        Quantized &input = known[{gemm.getInput(), format.group}];
         if (!input.numbers)
-          input = quantize(gemm);
+          input = quantize(gemm, format);
         gemm.getInputMutable().assign(input.numbers);
         gemm.getInputScalesMutable().assign(input.scales);
       }
       for (auto &[buffer, input] : known)
-        if (writes(op, kern::getStorage(buffer)))
+        if (writes(op, kern::getStorage(buffer.first)))
           input = {};
     }
   }
 
   /// Quantizes the input of a product before it.
-  Quantized quantize(kern::GemmOp gemm) {
+  Quantized quantize(kern::GemmOp gemm, const OperandFormat &format) {
     OpBuilder b(gemm);
     auto allocate = [&](ArrayRef<Polynomial> dims, Type element) -> Value {
       return b.create<kern::AllocOp>(
@@ -81,15 +125,15 @@ private:
     Quantized made;
     made.numbers = allocate(dims, b.getI8Type());
     const int64_t k = *dims.back().constant();
-    dims.back() = Polynomial(2 * format.getStorage().getNumGroups(k));
+    dims.back() = Polynomial(2 * format.getNumGroups(k));
     made.scales = allocate(dims, b.getF32Type());
     b.create<kern::QuantizeOp>(gemm.getLoc(), gemm.getInput(), made.numbers,
-                               made.scales, format.getStorage().group);
+                               made.scales, format.group);
     return made;
   }
 
   ModuleOp module;
-  kern::OperandFormatAttr format;
+  kern::OperandFormatAttr option;
   Remarks &remarks;
   int64_t products = 0;
 };

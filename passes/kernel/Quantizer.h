@@ -9,9 +9,10 @@
 
 namespace transom {
 
-/// Gives weights of products the format, which is in groups, and quantizes what
-/// these products read, each buffer once until it is written again. Returns the
-/// number of products.
+/// Gives weights of products that files have as whole numbers a format that
+/// holds these, and the others `format`, which is in groups, unless it is null.
+/// Quantizes what these products read, each buffer once until it is written
+/// again. Returns the number of products.
 int64_t quantizeProducts(mlir::ModuleOp module, kern::OperandFormatAttr format,
                          Remarks &remarks);
 

@@ -7,7 +7,9 @@
 #include "runtime/json/Json.h"
 #include "runtime/safetensors/Safetensors.h"
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <type_traits>
 
 namespace transom {
 namespace {
@@ -232,10 +234,17 @@ Result<void> ModelFiles::addDerived(const std::string &name,
 }
 
 WeightExpr ModelFiles::resolve(const WeightExpr &expr) const {
+  auto describe = [&](const std::string &name) -> std::optional<WeightExpr> {
+    auto found = slots.find(name);
+    if (found == slots.end() || !found->second.tensor->stored)
+      return std::nullopt;
+    return WeightExpr::file(name, found->second.tensor->stored->getGroups());
+  };
   return expr.replaceFiles([&](const std::string &name) {
     auto found = derived.find(name);
-    return found == derived.end() ? std::nullopt
-                                  : std::optional(found->second.expr);
+    return found == derived.end()
+               ? describe(name)
+               : std::optional(found->second.expr.replaceFiles(describe));
   });
 }
 
@@ -315,6 +324,14 @@ Result<void> ModelFiles::readAs(Accepts accepts, const std::string &name,
   TRANSOM_ASSIGN(const Slot *found, slot(name));
   const SafetensorsTensor &tensor = *found->tensor;
   const SafetensorsFile &file = shards[found->file];
+  if constexpr (std::is_same_v<Out, float>)
+    if (tensor.stored) {
+      TRANSOM_TRY(checkBlock(tensor, offsets, sizes));
+      return tensor.stored->readNumbers(offsets[0], sizes[0], offsets[1],
+                                        sizes[1], out)
+                 ? Result<void>()
+                 : getScaleError(*found);
+    }
   bool floats = accepts != Accepts::Integers;
   bool integers = accepts != Accepts::Floats;
   if (!(floats && isFloat(tensor.dtype)) &&
@@ -331,6 +348,37 @@ Result<void> ModelFiles::read(const std::string &name,
                               const std::vector<int64_t> &sizes,
                               float *out) const {
   return readAs(Accepts::Floats, name, offsets, sizes, out);
+}
+
+Error ModelFiles::getScaleError(const Slot &slot) const {
+  return rejected(shards[slot.file].path() + ": tensor '" +
+                  utf8::printable(slot.tensor->name) +
+                  "' has a group whose scale or minimum is not finite");
+}
+
+Result<void> ModelFiles::readStored(const std::string &name, StoredField field,
+                                    const std::vector<int64_t> &offsets,
+                                    const std::vector<int64_t> &sizes,
+                                    float *out) const {
+  TRANSOM_ASSIGN(const Slot *found, slot(name));
+  const StoredTensor *stored = found->tensor->stored.get();
+  if (!stored)
+    return TensorSource::readStored(name, field, offsets, sizes, out);
+  SafetensorsTensor shape;
+  shape.name = name;
+  shape.shape = found->tensor->shape;
+  if (field != StoredField::Elements)
+    shape.shape[1] = stored->getGroups().getNumGroups();
+  TRANSOM_TRY(checkBlock(shape, offsets, sizes));
+  const int64_t count = sizes[0] * sizes[1];
+  if (field == StoredField::Minimums && !stored->getGroups().minimums) {
+    std::fill_n(out, count, 0.0f);
+    return {};
+  }
+  stored->read(field, offsets[0], sizes[0], offsets[1], sizes[1], out);
+  return std::all_of(out, out + count, [](float x) { return std::isfinite(x); })
+             ? Result<void>()
+             : getScaleError(*found);
 }
 
 Result<void> ModelFiles::readAsF32(const std::string &name,

@@ -8,6 +8,7 @@
 #include "runtime/base/DType.h"
 #include "runtime/base/Error.h"
 #include "runtime/base/File.h"
+#include "runtime/weights/StoredGroups.h"
 #include "runtime/weights/WeightExpr.h"
 #include <cstdint>
 #include <map>
@@ -30,6 +31,15 @@ struct SafetensorsTensor {
   std::vector<int64_t> shape;
   uint64_t begin = 0; ///< offset of its first byte in the file
   uint64_t end = 0;   ///< offset after its last byte in the file
+  /// How a reader of another format reads a matrix of whole numbers; `dtype` is
+  /// then what it is read as, and `type` the name of what it is.
+  std::shared_ptr<const StoredTensor> stored = nullptr;
+  std::string type = "";
+
+  /// The name of its type, as of safetensors.
+  std::string getTypeName() const {
+    return stored ? type : std::string(safetensorsName(dtype));
+  }
 };
 
 /// What a header says; `tensors` in the order of the data.
@@ -95,7 +105,8 @@ public:
   /// tensor that errors name.
   Result<void> addDerived(const std::string &name, const WeightExpr &expr,
                           const std::string &stored);
-  /// An expression without names of derived tensors.
+  /// An expression without names of derived tensors, which says how tensors are
+  /// stored.
   WeightExpr resolve(const WeightExpr &expr) const;
   /// Adds the tensors of `model.safetensors` in a folder of this folder, each
   /// under `FOLDER/NAME`.
@@ -128,6 +139,10 @@ public:
                     const std::vector<int64_t> &offsets,
                     const std::vector<int64_t> &sizes,
                     float *out) const override;
+  Result<void> readStored(const std::string &name, StoredField field,
+                          const std::vector<int64_t> &offsets,
+                          const std::vector<int64_t> &sizes,
+                          float *out) const override;
   /// The same, and integers and Bool are converted too.
   Result<void> readAsF32(const std::string &name,
                          const std::vector<int64_t> &offsets,
@@ -155,6 +170,7 @@ private:
   Result<void> readAs(Accepts accepts, const std::string &name,
                       const std::vector<int64_t> &offsets,
                       const std::vector<int64_t> &sizes, Out *out) const;
+  Error getScaleError(const Slot &slot) const;
   /// A tensor that is made of stored ones.
   struct Derived {
     SafetensorsTensor tensor;

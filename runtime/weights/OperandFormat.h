@@ -122,6 +122,11 @@ public:
   /// before. Scales are those of `quantizeGroup`.
   virtual void pack(const float *rows, int64_t count, int64_t depth,
                     char *out) const = 0;
+  /// The same for rows that are whole numbers with known scales, [count][groups
+  /// of a row]; for formats with scales.
+  virtual void packGiven(const float *elements, const float *scales,
+                         const float *minimums, int64_t count, int64_t depth,
+                         char *out) const;
   /// The rows that a panel holds.
   virtual void unpack(const char *panel, int64_t count, int64_t depth,
                       float *rows) const = 0;

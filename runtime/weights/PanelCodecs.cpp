@@ -6,6 +6,7 @@
 #include "runtime/weights/OperandFormat.h"
 #include "runtime/weights/Quantization.h"
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 using namespace transom;
@@ -99,6 +100,24 @@ public:
       if (format.minimums)
         writeFloat(*format.minimums, scale.minimum, group.lane,
                    scales + getBytes(*format.scales));
+    });
+  }
+
+  void packGiven(const float *elements, const float *scales,
+                 const float *minimums, int64_t count, int64_t depth,
+                 char *out) const override {
+    const int64_t groups = format.getNumGroups(depth);
+    forEachGroup(count, depth, [&](const Group &group) {
+      const float *from = elements + group.lane * depth + group.first;
+      for (int64_t k = 0; k < group.size; ++k)
+        out[getOffset(group, k)] |= static_cast<char>(
+            (static_cast<int>(from[k]) + offset) << getShift(k));
+      const int64_t number = group.lane * groups + group.first / format.group;
+      char *to = out + getScalesOffset(group);
+      writeFloat(*format.scales, scales[number], group.lane, to);
+      if (format.minimums)
+        writeFloat(*format.minimums, minimums[number], group.lane,
+                   to + getBytes(*format.scales));
     });
   }
 
@@ -198,6 +217,11 @@ const PanelCodec *findGroupsCodec(const OperandFormat &format) {
 }
 
 } // namespace
+
+void PanelCodec::packGiven(const float *, const float *, const float *, int64_t,
+                           int64_t, char *) const {
+  assert(false && "rows of this format have no scales");
+}
 
 const PanelCodec *transom::findPanelCodec(const OperandFormat &format) {
   static const F32Codec f32;

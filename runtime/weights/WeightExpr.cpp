@@ -17,9 +17,7 @@ using Kind = WeightExpr::Kind;
 using Shape = std::vector<int64_t>;
 
 static std::shared_ptr<WeightExpr::Node> makeNode(Kind kind) {
-  auto node = std::make_shared<WeightExpr::Node>();
-  node->kind = kind;
-  return node;
+  return std::make_shared<WeightExpr::Node>(WeightExpr::Node{kind});
 }
 
 WeightExpr WeightExpr::file(std::string name) {
@@ -149,8 +147,7 @@ std::vector<std::string> WeightExpr::files() const {
   std::function<void(const WeightExpr &)> visit = [&](const WeightExpr &e) {
     if (e.kind() == Kind::File && seen.insert(e.node->name).second)
       names.push_back(e.node->name);
-    for (const WeightExpr &operand : e.node->operands)
-      visit(operand);
+    std::for_each(e.node->operands.begin(), e.node->operands.end(), visit);
   };
   visit(*this);
   return names;
@@ -217,7 +214,8 @@ std::string WeightExpr::str() const {
   };
   switch (n.kind) {
   case Kind::File:
-    return "file(" + quoted(n.name) + ")";
+    return "file(" + quoted(n.name) + (n.stored ? ", " + n.stored->str() : "") +
+           ")";
   case Kind::Transpose:
     return "transpose(" + operand(0) + ", " + shapeText(n.dims) + ")";
   case Kind::Slice:

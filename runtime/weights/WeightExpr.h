@@ -17,6 +17,9 @@
 
 namespace transom {
 
+enum class StoredField;
+struct StoredGroups;
+
 /// Where expressions find the tensors of the files.
 class TensorSource {
 public:
@@ -28,6 +31,12 @@ public:
                             const std::vector<int64_t> &offsets,
                             const std::vector<int64_t> &sizes,
                             float *out) const = 0;
+  /// Reads a block of a field of a tensor that is stored in groups, see
+  /// StoredGroups.h. Minimums that a tensor does not have are zeros.
+  virtual Result<void> readStored(const std::string &name, StoredField field,
+                                  const std::vector<int64_t> &offsets,
+                                  const std::vector<int64_t> &sizes,
+                                  float *out) const;
 };
 
 /// The columns of a table of sine and cosine positions (Vaswani et al. 2017,
@@ -42,6 +51,10 @@ enum class SinusoidOrder {
 
 /// An immutable expression over file tensors. Its text is the form in the IR:
 ///   file("a.weight")                     a tensor of the files
+///   file("a.weight", i8, 32, 4096)       one whose rows of 4096 numbers are
+///                                        stored as whole numbers in groups of
+///                                        32; with `, minimums` at the end
+///                                        groups have minimums, too
 ///   transpose(E, [1, 0])                 dimensions permuted
 ///   slice(E, axis, start, size)          a range along one axis
 ///   concat(axis, E, E, ...)              along one axis
@@ -93,6 +106,7 @@ public:
   };
 
   static WeightExpr file(std::string name);
+  static WeightExpr file(std::string name, const StoredGroups &stored);
   static WeightExpr transpose(WeightExpr e, std::vector<int64_t> permutation);
   static WeightExpr slice(WeightExpr e, int64_t axis, int64_t start,
                           int64_t size);
@@ -140,6 +154,9 @@ public:
   /// The operation itself, for the library's own sources.
   struct Node;
   const Node &operator*() const { return *node; }
+  static WeightExpr ofNode(std::shared_ptr<const Node> node) {
+    return WeightExpr(std::move(node));
+  }
 
 private:
   explicit WeightExpr(std::shared_ptr<const Node> node)

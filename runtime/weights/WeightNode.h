@@ -4,7 +4,7 @@
 // The node of a weight expression, shared by its text form and its
 // evaluation.
 #pragma once
-#include "runtime/weights/WeightExpr.h"
+#include "runtime/weights/StoredGroups.h"
 
 namespace transom {
 
@@ -17,7 +17,8 @@ inline constexpr int64_t weightExprAngleStep = 256;
 /// One operation; which fields count depends on the kind.
 struct WeightExpr::Node {
   Kind kind;
-  std::string name; ///< File
+  std::string name;                   ///< File
+  std::optional<StoredGroups> stored; ///< File
   std::vector<WeightExpr> operands;
   std::vector<int64_t> dims; ///< Transpose: permutation; Reshape, Fill,
                              ///< Values: shape; Sinusoid: positions, width;

@@ -70,6 +70,17 @@ private:
     return text.substr(begin, position - begin);
   }
 
+  /// A word with digits.
+  std::string_view typeName() {
+    skipSpaces();
+    size_t begin = position;
+    while (position < text.size() &&
+           ((text[position] >= 'a' && text[position] <= 'z') ||
+            (text[position] >= '0' && text[position] <= '9')))
+      ++position;
+    return text.substr(begin, position - begin);
+  }
+
   template <typename T> T number(const char *what) {
     skipSpaces();
     T value{};
@@ -171,7 +182,7 @@ private:
   Expr leaf(std::string_view op) {
     Expr e;
     if (op == "file") {
-      e = WeightExpr::file(name());
+      e = file();
     } else if (op == "fill") {
       Shape shape = integers();
       double value = expect(',') ? real() : 0;
@@ -198,6 +209,31 @@ private:
                                static_cast<SinusoidOrder>(order));
     }
     return failure ? std::nullopt : e;
+  }
+
+  /// A tensor, perhaps with how it is stored.
+  Expr file() {
+    std::string tensor = name();
+    if (failure || !peek(','))
+      return WeightExpr::file(std::move(tensor));
+    expect(',');
+    StoredGroups stored;
+    std::optional<StorageType> element = parseStorageType(typeName());
+    if (!element)
+      fail("expected a type of whole numbers");
+    else
+      stored.element = *element;
+    stored.group = nextInteger();
+    stored.depth = nextInteger();
+    if (!failure && peek(',')) {
+      expect(',');
+      stored.minimums = word() == "minimums";
+      if (!stored.minimums)
+        fail("expected 'minimums'");
+    }
+    if (std::optional<std::string> error = stored.findError())
+      fail(*error);
+    return WeightExpr::file(std::move(tensor), stored);
   }
 
   /// What has a number and any count of operands.

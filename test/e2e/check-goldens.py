@@ -251,7 +251,8 @@ class Checker:
             meta = json.load(file)
         name = os.path.basename(os.path.normpath(folder))
         with tempfile.TemporaryDirectory() as scratch:
-            artifact, model = os.path.join(scratch, "model.so"), folder
+            artifact, stored = os.path.join(scratch, "model.so"), os.path.join(folder, "model.gguf")
+            model = stored if os.path.exists(stored) else folder
             if self.options.gguf:
                 import gguf_files  # which lies beside this file; tests of other folders load it, too
                 model = os.path.join(scratch, "model.gguf")

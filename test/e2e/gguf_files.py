@@ -13,7 +13,7 @@ UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
 
 
 class Writer:
-    """A file in memory: `set` gives a key a value, `add` adds a tensor of F32 or BF16."""
+    """A file in memory: `set` gives a key a value, `add` adds a tensor of F32 or BF16, or bytes of any type."""
 
     def __init__(self):
         self.metadata, self.tensors = {}, []
@@ -32,7 +32,7 @@ class Writer:
         offset, data = 0, []
         for name, shape, values, kind in self.tensors:
             out += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *reversed(shape), kind, offset)
-            raw = struct.pack(f"<{len(values)}f", *values)
+            raw = values if isinstance(values, bytes) else struct.pack(f"<{len(values)}f", *values)
             if kind == BF16:  # the upper halves; values have no lower ones
                 raw = b"".join(raw[i + 2 : i + 4] for i in range(0, len(raw), 4))
             data.append(raw + bytes(-len(raw) % alignment))

@@ -116,18 +116,18 @@ class Gguf(unittest.TestCase):
         at = next(i for i, tensor in enumerate(writer.tensors) if tensor[0] == name)
         writer.tensors[at] = (name, [5], writer.tensors[at][2][:5], gguf_files.F32)
 
-    def test_a_quantized_file(self):
+    def test_a_file_of_a_type_that_is_not_read(self):
         gguf_files.convert(os.path.join(ROOT, "examples", "tiny-llama"), self.path("m.gguf"))
         with open(self.path("m.gguf"), "rb") as file:
             data = bytearray(file.read())
         # The type of a matrix follows its name, its rank and its sizes.
         name = b"blk.0.ffn_up.weight"
-        struct.pack_into("<I", data, data.index(name) + len(name) + 4 + 16, 8)
+        struct.pack_into("<I", data, data.index(name) + len(name) + 4 + 16, 9)
         with open(self.path("m.gguf"), "wb") as file:
             file.write(data)
         done = self.run_tool("compile", self.path("m.gguf"), "-o", self.path("m.so"))
         self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertIn("tensor 'blk.0.ffn_up.weight' has the type Q8_0; supported: F32, F16, BF16, F64", done.stderr)
+        self.assertIn("tensor 'blk.0.ffn_up.weight' has the type Q8_1; supported: F32, F16, BF16, F64, Q4_0,", done.stderr)
 
     def test_a_cut_file(self):
         gguf_files.convert(os.path.join(ROOT, "examples", "tiny-llama"), self.path("m.gguf"))

@@ -52,9 +52,9 @@ static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
             "type of weights and activations (default f32)");
   addChoice(app, "--kv-dtype", flags.options.kvDtype, getCacheOptions(),
             "type of a decoder's cached keys and values (default: as --dtype)");
-  addChoice(app, "--quantize", flags.options.quantize, {"int8", "int4"},
+  addChoice(app, "--quantize", flags.options.quantize, {"int8", "int4", "none"},
             "quantize weights of products, and what they multiply (default: "
-            "neither)");
+            "those that the model has quantized; none: not these either)");
   app.add_option("--group-size", flags.options.groupSize,
                  "with --quantize: weights with one scale (default: 128 of "
                  "int8, 32 of int4)")

@@ -3,6 +3,7 @@
 //
 // A converter changed some tensors; expressions over the stored ones undo it.
 #include "compiler/import/gguf/GgufTensors.h"
+#include "compiler/import/gguf/GgufBlocks.h"
 #include "runtime/base/Utf8.h"
 #include <set>
 
@@ -54,12 +55,20 @@ private:
   }
 
   Result<void> checkTypes() const {
-    for (const Tensor &tensor : file.tensors())
-      if (!tensor.type->dtype || !isFloat(*tensor.type->dtype))
+    for (const Tensor &tensor : file.tensors()) {
+      const bool isBlocks = findBlockType(tensor.type->name) != nullptr;
+      if (!isBlocks && (!tensor.type->dtype || !isFloat(*tensor.type->dtype)))
         return fail(tensor,
                     "has the type " + std::string(tensor.type->name) +
-                        "; supported: F32, F16, BF16, F64",
+                        "; supported: F32, F16, BF16, F64, " +
+                        getBlockTypeNames(),
                     Status::Unsupported);
+      if (isBlocks && tensor.shape.size() != 2)
+        return fail(tensor,
+                    "of shape " + shapeText(tensor.shape) + " has the type " +
+                        tensor.type->name + "; supported: matrices of it",
+                    Status::Unsupported);
+    }
     return {};
   }
 
@@ -129,9 +138,17 @@ private:
 
   SafetensorsFile giveTensors() {
     std::vector<SafetensorsTensor> tensors;
-    for (const Tensor &tensor : file.tensors())
-      tensors.push_back({std::string(tensor.name), *tensor.type->dtype,
-                         tensor.shape, tensor.begin, tensor.end});
+    for (const Tensor &tensor : file.tensors()) {
+      SafetensorsTensor given = {std::string(tensor.name),
+                                 tensor.type->dtype.value_or(DType::F32),
+                                 tensor.shape, tensor.begin, tensor.end};
+      if (const BlockType *block = findBlockType(tensor.type->name)) {
+        given.stored = makeBlockReader(*tensor.type, *block,
+                                       file.getData(tensor), tensor.shape[1]);
+        given.type = tensor.type->name;
+      }
+      tensors.push_back(std::move(given));
+    }
     return SafetensorsFile::ofTensors(file.takeMapped(), std::move(tensors));
   }
 

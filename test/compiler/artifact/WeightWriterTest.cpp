@@ -4,6 +4,7 @@
 // Weights in artifacts: each layout and type, tensors of many blocks, and plans
 // that are wrong.
 #include "runtime/base/Sha256.h"
+#include "runtime/weights/StoredGroups.h"
 #include "test/compiler/artifact/ArtifactFixture.h"
 
 using namespace transom;
@@ -139,6 +140,90 @@ TEST_F(WeightWriter, RoundsToBf16) {
           real ? AwkwardSource::rounded(n, k) : 0)
           << column << " " << k;
     }
+}
+
+namespace {
+
+/// Rows of whole numbers in groups of 32, or of 16, which no format holds.
+class StoredSource : public IndexSource {
+public:
+  static int element(int64_t i, int64_t k) {
+    return static_cast<int>((i * 37 + k * 11) % 256 - 128);
+  }
+  static float scale(int64_t i, int64_t g) {
+    return static_cast<float>(i + 1) / static_cast<float>(8 << g);
+  }
+  Result<void> read(const std::string &, const std::vector<int64_t> &offsets,
+                    const std::vector<int64_t> &sizes,
+                    float *out) const override {
+    for (int64_t i = offsets[0]; i < offsets[0] + sizes[0]; ++i)
+      for (int64_t k = offsets[1]; k < offsets[1] + sizes[1]; ++k)
+        *out++ = static_cast<float>(element(i, k)) * scale(i, k / 32);
+    return {};
+  }
+  Result<void> readStored(const std::string &, StoredField field,
+                          const std::vector<int64_t> &offsets,
+                          const std::vector<int64_t> &sizes,
+                          float *out) const override {
+    for (int64_t i = offsets[0]; i < offsets[0] + sizes[0]; ++i)
+      for (int64_t k = offsets[1]; k < offsets[1] + sizes[1]; ++k)
+        *out++ = field == StoredField::Elements
+                     ? static_cast<float>(element(i, k))
+                     : scale(i, k);
+    return {};
+  }
+};
+
+} // namespace
+
+TEST_F(WeightWriter, KeepsWholeNumbersOfFiles) {
+  ArtifactPlan plan = smallPlan();
+  const uint64_t bytes = 2 * 2 * (32 * 32 + 32 * 4); // panels, groups
+  plan.weights = {{"panels",
+                   "gather(file(\"40x64\", i8, 32, 64), [3, 0, 39, 8, 9, 10, "
+                   "11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, "
+                   "25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38])",
+                   WeightLayout::Panels32,
+                   0,
+                   bytes,
+                   {34, 64},
+                   {}},
+                  {"rounded",
+                   "file(\"40x64\", i8, 16, 64)",
+                   WeightLayout::Panels32,
+                   bytes,
+                   bytes,
+                   {40, 64},
+                   {}}};
+  for (ArtifactWeight &weight : plan.weights)
+    weight.format = OperandFormat::getQuantized(StorageType::I8, 32);
+  plan.weightBytes = 2 * bytes;
+  Result<ArtifactReport> report =
+      writeArtifact(plan, smallObjects(), StoredSource(), nullptr,
+                    folder / "model.so", nullptr);
+  ASSERT_TRUE(report) << report.error().message;
+  const transom_artifact_code *code = load(folder / "model.so");
+  ASSERT_NE(code, nullptr);
+  const char *packed = code->weights;
+  for (int64_t n : {0, 1, 2, 33})
+    for (int64_t g : {0, 1}) {
+      const int64_t row = n == 0 ? 3 : n == 1 ? 0 : n == 2 ? 39 : 38;
+      const char *group = packed + n / 32 * 2 * 1152 + g * 1152;
+      for (int64_t k = 0; k < 32; ++k)
+        EXPECT_EQ(
+            static_cast<int8_t>(group[k / 4 * 128 + n % 32 * 4 + k % 4] ^ 0x80),
+            StoredSource::element(row, g * 32 + k));
+      float scale;
+      std::memcpy(&scale, group + 1024 + n % 32 * 4, 4);
+      EXPECT_EQ(scale, StoredSource::scale(row, g));
+    }
+  // Numbers from -128 to 127 have other scales where they are rounded anew.
+  EXPECT_EQ(report->rounding.weights, 1);
+  EXPECT_EQ(report->rounding.numbers, 40 * 64);
+  EXPECT_GT(report->rounding.largest, 0);
+  EXPECT_LT(report->rounding.largest, 0.6 * 40 / 8);
+  EXPECT_EQ(report->rounding.str().substr(0, 42),
+            "1 quantized weights are rounded anew: the ");
 }
 
 TEST_F(WeightWriter, OverlappingWeightsAreABug) {

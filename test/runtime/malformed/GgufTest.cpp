@@ -6,6 +6,7 @@
 #include "test/compiler/import/gguf/TinyGguf.h"
 #include "test/runtime/malformed/Malformed.h"
 #include "test/support/TimeLimit.h"
+#include <cmath>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -184,6 +185,62 @@ GgufWriter fullModel(const char *tokenizer) {
 }
 
 } // namespace
+
+namespace {
+
+/// Reads all numbers and fields of a quantized head; true when all are there.
+bool tryQuantized(const std::string &bytes) {
+  MemoryFile file(bytes);
+  Result<gguf::Model> model = gguf::readModel(file.path());
+  const SafetensorsTensor *tensor =
+      model ? model->files.find("output.weight") : nullptr;
+  if (!tensor || !tensor->stored)
+    return false;
+  const StoredGroups &groups = tensor->stored->getGroups();
+  std::vector<float> numbers(*elementCount(tensor->shape));
+  bool good = true;
+  auto expect = [&](Result<void> done) {
+    good = good && done;
+    EXPECT_TRUE(done || done.error().status == Status::Rejected);
+  };
+  expect(model->files.read("output.weight", {0, 0}, tensor->shape,
+                           numbers.data()));
+  for (StoredField field : {StoredField::Scales, StoredField::Minimums})
+    expect(model->files.readStored("output.weight", field, {0, 0},
+                                   {tensor->shape[0], groups.getNumGroups()},
+                                   numbers.data()));
+  for (float number : numbers)
+    EXPECT_TRUE(!good || std::isfinite(number));
+  return good;
+}
+
+} // namespace
+
+TEST(MalformedGguf, damaged_quantized_tensors) {
+  // Every quantized type that is read, and one that is not.
+  for (uint32_t number : {2, 3, 6, 7, 8, 10, 11, 12, 13, 14, 20, 23, 16}) {
+    const gguf::TensorType &type = *gguf::findTensorType(number);
+    GgufWriter writer = tinyLlama();
+    writer.append(
+        "output.weight", {256, 5}, number,
+        std::string(5 * 256 / type.blockElements * type.blockBytes, '\x11'));
+    EXPECT_EQ(tryQuantized(writer.bytes()), number != 16) << type.name;
+    for (uint64_t seed = 0; seed < 300; ++seed) {
+      Random random(seed);
+      // Numbers of the data are random, too.
+      GgufWriter other = writer;
+      for (int i = 0; i < 40; ++i)
+        other.data[other.data.size() - 1 -
+                   static_cast<size_t>(random.between(0, 399))] =
+            static_cast<char>(random.between(0, 255));
+      tryQuantized(random.between(0, 1)
+                       ? other.bytes()
+                       : damaged(other.head(), random) + other.data);
+    }
+    writer.data.pop_back();
+    EXPECT_FALSE(tryQuantized(writer.bytes()));
+  }
+}
 
 TEST(MalformedGguf, damaged_models_are_errors_or_harmless) {
   for (const char *tokenizer : {"gpt2", "llama", "bert"}) {

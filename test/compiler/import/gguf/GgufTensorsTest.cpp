@@ -59,12 +59,55 @@ TEST(GgufTensors, rows_of_heads_are_no_longer_in_pairs) {
   EXPECT_EQ(key[9], 17);
 }
 
-TEST(GgufTensors, quantized_tensors_are_refused) {
+TEST(GgufTensors, quantized_tensors_say_how_they_are_stored) {
   GgufWriter writer = tinyLlama();
   writer.append("output.weight", {32, 5}, 8, std::string(5 * 34, 'q'));
+  TempFolder folder;
+  Result<gguf::Model> model = readGguf(folder, writer);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->files.resolve(WeightExpr::file("lm_head.weight")).str(),
+            "file(\"output.weight\", i8, 32, 32)");
+  EXPECT_EQ(model->files.find("output.weight")->getTypeName(), "Q8_0");
+  EXPECT_EQ(evaluate(model->files, "lm_head.weight")[7],
+            halfToFloat(0x7171) * 'q');
+}
+
+TEST(GgufTensors, types_that_are_not_read) {
+  GgufWriter writer = tinyLlama();
+  writer.append("output.weight", {256, 5}, 16, std::string(5 * 66, 'q'));
   EXPECT_EQ(withoutByte(modelError(writer, Status::Unsupported)),
-            "tensor 'output.weight' has the type Q8_0; supported: F32, F16, "
-            "BF16, F64");
+            "tensor 'output.weight' has the type IQ2_XXS; supported: F32, F16, "
+            "BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, "
+            "Q6_K, IQ4_NL, IQ4_XS");
+  writer = tinyLlama();
+  writer.append("output.weight", {32}, 8, std::string(34, 'q'));
+  EXPECT_EQ(withoutByte(modelError(writer, Status::Unsupported)),
+            "tensor 'output.weight' of shape [32] has the type Q8_0; "
+            "supported: matrices of it");
+}
+
+TEST(GgufTensors, a_scale_that_is_not_finite) {
+  GgufWriter writer = tinyLlama();
+  const std::string bytes =
+      std::string(4 * 34, 'q') + std::string("\x00\x7c", 2);
+  writer.append("output.weight", {32, 5}, 8, bytes + std::string(32, 'q'));
+  TempFolder folder;
+  Result<gguf::Model> model = readGguf(folder, writer);
+  ASSERT_TRUE(model) << model.error().message;
+  std::vector<float> out(5 * 32);
+  Result<void> done =
+      model->files.read("output.weight", {0, 0}, {5, 32}, out.data());
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().status, Status::Rejected);
+  EXPECT_NE(done.error().message.find("m.gguf: tensor 'output.weight' has a "
+                                      "group whose scale or minimum is not "
+                                      "finite"),
+            std::string::npos);
+  done = model->files.readStored("output.weight", StoredField::Scales, {0, 0},
+                                 {5, 1}, out.data());
+  EXPECT_FALSE(done);
+  EXPECT_TRUE(model->files.readStored("output.weight", StoredField::Scales,
+                                      {0, 0}, {4, 1}, out.data()));
 }
 
 TEST(GgufTensors, tensors_that_nobody_reads_are_refused) {

@@ -1,0 +1,237 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The layouts of blocks are those of ggml-common.h in llama.cpp. d and m are
+// the factors in half precision that a block has once.
+#include "compiler/import/gguf/GgufBlocks.h"
+#include "runtime/base/DType.h"
+#include <algorithm>
+#include <cstring>
+
+namespace transom::gguf {
+namespace {
+
+float readHalf(const uint8_t *bytes) {
+  return halfToFloat(static_cast<uint16_t>(bytes[0] | bytes[1] << 8));
+}
+
+/// Low halves of 16 bytes, then high ones.
+void readNibbles(const uint8_t *bytes, int8_t *out, int offset) {
+  for (int i = 0; i < 16; ++i) {
+    out[i] = static_cast<int8_t>((bytes[i] & 15) - offset);
+    out[i + 16] = static_cast<int8_t>((bytes[i] >> 4) - offset);
+  }
+}
+
+void splitQ4_0(const uint8_t *b, Block &block) {
+  block.scales[0] = readHalf(b);
+  readNibbles(b + 2, block.elements, 8);
+}
+
+void splitQ4_1(const uint8_t *b, Block &block) {
+  block.scales[0] = readHalf(b);
+  block.minimums[0] = readHalf(b + 2);
+  readNibbles(b + 4, block.elements, 0);
+}
+
+/// Nibbles with a fifth bit each.
+void readFives(const uint8_t *bits, int8_t *out, int offset) {
+  readNibbles(bits + 4, out, offset);
+  for (int i = 0; i < 32; ++i)
+    out[i] = static_cast<int8_t>(out[i] + ((bits[i / 8] >> i % 8 & 1) << 4));
+}
+
+void splitQ5_0(const uint8_t *b, Block &block) {
+  block.scales[0] = readHalf(b);
+  readFives(b + 2, block.elements, 16);
+}
+
+void splitQ5_1(const uint8_t *b, Block &block) {
+  block.scales[0] = readHalf(b);
+  block.minimums[0] = readHalf(b + 2);
+  readFives(b + 4, block.elements, 0);
+}
+
+void splitQ8_0(const uint8_t *b, Block &block) {
+  block.scales[0] = readHalf(b);
+  std::memcpy(block.elements, b + 2, 32);
+}
+
+/// 16 groups of 16; a byte has the four bits of a scale and of a minimum.
+void splitQ2_K(const uint8_t *b, Block &block) {
+  const float d = readHalf(b + 80), m = readHalf(b + 82);
+  for (int g = 0; g < 16; ++g) {
+    block.scales[g] = d * static_cast<float>(b[g] & 15);
+    block.minimums[g] = -(m * static_cast<float>(b[g] >> 4));
+  }
+  for (int i = 0; i < 256; ++i)
+    block.elements[i] = static_cast<int8_t>(
+        b[16 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3);
+}
+
+/// 16 groups of 16; the third bit of an element says what is not subtracted.
+void splitQ3_K(const uint8_t *b, Block &block) {
+  const uint8_t *scales = b + 96;
+  const float d = readHalf(b + 108);
+  for (int g = 0; g < 16; ++g) {
+    const int low = g < 8 ? scales[g] & 15 : scales[g - 8] >> 4;
+    const int high = scales[8 + g % 4] >> g / 4 * 2 & 3;
+    block.scales[g] = d * static_cast<float>((low | high << 4) - 32);
+  }
+  for (int i = 0; i < 256; ++i) {
+    const int low = b[32 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
+    block.elements[i] =
+        static_cast<int8_t>(low - (b[i % 32] >> i / 32 & 1 ? 0 : 4));
+  }
+}
+
+/// Scales and minimums of six bits each, of 8 groups in 12 bytes.
+void readSixBits(const uint8_t *b, Block &block) {
+  const float d = readHalf(b), m = readHalf(b + 2);
+  const uint8_t *q = b + 4;
+  for (int g = 0; g < 8; ++g) {
+    const int scale =
+        g < 4 ? q[g] & 63 : (q[g + 4] & 15) | (q[g - 4] >> 6 << 4);
+    const int minimum = g < 4 ? q[g + 4] & 63 : q[g + 4] >> 4 | q[g] >> 6 << 4;
+    block.scales[g] = d * static_cast<float>(scale);
+    block.minimums[g] = -(m * static_cast<float>(minimum));
+  }
+}
+
+/// Low halves of 32 bytes are a group, high ones the next.
+void readGroupNibbles(const uint8_t *bytes, Block &block) {
+  for (int i = 0; i < 256; ++i)
+    block.elements[i] = static_cast<int8_t>(
+        bytes[i / 64 * 32 + i % 32] >> i % 64 / 32 * 4 & 15);
+}
+
+void splitQ4_K(const uint8_t *b, Block &block) {
+  readSixBits(b, block);
+  readGroupNibbles(b + 16, block);
+}
+
+void splitQ5_K(const uint8_t *b, Block &block) {
+  readSixBits(b, block);
+  readGroupNibbles(b + 48, block);
+  for (int i = 0; i < 256; ++i)
+    block.elements[i] = static_cast<int8_t>(
+        block.elements[i] + ((b[16 + i % 32] >> i / 32 & 1) << 4));
+}
+
+/// 16 groups of 16 with scales of eight bits.
+void splitQ6_K(const uint8_t *b, Block &block) {
+  const float d = readHalf(b + 208);
+  for (int g = 0; g < 16; ++g)
+    block.scales[g] = d * static_cast<float>(static_cast<int8_t>(b[192 + g]));
+  for (int i = 0; i < 256; ++i) {
+    const int half = i / 128, rest = i % 128;
+    const int low = b[half * 64 + rest % 64] >> rest / 64 * 4 & 15;
+    const int high = b[128 + half * 32 + rest % 32] >> rest / 32 * 2 & 3;
+    block.elements[i] = static_cast<int8_t>((low | high << 4) - 32);
+  }
+}
+
+/// The values of four bits of the IQ4 types.
+constexpr int8_t unevenValues[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                     1,    13,   25,  38,  53,  69,  89,  113};
+
+void readUneven(const uint8_t *bytes, int8_t *out) {
+  readNibbles(bytes, out, 0);
+  for (int i = 0; i < 32; ++i)
+    out[i] = unevenValues[out[i]];
+}
+
+void splitIQ4_NL(const uint8_t *b, Block &block) {
+  block.scales[0] = readHalf(b);
+  readUneven(b + 2, block.elements);
+}
+
+void splitIQ4_XS(const uint8_t *b, Block &block) {
+  const float d = readHalf(b);
+  const int highs = b[2] | b[3] << 8;
+  for (int g = 0; g < 8; ++g) {
+    const int scale = (b[4 + g / 2] >> g % 2 * 4 & 15) | (highs >> g * 2 & 3)
+                                                             << 4;
+    block.scales[g] = d * static_cast<float>(scale - 32);
+    readUneven(b + 8 + g * 16, block.elements + g * 32);
+  }
+}
+
+constexpr StorageType I4 = StorageType::I4, U4 = StorageType::U4,
+                      I8 = StorageType::I8;
+constexpr BlockType blockTypes[] = {{"Q4_0", I4, 32, false, splitQ4_0},
+                                    {"Q4_1", U4, 32, true, splitQ4_1},
+                                    {"Q5_0", I8, 32, false, splitQ5_0},
+                                    {"Q5_1", I8, 32, true, splitQ5_1},
+                                    {"Q8_0", I8, 32, false, splitQ8_0},
+                                    {"Q2_K", U4, 16, true, splitQ2_K},
+                                    {"Q3_K", I4, 16, false, splitQ3_K},
+                                    {"Q4_K", U4, 32, true, splitQ4_K},
+                                    {"Q5_K", I8, 32, true, splitQ5_K},
+                                    {"Q6_K", I8, 16, false, splitQ6_K},
+                                    {"IQ4_NL", I8, 32, false, splitIQ4_NL},
+                                    {"IQ4_XS", I8, 32, false, splitIQ4_XS}};
+
+class BlockReader final : public StoredTensor {
+public:
+  BlockReader(const TensorType &type, const BlockType &block,
+              std::string_view bytes, int64_t depth)
+      : StoredTensor({block.element, block.group, depth, block.minimums}),
+        type(type), split(block.split), bytes(bytes) {}
+
+  void read(StoredField field, int64_t row, int64_t rows, int64_t first,
+            int64_t count, float *out) const override {
+    const bool ofGroups = field != StoredField::Elements;
+    const int64_t blockSize =
+        ofGroups ? type.blockElements / getGroups().group : type.blockElements;
+    const int64_t rowBlocks = getGroups().depth / type.blockElements;
+    const auto *data = reinterpret_cast<const uint8_t *>(bytes.data());
+    Block block;
+    for (int64_t r = row; r < row + rows; ++r)
+      for (int64_t i = first; i < first + count;) {
+        const int64_t number = r * rowBlocks + i / blockSize;
+        split(data + number * type.blockBytes, block);
+        const int64_t from = i % blockSize;
+        const int64_t size = std::min(blockSize - from, first + count - i);
+        if (!ofGroups)
+          std::copy_n(block.elements + from, size, out);
+        else
+          std::copy_n(
+              (field == StoredField::Scales ? block.scales : block.minimums) +
+                  from,
+              size, out);
+        out += size;
+        i += size;
+      }
+  }
+
+private:
+  const TensorType &type;
+  void (*const split)(const uint8_t *, Block &);
+  const std::string_view bytes;
+};
+
+} // namespace
+
+const BlockType *findBlockType(std::string_view name) {
+  for (const BlockType &type : blockTypes)
+    if (name == type.name)
+      return &type;
+  return nullptr;
+}
+
+std::string getBlockTypeNames() {
+  std::string names;
+  for (const BlockType &type : blockTypes)
+    names += (names.empty() ? "" : ", ") + std::string(type.name);
+  return names;
+}
+
+std::shared_ptr<const StoredTensor> makeBlockReader(const TensorType &type,
+                                                    const BlockType &block,
+                                                    std::string_view bytes,
+                                                    int64_t depth) {
+  return std::make_shared<BlockReader>(type, block, bytes, depth);
+}
+
+} // namespace transom::gguf
