@@ -85,6 +85,8 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("attention-heads", joinNumbers(options.attentionHeads));
   if (!options.task.empty())
     flags.emplace_back("task", options.task);
+  if (!options.lora.empty())
+    flags.emplace_back("lora", options.lora);
   if (!options.scoring.trueToken.empty())
     flags.emplace_back("true-token", options.scoring.trueToken);
   if (!options.scoring.falseToken.empty())
@@ -199,7 +201,7 @@ Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
   }
   // Only an artifact and an index of stages have hashes.
   if (options.emit == Stage::So || !options.stagesFolder.empty())
-    hashes.start(info.folder, files);
+    hashes.start(info.folder, files, info.adapterFiles);
   if (options.emit == Stage::So)
     figures = reportFigures(module, info).toJson();
   return {};
@@ -299,7 +301,7 @@ static Result<OwningOpRef<ModuleOp>> importFiles(MLIRContext &context,
                                                  ModelFacts &facts) {
   prepareContext(context);
   ImportOptions import{options.model,   configOnly,     options.task,
-                       options.scoring, options.layers};
+                       options.scoring, options.layers, options.lora};
   TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
                  importModel(context, import, facts.info));
   if (!options.kvDtype.empty() && !getStepEntry(*module))

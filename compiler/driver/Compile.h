@@ -60,6 +60,8 @@ struct CompileOptions {
   std::vector<std::string> passPlugins;
   /// The task whose adapter is merged into the weights; empty: none.
   std::string task;
+  /// The folder of an adapter of PEFT that is merged; empty: none.
+  std::string lora;
   ScoringOptions scoring; ///< without a true token pairs are not scored
   /// Hidden states that an entry gives, as in ImportOptions; empty: none.
   std::vector<int64_t> layers;

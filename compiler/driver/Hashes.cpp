@@ -25,14 +25,17 @@ InputHashes::~InputHashes() {
   stopped = true; // the future's destructor waits
 }
 
-void InputHashes::start(const std::string &folder,
-                        const std::vector<std::string> &names) {
-  pending = std::async(
-      std::launch::async, [this, folder, names]() -> Result<FileHashes> {
+void InputHashes::start(
+    const std::string &folder, const std::vector<std::string> &names,
+    const std::vector<std::pair<std::string, std::string>> &others) {
+  std::vector<std::pair<std::string, std::string>> files = others;
+  for (const std::string &name : names)
+    files.emplace_back(name, joinPath(folder, name));
+  pending =
+      std::async(std::launch::async, [this, files]() -> Result<FileHashes> {
         FileHashes hashes;
-        for (const std::string &name : names) {
-          TRANSOM_ASSIGN(std::string hash,
-                         getHash(joinPath(folder, name), stopped));
+        for (const auto &[name, path] : files) {
+          TRANSOM_ASSIGN(std::string hash, getHash(path, stopped));
           hashes[name] = hash;
         }
         return hashes;

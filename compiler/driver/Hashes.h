@@ -8,6 +8,7 @@
 #include <future>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transom {
@@ -24,8 +25,10 @@ public:
   InputHashes(const InputHashes &) = delete;
   InputHashes &operator=(const InputHashes &) = delete;
 
-  /// Begins with these files of a folder.
-  void start(const std::string &folder, const std::vector<std::string> &names);
+  /// Begins with these files of a folder, and others by name and path.
+  void
+  start(const std::string &folder, const std::vector<std::string> &names,
+        const std::vector<std::pair<std::string, std::string>> &others = {});
   /// Waits; the hash of each file by its name.
   Result<FileHashes> take();
 

@@ -41,6 +41,8 @@ importGraphFile(MLIRContext &context, const ImportOptions &options,
   if (!options.task.empty())
     return usageError("'--task " + options.task +
                       "': a graph.json has no adapters");
+  if (!options.lora.empty())
+    return usageError("'--lora': a graph.json has no modules to merge it into");
   if (!options.scoring.trueToken.empty())
     return usageError("'--true-token': a graph.json has no pipeline");
   if (!options.layers.empty())

@@ -36,6 +36,9 @@ struct ImportOptions {
   /// Hidden states that an entry gives: 0 is the embedding, n what layer n
   /// gives, and -1 the last hidden state. Empty: there is no such entry.
   std::vector<int64_t> layers = {};
+  /// The folder of an adapter of PEFT that is merged into the weights; empty:
+  /// none.
+  std::string lora = "";
 };
 
 /// What the importer found besides the module. The module's `attn.info`
@@ -58,6 +61,8 @@ struct ImportInfo {
   std::vector<std::string> notes;
   /// Plain names of all files that were read, for hashing.
   std::vector<std::string> inputFiles;
+  /// The same of an adapter, with the prefix of its folder here: paths.
+  std::vector<std::pair<std::string, std::string>> adapterFiles;
   uint64_t parameters = 0; ///< elements of the used tensors
   /// Shape of each used tensor by its name.
   std::map<std::string, std::vector<int64_t>> tensorShapes;

@@ -257,6 +257,21 @@ Result<void> ModelFiles::addFile(const std::string &name,
                                  const std::string &prefix) {
   TRANSOM_ASSIGN(SafetensorsFile file,
                  SafetensorsFile::open(joinPath(where, name)));
+  TRANSOM_TRY(addTensors(std::move(file), prefix));
+  opened.push_back(name);
+  return {};
+}
+
+Result<void> ModelFiles::addAdapter(const std::string &folder,
+                                    const std::string &name,
+                                    const std::string &prefix) {
+  TRANSOM_ASSIGN(SafetensorsFile file,
+                 SafetensorsFile::open(joinPath(folder, name)));
+  return addTensors(std::move(file), prefix);
+}
+
+Result<void> ModelFiles::addTensors(SafetensorsFile file,
+                                    const std::string &prefix) {
   size_t index = shards.size();
   for (const SafetensorsTensor &tensor : file.tensors()) {
     auto [place, isNew] =
@@ -267,8 +282,35 @@ Result<void> ModelFiles::addFile(const std::string &name,
                       shards[place->second.file].path() + "' too");
   }
   shards.push_back(std::move(file));
-  opened.push_back(name);
   return {};
+}
+
+Result<void> ModelFiles::replaceDerived(const std::string &name,
+                                        const WeightExpr &expr) {
+  const std::string stored = getStoredName(name);
+  if (auto made = derived.find(name); made != derived.end())
+    derived.erase(made);
+  return addDerived(name, expr, stored);
+}
+
+Result<void> ModelFiles::addStored(SafetensorsTensor tensor,
+                                   const std::vector<std::string> &of) {
+  TRANSOM_ASSIGN(const Slot *first, slot(of[0]));
+  const size_t file = first->file;
+  tensor.begin = first->tensor->begin;
+  tensor.end = first->tensor->end;
+  for (const std::string &name : of)
+    slots.erase(name);
+  made.push_back(std::make_unique<const SafetensorsTensor>(std::move(tensor)));
+  slots[made.back()->name] = Slot{file, made.back().get()};
+  return {};
+}
+
+std::string_view ModelFiles::getData(const std::string &name) const {
+  auto found = slots.find(name);
+  return found == slots.end()
+             ? std::string_view()
+             : shards[found->second.file].data(*found->second.tensor);
 }
 
 const SafetensorsTensor *ModelFiles::find(const std::string &name) const {

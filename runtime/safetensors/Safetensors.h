@@ -105,6 +105,18 @@ public:
   /// tensor that errors name.
   Result<void> addDerived(const std::string &name, const WeightExpr &expr,
                           const std::string &stored);
+  /// The same for a name that may be there: the expression takes its place.
+  Result<void> replaceDerived(const std::string &name, const WeightExpr &expr);
+  /// Adds a matrix that a reader makes of some stored tensors, in their place;
+  /// errors name the first of them.
+  Result<void> addStored(SafetensorsTensor tensor,
+                         const std::vector<std::string> &of);
+  /// Adds the tensors of a file in another folder, each under PREFIX + NAME.
+  /// The file is not among `fileNames`.
+  Result<void> addAdapter(const std::string &folder, const std::string &name,
+                          const std::string &prefix);
+  /// The bytes of a stored tensor in its file.
+  std::string_view getData(const std::string &name) const;
   /// An expression without names of derived tensors, which says how tensors are
   /// stored.
   WeightExpr resolve(const WeightExpr &expr) const;
@@ -165,6 +177,7 @@ private:
   /// Types of tensors that a read takes.
   enum class Accepts { Floats, Integers, All };
   Result<void> addFile(const std::string &name, const std::string &prefix = "");
+  Result<void> addTensors(SafetensorsFile file, const std::string &prefix);
   Result<const Slot *> slot(const std::string &name) const;
   template <typename Out>
   Result<void> readAs(Accepts accepts, const std::string &name,
@@ -182,6 +195,7 @@ private:
   std::vector<SafetensorsFile> shards;
   std::unordered_map<std::string, Slot> slots;
   std::unordered_map<std::string, Derived> derived;
+  std::vector<std::unique_ptr<const SafetensorsTensor>> made; ///< addStored
 };
 
 /// Writes a safetensors file. Tensors are announced first; then their data

@@ -111,6 +111,10 @@ void tools::addCompileFlags(CLI::App &command, CompileFlags &flags) {
                   "config.json, into the weights (default: none)")
       ->type_name("NAME");
   command
+      .add_option("--lora", flags.options.lora,
+                  "merge the LoRA adapter of a folder of PEFT into the weights")
+      ->type_name("FOLDER");
+  command
       .add_option(
           "--true-token", flags.options.scoring.trueToken,
           "add an entry that scores documents by the logit of a token, "

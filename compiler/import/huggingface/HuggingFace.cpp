@@ -11,6 +11,8 @@
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "compiler/import/huggingface/Gliner.h"
 #include "compiler/import/huggingface/HuggingFaceImport.h"
+#include "compiler/import/huggingface/PackedTensors.h"
+#include "compiler/import/huggingface/PeftAdapter.h"
 #include "compiler/import/huggingface/Pipeline.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Suggest.h"
@@ -35,9 +37,31 @@ static void checkCheckpoint(Config &config, const ModelFamily &family,
     config.requireFlag({"is_encoder_decoder"}, true);
   config.ignore({"is_encoder_decoder"});
   config.requireAbsent({"pruned_heads"}, "pruned heads are not supported");
-  config.requireAbsent({"quantization_config"},
-                       "quantized checkpoints are not supported; use the one "
-                       "they were made from");
+}
+
+Result<void> HuggingFaceImport::readQuantization() {
+  std::optional<JsonValue> value =
+      config.find({"quantization_config", "compression_config"});
+  if (!value || config.failed())
+    return {};
+  TRANSOM_ASSIGN(quantization, readQuantizationConfig(*value));
+  info.notes.insert(info.notes.end(), quantization->notes.begin(),
+                    quantization->notes.end());
+  return {};
+}
+
+Result<void> HuggingFaceImport::mergeLora(const std::string &modelPrefix) {
+  if (options.lora.empty())
+    return {};
+  if (options.configOnly)
+    return usageError("'--lora' needs the weights of the model");
+  TRANSOM_ASSIGN(std::vector<std::string> notes,
+                 mergeAdapter(info.files, options.lora, modelPrefix));
+  info.notes.insert(info.notes.end(), notes.begin(), notes.end());
+  for (const char *name : {adapterConfig, adapterWeights})
+    info.adapterFiles.emplace_back(adapterPrefix + std::string(name),
+                                   joinPath(options.lora, name));
+  return {};
 }
 
 Result<void> HuggingFaceImport::openFiles(const std::string &family,
@@ -65,6 +89,8 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
     return openGguf();
   TRANSOM_ASSIGN(ModelFiles files, ModelFiles::openFolder(info.folder));
   info.files = std::move(files);
+  if (quantization)
+    TRANSOM_TRY(joinPackedTensors(info.files, *quantization));
   if (gliner)
     return addInputFiles();
   TRANSOM_ASSIGN(info.pipeline, readPipelineConfig(info.folder));
@@ -232,6 +258,7 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
   config.ignore(family.ignoredKeys);
   TRANSOM_ASSIGN(const FamilyHead *head, chooseHead(family));
   checkCheckpoint(config, family, *head);
+  TRANSOM_TRY(readQuantization());
   if (!options.scoring.trueToken.empty() &&
       std::string(head->kind) != "causal_lm")
     return unsupported("'--true-token': '" + std::string(family.className) +
@@ -254,6 +281,7 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
     return headInfo.takeError();
   TRANSOM_TRY(openFiles(family.modelType,
                         std::string(family.className) + head->suffix));
+  TRANSOM_TRY(mergeLora(family.prefix ? family.prefix : ""));
   if (head->labels || (info.pipeline && info.pipeline->pairs))
     TRANSOM_TRY(readScoreActivation());
   info.generationDefaults = family.generationDefaults;
@@ -281,6 +309,7 @@ HuggingFaceImport::importGliner(ModelFamily family) {
   config.ignore(family.ignoredKeys);
   config.ignore({"architectures", "_name_or_path"});
   checkCheckpoint(config, family, head);
+  TRANSOM_TRY(readQuantization());
   refuseUnsupportedValues(config, family);
   ModelConfig model = readModelConfig(config, family);
   if (!gliner->encoder && gliner->vocabulary > 0)
@@ -345,6 +374,8 @@ importGlinerFolder(MLIRContext &context, const ImportOptions &options,
   TRANSOM_ASSIGN(JsonDocument document,
                  parseJsonFile(joinPath(info.folder, glinerFile)));
   TRANSOM_TRY(document.root().expectObject());
+  if (!options.lora.empty())
+    return usageError("'--lora' is not supported for a GLiNER model");
   if (!options.task.empty())
     return usageError("'--task " + options.task +
                       "': a GLiNER model has no adapters");

@@ -8,6 +8,7 @@
 #include "compiler/import/huggingface/GlinerConfig.h"
 #include "compiler/import/huggingface/HeadSteps.h"
 #include "compiler/import/huggingface/HuggingFace.h"
+#include "compiler/import/huggingface/QuantizationConfig.h"
 
 namespace transom {
 
@@ -47,6 +48,10 @@ private:
   Result<void> openFiles(const std::string &family,
                          const std::string &architecture);
   Result<void> openGguf();
+  /// How the checkpoint is quantized, into `quantization`.
+  Result<void> readQuantization();
+  /// Merges the adapter of the options into the files.
+  Result<void> mergeLora(const std::string &modelPrefix);
   Result<void> addInputFiles();
   /// False where no files are read, or they cannot be.
   bool hasTensor(const std::string &name) const;
@@ -77,6 +82,7 @@ private:
   GlinerConfig *gliner;
   gguf::Model *gguf;
   const ImportOptions &options;
+  std::optional<QuantizationConfig> quantization;
   mlir::OpBuilder builder;
   mlir::MLIRContext &context;
   llvm::SmallVector<mlir::NamedAttribute> extra; // of `attn.info`

@@ -110,6 +110,8 @@ static Result<ModelFiles> openTable(const std::string &folder,
 Result<OwningOpRef<ModuleOp>>
 transom::importStaticEmbedding(MLIRContext &context,
                                const ImportOptions &options, ImportInfo &info) {
+  if (!options.lora.empty())
+    return usageError("'--lora' is not supported for a table of vectors");
   if (!options.task.empty())
     return usageError("'--task " + options.task +
                       "': a StaticEmbedding has no adapters");

@@ -65,7 +65,7 @@ TEST(HuggingFace, what_is_not_supported) {
       {"\"add_cross_attention\": true", "add_cross_attention"},
       {"\"position_embedding_type\": \"relative_key\"", "relative_key"},
       {"\"pruned_heads\": {\"0\": [1]}", "pruned heads"},
-      {"\"quantization_config\": {\"bits\": 4}", "quantized"}};
+      {"\"quantization_config\": {\"quant_method\": \"fp8\"}", "quantized"}};
   for (const auto &[key, part] : cases)
     expectTinyBertError(tinyBertConfig(key), Status::Unsupported, {part});
 }

@@ -176,8 +176,9 @@ TEST(ModelConfig, what_is_not_supported) {
   expectConfigError(config("gemma2", "\"use_bidirectional_attention\": true, "
                                      "\"num_key_value_heads\": 1"),
                     Status::Unsupported, {"'use_bidirectional_attention'"});
-  expectConfigError(config("llama", "\"quantization_config\": {\"bits\": 4}"),
-                    Status::Unsupported, {"'quantization_config'"});
+  expectConfigError(
+      config("llama", "\"quantization_config\": {\"quant_method\": \"hqq\"}"),
+      Status::Unsupported, {"'/quantization_config/quant_method'", "'hqq'"});
   expectConfigError(config("llama", "\"hidden_act\": \"relu6\""),
                     Status::Unsupported, {"'relu6'", "silu"});
 }
