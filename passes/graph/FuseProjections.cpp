@@ -49,6 +49,8 @@ private:
   bool isReadByEqualGroups(Value weight, StringRef group);
   int64_t countReads(Value weight);
   std::string getGroupName(ArrayRef<LinearOp> projections);
+  void addGroups(Operation *op, const Siblings &siblings,
+                 SmallVector<Siblings> &groups);
   void reportGroups(Operation *op, ArrayRef<Siblings> groups);
   void reportOthers(Operation *op, ArrayRef<Siblings> groups,
                     ArrayRef<Value> others);
@@ -211,7 +213,7 @@ void ProjectionJoiner::join(Operation *op, ValueRange operands) {
       return reason.has_value();
     });
     if (!siblings.projections.empty())
-      groups.push_back(std::move(siblings));
+      addGroups(op, siblings, groups);
   }
 
   // Join each group of two or three.
@@ -220,6 +222,31 @@ void ProjectionJoiner::join(Operation *op, ValueRange operands) {
   for (const Siblings &siblings : groups)
     if (siblings.projections.size() > 1)
       join(siblings);
+}
+
+/// Adds siblings as one group, or as one for each format that their weights
+/// get: joined, they would be rounded to one of them.
+void ProjectionJoiner::addGroups(Operation *op, const Siblings &siblings,
+                                 SmallVector<Siblings> &groups) {
+  SmallVector<std::string> formats;
+  for (LinearOp projection : siblings.projections) {
+    WeightOp weight = getWeight(projection.getWeight());
+    std::string format = weight ? getStoredFormat(weight) : "";
+    auto *known = llvm::find(formats, format);
+    const size_t number = known - formats.begin();
+    if (known == formats.end()) {
+      formats.push_back(format);
+      groups.push_back({siblings.input, {}});
+    }
+    Siblings &group = *(groups.end() - formats.size() + number);
+    group.projections.push_back(projection);
+  }
+  if (formats.size() > 1) {
+    for (std::string &format : formats)
+      format = format.empty() ? "f32" : format;
+    remarks.report(op, {RemarkId::ProjectionFormatsDiffer,
+                        {{"formats", llvm::join(formats, " and ")}}});
+  }
 }
 
 /// The operand of an operation on one activation: the others are weights and
@@ -265,7 +292,8 @@ void ProjectionJoiner::reportOthers(Operation *op, ArrayRef<Siblings> groups,
 void ProjectionJoiner::reportGroups(Operation *op, ArrayRef<Siblings> groups) {
   std::vector<std::string> inputs;
   for (const Siblings &siblings : groups) {
-    inputs.push_back(getRemarkText(siblings.input));
+    if (!llvm::is_contained(inputs, getRemarkText(siblings.input)))
+      inputs.push_back(getRemarkText(siblings.input));
     if (siblings.projections.size() == 1)
       continue;
     int64_t columns = 0;
@@ -277,7 +305,7 @@ void ProjectionJoiner::reportGroups(Operation *op, ArrayRef<Siblings> groups) {
                          {"input", siblings.input},
                          {"columns", columns}}});
   }
-  if (groups.size() > 1)
+  if (inputs.size() > 1)
     remarks.report(op, {RemarkId::ProjectionInputsDiffer,
                         {{"inputs", llvm::join(inputs, " and ")}}});
 }

@@ -5,6 +5,7 @@
 // through each operation; everything else here is a few lines of glue.
 #include "passes/graph/GraphSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "runtime/weights/StoredGroups.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -66,6 +67,16 @@ Dims getDims(Value value) {
   if (!isa<RankedTensorType>(value.getType()))
     return {};
   return getSymbolicShape(value.getType());
+}
+
+std::string getStoredFormat(attn::WeightOp weight) {
+  const WeightExpr expr = weight.getExpr().getExpr();
+  if (!readsStored(expr))
+    return "";
+  std::optional<StoredExpr> stored = splitStored(expr);
+  std::optional<OperandFormat> format =
+      stored ? stored->groups.getFormat() : std::nullopt;
+  return format ? format->str() : "rounded";
 }
 
 void eraseDeadOps(Block &block) {

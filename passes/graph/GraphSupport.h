@@ -48,6 +48,10 @@ std::optional<double> constantNumber(mlir::Value value);
 /// Sizes of a value; empty for what is no ranked tensor.
 Dims getDims(mlir::Value value);
 
+/// The format that holds the whole numbers which files have of a weight:
+/// `rounded` where none does, empty where files have no whole numbers.
+std::string getStoredFormat(attn::WeightOp weight);
+
 /// Erases operations without effects and uses, last first.
 void eraseDeadOps(mlir::Block &block);
 

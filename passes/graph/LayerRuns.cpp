@@ -7,6 +7,7 @@
 // descriptions are equal computations.
 #include "passes/graph/LayerRuns.h"
 #include "dialects/common/Location.h"
+#include "passes/graph/GraphSupport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
@@ -37,6 +38,23 @@ LayerFinder::LayerFinder(Block &block) {
       order.push_back(&op);
     }
   numbers = layerNumbers();
+  findFormats(block);
+}
+
+/// Layers share a body if their weights get one format: the same one for whole
+/// numbers of files, or none.
+void LayerFinder::findFormats(Block &block) {
+  auto module = block.getParentOp()->getParentOfType<ModuleOp>();
+  if (!module)
+    return;
+  SymbolTable symbols(module);
+  llvm::StringMap<size_t> ids;
+  for (auto get : block.getOps<GetWeightOp>()) {
+    auto weight = symbols.lookup<WeightOp>(get.getWeight());
+    std::string format = weight ? getStoredFormat(weight) : "";
+    if (!format.empty())
+      formats[get] = ids.try_emplace(format, ids.size() + 1).first->second;
+  }
 }
 
 std::string getNumberedPath(Location loc) {
@@ -276,8 +294,9 @@ void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
   Operation *op = operand.getDefiningOp();
   if (givesParameter(op)) {
     auto *at = llvm::find(group.weights, op);
+    const auto number = static_cast<size_t>(at - group.weights.begin());
     group.slots.push_back(
-        {Role::Weight, static_cast<size_t>(at - group.weights.begin())});
+        {Role::Weight, number * (formats.size() + 1) + formats.lookup(op)});
     if (at == group.weights.end())
       group.weights.push_back(op);
     return;

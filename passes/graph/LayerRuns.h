@@ -95,6 +95,7 @@ private:
 
   std::vector<int> signatures() const;
   std::vector<size_t> layerNumbers() const;
+  void findFormats(mlir::Block &block);
   /// Why there is no run, as far as it is known.
   using Problem = std::optional<LayerProblem>;
 
@@ -115,6 +116,8 @@ private:
 
   std::vector<mlir::Operation *> order;
   llvm::DenseMap<mlir::Operation *, size_t> positions;
+  /// The formats of weights that files have as whole numbers, by number.
+  llvm::DenseMap<mlir::Operation *, size_t> formats;
   std::vector<size_t> numbers; ///< id of each operation's numbered module path
   std::vector<LayerRun> found;
   std::vector<NoLayerRun> missed;

@@ -44,6 +44,16 @@ static std::optional<WeightLayout> getLayoutForUse(OpOperand &use) {
   return WeightLayout::Rows;
 }
 
+/// The layout of a weight that only embeddings read: rows have no groups.
+static WeightLayout getLayoutOfTable(Value value) {
+  return cast<kern::WeightType>(value.getType())
+                 .getFormat()
+                 .getStorage()
+                 .isGrouped()
+             ? WeightLayout::Panels32
+             : WeightLayout::Rows;
+}
+
 namespace {
 
 struct PackWeightsPass
@@ -62,7 +72,7 @@ struct PackWeightsPass
     for (Value value : values)
       if (cast<kern::WeightType>(value.getType()).getLayout() ==
           WeightLayout::Unset)
-        setLayout(uses, value, WeightLayout::Rows, {});
+        setLayout(uses, value, getLayoutOfTable(value), {});
     placeWeights();
     report(remarks);
     reportPadding(WeightUses(getOperation()), remarks);

@@ -154,8 +154,9 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     products and of tables that these read, in groups; what the products read becomes
     whole numbers with scales by a `kern.quantize`, once until it is written again.
     A weight whose expression moves whole rows of tensors that files have in groups of
-    whole numbers keeps these numbers and scales, without any attribute; another
-    expression over such tensors is rounded to whole numbers anew.
+    whole numbers keeps these numbers and scales, without any attribute, as does a
+    table of embeddings; another expression over such tensors is rounded to whole
+    numbers anew, or a table of f32.
 
     Pre-condition: fusions are done, weights have no layout. Post-condition: a
     product's input is bf16 exactly when its weight is.

@@ -38,6 +38,10 @@ public:
   int64_t run() {
     WeightUses uses(module);
     module.walk([&](kern::GemmOp gemm) { chooseWeight(gemm, uses); });
+    module.walk([&](kern::EmbeddingOp embedding) {
+      for (Value table : embedding.getTables())
+        chooseTable(embedding, table, uses);
+    });
     for (auto function : module.getOps<func::FuncOp>())
       quantizeInputs(function);
     return products;
@@ -90,6 +94,28 @@ private:
          : given->isExact ? RemarkId::ProductKeepsWholeNumbers
                           : RemarkId::ProductRoundsWholeNumbers,
          {{"type", getStorageName(stored.element)}, {"group", stored.group}}});
+  }
+
+  /// A table that no product reads keeps whole numbers, which are exact, but
+  /// is not rounded to some.
+  void chooseTable(kern::EmbeddingOp embedding, Value table, WeightUses &uses) {
+    const std::optional<StoredWeight> given = getStored(table, uses);
+    if (!given || !given->isExact ||
+        cast<kern::WeightType>(table.getType())
+            .getFormat()
+            .getStorage()
+            .isGrouped())
+      return;
+    RemarkArgument name("table", table);
+    if (Operation *reader = uses.setFormat(table, given->format))
+      remarks.report(embedding,
+                     {RemarkId::TableIsReadInF32, {name, {"reader", reader}}});
+    else
+      remarks.report(embedding,
+                     {RemarkId::TableKeepsWholeNumbers,
+                      {name,
+                       {"type", getStorageName(given->format.element)},
+                       {"group", given->format.group}}});
   }
 
   void quantizeInputs(func::FuncOp function) {

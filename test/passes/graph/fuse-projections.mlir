@@ -310,3 +310,28 @@ func.func @groups_differ(%x: !x) -> !x {
   %a2 = attn.sdpa %q2, %k2, %v2 heads 2 kv_heads 2 scale 1.0 <none> : !x
   return %a2 : !x
 }
+
+// -----
+
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!w = tensor<64x64xf32>
+attn.weight @q : !w = #weight.expr<file("q", i8, 32, 64)>
+attn.weight @k : !w = #weight.expr<file("k", i8, 32, 64)>
+attn.weight @v : !w = #weight.expr<file("v", i8, 16, 64)>
+
+// Joined with the value, query and key would be rounded.
+// CHECK: args = {formats = "i8, group 32, scales f32, interleave 4 and rounded"}{{[^{}]*}}name = "projection-formats-differ"
+// CHECK-SAME: projections = "2"}{{[^{}]*}}name = "projections-joined"
+// CHECK-DAG: attn.weight @"q+k" : [128, 64] f32 = #weight.expr<concat(0, file("q", i8, 32, 64), file("k", i8, 32, 64))>
+// CHECK-DAG: attn.weight @v : [64, 64] f32
+// CHECK-LABEL: func.func @whole_numbers_of_two_formats(
+func.func @whole_numbers_of_two_formats(%x: !x) -> !x {
+  %wq = attn.get_weight @q : !w
+  %q = attn.linear %x, %wq : !x, !w
+  %wk = attn.get_weight @k : !w
+  %k = attn.linear %x, %wk : !x, !w
+  %wv = attn.get_weight @v : !w
+  %v = attn.linear %x, %wv : !x, !w
+  %a = attn.sdpa %q, %k, %v heads 2 kv_heads 2 scale 1.0 <none> : !x, !x, !x
+  return %a : !x
+}

@@ -4,6 +4,7 @@
 // REMARK: args = {group = "32", type = "i8"}{{[^{}]*}}function = "each_group"{{[^{}]*}}name = "product-keeps-whole-numbers"
 // REMARK-SAME: args = {group = "64", type = "i8"}{{[^{}]*}}function = "each_group"{{[^{}]*}}name = "product-keeps-whole-numbers"
 // REMARK-SAME: args = {group = "32", type = "i8"}{{[^{}]*}}function = "rounded"{{[^{}]*}}name = "product-rounds-whole-numbers"
+// REMARK-SAME: args = {group = "32", table = "'kern.get_weight'", type = "i8"}{{[^{}]*}}function = "tables"{{[^{}]*}}name = "table-keeps-whole-numbers"
 
 !x = !kern.buffer<[rows, 64] x f32>
 !y = !kern.buffer<[rows, 8] x f32>
@@ -51,3 +52,17 @@ func.func @rounded(%x: !x, %y: !y) {
 }
 kern.weight @c : !w = #weight.expr<file("c", i8, 16, 64)>
 kern.weight @d : !w = #weight.expr<add(file("a", i4, 32, 64), file("p"))>
+
+// A table that only embeddings read; one that no format holds stays f32.
+// CHECK-LABEL: func.func @tables(
+// CHECK-DAG: kern.get_weight @e : <[8, 64] x #kern.format<i8, group 32, scales f32, interleave 4>, unset>
+// CHECK-DAG: kern.get_weight @f : <[8, 64] x f32, unset>
+func.func @tables(%ids: !kern.buffer<[rows] x i64>, %x: !x) {
+  %e = kern.get_weight @e : !w
+  %f = kern.get_weight @f : !w
+  kern.embedding ids(%ids) tables(%e) outs(%x) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!w), !x
+  kern.embedding ids(%ids) tables(%f) outs(%x) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!w), !x
+  return
+}
+kern.weight @e : !w = #weight.expr<file("e", i8, 32, 64)>
+kern.weight @f : !w = #weight.expr<file("f", i8, 16, 64)>
