@@ -71,24 +71,34 @@ struct IsaObject {
   std::string object; ///< ELF relocatable
 };
 
-/// How far packed numbers are from those of files that have whole numbers which
-/// no format of products holds.
+/// How far packed numbers are from those of quantized weights of files.
 struct RoundingError {
-  int64_t weights = 0, numbers = 0;
+  int64_t weights = 0;    ///< that are not exact
+  int64_t numbers = 0;    ///< of these
   double largest = 0;     ///< difference
   double differences = 0; ///< sum of their squares
   double squares = 0;     ///< sum of the squares of the numbers
 
   void add(const float *packed, const float *stored, int64_t count);
-  /// As a note, empty without such weights.
+  void add(const RoundingError &other);
+  /// `the root mean square error is ...`
   std::string str() const;
+};
+
+/// The errors of the weights of an artifact.
+struct RoundingErrors {
+  RoundingError numbers; ///< whole numbers that no format of products holds
+  RoundingError scales;  ///< scales and minimums that were rounded
+
+  /// As notes.
+  std::vector<std::string> getNotes() const;
 };
 
 /// What was written.
 struct ArtifactReport {
   uint64_t fileBytes = 0; ///< end of the loaded segments in the file
   std::string weightsSha256;
-  RoundingError rounding;
+  RoundingErrors rounding;
 };
 
 /// Called with the bytes of weights written so far and their total; false

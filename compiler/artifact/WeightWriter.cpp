@@ -95,7 +95,7 @@ struct Packing {
   const WeightExpr &expression;
   const TensorSource &source;
   PackedStream &stream;
-  RoundingError &rounding;
+  RoundingErrors &rounding;
 
   Error atWeight(Error error) const {
     error.message = "weight '" + weight.symbol + "': " + error.message;
@@ -110,8 +110,9 @@ struct Packing {
   Result<void> block(const std::vector<int64_t> &offsets,
                      const std::vector<int64_t> &sizes) const;
   Result<void> panels() const;
-  void compare(const PanelCodec &codec, const char *panel, const float *rows,
-               int64_t count) const;
+  Result<void> compare(const PanelCodec &codec, const char *panel,
+                       const float *rows, int64_t count,
+                       RoundingError &error) const;
   Result<void> padded() const;
 };
 
@@ -180,27 +181,68 @@ void RoundingError::add(const float *packed, const float *stored,
   }
 }
 
+void RoundingError::add(const RoundingError &other) {
+  weights += other.weights;
+  numbers += other.numbers;
+  largest = std::max(largest, other.largest);
+  differences += other.differences;
+  squares += other.squares;
+}
+
 std::string RoundingError::str() const {
-  if (weights == 0)
-    return "";
-  const double error = std::sqrt(differences / double(numbers));
-  const double size = std::sqrt(squares / double(numbers));
   char text[200];
   std::snprintf(text, sizeof text,
-                "%lld quantized weights are rounded anew: the root mean square "
-                "error is %.2g, the largest %.2g, of numbers with a root mean "
-                "square of %.2g",
-                static_cast<long long>(weights), error, largest, size);
+                "the root mean square error is %.2g, the largest %.2g, of "
+                "numbers with a root mean square of %.2g",
+                std::sqrt(differences / double(numbers)), largest,
+                std::sqrt(squares / double(numbers)));
   return text;
 }
 
-/// Adds what packing changed in some rows.
-void Packing::compare(const PanelCodec &codec, const char *panel,
-                      const float *rows, int64_t count) const {
-  const int64_t depth = weight.shape[1];
-  std::vector<float> packed(static_cast<size_t>(count * depth));
-  codec.unpack(panel, count, depth, packed.data());
-  rounding.add(packed.data(), rows, count * depth);
+std::vector<std::string> RoundingErrors::getNotes() const {
+  std::vector<std::string> notes;
+  if (numbers.weights > 0)
+    notes.push_back(std::to_string(numbers.weights) +
+                    " quantized weights are rounded anew: " + numbers.str());
+  if (scales.weights > 0)
+    notes.push_back(std::to_string(scales.weights) +
+                    " quantized weights have scales that are rounded to f16: " +
+                    scales.str());
+  return notes;
+}
+
+/// The numbers of rows before their scales are rounded.
+static std::vector<float> getNumbers(const StoredRows &given,
+                                     const StoredGroups &groups) {
+  std::vector<float> numbers(given.elements.size());
+  const int64_t rows = static_cast<int64_t>(numbers.size()) / groups.depth;
+  size_t at = 0, group = 0;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t first = 0; first < groups.depth; first += groups.group) {
+      const float scale = given.scales[group];
+      const float minimum = given.minimums.empty() ? 0 : given.minimums[group];
+      const int64_t end = std::min(first + groups.group, groups.depth);
+      for (int64_t k = first; k < end; ++k, ++at)
+        numbers[at] = given.elements[at] * scale + minimum;
+      ++group;
+    }
+  return numbers;
+}
+
+/// Adds what packing changed in some rows. A scale that was finite stays so.
+Result<void> Packing::compare(const PanelCodec &codec, const char *panel,
+                              const float *rows, int64_t count,
+                              RoundingError &error) const {
+  const size_t numbers = static_cast<size_t>(count * weight.shape[1]);
+  std::vector<float> packed(numbers);
+  codec.unpack(panel, count, weight.shape[1], packed.data());
+  for (size_t i = 0; i < numbers; ++i)
+    if (std::isfinite(rows[i]) && !std::isfinite(packed[i]))
+      return unsupported("weight '" + weight.symbol +
+                         "': a scale does not fit f16; supported: "
+                         "'--quantize none', which makes floats of it");
+  error.add(packed.data(), rows, static_cast<int64_t>(numbers));
+  return {};
 }
 
 Result<void> Packing::panels() const {
@@ -218,9 +260,11 @@ Result<void> Packing::panels() const {
       panelWidth;
   const std::optional<StoredExpr> stored =
       splitStored(expression, weight.format);
-  const bool isRounded =
-      !stored && weight.format.isGrouped() && readsStored(expression);
-  rounding.weights += isRounded;
+  const bool isStored = weight.format.isGrouped() && readsStored(expression);
+  // Scales in f32 are exact.
+  const bool isCompared =
+      isStored && !(stored && weight.format.scales == StorageType::F32);
+  RoundingError error;
   std::vector<float> rows;
   StoredRows given;
   int64_t first = 0;
@@ -229,16 +273,19 @@ Result<void> Packing::panels() const {
       // Evaluate the rows of the block.
       const int64_t count = std::min(per, split - begin);
       rows.resize(static_cast<size_t>(count * depth));
+      if (!stored)
+        if (Result<void> done = expression.evaluate(
+                source, {first + begin, 0}, {count, depth}, rows.data());
+            !done)
+          return atWeight(done.takeError());
       if (stored) {
         Result<StoredRows> done =
             evaluateStored(*stored, source, first + begin, count);
         if (!done)
           return atWeight(done.takeError());
         given = std::move(*done);
-      } else if (Result<void> done = expression.evaluate(
-                     source, {first + begin, 0}, {count, depth}, rows.data());
-                 !done) {
-        return atWeight(done.takeError());
+        if (isCompared)
+          rows = getNumbers(given, stored->groups);
       }
 
       // Pack them panel by panel; what follows the last row stays zero.
@@ -248,22 +295,25 @@ Result<void> Packing::panels() const {
         const int64_t row = p * panelWidth;
         const int64_t size = std::min(panelWidth, count - row);
         char *panel = block.data() + p * panelBytes;
-        if (!stored) {
+        const int64_t group = stored ? row * stored->groups.getNumGroups() : 0;
+        if (!stored)
           codec->pack(rows.data() + row * depth, size, depth, panel);
-          if (isRounded)
-            compare(*codec, panel, rows.data() + row * depth, size);
-          continue;
-        }
-        const int64_t group = row * stored->groups.getNumGroups();
-        codec->packGiven(given.elements.data() + row * depth,
-                         given.scales.data() + group,
-                         given.minimums.data() + (stored->minimums ? group : 0),
-                         size, depth, panel);
+        else
+          codec->packGiven(
+              given.elements.data() + row * depth, given.scales.data() + group,
+              given.minimums.data() + (stored->minimums ? group : 0), size,
+              depth, panel);
+        if (isCompared)
+          TRANSOM_TRY(
+              compare(*codec, panel, rows.data() + row * depth, size, error));
       }
       TRANSOM_TRY(stream.push(std::move(block)));
     }
     first += split;
   }
+  error.weights = error.largest > 0;
+  if (error.weights)
+    (stored ? rounding.scales : rounding.numbers).add(error);
   return {};
 }
 
@@ -355,7 +405,7 @@ orderedWeights(const ArtifactPlan &plan) {
 static Result<void> packWeight(const ArtifactWeight &weight,
                                const WeightExpr &expression,
                                const TensorSource &source, PackedStream &stream,
-                               RoundingError &rounding) {
+                               RoundingErrors &rounding) {
   TRANSOM_ASSIGN(std::vector<int64_t> shape, expression.shape(source));
   if (shape != weight.shape)
     return internalError("weight '" + weight.symbol +

@@ -13,7 +13,7 @@ namespace transom {
 /// What was packed.
 struct PackedWeights {
   std::string sha256; ///< of all bytes
-  RoundingError rounding;
+  RoundingErrors rounding;
 };
 
 /// Writes the plan's weights into `file` from `fileOffset` on, which is a hole

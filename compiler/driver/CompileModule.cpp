@@ -431,8 +431,7 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
   if (!written)
     return written.takeError();
   end(Stage::So);
-  if (std::string note = written->rounding.str(); !note.empty())
-    report.notes.push_back(std::move(note));
+  report.notes = written->rounding.getNotes();
   report.fileBytes = written->fileBytes;
   report.parameters = static_cast<uint64_t>(plan.manifest.parameters);
   report.written.push_back(options.output);

@@ -17,7 +17,7 @@ namespace transom {
 
 /// The whole numbers of a weight as its file has them.
 struct GivenNumbers {
-  OperandFormat format; ///< that holds them exactly
+  OperandFormat format; ///< that holds them
   StoredRows rows;
 };
 

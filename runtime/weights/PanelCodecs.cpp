@@ -109,9 +109,19 @@ public:
     const int64_t groups = format.getNumGroups(depth);
     forEachGroup(count, depth, [&](const Group &group) {
       const float *from = elements + group.lane * depth + group.first;
-      for (int64_t k = 0; k < group.size; ++k)
-        out[getOffset(group, k)] |= static_cast<char>(
-            (static_cast<int>(from[k]) + offset) << getShift(k));
+      // Column by column of a step, since divisions cost more than the rest.
+      const int64_t bytes = format.getColumnBytes(),
+                    bits = getStorageBits(format.element);
+      char *column = out + getOffset(group, 0);
+      for (int64_t first = 0; first < group.size; first += format.interleave) {
+        const int64_t end = std::min(first + format.interleave, group.size);
+        int64_t shift = 0;
+        for (int64_t k = first; k < end; shift += bits)
+          for (int64_t byte = 0; byte < bytes && k < end; ++byte, ++k)
+            column[byte] |= static_cast<char>(
+                (static_cast<int>(from[k]) + offset) << shift);
+        column += format.getStepBytes();
+      }
       const int64_t number = group.lane * groups + group.first / format.group;
       char *to = out + getScalesOffset(group);
       writeFloat(*format.scales, scales[number], group.lane, to);

@@ -19,11 +19,18 @@ bool StoredGroups::operator==(const StoredGroups &other) const {
 }
 
 std::optional<OperandFormat> StoredGroups::getFormat() const {
-  if (minimums || depth % 4 != 0)
-    return std::nullopt;
-  const OperandFormat format =
-      OperandFormat::getQuantized(StorageType::I8, group);
-  return findPanelCodec(format) ? std::optional(format) : std::nullopt;
+  auto find = [&](StorageType type) -> std::optional<OperandFormat> {
+    const OperandFormat format = OperandFormat::getQuantized(type, group);
+    return depth % format.interleave == 0 && findPanelCodec(format)
+               ? std::optional(format)
+               : std::nullopt;
+  };
+  if (minimums)
+    return element == StorageType::U4 ? find(element) : std::nullopt;
+  if (element == StorageType::I4)
+    if (std::optional<OperandFormat> format = find(element))
+      return format;
+  return find(StorageType::I8);
 }
 
 std::string StoredGroups::str() const {

@@ -25,7 +25,8 @@ struct StoredGroups {
 
   bool operator==(const StoredGroups &other) const;
   int64_t getNumGroups() const { return (depth + group - 1) / group; }
-  /// The format of packed panels that holds such rows exactly, or nothing.
+  /// The format of packed panels that holds such whole numbers, or nothing.
+  /// Scales and minimums are rounded to its types.
   std::optional<OperandFormat> getFormat() const;
   /// `i8, 32, 4096` or `ui4, 32, 4096, minimums`.
   std::string str() const;
@@ -65,7 +66,7 @@ struct StoredExpr {
 /// The fields of a matrix [n, k] that is made of whole rows of stored tensors
 /// with groups of one size, perhaps scaled; nothing for another expression.
 std::optional<StoredExpr> splitStored(const WeightExpr &e);
-/// The same where the panels of this format hold the rows exactly.
+/// The same where the panels of this format hold the whole numbers.
 std::optional<StoredExpr> splitStored(const WeightExpr &e,
                                       const OperandFormat &format);
 /// True for an expression over a stored tensor, whatever it makes of it.

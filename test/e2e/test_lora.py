@@ -89,6 +89,7 @@ class Lora(ToolTest):
         self.refuse(3, "by the rank of adapter_config.json", change_config=lambda c: c.update(rank_pattern={}))
         self.refuse(3, "expected a number", change_config=lambda c: c.update(lora_alpha="much"))
         self.refuse(3, "'/r'", change_config=lambda c: c.update(r=0))
+        self.refuse(3, "'/rank_pattern/q_proj'", change_config=lambda c: c.update(rank_pattern={"q_proj": 1e300}))
         self.refuse(3, "missing key 'peft_type'", change_config=lambda c: c.pop("peft_type"))
 
     def test_wrong_tensors(self):

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A code is a whole number as it is packed. A group's numbers are
-//   (code - zero point) * scale,
-// so elements are code - zero point where these fit a byte, and else codes
-// around their middle, with minimums.
+//   (code - zero point) * scale.
+// With zero points in the middle, elements are code - zero point; with others
+// groups have minimums.
 #include "compiler/import/huggingface/PackedTensors.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>
@@ -34,6 +34,11 @@ struct Fields {
   int64_t perWord() const { return 32 / bits; }
   int32_t mask() const { return (1 << bits) - 1; }
   /// The code of a symmetric zero.
+  /// What elements with minimums are less than their codes: those of 4 bits are
+  /// not negative.
+  int32_t getBase() const { return isNibbles() ? 0 : middle(); }
+  /// True for codes of 4 bits, not for bytes with such numbers.
+  bool isNibbles() const { return bits == 4 && layout != Layout::Plain; }
   int32_t middle() const {
     return layout == Layout::Plain ? 0 : 1 << (bits - 1);
   }
@@ -47,18 +52,14 @@ struct Fields {
     return static_cast<int32_t>(word >> (place * bits)) & mask();
   }
 
-  int32_t code(int64_t n, int64_t k) const {
-    switch (layout) {
-    case Layout::Gptq:
+  template <Layout kLayout> int32_t code(int64_t n, int64_t k) const {
+    if constexpr (kLayout == Layout::Gptq)
       return field(word(codes, k / perWord() * codeWords + n), k % perWord());
-    case Layout::Awq:
+    if constexpr (kLayout == Layout::Awq)
       return field(word(codes, k * codeWords + n / 8), awqPlaces[n % 8]);
-    case Layout::Packed:
+    if constexpr (kLayout == Layout::Packed)
       return field(word(codes, n * codeWords + k / perWord()), k % perWord());
-    case Layout::Plain:
-      return static_cast<int8_t>(codes[static_cast<size_t>(n * depth + k)]);
-    }
-    return 0;
+    return static_cast<int8_t>(codes[static_cast<size_t>(n * depth + k)]);
   }
 
   /// The zero point of a group of the file.
@@ -115,7 +116,16 @@ public:
   void read(StoredField field, int64_t row, int64_t rows, int64_t first,
             int64_t count, float *out) const override {
     if (field == StoredField::Elements)
-      return readElements(row, rows, first, count, out);
+      switch (fields.layout) {
+      case Layout::Gptq:
+        return readElements<Layout::Gptq>(row, rows, first, count, out);
+      case Layout::Awq:
+        return readElements<Layout::Awq>(row, rows, first, count, out);
+      case Layout::Packed:
+        return readElements<Layout::Packed>(row, rows, first, count, out);
+      case Layout::Plain:
+        return readElements<Layout::Plain>(row, rows, first, count, out);
+      }
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t i = 0; i < count; ++i) {
         const int64_t n = row + r;
@@ -124,12 +134,13 @@ public:
         out[r * count + i] =
             field == StoredField::Scales
                 ? scale
-                : static_cast<float>(fields.middle() - fields.zero(n, g)) *
+                : static_cast<float>(fields.getBase() - fields.zero(n, g)) *
                       scale;
       }
   }
 
 private:
+  template <Layout kLayout>
   void readElements(int64_t row, int64_t rows, int64_t first, int64_t count,
                     float *out) const {
     // What is subtracted in each group.
@@ -137,7 +148,7 @@ private:
     const int64_t groups =
         count == 0 ? 0 : (first + count - 1) / fields.group - firstGroup + 1;
     std::vector<int32_t> zeros(static_cast<size_t>(rows * groups),
-                               fields.middle());
+                               getGroups().minimums ? fields.getBase() : 0);
     if (!getGroups().minimums)
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t g = 0; g < groups; ++g)
@@ -147,10 +158,10 @@ private:
       const int32_t zero = zeros[static_cast<size_t>(
           r * groups + k / fields.group - firstGroup)];
       out[r * count + k - first] =
-          static_cast<float>(fields.code(row + r, k) - zero);
+          static_cast<float>(fields.template code<kLayout>(row + r, k) - zero);
     };
     // In the order of the file.
-    if (fields.layout == Layout::Gptq || fields.layout == Layout::Awq) {
+    if (kLayout == Layout::Gptq || kLayout == Layout::Awq) {
       for (int64_t k = first; k < first + count; ++k)
         for (int64_t r = 0; r < rows; ++r)
           readOne(r, k);
@@ -387,9 +398,10 @@ private:
   Result<void> add() {
     StoredGroups groups;
     const bool symmetric = isSymmetric();
-    groups.element =
-        symmetric && fields.bits == 4 ? StorageType::I4 : StorageType::I8;
-    groups.minimums = !symmetric && fields.bits == 8;
+    groups.element = !fields.isNibbles() ? StorageType::I8
+                     : symmetric         ? StorageType::I4
+                                         : StorageType::U4;
+    groups.minimums = !symmetric;
     groups.group = getSeenGroup(fields);
     groups.depth = fields.depth;
     SafetensorsTensor made;

@@ -76,7 +76,9 @@ double AdapterConfig::find(const std::vector<Pattern> &patterns,
   return absent;
 }
 
-Result<std::vector<Pattern>> readPatterns(JsonValue root, const char *key) {
+/// Ranks are integers, alphas any finite numbers.
+Result<std::vector<Pattern>> readPatterns(JsonValue root, const char *key,
+                                          bool isRank) {
   std::vector<Pattern> patterns;
   std::optional<JsonValue> listed = root.find(key);
   if (!listed || listed->isNull())
@@ -89,6 +91,10 @@ Result<std::vector<Pattern>> readPatterns(JsonValue root, const char *key) {
                                 "supported; supported: ends of names",
                                 Status::Unsupported);
     TRANSOM_ASSIGN(const double value, member.value.asDouble());
+    if (isRank)
+      TRANSOM_TRY(member.value.asInt(1, maxRank));
+    if (!std::isfinite(value))
+      return member.value.error("expected a finite number");
     patterns.push_back({std::string(member.key), value});
   }
   return patterns;
@@ -148,8 +154,8 @@ Result<AdapterConfig> readConfig(const std::string &path) {
   }
   TRANSOM_ASSIGN(config.stabilized, readFlag(root, "use_rslora"));
   TRANSOM_ASSIGN(config.transposed, readFlag(root, "fan_in_fan_out"));
-  TRANSOM_ASSIGN(config.ranks, readPatterns(root, "rank_pattern"));
-  TRANSOM_ASSIGN(config.alphas, readPatterns(root, "alpha_pattern"));
+  TRANSOM_ASSIGN(config.ranks, readPatterns(root, "rank_pattern", true));
+  TRANSOM_ASSIGN(config.alphas, readPatterns(root, "alpha_pattern", false));
 
   std::set<std::string_view> known = {"peft_type",        "r",
                                       "lora_alpha",       "bias",

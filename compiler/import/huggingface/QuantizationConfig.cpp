@@ -107,11 +107,13 @@ Result<QuantizationConfig> readGptq(KeyReader keys) {
   QuantizationConfig config;
   TRANSOM_ASSIGN(config.bits, keys.bits("bits"));
   TRANSOM_ASSIGN(config.group, keys.group("group_size", 128));
+  // Either key may say the version.
   TRANSOM_ASSIGN(std::string format,
-                 keys.choose("checkpoint_format", "gptq", {"gptq", "gptq_v2"}));
+                 keys.choose("format", "gptq", {"gptq", "gptq_v2"}));
+  TRANSOM_ASSIGN(format,
+                 keys.choose("checkpoint_format", format, {"gptq", "gptq_v2"}));
   config.zeroIsLess = format == "gptq";
   TRANSOM_TRY(keys.choose("pack_dtype", "int32", {"int32"}));
-  TRANSOM_TRY(keys.choose("format", format, {"gptq", "gptq_v2"}));
   // What differs by module.
   TRANSOM_TRY(keys.requireOff("dynamic"));
   // Whether groups are in order, the tensor `g_idx` says.

@@ -218,11 +218,15 @@ TEST_F(WeightWriter, KeepsWholeNumbersOfFiles) {
       EXPECT_EQ(scale, StoredSource::scale(row, g));
     }
   // Numbers from -128 to 127 have other scales where they are rounded anew.
-  EXPECT_EQ(report->rounding.weights, 1);
-  EXPECT_EQ(report->rounding.numbers, 40 * 64);
-  EXPECT_GT(report->rounding.largest, 0);
-  EXPECT_LT(report->rounding.largest, 0.6 * 40 / 8);
-  EXPECT_EQ(report->rounding.str().substr(0, 42),
+  const RoundingError &error = report->rounding.numbers;
+  EXPECT_EQ(error.weights, 1);
+  EXPECT_EQ(error.numbers, 40 * 64);
+  EXPECT_GT(error.largest, 0);
+  EXPECT_LT(error.largest, 0.6 * 40 / 8);
+  EXPECT_EQ(report->rounding.scales.weights, 0);
+  const std::vector<std::string> notes = report->rounding.getNotes();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].substr(0, 42),
             "1 quantized weights are rounded anew: the ");
 }
 

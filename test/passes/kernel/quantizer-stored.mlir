@@ -1,7 +1,7 @@
 // RUN: transom-opt %s --kern-choose-precision | FileCheck %s
 // RUN: transom-opt %s --kern-choose-precision | FileCheck %s --check-prefix=REMARK
 
-// REMARK: args = {group = "32", type = "i8"}{{[^{}]*}}function = "each_group"{{[^{}]*}}name = "product-keeps-whole-numbers"
+// REMARK: args = {group = "32", type = "i4"}{{[^{}]*}}function = "each_group"{{[^{}]*}}name = "product-keeps-whole-numbers"
 // REMARK-SAME: args = {group = "64", type = "i8"}{{[^{}]*}}function = "each_group"{{[^{}]*}}name = "product-keeps-whole-numbers"
 // REMARK-SAME: args = {group = "32", type = "i8"}{{[^{}]*}}function = "rounded"{{[^{}]*}}name = "product-rounds-whole-numbers"
 // REMARK-SAME: args = {group = "32", table = "'kern.get_weight'", type = "i8"}{{[^{}]*}}function = "tables"{{[^{}]*}}name = "table-keeps-whole-numbers"
@@ -14,7 +14,7 @@
 // input is quantized once for each size of groups.
 // CHECK-LABEL: func.func @each_group(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 64] x f32>,
-// CHECK-DAG: %[[A:.*]] = kern.get_weight @a : <[8, 64] x #kern.format<i8, group 32, scales f32, interleave 4>, unset>
+// CHECK-DAG: %[[A:.*]] = kern.get_weight @a : <[8, 64] x #kern.format<i4, group 32, scales f16, interleave 8>, unset>
 // CHECK-DAG: %[[B:.*]] = kern.get_weight @b : <[8, 64] x #kern.format<i8, group 64, scales f32, interleave 4>, unset>
 // CHECK-DAG: %[[P:.*]] = kern.get_weight @p : <[8, 64] x f32, unset>
 // CHECK: kern.quantize %[[X]] outs(%[[Q:.*]]) scales(%[[S:.*]]) group 32

@@ -82,6 +82,35 @@ TEST(PanelCodecs, four_bits_in_groups_are_exact) {
     }
 }
 
+TEST(PanelCodecs, given_whole_numbers_stay) {
+  constexpr int64_t count = 3, depth = 80;
+  for (const OperandFormat &format : OperandFormat::getQuantizedFormats()) {
+    SCOPED_TRACE(format.str());
+    const int64_t lowest = getLowest(format.element),
+                  most = getMaxMagnitude(format.element),
+                  groups = format.getNumGroups(depth);
+    std::vector<float> elements, scales, minimums;
+    for (int64_t i = 0; i < count * depth; ++i)
+      elements.push_back(
+          static_cast<float>(lowest + i * 7 % (most - lowest + 1)));
+    for (int64_t i = 0; i < count * groups; ++i) {
+      scales.push_back(0.5f + static_cast<float>(i)); // exact in f16
+      minimums.push_back(static_cast<float>(-i) / 4);
+    }
+    std::vector<char> panel(format.getPanelBytes(depth));
+    const PanelCodec *codec = findPanelCodec(format);
+    codec->packGiven(elements.data(), scales.data(), minimums.data(), count,
+                     depth, panel.data());
+    std::vector<float> rows(count * depth);
+    codec->unpack(panel.data(), count, depth, rows.data());
+    for (int64_t i = 0; i < count * depth; ++i) {
+      const int64_t group = i / depth * groups + i % depth / format.group;
+      EXPECT_EQ(rows[i], elements[i] * scales[group] +
+                             (format.minimums ? minimums[group] : 0));
+    }
+  }
+}
+
 TEST(PanelCodecs, formats_that_nothing_packs_have_no_codec) {
   OperandFormat format(StorageType::I8);
   format.group = 32;

@@ -137,11 +137,31 @@ TEST(StoredGroups, formats_that_hold_them) {
   EXPECT_EQ(format("file(\"a\", i8, 32, 64)"),
             OperandFormat::getQuantized(StorageType::I8, 32).str());
   EXPECT_EQ(format("file(\"a\", i4, 128, 256)"),
-            OperandFormat::getQuantized(StorageType::I8, 128).str());
+            OperandFormat::getQuantized(StorageType::I4, 128).str());
+  // Rows of bytes may be shorter.
+  EXPECT_EQ(format("file(\"a\", i4, 64, 12)"),
+            OperandFormat::getQuantized(StorageType::I8, 64).str());
+  EXPECT_EQ(format("concat(0, file(\"a\", i4, 32, 64), file(\"b\", i8, 32, "
+                   "64))"),
+            OperandFormat::getQuantized(StorageType::I8, 32).str());
   EXPECT_EQ(format("file(\"a\", i8, 16, 64)"), "none");
-  EXPECT_EQ(format("file(\"a\", ui4, 32, 64, minimums)"), "none");
+  EXPECT_EQ(format("file(\"a\", ui4, 32, 64, minimums)"),
+            OperandFormat::getQuantized(StorageType::U4, 32).str());
+  EXPECT_EQ(format("file(\"a\", ui4, 16, 64, minimums)"), "none");
+  EXPECT_EQ(format("file(\"a\", i8, 32, 64, minimums)"), "none");
   EXPECT_FALSE(splitStored(expr("file(\"a\", i8, 32, 64)"),
                            OperandFormat(StorageType::BF16)));
   EXPECT_FALSE(splitStored(expr("file(\"a\", i8, 32, 64)"),
                            OperandFormat::getQuantized(StorageType::I8, 64)));
+}
+
+TEST(StoredGroups, bits_of_a_weight) {
+  auto getBits = [](const char *text) {
+    const OperandFormat format = *splitStored(expr(text))->groups.getFormat();
+    return static_cast<double>(format.getPanelBytes(4096)) * 8 / (32 * 4096);
+  };
+  EXPECT_EQ(getBits("file(\"a\", i4, 32, 4096)"), 4.5);
+  EXPECT_EQ(getBits("file(\"a\", i4, 128, 4096)"), 4.125);
+  EXPECT_EQ(getBits("file(\"a\", ui4, 32, 4096, minimums)"), 5);
+  EXPECT_EQ(getBits("file(\"a\", i8, 32, 4096)"), 9);
 }

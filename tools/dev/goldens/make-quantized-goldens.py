@@ -149,7 +149,7 @@ def q8_0_tied(folder):
 @recipe
 def legacy(folder):
     """As programs mix types of 32 elements: in layers, and in projections of one input."""
-    kinds = {"token_embd": "Q4_0", "output": "Q8_0", "blk.0.attn_v": "Q5_0", "blk.1.attn_k": "Q5_1", "blk.0.ffn_down": "Q4_1", "blk.1.ffn_up": None,
+    kinds = {"token_embd": "Q4_0", "output": "Q8_0", "blk.0.attn_v": "Q5_0", "blk.1.attn_k": "Q5_1", "blk.0.ffn_down": "Q4_1", "blk.1.attn_output": None,
              "blk.1.ffn_down": "IQ4_NL"}
     make(folder, "LlamaForCausalLM", tf.LlamaConfig(**decoders.sizes(hidden=64, wide=96, tie_word_embeddings=False)),
          lambda name: kinds.get(name.removesuffix(".weight"), "Q4_0"))

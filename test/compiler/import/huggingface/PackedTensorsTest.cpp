@@ -88,7 +88,7 @@ TEST(PackedTensors, gptq_of_both_versions) {
     EXPECT_EQ(files->names(), (std::vector<std::string>{"a.weight"}));
     EXPECT_EQ(files->find("a.weight")->getTypeName(), "INT4");
     EXPECT_EQ(files->resolve(WeightExpr::file("a.weight")).str(),
-              "file(\"a.weight\", i8, 4, 8)");
+              "file(\"a.weight\", ui4, 4, 8, minimums)");
     std::vector<float> numbers(64);
     ASSERT_TRUE(files->read("a.weight", {0, 0}, {8, 8}, numbers.data()));
     for (int n = 0; n < 8; ++n)

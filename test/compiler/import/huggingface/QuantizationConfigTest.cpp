@@ -62,6 +62,9 @@ TEST(QuantizationConfig, gptq) {
   ASSERT_EQ(other.result->notes.size(), 1u);
   EXPECT_NE(other.result->notes[0].find("'/x': is not known and was ignored"),
             std::string::npos);
+  EXPECT_FALSE(
+      ReadQuantization(ofMethod("gptq", R"("bits": 4, "format": "gptq_v2")"))
+          .result->zeroIsLess);
   expectRefusal(ofMethod("gptq", "\"bits\": 3"), Status::Unsupported,
                 "weights of 3 bits are not supported; supported: 4, 8");
   expectRefusal(ofMethod("gptq", ""), Status::Rejected, "missing key 'bits'");

@@ -1,0 +1,122 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Quantized models: flags beside them, notes of what is rounded, stages, and files that are wrong."""
+import json
+import os
+import shutil
+import struct
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tools", "commands"))
+
+from base import GOLDENS, ToolTest  # noqa: E402
+
+Q8, LEGACY, K_QUANTS = (os.path.join(GOLDENS, "gguf", name, "model.gguf") for name in ("q8-0", "legacy", "k-quants"))
+GPTQ = os.path.join(GOLDENS, "packed", "gptq-v1")
+MODULE = "model.layers.0.self_attn.q_proj"
+
+
+class Quantized(ToolTest):
+    def notes(self, model, *flags):
+        """What `compile` notes of rounding."""
+        lines = self.succeed("compile", model, "-O0", "-o", self.path("m.so"), *flags).stderr.splitlines()
+        return [line for line in lines if "quantized weights" in line]
+
+    def test_flags(self):
+        for flag, value in (("--dtype", "bf16"), ("--backend", "onednn")):
+            self.fail_with(4, "compile", Q8, flag, value, "-o", self.path("x.so"),
+                           says=f"'{flag} {value}' is not supported for a model with quantized weights")
+        self.fail_with(2, "compile", Q8, "--quantize", "none", "--group-size", "32", "-o", self.path("x.so"), says="excludes '--quantize none'")
+        self.succeed("compile", Q8, "--quantize", "none", "--dtype", "bf16", "-O0", "-o", self.path("m.so"))
+        inspected = json.loads(self.succeed("inspect", "--json", self.path("m.so")).stdout)
+        self.assertEqual(inspected["options"]["quantize"], "none")
+
+    def test_notes(self):
+        self.assertEqual(self.notes(Q8), [])
+        self.assertIn("rounded anew: the root mean square error is", self.notes(LEGACY)[0])
+        self.assertIn("have scales that are rounded to f16", " ".join(self.notes(K_QUANTS)))
+        self.assertEqual(self.notes(K_QUANTS, "--quantize", "none"), [])
+
+    def test_weights_that_are_not_quantized(self):
+        def definition(*flags):
+            text = self.succeed("compile", LEGACY, "--emit", "kern", *flags).stdout
+            at = text.index('file("blk.1.attn_output.weight")')
+            alias = text[text.rindex(" : !", 0, at) + 3 : at].split()[0]
+            return next(line for line in text.splitlines() if line.startswith(alias + " = "))
+        self.assertIn("x f32", definition())
+        self.assertIn("i8, group 64, scales f32", definition("--quantize", "int8", "--group-size", "64"))
+
+    def test_code_has_the_bits_of_the_whole_numbers(self):
+        for model in (LEGACY, K_QUANTS, GPTQ):
+            artifact = self.path("bits.so")
+            self.succeed("compile", model, "-O0", "-o", artifact)
+            self.succeed("verify", artifact, "--model", model)
+
+    def test_stages(self):
+        self.succeed("compile", K_QUANTS, "-O0", "--stages", self.path("stages"), "-o", self.path("m.so"))
+        self.succeed("compile", K_QUANTS, "-O0", "--resume-from", os.path.join(self.path("stages"), "kern"), "-o", self.path("n.so"))
+        hashes = [json.loads(self.succeed("inspect", "--json", self.path(name)).stdout)["weights_sha256"] for name in ("m.so", "n.so")]
+        self.assertEqual(*hashes)
+
+    def change_gptq(self, change):
+        """A copy of a checkpoint whose tensors {name: (dtype, shape, bytes)} and config were changed."""
+        folder = self.path("changed")
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(GPTQ, folder)
+        path = os.path.join(folder, "model.safetensors")
+        with open(path, "rb") as file:
+            data = file.read()
+        (length,) = struct.unpack_from("<Q", data)
+        tensors = {name: (entry["dtype"], entry["shape"], data[8 + length + entry["data_offsets"][0] : 8 + length + entry["data_offsets"][1]])
+                   for name, entry in json.loads(data[8 : 8 + length]).items() if name != "__metadata__"}
+        with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+            config = json.load(file)
+        change(tensors, config["quantization_config"])
+        with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        header, out = {}, b""
+        for name, (dtype, shape, raw) in tensors.items():
+            header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(out), len(out) + len(raw)]}
+            out += raw
+        text = json.dumps(header).encode()
+        with open(path, "wb") as file:
+            file.write(struct.pack("<Q", len(text)) + text + out)
+        return folder
+
+    def refuse(self, code, says, change):
+        self.fail_with(code, "compile", self.change_gptq(change), "-o", self.path("x.so"), says=says)
+        self.assertFalse(os.path.exists(self.path("x.so")))
+
+    def test_wrong_checkpoints(self):
+        def drop(part):
+            return lambda tensors, _: tensors.pop(f"{MODULE}.{part}")
+
+        def replace(part, make):
+            def change(tensors, _):
+                tensors[f"{MODULE}.{part}"] = make(*tensors[f"{MODULE}.{part}"])
+            return change
+        self.refuse(3, f"tensor '{MODULE}.qweight' has no 'scales' beside it", drop("scales"))
+        self.refuse(3, f"tensor '{MODULE}.qweight' has no 'qzeros' beside it", drop("qzeros"))
+        self.refuse(3, "for groups of 16 of", lambda _, config: config.update(group_size=16))
+        self.refuse(3, "for groups of 48 of", lambda _, config: config.update(group_size=48))
+        self.refuse(3, "has shape [2, 64], expected [1, 64] for groups of 32 of 32", replace("qweight", lambda dtype, shape, raw: (dtype, [4, 64], raw[: len(raw) // 2])))
+        self.refuse(3, "has dtype F32; expected I32", replace("qweight", lambda dtype, shape, raw: ("F32", shape, raw)))
+        self.refuse(3, "has a group whose scale or minimum is not finite", replace("scales", lambda dtype, shape, raw: (dtype, shape, b"\0\x7e" + raw[2:])))
+        self.refuse(4, "groups by activation ('desc_act') are not supported",
+                    replace("g_idx", lambda dtype, shape, raw: (dtype, shape, raw[4 * 32 :] + raw[: 4 * 32])))
+        self.refuse(4, "weights of 3 bits are not supported", lambda _, config: config.update(bits=3))
+        self.refuse(4, "quantized by 'bitsandbytes' are not supported", lambda _, config: config.update(quant_method="bitsandbytes"))
+
+    def test_a_scale_that_is_not_finite(self):
+        with open(Q8, "rb") as file:
+            data = bytearray(file.read())
+        # The last tensor has 97 rows of two blocks, and is padded to 32 bytes.
+        struct.pack_into("<H", data, len(data) - 97 * 2 * 34 - 28, 0x7C00)
+        with open(self.path("m.gguf"), "wb") as file:
+            file.write(data)
+        self.fail_with(3, "compile", self.path("m.gguf"), "-O0", "-o", self.path("x.so"), says="has a group whose scale or minimum is not finite")
+
+
+if __name__ == "__main__":
+    unittest.main()
