@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes GGUF files of model folders as the converter of llama.cpp does: names, metadata, and the tensors that it changes.
 Standard library only."""
+import array
 import json
 import math
 import os
@@ -32,9 +33,9 @@ class Writer:
         offset, data = 0, []
         for name, shape, values, kind in self.tensors:
             out += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *reversed(shape), kind, offset)
-            raw = values if isinstance(values, bytes) else struct.pack(f"<{len(values)}f", *values)
+            raw = values if isinstance(values, bytes) else array.array("f", values).tobytes()
             if kind == BF16:  # the upper halves; values have no lower ones
-                raw = b"".join(raw[i + 2 : i + 4] for i in range(0, len(raw), 4))
+                raw = spread(raw, 4, (2, 3), 2, (0, 1))
             data.append(raw + bytes(-len(raw) % alignment))
             offset += len(data[-1])
         out += bytes(-len(out) % alignment)
@@ -81,23 +82,36 @@ def read_folder(folder):
             begin, end = entry["data_offsets"]
             raw, kind = data[8 + length + begin : 8 + length + end], F32 if entry["dtype"] == "F32" else BF16
             if kind == BF16:
-                raw = b"".join(b"\0\0" + raw[i : i + 2] for i in range(0, len(raw), 2))
-            tensors[name] = (entry["shape"], list(struct.unpack(f"<{len(raw) // 4}f", raw)), kind)
+                raw = spread(raw, 2, (0, 1), 4, (2, 3))
+            tensors[name] = (entry["shape"], array.array("f", raw), kind)
     return config, tensors
+
+
+def spread(raw, size, taken, new_size, places):
+    """Elements of `size` bytes as elements of `new_size`: of each the bytes `taken` at `places`, zeros elsewhere."""
+    out = bytearray(len(raw) // size * new_size)
+    for source, place in zip(taken, places):
+        out[place::new_size] = raw[source::size]
+    return bytes(out)
 
 
 def pair_rows(shape, values, heads):
     """Rows of each head in turn from its first and its second half, as the rope of llama.cpp wants them."""
     width = math.prod(shape[1:])
-    rows = [values[i * width : (i + 1) * width] for i in range(shape[0])]
     size = shape[0] // heads
     order = [head * size + half * (size // 2) + pair for head in range(heads) for pair in range(size // 2) for half in (0, 1)]
-    return [value for row in order for value in rows[row]]
+    paired = array.array("f")
+    for row in order:
+        paired.extend(values[row * width : (row + 1) * width])
+    return paired
 
 
 def transposed(shape, values):
     rows, columns = shape
-    return [columns, rows], [values[r * columns + c] for c in range(columns) for r in range(rows)]
+    turned = array.array("f")
+    for column in range(columns):
+        turned.extend(values[column::columns])
+    return [columns, rows], turned
 
 
 # Modules of Hugging Face and their names here; {} is the layer.
