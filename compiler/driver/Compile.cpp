@@ -93,6 +93,13 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("false-token", options.scoring.falseToken);
   if (!options.scoring.chatTemplate.empty())
     flags.emplace_back("chat-template", options.scoring.chatTemplate);
+  if (!options.shortlist.file.empty()) {
+    flags.emplace_back("shortlist", getFileName(options.shortlist.file));
+    flags.emplace_back("shortlist-first",
+                       std::to_string(options.shortlist.first));
+    flags.emplace_back("shortlist-best",
+                       std::to_string(options.shortlist.best));
+  }
   if (!options.layers.empty())
     flags.emplace_back("layers", joinNumbers(options.layers));
   if (options.ignoreGenerationConfig)
@@ -171,6 +178,22 @@ static ModelVocabulary getVocabulary(ModuleOp module) {
   return vocabulary;
 }
 
+/// Adds a lexical shortlist to the tokenizer of a translator.
+static Result<void> addShortlist(ModuleOp module,
+                                 const ShortlistOptions &options,
+                                 TextConfig &text) {
+  if (options.file.empty())
+    return {};
+  func::FuncOp step = getStepEntry(module);
+  if (!step || !getGenerationModel(module, step).hasSource)
+    return unsupported("'--shortlist' is not supported for this model; "
+                       "supported: encoder-decoders that generate");
+  if (text.tokenizer.empty())
+    return unsupported("'--shortlist' needs the model's tokenizer, and it has "
+                       "none that can be read");
+  return addShortlist(options, getVocabulary(module), text.tokenizer);
+}
+
 /// Reads the text files, a decoder's settings, and begins to hash all files.
 Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
   const SmallFiles small = info.getSmallFiles();
@@ -180,6 +203,7 @@ Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
                                 info.pipeline ? &*info.pipeline : nullptr,
                                 info.entities ? &*info.entities : nullptr));
   text = std::move(config);
+  TRANSOM_TRY(addShortlist(module, options.shortlist, text));
   if (!info.pooling.empty())
     text.manifest.pooling = info.pooling;
   notes = info.notes;

@@ -7,6 +7,7 @@
 // it.
 #pragma once
 #include "compiler/import/ScoringOptions.h"
+#include "compiler/import/tokenizer/Shortlist.h"
 #include "compiler/pipeline/StageTable.h"
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -62,7 +63,8 @@ struct CompileOptions {
   std::string task;
   /// The folder of an adapter of PEFT that is merged; empty: none.
   std::string lora;
-  ScoringOptions scoring; ///< without a true token pairs are not scored
+  ShortlistOptions shortlist; ///< of a translator; without a file it has none
+  ScoringOptions scoring;     ///< without a true token pairs are not scored
   /// Hidden states that an entry gives, as in ImportOptions; empty: none.
   std::vector<int64_t> layers;
   /// Leave generation_config.json out.

@@ -261,6 +261,7 @@ transom_status transom_session_generate(transom_session *session,
     how.no_special = request.options.no_special != 0;
     how.no_truncation = 1;
     GenerationPrompts tokens;
+    TRANSOM_ASSIGN(tokens.shortlist, getShortlist(model));
     TRANSOM_ASSIGN(tokens.ids,
                    getPromptTokens(model, "prompt", prompts, count, how));
     TRANSOM_TRY(addTargetPrefixes(model, request.options, tokens));

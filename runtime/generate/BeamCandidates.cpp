@@ -12,7 +12,7 @@ using namespace transom;
 
 BeamCandidates::BeamCandidates(const GenerationConfig &config, int64_t width)
     : config(config), width(width), processors(config, width), row(width),
-      scan(width) {
+      scan(width), restricted(width) {
   kept.reserve(size_t(width));
   edited.reserve(size_t(width));
   found.reserve(BeamSearch::getCount(config));
@@ -74,15 +74,33 @@ double BeamCandidates::getLogSum() {
   return top + portableLog(sum);
 }
 
-Result<const std::vector<ScoredToken> *>
-BeamCandidates::find(const LogitRow &values, const SamplingPosition &position) {
+/// Sets the log-probabilities of a row. Where only listed tokens can come, each
+/// of them counts as edited.
+Result<void> BeamCandidates::begin(const LogitRow &values,
+                                   const SamplingPosition &position) {
+  logits = values;
+  if (position.allowed) {
+    if (!restricted.restrict(values.logits, *position.allowed))
+      return rejected("a logit is not finite");
+    logSum = restricted.getLogSum();
+    row.begin(logits.logits, logSum);
+    row.setAll(-std::numeric_limits<float>::infinity());
+    for (int64_t token : *position.allowed)
+      row.set(token, float(double(logits.logits[token]) - logSum));
+    return {};
+  }
   if (!scan.scan(values.logits, values.maxima))
     return rejected("a logit is not finite");
-  // Process the log-probabilities.
-  logits = values;
   const double top = scan.maximum();
   logSum = top + portableLog(sumRange(0, width, top));
   row.begin(logits.logits, logSum);
+  return {};
+}
+
+Result<const std::vector<ScoredToken> *>
+BeamCandidates::find(const LogitRow &values, const SamplingPosition &position) {
+  TRANSOM_TRY(begin(values, position));
+  // Process the log-probabilities.
   if (processors.changes(position))
     processors.apply(row, position);
   // Keep the best.

@@ -8,6 +8,7 @@
 #include "runtime/generate/BeamSearch.h"
 #include "runtime/generate/LogitProcessors.h"
 #include "runtime/generate/LogitsSource.h"
+#include "runtime/generate/Shortlist.h"
 #include "runtime/generate/Softmax.h"
 
 namespace transom {
@@ -28,6 +29,7 @@ private:
   double sumRange(int64_t begin, int64_t end, double shift) const;
   void gather(size_t count);
   double getLogSum();
+  Result<void> begin(const LogitRow &values, const SamplingPosition &position);
 
   const GenerationConfig &config;
   int64_t width;
@@ -36,6 +38,7 @@ private:
   LogitProcessors processors;
   EditedRow row;
   RowScan scan;
+  RestrictedRow restricted; ///< where only listed tokens can come
   std::vector<int32_t> kept, edited;
   std::vector<ScoredToken> found;
 };

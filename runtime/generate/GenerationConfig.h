@@ -63,6 +63,7 @@ struct GenerationConfig {
   bool ignoreEnd = false; ///< an end token may be chosen and does not stop
   ContextPolicy contextPolicy = ContextPolicy::Stop;
   int64_t topLogprobs = -1; ///< -1: no log-probabilities
+  bool useShortlist = true; ///< of a model that has one
   /// Options of the model's files that are not supported, such as
   /// `'num_beam_groups' 2`; and those that have an effect with sampling only.
   std::vector<std::string> unsupported, unsupportedSampling;

@@ -123,6 +123,11 @@ template <typename Visitor> void visitGenerationOptions(Visitor &&visit) {
   visit(Option{"eos_token_id"}, &Config::endTokens, nullptr);
   visit(Option{"bos_token_id", -unbounded}, &Config::beginToken, nullptr);
   visit(Option{"pad_token_id", -unbounded}, &Config::padToken, nullptr);
+  visit(Option{"use_shortlist", 0, 1, "--use-shortlist",
+               "of a model with a lexical shortlist: choose among its tokens "
+               "alone (default true)",
+               false, 0, "false,true"},
+        &Config::useShortlist, &Api::use_shortlist);
   visit(Option{"stop_strings"}, &Config::stopStrings, nullptr);
 }
 

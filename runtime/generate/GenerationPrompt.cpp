@@ -18,6 +18,7 @@ SamplingPosition PreparedPrompt::getPosition(const std::vector<int64_t> &all,
   const std::vector<int64_t> &from = source.empty() ? tokens : sourceTokens;
   position.source = from.data();
   position.sourceCount = from.size();
+  position.allowed = allowed.empty() ? nullptr : &allowed;
   return position;
 }
 
@@ -92,6 +93,32 @@ static Result<void> addTarget(const GenerationConfig &config,
   return {};
 }
 
+/// Sets the tokens that can come: those of the shortlist, and those that end a
+/// text or are forced.
+static void setAllowed(const LogitsSource &source,
+                       const GenerationConfig &config,
+                       const GenerationPrompts &prompts,
+                       PreparedPrompt &prompt) {
+  if (!prompts.shortlist || !config.useShortlist)
+    return;
+  const int64_t vocabulary = source.width();
+  prompt.allowed =
+      prompts.shortlist->getTokens(prompt.sourceTokens, vocabulary);
+  auto add = [&](int64_t token) {
+    if (token >= 0 && token < vocabulary)
+      prompt.allowed.push_back(token);
+  };
+  for (int64_t token : config.endTokens)
+    add(token);
+  for (int64_t token : config.forcedEnd)
+    add(token);
+  add(config.forcedBegin.value_or(-1));
+  std::sort(prompt.allowed.begin(), prompt.allowed.end());
+  prompt.allowed.erase(
+      std::unique(prompt.allowed.begin(), prompt.allowed.end()),
+      prompt.allowed.end());
+}
+
 /// Cuts a decoder's tokens to the context, and sets what is left of it.
 static Result<void> fitContext(const LogitsSource &source,
                                const GenerationConfig &config,
@@ -136,6 +163,7 @@ Result<PreparedPrompt> transom::preparePrompt(const LogitsSource &source,
       return unsupported("shifting the context of an encoder-decoder is not "
                          "supported; supported: decoders");
     TRANSOM_TRY(addTarget(config, prompts, index, prompt));
+    setAllowed(source, config, prompts, prompt);
   }
   TRANSOM_TRY(checkTokens(prompt.tokens.data(), prompt.tokens.size(),
                           source.vocabulary(),

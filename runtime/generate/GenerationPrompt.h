@@ -16,6 +16,8 @@ struct PreparedPrompt {
   std::vector<int64_t> tokens;
   /// Columns of an encoder-decoder's source, its mask, and its tokens alone.
   std::vector<int64_t> source, mask, sourceTokens;
+  /// The tokens that can come, ascending; empty: all.
+  std::vector<int64_t> allowed;
   size_t start = 0;    ///< the first token that the sequence begins with
   int64_t mostNew = 0; ///< new tokens
   FinishReason atMost = FinishReason::Length; ///< why mostNew is the most

@@ -88,7 +88,6 @@ private:
   Result<void> take(ContinuationState &state, const LogitRow &logits);
   void copySequences(size_t leader);
   Result<void> choose(ContinuationState &state, const LogitRow &logits);
-  void addLogprobs(Continuation &out, const float *logits, int64_t token);
   FinishReason addText(ContinuationState &state, int64_t token,
                        FinishReason finish) const;
   void shift(ContinuationState &state);
@@ -299,14 +298,6 @@ void Generation::copySequences(size_t leader) {
   }
 }
 
-void Generation::addLogprobs(Continuation &out, const float *logits,
-                             int64_t token) {
-  const double sum = logSumExp(logits, source.width());
-  out.logprobs.push_back(double(logits[token]) - sum);
-  if (config.topLogprobs > 0)
-    sampler.appendTop(logits, size_t(config.topLogprobs), sum, out.top);
-}
-
 /// Adds a token to the continuation's text, and hands everything over when the
 /// continuation is finished.
 FinishReason Generation::addText(ContinuationState &state, int64_t token,
@@ -319,10 +310,11 @@ Result<void> Generation::choose(ContinuationState &state,
                                 const LogitRow &logits) {
   Continuation &out = *state.out;
   const PreparedPrompt &prompt = prompts[out.prompt];
-  Result<int64_t> token =
-      sampler.choose(logits, prompt.getPosition(state.tokens, out.number));
+  const SamplingPosition position =
+      prompt.getPosition(state.tokens, out.number);
+  Result<int64_t> token = sampler.choose(logits, position);
   if (!token) {
-    if (firstNonFinite(logits.logits, source.width()) < 0) {
+    if (sampler.areFinite(logits.logits, position)) {
       Error error = token.takeError();
       error.message = getName(state) + ": " + error.message;
       return error;
@@ -330,10 +322,11 @@ Result<void> Generation::choose(ContinuationState &state,
     return nonFiniteLogit(int64_t(state.tokens.size()) - 1, getName(state));
   }
   // Record the token.
+  if (config.topLogprobs >= 0)
+    sampler.appendLogprobs(logits.logits, position, *token,
+                           size_t(config.topLogprobs), out.logprobs, out.top);
   state.tokens.push_back(*token);
   out.tokens.push_back(*token);
-  if (config.topLogprobs >= 0)
-    addLogprobs(out, logits.logits, *token);
   // Decide whether the continuation ends with it, by the token or by the text.
   FinishReason reason = FinishReason::None;
   if (!config.ignoreEnd && config.isEnd(*token))

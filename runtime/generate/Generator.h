@@ -8,6 +8,7 @@
 #pragma once
 #include "runtime/generate/LogitsSource.h"
 #include "runtime/generate/Sampler.h"
+#include "runtime/generate/Shortlist.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include <functional>
 #include <limits>
@@ -67,6 +68,8 @@ struct GenerationPrompts {
   /// Of an encoder-decoder, what continuations begin with after the decoder's
   /// start token; empty: none has a prefix.
   std::vector<std::vector<int64_t>> targetPrefixes;
+  /// Of an encoder-decoder, says which tokens can come.
+  std::optional<Shortlist> shortlist;
 };
 
 /// Generates the continuations of all prompts. `config` is resolved.

@@ -20,6 +20,8 @@ struct SamplingPosition {
   /// The source of an encoder-decoder; a decoder's prompt.
   const int64_t *source = nullptr;
   size_t sourceCount = 0;
+  /// The only tokens that can come, ascending; null: all.
+  const std::vector<int64_t> *allowed = nullptr;
   size_t made() const { return count - promptCount; }
 };
 

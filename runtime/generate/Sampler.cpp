@@ -16,7 +16,7 @@ using namespace transom;
 Sampler::Sampler(const GenerationConfig &config, int64_t vocabulary)
     : config(config), vocabulary(vocabulary), processors(config, vocabulary),
       edited(*config.sample ? 0 : vocabulary), scan(vocabulary),
-      processed(size_t(vocabulary)) {
+      restricted(vocabulary), processed(size_t(vocabulary)) {
   if (*config.sample) {
     values.reserve(size_t(vocabulary));
     order.reserve(size_t(vocabulary));
@@ -54,8 +54,25 @@ Result<int64_t> Sampler::chooseLargest() {
   return chosen;
 }
 
+/// The next token where only those of a list can come.
+Result<int64_t> Sampler::chooseListed(const float *logits,
+                                      const SamplingPosition &position) {
+  if (!restricted.restrict(logits, *position.allowed))
+    return rejected("a logit is not finite");
+  DenseRow changed(restricted.getRow().data(), vocabulary);
+  if (processors.changes(position))
+    processors.apply(changed, position);
+  row = restricted.getRow().data();
+  scan.scan(row);
+  if (scan.maximum() < -std::numeric_limits<float>::max())
+    return makeNothingLeftError();
+  return *config.sample ? sample(position) : scan.argmax();
+}
+
 Result<int64_t> Sampler::choose(const LogitRow &logits,
                                 const SamplingPosition &position) {
+  if (position.allowed)
+    return chooseListed(logits.logits, position);
   if (!scan.scan(logits.logits, logits.maxima))
     return rejected("a logit is not finite");
   row = logits.logits;
@@ -76,6 +93,11 @@ Result<int64_t> Sampler::choose(const LogitRow &logits,
       return makeNothingLeftError();
   }
   return *config.sample ? sample(position) : scan.argmax();
+}
+
+bool Sampler::areFinite(const float *logits, const SamplingPosition &position) {
+  return position.allowed ? restricted.restrict(logits, *position.allowed)
+                          : firstNonFinite(logits, vocabulary) < 0;
 }
 
 void Sampler::sortByLogit(std::vector<int32_t> &tokens) const {
@@ -201,4 +223,21 @@ void Sampler::appendTop(const float *logits, size_t count, double logSum,
   sortByLogit(kept);
   for (size_t i = 0; i != std::min(count, kept.size()); ++i)
     out.push_back({kept[i], double(row[kept[i]]) - logSum});
+}
+
+void Sampler::appendLogprobs(const float *logits,
+                             const SamplingPosition &position, int64_t token,
+                             size_t count, std::vector<double> &logprobs,
+                             std::vector<TokenLogprob> &top) {
+  double sum = 0;
+  if (position.allowed) {
+    restricted.restrict(logits, *position.allowed);
+    sum = restricted.getLogSum();
+    logits = restricted.getRow().data();
+  } else {
+    sum = logSumExp(logits, vocabulary);
+  }
+  logprobs.push_back(double(logits[token]) - sum);
+  if (count > 0)
+    appendTop(logits, count, sum, top);
 }

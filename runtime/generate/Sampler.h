@@ -7,6 +7,7 @@
 #pragma once
 #include "runtime/generate/LogitProcessors.h"
 #include "runtime/generate/LogitsSource.h"
+#include "runtime/generate/Shortlist.h"
 #include "runtime/generate/Softmax.h"
 
 namespace transom {
@@ -33,6 +34,9 @@ public:
   Result<int64_t> choose(const LogitRow &logits,
                          const SamplingPosition &position);
 
+  /// Whether all logits that can come are finite.
+  bool areFinite(const float *logits, const SamplingPosition &position);
+
   /// The tokens that the last choice by sampling was made among.
   const std::vector<int32_t> &candidates() const { return kept; }
 
@@ -41,8 +45,18 @@ public:
   void appendTop(const float *logits, size_t count, double logSum,
                  std::vector<TokenLogprob> &out);
 
+  /// Appends the log-probability of a token to `logprobs`, and as appendTop()
+  /// those of `count` tokens to `top`; where only listed tokens can come,
+  /// probabilities are of those.
+  void appendLogprobs(const float *logits, const SamplingPosition &position,
+                      int64_t token, size_t count,
+                      std::vector<double> &logprobs,
+                      std::vector<TokenLogprob> &top);
+
 private:
   Result<int64_t> chooseLargest();
+  Result<int64_t> chooseListed(const float *logits,
+                               const SamplingPosition &position);
   int64_t sample(const SamplingPosition &position);
   double scale() const { return 1 / *config.temperature; }
   size_t getBucket(int32_t token) const;
@@ -59,6 +73,7 @@ private:
   LogitProcessors processors;
   EditedRow edited; ///< without sampling: the logits after the processors
   RowScan scan;
+  RestrictedRow restricted;     ///< where only listed tokens can come
   const float *row = nullptr;   ///< of the choice that is being made; minus
                                 ///< infinity for suppressed tokens
   std::vector<float> processed; ///< logits after the processors

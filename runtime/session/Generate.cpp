@@ -87,6 +87,12 @@ struct BoundPrompts {
 };
 } // namespace
 
+Result<std::optional<Shortlist>> transom::getShortlist(const Model &model) {
+  if (!model.tokenizer())
+    return std::optional<Shortlist>();
+  return Shortlist::open(*model.tokenizer());
+}
+
 Result<GenerationPrompts> transom::getPrompts(const Model &model,
                                               const transom_tensor *inputs,
                                               size_t count) {
@@ -105,6 +111,7 @@ Result<GenerationPrompts> transom::getPrompts(const Model &model,
     TRANSOM_TRY(checkValues(entry->inputs[1], mask.data(), shape, 2));
   }
   GenerationPrompts prompts;
+  TRANSOM_ASSIGN(prompts.shortlist, getShortlist(model));
   prompts.ids.resize(size_t(bound.batch()));
   const bool hasSources = !model.manifest().decoder->encoder.empty();
   if (hasSources)

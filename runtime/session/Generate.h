@@ -67,6 +67,9 @@ Result<GenerationConfig> getGenerationConfig(const Model &model);
 Result<GenerationPrompts>
 getPrompts(const Model &model, const transom_tensor *inputs, size_t count);
 
+/// The model's lexical shortlist, if it has one.
+Result<std::optional<Shortlist>> getShortlist(const Model &model);
+
 /// Raises a capacity so that a session generates quickly for prompts of these
 /// lengths; of an encoder-decoder, with target prefixes of at most
 /// `longestPrefix` tokens. `config` is resolved.

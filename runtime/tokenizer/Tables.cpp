@@ -59,6 +59,7 @@ static size_t elementSize(Section section) {
     return sizeof(MergeSlot);
   case Section::MergeResults:
   case Section::ByteTokens:
+  case Section::Shortlist:
     return sizeof(uint32_t);
   case Section::Scores:
     return sizeof(double);

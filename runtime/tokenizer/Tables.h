@@ -18,7 +18,7 @@
 namespace transom::tokenizer {
 
 inline constexpr char tablesMagic[8] = {'t', 'r', 'n', 's', 'm', 't', 'o', 'k'};
-inline constexpr uint32_t tablesVersion = 7;
+inline constexpr uint32_t tablesVersion = 8;
 /// Token ids are below this.
 inline constexpr uint32_t idLimit = 0x80000000u;
 
@@ -47,8 +47,10 @@ enum class Section : uint32_t {
                      ///< unknown token. Empty for most BPEs
   Languages,         ///< `LanguageEntry`s, sorted by name
   Target,            ///< tables of texts in the target language; empty: these
+  Shortlist,         ///< `ShortlistHeader`, u32 offsets of each source token's
+                     ///< targets and of their end, u32 targets; empty: none
 };
-inline constexpr size_t sectionCount = 19;
+inline constexpr size_t sectionCount = 20;
 
 /// The kinds of model.
 enum class ModelKind : uint32_t { WordPiece = 1, Bpe, Unigram };
@@ -157,6 +159,13 @@ enum AddedFlag : uint32_t { SingleWord = 1, LeftStrip = 2, RightStrip = 4 };
 struct AddedToken {
   uint32_t id;
   uint32_t flags;
+};
+
+/// The beginning of a lexical shortlist.
+struct ShortlistHeader {
+  uint32_t first;        ///< so many ids of the target are in every list
+  uint32_t copiesSource; ///< 1: source tokens are in the list, too
+  uint32_t numSources;   ///< of them there are one more offsets
 };
 
 /// A state of a double-array trie over bytes. The child of state s for label l

@@ -231,6 +231,8 @@ def llama3_factors(rope, base, size):
 
 def add_tensor(writer, kind, config, names, name, shape, values, stored_type):
     module, end = name.rsplit(".", 1)
+    if end == "position_ids":
+        return
     for prefix in PREFIXES:
         module = module.removeprefix(prefix)
     layer = re.search(r"\.(\d+)\.", "." + module + ".")

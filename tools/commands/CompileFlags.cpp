@@ -30,6 +30,13 @@ Result<void> tools::finishOptions(CompileFlags &flags) {
   TRANSOM_ASSIGN(options.attentionHeads,
                  parseNumberList("--attention-heads", flags.attentionHeads));
   TRANSOM_ASSIGN(options.layers, parseLayerList("--layers", flags.layers));
+  if (options.shortlist.file.empty() &&
+      (flags.shortlistFirst || flags.shortlistBest))
+    return usageError(
+        "'--shortlist-first' and '--shortlist-best' need '--shortlist'");
+  options.shortlist.first =
+      flags.shortlistFirst.value_or(options.shortlist.first);
+  options.shortlist.best = flags.shortlistBest.value_or(options.shortlist.best);
   // Takes back what the environment or the flags of another compile disable.
   if (options.disabledPasses == std::vector<std::string>{"none"})
     options.disabledPasses.clear();
@@ -130,6 +137,24 @@ void tools::addCompileFlags(CLI::App &command, CompileFlags &flags) {
                   "with --true-token: a template of Jinja for messages of the "
                   "roles system, query and document (default: the folder's)")
       ->type_name("F");
+  command
+      .add_option("--shortlist", flags.options.shortlist.file,
+                  "a lexical shortlist in a format of Marian, lines 'target "
+                  "source probability' or binary: translations have only its "
+                  "tokens (default: none)")
+      ->type_name("FILE");
+  command
+      .add_option("--shortlist-first", flags.shortlistFirst,
+                  "with --shortlist: tokens of the vocabulary, from the first "
+                  "on, that are in every list (default 100)")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(0), int64_t(INT32_MAX)));
+  command
+      .add_option("--shortlist-best", flags.shortlistBest,
+                  "with --shortlist: the most probable tokens of a source "
+                  "token that count (default 100)")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(1), int64_t(INT32_MAX)));
   command
       .add_option("--layers", flags.layers,
                   "add an entry that returns hidden states, which 'embed "

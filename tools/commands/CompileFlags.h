@@ -6,6 +6,7 @@
 #pragma once
 #include "compiler/driver/Compile.h"
 #include "tools/commands/Command.h"
+#include <optional>
 
 namespace transom::tools {
 
@@ -14,6 +15,7 @@ struct CompileFlags {
   CompileOptions options;
   // Texts that finishOptions() checks or parses.
   std::string weights = "embed", attentionLayers, attentionHeads, layers;
+  std::optional<int64_t> shortlistFirst, shortlistBest;
 };
 
 /// Adds a flag that may be repeated, with a value or several with commas each.

@@ -175,6 +175,9 @@ typedef struct transom_generate_options {
   /** (encoder-decoders) the token that the decoder begins with; -1: its begin
    * token [as bos_token_id] */
   int64_t decoder_start_id;
+  /** (encoder-decoders) 1: of a model with a lexical shortlist, only its tokens
+   * can come, and probabilities are of those; 0: all can [1] */
+  int32_t use_shortlist;
 } transom_generate_options;
 
 /** Initializes options of `struct_size` bytes, as

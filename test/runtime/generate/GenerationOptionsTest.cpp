@@ -47,6 +47,7 @@ TEST(GenerationOptions, options_that_are_set) {
   options.length_penalty = -0.5;
   options.early_stopping = 2;
   options.renormalize_logits = 1;
+  options.use_shortlist = 0;
   options.forced_bos_id = -1;
   options.decoder_start_id = 4;
   options.seed = 11;
@@ -58,6 +59,7 @@ TEST(GenerationOptions, options_that_are_set) {
   EXPECT_EQ(config.lengthPenalty, -0.5);
   EXPECT_EQ(config.earlyStopping, EarlyStopping::Never);
   EXPECT_TRUE(config.renormalizeLogits);
+  EXPECT_FALSE(config.useShortlist);
   EXPECT_EQ(config.forcedBegin, -1);
   EXPECT_EQ(config.decoderStart, 4);
   EXPECT_EQ(config.seed, 11u);

@@ -41,7 +41,7 @@ class GenerationFlags(DecoderTest):
         for flag in ("--max-new-tokens", "--temperature", "--top-k", "--top-p", "--min-p", "--repetition-penalty",
                      "--no-repeat-ngram-size", "--logit-bias", "--seed", "--eos-token-id", "--stop", "--context-shift",
                      "--length-penalty", "--early-stopping", "--renormalize-logits", "--encoder-no-repeat-ngram-size",
-                     "--forced-bos-token-id"):
+                     "--forced-bos-token-id", "--use-shortlist"):
             self.assertIn(flag, shown)
 
 

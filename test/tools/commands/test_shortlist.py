@@ -1,0 +1,88 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""compile --shortlist: translations are those of the whole head where the tokens that are not listed have a logit of -inf."""
+import json
+import unittest
+
+from base import SOURCE
+from translations import VOCABULARY, WORDS, TranslationTest
+
+FIRST, BEST, END = 5, 3, 2
+# Of the word w{i} three targets count, and the fourth does not.
+PAIRS = [(f"w{(7 * i + 5 * k) % 36}", f"w{i}", 0.4 / (k + 1)) for i in range(36) for k in range(4)]
+TEXTS = ["w1 w2 w3", "w9", "w30 w4 w4 w17 w8", "w35 w0"]
+
+
+def listed(text):
+    """The ids that a translation of a text can have, by the rules of the documentation."""
+    words = text.split()
+    best = [WORDS.index(target) for i, (target, source, _) in enumerate(PAIRS) if source in words and i % 4 < BEST]
+    return {*range(FIRST), *best, *map(WORDS.index, words), END}
+
+
+def without_others(text):
+    return [flag for token in range(VOCABULARY) if token not in listed(text) for flag in ("--logit-bias", f"{token}:-inf")]
+
+
+class Shortlist(TranslationTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.whole = cls.with_words("marian", name="whole")
+        cls.lex = cls.shared + "/lex.s2t"
+        with open(cls.lex, "w", encoding="utf-8") as file:
+            file.writelines(f"{target} {source} {probability}\n" for target, source, probability in PAIRS)
+        cls.translator = cls.shared + "/whole"
+        cls.model = cls.compiled(cls.translator, "--shortlist", cls.lex, "--shortlist-first", str(FIRST), "--shortlist-best", str(BEST))
+
+    def test_greedy_and_beams_are_those_of_the_restricted_head(self):
+        for flags in ((), ("--num-beams", "3", "--num-return-sequences", "3")):
+            # With beams, scores are of the probabilities among the listed tokens.
+            expected = [line for text in TEXTS for line in self.translated([text], *flags, "--renormalize-logits", "true",
+                                                                          *without_others(text), model=self.whole)]
+            found = self.translated(TEXTS, *flags)
+            self.assertEqual([line["ids"] for line in found], [line["ids"] for line in expected])
+            for one, two in zip(found, expected):
+                self.assertTrue(set(one["ids"]) <= listed(one["source"]))
+                self.assertAlmostEqual(one.get("score", 0), two.get("score", 0), places=5)
+        self.assertNotEqual([line["ids"] for line in self.translated(TEXTS)],
+                            [line["ids"] for line in self.translated(TEXTS, model=self.whole)])
+
+    def test_a_list_is_that_of_one_text(self):
+        together = self.translated(TEXTS, "--num-beams", "2")
+        self.assertEqual(together, [line for text in TEXTS for line in self.translated([text], "--num-beams", "2")])
+        self.assertEqual(together, self.translated(TEXTS, "--num-beams", "2", "-t", "1"))
+
+    def test_all_tokens_can_come_on_demand(self):
+        for flags in ((), ("--num-beams", "3")):
+            self.assertEqual(self.translated(TEXTS, "--use-shortlist", "false", *flags), self.translated(TEXTS, *flags, model=self.whole))
+
+    def test_the_entry_generate_has_the_list(self):
+        for text in TEXTS:
+            self.assertEqual(self.generated(text)[0], self.translated([text])[0]["ids"])
+
+    def test_log_probabilities_are_of_the_listed_tokens(self):
+        ids = ",".join(str(WORDS.index(word)) for word in TEXTS[0].split()) + f",{END}"
+        (line,) = self.succeed("generate", self.model, "--ids", ids, "--json", "--top-logprobs", str(VOCABULARY), "-n", "1").stdout.splitlines()
+        top = json.loads(line)["top_logprobs"][0]
+        self.assertEqual({one["id"] for one in top}, listed(TEXTS[0]))
+        self.assertAlmostEqual(sum(2.718281828459045 ** one["logprob"] for one in top), 1, places=6)
+
+    def test_the_option_is_in_the_artifact(self):
+        options = json.loads(self.succeed("inspect", self.model, "--json").stdout)["options"]
+        self.assertEqual((options["shortlist"], options["shortlist-first"], options["shortlist-best"]), ("lex.s2t", str(FIRST), str(BEST)))
+
+    def test_what_is_refused(self):
+        out = ("-o", self.path("x.so"))
+        bad = self.path("bad.s2t")
+        with open(bad, "w", encoding="utf-8") as file:
+            file.write("w1 w2 0.5\nw1 w2\n")
+        self.fail_with(3, "compile", self.translator, *out, "--shortlist", bad, says="bad.s2t:2: expected 'target source probability', got 'w1 w2'")
+        self.fail_with(6, "compile", self.translator, *out, "--shortlist", self.path("missing"), says="missing")
+        self.fail_with(4, "compile", SOURCE + "/examples/tiny-llama", *out, "--shortlist", self.lex, says="encoder-decoders that generate")
+        self.fail_with(2, "compile", self.translator, *out, "--shortlist-best", "5", says="'--shortlist-first' and '--shortlist-best' need '--shortlist'")
+        self.fail_with(2, "compile", self.translator, *out, "--shortlist", self.lex, "--shortlist-best", "0", says="--shortlist-best")
+
+
+if __name__ == "__main__":
+    unittest.main()
