@@ -8,6 +8,7 @@
 #pragma once
 #include "runtime/base/Error.h"
 #include "runtime/manifest/Manifest.h"
+#include "runtime/weights/Importance.h"
 #include "runtime/weights/OperandFormat.h"
 #include "runtime/weights/WeightExpr.h"
 #include "runtime/weights/WeightLayout.h"
@@ -61,6 +62,7 @@ struct ArtifactPlan {
   std::vector<int64_t> rows; ///< weight offsets of all layer rows
   std::vector<ArtifactWeight> weights;
   uint64_t weightBytes = 0; ///< of all packed weights, gaps included
+  Importance importance;    ///< of columns of weights; empty: all are equal
   std::string tokenizer;    ///< flat tables, empty for none
   Manifest manifest;        ///< its isas say which code there is
 };

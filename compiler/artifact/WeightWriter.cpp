@@ -94,6 +94,7 @@ struct Packing {
   const ArtifactWeight &weight;
   const WeightExpr &expression;
   const TensorSource &source;
+  const Importance &importance;
   PackedStream &stream;
   RoundingErrors &rounding;
 
@@ -265,6 +266,8 @@ Result<void> Packing::panels() const {
   const bool isCompared =
       isStored && !(stored && weight.format.scales == StorageType::F32);
   RoundingError error;
+  const float *importances =
+      importance.empty() ? nullptr : importance.find(expression.files(), depth);
   std::vector<float> rows;
   StoredRows given;
   int64_t first = 0;
@@ -297,7 +300,8 @@ Result<void> Packing::panels() const {
         char *panel = block.data() + p * panelBytes;
         const int64_t group = stored ? row * stored->groups.getNumGroups() : 0;
         if (!stored)
-          codec->pack(rows.data() + row * depth, size, depth, panel);
+          codec->pack(rows.data() + row * depth, size, depth, panel,
+                      importances);
         else
           codec->packGiven(
               given.elements.data() + row * depth, given.scales.data() + group,
@@ -404,7 +408,9 @@ orderedWeights(const ArtifactPlan &plan) {
 /// Evaluates and packs one weight into the stream.
 static Result<void> packWeight(const ArtifactWeight &weight,
                                const WeightExpr &expression,
-                               const TensorSource &source, PackedStream &stream,
+                               const TensorSource &source,
+                               const Importance &importance,
+                               PackedStream &stream,
                                RoundingErrors &rounding) {
   TRANSOM_ASSIGN(std::vector<int64_t> shape, expression.shape(source));
   if (shape != weight.shape)
@@ -412,7 +418,7 @@ static Result<void> packWeight(const ArtifactWeight &weight,
                          "' is not of the shape that the code expects");
   if (Result<void> skipped = stream.skipTo(weight.offset); !skipped)
     return skipped;
-  Packing packing{weight, expression, source, stream, rounding};
+  Packing packing{weight, expression, source, importance, stream, rounding};
   switch (weight.layout) {
   case WeightLayout::Unset:
     return internalError("weight '" + weight.symbol + "' has no layout");
@@ -440,7 +446,8 @@ transom::writeWeights(const ArtifactPlan &plan, const TensorSource &source,
       return internalError("weight '" + weight.symbol +
                            "': " + expression.error().message);
     TRANSOM_TRY(
-        packWeight(weight, *expression, source, stream, packed.rounding));
+        packWeight(weight, *expression, source, plan.importance, stream,
+                   packed.rounding));
     if (release)
       for (const std::string &tensor : expression->files())
         release(tensor);

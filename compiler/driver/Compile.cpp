@@ -4,6 +4,7 @@
 // Compiles a model folder or graph.json: imports it, runs the stages, and adds
 // to the manifest what comes from the files.
 #include "compiler/driver/Compile.h"
+#include "compiler/driver/Calibrate.h"
 #include "compiler/driver/CompileModule.h"
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Hashes.h"
@@ -74,6 +75,8 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("quantize", options.quantize);
   if (options.groupSize != 0)
     flags.emplace_back("group-size", std::to_string(options.groupSize));
+  if (!options.calibrate.empty())
+    flags.emplace_back("calibrate", getFileName(options.calibrate));
   if (options.attentionSchedule != "auto")
     flags.emplace_back("attention-schedule", options.attentionSchedule);
   if (options.attention)
@@ -121,6 +124,7 @@ struct ModelFacts {
   InputHashes hashes;
   std::optional<FileHashes> hashed;
   std::vector<std::string> notes;
+  Importance importance;
   std::string figures; ///< JSON, for the manifest
 
   Result<void> read(ModuleOp module, const CompileOptions &options);
@@ -226,6 +230,12 @@ Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
   // Only an artifact and an index of stages have hashes.
   if (options.emit == Stage::So || !options.stagesFolder.empty())
     hashes.start(info.folder, files, info.adapterFiles);
+  // Only the writer of weights asks for it.
+  if (options.emit == Stage::So && !options.calibrate.empty()) {
+    TRANSOM_ASSIGN(importance,
+                   calibrate(module, info, text.tokenizer,
+                             text.manifest.maxLength, options.calibrate));
+  }
   if (options.emit == Stage::So)
     figures = reportFigures(module, info).toJson();
   return {};
@@ -248,6 +258,7 @@ Result<void> ModelFacts::complete(ArtifactPlan &plan,
       plan.manifest.options.emplace_back("resume-from", *edited);
   plan.manifest.text = text.manifest;
   plan.manifest.notes = notes;
+  plan.importance = std::move(importance);
   plan.manifest.figures = std::move(figures);
   plan.tokenizer = std::move(text.tokenizer);
   if (plan.manifest.decoder)

@@ -48,6 +48,9 @@ struct CompileOptions {
   std::string quantize;
   /// Numbers along K with one scale: 32, 64 or 128; 0: as the type has it.
   unsigned groupSize = 0;
+  /// A file of texts, one a line, that say which numbers of quantized weights
+  /// have to be exact; empty: all count alike.
+  std::string calibrate;
   /// How attention divides its work: a schedule of `kern.attention`, optionally
   /// with the most query rows of a work item, `streaming:12`. Results are the
   /// same for all schedules.

@@ -59,6 +59,8 @@ static Result<void> checkQuantize(const CompileOptions &options) {
   if (options.quantize.empty()) {
     if (options.groupSize != 0)
       return usageError("'--group-size' needs '--quantize'");
+    if (!options.calibrate.empty())
+      return usageError("'--calibrate' needs '--quantize'");
     return {};
   }
   if (options.quantize == keepsNoWholeNumbers)

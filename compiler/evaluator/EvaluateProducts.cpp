@@ -64,6 +64,7 @@ static Result<void> evaluateMatmul(MatmulOp op, Evaluation &e) {
 static Result<void> evaluateLinear(LinearOp op, Evaluation &e) {
   const Tensor &input = e.tensor(op.getInput());
   const Tensor &weight = e.tensor(op.getWeight());
+  e.observeInput(op, input);
   int64_t n = weight.sizes[0], k = weight.sizes[1];
   Sizes sizes = input.sizes;
   sizes.back() = n;

@@ -79,6 +79,12 @@ public:
   /// Gives a value what another holds.
   void alias(mlir::Value value, mlir::Value other);
 
+  /// Tells who asked for it what a product with a weight multiplies.
+  void observeInput(mlir::Operation *product, const Tensor &input) const {
+    if (options.observeInput)
+      options.observeInput(product, input.real);
+  }
+
   /// Binds a symbol; an error where it has another value already.
   Result<void> bind(const std::string &symbol, int64_t value);
   /// Takes the value of a symbol, if it has one.

@@ -69,6 +69,8 @@ struct EvaluateOptions {
   /// Called with the numbers that an operation computes: of `attn` all of a
   /// result, of `kern` one that it writes.
   std::function<void(mlir::Operation *, llvm::ArrayRef<Number>)> observe;
+  /// Called with what a product of `attn` with a weight multiplies.
+  std::function<void(mlir::Operation *, llvm::ArrayRef<Number>)> observeInput;
   /// The sequences of a step, their rows one after the other; empty: all rows
   /// are one new sequence.
   std::vector<SequenceRows> sequences;

@@ -119,9 +119,10 @@ class PanelCodec {
 public:
   virtual ~PanelCodec() = default;
   /// [count][depth] rows, at most 32 of them, to one panel; `out` is zero
-  /// before. Scales are those of `quantizeGroup`.
-  virtual void pack(const float *rows, int64_t count, int64_t depth,
-                    char *out) const = 0;
+  /// before. Scales are those of `quantizeGroup`, with the importance of each
+  /// k if it is given.
+  virtual void pack(const float *rows, int64_t count, int64_t depth, char *out,
+                    const float *importance = nullptr) const = 0;
   /// The same for rows that are whole numbers with known scales, [count][groups
   /// of a row]; for formats with scales.
   virtual void packGiven(const float *elements, const float *scales,

@@ -31,8 +31,8 @@ void forEachElement(int64_t count, int64_t depth, const At &at) {
 /// [k][32] of f32.
 class F32Codec final : public PanelCodec {
 public:
-  void pack(const float *rows, int64_t count, int64_t depth,
-            char *out) const override {
+  void pack(const float *rows, int64_t count, int64_t depth, char *out,
+            const float *) const override {
     float *panel = reinterpret_cast<float *>(out);
     forEachElement(count, depth, [&](int64_t lane, int64_t k) {
       panel[k * panelWidth + lane] = rows[lane * depth + k];
@@ -50,8 +50,8 @@ public:
 /// [k/2][32][2] of bf16, rounded to nearest even.
 class Bf16PairsCodec final : public PanelCodec {
 public:
-  void pack(const float *rows, int64_t count, int64_t depth,
-            char *out) const override {
+  void pack(const float *rows, int64_t count, int64_t depth, char *out,
+            const float *) const override {
     uint16_t *panel = reinterpret_cast<uint16_t *>(out);
     forEachElement(count, depth, [&](int64_t lane, int64_t k) {
       panel[getIndex(lane, k)] = floatToBfloat16(rows[lane * depth + k]);
@@ -85,13 +85,13 @@ public:
 
   const OperandFormat &getFormat() const { return format; }
 
-  void pack(const float *rows, int64_t count, int64_t depth,
-            char *out) const override {
+  void pack(const float *rows, int64_t count, int64_t depth, char *out,
+            const float *importance) const override {
     std::vector<int8_t> numbers(format.group);
     forEachGroup(count, depth, [&](const Group &group) {
-      const GroupScale scale =
-          quantizeGroup(rows + group.lane * depth + group.first, group.size,
-                        format, numbers.data());
+      const GroupScale scale = quantizeGroup(
+          rows + group.lane * depth + group.first, group.size, format,
+          numbers.data(), importance ? importance + group.first : nullptr);
       for (int64_t k = 0; k < group.size; ++k)
         out[getOffset(group, k)] |=
             static_cast<char>((numbers[k] + offset) << getShift(k));

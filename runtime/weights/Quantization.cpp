@@ -36,8 +36,9 @@ struct Rounded {
 /// Fits whole numbers to a group.
 class GroupFitter {
 public:
-  GroupFitter(const float *numbers, int64_t count, const OperandFormat &format)
-      : numbers(numbers), count(count), format(format),
+  GroupFitter(const float *numbers, int64_t count, const OperandFormat &format,
+              const float *importance)
+      : numbers(numbers), importance(importance), count(count), format(format),
         lowest(static_cast<float>(getLowest(format.element))),
         highest(static_cast<float>(getMaxMagnitude(format.element))) {}
 
@@ -95,7 +96,7 @@ private:
       const float whole = std::clamp(ratio, lowest, highest) + shift - shift;
       const double difference =
           numbers[i] - (double(whole) * group.scale + group.minimum);
-      rounded.error += difference * difference;
+      rounded.error += difference * difference * getImportance(i);
       rounded.numbers[i] = whole;
     }
     return rounded;
@@ -103,25 +104,29 @@ private:
 
   /// The scale and minimum with which these whole numbers are nearest.
   GroupScale getBestScale(const Rounded &rounded) const {
-    double products = 0, squares = 0, sum = 0, sumWhole = 0;
+    double products = 0, squares = 0, sum = 0, sumWhole = 0, n = 0;
     for (int64_t i = 0; i < count; ++i) {
-      const double whole = rounded.numbers[i];
-      products += numbers[i] * whole;
-      squares += whole * whole;
-      sum += numbers[i];
-      sumWhole += whole;
+      const double whole = rounded.numbers[i], weight = getImportance(i);
+      products += numbers[i] * whole * weight;
+      squares += whole * whole * weight;
+      sum += numbers[i] * weight;
+      sumWhole += whole * weight;
+      n += weight;
     }
     if (!format.minimums)
       return squares == 0 ? rounded.group : toStorage(products / squares, 0);
-    const double n = static_cast<double>(count),
-                 spread = squares - sumWhole * sumWhole / n;
-    if (!(spread > 0))
+    const double spread = squares - sumWhole * sumWhole / n;
+    if (!(n > 0) || !(spread > 0))
       return rounded.group;
     const double scale = (products - sumWhole * sum / n) / spread;
     return toStorage(scale, (sum - scale * sumWhole) / n);
   }
 
-  const float *numbers;
+  double getImportance(int64_t i) const {
+    return importance ? importance[i] : 1;
+  }
+
+  const float *numbers, *importance;
   int64_t count;
   const OperandFormat &format;
   float lowest, highest;
@@ -130,14 +135,15 @@ private:
 } // namespace
 
 GroupScale transom::quantizeGroup(const float *numbers, int64_t count,
-                                  const OperandFormat &format, int8_t *out) {
+                                  const OperandFormat &format, int8_t *out,
+                                  const float *importance) {
   std::fill_n(out, count, int8_t(0));
   const GroupScale broken{std::numeric_limits<float>::quiet_NaN(), 0};
   if (!std::all_of(numbers, numbers + count,
                    [](float x) { return std::isfinite(x); }))
     return broken;
 
-  const GroupFitter fitter(numbers, count, format);
+  const GroupFitter fitter(numbers, count, format, importance);
   Rounded best;
   auto tryFractions = [&](const auto &fractions) {
     for (double fraction : fractions) {

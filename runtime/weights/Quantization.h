@@ -25,8 +25,10 @@ inline float dequantize(const OperandFormat &format, int64_t whole,
 /// and gives their scale and, where the format has such, their minimum: those
 /// of the least squared error that is found from some first ones on. The scale
 /// is NaN if a number is not finite or the scale has no place in its type, and
-/// 0 if all numbers are too small for it.
+/// 0 if all numbers are too small for it. `importance`, one for each number:
+/// what its squared error is multiplied by; null: 1.
 GroupScale quantizeGroup(const float *numbers, int64_t count,
-                         const OperandFormat &format, int8_t *out);
+                         const OperandFormat &format, int8_t *out,
+                         const float *importance = nullptr);
 
 } // namespace transom

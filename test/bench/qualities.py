@@ -19,6 +19,8 @@ VARIANTS = {REFERENCE: [], "bf16": ["--dtype", "bf16"],
 # Bits of a weight of a product, its share of the scale of a group included. Tables of embeddings stay in float32.
 PRODUCT_BITS = {REFERENCE: 32, "bf16": 16, **{f"int8 {group}": 8 + 32 / int(group) for group in GROUPS},
                 **{f"int4 {group}": 4 + 16 / int(group) for group in GROUPS}}
+# The end of the name of a variant whose weights are quantized for what they are multiplied by.
+CALIBRATED = " calibrated"
 CODES = {"F32": "f", "I64": "q"}
 # Random ids begin here: the first ones are special tokens mostly.
 FIRST_ID = 5
@@ -167,8 +169,8 @@ def file_inputs(run, model, path, count, length, joined):
 class Quality:
     """The variants of one model beside its float32. `tool` is transom, `place` a folder for what is made."""
 
-    def __init__(self, tool, folder, place, flags=()):
-        self.tool, self.folder, self.place, self.flags = tool, folder, place, list(flags)
+    def __init__(self, tool, folder, place, flags=(), calibration=None):
+        self.tool, self.folder, self.place, self.flags, self.calibration = tool, folder, place, list(flags), calibration
         self.model = self.compile(REFERENCE)
         self.described = self.inspect(self.model)
         entries = {entry["name"]: entry for entry in self.described["entries"]}
@@ -186,7 +188,9 @@ class Quality:
 
     def compile(self, variant):
         path = os.path.join(self.place, variant.replace(" ", "-") + ".so")
-        self.run(["compile", self.folder, "-q", *VARIANTS[variant], *self.flags, "-o", path])
+        plain = variant.removesuffix(CALIBRATED)
+        calibration = ["--calibrate", self.calibration] if plain != variant else []
+        self.run(["compile", self.folder, "-q", *VARIANTS[plain], *calibration, *self.flags, "-o", path])
         return path
 
     def inspect(self, model):
@@ -215,7 +219,7 @@ class Quality:
         """The figures of a variant, and its results; `reference`: those of float32."""
         described = self.inspect(model)
         results = self.results(model, self.entry, inputs)
-        row = {"variant": variant, "product_bits": PRODUCT_BITS[variant], "bits": 8 * described["weights_bytes"] / described["parameters"],
+        row = {"variant": variant, "product_bits": PRODUCT_BITS[variant.removesuffix(CALIBRATED)], "bits": 8 * described["weights_bytes"] / described["parameters"],
                **self.figures(results, reference or results, inputs)}
         if self.scores:
             row["perplexity"] = perplexity(self.results(model, "score", inputs)[1])
@@ -226,6 +230,9 @@ def measure_all(quality, inputs, variants, say):
     """The rows of all variants that compile, and the results in float32."""
     first, reference = quality.measure(REFERENCE, quality.model, inputs)
     rows = [first]
+    if quality.calibration:
+        variants = [name for variant in variants for name in
+                    ((variant, variant + CALIBRATED) if "--quantize" in VARIANTS[variant] else (variant,))]
     for variant in variants:
         if variant == REFERENCE:
             continue

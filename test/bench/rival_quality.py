@@ -110,12 +110,21 @@ def config_of(kind, hidden, layers, heads, vocab, intermediate=0, kv_heads=0):
                 max_position_embeddings=2048, rms_norm_eps=1e-5, tie_word_embeddings=False, hidden_act="silu")
 
 
+def write_tokenizer(folder, vocabulary):
+    """A word for each id, so that ids can be given as a text: `t5 t17`."""
+    words = {f"t{i}": i for i in range(vocabulary)}
+    model = dict(type="WordPiece", unk_token="t0", continuing_subword_prefix="##", max_input_chars_per_word=16, vocab=words)
+    with open(os.path.join(folder, "tokenizer.json"), "w", encoding="utf-8") as file:
+        json.dump(dict(version="1.0", added_tokens=[], pre_tokenizer=dict(type="WhitespaceSplit"), model=model), file)
+
+
 def make(name, folder):
     shape = dict(SHAPES[name])
     os.makedirs(folder)
     with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
         json.dump(config_of(**shape), file)
     weights = {"llama": llama_weights, "gpt2": gpt2_weights}[shape.pop("kind")]
+    write_tokenizer(folder, shape["vocab"])
     tensors = {tensor: (list(values.shape), array.array("f", values.tobytes()))
                for tensor, values in weights(Weights(shape["hidden"]), **shape)}
     write_tensors(os.path.join(folder, "model.safetensors"), tensors)

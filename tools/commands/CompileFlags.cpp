@@ -67,6 +67,10 @@ static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
                  "int8, 32 of int4)")
       ->type_name("N")
       ->check(CLI::IsMember({32u, 64u, 128u}));
+  app.add_option("--calibrate", flags.options.calibrate,
+                 "with --quantize: texts, one per line, on which the model is "
+                 "run; weights that they use most are the most exact")
+      ->type_name("FILE");
   // Of the interface, but not supported: not in the help.
   addChoice(app, "--weights", flags.weights, {"embed", "external"}, "")
       ->group("");

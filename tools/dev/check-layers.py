@@ -105,6 +105,10 @@ LAYERS = {
     "compiler/explain/ExplanationJson": [
         "compiler/explain/Explanation", "compiler/explain/ExplanationFields", "compiler/explain/ExplanationJson", *SUPPORT,
     ],
+    # Encodes the texts that it runs a model on.
+    "compiler/driver/Calibrate": [
+        "compiler/driver", "compiler/evaluator", "compiler/import", "runtime/tokenizer/Tokenizer", *DIALECTS, *SUPPORT, *MLIR,
+    ],
     "compiler/driver": [
         "compiler", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
     ],

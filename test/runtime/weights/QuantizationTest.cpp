@@ -3,6 +3,7 @@
 //
 // Groups of weights as whole numbers with a scale.
 #include "runtime/weights/Quantization.h"
+#include "test/runtime/base/TestSupport.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -149,6 +150,67 @@ TEST(Quantization, scales_without_a_place_in_their_type_are_not_numbers) {
                                OperandFormat::getQuantized(StorageType::I4, 32),
                                whole.data())
                      .scale));
+}
+
+/// The sum of squared errors of the same numbers and importances, quantized
+/// with these importances (null: without) and counted with them.
+double getImportantError(const OperandFormat &format, bool isGiven) {
+  test::Random random(3);
+  double error = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<float> numbers(format.group), importance(format.group);
+    for (int64_t i = 0; i < format.group; ++i) {
+      numbers[i] = static_cast<float>(random.between(-1000, 1000));
+      // A few inputs are much larger than the others.
+      importance[i] = random.between(0, 15) == 0 ? 400 : 1;
+    }
+    std::vector<int8_t> whole(format.group);
+    const GroupScale group =
+        quantizeGroup(numbers.data(), format.group, format, whole.data(),
+                      isGiven ? importance.data() : nullptr);
+    for (int64_t i = 0; i < format.group; ++i) {
+      const double difference =
+          numbers[i] - double(dequantize(format, whole[i], group));
+      error += importance[i] * difference * difference;
+    }
+  }
+  return error;
+}
+
+TEST(Quantization, important_numbers_are_more_exact) {
+  for (const OperandFormat &format : OperandFormat::getQuantizedFormats())
+    EXPECT_LT(getImportantError(format, true), getImportantError(format, false))
+        << format.str();
+  const auto few = OperandFormat::getQuantized(StorageType::U4, 128);
+  EXPECT_LT(getImportantError(few, true), 0.9 * getImportantError(few, false));
+}
+
+TEST(Quantization, equal_importances_change_no_bit) {
+  test::Random random(5);
+  for (const OperandFormat &format : OperandFormat::getQuantizedFormats()) {
+    std::vector<float> numbers(format.group);
+    for (float &number : numbers)
+      number = static_cast<float>(random.between(-1000, 1000)) / 7;
+    std::vector<int8_t> without(format.group), with(format.group);
+    const std::vector<float> ones(format.group, 1);
+    const GroupScale one = quantizeGroup(numbers.data(), format.group, format,
+                                         without.data()),
+                     two = quantizeGroup(numbers.data(), format.group, format,
+                                         with.data(), ones.data());
+    EXPECT_EQ(one.scale, two.scale);
+    EXPECT_EQ(one.minimum, two.minimum);
+    EXPECT_EQ(without, with);
+  }
+}
+
+TEST(Quantization, numbers_that_nothing_multiplies_are_finite) {
+  const std::vector<float> numbers = {1, -2, 3, 0.5f}, zeros(4, 0);
+  for (const OperandFormat &format : OperandFormat::getQuantizedFormats()) {
+    std::vector<int8_t> whole(4);
+    const GroupScale group =
+        quantizeGroup(numbers.data(), 4, format, whole.data(), zeros.data());
+    EXPECT_TRUE(std::isfinite(group.scale) && std::isfinite(group.minimum));
+  }
 }
 
 } // namespace

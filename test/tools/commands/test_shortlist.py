@@ -72,6 +72,9 @@ class Shortlist(TranslationTest):
         options = json.loads(self.succeed("inspect", self.model, "--json").stdout)["options"]
         self.assertEqual((options["shortlist"], options["shortlist-first"], options["shortlist-best"]), ("lex.s2t", str(FIRST), str(BEST)))
 
+    def test_code_is_verified_without_the_file(self):
+        self.succeed("verify", self.model, "--model", self.translator, "-s", "4")
+
     def test_what_is_refused(self):
         out = ("-o", self.path("x.so"))
         bad = self.path("bad.s2t")

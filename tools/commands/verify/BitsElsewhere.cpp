@@ -155,7 +155,7 @@ static std::string whyNotCompiled(const Manifest &manifest,
            transom_version();
   for (const auto &[flag, value] : manifest.options)
     if (flag == "resume-from" || flag == "load-pass-plugin" ||
-        flag == "debug-info")
+        flag == "debug-info" || flag == "calibrate" || flag == "shortlist")
       return "was compiled with '--" + flag + "', which names another file";
   return "";
 }

@@ -26,6 +26,14 @@ static Result<CompileOptions> getOptions(const Manifest &manifest,
     if (flag == "load-pass-plugin")
       return unsupported("the artifact was compiled with a pass plug-in, '" +
                          value + "', which is not in it");
+    if (flag == "calibrate")
+      return unsupported("the artifact was compiled with '--calibrate " +
+                         value +
+                         "', and its weights cannot be made without these "
+                         "texts; supported: artifacts without it");
+    // It is in the tokenizer's tables, which no code reads.
+    if (flag.rfind("shortlist", 0) == 0)
+      continue;
     if (flag == "resume-from")
       notes.push_back("the artifact was compiled from an edited stage, " +
                       value + "; it is compared with the model itself");
