@@ -410,8 +410,7 @@ static Result<void> packWeight(const ArtifactWeight &weight,
                                const WeightExpr &expression,
                                const TensorSource &source,
                                const Importance &importance,
-                               PackedStream &stream,
-                               RoundingErrors &rounding) {
+                               PackedStream &stream, RoundingErrors &rounding) {
   TRANSOM_ASSIGN(std::vector<int64_t> shape, expression.shape(source));
   if (shape != weight.shape)
     return internalError("weight '" + weight.symbol +
@@ -445,9 +444,8 @@ transom::writeWeights(const ArtifactPlan &plan, const TensorSource &source,
     if (!expression)
       return internalError("weight '" + weight.symbol +
                            "': " + expression.error().message);
-    TRANSOM_TRY(
-        packWeight(weight, *expression, source, plan.importance, stream,
-                   packed.rounding));
+    TRANSOM_TRY(packWeight(weight, *expression, source, plan.importance, stream,
+                           packed.rounding));
     if (release)
       for (const std::string &tensor : expression->files())
         release(tensor);

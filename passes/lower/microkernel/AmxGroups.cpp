@@ -26,7 +26,7 @@ public:
                    const KernelArgs &args, Value stage)
       : e(e), spec(spec), args(args), stage(stage),
         format(spec.rhs->getFormat()) {
-    wholeSums = e.stackBuffer(2 * sumsBytes);
+    wholeSums = e.stackBuffer(sumsBytes);
     if (isPacked())
       bytes = e.stackBuffer(format.group * panelWidth);
   }
@@ -43,10 +43,6 @@ private:
 
   /// Whether two numbers are in a byte.
   bool isPacked() const { return getStorageBits(format.element) < 8; }
-  /// Where the tiles leave the sums of a group, by turns.
-  Value getSums(Index group) {
-    return e.advance(wholeSums, group % 2 * sumsBytes);
-  }
   Value getStaged(Index row, int64_t vector) {
     return e.advance(stage, (row * numVectors + vector) * tileBytes);
   }
@@ -75,19 +71,26 @@ private:
 
   void emitGroups(int64_t numTiles) {
     const int64_t whole = *spec.k / format.group, rest = *spec.k % format.group;
+    auto emitLast = [&] { emitScales({e.i64(whole - 1), format.group}); };
     e.forRange(e.i64(whole), [&](Index index) {
       emitTiles({index, format.group}, numTiles);
+      // Before the stores: a load would wait for an earlier store to the same
+      // place of a page.
       e.ifThen(0 < index, [&] { emitScales({index - 1, format.group}); });
+      storeSums(numTiles);
     });
-    if (rest)
+    if (rest) {
       emitTiles({e.i64(whole), rest}, numTiles);
-    if (whole)
-      emitScales({e.i64(whole - 1), format.group});
-    if (rest)
+      if (whole)
+        emitLast();
+      storeSums(numTiles);
       emitScales({e.i64(whole), rest});
+    } else {
+      emitLast();
+    }
   }
 
-  /// Sums a group in tiles.
+  /// Sums a group in tile registers.
   void emitTiles(Group group, int64_t numTiles) {
     Index first = group.index * format.group;
     if (spec.prefetch)
@@ -118,10 +121,12 @@ private:
                          getTile(e, TileRegisters::rhs(column))});
       });
     }
-    Value sums = getSums(group.index);
+  }
+
+  void storeSums(int64_t numTiles) {
     forTiles(numTiles, [&](int64_t rows, int64_t column) {
-      Value to =
-          e.advance(sums, (rows * tileRows * tileColumns + column) * tileBytes);
+      Value to = e.advance(wholeSums, (rows * tileRows * tileColumns + column) *
+                                          tileBytes);
       storeTile(e, TileRegisters::sums(rows, column), to,
                 e.i64(tileColumns * tileBytes));
     });
@@ -145,13 +150,12 @@ private:
   /// Adds the sums of a group times its scales.
   void emitScales(Group group) {
     const GroupColumns columns(e, spec, args, group.index, group.size);
-    Value sums = getSums(group.index);
     e.forRange(args.rows, [&](Index row) {
       const GroupRow ofRow(e, spec, args, group.index, row);
       for (int64_t v = 0; v < numVectors; ++v) {
-        Value whole =
-            e.loadVector(e.builder().getI32Type(),
-                         e.advance(sums, (row * numVectors + v) * tileBytes));
+        Value whole = e.loadVector(
+            e.builder().getI32Type(),
+            e.advance(wholeSums, (row * numVectors + v) * tileBytes));
         Value staged = getStaged(row, v);
         Value sum = e.loadVector(e.f32Type(), staged);
         e.storeVector(columns.addGroup(e, ofRow, v, whole, sum), staged);
@@ -187,7 +191,7 @@ private:
   const KernelArgs &args;
   Value stage; ///< [amxRows][32] of f32
   const OperandFormat &format;
-  Value wholeSums; ///< of two groups, [2][amxRows][32] of i32
+  Value wholeSums; ///< of a group, [amxRows][32] of i32
   Value bytes;     ///< of a group, [group/4][32][4]
 };
 

@@ -8,10 +8,10 @@
 !w = !kern.weight<[32, 32] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>
 // CHECK-LABEL: llvm.func internal @transom.k.{{.*}}.i8.1x32.
 // CHECK: %[[SUM:.*]] = arith.sitofp
-// CHECK: %[[OWN:.*]] = math.fma %{{.*}}, %{{.*}}, %[[SUM]]
+// CHECK: %[[OWN:.*]] = llvm.intr.fma(%{{.*}}, %{{.*}}, %[[SUM]])
 // CHECK: %[[SCALE:.*]] = arith.mulf
-// CHECK: math.fma %[[OWN]], %[[SCALE]], %{{.*}}
-// CHECK-NOT: math.fma %{{.*}}, %{{.*}}, %[[OWN]]
+// CHECK: llvm.intr.fma(%[[OWN]], %[[SCALE]],
+// CHECK-NOT: llvm.intr.fma(%{{.*}}, %{{.*}}, %[[OWN]])
 func.func @bytes(%x: !x, %s: !s, %y: !y) attributes {kern.symbols = ["rows"]} {
   %w = kern.get_weight @w : !w
   kern.phase "gemm" {
@@ -33,8 +33,8 @@ kern.weight @w : !w = #weight.expr<file("w")> {offset = 0}
 // CHECK-COUNT-4: arith.extf
 // CHECK: %[[SUM:.*]] = arith.sitofp
 // CHECK: %[[SCALE:.*]] = arith.mulf
-// CHECK: %[[SCALED:.*]] = math.fma %[[SUM]], %[[SCALE]], %{{.*}}
-// CHECK: math.fma %{{.*}}, %{{.*}}, %[[SCALED]]
+// CHECK: %[[SCALED:.*]] = llvm.intr.fma(%[[SUM]], %[[SCALE]],
+// CHECK: llvm.intr.fma(%{{.*}}, %{{.*}}, %[[SCALED]])
 func.func @minimums(%x: !x, %s: !s, %y: !y) attributes {kern.symbols = ["rows"]} {
   %w = kern.get_weight @w : !w
   kern.phase "gemm" {
