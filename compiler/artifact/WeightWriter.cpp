@@ -111,9 +111,10 @@ struct Packing {
   Result<void> block(const std::vector<int64_t> &offsets,
                      const std::vector<int64_t> &sizes) const;
   Result<void> panels() const;
-  Result<void> compare(const PanelCodec &codec, const char *panel,
-                       const float *rows, int64_t count,
-                       RoundingError &error) const;
+  void compare(const PanelCodec &codec, const char *panel, const float *rows,
+               int64_t count, RoundingError &error) const;
+  Result<StoredRows> getStoredRows(const StoredExpr &stored, int64_t row,
+                                   int64_t count, RoundingError &error) const;
   Result<void> padded() const;
 };
 
@@ -230,20 +231,51 @@ static std::vector<float> getNumbers(const StoredRows &given,
   return numbers;
 }
 
-/// Adds what packing changed in some rows. A scale that was finite stays so.
-Result<void> Packing::compare(const PanelCodec &codec, const char *panel,
-                              const float *rows, int64_t count,
-                              RoundingError &error) const {
-  const size_t numbers = static_cast<size_t>(count * weight.shape[1]);
-  std::vector<float> packed(numbers);
-  codec.unpack(panel, count, weight.shape[1], packed.data());
-  for (size_t i = 0; i < numbers; ++i)
-    if (std::isfinite(rows[i]) && !std::isfinite(packed[i]))
-      return unsupported("weight '" + weight.symbol +
-                         "': a scale does not fit f16; supported: "
-                         "'--quantize none', which makes floats of it");
-  error.add(packed.data(), rows, static_cast<int64_t>(numbers));
-  return {};
+/// Adds what packing changed in some rows.
+void Packing::compare(const PanelCodec &codec, const char *panel,
+                      const float *rows, int64_t count,
+                      RoundingError &error) const {
+  const int64_t depth = weight.shape[1];
+  std::vector<float> packed(static_cast<size_t>(count * depth));
+  codec.unpack(panel, count, depth, packed.data());
+  error.add(packed.data(), rows, count * depth);
+}
+
+/// Rounds scales or minimums to their type; true if that changes some.
+static bool roundTo(std::optional<StorageType> type,
+                    std::vector<float> &numbers) {
+  bool changed = false;
+  for (float &number : numbers) {
+    const auto rounded = static_cast<float>(roundToStorage(*type, number));
+    changed |= rounded != number;
+    number = rounded;
+  }
+  return changed;
+}
+
+/// Rows of whole numbers, with scales and minimums as they are packed.
+Result<StoredRows> Packing::getStoredRows(const StoredExpr &stored, int64_t row,
+                                          int64_t count,
+                                          RoundingError &error) const {
+  Result<StoredRows> given = evaluateStored(stored, source, row, count);
+  if (!given)
+    return atWeight(given.takeError());
+  StoredRows rounded = *given;
+  bool changed = roundTo(weight.format.scales, rounded.scales);
+  if (stored.minimums)
+    changed |= roundTo(weight.format.minimums, rounded.minimums);
+  if (!changed)
+    return given;
+  for (const std::vector<float> &factors : {rounded.scales, rounded.minimums})
+    for (float factor : factors)
+      if (!std::isfinite(factor))
+        return atWeight(unsupported(
+            "a scale does not fit f16; supported: '--quantize none', which "
+            "makes floats of the weight"));
+  const std::vector<float> before = getNumbers(*given, stored.groups),
+                           after = getNumbers(rounded, stored.groups);
+  error.add(after.data(), before.data(), static_cast<int64_t>(after.size()));
+  return Result<StoredRows>(std::move(rounded));
 }
 
 Result<void> Packing::panels() const {
@@ -261,10 +293,8 @@ Result<void> Packing::panels() const {
       panelWidth;
   const std::optional<StoredExpr> stored =
       splitStored(expression, weight.format);
-  const bool isStored = weight.format.isGrouped() && readsStored(expression);
-  // Scales in f32 are exact.
-  const bool isCompared =
-      isStored && !(stored && weight.format.scales == StorageType::F32);
+  const bool isRounded =
+      !stored && weight.format.isGrouped() && readsStored(expression);
   RoundingError error;
   const float *importances =
       importance.empty() ? nullptr : importance.find(expression.files(), depth);
@@ -275,20 +305,15 @@ Result<void> Packing::panels() const {
     for (int64_t begin = 0; begin < split; begin += per) {
       // Evaluate the rows of the block.
       const int64_t count = std::min(per, split - begin);
-      rows.resize(static_cast<size_t>(count * depth));
       if (!stored)
-        if (Result<void> done = expression.evaluate(
-                source, {first + begin, 0}, {count, depth}, rows.data());
-            !done)
-          return atWeight(done.takeError());
+        rows.resize(static_cast<size_t>(count * depth));
       if (stored) {
-        Result<StoredRows> done =
-            evaluateStored(*stored, source, first + begin, count);
-        if (!done)
-          return atWeight(done.takeError());
-        given = std::move(*done);
-        if (isCompared)
-          rows = getNumbers(given, stored->groups);
+        TRANSOM_ASSIGN(given,
+                       getStoredRows(*stored, first + begin, count, error));
+      } else if (Result<void> done = expression.evaluate(
+                     source, {first + begin, 0}, {count, depth}, rows.data());
+                 !done) {
+        return atWeight(done.takeError());
       }
 
       // Pack them panel by panel; what follows the last row stays zero.
@@ -307,9 +332,8 @@ Result<void> Packing::panels() const {
               given.elements.data() + row * depth, given.scales.data() + group,
               given.minimums.data() + (stored->minimums ? group : 0), size,
               depth, panel);
-        if (isCompared)
-          TRANSOM_TRY(
-              compare(*codec, panel, rows.data() + row * depth, size, error));
+        if (isRounded)
+          compare(*codec, panel, rows.data() + row * depth, size, error);
       }
       TRANSOM_TRY(stream.push(std::move(block)));
     }

@@ -6,6 +6,7 @@
 #include "runtime/base/Sha256.h"
 #include "runtime/weights/StoredGroups.h"
 #include "test/compiler/artifact/ArtifactFixture.h"
+#include <cmath>
 
 using namespace transom;
 using namespace transom::test;
@@ -228,6 +229,55 @@ TEST_F(WeightWriter, KeepsWholeNumbersOfFiles) {
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_EQ(notes[0].substr(0, 42),
             "1 quantized weights are rounded anew: the ");
+}
+
+namespace {
+
+/// Elements 1 of rows whose scale is the power of 2 with the number of the
+/// row, times a number that f16 does not have.
+class WideSource : public IndexSource {
+public:
+  Result<void> readStored(const std::string &, StoredField field,
+                          const std::vector<int64_t> &offsets,
+                          const std::vector<int64_t> &sizes,
+                          float *out) const override {
+    for (int64_t i = offsets[0]; i < offsets[0] + sizes[0]; ++i)
+      for (int64_t k = 0; k < sizes[1]; ++k)
+        *out++ = field == StoredField::Elements
+                     ? 1
+                     : std::ldexp(1.0f + 1.0f / 4096, static_cast<int>(i));
+    return {};
+  }
+};
+
+} // namespace
+
+TEST_F(WeightWriter, RoundsScalesOfFiles) {
+  ArtifactPlan plan = smallPlan();
+  auto packRows = [&](const char *file, int64_t rows) {
+    plan.weights = {{"panels",
+                     file,
+                     WeightLayout::Panels32,
+                     0,
+                     32 * 32 / 2 + 32 * 2,
+                     {rows, 32},
+                     {}}};
+    plan.weights[0].format = OperandFormat::getQuantized(StorageType::I4, 32);
+    plan.weightBytes = plan.weights[0].bytes;
+    return writeArtifact(plan, smallObjects(), WideSource(), nullptr,
+                         folder / "model.so", nullptr);
+  };
+  Result<ArtifactReport> report = packRows("file(\"8x32\", i4, 32, 32)", 8);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->rounding.scales.weights, 1);
+  EXPECT_EQ(report->rounding.scales.largest, std::ldexp(1.0, 7) / 4096);
+  EXPECT_EQ(report->rounding.getNotes().size(), 1u);
+  report = packRows("file(\"20x32\", i4, 32, 32)", 20);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().status, Status::Unsupported);
+  EXPECT_EQ(report.error().message,
+            "weight 'panels': a scale does not fit f16; supported: '--quantize "
+            "none', which makes floats of the weight");
 }
 
 TEST_F(WeightWriter, OverlappingWeightsAreABug) {
