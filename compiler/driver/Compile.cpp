@@ -4,6 +4,7 @@
 // Compiles a model folder or graph.json: imports it, runs the stages, and adds
 // to the manifest what comes from the files.
 #include "compiler/driver/Compile.h"
+#include "compiler/driver/BalanceColumns.h"
 #include "compiler/driver/Calibrate.h"
 #include "compiler/driver/CompileModule.h"
 #include "compiler/driver/CompileObserver.h"
@@ -125,6 +126,7 @@ struct ModelFacts {
   std::optional<FileHashes> hashed;
   std::vector<std::string> notes;
   Importance importance;
+  BalancedColumns balanced;
   std::string figures; ///< JSON, for the manifest
 
   Result<void> read(ModuleOp module, const CompileOptions &options);
@@ -235,6 +237,7 @@ Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
     TRANSOM_ASSIGN(importance,
                    calibrate(module, info, text.tokenizer,
                              text.manifest.maxLength, options.calibrate));
+    balanced = balanceColumns(module, importance);
   }
   if (options.emit == Stage::So)
     figures = reportFigures(module, info).toJson();
@@ -301,7 +304,8 @@ compileStages(OwningOpRef<ModuleOp> module, ModelFacts &facts,
     TRANSOM_ASSIGN(stages, StageWriter::create(options.stagesFolder));
   }
   ModuleSource source;
-  source.tensors = &facts.info.files;
+  const BalancedTensors tensors(facts.info.files, facts.balanced);
+  source.tensors = &tensors;
   source.resumed = resumed ? &*resumed : nullptr;
   source.stages = stages ? &*stages : nullptr;
   source.release = [&](const std::string &name) {
