@@ -67,8 +67,10 @@ class GoldenTest(unittest.TestCase):
     operands are. Errors of products one after another are independent: those of n are sqrt(n) times as large."""
 
     LARGEST = {"32": 2.4, "64": 2.6, "128": 2.9}
+    # Of int4 the weights alone count: QuantizationTest.cpp has the bound of their errors in groups of 32.
+    INT4 = 0.0825
 
-    def measure(self, folder, count=4, length=24, variants=("f32", "bf16", "int8 32", "int8 64", "int8 128")):
+    def measure(self, folder, count=4, length=24, variants=("f32", "bf16", "int8 32", "int8 64", "int8 128", "int4 32", "int4 128")):
         with tempfile.TemporaryDirectory() as place:
             quality = qualities.Quality(TOOL, os.path.join(ROOT, "test", "goldens", folder), place)
             inputs = qualities.random_inputs(quality.vocabulary(), count, length, 0, quality.has_targets)
@@ -87,6 +89,11 @@ class GoldenTest(unittest.TestCase):
         self.assertLess(rows["bf16"]["kl_mean"], rows["int8 32"]["kl_mean"])
         self.assertLess(rows["int8 32"]["kl_mean"], rows["int8 64"]["kl_mean"])
         self.assertLess(rows["int8 64"]["kl_mean"], rows["int8 128"]["kl_mean"])
+        self.assertLess(rows["int8 128"]["kl_mean"], rows["int4 32"]["kl_mean"])
+        self.assertLess(rows["int4 32"]["kl_mean"], rows["int4 128"]["kl_mean"])
+        bound = (deviation * math.sqrt(4 * layers + 1) * self.INT4) ** 2 / 2
+        self.assertLess(rows["int4 32"]["kl_mean"], bound)
+        self.assertGreater(rows["int4 32"]["kl_mean"], bound / 100, "nothing is quantized")
         for group in self.LARGEST:
             row = rows[f"int8 {group}"]
             # To second order the divergence is half of the variance of the errors of logits; four products a layer, and the head.
