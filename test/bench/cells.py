@@ -37,6 +37,7 @@ PASSAGES = ("passages-1", "passages-8", "passages-32")
 # What keeps the libraries of rivals to 256-bit code. MLAS, which OpenVINO and ONNX Runtime multiply with, heeds no variable.
 AVX2 = {"BENCH_HIDE_AVX512": "1", "DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
         "ATEN_CPU_CAPABILITY": "avx2"}
+BYTES = ("openvino-int8", "onnxruntime-int8", "ctranslate2-int8")
 TRANSLATORS = ("ctranslate2", "ctranslate2-int8", "ctranslate2-bf16")
 NARROW = {"TRANSOM_FORCE_ISA": "avx2"}
 
@@ -47,6 +48,24 @@ def mixed_texts(model, title):
         model: Group(model, [Cell(f"{title} f32, texts of mixed length", "texts", 1.40, 0.85, rival=BATCHINGS)]),
         model + "-bf16": Group(model, [Cell(f"{title} bf16, texts of mixed length", "texts", 1.30, 0.80, rival=BATCHINGS)],
                                engine="transom-bf16", rivals=("openvino-bf16",)),
+    }
+
+
+def whole_numbers(model, title):
+    """The groups of a decoder in int8 and int4."""
+    name = model.partition("-")[0]
+    return {
+        name + "-int8": Group(model, [
+            Cell(f"{title} int8 decode", "decode-64", 1.60, 0.85),
+            Cell(f"{title} int8 prefill 512", "prefill-512", 1.50, 0.60),
+        ], engine="transom-int8", rivals=("llamacpp-q8_0", "ctranslate2-int8")),
+        name + "-int8-together": Group(model, [Cell(f"{title} int8 decode, 16 sequences", "together-16", 1.50)],
+                                       engine="transom-int8", rivals=("llamacpp-q8_0",)),
+        name + "-int4": Group(model, [
+            Cell(f"{title} int4 decode", "decode-64", 1.50, 0.80),
+            Cell(f"{title} int4 prefill 512", "prefill-512", 1.50, 0.55),
+            Cell(f"{title} int4 decode, 16 sequences", "together-16", 1.50),
+        ], engine="transom-int4", rivals=("llamacpp-q4_0", "llamacpp-q4_k_m")),
     }
 
 
@@ -83,6 +102,12 @@ GROUPS = {
     **mixed_texts("mpnet-base", "MPNet-base"),
     **mixed_texts("modernbert-base", "ModernBERT-base"),
     **mixed_texts("deberta-v3-base", "DeBERTa-v3-base"),
+    "int8": Group("bert-base", [
+        Cell("BERT-base int8 8x128", "8x128", 1.40, 0.60),
+        Cell("BERT-base int8, texts of mixed length", "texts", 1.40, rival=BATCHINGS),
+    ], engine="transom-int8", rivals=BYTES, others=("transom-bf16",)),
+    "texts-int8": Group("minilm", [Cell("MiniLM int8, 256 texts, one call", "texts", 1.40, 0.60, rival=BATCHINGS)],
+                        engine="transom-int8", rivals=BYTES, others=("transom-bf16",)),
     "load": Group("minilm", [Cell("MiniLM, load to first result", "load", 3.00, most_ms=30)]),
     "avx2": Group("bert-base", [Cell("BERT-base f32 8x128, AVX2", "8x128", 1.05, 0.90)],
                   rivals=("transom-onednn", "openvino", "torch"),
@@ -105,6 +130,12 @@ GROUPS = {
         Cell("GPT-2 bf16 decode", "decode-64", 1.35, 0.88),
         Cell("GPT-2 bf16 prefill 512", "prefill-512", 1.70, 0.80),
     ], engine="transom-bf16", rivals=("llamacpp-bf16",)),
+    **whole_numbers("llama-213m", "Llama 213 M"),
+    **whole_numbers("gpt2", "GPT-2"),
+    "marian-int8": Group("marian", [
+        Cell("Marian int8, 8 sentences, greedy", "greedy", 3.30, 0.25),
+        Cell("Marian int8, 8 sentences, 4 beams", "beams", 2.50),
+    ], engine="transom-int8", rivals=TRANSLATORS),
     "marian": Group("marian", [
         Cell("Marian f32, 8 sentences, greedy", "greedy", 2.20, 0.60),
         Cell("Marian f32, 8 sentences, 4 beams", "beams", 1.15),

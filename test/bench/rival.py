@@ -17,8 +17,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import numpy  # noqa: E402
 
-# Largest difference between two engines' float32 results, and least cosine of a row where a rival computes in bf16.
-AGREEMENT, BF16_COSINE = 1e-3, 0.98
+# Largest difference between two engines' float32 results, and least cosine of a row where a rival computes in bf16 or int8.
+AGREEMENT, COSINE = 1e-3, 0.98
 
 # By name: transformers' type of the model, its config, and how its constructor is told to leave out the pooler.
 NO_POOLER = dict(add_pooling_layer=False)
@@ -141,18 +141,31 @@ def load_inductor(folder, threads):
     return load_torch(folder, threads, compiled=True)
 
 
-def load_onnxruntime(folder, threads):
+def quantized_onnx(folder):
+    """The model with products of int8, as ONNX Runtime quantizes it: scales of rows of activations at run time."""
+    path = os.path.join(folder, "model-int8.onnx")
+    if not os.path.exists(path):
+        from onnxruntime.quantization import QuantType, quantize_dynamic
+        quantize_dynamic(os.path.join(folder, "model.onnx"), path, per_channel=True, weight_type=QuantType.QInt8)
+    return path
+
+
+def load_onnxruntime_int8(folder, threads):
+    return load_onnxruntime(folder, threads, quantized_onnx(folder))
+
+
+def load_onnxruntime(folder, threads, path=None):
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    session = onnxruntime.InferenceSession(os.path.join(folder, "model.onnx"), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(path or os.path.join(folder, "model.onnx"), options, providers=["CPUExecutionProvider"])
     return lambda ids, mask: session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
 
 
-def load_openvino(folder, threads, precision="f32"):
+def load_openvino(folder, threads, precision="f32", path=None):
     import openvino
     hints = {"INFERENCE_PRECISION_HINT": precision, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads}
-    model = openvino.Core().compile_model(os.path.join(folder, "model.onnx"), "CPU", hints)
+    model = openvino.Core().compile_model(path or os.path.join(folder, "model.onnx"), "CPU", hints)
     request = model.create_infer_request()
     return lambda ids, mask: request.infer({"input_ids": ids, "attention_mask": mask})[0]
 
@@ -161,9 +174,18 @@ def load_openvino_bf16(folder, threads):
     return load_openvino(folder, threads, "bf16")
 
 
-def load_ctranslate2(folder, threads):
+def load_openvino_int8(folder, threads):
+    """The model that ONNX Runtime quantizes."""
+    return load_openvino(folder, threads, path=quantized_onnx(folder))
+
+
+def load_ctranslate2_int8(folder, threads):
+    return load_ctranslate2(folder, threads, "int8")
+
+
+def load_ctranslate2(folder, threads, kind="float32"):
     import ctranslate2
-    encoder = ctranslate2.Encoder(os.path.join(folder, "ct2"), device="cpu", intra_threads=threads, compute_type="float32")
+    encoder = ctranslate2.Encoder(os.path.join(folder, "ct2"), device="cpu", intra_threads=threads, compute_type=kind)
 
     def encode(ids, mask):
         rows = [row[:length] for row, length in zip(ids.tolist(), mask.sum(1).tolist())]
@@ -174,7 +196,10 @@ def load_ctranslate2(folder, threads):
 ENGINES = {
     "openvino": (load_openvino, ["openvino"]),
     "openvino-bf16": (load_openvino_bf16, ["openvino"]),
+    "openvino-int8": (load_openvino_int8, ["openvino", "onnxruntime"]),
     "onnxruntime": (load_onnxruntime, ["onnxruntime"]),
+    "onnxruntime-int8": (load_onnxruntime_int8, ["onnxruntime"]),
+    "ctranslate2-int8": (load_ctranslate2_int8, ["ctranslate2"]),
     "ctranslate2": (load_ctranslate2, ["ctranslate2"]),
     "torch": (load_torch, ["torch", "transformers"]),
     "inductor": (load_inductor, ["torch", "transformers"]),
@@ -187,10 +212,10 @@ def check_agreement(engine, encode, folder):
     inputs, ours = (load_file(os.path.join(folder, name)) for name in ("inputs", "results"))
     kept = inputs["attention_mask"] == 1
     theirs, ours = encode(inputs["input_ids"], inputs["attention_mask"])[kept], ours["last_hidden_state"][kept]
-    if "bf16" in engine:
+    if "bf16" in engine or "int8" in engine:
         cosine = (theirs * ours).sum(1) / numpy.sqrt((theirs**2).sum(1) * (ours**2).sum(1))
-        if not cosine.min() >= BF16_COSINE:
-            sys.exit(f"its results have a cosine of {cosine.min():g} to transom's, at least {BF16_COSINE}")
+        if not cosine.min() >= COSINE:
+            sys.exit(f"its results have a cosine of {cosine.min():g} to transom's, at least {COSINE}")
         return
     difference = abs(theirs - ours).max()
     if not difference <= AGREEMENT:

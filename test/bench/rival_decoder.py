@@ -21,8 +21,8 @@ import numpy  # noqa: E402
 from decoders import NEW_TOKENS  # noqa: E402
 from rival import least_ms, serve  # noqa: E402
 
-# Least cosine of the logits after a prompt to transom's in float32, and where either computes in bf16.
-COSINE, BF16_COSINE = 0.9999, 0.98
+# Least cosine of the logits after a prompt to transom's in float32, and of types with such names.
+COSINE, LEAST_COSINES = 0.9999, {"bf16": 0.98, "q8": 0.98, "int8": 0.98, "q4": 0.9}
 # Tokens that a context of llama.cpp holds.
 ROOM = 4608
 
@@ -116,14 +116,18 @@ def write_gguf(model, path):
     writer.close()
 
 
-def quantize_gguf(source, path):
-    """All matrices in bf16, the table of tokens too."""
+def quantized_gguf(folder, kind):
+    """The file of a type, made as llama-quantize makes it; in bf16 all matrices, the table of tokens too."""
+    path = os.path.join(folder, kind + ".gguf")
+    if os.path.exists(path):
+        return path
     import llama_cpp
     llama_cpp.llama_backend_init()
     params = llama_cpp.llama_model_quantize_default_params()
-    params.ftype, params.pure = llama_cpp.LLAMA_FTYPE_MOSTLY_BF16, True
-    if llama_cpp.llama_model_quantize(source.encode(), path.encode(), params):
-        sys.exit("llama.cpp does not write bf16")
+    params.ftype, params.pure = getattr(llama_cpp, "LLAMA_FTYPE_MOSTLY_" + kind.upper()), kind == "bf16"
+    if llama_cpp.llama_model_quantize(os.path.join(folder, "f32.gguf").encode(), path.encode(), params):
+        sys.exit(f"llama.cpp does not write {kind}")
+    return path
 
 
 def save(name, folder):
@@ -143,7 +147,7 @@ def make(name, folder):
         print(f"no form for ctranslate2: {error}", file=sys.stderr)
         shutil.rmtree(os.path.join(folder, "ct2"), ignore_errors=True)
     write_gguf(model, os.path.join(folder, "f32.gguf"))
-    quantize_gguf(os.path.join(folder, "f32.gguf"), os.path.join(folder, "bf16.gguf"))
+    quantized_gguf(folder, "bf16")
 
 
 # Engines.
@@ -160,8 +164,8 @@ class LlamaCpp:
         self.api = llama_cpp
         llama_cpp.llama_log_set(QUIET, None)
         llama_cpp.llama_backend_init()
-        path = os.path.join(folder, kind + ".gguf").encode()
-        self.model = llama_cpp.llama_model_load_from_file(path, llama_cpp.llama_model_default_params())
+        path = quantized_gguf(folder, kind)
+        self.model = llama_cpp.llama_model_load_from_file(path.encode(), llama_cpp.llama_model_default_params())
         params = llama_cpp.llama_context_default_params()
         params.n_ctx, params.n_batch, params.n_ubatch, params.n_threads, params.n_threads_batch = ROOM, 512, 512, threads, threads
         self.context = llama_cpp.llama_init_from_model(self.model, params)
@@ -223,7 +227,11 @@ class CTranslate2:
 ENGINES = {
     "llamacpp": (LlamaCpp, "f32"),
     "llamacpp-bf16": (LlamaCpp, "bf16"),
+    "llamacpp-q8_0": (LlamaCpp, "q8_0"),
+    "llamacpp-q4_0": (LlamaCpp, "q4_0"),
+    "llamacpp-q4_k_m": (LlamaCpp, "q4_k_m"),
     "ctranslate2": (CTranslate2, "float32"),
+    "ctranslate2-int8": (CTranslate2, "int8"),
 }
 QUIET = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(lambda level, text, data: None)
 
@@ -235,7 +243,8 @@ def check_agreement(engine, last_logits, folder):
     ours = load_file(os.path.join(folder, "results"))["logits"][0, -1].astype(numpy.float64)
     theirs = last_logits(prompt).astype(numpy.float64)
     cosine = (theirs * ours).sum() / numpy.sqrt((theirs**2).sum() * (ours**2).sum())
-    least = BF16_COSINE if "bf16" in engine else COSINE
+    kind = ENGINES[engine][1]
+    least = next((least for part, least in LEAST_COSINES.items() if part in kind), COSINE)
     if not cosine >= least:
         sys.exit(f"its logits have a cosine of {cosine:.6f} to transom's, at least {least}")
 
