@@ -51,7 +51,8 @@ getQuantizedFormat(const CompileOptions &options) {
   if (!found)
     return std::nullopt;
   return OperandFormat::getQuantized(
-      found->type, options.groupSize ? options.groupSize : found->group);
+             found->type, options.groupSize ? options.groupSize : found->group)
+      .withScales(StorageType::F16);
 }
 
 /// The combinations with `--quantize` that are supported.

@@ -133,11 +133,27 @@ OperandFormat OperandFormat::getQuantized(StorageType type, int64_t group) {
   return format;
 }
 
+OperandFormat OperandFormat::withScales(StorageType type) const {
+  OperandFormat format = *this;
+  format.scales = type;
+  if (minimums)
+    format.minimums = type;
+  return format;
+}
+
 std::vector<OperandFormat> OperandFormat::getQuantizedFormats() {
   std::vector<OperandFormat> formats;
   for (StorageType type : {StorageType::I8, StorageType::I4, StorageType::U4})
     for (int64_t group : quantizedGroups)
       formats.push_back(getQuantized(type, group));
+  // What the compiler makes of floats: less than a thousandth is lost.
+  for (int64_t group : quantizedGroups)
+    formats.push_back(
+        getQuantized(StorageType::I8, group).withScales(StorageType::F16));
+  // Zero points times scales of f16, which files have; 5 bits a number at most.
+  for (int64_t group : {64, 128})
+    formats.push_back(
+        getQuantized(StorageType::U4, group).withScales(StorageType::F32));
   return formats;
 }
 

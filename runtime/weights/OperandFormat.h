@@ -70,6 +70,8 @@ struct OperandFormat {
   /// of them along K: of bytes four side by side and scales in f32; of i4 and
   /// ui4 eight side by side and scales in f16; ui4 has minimums in f16, too.
   static OperandFormat getQuantized(StorageType type, int64_t group);
+  /// The same with scales and minimums of a type of floats.
+  OperandFormat withScales(StorageType type) const;
   /// The formats of weights that are whole numbers, which code multiplies.
   static std::vector<OperandFormat> getQuantizedFormats();
   /// The format of keys and values in a cache. Whole numbers have one scale in

@@ -20,7 +20,11 @@ bool StoredGroups::operator==(const StoredGroups &other) const {
 
 std::optional<OperandFormat> StoredGroups::getFormat() const {
   auto find = [&](StorageType type) -> std::optional<OperandFormat> {
-    const OperandFormat format = OperandFormat::getQuantized(type, group);
+    OperandFormat format = OperandFormat::getQuantized(type, group);
+    // In f32 zero points times scales of f16 are exact. Small groups would take
+    // more than 5 bits a number.
+    if (minimums && group >= 64)
+      format = format.withScales(StorageType::F32);
     return depth % format.interleave == 0 && findPanelCodec(format)
                ? std::optional(format)
                : std::nullopt;

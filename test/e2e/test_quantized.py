@@ -45,7 +45,7 @@ class Quantized(ToolTest):
             alias = text[text.rindex(" : !", 0, at) + 3 : at].split()[0]
             return next(line for line in text.splitlines() if line.startswith(alias + " = "))
         self.assertIn("x f32", definition())
-        self.assertIn("i8, group 64, scales f32", definition("--quantize", "int8", "--group-size", "64"))
+        self.assertIn("i8, group 64, scales f16", definition("--quantize", "int8", "--group-size", "64"))
 
     def test_code_has_the_bits_of_the_whole_numbers(self):
         for model in (LEGACY, K_QUANTS, GPTQ):

@@ -97,12 +97,15 @@ Value multiplySmallBytes(CodeEmitter &e, Value x, Value y) {
 // Formats
 //===----------------------------------------------------------------------===//
 
-/// `_int8x128`, `_int4x32`, `_uint4x32`.
+/// `_int8x128`, `_int4x32`, `_uint4x32`, `_uint4x128f32`.
 std::string getKernelSuffix(const OperandFormat &format) {
   const bool isSigned = getLowest(format.element) < 0;
+  const bool isUsual =
+      format == OperandFormat::getQuantized(format.element, format.group);
   return std::string(isSigned ? "_int" : "_uint") +
          std::to_string(getStorageBits(format.element)) + "x" +
-         std::to_string(format.group);
+         std::to_string(format.group) +
+         (isUsual ? "" : getStorageName(*format.scales));
 }
 
 /// Groups along K, [group/interleave][32][4] bytes, then scales and minimums.

@@ -27,7 +27,7 @@ class CompileModule(CompileTest):
         self.assertEqual(found["options"]["group-size"], "32")
         self.assertEqual(found["isas"], ["avx2", "avx512", "avx512vnni", "amx"])
         kern = self.succeed("compile", BERT, "--emit", "kern", "--quantize", "int8").stdout
-        self.assertIn("#kern.format<i8, group 128, scales f32, interleave 4>", kern)
+        self.assertIn("#kern.format<i8, group 128, scales f16, interleave 4>", kern)
         # A stage that was written so goes on so alone.
         self.succeed("compile", BERT, "-q", "-O0", "--quantize", "int8", "--stages", self.path("stages"), "-o", self.path("n.so"))
         says = self.fail_with(2, "compile", BERT, "--resume-from", self.path("stages/kern"), "-o", self.path("o.so"))

@@ -111,6 +111,29 @@ TEST(PanelCodecs, given_whole_numbers_stay) {
   }
 }
 
+TEST(PanelCodecs, zero_points_are_exact_with_scales_in_f32) {
+  constexpr int64_t count = 2, depth = 128;
+  const float scale = 0x403p-20f; // 11 bits; 13 times it takes more
+  std::vector<float> rows(count * depth), elements(count * depth);
+  for (int64_t i = 0; i < count * depth; ++i) {
+    elements[i] = static_cast<float>(i * 5 % 16);
+    rows[i] = (elements[i] - 13) * scale;
+  }
+  const std::vector<float> scales(count, scale), minimums(count, -13 * scale);
+  const OperandFormat narrow =
+      OperandFormat::getQuantized(StorageType::U4, 128);
+  for (const OperandFormat &format :
+       {narrow.withScales(StorageType::F32), narrow}) {
+    std::vector<char> panel(format.getPanelBytes(depth));
+    std::vector<float> back(rows.size());
+    findPanelCodec(format)->packGiven(elements.data(), scales.data(),
+                                      minimums.data(), count, depth,
+                                      panel.data());
+    findPanelCodec(format)->unpack(panel.data(), count, depth, back.data());
+    EXPECT_EQ(back == rows, format.scales == StorageType::F32);
+  }
+}
+
 TEST(PanelCodecs, formats_that_nothing_packs_have_no_codec) {
   OperandFormat format(StorageType::I8);
   format.group = 32;

@@ -113,6 +113,10 @@ TEST(Quantization, errors_of_four_bits_on_normal_numbers) {
   EXPECT_LT(getError(StorageType::I4, 32), 0.0825);
   EXPECT_LT(getError(StorageType::U4, 32), 0.072);
   EXPECT_LT(getError(StorageType::I8, 32), 0.0054);
+  // Scales in f16 are enough for bytes.
+  EXPECT_LT(getRelativeError(OperandFormat::getQuantized(StorageType::I8, 32)
+                                 .withScales(StorageType::F16)),
+            getError(StorageType::I8, 32) * 1.01);
   // At 4.5 bits a number i4 in groups of 32 is more exact than ui4, with its
   // minimums, in groups of 64.
   EXPECT_LT(getError(StorageType::I4, 32), getError(StorageType::U4, 64));

@@ -147,6 +147,8 @@ TEST(StoredGroups, formats_that_hold_them) {
   EXPECT_EQ(format("file(\"a\", i8, 16, 64)"), "none");
   EXPECT_EQ(format("file(\"a\", ui4, 32, 64, minimums)"),
             OperandFormat::getQuantized(StorageType::U4, 32).str());
+  EXPECT_EQ(format("file(\"a\", ui4, 128, 256, minimums)"),
+            "ui4, group 128, scales f32, minimums f32, interleave 8");
   EXPECT_EQ(format("file(\"a\", ui4, 16, 64, minimums)"), "none");
   EXPECT_EQ(format("file(\"a\", i8, 32, 64, minimums)"), "none");
   EXPECT_FALSE(splitStored(expr("file(\"a\", i8, 32, 64)"),
@@ -163,5 +165,7 @@ TEST(StoredGroups, bits_of_a_weight) {
   EXPECT_EQ(getBits("file(\"a\", i4, 32, 4096)"), 4.5);
   EXPECT_EQ(getBits("file(\"a\", i4, 128, 4096)"), 4.125);
   EXPECT_EQ(getBits("file(\"a\", ui4, 32, 4096, minimums)"), 5);
+  EXPECT_EQ(getBits("file(\"a\", ui4, 64, 4096, minimums)"), 5);
+  EXPECT_EQ(getBits("file(\"a\", ui4, 128, 4096, minimums)"), 4.5);
   EXPECT_EQ(getBits("file(\"a\", i8, 32, 4096)"), 9);
 }

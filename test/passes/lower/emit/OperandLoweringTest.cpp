@@ -44,7 +44,12 @@ TEST(OperandLowering, FormatsOfWeightsAreListed) {
             "'i4, group 128, scales f16, interleave 8', "
             "'ui4, group 32, scales f16, minimums f16, interleave 8', "
             "'ui4, group 64, scales f16, minimums f16, interleave 8', "
-            "'ui4, group 128, scales f16, minimums f16, interleave 8'");
+            "'ui4, group 128, scales f16, minimums f16, interleave 8', "
+            "'i8, group 32, scales f16, interleave 4', "
+            "'i8, group 64, scales f16, interleave 4', "
+            "'i8, group 128, scales f16, interleave 4', "
+            "'ui4, group 64, scales f32, minimums f32, interleave 8', "
+            "'ui4, group 128, scales f32, minimums f32, interleave 8'");
   OperandFormat format(StorageType::I8);
   format.group = 32;
   format.scales = StorageType::F32;

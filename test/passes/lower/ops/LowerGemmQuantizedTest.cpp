@@ -29,9 +29,11 @@ struct QuantizedProduct {
   int64_t k, n, group;
   bool bias = false, residual = false;
   StorageType type = StorageType::I8;
+  std::optional<StorageType> scales = std::nullopt; ///< if not the usual type
 
   OperandFormat getFormat() const {
-    return OperandFormat::getQuantized(type, group);
+    const OperandFormat usual = OperandFormat::getQuantized(type, group);
+    return scales ? usual.withScales(*scales) : usual;
   }
 
   int64_t numGroups() const { return divideUp(k, group); }
@@ -212,7 +214,12 @@ TEST(LowerGemmQuantized, SumsOfGroupsAreExactAndAddedInOrder) {
       {"nibbles_blocks", 20000, 32, 32, true, false, StorageType::I4},
       {"minimums", 96, 40, 32, true, true, StorageType::U4},
       {"minimums_rest", 328, 65, 128, false, false, StorageType::U4},
-      {"minimums_middle", 200, 31, 64, false, true, StorageType::U4}};
+      {"minimums_middle", 200, 31, 64, false, true, StorageType::U4},
+      {"narrow", 312, 65, 128, true, false, StorageType::I8, StorageType::F16},
+      {"minimums_wide", 328, 65, 128, true, false, StorageType::U4,
+       StorageType::F32},
+      {"minimums_wide_middle", 256, 31, 64, false, true, StorageType::U4,
+       StorageType::F32}};
   std::string text;
   for (const QuantizedProduct &p : products)
     text += p.getText();
