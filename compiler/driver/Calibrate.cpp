@@ -114,17 +114,6 @@ void Calibrator::add(Operation *op, ArrayRef<Number> numbers) {
   }
 }
 
-/// The input of a step with the rows whose logits are asked for.
-static std::string getRowsInput(func::FuncOp step) {
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    auto role = step.getArgAttrOfType<StringAttr>(i, "attn.role");
-    auto name = step.getArgAttrOfType<StringAttr>(i, "attn.name");
-    if (name && role && role.getValue() != "ids")
-      return name.str();
-  }
-  return {};
-}
-
 Result<void> Calibrator::runStep(const std::vector<int64_t> &ids) {
   const auto count = static_cast<int64_t>(ids.size());
   CacheStore caches;
@@ -134,7 +123,7 @@ Result<void> Calibrator::runStep(const std::vector<int64_t> &ids) {
   std::iota(all.begin(), all.end(), 0);
   auto done = evaluate(module, step.getSymName(),
                        {{"tokens", Tensor::of({count}, ids)},
-                        {getRowsInput(step), Tensor::of({count}, all)}},
+                        {getLogitRows(step), Tensor::of({count}, all)}},
                        evaluation);
   return done ? Result<void>() : done.takeError();
 }

@@ -141,6 +141,16 @@ func::FuncOp transom::getStepEntry(ModuleOp module) {
   return func::FuncOp();
 }
 
+std::string transom::getLogitRows(func::FuncOp step) {
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    auto role = step.getArgAttrOfType<StringAttr>(i, "attn.role");
+    auto name = step.getArgAttrOfType<StringAttr>(i, "attn.name");
+    if (name && role && role.getValue() != "ids")
+      return name.str();
+  }
+  return {};
+}
+
 /// Names that weights have in a folder, those that are never opened too.
 static constexpr const char *weightFiles[] = {
     "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",

@@ -94,6 +94,10 @@ importModel(mlir::MLIRContext &context, const ImportOptions &options,
 /// dialect is no decoder, whatever the names of its entries are.
 mlir::func::FuncOp getStepEntry(mlir::ModuleOp module);
 
+/// The name of the input of a step with the rows whose logits are asked for:
+/// the one of another role than ids.
+std::string getLogitRows(mlir::func::FuncOp step);
+
 /// True for the path of a config.json or of a folder that has a config.json and
 /// no weights.
 bool isConfigAlone(const std::string &path);

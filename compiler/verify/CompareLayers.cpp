@@ -146,18 +146,6 @@ Result<std::vector<NamedTensor>> LayerComparer::call(func::FuncOp entry) {
   return evaluate(module, entry.getSymName(), own, evaluation);
 }
 
-/// The input of a step with the rows whose logits are asked for: the one that
-/// is no id.
-static std::string getLogitRows(func::FuncOp step) {
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    auto role = step.getArgAttrOfType<StringAttr>(i, "attn.role");
-    auto name = step.getArgAttrOfType<StringAttr>(i, "attn.name");
-    if (name && role && role.getValue() != "ids")
-      return name.str();
-  }
-  return {};
-}
-
 /// All tokens that the mask does not hide, in one step.
 Result<void> LayerComparer::callStep(func::FuncOp step, const Tensor &ids,
                                      const Tensor *hidden) {

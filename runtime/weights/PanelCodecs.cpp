@@ -92,14 +92,7 @@ public:
       const GroupScale scale = quantizeGroup(
           rows + group.lane * depth + group.first, group.size, format,
           numbers.data(), importance ? importance + group.first : nullptr);
-      for (int64_t k = 0; k < group.size; ++k)
-        out[getOffset(group, k)] |=
-            static_cast<char>((numbers[k] + offset) << getShift(k));
-      char *scales = out + getScalesOffset(group);
-      writeFloat(*format.scales, scale.scale, group.lane, scales);
-      if (format.minimums)
-        writeFloat(*format.minimums, scale.minimum, group.lane,
-                   scales + getBytes(*format.scales));
+      write(group, numbers.data(), scale, out);
     });
   }
 
@@ -108,26 +101,9 @@ public:
                  char *out) const override {
     const int64_t groups = format.getNumGroups(depth);
     forEachGroup(count, depth, [&](const Group &group) {
-      const float *from = elements + group.lane * depth + group.first;
-      // Column by column of a step, since divisions cost more than the rest.
-      const int64_t bytes = format.getColumnBytes(),
-                    bits = getStorageBits(format.element);
-      char *column = out + getOffset(group, 0);
-      for (int64_t first = 0; first < group.size; first += format.interleave) {
-        const int64_t end = std::min(first + format.interleave, group.size);
-        int64_t shift = 0;
-        for (int64_t k = first; k < end; shift += bits)
-          for (int64_t byte = 0; byte < bytes && k < end; ++byte, ++k)
-            column[byte] |= static_cast<char>(
-                (static_cast<int>(from[k]) + offset) << shift);
-        column += format.getStepBytes();
-      }
-      const int64_t number = group.lane * groups + group.first / format.group;
-      char *to = out + getScalesOffset(group);
-      writeFloat(*format.scales, scales[number], group.lane, to);
-      if (format.minimums)
-        writeFloat(*format.minimums, minimums[number], group.lane,
-                   to + getBytes(*format.scales));
+      const int64_t at = group.lane * groups + group.first / format.group;
+      write(group, elements + group.lane * depth + group.first,
+            {scales[at], format.minimums ? minimums[at] : 0}, out);
     });
   }
 
@@ -163,6 +139,30 @@ private:
     for (int64_t first = 0; first < depth; first += format.group)
       for (int64_t lane = 0; lane < count; ++lane)
         visit(Group{lane, first, std::min(format.group, depth - first)});
+  }
+
+  /// Writes the whole numbers of a group, and its scale and minimum.
+  template <typename Number>
+  void write(const Group &group, const Number *numbers, GroupScale scale,
+             char *out) const {
+    // Column by column of a step, since divisions cost more than the rest.
+    const int64_t bytes = format.getColumnBytes(),
+                  bits = getStorageBits(format.element);
+    char *column = out + getOffset(group, 0);
+    for (int64_t first = 0; first < group.size; first += format.interleave) {
+      const int64_t end = std::min(first + format.interleave, group.size);
+      int64_t shift = 0;
+      for (int64_t k = first; k < end; shift += bits)
+        for (int64_t byte = 0; byte < bytes && k < end; ++byte, ++k)
+          column[byte] |= static_cast<char>(
+              (static_cast<int>(numbers[k]) + offset) << shift);
+      column += format.getStepBytes();
+    }
+    char *scales = out + getScalesOffset(group);
+    writeFloat(*format.scales, scale.scale, group.lane, scales);
+    if (format.minimums)
+      writeFloat(*format.minimums, scale.minimum, group.lane,
+                 scales + getBytes(*format.scales));
   }
 
   /// Where a group begins in a panel.
