@@ -188,11 +188,11 @@ Result<void> ShortlistReader::readBinary(std::string_view bytes) {
 
 Result<void> ShortlistReader::read() {
   TRANSOM_ASSIGN(MappedFile file, MappedFile::open(options.file));
+  const std::string_view bytes = file.bytes();
   uint64_t magic = 0;
-  std::memcpy(&magic, file.bytes().data(),
-              std::min(sizeof magic, size_t(file.size())));
-  return magic == binaryMagic ? readBinary(file.bytes())
-                              : readText(file.bytes());
+  if (bytes.size() >= sizeof magic)
+    std::memcpy(&magic, bytes.data(), sizeof magic);
+  return magic == binaryMagic ? readBinary(bytes) : readText(bytes);
 }
 
 /// Whether ids mean the same in source and target.
