@@ -78,9 +78,6 @@ static Result<void> checkQuantize(const CompileOptions &options) {
   if (options.backend != "native")
     return unsupported("'--quantize' with '--backend " + options.backend +
                        "' is not supported; supported: native");
-  if (options.dtype != "f32")
-    return unsupported("'--quantize' with '--dtype " + options.dtype +
-                       "' is not supported; supported: f32");
   return {};
 }
 
@@ -282,14 +279,11 @@ Result<void> transom::prepareStoredWeights(ModuleOp module,
               [](const std::string &name) { return WeightExpr::file(name); })));
     return {};
   }
-  for (auto [flag, value, supported] :
-       {std::tuple("--dtype", &options.dtype, "f32"),
-        std::tuple("--backend", &options.backend, "native")})
-    if (*value != supported)
-      return unsupported(
-          "'" + std::string(flag) + " " + *value +
-          "' is not supported for a model with quantized weights; supported: " +
-          supported + ", or '--quantize none', which makes floats of them");
+  if (options.backend != "native")
+    return unsupported("'--backend " + options.backend +
+                       "' is not supported for a model with quantized weights; "
+                       "supported: native, or '--quantize none', which makes "
+                       "floats of them");
   return {};
 }
 

@@ -92,14 +92,15 @@ struct ChoosePrecisionPass
             checkDType(module, "transom.kv_dtype", caches, getCacheOptions())))
       return signalPassFailure();
     Remarks remarks(getOperation());
+    // Whole numbers first: `transom.dtype` is for the other weights.
+    if (quantized || isStored)
+      products += quantizeProducts(module, quantized, remarks);
     for (const auto &[dtype, format] : kWeightFormats)
       if (weights == dtype) {
         chooseWeights(format, remarks);
         if (format.getOperandType() == StorageType::BF16)
           chooseAttention(remarks);
       }
-    if (quantized || isStored)
-      products += quantizeProducts(module, quantized, remarks);
     std::optional<StorageType> storage = parseCacheOption(caches);
     if (storage && storage != StorageType::F32)
       chooseCaches(*storage, remarks);
@@ -122,15 +123,26 @@ struct ChoosePrecisionPass
   // Weights
   //===--------------------------------------------------------------------===//
 
+  static bool hasWholeNumbers(Value weight) {
+    return cast<kern::WeightType>(weight.getType())
+        .getFormat()
+        .getStorage()
+        .isGrouped();
+  }
+
   void chooseWeights(const OperandFormat &format, Remarks &remarks) {
     WeightUses uses(getOperation());
     getOperation().walk([&](kern::EmbeddingOp embedding) {
       for (Value table : embedding.getTables()) {
+        if (hasWholeNumbers(table))
+          continue;
         Operation *reader = uses.setFormat(table, format);
         reportTable(embedding, table, reader, remarks);
       }
     });
     getOperation().walk([&](kern::GemmOp gemm) {
+      if (hasWholeNumbers(gemm.getWeight()))
+        return;
       if (Operation *reader = uses.setFormat(gemm.getWeight(), format)) {
         remarks.report(gemm,
                        {RemarkId::WeightIsReadInF32, {{"reader", reader}}});

@@ -153,6 +153,7 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     is stored in bytes with a scale. `transom.quantize` is the format of weights of
     products and of tables that these read, in groups; what the products read becomes
     whole numbers with scales by a `kern.quantize`, once until it is written again.
+    `transom.dtype` is for the other weights then.
     A weight whose expression moves whole rows of tensors that files have in groups of
     whole numbers keeps these numbers and scales, without any attribute, as does a
     table of embeddings; another expression over such tensors is rounded to whole

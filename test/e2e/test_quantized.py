@@ -24,9 +24,8 @@ class Quantized(ToolTest):
         return [line for line in lines if "quantized weights" in line]
 
     def test_flags(self):
-        for flag, value in (("--dtype", "bf16"), ("--backend", "onednn")):
-            self.fail_with(4, "compile", Q8, flag, value, "-o", self.path("x.so"),
-                           says=f"'{flag} {value}' is not supported for a model with quantized weights")
+        self.fail_with(4, "compile", Q8, "--backend", "onednn", "-o", self.path("x.so"),
+                       says="'--backend onednn' is not supported for a model with quantized weights")
         self.fail_with(2, "compile", Q8, "--quantize", "none", "--group-size", "32", "-o", self.path("x.so"), says="excludes '--quantize none'")
         self.succeed("compile", Q8, "--quantize", "none", "--dtype", "bf16", "-O0", "-o", self.path("m.so"))
         inspected = json.loads(self.succeed("inspect", "--json", self.path("m.so")).stdout)
@@ -47,10 +46,17 @@ class Quantized(ToolTest):
         self.assertIn("x f32", definition())
         self.assertIn("i8, group 64, scales f16", definition("--quantize", "int8", "--group-size", "64"))
 
+    def test_bf16_is_for_what_has_no_whole_numbers(self):
+        text = self.succeed("compile", Q8, "--emit", "kern", "--dtype", "bf16").stdout
+        self.assertIn("kern.quantize", text)
+        self.assertIn("!kern.cache<heads 2, key 16, value 16, bf16>", text)
+        self.assertRegex(text, r"kern\.rope .*!rows64bf")
+        self.assertNotIn("kern.cast", text)
+
     def test_code_has_the_bits_of_the_whole_numbers(self):
-        for model in (LEGACY, K_QUANTS, GPTQ):
+        for model, *flags in ((LEGACY,), (K_QUANTS,), (GPTQ,), (Q8, "--dtype", "bf16")):
             artifact = self.path("bits.so")
-            self.succeed("compile", model, "-O0", "-o", artifact)
+            self.succeed("compile", model, "-O0", "-o", artifact, *flags)
             self.succeed("verify", artifact, "--model", model)
 
     def test_stages(self):
