@@ -17,8 +17,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import numpy  # noqa: E402
 
-# Largest difference between two engines' float32 results, and least cosine of a row where a rival computes in bf16 or int8.
-AGREEMENT, COSINE = 1e-3, 0.98
+# Largest difference between two engines' float32 results, and least cosine of a row where a rival computes in fewer bits; that of
+# others' int8 with one scale for a whole row is 0.943 for all-MiniLM-L6-v2.
+AGREEMENT, LEAST_COSINES = 1e-3, {"bf16": 0.98, "int8": 0.9}
 
 # By name: transformers' type of the model, its config, and how its constructor is told to leave out the pooler.
 NO_POOLER = dict(add_pooling_layer=False)
@@ -212,10 +213,11 @@ def check_agreement(engine, encode, folder):
     inputs, ours = (load_file(os.path.join(folder, name)) for name in ("inputs", "results"))
     kept = inputs["attention_mask"] == 1
     theirs, ours = encode(inputs["input_ids"], inputs["attention_mask"])[kept], ours["last_hidden_state"][kept]
-    if "bf16" in engine or "int8" in engine:
+    least = next((least for bits, least in LEAST_COSINES.items() if bits in engine), None)
+    if least:
         cosine = (theirs * ours).sum(1) / numpy.sqrt((theirs**2).sum(1) * (ours**2).sum(1))
-        if not cosine.min() >= COSINE:
-            sys.exit(f"its results have a cosine of {cosine.min():g} to transom's, at least {COSINE}")
+        if not cosine.min() >= least:
+            sys.exit(f"its results have a cosine of {cosine.min():g} to transom's, at least {least}")
         return
     difference = abs(theirs - ours).max()
     if not difference <= AGREEMENT:
