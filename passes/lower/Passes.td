@@ -46,7 +46,7 @@ def ConvertKernToLlvmPass : Pass<"convert-kern-to-llvm", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"isa", "isa", "std::string", [{"avx2"}],
-           "Instruction set to emit code for: avx2, avx512, avx512vnni, avx512bf16, amx or neon">,
+           "Instruction set to emit code for: avx2, avxvnni, avx512, avx512vnni, avx512bf16, amx or neon">,
     Option<"shareFrom", "share-from", "int64_t", "1024",
            "Number of operations in phases from which on equal operations share a function">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",

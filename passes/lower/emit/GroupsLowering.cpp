@@ -42,13 +42,17 @@ Value getHalf(CodeEmitter &e, Value vector, bool isUpper) {
 }
 
 /// AVX2 multiplies half of the lanes at a time.
-Value multiplyHalves(CodeEmitter &e, StringRef name, VectorType result, Value x,
-                     Value y) {
+Value multiplyHalves(CodeEmitter &e, StringRef name, VectorType result,
+                     ArrayRef<Value> operands) {
   SmallVector<Value> halves;
-  for (bool isUpper : {false, true})
+  for (bool isUpper : {false, true}) {
+    SmallVector<Value> of;
+    for (Value operand : operands)
+      of.push_back(getHalf(e, operand, isUpper));
     halves.push_back(e.intrinsic(
         VectorType::get({result.getNumElements() / 2}, result.getElementType()),
-        name, {getHalf(e, x, isUpper), getHalf(e, y, isUpper)}));
+        name, of));
+  }
   SmallVector<int64_t> all;
   for (int64_t i = 0; i < result.getNumElements(); ++i)
     all.push_back(i);
@@ -64,7 +68,7 @@ Value multiplyWords(CodeEmitter &e, Value x, Value y) {
   if (bits == 512)
     return e.intrinsic(sums, "llvm.x86.avx512.pmaddw.d.512", {x, y});
   if (bits == 256)
-    return multiplyHalves(e, "llvm.x86.avx2.pmadd.wd", sums, x, y);
+    return multiplyHalves(e, "llvm.x86.avx2.pmadd.wd", sums, {x, y});
   // Each word by itself: the upper one, and the lower one shifted up.
   Value sixteen = e.splatI32(16), sum;
   for (bool isUpper : {false, true}) {
@@ -90,7 +94,7 @@ Value multiplySmallBytes(CodeEmitter &e, Value x, Value y) {
   if (e.getIsa().vectorBits == 512)
     return e.intrinsic(words, "llvm.x86.avx512.pmaddubs.w.512",
                        {bytes, others});
-  return multiplyHalves(e, "llvm.x86.avx2.pmadd.ub.sw", words, bytes, others);
+  return multiplyHalves(e, "llvm.x86.avx2.pmadd.ub.sw", words, {bytes, others});
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,7 +176,7 @@ public:
     return mask ? e.select(mask, numbers, e.splat(0.0)) : numbers;
   }
 
-  /// Sums of whole numbers and of f32 are in registers.
+  /// Sums of whole numbers are in registers, those of f32 where there is room.
   int64_t getMaxMr(const InstructionSet &isa) const override {
     return isa.int8Rows;
   }
@@ -187,8 +191,12 @@ protected:
 
   static Value multiplyAddBytes(CodeEmitter &e, Value bytes, Value others,
                                 Value sum) {
-    return e.intrinsic(sum.getType(), "llvm.x86.avx512.vpdpbusd.512",
-                       {sum, bytes, others});
+    if (e.getIsa().vectorBits == 512)
+      return e.intrinsic(sum.getType(), "llvm.x86.avx512.vpdpbusd.512",
+                         {sum, bytes, others});
+    return multiplyHalves(e, "llvm.x86.avx512.vpdpbusd.256",
+                          cast<VectorType>(sum.getType()),
+                          {sum, bytes, others});
   }
   static Value addWords(CodeEmitter &e, const Operand &lhs, const Operand &rhs,
                         Value sum) {

@@ -25,9 +25,13 @@ TEST(InstructionSet, entriesAreConsistent) {
     int64_t registers = isa.tileRows * isa.tileVectors * 512 / isa.vectorBits;
     EXPECT_LE(registers, isa.vectorBits == 256 ? 14 : 30) << isa.name;
     EXPECT_GE(isa.tileRows, isa.bf16Rows) << isa.name;
-    // In int8 there are sums of f32 and of whole numbers.
-    EXPECT_LE(2 * isa.int8Rows * isa.tileVectors * 512 / isa.vectorBits,
-              isa.vectorBits == 512 ? 26 : 16)
+    // In int8 the sums of a group stay in registers. Bytes that are widened
+    // take more of them, so that the sums of f32 have to fit, too.
+    EXPECT_LE((isa.dotInt8 ? 1 : 2) * isa.int8Rows * isa.tileVectors * 512 /
+                  isa.vectorBits,
+              isa.vectorBits == 512 ? 26
+              : isa.dotInt8         ? 12
+                                    : 16)
         << isa.name;
     // A panel of 32 columns holds whole tiles.
     EXPECT_TRUE(isa.tileVectors == 1 || isa.tileVectors == 2) << isa.name;
@@ -55,6 +59,8 @@ TEST(InstructionSet, someAreForTypesOfModels) {
             (Names{"avx512", "avx512bf16", "amx"}));
   EXPECT_EQ(getNames({/*bf16=*/false, /*int8=*/true}),
             (Names{"avx512", "avx512vnni", "amx"}));
+  EXPECT_TRUE(findInstructionSet("avxvnni")->isFor({false, true}));
+  EXPECT_FALSE(findInstructionSet("avxvnni")->isFor({true, false}));
 }
 
 TEST(InstructionSet, runnableOnesAreStrongestFirst) {
@@ -89,6 +95,6 @@ TEST(InstructionSet, errorsListTheSupportedOnes) {
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().status, Status::Unsupported);
   EXPECT_EQ(unknown.error().message.find(
-                "unsupported instruction set 'avx3'; supported: avx2, avx512"),
+                "unsupported instruction set 'avx3'; supported: avx2, avxvnni"),
             0u);
 }

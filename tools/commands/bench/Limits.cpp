@@ -107,25 +107,31 @@ avx512Bf16Multiply(int64_t steps) {
 }
 
 /// As the loops above, with four bytes of each lane.
-__attribute__((target("avx512f,avx512vl,avx512vnni"),
-               min_vector_width(512))) static double
-avx512Int8Multiply(int64_t steps) {
-  __m512i sums[24];
-  for (int i = 0; i < 24; ++i)
-    sums[i] = _mm512_set1_epi32(i);
-  __m512i bytes = _mm512_set1_epi8(1);
-  asm volatile("" : "+v"(bytes));
-#pragma clang loop unroll(disable)
-  for (int64_t step = 0; step < steps; ++step) {
-#pragma clang loop unroll(full)
-    for (int i = 0; i < 24; ++i)
-      sums[i] = _mm512_dpbusd_epi32(sums[i], bytes, bytes);
+#define TRANSOM_BYTE_LOOP(NAME, ATTRIBUTE, CHAINS, WORDS, BITS)                \
+  ATTRIBUTE static double NAME(int64_t steps) {                                \
+    WORDS sums[CHAINS];                                                        \
+    for (int i = 0; i < CHAINS; ++i)                                           \
+      sums[i] = _mm##BITS##_set1_epi32(i);                                     \
+    WORDS bytes = _mm##BITS##_set1_epi8(1);                                    \
+    asm volatile("" : "+v"(bytes));                                            \
+    _Pragma("clang loop unroll(disable)") for (int64_t step = 0; step < steps; \
+                                               ++step) {                       \
+      _Pragma("clang loop unroll(full)") for (int i = 0; i < CHAINS; ++i)      \
+          sums[i] = BYTE_PRODUCT_##BITS(sums[i], bytes, bytes);                \
+    }                                                                          \
+    double total = 0;                                                          \
+    for (int i = 0; i < CHAINS; ++i)                                           \
+      total += _mm##BITS##_cvtsi##BITS##_si32(sums[i]);                        \
+    return total;                                                              \
   }
-  double total = 0;
-  for (int i = 0; i < 24; ++i)
-    total += _mm512_cvtsi512_si32(sums[i]);
-  return total;
-}
+#define BYTE_PRODUCT_256 _mm256_dpbusd_avx_epi32
+#define BYTE_PRODUCT_512 _mm512_dpbusd_epi32
+TRANSOM_BYTE_LOOP(avxInt8Multiply, __attribute__((target("avx2,avxvnni"))), 12,
+                  __m256i, 256)
+TRANSOM_BYTE_LOOP(avx512Int8Multiply,
+                  __attribute__((target("avx512f,avx512vl,avx512vnni"),
+                                 min_vector_width(512))),
+                  24, __m512i, 512)
 
 /// The tiles of AMX, 16 rows of 64 bytes each; two hold these words.
 __attribute__((target("amx-tile"))) static void loadTiles(uint32_t word) {
@@ -170,8 +176,14 @@ TRANSOM_TILE_LOOP(amxInt8Multiply, "amx-int8", 0x01010101, _tile_dpbsud)
 
 static PeakLoops getPeakLoops(const std::string &isa) {
   const InstructionSet *known = findInstructionSet(isa);
-  if (!known || known->vectorBits != 512)
-    return {avx2Multiply, 2 * 12 * 8, nullptr, 0, avx2Read};
+  if (!known || known->vectorBits != 512) {
+    PeakLoops loops = {avx2Multiply, 2 * 12 * 8, nullptr, 0, avx2Read};
+    if (known && known->dotInt8) {
+      loops.multiplyInt8 = avxInt8Multiply;
+      loops.int8Flops = 8 * 12 * 8;
+    }
+    return loops;
+  }
   PeakLoops loops = {avx512Multiply, 2 * 24 * 16, nullptr, 0, avx512Read};
   if (known->amx) {
     loops.multiplyBf16 = amxBf16Multiply;

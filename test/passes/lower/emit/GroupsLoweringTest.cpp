@@ -28,11 +28,12 @@ TEST(GroupsLowering, BytesAreMultipliedAsTheInstructionSetCan) {
   const OperandLowering &lowering =
       OperandLowering::get(OperandFormat::getQuantized(StorageType::I8, 128));
   EXPECT_EQ(lowering.getRhsOffset(*findInstructionSet("avx512vnni")), 128);
+  EXPECT_EQ(lowering.getRhsOffset(*findInstructionSet("avxvnni")), 128);
   EXPECT_EQ(lowering.getRhsOffset(*findInstructionSet("avx512")), 0);
   EXPECT_EQ(lowering.getMaxMr(*findInstructionSet("avx2")), 2);
   for (auto [type, offset] :
        {std::pair{StorageType::I4, 8}, {StorageType::U4, 0}})
-    for (const char *isa : {"avx512vnni", "avx512", "avx2"})
+    for (const char *isa : {"avx512vnni", "avx512", "avxvnni", "avx2"})
       EXPECT_EQ(OperandLowering::get(OperandFormat::getQuantized(type, 32))
                     .getRhsOffset(*findInstructionSet(isa)),
                 offset);

@@ -2,7 +2,7 @@
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx512 | FileCheck %s --check-prefixes=CHECK,WIDE
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
 
-// WIDE: args = {isa = "avx512", supported = "avx512vnni, avx512bf16, amx"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "int8-is-widened"
+// WIDE: args = {isa = "avx512", supported = "avxvnni, avx512vnni, avx512bf16, amx"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "int8-is-widened"
 // DOT-NOT: int8-is-widened
 
 !x = !kern.buffer<[rows, 320] x i8>
