@@ -74,6 +74,10 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("kv-dtype", options.kvDtype);
   if (!options.quantize.empty())
     flags.emplace_back("quantize", options.quantize);
+  if (!options.quantizeHead.empty())
+    flags.emplace_back("quantize-head", options.quantizeHead);
+  if (!options.quantizeEmbeddings.empty())
+    flags.emplace_back("quantize-embeddings", options.quantizeEmbeddings);
   if (options.groupSize != 0)
     flags.emplace_back("group-size", std::to_string(options.groupSize));
   if (!options.calibrate.empty())

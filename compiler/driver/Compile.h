@@ -46,6 +46,11 @@ struct CompileOptions {
   /// How weights of products and what they multiply are quantized: `int8`;
   /// empty: as the model has them; `none`: not these either.
   std::string quantize;
+  /// The same for the output head; empty: as `quantize`.
+  std::string quantizeHead;
+  /// The same for tables of embeddings that no product reads; empty: `int8`
+  /// where `quantize` is a format, else as the model has them.
+  std::string quantizeEmbeddings;
   /// Numbers along K with one scale: 32, 64 or 128; 0: as the type has it.
   unsigned groupSize = 0;
   /// A file of texts, one a line, that say which numbers of quantized weights

@@ -11,6 +11,7 @@
 #include "dialects/weights/Weights.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/weights/StoredGroups.h"
+#include <array>
 #include <set>
 
 using namespace mlir;
@@ -44,37 +45,71 @@ static const QuantizedType *findQuantizedType(StringRef option) {
 /// The value of `--quantize` that makes floats of the whole numbers of files.
 static constexpr const char *keepsNoWholeNumbers = "none";
 
-/// The format of the weights of products by `--quantize`, or nothing.
-static std::optional<OperandFormat>
-getQuantizedFormat(const CompileOptions &options) {
-  const QuantizedType *found = findQuantizedType(options.quantize);
+/// The format of weights by the value of an option, or nothing.
+static std::optional<OperandFormat> getQuantizedFormat(StringRef option,
+                                                       unsigned groupSize) {
+  const QuantizedType *found = findQuantizedType(option);
   if (!found)
     return std::nullopt;
-  return OperandFormat::getQuantized(
-             found->type, options.groupSize ? options.groupSize : found->group)
+  return OperandFormat::getQuantized(found->type,
+                                     groupSize ? groupSize : found->group)
       .withScales(StorageType::F16);
+}
+
+/// The value of `--quantize-embeddings`, or its default.
+static StringRef getTableOption(const CompileOptions &options) {
+  if (options.quantizeEmbeddings.empty() && findQuantizedType(options.quantize))
+    return kQuantizedTypes[0].option;
+  return options.quantizeEmbeddings;
+}
+
+/// The flags of weights that may have another format than most have, and their
+/// values.
+static std::array<std::pair<std::string, std::string>, 2>
+getOwnFormats(const CompileOptions &options) {
+  return {{{"--quantize-head", options.quantizeHead},
+           {"--quantize-embeddings", options.quantizeEmbeddings}}};
+}
+
+/// The values of `--quantize` and of the flags beside it.
+static Result<void> checkQuantizedTypes(const CompileOptions &options) {
+  auto check = [](const std::string &flag,
+                  const std::string &value) -> Result<void> {
+    if (value.empty() || value == keepsNoWholeNumbers ||
+        findQuantizedType(value))
+      return {};
+    return unsupported("'" + flag + " " + value +
+                       "' is not supported; supported: int8, int4, none");
+  };
+  TRANSOM_TRY(check("--quantize", options.quantize));
+  for (const auto &[flag, value] : getOwnFormats(options)) {
+    TRANSOM_TRY(check(flag, value));
+    if (!value.empty() && options.quantize == keepsNoWholeNumbers)
+      return usageError("'" + flag + "' excludes '--quantize none'");
+  }
+  return {};
 }
 
 /// The combinations with `--quantize` that are supported.
 static Result<void> checkQuantize(const CompileOptions &options) {
-  if (options.quantize.empty()) {
-    if (options.groupSize != 0)
-      return usageError("'--group-size' needs '--quantize'");
-    if (!options.calibrate.empty())
-      return usageError("'--calibrate' needs '--quantize'");
-    return {};
-  }
-  if (options.quantize == keepsNoWholeNumbers)
-    return options.groupSize != 0
+  TRANSOM_TRY(checkQuantizedTypes(options));
+  const bool quantizes = findQuantizedType(options.quantize) ||
+                         findQuantizedType(options.quantizeHead) ||
+                         findQuantizedType(options.quantizeEmbeddings);
+  if (options.groupSize != 0 && !quantizes)
+    return options.quantize == keepsNoWholeNumbers
                ? usageError("'--group-size' excludes '--quantize none'")
-               : Result<void>();
-  if (!findQuantizedType(options.quantize))
-    return unsupported("'--quantize " + options.quantize +
-                       "' is not supported; supported: int8, int4, none");
+               : usageError("'--group-size' needs '--quantize'");
+  if (options.quantize.empty() && !options.calibrate.empty())
+    return usageError("'--calibrate' needs '--quantize'");
+  if (!quantizes)
+    return {};
   if (options.groupSize != 0 &&
       !llvm::is_contained(quantizedGroups, options.groupSize))
     return usageError("a group of " + std::to_string(options.groupSize) +
                       " numbers is not supported; supported: 32, 64, 128");
+  if (options.quantize.empty())
+    return {}; // of a model with quantized weights
   if (options.backend != "native")
     return unsupported("'--quantize' with '--backend " + options.backend +
                        "' is not supported; supported: native");
@@ -99,11 +134,16 @@ void transom::setModuleOptions(ModuleOp module, const CompileOptions &options) {
   };
   setText("transom.dtype", options.dtype, "f32");
   setText("transom.kv_dtype", getCacheType(options), "f32");
-  if (std::optional<OperandFormat> format = getQuantizedFormat(options))
-    module->setAttr("transom.quantize",
-                    kern::OperandFormatAttr::get(module.getContext(), *format));
-  if (options.quantize == keepsNoWholeNumbers)
-    setText("transom.quantize", keepsNoWholeNumbers, "");
+  auto setFormat = [&](StringRef name, StringRef option) {
+    if (auto format = getQuantizedFormat(option, options.groupSize))
+      module->setAttr(
+          name, kern::OperandFormatAttr::get(module.getContext(), *format));
+    else
+      setText(name, option, "");
+  };
+  setFormat("transom.quantize", options.quantize);
+  setFormat("transom.quantize_head", options.quantizeHead);
+  setFormat("transom.quantize_embeddings", getTableOption(options));
   setText("transom.backend", options.backend, "");
   if (options.attentionSchedule != "auto")
     module->setAttr("transom.attention_schedule",
@@ -145,6 +185,8 @@ static constexpr std::pair<StringLiteral, StringLiteral> kOptionAttributes[] = {
     {"transom.dtype", "--dtype"},
     {"transom.kv_dtype", "--kv-dtype"},
     {"transom.quantize", "--quantize"},
+    {"transom.quantize_head", "--quantize-head"},
+    {"transom.quantize_embeddings", "--quantize-embeddings"},
     {"transom.backend", "--backend"},
     {"transom.attention_schedule", "--attention-schedule"},
     {"transom.attention", "--attention"},
@@ -267,10 +309,21 @@ bool transom::hasStoredWeights(ModuleOp module) {
                       });
 }
 
+/// An error for flags beside `--quantize` where nothing is quantized.
+static Result<void> checkNeedsQuantize(const CompileOptions &options) {
+  if (options.quantize.empty())
+    for (const auto &[flag, value] : getOwnFormats(options))
+      if (!value.empty())
+        return usageError("'" + flag +
+                          "' needs '--quantize', or a model with quantized "
+                          "weights");
+  return {};
+}
+
 Result<void> transom::prepareStoredWeights(ModuleOp module,
                                            const CompileOptions &options) {
   if (!hasStoredWeights(module))
-    return {};
+    return checkNeedsQuantize(options);
   if (options.quantize == keepsNoWholeNumbers) {
     for (auto weight : module.getOps<attn::WeightOp>())
       weight.setExprAttr(weights::ExprAttr::get(

@@ -75,14 +75,14 @@ struct ChoosePrecisionPass
   void runOnOperation() override {
     StringRef weights = getDType("transom.dtype"),
               caches = getDType("transom.kv_dtype");
-    auto quantized = getOperation()->getAttrOfType<kern::OperandFormatAttr>(
-        "transom.quantize");
+    const auto quantize = QuantizeOptions::get(getOperation());
     ModuleOp module = getOperation();
     const bool isStored = llvm::any_of(
         module.getOps<kern::WeightOp>(), [](kern::WeightOp weight) {
           return readsStored(weight.getExpr().getExpr());
         });
-    if (weights.empty() && caches.empty() && !quantized && !isStored)
+    if (weights.empty() && caches.empty() && !quantize.hasFormats() &&
+        !isStored)
       return;
     std::vector<std::string> formats{"f32"};
     for (const auto &entry : kWeightFormats)
@@ -93,8 +93,8 @@ struct ChoosePrecisionPass
       return signalPassFailure();
     Remarks remarks(getOperation());
     // Whole numbers first: `transom.dtype` is for the other weights.
-    if (quantized || isStored)
-      products += quantizeProducts(module, quantized, remarks);
+    if (quantize.hasFormats() || isStored)
+      products += quantizeProducts(module, quantize, remarks);
     for (const auto &[dtype, format] : kWeightFormats)
       if (weights == dtype) {
         chooseWeights(format, remarks);

@@ -153,6 +153,10 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     is stored in bytes with a scale. `transom.quantize` is the format of weights of
     products and of tables that these read, in groups; what the products read becomes
     whole numbers with scales by a `kern.quantize`, once until it is written again.
+    `transom.quantize_head` is that of the last products before results, which make
+    logits; `transom.quantize_embeddings` that of tables which no product reads, where
+    they take fewer bytes so. Each may be "none": these weights are f32 then, even if files
+    have whole numbers of them.
     `transom.dtype` is for the other weights then.
     A weight whose expression moves whole rows of tensors that files have in groups of
     whole numbers keeps these numbers and scales, without any attribute, as does a

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // First the weights get their format: that of the file, for weights that it has
-// as whole numbers, else that of the option. Then what their products read
+// as whole numbers, else that of an option. Then what their products read
 // becomes whole numbers.
 #include "passes/kernel/Quantizer.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/CastFuser.h"
+#include "passes/kernel/OutputHead.h"
 #include "runtime/weights/StoredGroups.h"
 
 #define DEBUG_TYPE "kern-choose-precision"
@@ -32,11 +33,12 @@ struct StoredWeight {
 
 class Quantizer {
 public:
-  Quantizer(ModuleOp module, kern::OperandFormatAttr format, Remarks &remarks)
-      : module(module), option(format), remarks(remarks) {}
+  Quantizer(ModuleOp module, const QuantizeOptions &options, Remarks &remarks)
+      : module(module), options(options), remarks(remarks) {}
 
   int64_t run() {
     WeightUses uses(module);
+    heads = findOutputHeads(module, uses);
     module.walk([&](kern::GemmOp gemm) { chooseWeight(gemm, uses); });
     module.walk([&](kern::EmbeddingOp embedding) {
       for (Value table : embedding.getTables())
@@ -72,11 +74,24 @@ private:
     return isStored ? found : std::nullopt;
   }
 
+  /// What the options say of the weights that files have as floats.
+  const QuantizeOption &getOption(kern::GemmOp gemm, const WeightUses &uses) {
+    const bool isHead = llvm::any_of(
+        uses.definitions(gemm.getWeight()),
+        [&](kern::WeightOp weight) { return heads.contains(weight); });
+    return isHead ? options.head : options.products;
+  }
+
   void chooseWeight(kern::GemmOp gemm, WeightUses &uses) {
-    const std::optional<StoredWeight> given = getStored(gemm.getWeight(), uses);
-    if (!given && !option)
+    const QuantizeOption &option = getOption(gemm, uses);
+    if (option.isFloat) {
+      remarks.report(gemm, RemarkId::HeadKeepsFloats);
       return;
-    const OperandFormat stored = given ? given->format : option.getStorage();
+    }
+    const std::optional<StoredWeight> given = getStored(gemm.getWeight(), uses);
+    if (!given && !option.format)
+      return;
+    const OperandFormat stored = given ? given->format : *option.format;
     const int64_t k = gemm.getWeight().getType().getShape()[1];
     if (k % stored.interleave) {
       remarks.report(gemm, {RemarkId::ProductDepthUnsupported,
@@ -96,26 +111,66 @@ private:
          {{"type", getStorageName(stored.element)}, {"group", stored.group}}});
   }
 
-  /// A table that no product reads keeps whole numbers, which are exact, but
-  /// is not rounded to some.
+  /// True for a table that some product multiplies with, too.
+  static bool isReadByProduct(Value table, const WeightUses &uses) {
+    for (kern::WeightOp definition : uses.definitions(table))
+      for (Value value : uses.getValues(definition))
+        for (Operation *user : value.getUsers())
+          if (isa<kern::GemmOp>(user))
+            return true;
+    return false;
+  }
+
+  /// Gives a table that no product reads the whole numbers of the file, where
+  /// these are exact, else the format of the option.
   void chooseTable(kern::EmbeddingOp embedding, Value table, WeightUses &uses) {
-    const std::optional<StoredWeight> given = getStored(table, uses);
-    if (!given || !given->isExact ||
-        cast<kern::WeightType>(table.getType())
-            .getFormat()
-            .getStorage()
-            .isGrouped())
+    auto type = cast<kern::WeightType>(table.getType());
+    if (options.tables.isFloat || type.getFormat().getStorage().isGrouped() ||
+        isReadByProduct(table, uses))
       return;
+    std::optional<StoredWeight> given = getStored(table, uses);
+    if (given && !given->isExact)
+      given = std::nullopt;
+    if (!given && !options.tables.format)
+      return;
+    const OperandFormat format = given ? given->format : *options.tables.format;
     RemarkArgument name("table", table);
-    if (Operation *reader = uses.setFormat(table, given->format))
+    if (!given)
+      if (std::optional<RemarkReason> reason = findTableObstacle(type, name)) {
+        remarks.report(embedding, *reason);
+        return;
+      }
+    if (Operation *reader = uses.setFormat(table, format))
       remarks.report(embedding,
                      {RemarkId::TableIsReadInF32, {name, {"reader", reader}}});
     else
-      remarks.report(embedding,
-                     {RemarkId::TableKeepsWholeNumbers,
-                      {name,
-                       {"type", getStorageName(given->format.element)},
-                       {"group", given->format.group}}});
+      remarks.report(embedding, {given ? RemarkId::TableKeepsWholeNumbers
+                                       : RemarkId::TableQuantized,
+                                 {name,
+                                  {"type", getStorageName(format.element)},
+                                  {"group", format.group}}});
+  }
+
+  /// Why a table of floats is not rounded to whole numbers, or nothing.
+  std::optional<RemarkReason> findTableObstacle(kern::WeightType type,
+                                                const RemarkArgument &name) {
+    const OperandFormat &format = *options.tables.format;
+    const int64_t width = type.getShape()[1];
+    if (width % format.interleave)
+      return RemarkReason(
+          RemarkId::TableWidthUnsupported,
+          {name, {"width", width}, {"multiple", format.interleave}});
+    auto rounded = kern::WeightType::get(
+        type.getContext(), type.getShape(),
+        kern::OperandFormatAttr::get(type.getContext(), format),
+        WeightLayout::Panels32, {});
+    if (rounded.getByteSize() >= type.getByteSize())
+      return RemarkReason(RemarkId::TableIsSmall,
+                          {name,
+                           {"rows", type.getShape()[0]},
+                           {"bytes", rounded.getByteSize()},
+                           {"floats", type.getByteSize()}});
+    return std::nullopt;
   }
 
   void quantizeInputs(func::FuncOp function) {
@@ -159,15 +214,38 @@ private:
   }
 
   ModuleOp module;
-  kern::OperandFormatAttr option;
+  const QuantizeOptions &options;
+  DenseSet<Operation *> heads; ///< definitions of weights
   Remarks &remarks;
   int64_t products = 0;
 };
 
 } // namespace
 
+QuantizeOptions QuantizeOptions::get(ModuleOp module) {
+  auto getOption = [&](StringRef name) {
+    Attribute value = module->getAttr(name);
+    QuantizeOption option;
+    if (auto format = dyn_cast_or_null<kern::OperandFormatAttr>(value))
+      option.format = format.getStorage();
+    option.isFloat = isa_and_nonnull<StringAttr>(value);
+    return option;
+  };
+  QuantizeOptions options;
+  options.products.format = getOption("transom.quantize").format;
+  options.head = module->hasAttr("transom.quantize_head")
+                     ? getOption("transom.quantize_head")
+                     : options.products;
+  options.tables = getOption("transom.quantize_embeddings");
+  return options;
+}
+
+bool QuantizeOptions::hasFormats() const {
+  return products.format || head.format || tables.format;
+}
+
 int64_t transom::quantizeProducts(ModuleOp module,
-                                  kern::OperandFormatAttr format,
+                                  const QuantizeOptions &options,
                                   Remarks &remarks) {
-  return Quantizer(module, format, remarks).run();
+  return Quantizer(module, options, remarks).run();
 }

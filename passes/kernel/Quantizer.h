@@ -9,11 +9,31 @@
 
 namespace transom {
 
+/// What an option says of weights.
+struct QuantizeOption {
+  /// The format of what files have as floats; nothing: it stays.
+  std::optional<OperandFormat> format;
+  /// What files have as whole numbers becomes f32, too.
+  bool isFloat = false;
+};
+
+/// The options as attributes of the module: `transom.quantize`,
+/// `transom.quantize_head` (by default the same) and
+/// `transom.quantize_embeddings` are formats in groups, or "none".
+struct QuantizeOptions {
+  QuantizeOption products, head, tables;
+
+  static QuantizeOptions get(mlir::ModuleOp module);
+  /// True if any weight of floats gets a format.
+  bool hasFormats() const;
+};
+
 /// Gives weights of products that files have as whole numbers a format that
-/// holds these, and the others `format`, which is in groups, unless it is null.
-/// Quantizes what these products read, each buffer once until it is written
-/// again. Returns the number of products.
-int64_t quantizeProducts(mlir::ModuleOp module, kern::OperandFormatAttr format,
+/// holds these, and the others that of the options, as well as tables of
+/// embeddings that no product reads. Quantizes what products with such weights
+/// read, each buffer once until it is written again. Returns the number of
+/// products.
+int64_t quantizeProducts(mlir::ModuleOp module, const QuantizeOptions &options,
                          Remarks &remarks);
 
 } // namespace transom

@@ -16,7 +16,7 @@ REFERENCE = "f32"
 GROUPS = ("32", "64", "128")
 VARIANTS = {REFERENCE: [], "bf16": ["--dtype", "bf16"],
             **{f"{kind} {group}": ["--quantize", kind, "--group-size", group] for kind in ("int8", "int4") for group in GROUPS}}
-# Bits of a weight of a product, its share of the scale of a group included. Tables of embeddings stay in float32.
+# Bits of a weight of a product, its share of the scale of a group included.
 PRODUCT_BITS = {REFERENCE: 32, "bf16": 16, **{f"int8 {group}": 8 + 32 / int(group) for group in GROUPS},
                 **{f"int4 {group}": 4 + 16 / int(group) for group in GROUPS}}
 # The end of the name of a variant whose weights are quantized for what they are multiplied by.

@@ -37,14 +37,17 @@ class Quantized(ToolTest):
         self.assertIn("have scales that are rounded to f16", " ".join(self.notes(K_QUANTS)))
         self.assertEqual(self.notes(K_QUANTS, "--quantize", "none"), [])
 
+    def definition(self, model, tensor, *flags):
+        """The type of the weight that is made of a tensor."""
+        text = self.succeed("compile", model, "--emit", "kern", *flags).stdout
+        at = text.index(f'file("{tensor}"')
+        alias = text[text.rindex(" : !", 0, at) + 3 : at].split()[0]
+        return next(line for line in text.splitlines() if line.startswith(alias + " = "))
+
     def test_weights_that_are_not_quantized(self):
-        def definition(*flags):
-            text = self.succeed("compile", LEGACY, "--emit", "kern", *flags).stdout
-            at = text.index('file("blk.1.attn_output.weight")')
-            alias = text[text.rindex(" : !", 0, at) + 3 : at].split()[0]
-            return next(line for line in text.splitlines() if line.startswith(alias + " = "))
-        self.assertIn("x f32", definition())
-        self.assertIn("i8, group 64, scales f16", definition("--quantize", "int8", "--group-size", "64"))
+        output = "blk.1.attn_output.weight"
+        self.assertIn("x f32", self.definition(LEGACY, output))
+        self.assertIn("i8, group 64, scales f16", self.definition(LEGACY, output, "--quantize", "int8", "--group-size", "64"))
 
     def test_bf16_is_for_what_has_no_whole_numbers(self):
         text = self.succeed("compile", Q8, "--emit", "kern", "--dtype", "bf16").stdout
@@ -52,6 +55,16 @@ class Quantized(ToolTest):
         self.assertIn("!kern.cache<heads 2, key 16, value 16, bf16>", text)
         self.assertRegex(text, r"kern\.rope .*!rows64bf")
         self.assertNotIn("kern.cast", text)
+
+    def test_heads_and_tables(self):
+        # What files have as floats is quantized, and what they have as whole numbers is kept, or made floats.
+        self.assertIn("x f32", self.definition(GPTQ, "lm_head.weight"))
+        self.assertIn("i8, group 128", self.definition(GPTQ, "lm_head.weight", "--quantize-head", "int8"))
+        self.assertIn("i4, group 64", self.definition(GPTQ, "model.embed_tokens.weight", "--quantize-embeddings", "int4", "--group-size", "64"))
+        self.assertIn("i8, group 32, scales f32", self.definition(Q8, "output.weight", "--quantize-head", "int4"))
+        self.assertIn("x f32", self.definition(Q8, "output.weight", "--quantize-head", "none"))
+        self.assertIn("i8, group 32, scales f32", self.definition(Q8, "token_embd.weight"))
+        self.assertIn("x f32", self.definition(Q8, "token_embd.weight", "--quantize-embeddings", "none"))
 
     def test_code_has_the_bits_of_the_whole_numbers(self):
         for model, *flags in ((LEGACY,), (K_QUANTS,), (GPTQ,), (Q8, "--dtype", "bf16")):

@@ -62,6 +62,15 @@ static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
   addChoice(app, "--quantize", flags.options.quantize, {"int8", "int4", "none"},
             "quantize weights of products, and what they multiply (default: "
             "those that the model has quantized; none: not these either)");
+  addChoice(app, "--quantize-head", flags.options.quantizeHead,
+            {"int8", "int4", "none"},
+            "with --quantize, or for a quantized model: the output head, with "
+            "the token embedding that it shares (default: as --quantize; none: "
+            "f32)");
+  addChoice(app, "--quantize-embeddings", flags.options.quantizeEmbeddings,
+            {"int8", "int4", "none"},
+            "the same for other tables of embeddings (default: int8 with "
+            "--quantize, else as the model has them)");
   app.add_option("--group-size", flags.options.groupSize,
                  "with --quantize: weights with one scale (default: 128 of "
                  "int8, 32 of int4)")

@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Options of the stages: types, passes that are left out, modules that are read back."""
 import json
+import os
+import re
 import unittest
 
-from compiles import ALL_TARGETS, BERT, CompileTest
+from compiles import ALL_TARGETS, BERT, CompileTest, SOURCE
+
+LLAMA = os.path.join(SOURCE, "test", "goldens", "llama-gqa")
 
 
 class CompileModule(CompileTest):
@@ -32,6 +36,35 @@ class CompileModule(CompileTest):
         self.succeed("compile", BERT, "-q", "-O0", "--quantize", "int8", "--stages", self.path("stages"), "-o", self.path("n.so"))
         says = self.fail_with(2, "compile", BERT, "--resume-from", self.path("stages/kern"), "-o", self.path("o.so"))
         self.assertIn("was compiled with '--quantize int8' and '--group-size 128', this compile is without '--quantize'", says)
+
+    def test_heads_and_tables_have_their_own_formats(self):
+        def find_formats(*flags):
+            """The formats of the head's weight and of the table of tokens, in the plan."""
+            text = self.succeed("compile", LLAMA, "--emit", "kern", *flags).stdout
+            types = dict(line.split(" = ", 1) for line in re.sub(r"\n +", " ", text).splitlines() if line.startswith("!"))
+
+            def find(name):
+                kind = types[re.search(rf': (!\S+) =\s+#weight\.expr<[^>]*file\("{name}"\)', text).group(1)]
+                return kind[kind.index(" x ") + 3 :].split(",")[0].removeprefix("#kern.format<") + (", group " + kind.split("group ")[1].split(",")[0] if "group" in kind else "")
+            return find("lm_head.weight"), find("model.embed_tokens.weight")
+        for flags, formats in (
+            ((), ("f32", "f32")),
+            (("--quantize", "int8"), ("i8, group 128", "i8, group 128")),
+            (("--quantize", "int4"), ("i4, group 32", "i8, group 128")),
+            (("--quantize", "int4", "--quantize-head", "int8", "--quantize-embeddings", "none"), ("i8, group 128", "f32")),
+            (("--quantize", "int8", "--quantize-head", "none", "--quantize-embeddings", "int4"), ("f32", "i4, group 32")),
+            (("--quantize", "int4", "--group-size", "64", "--quantize-head", "int8"), ("i8, group 64", "i8, group 64")),
+        ):
+            with self.subTest(flags=flags):
+                self.assertEqual(find_formats(*flags), formats)
+        # The manifest has the flags, and a stage goes on with them alone.
+        flags = ("--quantize", "int8", "--quantize-head", "none", "--quantize-embeddings", "int4")
+        self.succeed("compile", LLAMA, "-q", "-O0", *flags, "--stages", self.path("stages"), "-o", self.path("n.so"))
+        options = json.loads(self.succeed("inspect", self.path("n.so"), "--json").stdout)["options"]
+        self.assertEqual((options["quantize-head"], options["quantize-embeddings"]), ("none", "int4"))
+        for other, says in ((flags[:2] + flags[4:], "with '--quantize-head none', this compile is without '--quantize-head'"),
+                            (flags[:4], "with '--quantize-embeddings int4' and '--group-size 32', this compile is with '--quantize-embeddings int8' and '--group-size 128'")):
+            self.fail_with(2, "compile", LLAMA, "--resume-from", self.path("stages/kern"), "-o", self.path("o.so"), *other, says=says)
 
     def test_llvm_ir_reads_back(self):
         self.succeed("compile", BERT, "-o", self.path("m.so"), "--check-stages", "-q")

@@ -1,9 +1,10 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Values of flags: choices, numbers, sizes, and flags that are not supported."""
+import os
 import unittest
 
-from base import ToolTest
+from base import GOLDENS, ToolTest
 
 
 class Command(ToolTest):
@@ -26,7 +27,7 @@ class Command(ToolTest):
     def test_the_help_has_only_what_is_supported(self):
         help = self.succeed("compile", "-h").stdout
         self.assertNotIn("--weights", help)
-        for flag in ("--quantize", "--group-size", "--dtype", "--kv-dtype", "--target", "--backend", "--mem-limit"):
+        for flag in ("--quantize", "--quantize-head", "--quantize-embeddings", "--group-size", "--dtype", "--kv-dtype", "--target", "--backend", "--mem-limit"):
             self.assertIn(flag, help)
         # Flags that are not in the help are not suggested either.
         self.assertNotIn("--weights", self.fail_with(2, "compile", "m", "-o", "x", "--weight", "embed"))
@@ -34,6 +35,14 @@ class Command(ToolTest):
     def test_a_group_size_needs_quantized_weights(self):
         self.fail_with(2, "compile", "m", "-o", "x", "--group-size", "32", says="'--group-size' needs '--quantize'")
         self.fail_with(2, "compile", "m", "-o", "x", "--quantize", "int8", "--group-size", "48", says="48")
+
+    def test_formats_beside_those_of_products(self):
+        for flag in ("--quantize-head", "--quantize-embeddings"):
+            self.fail_with(2, "compile", "m", "-o", "x", "--quantize", "int8", flag, "int5", says="int5")
+            self.fail_with(2, "compile", "m", "-o", "x", "--quantize", "none", flag, "int8", says=f"'{flag}' excludes '--quantize none'")
+            self.fail_with(2, "compile", os.path.join(GOLDENS, "bert"), "-o", "x", flag, "int8",
+                           says=f"'{flag}' needs '--quantize', or a model with quantized weights")
+            self.fail_with(2, "compile", "m", "-o", "x", flag, "none", "--group-size", "32", says="'--group-size' needs '--quantize'")
 
 
 if __name__ == "__main__":
