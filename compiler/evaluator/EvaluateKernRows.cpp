@@ -110,20 +110,60 @@ private:
   std::vector<Number> products;
 };
 
-/// The results of a norm that there are: f32, bf16, or both.
-static SmallVector<Value> normOuts(Value out, Value rounded) {
-  SmallVector<Value> outs;
-  for (Value buffer : {out, rounded})
-    if (buffer)
-      outs.push_back(buffer);
-  return outs;
+/// Makes a group of a row whole; gives its scale and its sum.
+/// Domains other than that of bits round each number by itself when it is
+/// written.
+static std::pair<Number, Number> quantizeGroup(MutableArrayRef<Number> group) {
+  if (const Bits *bits = Bits::getCurrent())
+    return bits->quantizeGroup(group);
+  if (Domain::getCurrent())
+    return {1.0, 0.0};
+  double largest = 0, sum = 0;
+  for (Number x : group)
+    largest = std::max(largest, std::fabs(x.real()));
+  for (Number &x : group) {
+    x = largest == 0 ? 0 : std::nearbyint(x.real() * 127 / largest);
+    sum += x.real();
+  }
+  return {largest / 127, sum};
 }
+
+/// Where the rows of a result go: to some of these buffers, of which those of
+/// whole numbers have scales.
+struct RowResults {
+  SmallVector<Value, 2> outs; ///< or null
+  Value scales = {};
+
+  void write(Evaluation &e, int64_t row, ArrayRef<Number> line) const {
+    for (Value out : outs) {
+      if (!out)
+        continue;
+      std::vector<Number> numbers = line.vec();
+      if (isQuantized(out))
+        quantize(e, row, numbers, *findQuantizedGroup(out, scales));
+      for (size_t i = 0; i < line.size(); ++i)
+        e.kern->write(out, row, i, numbers[i]);
+    }
+  }
+
+private:
+  void quantize(Evaluation &e, int64_t row, MutableArrayRef<Number> line,
+                size_t size) const {
+    for (size_t first = 0, i = 0; first < line.size(); first += size) {
+      auto [scale, sum] =
+          quantizeGroup(line.slice(first, std::min(size, line.size() - first)));
+      e.kern->write(scales, row, i++, scale);
+      e.kern->write(scales, row, i++, sum);
+    }
+  }
+};
 
 /// The norm of the rows of the one out.
 static void normalizeRows(GemmOp op, Evaluation &e, int64_t rows,
                           const std::vector<Number> &values) {
-  SmallVector<Value> outs = normOuts(op.getNormOut(), op.getNormOutBf16());
-  int64_t width = e.kern->columns(outs[0]);
+  const RowResults results{{op.getNormOut(), op.getNormCopy()},
+                           op.getOutScales()};
+  int64_t width = e.kern->columns(op.getOuts()[0]);
   for (int64_t row = 0; row < rows; ++row) {
     std::vector<Number> line(values.begin() + row * width,
                              values.begin() + (row + 1) * width);
@@ -135,9 +175,7 @@ static void normalizeRows(GemmOp op, Evaluation &e, int64_t rows,
       layerNorm(line, gamma,
                 op.getNormBeta() ? &e.tensor(op.getNormBeta()).real : nullptr,
                 eps);
-    for (Value out : outs)
-      for (int64_t i = 0; i < width; ++i)
-        e.kern->write(out, row, i, line[i]);
+    results.write(e, row, line);
   }
 }
 
@@ -188,6 +226,8 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
         if (op.getResidual())
           x += e.kern->read(op.getResidual(), row, i);
         values[row * n + i] = x;
+        if (op.getOutScales() && !op.getNormGamma())
+          continue;
         auto type = cast<BufferType>(columns[i].out.getType());
         e.kern->write(columns[i].out,
                       type.getKeyPanels() ? positions[row] : row,
@@ -197,6 +237,10 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   }
   if (op.getNormGamma())
     normalizeRows(op, e, rows, values);
+  else if (op.getOutScales())
+    for (int64_t row = 0; row < rows; ++row)
+      RowResults{{op.getOuts()[0]}, op.getOutScales()}.write(
+          e, row, ArrayRef(values).slice(row * n, n));
   if (op.getNormCounters())
     e.kern->endCounting(op.getNormCounters());
   for (int64_t row = 0; !op.getSummary().empty() && row < rows; ++row)
@@ -232,15 +276,13 @@ static Result<void> evaluateBatchMatmul(BatchMatmulOp op, Evaluation &e) {
 
 /// Reads a row, changes it, and writes it to the results.
 template <typename Function>
-static void forEachRow(Evaluation &e, Value input, ValueRange outs,
+static void forEachRow(Evaluation &e, Value input, const RowResults &results,
                        Function function) {
   RowRange range = e.kern->share(e.kern->rows(input));
   for (int64_t row = range.begin; row < range.end; ++row) {
     std::vector<Number> line = e.kern->readRow(input, row);
     function(line);
-    for (Value out : outs)
-      for (size_t i = 0; i < line.size(); ++i)
-        e.kern->write(out, row, i, line[i]);
+    results.write(e, row, line);
   }
 }
 
@@ -249,8 +291,8 @@ static Result<void> evaluateNorm(NormOp op, Evaluation &e) {
   const std::vector<Number> *beta =
       op.getBeta() ? &e.tensor(op.getBeta()).real : nullptr;
   double eps = op.getEps().convertToDouble();
-  SmallVector<Value> outs = normOuts(op.getOuts(), op.getOutBf16());
-  forEachRow(e, op.getInput(), outs, [&](std::vector<Number> &line) {
+  const RowResults results{{op.getOuts(), op.getCopy()}, op.getScales()};
+  forEachRow(e, op.getInput(), results, [&](std::vector<Number> &line) {
     if (op.getRms())
       rmsNorm(line, gamma, eps);
     else
@@ -260,49 +302,18 @@ static Result<void> evaluateNorm(NormOp op, Evaluation &e) {
 }
 
 static Result<void> evaluateCast(kern::CastOp op, Evaluation &e) {
-  forEachRow(e, op.getInput(), {op.getOuts()}, [](std::vector<Number> &) {});
+  forEachRow(e, op.getInput(), {{op.getOuts()}}, [](std::vector<Number> &) {});
   return {};
 }
 
-/// Makes a group of a row whole; gives its scale and its sum.
-/// Domains other than that of bits round each number by itself when it is
-/// written.
-static std::pair<Number, Number> quantizeGroup(MutableArrayRef<Number> group) {
-  if (const Bits *bits = Bits::getCurrent())
-    return bits->quantizeGroup(group);
-  if (Domain::getCurrent())
-    return {1.0, 0.0};
-  double largest = 0, sum = 0;
-  for (Number x : group)
-    largest = std::max(largest, std::fabs(x.real()));
-  for (Number &x : group) {
-    x = largest == 0 ? 0 : std::nearbyint(x.real() * 127 / largest);
-    sum += x.real();
-  }
-  return {largest / 127, sum};
-}
-
 static Result<void> evaluateQuantize(kern::QuantizeOp op, Evaluation &e) {
-  const auto size = static_cast<int64_t>(op.getGroup());
-  const int64_t width = e.kern->columns(op.getInput());
-  RowRange range = e.kern->share(e.kern->rows(op.getInput()));
-  for (int64_t row = range.begin; row < range.end; ++row) {
-    std::vector<Number> line = e.kern->readRow(op.getInput(), row);
-    for (int64_t first = 0; first < width; first += size) {
-      auto [scale, sum] = quantizeGroup(
-          MutableArrayRef(line).slice(first, std::min(size, width - first)));
-      const int64_t at = first / size * 2;
-      e.kern->write(op.getScales(), row, at, scale);
-      e.kern->write(op.getScales(), row, at + 1, sum);
-    }
-    for (int64_t i = 0; i < width; ++i)
-      e.kern->write(op.getOuts(), row, i, line[i]);
-  }
+  forEachRow(e, op.getInput(), {{op.getOuts()}, op.getScales()},
+             [](std::vector<Number> &) {});
   return {};
 }
 
 static Result<void> evaluateSoftmax(kern::SoftmaxOp op, Evaluation &e) {
-  forEachRow(e, op.getInput(), {op.getOuts()},
+  forEachRow(e, op.getInput(), {{op.getOuts()}},
              [](std::vector<Number> &line) { softmax(line); });
   return {};
 }

@@ -28,14 +28,20 @@ llvm::hash_code hash_value(const OperandFormat &format);
 
 namespace transom::kern {
 
-/// What keeps an operation from rounding what it writes to bf16.
+/// A buffer of f32 rounded: to bf16, or to whole numbers with scales.
+struct RoundedBuffer {
+  mlir::Value numbers;
+  mlir::Value scales = {}; ///< as `kern.quantize` writes them; null: bf16
+};
+/// What keeps an operation from rounding what it writes.
 enum class RoundObstacle {
-  NotSupported,   ///< it never rounds
+  NotSupported,   ///< it never rounds, or not so
   ReadInF32,      ///< something else reads the buffer in f32
   AnotherResult,  ///< it can round another buffer that it writes
   LongK,          ///< accumulators of a long sum wait in the buffer
   Summary,        ///< it summarizes its rows in f32
   AttentionInF32, ///< an attention whose operands are f32
+  SeveralResults, ///< whole numbers of one of several results
 };
 /// The norm of finished rows in the epilogue of a product.
 enum class NormKind { None, LayerNorm, RmsNorm };
@@ -83,6 +89,13 @@ bool suitsAmx(BufferType query, int64_t heads, bool hasCache, bool causal);
 inline BufferType getBufferType(mlir::Value buffer) {
   return llvm::cast<BufferType>(buffer.getType());
 }
+
+/// True for a buffer of whole numbers that have scales in another buffer.
+bool isQuantized(mlir::Value buffer);
+/// The numbers of a row of whole numbers that share one of `scales`; nothing
+/// where these have the sizes of no group.
+std::optional<int64_t> findQuantizedGroup(mlir::Value numbers,
+                                          mlir::Value scales);
 
 /// The buffer that views show: the alloc or the argument that owns the memory.
 mlir::Value getStorage(mlir::Value buffer);

@@ -95,9 +95,9 @@ Polynomial AttentionOp::flops() {
   return Polynomial(2) * width * getPairs(*this);
 }
 
-bool AttentionOp::canRoundOutput(Value out, bool onlyRounded,
-                                 RoundObstacle &obstacle) {
-  if (!replacesOut(getOuts(), out, onlyRounded, obstacle))
+bool AttentionOp::canRoundOutput(Value out, const RoundedBuffer &rounded,
+                                 bool onlyRounded, RoundObstacle &obstacle) {
+  if (!replacesOut(getOuts(), out, rounded, onlyRounded, obstacle))
     return false;
   if (llvm::cast<BufferType>(getQuery().getType()).isBf16())
     return true;

@@ -41,10 +41,11 @@ Polynomial kern::getRows(Value buffer) {
   return getBufferType(buffer).getRowCount();
 }
 
-bool kern::replacesOut(Value outs, Value out, bool onlyRounded,
-                       RoundObstacle &obstacle) {
-  if (outs == out && onlyRounded)
+bool kern::replacesOut(Value outs, Value out, const RoundedBuffer &rounded,
+                       bool onlyRounded, RoundObstacle &obstacle) {
+  if (outs == out && onlyRounded && !rounded.scales)
     return true;
-  obstacle = RoundObstacle::ReadInF32;
+  obstacle =
+      rounded.scales ? RoundObstacle::NotSupported : RoundObstacle::ReadInF32;
   return false;
 }

@@ -23,7 +23,8 @@ Polynomial getElementCount(mlir::Value buffer);
 Polynomial getRows(mlir::Value buffer);
 /// `canRoundOutput` of an operation that writes one buffer: it can write bf16
 /// instead of f32, but not both.
-bool replacesOut(mlir::Value outs, mlir::Value out, bool onlyRounded,
+bool replacesOut(mlir::Value outs, mlir::Value out,
+                 const RoundedBuffer &rounded, bool onlyRounded,
                  RoundObstacle &obstacle);
 
 /// Defines the interface of an operation that reads `READS`, writes `outs`,

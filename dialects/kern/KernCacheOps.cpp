@@ -31,9 +31,9 @@ bool AppendOp::writesCache() { return true; }
 std::optional<Polynomial> AppendOp::ownedRows() { return getRows(getKey()); }
 Polynomial AppendOp::flops() { return Polynomial(); }
 
-bool RopeOp::canRoundOutput(Value out, bool onlyRounded,
-                            RoundObstacle &obstacle) {
-  return replacesOut(getOuts(), out, onlyRounded, obstacle);
+bool RopeOp::canRoundOutput(Value out, const RoundedBuffer &rounded,
+                            bool onlyRounded, RoundObstacle &obstacle) {
+  return replacesOut(getOuts(), out, rounded, onlyRounded, obstacle);
 }
 
 //===----------------------------------------------------------------------===//

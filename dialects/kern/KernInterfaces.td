@@ -28,11 +28,12 @@ def Kern_BufferOp : OpInterface<"BufferOp"> {
     InterfaceMethod<"The bounded size whose value it writes, null without one.",
       "::mlir::FlatSymbolRefAttr", "getWrittenSize", (ins), "", "return {};">,
     InterfaceMethod<[{
-      True when it can round what it writes to `out`, a buffer of f32, to bf16:
-      instead of the f32 when it alone is asked for (`onlyRounded`), else beside
-      it. Otherwise `obstacle` says why not.}],
+      True when it can round what it writes to `out`, a buffer of f32, to bf16
+      or to whole numbers: instead of the f32 when they alone are asked for
+      (`onlyRounded`), else beside it. Otherwise `obstacle` says why not.}],
       "bool", "canRoundOutput",
-      (ins "::mlir::Value":$out, "bool":$onlyRounded, "::transom::kern::RoundObstacle &":$obstacle), "", [{
+      (ins "::mlir::Value":$out, "const ::transom::kern::RoundedBuffer &":$rounded, "bool":$onlyRounded,
+           "::transom::kern::RoundObstacle &":$obstacle), "", [{
       obstacle = ::transom::kern::RoundObstacle::NotSupported;
       return false;
     }]>,
@@ -40,10 +41,10 @@ def Kern_BufferOp : OpInterface<"BufferOp"> {
       Makes it write `rounded` instead of `out`, or beside it; `canRoundOutput`
       holds. By default the operand is replaced.}],
       "void", "roundOutput",
-      (ins "::mlir::Value":$out, "::mlir::Value":$rounded, "bool":$onlyRounded), "", [{
+      (ins "::mlir::Value":$out, "const ::transom::kern::RoundedBuffer &":$rounded, "bool":$onlyRounded), "", [{
       for (::mlir::OpOperand &operand : $_op->getOpOperands())
         if (operand.get() == out)
-          operand.set(rounded);
+          operand.set(rounded.numbers);
     }]>
   ];
 }

@@ -31,9 +31,9 @@ BUFFER_OP(CopyOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
 BUFFER_OP(GatherOp, (ValueRange{getTable(), getIndices()}), std::nullopt,
           Polynomial())
 
-bool PoolOp::canRoundOutput(Value out, bool onlyRounded,
-                            RoundObstacle &obstacle) {
-  return replacesOut(getOuts(), out, onlyRounded, obstacle);
+bool PoolOp::canRoundOutput(Value out, const RoundedBuffer &rounded,
+                            bool onlyRounded, RoundObstacle &obstacle) {
+  return replacesOut(getOuts(), out, rounded, onlyRounded, obstacle);
 }
 
 //===----------------------------------------------------------------------===//

@@ -16,6 +16,21 @@ using namespace transom::kern;
 #define GET_OP_CLASSES
 #include "dialects/kern/KernOps.cpp.inc"
 
+bool kern::isQuantized(Value buffer) {
+  return getBufferType(buffer).getElementType().isInteger(8);
+}
+
+std::optional<int64_t> kern::findQuantizedGroup(Value numbers, Value scales) {
+  SmallVector<Polynomial> dims = getBufferType(numbers).getDims();
+  const int64_t width = *dims.back().constant();
+  for (int64_t group : quantizedGroups) {
+    dims.back() = Polynomial(2 * llvm::divideCeil(width, group));
+    if (getBufferType(scales).getDims() == dims)
+      return group;
+  }
+  return std::nullopt;
+}
+
 Value kern::getStorage(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewOp>())
     buffer = view.getSource();

@@ -57,8 +57,8 @@ SmallVector<Value> GemmOp::readBuffers() {
 }
 SmallVector<Value> GemmOp::writtenBuffers() {
   SmallVector<Value> writes(getOuts());
-  llvm::append_range(
-      writes, getBuffers({getNormOut(), getNormOutBf16(), getNormCounters()}));
+  llvm::append_range(writes, getBuffers({getNormOut(), getNormCopy(),
+                                         getOutScales(), getNormCounters()}));
   llvm::append_range(writes, getSummary());
   return writes;
 }
@@ -69,34 +69,39 @@ Polynomial GemmOp::flops() {
          getBufferType(getInput()).getRowCount();
 }
 
-bool GemmOp::canRoundOutput(Value out, bool onlyRounded,
-                            RoundObstacle &obstacle) {
-  if (getNormOut() == out && !getNormOutBf16())
+bool GemmOp::canRoundOutput(Value out, const RoundedBuffer &rounded,
+                            bool onlyRounded, RoundObstacle &obstacle) {
+  if (getNormOut() == out && !getNormCopy())
     return true;
   WeightType weight = getWeight().getType();
   if (!onlyRounded)
     obstacle = RoundObstacle::ReadInF32;
-  else if (weight.getShape()[1] > getMaxKBlock(weight))
+  else if (!rounded.scales && weight.getShape()[1] > getMaxKBlock(weight))
     obstacle = RoundObstacle::LongK;
   else if (!getSummary().empty())
     obstacle = RoundObstacle::Summary;
   else if (getNormGamma() || !llvm::is_contained(getOuts(), out))
     obstacle = RoundObstacle::AnotherResult;
+  else if (rounded.scales && getOuts().size() > 1)
+    obstacle = RoundObstacle::SeveralResults;
   else
     return true;
   return false;
 }
 
-void GemmOp::roundOutput(Value out, Value rounded, bool onlyRounded) {
+void GemmOp::roundOutput(Value out, const RoundedBuffer &rounded,
+                         bool onlyRounded) {
+  if (rounded.scales)
+    getOutScalesMutable().assign(rounded.scales);
   if (getNormOut() == out) {
-    getNormOutBf16Mutable().assign(rounded);
+    getNormCopyMutable().assign(rounded.numbers);
     if (onlyRounded)
       getNormOutMutable().clear();
     return;
   }
   for (OpOperand &own : getOutsMutable())
     if (own.get() == out) {
-      own.set(rounded);
+      own.set(rounded.numbers);
       return;
     }
 }
@@ -170,15 +175,18 @@ static LogicalResult verifyGemmOuts(GemmOp op) {
   bool keys = false;
   for (auto [out, split] : llvm::zip(op.getOuts(), splits)) {
     Sizes sizes = getSizes(out);
-    if (!(isF32(out) || isBf16(out)) || sizes.empty() ||
+    if (!(isF32(out) || isBf16(out) || isQuantized(out)) || sizes.empty() ||
         sizes.back() != Polynomial(split))
       return Constraint{op, 8}.expects()
-             << "an out of f32 or bf16 with " << split << " columns, got "
+             << "an out of f32, bf16 or i8 with " << split << " columns, got "
              << out.getType();
     int64_t longest = getMaxKBlock(type);
     if (isBf16(out) && type.getShape()[1] > longest)
       return Constraint{op, 10}.expects()
-             << "outs of f32 with k above " << longest;
+             << "no outs of bf16 with k above " << longest;
+    if (isQuantized(out) && op.getOuts().size() > 1)
+      return Constraint{op, 27}.expects()
+             << "a single out of i8, got " << op.getOuts().size() << " outs";
     keys |= getBufferType(out).getKeyPanels();
     if (!getBufferType(out).getKeyPanels() &&
         getBufferType(out).getRowCount() !=
@@ -199,7 +207,7 @@ static LogicalResult verifyGemmOuts(GemmOp op) {
 /// Constraints 15 and 18: what the norm reads and writes.
 static LogicalResult verifyNormOuts(GemmOp op) {
   Value product = op.getOuts()[0], out = op.getNormOut(),
-        rounded = op.getNormOutBf16();
+        rounded = op.getNormCopy();
   if (failed(verifyRowsOfF32({op, 15}, "the out beside a norm", product)))
     return failure();
   if (out &&
@@ -208,15 +216,15 @@ static LogicalResult verifyNormOuts(GemmOp op) {
     return failure();
   if (!rounded)
     return success();
-  if (!isBf16(rounded) || getBufferType(rounded).getKeyPanels())
+  if (!isRoundedRows(rounded))
     return Constraint{op, 18}.expects()
-           << "rows of bf16 as 'norm_out_bf16', got " << rounded.getType();
-  return verifySameSizes({op, 18}, "out and 'norm_out_bf16'", product, rounded);
+           << "rows of bf16 or i8 as 'norm_copy', got " << rounded.getType();
+  return verifySameSizes({op, 18}, "out and 'norm_copy'", product, rounded);
 }
 
 /// Constraints 14 to 19: the norm of the result.
 static LogicalResult verifyGemmNorm(GemmOp op) {
-  Value result = op.getNormOut() ? op.getNormOut() : op.getNormOutBf16();
+  Value result = op.getNormOut() ? op.getNormOut() : op.getNormCopy();
   int given = bool(op.getNormGamma()) + bool(result) +
               bool(op.getNormCounters()) + bool(op.getNormEps());
   if (op.getNormRms() && op.getNormBeta())
@@ -228,7 +236,7 @@ static LogicalResult verifyGemmNorm(GemmOp op) {
   if (given != 4)
     return Constraint{op, 14}.expects()
            << "'norm_gamma', 'norm_out' or "
-              "'norm_out_bf16', 'norm_counters' and a norm in the "
+              "'norm_copy', 'norm_counters' and a norm in the "
               "epilogue together";
   if (op.getOuts().size() != 1)
     return Constraint{op, 15}.expects()
@@ -248,6 +256,12 @@ static LogicalResult verifyGemmNorm(GemmOp op) {
     return Constraint{op, 19}.expects()
            << "an i64 counter for each row, got " << counters.getType();
   return success();
+}
+
+/// Constraint 26.
+static LogicalResult verifyOutScales(GemmOp op) {
+  Value numbers = op.getNormCopy() ? op.getNormCopy() : op.getOuts()[0];
+  return verifyQuantized({op, 26}, numbers, op.getOutScales());
 }
 
 /// Constraints 22 and 23.
@@ -290,7 +304,8 @@ static LogicalResult verifyGemmSummary(GemmOp op) {
 LogicalResult GemmOp::verify() {
   if (failed(verifyGemmInput(*this)) || failed(verifyGemmWeights(*this)) ||
       failed(verifyGlu(*this)) || failed(verifyGemmOuts(*this)) ||
-      failed(verifyGemmNorm(*this)) || failed(verifyGemmSummary(*this)))
+      failed(verifyGemmNorm(*this)) || failed(verifyGemmSummary(*this)) ||
+      failed(verifyOutScales(*this)))
     return failure();
   if (getResidual()) {
     if (getOuts().size() != 1)
@@ -301,7 +316,7 @@ LogicalResult GemmOp::verify() {
                                getResidual())))
       return failure();
   }
-  for (Value out : {getNormOut(), getNormOutBf16()})
+  for (Value out : {getNormOut(), getNormCopy()})
     if (out && getStorage(out) == getStorage(getInput()))
       return Constraint{*this, 20}.expects()
              << "a norm in other memory than the input";

@@ -19,7 +19,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     bit-identical for any m and number of workers.
 
     With `norm_gamma` the LayerNorm of each row of `outs` goes to `norm_out`,
-    rounded to `norm_out_bf16`, or both, made by the worker that completes the rows;
+    rounded to `norm_copy`, or both, made by the worker that completes the rows;
     `norm_counters` (zero before and after) tell which worker that is. With
     `rms_norm` in the epilogue it is the RMSNorm.
 
@@ -37,7 +37,10 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     is added, times the product of both scales, in one fused multiply-add for each
     group, groups in ascending order.
 
-    Each out is f32 or bf16, rounded to nearest even, whatever the input is.
+    Each out is f32 or bf16, rounded to nearest even, whatever the input is. A
+    single out, or `norm_copy`, of i8 has `out_scales`, both as `kern.quantize`
+    makes them of the result in f32; the worker that makes a group of columns
+    quantizes it.
 
     Constraints:
     1. The input is f32, bf16 or i8 in rows.
@@ -48,18 +51,18 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     6. The bias has the weight's splits.
     7. There is one out for each split of the weight, or one where it has no
        splits.
-    8. An out is f32 or bf16 and as wide as its split.
+    8. An out is f32, bf16 or i8 and as wide as its split.
     9. An out in rows has the input's rows.
-    10. An out is f32 if k has several K blocks.
+    10. An out is not bf16 if k has several K blocks.
     11. `ragged` is given exactly if an out is key panels.
     12. Beside key panels there is no activation, residual or norm.
     13. A residual is f32 in rows, of the sizes of the single out.
     14. `norm_gamma`, `norm_counters`, a norm in the epilogue and `norm_out` or
-        `norm_out_bf16` come together; `norm_beta` comes with them only.
+        `norm_copy` come together; `norm_beta` comes with them only.
     15. Beside a norm there is a single out, f32 in rows.
     16. Gamma and beta are f32 [n] in `rows` or `unset`.
     17. An `rms_norm` has no beta.
-    18. `norm_out` is f32 and `norm_out_bf16` is bf16, in rows of the out's sizes.
+    18. `norm_out` is f32 and `norm_copy` is bf16 or i8, in rows of the out's sizes.
     19. `norm_counters` has an i64 for each row.
     20. No out, nor that of a norm, is in the input's memory, since other tiles
         still read it.
@@ -74,6 +77,10 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
         ceil(n / 64).
     25. `scales` are given exactly with an input of i8: f32 in rows, those of the
         input, with two columns for each group of the weight.
+    26. `out_scales` are given exactly where an out or `norm_copy` is i8:
+        f32 in rows of the leading sizes of the out and two columns for each
+        group of 32, 64 or 128 columns, whose number is a multiple of 4.
+    27. Beside an out of i8 there is no other out.
 
     Example:
     ```mlir
@@ -86,7 +93,8 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
                        Optional<Kern_WeightType>:$bias, Optional<Kern_BufferType>:$residual,
                        Optional<Kern_RaggedType>:$ragged,
                        Optional<Kern_WeightType>:$norm_gamma, Optional<Kern_WeightType>:$norm_beta,
-                       Optional<Kern_BufferType>:$norm_out, Optional<Kern_BufferType>:$norm_out_bf16,
+                       Optional<Kern_BufferType>:$norm_out, Optional<Kern_BufferType>:$norm_copy,
+                       Optional<Kern_BufferType>:$out_scales,
                        Optional<Kern_BufferType>:$norm_counters,
                        Variadic<Kern_BufferType>:$summary,
                        Variadic<Kern_BufferType>:$outs,
@@ -94,7 +102,8 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
   let assemblyFormat = [{
     $input `,` $weight (`scales` $input_scales^)? (`bias` $bias^)? (`residual` $residual^)? (`ragged` $ragged^)?
     (`\n` `norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
-    (`norm_out_bf16` $norm_out_bf16^)? (`counters` $norm_counters^)? (`summary` `(` $summary^ `)`)? `outs` `(` $outs `)`
+    (`norm_copy` $norm_copy^)? (`counters` $norm_counters^)? (`summary` `(` $summary^ `)`)? `outs` `(` $outs `)`
+    (`out_scales` `(` $out_scales^ `)`)?
     (`epilogue` $epilogue^)? attr-dict `\n` `:` type(operands)
   }];
   let hasVerifier = 1;
@@ -103,7 +112,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias,
                    "::mlir::ValueRange":$outs, CArg<"EpilogueAttr", "{}">:$epilogue), [{
       ::mlir::Value none;
-      build($_builder, $_state, input, weight, none, bias, none, none, none, none, none, none, none,
+      build($_builder, $_state, input, weight, none, bias, none, none, none, none, none, none, none, none,
             ::mlir::ValueRange(), outs, epilogue);
     }]>
   ];

@@ -56,7 +56,7 @@ BUFFER_OP(ElementwiseOp, getInputs(), elementwiseRows(*this),
 
 SmallVector<Value> NormOp::readBuffers() { return {getInput()}; }
 SmallVector<Value> NormOp::writtenBuffers() {
-  return getBuffers({getOuts(), getOutBf16()});
+  return getBuffers({getOuts(), getCopy(), getScales()});
 }
 std::optional<Polynomial> NormOp::ownedRows() { return getRows(getOuts()); }
 Polynomial NormOp::flops() {
@@ -67,51 +67,59 @@ Polynomial NormOp::flops() {
 // Rounding
 //===----------------------------------------------------------------------===//
 
-bool NormOp::canRoundOutput(Value out, bool, RoundObstacle &obstacle) {
-  if (getOuts() == out && !getOutBf16())
+bool NormOp::canRoundOutput(Value out, const RoundedBuffer &, bool,
+                            RoundObstacle &obstacle) {
+  if (getOuts() == out && !getCopy() && isF32(out))
     return true;
   obstacle = RoundObstacle::AnotherResult;
   return false;
 }
 
-void NormOp::roundOutput(Value, Value rounded, bool onlyRounded) {
+void NormOp::roundOutput(Value, const RoundedBuffer &rounded,
+                         bool onlyRounded) {
   if (onlyRounded)
-    getOutsMutable().assign(rounded);
+    getOutsMutable().assign(rounded.numbers);
   else
-    getOutBf16Mutable().assign(rounded);
+    getCopyMutable().assign(rounded.numbers);
+  if (rounded.scales)
+    getScalesMutable().assign(rounded.scales);
 }
 
-bool ElementwiseOp::canRoundOutput(Value out, bool onlyRounded,
-                                   RoundObstacle &obstacle) {
-  return replacesOut(getOuts(), out, onlyRounded, obstacle);
+bool ElementwiseOp::canRoundOutput(Value out, const RoundedBuffer &rounded,
+                                   bool onlyRounded, RoundObstacle &obstacle) {
+  return replacesOut(getOuts(), out, rounded, onlyRounded, obstacle);
 }
 
-void ElementwiseOp::roundOutput(Value, Value rounded, bool) {
+void ElementwiseOp::roundOutput(Value, const RoundedBuffer &rounded, bool) {
   auto yield = llvm::cast<YieldOp>(getBody().front().back());
   OpBuilder b(yield);
   yield.getValueMutable().assign(
       b.create<arith::TruncFOp>(getLoc(), b.getBF16Type(), yield.getValue()));
-  getOutsMutable().assign(rounded);
+  getOutsMutable().assign(rounded.numbers);
 }
 
 //===----------------------------------------------------------------------===//
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// Constraint 6: a rounded copy of a norm's result.
-static LogicalResult verifyBf16Copy(NormOp op, Value out, Value copy) {
-  if (!copy)
-    return success();
-  if (!isF32(out) || !isBf16(copy) || getBufferType(copy).getKeyPanels())
-    return Constraint{op, 6}.expects()
-           << "'out_bf16' in rows of bf16 beside outs of f32, got "
-           << copy.getType() << " and " << out.getType();
-  return verifySameSizes({op, 6}, "outs and 'out_bf16'", out, copy);
+/// Constraints 6 and 7: a rounded copy of a norm's result, and its scales.
+static LogicalResult verifyRounded(NormOp op) {
+  Value out = op.getOuts(), copy = op.getCopy();
+  if (copy) {
+    if (!isF32(out) || !isRoundedRows(copy))
+      return Constraint{op, 6}.expects()
+             << "'copy' in rows of bf16 or i8 beside outs of f32, got "
+             << copy.getType() << " and " << out.getType();
+    if (failed(verifySameSizes({op, 6}, "outs and 'copy'", out, copy)))
+      return failure();
+  }
+  return verifyQuantized({op, 7}, copy ? copy : out, op.getScales());
 }
 
 LogicalResult NormOp::verify() {
   if (failed(verifyRowsOfF32({*this, 1}, "the input", getInput())) ||
-      failed(verifyRowsOfFloat({*this, 1}, "outs", getOuts())) ||
+      (!isRoundedRows(getOuts()) &&
+       failed(verifyRowsOfF32({*this, 1}, "outs", getOuts()))) ||
       failed(
           verifySameSizes({*this, 2}, "input and outs", getInput(), getOuts())))
     return failure();
@@ -129,7 +137,7 @@ LogicalResult NormOp::verify() {
   if (!(getEps().convertToDouble() >= 0))
     return Constraint{*this, 5}.expects()
            << "'eps' that is not negative, got " << getEps().convertToDouble();
-  return verifyBf16Copy(*this, getOuts(), getOutBf16());
+  return verifyRounded(*this);
 }
 
 LogicalResult CastOp::verify() {

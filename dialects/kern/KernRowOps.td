@@ -13,15 +13,19 @@ def Kern_NormOp : Kern_BufferizedOp<"norm", [AttrSizedOperandSegments],
   let description = [{
     LayerNorm: (x - mean) / sqrt(variance + eps) * gamma + beta; with `rms` x /
     sqrt(mean(x^2) + eps) * gamma. Sums in 16 lanes by index and a fixed tree.
-    `outs` of bf16 is rounded; `out_bf16` is a rounded copy of an f32 `outs`.
+    `outs` of bf16 or i8 is rounded; `copy` is a rounded copy of an f32 `outs`.
+    Whole numbers have `scales`, both as `kern.quantize` makes them of the norm.
 
     Constraints:
-    1. The input is f32 in rows, outs f32 or bf16 in rows.
+    1. The input is f32 in rows, outs f32, bf16 or i8 in rows.
     2. Input and outs have equal sizes.
     3. The last size is a constant.
     4. Gamma and beta are f32 vectors of that size in `rows` or `unset`.
     5. `eps` is not negative.
-    6. `out_bf16` is bf16 in rows of the sizes of outs, which is f32 then.
+    6. `copy` is bf16 or i8 in rows of the sizes of outs, which is f32 then.
+    7. `scales` are given exactly where outs or `copy` are i8: f32 in rows of the
+       leading sizes of outs and two columns for each group of 32, 64 or 128
+       columns; the last size is then a multiple of 4.
 
     Example:
     ```mlir
@@ -30,9 +34,9 @@ def Kern_NormOp : Kern_BufferizedOp<"norm", [AttrSizedOperandSegments],
     ```
   }];
   let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$gamma, Optional<Kern_WeightType>:$beta,
-                       Kern_BufferType:$outs, Optional<Kern_BufferType>:$out_bf16,
-                       F64Attr:$eps, UnitAttr:$rms);
-  let assemblyFormat = "$input `,` $gamma (`,` $beta^)? `outs` `(` $outs `)` (`out_bf16` `(` $out_bf16^ `)`)? `eps` $eps attr-dict `:` type(operands)";
+                       Kern_BufferType:$outs, Optional<Kern_BufferType>:$copy,
+                       Optional<Kern_BufferType>:$scales, F64Attr:$eps, UnitAttr:$rms);
+  let assemblyFormat = "$input `,` $gamma (`,` $beta^)? `outs` `(` $outs `)` (`copy` `(` $copy^ `)`)? (`scales` `(` $scales^ `)`)? `eps` $eps attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }
 

@@ -36,6 +36,10 @@ bool rules::isF32(Value buffer) {
   return getBufferType(buffer).getElementType().isF32();
 }
 bool rules::isBf16(Value buffer) { return getBufferType(buffer).isBf16(); }
+bool rules::isRoundedRows(Value buffer) {
+  return (isBf16(buffer) || isQuantized(buffer)) &&
+         !getBufferType(buffer).getKeyPanels();
+}
 bool rules::isDense(Value buffer) {
   return !getBufferType(buffer).getStride() &&
          !getBufferType(buffer).getKeyPanels();
@@ -133,6 +137,29 @@ LogicalResult rules::verifyScales(Constraint constraint, Value input,
   if (getSizes(scales) != expected)
     return constraint.expects() << "'scales' " << text(expected) << ", got "
                                 << text(getSizes(scales));
+  return success();
+}
+
+LogicalResult rules::verifyQuantized(Constraint constraint, Value numbers,
+                                     Value scales) {
+  if (isQuantized(numbers) != bool(scales))
+    return constraint.expects() << "scales exactly beside numbers of i8";
+  if (!scales)
+    return success();
+  if (failed(verifyRowsOfF32(constraint, "scales", scales)))
+    return failure();
+  Sizes sizes = getSizes(numbers);
+  std::optional<int64_t> width =
+      sizes.empty() ? std::nullopt : sizes.back().constant();
+  if (!width || *width % 4)
+    return constraint.expects()
+           << "a constant last size of numbers of i8 that is a multiple of 4, "
+              "got "
+           << text(sizes);
+  if (!findQuantizedGroup(numbers, scales))
+    return constraint.expects()
+           << "scales of groups of 32, 64 or 128 numbers of " << text(sizes)
+           << ", got " << text(getSizes(scales));
   return success();
 }
 

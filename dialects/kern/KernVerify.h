@@ -32,6 +32,8 @@ struct Constraint {
 /// True for a buffer of this element type.
 bool isF32(mlir::Value buffer);
 bool isBf16(mlir::Value buffer);
+/// True for rows of bf16 or i8.
+bool isRoundedRows(mlir::Value buffer);
 /// True for a buffer without stride and key panels.
 bool isDense(mlir::Value buffer);
 
@@ -62,6 +64,10 @@ mlir::LogicalResult verifySummary(Constraint constraint, mlir::Value input,
 /// input's columns.
 mlir::LogicalResult verifyScales(Constraint constraint, mlir::Value input,
                                  mlir::Value scales, int64_t group);
+/// Fails unless `scales` are given exactly where the numbers are quantized, and
+/// are those of groups of them that quantization knows.
+mlir::LogicalResult verifyQuantized(Constraint constraint, mlir::Value numbers,
+                                    mlir::Value scales);
 /// Fails unless the text is a polynomial.
 mlir::LogicalResult verifySize(Constraint constraint, const char *name,
                                llvm::StringRef size);

@@ -84,8 +84,8 @@ static LogicalResult convertNorm(Operation *op, Value beta, FloatAttr eps,
   if (!isWeight(gamma) || (beta && !isWeight(beta)))
     return op->emitOpError("expects gamma and beta to be weights");
   c.b.create<kern::NormOp>(op->getLoc(), c.buffer(op->getOperand(0)), gamma,
-                           beta, c.outBuffer(op->getResult(0)), Value(), eps,
-                           rms);
+                           beta, c.outBuffer(op->getResult(0)), Value(),
+                           Value(), eps, rms);
   return success();
 }
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fuses a cast into the operation that writes its input, where that operation
-// can round its result (BufferOp::canRoundOutput).
+// Fuses a rounding into the operation that writes its input, where that
+// operation can round its result (BufferOp::canRoundOutput).
 #include "passes/kernel/CastFuser.h"
 #include "dialects/common/Location.h"
 #include "passes/kernel/BufferUses.h"
@@ -42,38 +42,46 @@ static Value copiedBy(Operation *op) {
                                                   : Value();
 }
 
-CastFuser::CastFuser(kern::CastOp rounding)
-    : rounding(rounding), input(rounding.getInput()),
-      target(rounding.getOuts()) {}
-
-bool CastFuser::isOnlyReader() {
-  return onlyReader(input) == rounding.getOperation();
+std::optional<kern::RoundedBuffer> transom::getRounded(Operation *op) {
+  if (auto cast = dyn_cast<kern::CastOp>(op))
+    return kern::RoundedBuffer{cast.getOuts()};
+  if (auto quantize = dyn_cast<kern::QuantizeOp>(op))
+    return kern::RoundedBuffer{quantize.getOuts(), quantize.getScales()};
+  return std::nullopt;
 }
 
-void CastFuser::moveTarget(Operation *writer) {
-  Operation *alloc = target.getDefiningOp();
-  if (alloc && !alloc->isBeforeInBlock(writer))
-    alloc->moveBefore(writer);
+CastFuser::CastFuser(Operation *rounding)
+    : rounding(rounding), input(rounding->getOperand(0)),
+      target(*getRounded(rounding)) {}
+
+bool CastFuser::isOnlyReader() { return onlyReader(input) == rounding; }
+
+void CastFuser::moveTargets(Operation *writer) {
+  for (Value buffer : {target.numbers, target.scales}) {
+    Operation *alloc = buffer ? buffer.getDefiningOp() : nullptr;
+    if (alloc && !alloc->isBeforeInBlock(writer))
+      alloc->moveBefore(writer);
+  }
   writer->setLoc(fuseLocations(writer->getContext(),
-                               {writer->getLoc(), rounding.getLoc()}));
+                               {writer->getLoc(), rounding->getLoc()}));
 }
 
 void CastFuser::erase(bool withInput) {
-  rounding.erase();
+  rounding->erase();
   if (withInput)
     input.getDefiningOp()->erase();
 }
 
 /// The reason for what keeps an operation from rounding a buffer.
 static RemarkReason getReason(kern::RoundObstacle obstacle, Operation *writer,
-                              kern::CastOp cast) {
+                              Operation *rounding) {
   switch (obstacle) {
   case kern::RoundObstacle::NotSupported:
     break;
   case kern::RoundObstacle::ReadInF32:
     return {RemarkId::CastInputIsReadInF32,
             {{"writer", writer},
-             {"readers", getBufferReaders(cast.getInput(), cast)}}};
+             {"readers", getBufferReaders(rounding->getOperand(0), rounding)}}};
   case kern::RoundObstacle::AnotherResult:
     return {RemarkId::CastOfAnotherResult, {{"writer", writer}}};
   case kern::RoundObstacle::LongK: {
@@ -86,6 +94,8 @@ static RemarkReason getReason(kern::RoundObstacle obstacle, Operation *writer,
   }
   case kern::RoundObstacle::Summary:
     return {RemarkId::CastOfSummarizedRows, {{"writer", writer}}};
+  case kern::RoundObstacle::SeveralResults:
+    return {RemarkId::CastOfOneOfSeveral, {{"writer", writer}}};
   case kern::RoundObstacle::AttentionInF32:
     return {RemarkId::CastOfF32Attention, {{"writer", writer}}};
   }
@@ -99,7 +109,7 @@ std::optional<RemarkReason> CastFuser::fuse() {
       original && original.getDefiningOp<kern::AllocOp>()) {
     Operation *other = lastWriterBefore(rounding, original);
     if (other && other->isBeforeInBlock(writer)) {
-      rounding.getInputMutable().assign(original);
+      rounding->setOperand(0, original);
       input = original;
       writer = other;
     }
@@ -111,9 +121,9 @@ std::optional<RemarkReason> CastFuser::fuse() {
     return RemarkReason(RemarkId::CastStaysWithWriter, {{"writer", writer}});
   bool onlyRounded = isOnlyReader();
   kern::RoundObstacle obstacle = kern::RoundObstacle::NotSupported;
-  if (!op.canRoundOutput(input, onlyRounded, obstacle))
+  if (!op.canRoundOutput(input, target, onlyRounded, obstacle))
     return getReason(obstacle, op, rounding);
-  moveTarget(op);
+  moveTargets(op);
   op.roundOutput(input, target, onlyRounded);
   erase(onlyRounded);
   return std::nullopt;

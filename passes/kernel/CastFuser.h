@@ -1,32 +1,39 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lets the producer of a buffer round it to bf16 in place of a `kern.cast`.
+// Lets the producer of a buffer round it in place of a `kern.cast` to bf16, or
+// of a `kern.quantize` to whole numbers.
 #pragma once
 #include "dialects/kern/Kern.h"
 #include "passes/Remarks.h"
 
 namespace transom {
 
-/// Fuses one `kern.cast` into what writes its input; a cast that was fused is
-/// gone.
+/// What a `kern.cast` or a `kern.quantize` makes of its input, operand 0;
+/// nothing for other operations.
+std::optional<kern::RoundedBuffer> getRounded(mlir::Operation *op);
+
+/// Fuses one `kern.cast` or `kern.quantize` into what writes its input; one
+/// that was fused is gone.
 class CastFuser {
 public:
-  explicit CastFuser(kern::CastOp rounding);
+  explicit CastFuser(mlir::Operation *rounding);
 
-  /// Why the cast stays, or nothing when it is fused.
+  /// Why the operation stays, or nothing when it is fused.
   std::optional<RemarkReason> fuse();
 
 private:
-  /// True when nothing but the cast reads its input.
+  /// True when nothing else reads the input.
   bool isOnlyReader();
-  /// Moves the target before its new writer.
-  void moveTarget(mlir::Operation *writer);
-  /// Removes the cast; with it the buffer that it read, if nobody needs that.
+  /// Moves what is written before its new writer.
+  void moveTargets(mlir::Operation *writer);
+  /// Removes the operation; with it the buffer that it read, if nobody needs
+  /// that.
   void erase(bool withInput);
 
-  kern::CastOp rounding;
-  mlir::Value input, target;
+  mlir::Operation *rounding;
+  mlir::Value input;
+  kern::RoundedBuffer target;
 };
 
 /// The last operation before `op` in its block that writes this storage.

@@ -314,13 +314,22 @@ struct ChoosePrecisionPass
   // The state of layers
   //===--------------------------------------------------------------------===//
 
-  /// The cast of the state as a body gets it, or null.
-  static kern::CastOp castOfState(func::FuncOp body) {
+  /// What rounds the state as a body gets it, as `like` does unless that is
+  /// null; or null.
+  static Operation *roundingOfState(func::FuncOp body,
+                                    Operation *like = nullptr) {
     Value state = body.getArgument(0);
-    for (auto cast : body.getOps<kern::CastOp>())
-      if (cast.getInput() == state && !lastWriterBefore(cast, state))
-        return cast;
-    return {};
+    for (Operation &op : body.getOps())
+      if (getRounded(&op) && op.getOperand(0) == state &&
+          !lastWriterBefore(&op, state) && (!like || isAlike(&op, like)))
+        return &op;
+    return nullptr;
+  }
+
+  /// True for operations that round in the same way.
+  static bool isAlike(Operation *op, Operation *other) {
+    return op->getName() == other->getName() &&
+           op->getAttrDictionary() == other->getAttrDictionary();
   }
 
   /// What writes the state last, when it can round it; null when nothing
@@ -335,16 +344,19 @@ struct ChoosePrecisionPass
     return nullptr;
   }
 
-  /// A body that begins with a cast of its state gets it rounded by the norm
-  /// that ended the layer before.
+  /// A body that begins by rounding its state gets it rounded by the norm that
+  /// ended the layer before.
   void carryState(kern::LayersOp layers, Remarks &remarks) {
     SmallVector<func::FuncOp> bodies;
+    Operation *first = nullptr;
     for (kern::LayerAttr layer : layers.getLayerRange()) {
       auto body = getOperation().lookupSymbol<func::FuncOp>(layer.getBody());
       if (!llvm::is_contained(bodies, body))
         bodies.push_back(body);
+      if (!first)
+        first = roundingOfState(body);
     }
-    if (llvm::none_of(bodies, castOfState))
+    if (!first)
       return; // no body reads its state rounded first
     for (func::FuncOp body : bodies)
       if (!lastNorm(body)) {
@@ -358,48 +370,71 @@ struct ChoosePrecisionPass
       }
     remarks.report(layers, {RemarkId::StateIsCarried,
                             {{"layers", layers.getLayers().size()}}});
-    unsigned index = layers->getNumOperands();
-    Value copy = insertCast(layers, layers.getState());
-    layers.getInvariantsMutable().append(copy);
+    const unsigned index = layers->getNumOperands();
+    OpBuilder b(layers);
+    SmallVector<Value> copies;
+    for (Value out : cast<kern::BufferOp>(first).writtenBuffers())
+      copies.push_back(b.create<kern::AllocOp>(layers.getLoc(), out.getType(),
+                                               IntegerAttr()));
+    Operation *before =
+        insertLike(b, first, layers.getLoc(), layers.getState(), copies);
+    layers.getInvariantsMutable().append(copies);
     for (func::FuncOp body : bodies)
-      carryThrough(body, index);
+      carryThrough(body, index, before);
     // What is read after the layers is there already.
-    for (kern::CastOp cast :
-         llvm::make_early_inc_range(layers->getBlock()->getOps<kern::CastOp>()))
-      if (layers->isBeforeInBlock(cast) &&
-          cast.getInput() == layers.getState() &&
-          lastWriterBefore(cast, cast.getInput()) == layers)
-        replaceCast(cast, copy);
+    for (Operation &op : llvm::make_early_inc_range(*layers->getBlock()))
+      if (layers->isBeforeInBlock(&op) && isAlike(&op, before) &&
+          op.getOperand(0) == layers.getState() &&
+          lastWriterBefore(&op, layers.getState()) == layers)
+        replaceRounding(&op, copies);
   }
 
-  static void replaceCast(kern::CastOp cast, Value copy) {
-    Operation *alloc = cast.getOuts().getDefiningOp();
-    cast.getOuts().replaceAllUsesWith(copy);
-    cast.erase();
-    alloc->erase();
+  /// Rounds `input` to `targets` as `like` rounds its own.
+  static Operation *insertLike(OpBuilder &b, Operation *like, Location location,
+                               Value input, ValueRange targets) {
+    Operation *made = b.clone(*like);
+    made->setLoc(location);
+    made->setOperand(0, input);
+    made->setOperands(1, targets.size(), targets);
+    return made;
   }
 
-  /// Gives a body the rounded state as an argument, which it reads at its
+  /// Removes a rounding whose results are in `copies` already.
+  static void replaceRounding(Operation *op, ValueRange copies) {
+    SmallVector<Value> written = cast<kern::BufferOp>(op).writtenBuffers();
+    op->erase();
+    for (auto [old, copy] : llvm::zip_equal(written, copies)) {
+      old.replaceAllUsesWith(copy);
+      old.getDefiningOp()->erase();
+    }
+  }
+
+  /// Gives a body the rounded state as arguments, which it reads at its
   /// beginning and writes at its end.
-  void carryThrough(func::FuncOp body, unsigned index) {
+  static void carryThrough(func::FuncOp body, unsigned index, Operation *like) {
     Value state = body.getArgument(0);
-    kern::CastOp cast = castOfState(body);
-    auto type = inBf16(getBufferType(state));
-    body.insertArgument(index, type, {}, body.getLoc());
-    Value carried = body.getArgument(index);
-    if (cast)
-      replaceCast(cast, carried);
-    Operation *end = &body.getBody().front().back();
-    OpBuilder b(end);
-    b.create<kern::CastOp>(lastNorm(body)->getLoc(), state, carried);
+    Operation *rounding = roundingOfState(body, like);
+    SmallVector<Value> carried;
+    for (Value copy : cast<kern::BufferOp>(like).writtenBuffers()) {
+      const unsigned at = index + carried.size();
+      body.insertArgument(at, copy.getType(), {}, body.getLoc());
+      carried.push_back(body.getArgument(at));
+    }
+    if (rounding)
+      replaceRounding(rounding, carried);
+    OpBuilder b(&body.getBody().front().back());
+    insertLike(b, like, lastNorm(body)->getLoc(), state, carried);
   }
 
   void fuseCasts(Remarks &remarks) {
-    SmallVector<kern::CastOp> all;
-    getOperation().walk([&](kern::CastOp cast) { all.push_back(cast); });
-    for (kern::CastOp cast : all) {
-      if (std::optional<RemarkReason> reason = CastFuser(cast).fuse()) {
-        remarks.report(cast, *reason);
+    SmallVector<Operation *> all;
+    getOperation().walk([&](Operation *op) {
+      if (getRounded(op))
+        all.push_back(op);
+    });
+    for (Operation *rounding : all) {
+      if (std::optional<RemarkReason> reason = CastFuser(rounding).fuse()) {
+        remarks.report(rounding, *reason);
         ++casts;
       } else {
         ++fused;

@@ -6,6 +6,7 @@
 // beside the state.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/CastFuser.h"
@@ -96,16 +97,18 @@ struct FuseCrossLayerNormPass
       return RemarkReason(
           RemarkId::LayerEndsWithoutProduct,
           {name, {"last", last ? getRemarkText(last) : "nothing"}});
-    Value out = body.norm.getOuts();
-    if (!out.getDefiningOp<kern::AllocOp>() || body.norm.getOutBf16())
-      return RemarkReason(RemarkId::FirstNormHasOtherResults, {name, norm});
+    SmallVector<Value> results = body.norm.writtenBuffers();
+    for (Value out : results)
+      if (!out.getDefiningOp<kern::AllocOp>())
+        return RemarkReason(RemarkId::FirstNormHasOtherResults, {name, norm});
     if (!isOwn(body.norm.getGamma(), layers) ||
         (body.norm.getBeta() && !isOwn(body.norm.getBeta(), layers)))
       return RemarkReason(RemarkId::FirstNormSharesWeights, {name, norm});
-    if (!isReadBefore(body.last, out))
-      return RemarkReason(
-          RemarkId::FirstNormIsReadLate,
-          {name, norm, {"readers", getBufferReaders(out)}, {"last", last}});
+    for (Value out : results)
+      if (!isReadBefore(body.last, out))
+        return RemarkReason(
+            RemarkId::FirstNormIsReadLate,
+            {name, norm, {"readers", getBufferReaders(out)}, {"last", last}});
     return std::nullopt;
   }
 
@@ -114,8 +117,16 @@ struct FuseCrossLayerNormPass
     return a.getEps() == b.getEps() && a.getRms() == b.getRms() &&
            bool(a.getBeta()) == bool(b.getBeta()) &&
            a.getGamma().getType() == b.getGamma().getType() &&
-           a.getOuts().getType().getElementType() ==
-               b.getOuts().getType().getElementType();
+           llvm::equal(a.writtenBuffers(), b.writtenBuffers(),
+                       [](Value x, Value y) { return sameRows(x, y); });
+  }
+
+  /// True for rows of equal numbers.
+  static bool sameRows(Value a, Value b) {
+    return getBufferType(a).getElementType() ==
+               getBufferType(b).getElementType() &&
+           getBufferType(a).getDims().back() ==
+               getBufferType(b).getDims().back();
   }
 
   /// The norm of gathered rows of the state, when nothing else reads the state
@@ -135,8 +146,8 @@ struct FuseCrossLayerNormPass
       return std::nullopt;
     found.norm =
         dyn_cast_or_null<kern::NormOp>(onlyReader(found.gather.getOuts()));
-    if (!found.norm || found.norm.getOutBf16() ||
-        !sameNorms(found.norm, norm) || !getSymbol(found.norm.getGamma()) ||
+    if (!found.norm || !sameNorms(found.norm, norm) ||
+        !getSymbol(found.norm.getGamma()) ||
         (norm.getBeta() && !getSymbol(found.norm.getBeta())))
       return std::nullopt;
     return found;
@@ -182,14 +193,14 @@ struct FuseCrossLayerNormPass
     }
     std::optional<Final> last = findFinal(layers, bodies.front().second.norm);
     kern::NormOp first = bodies[lookupBody(layers.getFirstLayer())].norm;
-    Value rows = makeFirst(layers, first);
+    kern::NormOp made = makeFirst(layers, first);
     shiftWeights(layers, bodies, last);
     unsigned index = layers->getNumOperands();
-    layers.getInvariantsMutable().append(rows);
+    layers.getInvariantsMutable().append(made.writtenBuffers());
     for (auto &[function, body] : bodies) {
       remarks.report(body.norm, {RemarkId::NormJoinedLayerBefore,
                                  {{"layers", layers.getLayers().size()}}});
-      rewrite(body, index, rows.getType());
+      rewrite(body, index);
       ++carried;
     }
     if (!last) {
@@ -198,26 +209,25 @@ struct FuseCrossLayerNormPass
     }
     // The rows are normalized already.
     remarks.report(last->norm, RemarkId::FinalNormJoinedLastLayer);
-    replaceFinal(*last, rows);
+    replaceFinal(*last, made);
     ++carried;
   }
 
   /// The norm of the first layer, in front of all.
-  static Value makeFirst(kern::LayersOp layers, kern::NormOp norm) {
+  static kern::NormOp makeFirst(kern::LayersOp layers, kern::NormOp norm) {
     OpBuilder b(layers);
-    Value rows = b.create<kern::AllocOp>(
-        norm.getLoc(), norm.getOuts().getType(), IntegerAttr());
-    auto weight = [&](Value parameter) -> Value {
-      if (!parameter)
-        return {};
-      return b.create<kern::GetWeightOp>(
-          norm.getLoc(), parameter.getType(),
-          layers.getParameter(layers.getFirstLayer(), parameter));
-    };
-    Value gamma = weight(norm.getGamma()), beta = weight(norm.getBeta());
-    b.create<kern::NormOp>(norm.getLoc(), layers.getState(), gamma, beta, rows,
-                           Value(), norm.getEpsAttr(), norm.getRmsAttr());
-    return rows;
+    IRMapping values;
+    values.map(norm.getInput(), layers.getState());
+    for (Value out : norm.writtenBuffers())
+      values.map(out, b.create<kern::AllocOp>(norm.getLoc(), out.getType(),
+                                              IntegerAttr()));
+    for (Value parameter : {Value(norm.getGamma()), Value(norm.getBeta())})
+      if (parameter)
+        values.map(parameter,
+                   b.create<kern::GetWeightOp>(
+                       norm.getLoc(), parameter.getType(),
+                       layers.getParameter(layers.getFirstLayer(), parameter)));
+    return cast<kern::NormOp>(b.clone(*norm, values));
   }
 
   /// Gives each layer the weights of the next one's norm; the last gets those
@@ -247,26 +257,31 @@ struct FuseCrossLayerNormPass
     layers.setLayers(shifted);
   }
 
-  static void rewrite(Body &body, unsigned index, Type type) {
-    body.function.insertArgument(index, type, {}, body.function.getLoc());
-    Value rows = body.function.getArgument(index);
-    Value old = body.norm.getOuts();
-    old.replaceAllUsesWith(rows);
+  static void rewrite(Body &body, unsigned index) {
+    for (Value old : body.norm.writtenBuffers()) {
+      body.function.insertArgument(index, old.getType(), {},
+                                   body.function.getLoc());
+      old.replaceAllUsesWith(body.function.getArgument(index++));
+      old.getDefiningOp()->erase();
+    }
     OpBuilder b(body.last);
-    withNorm(b, body.last, body.norm, body.norm.getGamma(), body.norm.getBeta(),
-             rows);
+    withNorm(b, body.last, body.norm);
     body.norm.erase();
-    old.getDefiningOp()->erase();
   }
 
   /// Gathers normalized rows to where the norm wrote.
-  static void replaceFinal(Final &last, Value rows) {
+  static void replaceFinal(Final &last, kern::NormOp made) {
+    OpBuilder b(last.gather);
+    for (auto [out, rows] :
+         llvm::zip_equal(last.norm.writtenBuffers(), made.writtenBuffers())) {
+      if (Operation *alloc = out.getDefiningOp())
+        alloc->moveBefore(last.gather);
+      b.create<kern::GatherOp>(last.gather.getLoc(), rows,
+                               last.gather.getIndices(), out);
+    }
     Value gathered = last.gather.getOuts();
-    if (Operation *out = last.norm.getOuts().getDefiningOp())
-      out->moveBefore(last.gather);
-    last.gather.getTableMutable().assign(rows);
-    last.gather.getOutsMutable().assign(last.norm.getOuts());
     last.norm.erase();
+    last.gather.erase();
     gathered.getDefiningOp()->erase();
   }
 };

@@ -77,11 +77,11 @@ static std::optional<RemarkReason> refusal(kern::GemmOp gemm,
   if (!gemm.getSummary().empty())
     return because(RemarkId::NormOfSummarizedRows);
   auto type = cast<kern::BufferType>(norm.getOuts().getType());
-  if (norm.getOutBf16() || !type.isF32())
+  if (norm.getCopy() || !type.isF32())
     return because(
         RemarkId::NormIsRounded,
-        {{"type", norm.getOutBf16() ? "f32 and bf16"
-                                    : getRemarkText(type.getElementType())}});
+        {{"type", norm.getCopy() ? "f32 and bf16"
+                                 : getRemarkText(type.getElementType())}});
   if (kern::getStorage(norm.getOuts()) == kern::getStorage(gemm.getOuts()[0]))
     return because(RemarkId::NormOverwritesProduct);
   if (kern::getStorage(norm.getOuts()) == kern::getStorage(gemm.getInput()))
@@ -117,8 +117,7 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
 
   void fuse(kern::GemmOp gemm, kern::NormOp norm, Remarks &remarks) {
     OpBuilder b(norm);
-    kern::GemmOp joined = withNorm(b, gemm, norm, norm.getGamma(),
-                                   norm.getBeta(), norm.getOuts());
+    kern::GemmOp joined = withNorm(b, gemm, norm);
     norm.erase();
     ++fused;
     remarks.report(joined, RemarkId::NormJoinedProduct);

@@ -25,15 +25,16 @@ static Value makeCounters(kern::GemmOp gemm) {
 }
 
 kern::GemmOp transom::withNorm(OpBuilder &b, kern::GemmOp gemm,
-                               kern::NormOp norm, Value gamma, Value beta,
-                               Value out) {
-  bool rounded = cast<kern::BufferType>(out.getType()).isBf16();
+                               kern::NormOp norm) {
+  Value out = norm.getOuts(), copy = norm.getCopy();
+  if (!getBufferType(out).isF32())
+    std::swap(out, copy);
   Location location =
       fuseLocations(gemm.getContext(), {gemm.getLoc(), norm.getLoc()});
   auto joined = b.create<kern::GemmOp>(
       location, gemm.getInput(), gemm.getWeight(), gemm.getInputScales(),
-      gemm.getBias(), gemm.getResidual(), gemm.getRagged(), gamma, beta,
-      rounded ? Value() : out, rounded ? out : Value(), makeCounters(gemm),
+      gemm.getBias(), gemm.getResidual(), gemm.getRagged(), norm.getGamma(),
+      norm.getBeta(), out, copy, norm.getScales(), makeCounters(gemm),
       /*summary=*/ValueRange(), gemm.getOuts(),
       kern::EpilogueAttr::addNorm(gemm.getEpilogueAttr(),
                                   norm.getRms() ? kern::NormKind::RmsNorm

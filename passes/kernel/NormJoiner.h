@@ -9,10 +9,9 @@
 namespace transom {
 
 /// Replaces a product by one, at the builder's place, that normalizes its
-/// rows as `norm` does, with these weights, to `out` of f32 or bf16. Counters,
-/// one a row, are zeroed at the start of the block and tell which
-/// worker completes rows.
-kern::GemmOp withNorm(mlir::OpBuilder &b, kern::GemmOp gemm, kern::NormOp norm,
-                      mlir::Value gamma, mlir::Value beta, mlir::Value out);
+/// rows as `norm` does, with its weights and to its results. Counters, one a
+/// row, are zeroed at the start of the block and tell which worker completes
+/// rows.
+kern::GemmOp withNorm(mlir::OpBuilder &b, kern::GemmOp gemm, kern::NormOp norm);
 
 } // namespace transom

@@ -152,7 +152,8 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     the queries that meet them are bf16, too. With "int8" each key and value of a head
     is stored in bytes with a scale. `transom.quantize` is the format of weights of
     products and of tables that these read, in groups; what the products read becomes
-    whole numbers with scales by a `kern.quantize`, once until it is written again.
+    whole numbers with scales, once until it is written again: by the norm or the product
+    that writes it, else by a `kern.quantize`. Such a state is carried, too.
     `transom.quantize_head` is that of the last products before results, which make
     logits; `transom.quantize_embeddings` that of tables which no product reads, where
     they take fewer bytes so. Each may be "none": these weights are f32 then, even if files
@@ -167,7 +168,7 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     product's input is bf16 exactly when its weight is.
 
     Refuses: a weight that something else reads in f32; attention and caches with heads of an
-    odd size, or with keys that are not made for it alone; a cast whose producer
+    odd size, or with keys that are not made for it alone; a cast or a `kern.quantize` whose producer
     cannot round; whole numbers where k is no multiple of 4.
 
     Example:
@@ -184,8 +185,8 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     Statistic<"products", "products", "products in bf16 or of whole numbers">,
     Statistic<"attentions", "attentions", "attention in bf16">,
     Statistic<"caches", "caches", "caches of another type than f32">,
-    Statistic<"fused", "fused", "casts that a producer took over">,
-    Statistic<"casts", "casts", "casts that stay">];
+    Statistic<"fused", "fused", "casts and quantizations that a producer took over">,
+    Statistic<"casts", "casts", "casts and quantizations that stay">];
 }
 
 def PackWeightsPass : Pass<"kern-pack-weights", "::mlir::ModuleOp"> {

@@ -7,10 +7,9 @@
 // columns of the product over all rows of the chunk: a panel of the weight, or
 // half of one.
 #include "passes/Remarks.h"
-#include "passes/lower/ops/LowerOps.h"
+#include "passes/lower/ops/ColumnGroups.h"
 #include "passes/lower/ops/TileQueue.h"
 #include "runtime/abi/Abi.h"
-#include "runtime/abi/RowSummary.h"
 #include <cstddef>
 
 using namespace mlir;
@@ -61,7 +60,8 @@ class GemmEmitter {
 public:
   GemmEmitter(PhaseEmitter &e, kern::GemmOp op)
       : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]),
-        format(OperandLowering::get(type.getFormat().getStorage())) {}
+        format(OperandLowering::get(type.getFormat().getStorage())),
+        groups(e, op, llvm::alignTo(getChunkRows(), amxRows)) {}
 
   void emit() {
     // With many rows each worker has chunks of its own; with few rows all
@@ -82,6 +82,12 @@ public:
     report();
     if (usesAmx())
       tileConfig = makeTileConfig(e);
+    if (op.getNormGamma()) {
+      norm = {op.getOuts()[0], op.getNormGamma(), op.getNormBeta(),
+              op.getNormEps()->convertToDouble(), op.getNormRms()};
+      norm->addResults(e, {op.getNormOut(), op.getNormCopy()},
+                       op.getOutScales());
+    }
     Index divisor = max(chunks, 1);
     queue.emplace(e, op, *ownsRows, perWorker * numRanges);
     queue->forOwners([&](Index owner) {
@@ -123,8 +129,9 @@ private:
   }
   /// Rows of the left operand in a chunk.
   int64_t getChunkRows() {
-    return std::max(kChunkBytes / (getLhsBytes() * std::min(k, getMaxKBlock())),
-                    getMaxMr());
+    int64_t rows = kChunkBytes / (getLhsBytes() * std::min(k, getMaxKBlock()));
+    rows = std::min(rows, ColumnGroups::getMaxRows(op));
+    return std::max(rows, getMaxMr());
   }
   /// The same where they are a worker's own.
   int64_t getOwnChunkRows() {
@@ -248,6 +255,7 @@ private:
     int64_t nr = e.kernels().getNr();
     int64_t numColumnTiles = llvm::divideCeil(range.columns, nr);
     RowBlocks blocks(firstRow, rows, getMaxMr());
+    firstOfChunk = firstRow;
     Index count = min(blocks.count, rows) * numColumnTiles;
     IndexPair share = getTileRange(count, numColumnTiles);
     Index begin = share.first, end = share.second;
@@ -267,41 +275,34 @@ private:
       Bool isFirst = columnTile == begin / blocks.count;
       Tiles tiles{range, column, from, to, prefetch, streams, isFirst};
       emitKBlocks(tiles, blocks);
-      if (!op.getSummary().empty())
-        emitSummaries(columnTile, numColumnTiles, {firstRow, firstRow + rows});
       if (op.getNormGamma())
         emitNorms(tiles, blocks, {begin, end, numColumnTiles}, before);
     };
-    queue->forTiles(counter, begin / blocks.count, endTile, emitColumnTile);
+    const int64_t perGroup = groups.getNumTiles();
+    if (!perGroup)
+      return queue->forTiles(counter, begin / blocks.count, endTile,
+                             emitColumnTile);
+    auto emitGroup = [&](Index group) {
+      Index first = group * perGroup;
+      e.forLoop(first, min(first + perGroup, endTile), 1, emitColumnTile);
+      groups.finish(group, {firstRow, firstRow + rows});
+    };
+    queue->forTiles(counter, begin / blocks.count / perGroup,
+                    ceilDiv(endTile, perGroup), emitGroup);
   }
 
-  /// The range of this worker's tiles. Tiles of a group of columns that is
-  /// summarized are one worker's.
+  /// The range of this worker's tiles. Tiles of a group of columns are one
+  /// worker's.
   IndexPair getTileRange(Index count, int64_t numColumnTiles) {
+    const int64_t perGroup = groups.getNumTiles();
     auto border = [&](Index of) {
-      if (op.getSummary().empty())
+      if (!perGroup)
         return count * of / numWorkers;
-      int64_t numGroups = llvm::divideCeil(numColumnTiles, getTilesPerGroup());
-      Index perTile = count / numColumnTiles;
-      return min(e.i64(numGroups) * of / numWorkers * getTilesPerGroup() *
-                     perTile,
-                 count);
+      int64_t numGroups = llvm::divideCeil(numColumnTiles, perGroup);
+      Index first = e.i64(numGroups) * of / numWorkers * perGroup;
+      return min(first * (count / numColumnTiles), count);
     };
     return {border(worker), border(worker + 1)};
-  }
-  int64_t getTilesPerGroup() { return summaryGroup / e.kernels().getNr(); }
-
-  /// Summarizes a group of columns of these rows after its last column tile.
-  void emitSummaries(Index columnTile, int64_t numColumnTiles, IndexPair rows) {
-    int64_t tiles = getTilesPerGroup();
-    Index group = columnTile / tiles;
-    Index endOfGroup = min((group + 1) * tiles, numColumnTiles);
-    Value isAsked = emitIsSummaryAsked(e, op.getSummary());
-    e.ifThen(e.logicalAnd(columnTile + 1 == endOfGroup, isAsked), [&] {
-      e.forLoop(rows.first, rows.second, 1, [&](Index row) {
-        emitRowSummary(e, op.getOuts()[0], op.getSummary(), row, group);
-      });
-    });
   }
 
   /// Emits the tiles of a column tile, one block of K after the other.
@@ -337,7 +338,7 @@ private:
     kern::BufferType out = getBufferType(range.out);
     KernelSpec spec;
     spec.rhs = &format;
-    spec.out = &getLowering(range.out);
+    spec.out = &groups.getLowering(range.out);
     spec.k = length;
     spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
     spec.rhsStride = panelWidth;
@@ -392,9 +393,12 @@ private:
       Value positions = e.raggedTable(
           op.getRagged(), offsetof(transom_ragged_batch, token_key));
       args.perRow = e.advance(positions, row * 8);
+    } else if (Index first = op.getGlu() ? column / 2 : column;
+               groups.isStaged()) {
+      args.outputStride = e.i64(groups.getStagedStride());
+      args.output = groups.getStaged(row - *firstOfChunk, first);
     } else {
       args.outputStride = e.rowStride(range.out);
-      Index first = op.getGlu() ? column / 2 : column;
       args.output = e.advance(e.pointer(range.out),
                               (row * args.outputStride + first) * outBytes);
     }
@@ -468,14 +472,7 @@ private:
     Index before = e.atomicAdd(counter, numDone);
     e.ifThen(before + numDone == numTiles, [&] {
       e.store(e.i64(0), counter);
-      NormRows norm{op.getOuts()[0],
-                    op.getNormOut(),
-                    op.getNormGamma(),
-                    op.getNormBeta(),
-                    op.getNormEps()->convertToDouble(),
-                    op.getNormRms(),
-                    op.getNormOutBf16()};
-      emitNormRows(e, norm, row, row + numRows);
+      emitNormRows(e, *norm, row, row + numRows);
     });
   }
 
@@ -487,6 +484,9 @@ private:
   std::optional<TileQueue> queue;
   std::optional<Bool> ownsRows; ///< whether this worker has chunks of its own
   Value tileConfig;             ///< see KernelArgs
+  std::optional<NormRows> norm;
+  ColumnGroups groups;
+  std::optional<Index> firstOfChunk; ///< row
   Index worker, numWorkers; ///< among which the tiles of a chunk are divided
 };
 } // namespace

@@ -59,14 +59,39 @@ void reportGroupTiles(PhaseEmitter &e, mlir::Operation *op,
                       const OperandLowering &format, int64_t groups,
                       int64_t columns);
 
+/// Rows of whole numbers and their scales, as `kern.quantize` writes them; both
+/// may be null.
+struct QuantizedRows {
+  mlir::Value numbers, scales;
+
+  /// Columns of a group.
+  int64_t getGroup() const {
+    return *kern::findQuantizedGroup(numbers, scales);
+  }
+  int64_t getColumns() const {
+    return *getBufferType(numbers).getDims().back().constant();
+  }
+};
+/// Quantizes a group of so many columns of a row; `in` are their f32 in memory.
+void emitQuantizedGroup(PhaseEmitter &e, const QuantizedRows &rows, Index row,
+                        Index group, int64_t columns, mlir::Value in);
+/// Runs `body(group, columns)` for each group of a row.
+void forQuantizedGroups(PhaseEmitter &e, const QuantizedRows &rows,
+                        llvm::function_ref<void(Index, int64_t)> body);
+
 /// A LayerNorm or RMSNorm of rows.
 struct NormRows {
-  mlir::Value input;
-  mlir::Value output;      ///< f32 or bf16; may be the input
-  mlir::Value gamma, beta; ///< beta may be null
+  mlir::Value input, gamma, beta; ///< beta may be null
   double eps;
   bool rms;
-  mlir::Value outputBf16 = {}; ///< the result in bf16 as well; may be null
+  llvm::SmallVector<mlir::Value, 2> outs; ///< f32 or bf16; may be the input
+  QuantizedRows quantized;
+  mlir::Value stage; ///< a group of columns of some rows that is quantized
+
+  /// Adds results, of which some may be null. Not for use while the body of a
+  /// loop is built, since it may take memory on the stack.
+  void addResults(PhaseEmitter &e, llvm::ArrayRef<mlir::Value> results,
+                  mlir::Value scales);
 };
 /// Emits the normalization of the rows `from` to `to`.
 void emitNormRows(PhaseEmitter &e, const NormRows &norm, Index from, Index to);

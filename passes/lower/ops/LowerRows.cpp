@@ -37,19 +37,18 @@ namespace {
 class NormEmitter {
 public:
   NormEmitter(PhaseEmitter &e, const NormRows &norm, Index first, int64_t rows)
-      : e(e), norm(norm), count(e.numColumns(norm.input)) {
+      : e(e), norm(norm), first(first), count(e.numColumns(norm.input)) {
     for (int64_t i = 0; i < rows; ++i) {
       Index row = first + i;
       in.push_back(getRow(e, norm.input, row));
-      for (Value out : {norm.output, norm.outputBf16})
-        if (out)
-          outs.push_back({i, getRow(e, out, row)});
+      for (Value out : norm.outs)
+        outs.push_back({i, getRow(e, out, row)});
     }
   }
 
   void emit() {
     // Means; zero for an RMSNorm.
-    SmallVector<Value> means(in.size(), e.splat(0.0)), factors;
+    means.assign(in.size(), e.splat(0.0));
     if (!norm.rms)
       means = averageColumns(
           [&](size_t i, Index c, Value m) { return in[i].load(c, m); });
@@ -67,8 +66,35 @@ public:
       factors.push_back(e.splat(e.divF(e.f32(1), deviation)));
     }
 
-    // Normalize, scale and shift.
-    e.forColumns(count, [&](Index c, Value m) {
+    // Normalize, scale and shift, group by group where they are quantized.
+    if (!norm.quantized.numbers)
+      return emitColumns(e.i64(0), count, outs);
+    const int64_t size = norm.quantized.getGroup();
+    forQuantizedGroups(e, norm.quantized, [&](Index group, int64_t columns) {
+      Index begin = group * size;
+      SmallVector<std::pair<int64_t, Row>> targets;
+      for (auto &[i, out] : outs)
+        targets.emplace_back(i, out.from(begin));
+      auto getStage = [&](int64_t i) {
+        return e.advance(norm.stage, i * size * 4);
+      };
+      const auto rows = static_cast<int64_t>(in.size());
+      for (int64_t i = 0; i < rows; ++i)
+        targets.emplace_back(i, Row{e, getStage(i)});
+      emitColumns(begin, e.i64(columns), targets);
+      for (int64_t i = 0; i < rows; ++i)
+        emitQuantizedGroup(e, norm.quantized, first + i, group, columns,
+                           getStage(i));
+    });
+  }
+
+private:
+  /// Normalizes so many columns of all rows from `begin` on, to targets that
+  /// begin there.
+  void emitColumns(Index begin, Index columns,
+                   ArrayRef<std::pair<int64_t, Row>> targets) {
+    e.forColumns(columns, [&](Index offset, Value m) {
+      Index c = begin + offset;
       Value gamma = Row{e, e.weight(norm.gamma)}.load(c, m), beta;
       if (norm.beta)
         beta = Row{e, e.weight(norm.beta)}.load(c, m);
@@ -78,12 +104,11 @@ public:
         scaled.push_back(beta ? e.fma(normal, gamma, beta)
                               : e.mulF(normal, gamma));
       }
-      for (auto &[i, out] : outs)
-        out.store(scaled[i], c, m);
+      for (auto [i, out] : targets)
+        out.store(scaled[i], offset, m);
     });
   }
 
-private:
   /// For each row the average of `term(row, column, mask)` over the columns, in
   /// all lanes.
   SmallVector<Value>
@@ -104,9 +129,10 @@ private:
 
   PhaseEmitter &e;
   const NormRows &norm;
-  Index count;
+  Index first, count;
   SmallVector<Row> in;
   SmallVector<std::pair<int64_t, Row>> outs; ///< with the index of the row
+  SmallVector<Value> means, factors;         ///< of each row
 };
 } // namespace
 
@@ -120,14 +146,24 @@ void lower::emitNormRows(PhaseEmitter &e, const NormRows &norm, Index from,
             [&](Index row) { NormEmitter(e, norm, row, 1).emit(); });
 }
 
+void NormRows::addResults(PhaseEmitter &e, ArrayRef<Value> results,
+                          Value scales) {
+  for (Value result : results) {
+    if (!result)
+      continue;
+    if (!kern::isQuantized(result)) {
+      outs.push_back(result);
+      continue;
+    }
+    quantized = {result, scales};
+    stage = e.stackBuffer(kNormRows * quantized.getGroup() * 4);
+  }
+}
+
 static void lowerNorm(PhaseEmitter &e, kern::NormOp op) {
-  NormRows norm{op.getInput(),
-                op.getOuts(),
-                op.getGamma(),
-                op.getBeta(),
-                op.getEps().convertToDouble(),
-                op.getRms(),
-                op.getOutBf16()};
+  NormRows norm{op.getInput(), op.getGamma(), op.getBeta(),
+                op.getEps().convertToDouble(), op.getRms()};
+  norm.addResults(e, {op.getOuts(), op.getCopy()}, op.getScales());
   auto [from, to] = e.workerRange(e.numRows(op.getOuts()));
   emitNormRows(e, norm, from, to);
 }
@@ -157,11 +193,41 @@ lower::emitLargest(PhaseEmitter &e, int64_t count,
   return {e.maxLanes(found[0]), e.sumLanes(found[1])};
 }
 
-/// Quantizes a group of `count` columns of a row.
-static void emitQuantizedGroup(PhaseEmitter &e, Row &in, Row &out, Value scales,
-                               Index first, int64_t count) {
-  auto load = [&](Index c, Value m) { return in.load(first + c, m); };
-  auto [largest, zero] = emitLargest(e, count, load);
+/// Combines vectors pair by pair; `combine` is associative on them.
+static Value combineAll(SmallVector<Value> vectors,
+                        function_ref<Value(Value, Value)> combine) {
+  while (vectors.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i + 1 < vectors.size(); i += 2)
+      next.push_back(combine(vectors[i], vectors[i + 1]));
+    if (vectors.size() % 2)
+      next.push_back(vectors.back());
+    vectors = next;
+  }
+  return vectors[0];
+}
+
+void lower::emitQuantizedGroup(PhaseEmitter &e, const QuantizedRows &rows,
+                               Index row, Index group, int64_t columns,
+                               Value input) {
+  Row in{e, input},
+      out = getRow(e, rows.numbers, row).from(group * rows.getGroup());
+  Value scales = getRow(e, rows.scales, row).at(group * 2);
+  auto add = [&](Value x, Value y) { return e.addF(x, y); };
+
+  // All vectors of the group at once: a loop would be a chain of them. A
+  // product with zero is NaN where a number is not finite.
+  SmallVector<Value> masks, xs, magnitudes, zeros, wholes;
+  for (int64_t c = 0; c < columns; c += kLanes) {
+    masks.push_back(columns - c < kLanes ? e.laneMask(e.i64(columns - c))
+                                         : Value());
+    xs.push_back(in.load(e.i64(c), masks.back()));
+    magnitudes.push_back(e.absF(xs.back()));
+    zeros.push_back(e.mulF(xs.back(), e.splat(0.0)));
+  }
+  Value largest = e.maxLanes(combineAll(
+            magnitudes, [&](Value x, Value y) { return e.maxF(x, y); })),
+        zero = e.sumLanes(combineAll(zeros, add));
   Value isLarge = e.cmpLtF(e.f32(0x1p-100), largest);
   Value scale = e.select(isLarge, e.divF(largest, e.f32(127)), e.f32(0));
   e.store(e.addF(scale, zero), scales);
@@ -171,30 +237,33 @@ static void emitQuantizedGroup(PhaseEmitter &e, Row &in, Row &out, Value scales,
   Value inverse = e.select(e.logicalAnd(isLarge, isFinite),
                            e.divF(e.f32(127), largest), e.f32(0));
   Value factor = e.splat(inverse), exists = e.splat(isFinite);
-  Value sums = e.foldColumns(
-      e.i64(count), {e.splat(0.0)}, [&](Index c, Value m, ValueRange carried) {
-        Value x = e.select(exists, load(c, m), e.splat(0.0));
-        Value whole = out.format->round(e, e.mulF(x, factor));
-        e.storeVector(whole, out.at(first + c), m);
-        return SmallVector<Value>{
-            e.addF(carried[0], out.format->widen(e, whole))};
-      })[0];
-  e.store(e.sumLanes(sums), e.advance(scales, 4));
+  for (auto [i, x] : llvm::enumerate(xs)) {
+    Value whole =
+        out.format->round(e, e.mulF(e.select(exists, x, e.splat(0.0)), factor));
+    e.storeVector(whole, out.at(e.i64(static_cast<int64_t>(i) * kLanes)),
+                  masks[i]);
+    wholes.push_back(out.format->widen(e, whole));
+  }
+  e.store(e.sumLanes(combineAll(wholes, add)), e.advance(scales, 4));
+}
+
+void lower::forQuantizedGroups(PhaseEmitter &e, const QuantizedRows &rows,
+                               function_ref<void(Index, int64_t)> body) {
+  const int64_t size = rows.getGroup(), columns = rows.getColumns(),
+                full = columns / size;
+  e.forRange(e.i64(full), [&](Index group) { body(group, size); });
+  if (columns % size)
+    body(e.i64(full), columns % size);
 }
 
 static void lowerQuantize(PhaseEmitter &e, kern::QuantizeOp op) {
-  const int64_t columns =
-                    *getBufferType(op.getInput()).getDims().back().constant(),
-                group = static_cast<int64_t>(op.getGroup());
+  const QuantizedRows rows{op.getOuts(), op.getScales()};
   e.forWorkerRange(e.numRows(op.getOuts()), [&](Index row) {
-    Row in = getRow(e, op.getInput(), row), out = getRow(e, op.getOuts(), row);
-    Row scales = getRow(e, op.getScales(), row);
-    e.forRange(columns / group, [&](Index i) {
-      emitQuantizedGroup(e, in, out, scales.at(i * 2), i * group, group);
+    Row in = getRow(e, op.getInput(), row);
+    forQuantizedGroups(e, rows, [&](Index group, int64_t columns) {
+      emitQuantizedGroup(e, rows, row, group, columns,
+                         in.at(group * rows.getGroup()));
     });
-    if (int64_t rest = columns % group)
-      emitQuantizedGroup(e, in, out, scales.at(e.i64(columns / group * 2)),
-                         e.i64(columns / group * group), rest);
   });
 }
 

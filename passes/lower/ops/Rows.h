@@ -27,6 +27,8 @@ struct Row {
   void store(Value value, Index column, Value mask) {
     format->store(e, value, at(column), mask);
   }
+  /// The row from this column on.
+  Row from(Index column) { return {e, at(column), format}; }
 };
 
 /// Row `row` of a buffer; all dimensions but the last count as rows.

@@ -65,8 +65,19 @@ kern.weight @square : !kern.weight<[8, 8] x f32, unset> = #weight.expr<file("s")
 
 // CHECK-LABEL: func.func @int8(
 // CHECK: kern.quantize %{{.*}} outs(%{{.*}}) scales(%{{.*}}) group 32
-func.func @int8(%x: !x, %q: !kern.buffer<[rows, 8] x i8>, %s: !kern.buffer<[rows, 2] x f32>) {
+// CHECK: kern.norm %{{.*}}, %{{.*}} outs(%{{.*}}) copy(%{{.*}}) scales(%{{.*}}) eps
+// CHECK: kern.norm %{{.*}}, %{{.*}} outs(%{{.*}}) scales(%{{.*}}) eps
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%{{.*}}) out_scales(%{{.*}}) epilogue <gelu>
+// CHECK: kern.gemm %{{.*}}, %{{.*}}
+// CHECK-NEXT: norm %{{.*}} norm_copy %{{.*}} counters %{{.*}} outs(%{{.*}}) out_scales(%{{.*}}) epilogue <rms_norm 1.0e-05>
+func.func @int8(%x: !x, %z: !x, %q: !kern.buffer<[rows, 8] x i8>, %s: !kern.buffer<[rows, 2] x f32>, %g: !g, %w: !kern.weight<[8, 8] x f32, unset>,
+                %c: !kern.buffer<[rows] x i64>) {
   kern.quantize %x outs(%q) scales(%s) group 32 : !x, !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 2] x f32>
+  kern.norm %x, %g outs(%x) copy(%q) scales(%s) eps 1.0e-5 : !x, !g, !x, !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 2] x f32>
+  kern.norm %x, %g outs(%q) scales(%s) eps 1.0e-5 : !x, !g, !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 2] x f32>
+  kern.gemm %x, %w outs(%q) out_scales(%s) epilogue <gelu> : !x, !kern.weight<[8, 8] x f32, unset>, !kern.buffer<[rows, 2] x f32>, !kern.buffer<[rows, 8] x i8>
+  kern.gemm %x, %w norm %g norm_copy %q counters %c outs(%z) out_scales(%s) epilogue <rms_norm 1.0e-5> : !x, !kern.weight<[8, 8] x f32, unset>,
+      !g, !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 2] x f32>, !kern.buffer<[rows] x i64>, !x
   return
 }
 
@@ -74,12 +85,12 @@ func.func @int8(%x: !x, %q: !kern.buffer<[rows, 8] x i8>, %s: !kern.buffer<[rows
 // CHECK: kern.cast %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x bf16>
 // CHECK: kern.gemm %{{.*}}, %{{.*}} ragged %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})
 // CHECK: kern.gemm %{{.*}}, %{{.*}}
-// CHECK-NEXT: norm %{{.*}} norm_out %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm 1.0e-05>
+// CHECK-NEXT: norm %{{.*}} norm_out %{{.*}} norm_copy %{{.*}} counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm 1.0e-05>
 // CHECK: kern.gemm %{{.*}}, %{{.*}}
-// CHECK-NEXT: norm %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}})
+// CHECK-NEXT: norm %{{.*}} norm_copy %{{.*}} counters %{{.*}} outs(%{{.*}})
 // CHECK: kern.pack_keys %{{.*}} ragged %{{.*}} outs(%{{.*}})
 // CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} ragged
-// CHECK: kern.norm %{{.*}}, %{{.*}} outs(%{{.*}}) out_bf16(%{{.*}}) eps
+// CHECK: kern.norm %{{.*}}, %{{.*}} outs(%{{.*}}) copy(%{{.*}}) eps
 // CHECK: kern.norm %{{.*}}, %{{.*}}, %{{.*}} outs(%{{.*}}) eps
 // CHECK: kern.embedding ids(%{{.*}}) tables(%{{.*}}) outs
 // CHECK: arith.truncf
@@ -90,14 +101,14 @@ func.func @bf16(%x: !x, %z: !x, %h: !xh, %q: !xh, %v: !xh, %k: !keysh, %c: !kern
   kern.gemm %h, %w ragged %s outs(%q, %k, %v) : !xh, !kern.weight<[24, 8] x bf16, panels32, splits [8, 8, 8]>, !kern.ragged<0>, !xh, !keysh, !xh
   %o = kern.get_weight @square16 : !kern.weight<[8, 8] x bf16, panels32>
   %g = kern.get_weight @g : !g
-  kern.gemm %q, %o norm %g norm_out %x norm_out_bf16 %h counters %c outs(%z) epilogue <layer_norm 1.0e-5> : !xh, !kern.weight<[8, 8] x bf16, panels32>,
+  kern.gemm %q, %o norm %g norm_out %x norm_copy %h counters %c outs(%z) epilogue <layer_norm 1.0e-5> : !xh, !kern.weight<[8, 8] x bf16, panels32>,
       !g, !x, !xh, !kern.buffer<[rows] x i64>, !x
-  kern.gemm %q, %o norm %g norm_out_bf16 %h counters %c outs(%z) epilogue <layer_norm 1.0e-5> : !xh, !kern.weight<[8, 8] x bf16, panels32>,
+  kern.gemm %q, %o norm %g norm_copy %h counters %c outs(%z) epilogue <layer_norm 1.0e-5> : !xh, !kern.weight<[8, 8] x bf16, panels32>,
       !g, !xh, !kern.buffer<[rows] x i64>, !x
   kern.pack_keys %x ragged %s outs(%k) : !x, !kern.ragged<0>, !keysh
   kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%h) heads 2 kv_heads 2 scale 0.5 :
       !xh, !keysh, !xh, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !xh
-  kern.norm %x, %g outs(%z) out_bf16(%h) eps 1.0e-5 : !x, !g, !x, !xh
+  kern.norm %x, %g outs(%z) copy(%h) eps 1.0e-5 : !x, !g, !x, !xh
   kern.norm %x, %g, %g outs(%h) eps 1.0e-5 : !x, !g, !g, !xh
   %e = kern.get_weight @table16 : !kern.weight<[100, 8] x bf16, rows>
   kern.embedding ids(%i) tables(%e) outs(%x) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!kern.weight<[100, 8] x bf16, rows>), !x

@@ -26,7 +26,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 15] x f32>) {
-  // expected-error @below {{'kern.gemm' op (8) expects an out of f32 or bf16 with 16 columns, got '!kern.buffer<[rows, 15] x f32>'}}
+  // expected-error @below {{'kern.gemm' op (8) expects an out of f32, bf16 or i8 with 16 columns, got '!kern.buffer<[rows, 15] x f32>'}}
   kern.gemm %x, %w  outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 15] x f32>
   return
 }
@@ -106,7 +106,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %g: !kern.weight<[16] x f32, rows>, %y: !kern.buffer<[rows, 16] x f32>) {
-  // expected-error @below {{'kern.gemm' op (14) expects 'norm_gamma', 'norm_out' or 'norm_out_bf16', 'norm_counters' and a norm in the epilogue together}}
+  // expected-error @below {{'kern.gemm' op (14) expects 'norm_gamma', 'norm_out' or 'norm_copy', 'norm_counters' and a norm in the epilogue together}}
   kern.gemm %x, %w norm %g outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.weight<[16] x f32, rows>, !kern.buffer<[rows, 16] x f32>
   return
 }
@@ -214,7 +214,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32
 kern.weight @w : !kern.weight<[8, 9000] x bf16, panels32> = #weight.expr<file("w")>
 func.func @f(%x: !kern.buffer<[rows, 9000] x bf16>, %y: !kern.buffer<[rows, 8] x bf16>) {
   %w = kern.get_weight @w : !kern.weight<[8, 9000] x bf16, panels32>
-  // expected-error @below {{'kern.gemm' op (10) expects outs of f32 with k above 8192}}
+  // expected-error @below {{'kern.gemm' op (10) expects no outs of bf16 with k above 8192}}
   kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 9000] x bf16>, !kern.weight<[8, 9000] x bf16, panels32>, !kern.buffer<[rows, 8] x bf16>
   return
 }
@@ -238,8 +238,8 @@ kern.weight @g : !kern.weight<[8] x f32, rows> = #weight.expr<file("g")>
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %z: !kern.buffer<[rows, 8] x f32>, %c: !kern.buffer<[rows] x i64>) {
   %w = kern.get_weight @w : !kern.weight<[8, 8] x f32, panels32>
   %g = kern.get_weight @g : !kern.weight<[8] x f32, rows>
-  // expected-error @below {{'kern.gemm' op (18) expects rows of bf16 as 'norm_out_bf16', got '!kern.buffer<[rows, 8] x f32>'}}
-  kern.gemm %x, %w norm %g norm_out_bf16 %z counters %c outs(%y) epilogue <layer_norm 0.1> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x f32>
+  // expected-error @below {{'kern.gemm' op (18) expects rows of bf16 or i8 as 'norm_copy', got '!kern.buffer<[rows, 8] x f32>'}}
+  kern.gemm %x, %w norm %g norm_copy %z counters %c outs(%y) epilogue <layer_norm 0.1> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
@@ -294,7 +294,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[24, 8] x f32, 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 16] x f32>) {
-  // expected-error @below {{'kern.gemm' op (8) expects an out of f32 or bf16 with 8 columns, got '!kern.buffer<[rows, 16] x f32>'}}
+  // expected-error @below {{'kern.gemm' op (8) expects an out of f32, bf16 or i8 with 8 columns, got '!kern.buffer<[rows, 16] x f32>'}}
   kern.gemm %x, %w outs(%y) epilogue <glu silu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 16] x f32>
   return
 }
@@ -310,7 +310,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, p
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, panels32>, %y: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{'kern.gemm' op (14) expects 'norm_gamma', 'norm_out' or 'norm_out_bf16', 'norm_counters' and a norm in the epilogue together}}
+  // expected-error @below {{'kern.gemm' op (14) expects 'norm_gamma', 'norm_out' or 'norm_copy', 'norm_counters' and a norm in the epilogue together}}
   kern.gemm %x, %w outs(%y) epilogue <rms_norm 1.0e-5> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>
   return
 }
@@ -360,5 +360,53 @@ func.func @f(%x: !kern.buffer<[rows, 8] x i8>, %w: !kern.weight<[32, 8] x #kern.
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, %y: !kern.buffer<[rows, 32] x f32>) {
   // expected-error @below {{'kern.gemm' op (4) expects input and weight of one type, got 'f32' and 'i8'}}
   kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, !kern.buffer<[rows, 32] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[64, 8] x f32, panels32>, %y: !kern.buffer<[rows, 64] x i8>) {
+  // expected-error @below {{'kern.gemm' op (26) expects scales exactly beside numbers of i8}}
+  kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[64, 8] x f32, panels32>, !kern.buffer<[rows, 64] x i8>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[64, 8] x f32, panels32>, %s: !kern.buffer<[rows, 2] x f32>, %y: !kern.buffer<[rows, 64] x f32>) {
+  // expected-error @below {{'kern.gemm' op (26) expects scales exactly beside numbers of i8}}
+  kern.gemm %x, %w outs(%y) out_scales(%s) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[64, 8] x f32, panels32>, !kern.buffer<[rows, 2] x f32>, !kern.buffer<[rows, 64] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[64, 8] x f32, panels32>, %s: !kern.buffer<[rows, 6] x f32>, %y: !kern.buffer<[rows, 64] x i8>) {
+  // expected-error @below {{'kern.gemm' op (26) expects scales of groups of 32, 64 or 128 numbers of [rows, 64], got [rows, 6]}}
+  kern.gemm %x, %w outs(%y) out_scales(%s) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[64, 8] x f32, panels32>, !kern.buffer<[rows, 6] x f32>, !kern.buffer<[rows, 64] x i8>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[64, 8] x f32, panels32>, %s: !kern.buffer<[rows, 2] x bf16>, %y: !kern.buffer<[rows, 64] x i8>) {
+  // expected-error @below {{'kern.gemm' op (26) expects f32 as scales, got 'bf16'}}
+  kern.gemm %x, %w outs(%y) out_scales(%s) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[64, 8] x f32, panels32>, !kern.buffer<[rows, 2] x bf16>, !kern.buffer<[rows, 64] x i8>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[62, 8] x f32, panels32>, %s: !kern.buffer<[rows, 2] x f32>, %y: !kern.buffer<[rows, 62] x i8>) {
+  // expected-error @below {{'kern.gemm' op (26) expects a constant last size of numbers of i8 that is a multiple of 4, got [rows, 62]}}
+  kern.gemm %x, %w outs(%y) out_scales(%s) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[62, 8] x f32, panels32>, !kern.buffer<[rows, 2] x f32>, !kern.buffer<[rows, 62] x i8>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[64, 8] x f32, panels32, splits [32, 32]>, %s: !kern.buffer<[rows, 2] x f32>, %y: !kern.buffer<[rows, 32] x i8>, %z: !kern.buffer<[rows, 32] x f32>) {
+  // expected-error @below {{'kern.gemm' op (27) expects a single out of i8, got 2 outs}}
+  kern.gemm %x, %w outs(%y, %z) out_scales(%s) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[64, 8] x f32, panels32, splits [32, 32]>, !kern.buffer<[rows, 2] x f32>, !kern.buffer<[rows, 32] x i8>, !kern.buffer<[rows, 32] x f32>
   return
 }

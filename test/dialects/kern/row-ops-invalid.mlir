@@ -163,8 +163,48 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32
 kern.weight @g : !kern.weight<[8] x f32, rows> = #weight.expr<file("g")>
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
   %g = kern.get_weight @g : !kern.weight<[8] x f32, rows>
-  // expected-error @below {{'kern.norm' op (6) expects 'out_bf16' in rows of bf16 beside outs of f32, got '!kern.buffer<[rows, 8] x f32>' and '!kern.buffer<[rows, 8] x f32>'}}
-  kern.norm %x, %g outs(%y) out_bf16(%x) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+  // expected-error @below {{'kern.norm' op (6) expects 'copy' in rows of bf16 or i8 beside outs of f32, got '!kern.buffer<[rows, 8] x f32>' and '!kern.buffer<[rows, 8] x f32>'}}
+  kern.norm %x, %g outs(%y) copy(%x) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+kern.weight @g : !kern.weight<[8] x f32, rows> = #weight.expr<file("g")>
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x i8>) {
+  %g = kern.get_weight @g : !kern.weight<[8] x f32, rows>
+  // expected-error @below {{'kern.norm' op (7) expects scales exactly beside numbers of i8}}
+  kern.norm %x, %g outs(%x) copy(%y) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x i8>
+  return
+}
+
+// -----
+
+kern.weight @g : !kern.weight<[8] x f32, rows> = #weight.expr<file("g")>
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x bf16>, %s: !kern.buffer<[rows, 2] x f32>) {
+  %g = kern.get_weight @g : !kern.weight<[8] x f32, rows>
+  // expected-error @below {{'kern.norm' op (7) expects scales exactly beside numbers of i8}}
+  kern.norm %x, %g outs(%y) scales(%s) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[rows, 2] x f32>
+  return
+}
+
+// -----
+
+kern.weight @g : !kern.weight<[8] x f32, rows> = #weight.expr<file("g")>
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x i8>, %s: !kern.buffer<[rows, 4] x f32>) {
+  %g = kern.get_weight @g : !kern.weight<[8] x f32, rows>
+  // expected-error @below {{'kern.norm' op (7) expects scales of groups of 32, 64 or 128 numbers of [rows, 8], got [rows, 4]}}
+  kern.norm %x, %g outs(%y) scales(%s) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 4] x f32>
+  return
+}
+
+// -----
+
+kern.weight @g : !kern.weight<[6] x f32, rows> = #weight.expr<file("g")>
+func.func @f(%x: !kern.buffer<[rows, 6] x f32>, %y: !kern.buffer<[rows, 6] x i8>, %s: !kern.buffer<[rows, 2] x f32>) {
+  %g = kern.get_weight @g : !kern.weight<[6] x f32, rows>
+  // expected-error @below {{'kern.norm' op (7) expects a constant last size of numbers of i8 that is a multiple of 4, got [rows, 6]}}
+  kern.norm %x, %g outs(%y) scales(%s) eps 1.0e-5 : !kern.buffer<[rows, 6] x f32>, !kern.weight<[6] x f32, rows>, !kern.buffer<[rows, 6] x i8>, !kern.buffer<[rows, 2] x f32>
   return
 }
 

@@ -41,7 +41,7 @@ func.func @products_round_for_each_other(%x: !x, %y: !x) {
 kern.weight @w1 : !w = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @norm_writes_both(
-// CHECK: kern.norm %{{.*}}, %{{.*}} outs(%[[N:.*]]) out_bf16(%[[H:.*]]) eps
+// CHECK: kern.norm %{{.*}}, %{{.*}} outs(%[[N:.*]]) copy(%[[H:.*]]) eps
 // CHECK-NEXT: kern.gemm %[[H]], %{{.*}} residual %[[N]] outs
 func.func @norm_writes_both(%x: !x, %y: !x, %g: !g) {
   %w = kern.get_weight @w2 : !w
@@ -66,7 +66,7 @@ kern.weight @w3 : !w = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @norm_of_a_product_writes_both(
 // CHECK: kern.gemm %{{.*}}
-// CHECK-NEXT: norm {{.*}}norm_out %[[N:[a-z0-9]*]] norm_out_bf16 %[[H:[a-z0-9]*]] counters
+// CHECK-NEXT: norm {{.*}}norm_out %[[N:[a-z0-9]*]] norm_copy %[[H:[a-z0-9]*]] counters
 // CHECK: kern.gemm %[[H]], %{{.*}} residual %[[N]]
 // CHECK-NOT: kern.cast
 func.func @norm_of_a_product_writes_both(%x: !x, %y: !x, %g: !g, %c: !kern.buffer<[rows] x i64>) {
@@ -230,7 +230,7 @@ module attributes {transom.dtype = "bf16"} {
 // before the first; no cast is left.
 // CHECK-LABEL: func.func @state_is_carried(
 // CHECK: %[[E:.*]] = kern.alloc : <[rows, 8] x f32>
-// CHECK: kern.norm %{{.*}} outs(%[[E]]) out_bf16(%[[H:.*]]) eps
+// CHECK: kern.norm %{{.*}} outs(%[[E]]) copy(%[[H:.*]]) eps
 // CHECK-NOT: kern.cast
 // CHECK: kern.layers %[[S:.*]] invariants(%[[H]] : !kern.buffer<[rows, 8] x bf16>)
 // CHECK-NEXT: kern.gemm %[[H]]
@@ -253,7 +253,7 @@ func.func @state_is_carried(%x: !x, %y: !x) {
 // CHECK-SAME: %[[S:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>, %[[H:[a-z0-9]*]]: !kern.buffer<[rows, 8] x bf16>, %[[W:[a-z0-9]*]]:
 // CHECK: kern.gemm %[[H]], %[[W]] outs(%[[U:[a-z0-9]*]])
 // CHECK: kern.gemm %[[U]], %[[W]] residual %[[S]]
-// CHECK-NEXT: norm %{{.*}} norm_out %[[S]] norm_out_bf16 %[[H]] counters
+// CHECK-NEXT: norm %{{.*}} norm_out %[[S]] norm_copy %[[H]] counters
 // CHECK-NOT: kern.cast
 func.func private @layer(%s: !x, %w: !w, %g: !g) {
   %t = kern.alloc : !x
@@ -526,7 +526,7 @@ func.func private @late(%s: !x, %w: !w) {
 // CHECK: kern.layers %{{.*}} invariants(%[[H:.*]] : !kern.buffer<[rows, 8] x bf16>) [@early(@w, @g)] :
 // CHECK-NEXT: kern.gemm %[[H]]
 // CHECK: func.func private @early(
-// CHECK: kern.norm {{.*}} outs(%[[S:.*]]) out_bf16(%{{.*}}) eps
+// CHECK: kern.norm {{.*}} outs(%[[S:.*]]) copy(%{{.*}}) eps
 func.func @norm_at_the_end(%x: !x, %y: !x) {
   %w = kern.get_weight @w : !w
   kern.layers %x [@early(@w, @g)] : !x

@@ -38,13 +38,62 @@ func.func @step(%x: !x, %i: !kern.buffer<[wanted] x i64>, %y: !outh) {
 // CHECK: kern.elementwise ins() outs(%[[C:.*]]) {
 // CHECK: kern.gemm %[[N]], %[[W]] outs(%[[T:.*]]){{$}}
 // CHECK: kern.gemm %[[T]], %[[W]] residual %[[X]]
-// CHECK-NEXT: norm %[[G]] norm_out_bf16 %[[N]] counters %[[C]] outs(%[[X]]) epilogue <rms_norm 1.0e-05>
+// CHECK-NEXT: norm %[[G]] norm_copy %[[N]] counters %[[C]] outs(%[[X]]) epilogue <rms_norm 1.0e-05>
 func.func private @layer(%x: !x, %w: !w, %g: !g) {
   %n = kern.alloc : !h
   kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !h
   %t = kern.alloc : !h
   kern.gemm %n, %w outs(%t) : !h, !w, !h
   kern.gemm %t, %w residual %x outs(%x) : !h, !w, !x, !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!q = !kern.buffer<[rows, 8] x i8>
+!s = !kern.buffer<[rows, 2] x f32>
+!w = !kern.weight<[8, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, unset>
+!g = !kern.weight<[8] x f32, unset>
+!out = !kern.buffer<[wanted, 8] x f32>
+!outq = !kern.buffer<[wanted, 8] x i8>
+!outs = !kern.buffer<[wanted, 2] x f32>
+
+kern.weight @n0 : !g = #weight.expr<file("n0")>
+kern.weight @n1 : !g = #weight.expr<file("n1")>
+kern.weight @n : !g = #weight.expr<file("n")>
+kern.weight @w0 : !w = #weight.expr<file("w0")>
+kern.weight @w1 : !w = #weight.expr<file("w1")>
+
+// Whole numbers go through the layers with their scales.
+// CHECK-LABEL: func.func @whole(
+// CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[I:.*]]: !kern.buffer<[wanted] x i64>, %[[Y:.*]]: !kern.buffer<[wanted, 8] x i8>, %[[Z:.*]]: !kern.buffer<[wanted, 2] x f32>)
+// CHECK: kern.norm %[[X]], %{{.*}} outs(%[[N:.*]]) scales(%[[S:.*]]) eps 1.000000e-05 {rms}
+// CHECK: kern.layers %[[X]] invariants(%[[N]], %[[S]] : !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 2] x f32>) [@layer(@w0, @n1), @layer(@w1, @n)]
+// CHECK: kern.gather %[[N]], %[[I]] outs(%[[Y]])
+// CHECK: kern.gather %[[S]], %[[I]] outs(%[[Z]])
+// CHECK-NOT: kern.norm
+func.func @whole(%x: !x, %i: !kern.buffer<[wanted] x i64>, %y: !outq, %z: !outs) {
+  kern.layers %x [@layer(@w0, @n0), @layer(@w1, @n1)] : !x
+  %t = kern.alloc : !out
+  kern.gather %x, %i outs(%t) : !x, !kern.buffer<[wanted] x i64>, !out
+  %g = kern.get_weight @n : !g
+  kern.norm %t, %g outs(%y) scales(%z) eps 1.0e-5 {rms} : !out, !g, !outq, !outs
+  return
+}
+// CHECK-LABEL: func.func private @layer(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>, %[[N:[a-z0-9]*]]: !kern.buffer<[rows, 8] x i8>, %[[S:[a-z0-9]*]]: !kern.buffer<[rows, 2] x f32>, %[[W:[a-z0-9]*]]:
+// CHECK: kern.gemm %[[N]], %[[W]] scales %[[S]] outs(%[[T:[a-z0-9]*]]) out_scales(%[[U:[a-z0-9]*]])
+// CHECK: kern.gemm %[[T]], %[[W]] scales %[[U]] residual %[[X]]
+// CHECK-NEXT: norm %{{.*}} norm_copy %[[N]] counters %{{.*}} outs(%[[X]]) out_scales(%[[S]]) epilogue <rms_norm 1.0e-05>
+func.func private @layer(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !q
+  %s = kern.alloc : !s
+  kern.norm %x, %g outs(%n) scales(%s) eps 1.0e-5 {rms} : !x, !g, !q, !s
+  %t = kern.alloc : !q
+  %u = kern.alloc : !s
+  kern.gemm %n, %w scales %s outs(%t) out_scales(%u) : !q, !w, !s, !s, !q
+  kern.gemm %t, %w scales %u residual %x outs(%x) : !q, !w, !s, !x, !x
   return
 }
 

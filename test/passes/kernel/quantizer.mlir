@@ -13,7 +13,7 @@
 module attributes {transom.quantize = #kern.format<i8, group 128, scales f32, interleave 4>} {
 
 // 192 numbers are a group of 128 and one of 64. The input is quantized once,
-// and again after it was written.
+// and again by the norm that writes it.
 // CHECK-LABEL: func.func @products_share_an_input(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 192] x f32>,
 // CHECK-DAG: %[[W:.*]] = kern.get_weight @w1 : <[8, 192] x #kern.format<i8, group 128, scales f32, interleave 4>, unset>
@@ -24,8 +24,7 @@ module attributes {transom.quantize = #kern.format<i8, group 128, scales f32, in
 // CHECK: kern.gemm %[[Q]], %[[W]] scales %[[S]] outs(%{{.*}}) epilogue <gelu>
 // CHECK-NOT: kern.quantize
 // CHECK: kern.gemm %[[Q]], %[[V]] scales %[[S]] outs(%{{.*}})
-// CHECK: kern.norm
-// CHECK: kern.quantize %[[X]] outs(%[[R:.*]]) scales(%[[T:.*]]) group 128
+// CHECK: kern.norm %[[X]], %{{.*}} outs(%[[X]]) copy(%[[R:.*]]) scales(%[[T:.*]]) eps
 // CHECK: kern.gemm %[[R]], %[[W]] scales %[[T]]
 func.func @products_share_an_input(%x: !x, %a: !y, %b: !y, %c: !y, %g: !kern.weight<[192] x f32, unset>) {
   %w = kern.get_weight @w1 : !w

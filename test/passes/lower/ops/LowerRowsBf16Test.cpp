@@ -81,8 +81,8 @@ TEST(Bf16, NormsWriteBoth) {
       weightDefinition("g", weight) +
       phaseFunction(
           {"both", "%x: " + f32 + ", %y: " + f32 + ", %z: " + bf16, values,
-           "kern.norm %x, %g, %g outs(%y) out_bf16(%z) eps 1.0e-5 : " + f32 +
-               ", " + weight + ", " + weight + ", " + f32 + ", " + bf16}) +
+           "kern.norm %x, %g, %g outs(%y) copy(%z) eps 1.0e-5 : " + f32 + ", " +
+               weight + ", " + weight + ", " + f32 + ", " + bf16}) +
       phaseFunction({"alone", "%x: " + f32 + ", %z: " + bf16, values,
                      "kern.norm %x, %g outs(%z) eps 1.0e-5 {rms} : " + f32 +
                          ", " + weight + ", " + bf16}));
