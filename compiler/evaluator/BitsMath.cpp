@@ -77,15 +77,14 @@ float exp(float x) {
 }
 
 float erf(float x) {
-  const float z = clamp(x, -3.95f, 3.95f), u = z * z;
-  const float p =
-      horner(u, {1.12837874, 0.20899626, 0.0517774218, 0.00409023874,
-                 0.000151344945, -1.99156679e-06, 1.96415675e-08});
-  const float q =
-      horner(u, {1.0, 0.518546486, 0.118754099, 0.0151320846, 0.00105108694});
-  if (static_cast<float>(3.92 * 3.92) < u)
-    return z < 0 ? -1 : 1;
-  return z * p / q;
+  const float z = clamp(x, -3.92f, 3.92f);
+  const float t =
+      std::fma(z * z, static_cast<float>(2.0 / (3.92 * 3.92)), -1.f);
+  return z *
+         horner(t, {0.36073682, -0.18010864, 0.13408427, -0.1091785, 0.09060231,
+                    -0.07403017, 0.058358494, -0.043374684, 0.029820837,
+                    -0.020180436, 0.01400489, -0.007371947, 0.0020871249,
+                    -0.0016186949, 0.0020457653, -0.00077541143});
 }
 
 static float sigmoid(float x) { return 1 / (1 + exp(0 - x)); }

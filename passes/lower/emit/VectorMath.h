@@ -21,7 +21,7 @@ mlir::Value emitIsEmptySum(CodeEmitter &e, mlir::Value sum);
 /// e^x: infinity on overflow, 0 on underflow.
 mlir::Value emitExp(CodeEmitter &e, mlir::Value x);
 
-/// erf(x) with an absolute error below 4e-7.
+/// erf(x) with an absolute error below 2e-7.
 mlir::Value emitErf(CodeEmitter &e, mlir::Value x);
 
 /// An activation. `kind` has a case for each row of

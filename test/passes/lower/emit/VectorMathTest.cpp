@@ -38,7 +38,7 @@ const Activation kActivations[] = {
     {"silu", [](double x) { return x * sigmoid(x); }, 6, 0, -80, 80},
     {"quick_gelu", [](double x) { return x * sigmoid(1.702 * x); }, 40, 1e-7,
      -40, 40},
-    {"gelu", gelu, 8, 1e-6, -12, 12},
+    {"gelu", gelu, 8, 5e-7, -12, 12},
     {"gelu_tanh", geluTanh, 8, 4e-7, -12, 12},
     {"relu", [](double x) { return x > 0 ? x : 0; }, 0, 0, -10, 10},
     {"neg", [](double x) { return -x; }, 0, 0, -10, 10},
