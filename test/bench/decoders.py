@@ -21,7 +21,9 @@ RIVALS = ["llamacpp", "llamacpp-bf16", "llamacpp-q8_0", "llamacpp-q4_0", "llamac
 NEW_TOKENS = 64
 # The Python package holds the source of llama.cpp, so one download gives the library, its own benchmark and the binding.
 LLAMA = "llama-cpp-python==0.3.36"
-LLAMA_FLAGS = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON", "-DBUILD_SHARED_LIBS=ON", "-DGGML_NATIVE=ON",
+# GCC 12 drops a part of the configuration of AMX's tiles, and the code ends with an illegal instruction.
+LLAMA_FLAGS = ["-DCMAKE_C_COMPILER=clang-19", "-DCMAKE_CXX_COMPILER=clang++-19", "-DCMAKE_BUILD_TYPE=Release",
+               "-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON", "-DBUILD_SHARED_LIBS=ON", "-DGGML_NATIVE=ON",
                "-DGGML_OPENMP=OFF", "-DLLAMA_CURL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_SERVER=OFF",
                "-DLLAMA_BUILD_EXAMPLES=OFF"]
 PACKAGES = ["gguf", "ctranslate2", "diskcache", "jinja2", "typing-extensions"]
