@@ -103,9 +103,9 @@ static float gelu(float x) {
 }
 
 static float geluTanh(float x) {
-  const float inner = std::fma(x * x * x, 0.044715f, x) * 0.7978845608028654f;
-  const float half = x * 0.5f;
-  return std::fma(half, tanh(inner), half);
+  const float inner =
+      std::fma(x * x * x, 0.044715f, x) * float(2 * 0.7978845608028654);
+  return x * sigmoid(inner);
 }
 
 static float log1pRelu(float x) {

@@ -146,12 +146,12 @@ static Value gelu(CodeEmitter &e, Value x) {
   return e.fma(half, erf, half);
 }
 
+/// x / 2 (1 + tanh(y)) as x sigmoid(2 y).
 static Value geluTanh(CodeEmitter &e, Value x) {
   Value cube = e.mulF(e.mulF(x, x), x);
-  Value inner =
-      e.mulF(e.fma(cube, e.splat(0.044715), x), e.splat(0.7978845608028654));
-  Value half = e.mulF(x, e.splat(0.5));
-  return e.fma(half, tanh(e, inner), half);
+  Value inner = e.mulF(e.fma(cube, e.splat(0.044715), x),
+                       e.splat(2 * 0.7978845608028654));
+  return e.mulF(x, sigmoid(e, inner));
 }
 
 /// log(u) with u = 1 + max(x, 0), and what u was rounded by over u.
