@@ -4,7 +4,6 @@
 // Fuses a rounding into the operation that writes its input, where that
 // operation can round its result (BufferOp::canRoundOutput).
 #include "passes/kernel/CastFuser.h"
-#include "dialects/common/Location.h"
 #include "passes/kernel/BufferUses.h"
 
 using namespace mlir;
@@ -62,8 +61,6 @@ void CastFuser::moveTargets(Operation *writer) {
     if (alloc && !alloc->isBeforeInBlock(writer))
       alloc->moveBefore(writer);
   }
-  writer->setLoc(fuseLocations(writer->getContext(),
-                               {writer->getLoc(), rounding->getLoc()}));
 }
 
 void CastFuser::erase(bool withInput) {
