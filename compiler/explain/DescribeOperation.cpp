@@ -38,6 +38,8 @@ static std::string describeGemm(kern::GemmOp op) {
     text += op.getNormRms() ? ", RMSNorm" : ", LayerNorm";
   if (!op.getSummary().empty())
     text += ", row summary";
+  if (op.getOutScales())
+    text += ", quantized";
   if (!type.getElementType().isF32())
     text += std::string(", weights in ") +
             getStorageName(type.getFormat().getStorage().element);
@@ -90,7 +92,10 @@ std::string transom::describeOperation(kern::BufferOp op) {
         return getLastSize(matmul.getLhs()) + " -> " +
                getLastSize(matmul.getOuts());
       })
-      .Case([](kern::NormOp norm) { return getLastSize(norm.getOuts()); })
+      .Case([](kern::NormOp norm) {
+        return getLastSize(norm.getOuts()) +
+               (norm.getScales() ? ", quantized" : "");
+      })
       .Case([](kern::OneDnnOp call) {
         return stringifyOneDnnPrimitive(call.getPrimitive()).str() + " -> " +
                getLastSize(call.getOuts());
