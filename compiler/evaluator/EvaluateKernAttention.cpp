@@ -240,13 +240,34 @@ void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
   softmaxByBlocks(
       shares, cast<BufferType>(op.getQuery().getType()).getFormat().element ==
                   StorageType::BF16);
+  std::vector<Number> out;
   for (int64_t i = 0; i < dv; ++i) {
     for (size_t key = 0; key < visible.size(); ++key)
       values[key] = e.kern->machine ? lastRead.values[key * dv + i]
                                     : valueAt(sequence, head, visible[key], i);
-    e.kern->write(op.getOuts(), query.row, head * dv + i,
-                  dot(0.0, shares, values.data()));
+    out.push_back(dot(0.0, shares, values.data()));
   }
+  writeHead(head, query, out);
+}
+
+void KernAttention::writeHead(int64_t head, const Token &query,
+                              MutableArrayRef<Number> numbers) {
+  const int64_t begin = head * dv;
+  auto write = [&](Value buffer) {
+    for (int64_t i = 0; i < dv; ++i)
+      e.kern->write(buffer, query.row, begin + i, numbers[i]);
+  };
+  write(op.getOuts());
+  if (!op.getCopy())
+    return;
+  const int64_t size = *findQuantizedGroup(op.getCopy(), op.getScales());
+  for (int64_t first = 0; first < dv; first += size) {
+    auto [scale, sum] = quantizeGroup(numbers.slice(first, size));
+    const int64_t at = (begin + first) / size * 2;
+    e.kern->write(op.getScales(), query.row, at, scale);
+    e.kern->write(op.getScales(), query.row, at + 1, sum);
+  }
+  write(op.getCopy());
 }
 
 void KernAttention::run() {

@@ -86,8 +86,10 @@ void KernAttention::attendInBits(int64_t sequence, int64_t head,
   const std::vector<float> row = toFloats(readQuery(head, query));
   std::vector<float> out =
       bits::attend(getBitsParameters(bits), row.data(), all);
-  for (int64_t i = 0; i < dv; ++i)
-    e.kern->write(op.getOuts(), query.row, head * dv + i, fromFloat(out[i]));
+  std::vector<Number> numbers;
+  for (float x : out)
+    numbers.push_back(fromFloat(x));
+  writeHead(head, query, numbers);
 }
 
 } // namespace transom

@@ -110,24 +110,6 @@ private:
   std::vector<Number> products;
 };
 
-/// Makes a group of a row whole; gives its scale and its sum.
-/// Domains other than that of bits round each number by itself when it is
-/// written.
-static std::pair<Number, Number> quantizeGroup(MutableArrayRef<Number> group) {
-  if (const Bits *bits = Bits::getCurrent())
-    return bits->quantizeGroup(group);
-  if (Domain::getCurrent())
-    return {1.0, 0.0};
-  double largest = 0, sum = 0;
-  for (Number x : group)
-    largest = std::max(largest, std::fabs(x.real()));
-  for (Number &x : group) {
-    x = largest == 0 ? 0 : std::nearbyint(x.real() * 127 / largest);
-    sum += x.real();
-  }
-  return {largest / 127, sum};
-}
-
 /// Where the rows of a result go: to some of these buffers, of which those of
 /// whole numbers have scales.
 struct RowResults {

@@ -46,6 +46,9 @@ private:
   /// The same in the domain of bits, by KV blocks.
   void attendInBits(int64_t sequence, int64_t head, const Token &query,
                     const Bits &bits);
+  /// Writes what a head makes of a query.
+  void writeHead(int64_t head, const Token &query,
+                 llvm::MutableArrayRef<Number> numbers);
   bits::AttentionParameters getBitsParameters(const Bits &bits);
   /// Reads the keys and values that a head sees; false: it has them. Where
   /// memory is checked each element is read where it is used.

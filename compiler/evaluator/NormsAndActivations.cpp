@@ -135,6 +135,21 @@ void rmsNorm(MutableArrayRef<Number> row, ArrayRef<Number> gamma, double eps) {
     row[i] = normalized(row[i] / root) * gamma[i];
 }
 
+std::pair<Number, Number> quantizeGroup(MutableArrayRef<Number> group) {
+  if (const Bits *bits = Bits::getCurrent())
+    return bits->quantizeGroup(group);
+  if (Domain::getCurrent())
+    return {1.0, 0.0};
+  double largest = 0, sum = 0;
+  for (Number x : group)
+    largest = std::max(largest, std::fabs(x.real()));
+  for (Number &x : group) {
+    x = largest == 0 ? 0 : std::nearbyint(x.real() * 127 / largest);
+    sum += x.real();
+  }
+  return {largest / 127, sum};
+}
+
 } // namespace transom
 
 transom::Number transom::slopeAt(const Tensor &slopes, int64_t head,

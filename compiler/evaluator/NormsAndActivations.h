@@ -63,6 +63,11 @@ void layerNorm(llvm::MutableArrayRef<Number> row, llvm::ArrayRef<Number> gamma,
 void rmsNorm(llvm::MutableArrayRef<Number> row, llvm::ArrayRef<Number> gamma,
              double eps);
 
+/// Makes a group of numbers whole; gives its scale and its sum; see
+/// `kern.quantize`. Domains other than that of bits round each number by itself
+/// when it is written.
+std::pair<Number, Number> quantizeGroup(llvm::MutableArrayRef<Number> group);
+
 /// The slope, of slopes [heads] or [heads, 2] for earlier and later keys, for a
 /// key at a distance from the query.
 Number slopeAt(const Tensor &slopes, int64_t head, int64_t distance);

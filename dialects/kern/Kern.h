@@ -42,6 +42,7 @@ enum class RoundObstacle {
   Summary,        ///< it summarizes its rows in f32
   AttentionInF32, ///< an attention whose operands are f32
   SeveralResults, ///< whole numbers of one of several results
+  SplitGroups,    ///< heads of an attention that are no whole groups
 };
 /// The norm of finished rows in the epilogue of a product.
 enum class NormKind { None, LayerNorm, RmsNorm };

@@ -25,7 +25,8 @@ SmallVector<Value> AttentionOp::readBuffers() {
                      getPositionToContent(), getMask()});
 }
 SmallVector<Value> AttentionOp::writtenBuffers() {
-  return getBuffers({getOuts(), getScratch(), getPartials(), getCounters()});
+  return getBuffers({getOuts(), getCopy(), getScales(), getScratch(),
+                     getPartials(), getCounters()});
 }
 CacheType AttentionOp::getCacheType() {
   return getCache() ? llvm::cast<CacheType>(getCache().getType()) : CacheType();
@@ -97,12 +98,30 @@ Polynomial AttentionOp::flops() {
 
 bool AttentionOp::canRoundOutput(Value out, const RoundedBuffer &rounded,
                                  bool onlyRounded, RoundObstacle &obstacle) {
+  if (rounded.scales && getOuts() == out && !getCopy() && isF32(out)) {
+    const int64_t columns = *getSizes(out).back().constant();
+    if (columns / int64_t(getHeads()) %
+            *findQuantizedGroup(rounded.numbers, rounded.scales) ==
+        0)
+      return true;
+    obstacle = RoundObstacle::SplitGroups;
+    return false;
+  }
   if (!replacesOut(getOuts(), out, rounded, onlyRounded, obstacle))
     return false;
   if (llvm::cast<BufferType>(getQuery().getType()).isBf16())
     return true;
   obstacle = RoundObstacle::AttentionInF32;
   return false;
+}
+
+void AttentionOp::roundOutput(Value, const RoundedBuffer &rounded, bool) {
+  if (!rounded.scales) {
+    getOutsMutable().assign(rounded.numbers);
+    return;
+  }
+  getCopyMutable().assign(rounded.numbers);
+  getScalesMutable().assign(rounded.scales);
 }
 
 //===----------------------------------------------------------------------===//
@@ -341,6 +360,27 @@ static LogicalResult verifyPositions(AttentionOp op, int64_t heads) {
          << " with n = " << rule->positions;
 }
 
+/// Constraints 25 and 26.
+static LogicalResult verifyCopy(AttentionOp op, int64_t valueSize) {
+  Value copy = op.getCopy();
+  if (!copy)
+    return success();
+  if (!isF32(op.getOuts()) || !isQuantized(copy))
+    return Constraint{op, 25}.expects()
+           << "'copy' of i8 beside outs of f32, got " << copy.getType()
+           << " and " << op.getOuts().getType();
+  if (failed(
+          verifySameSizes({op, 25}, "outs and 'copy'", op.getOuts(), copy)) ||
+      failed(verifyQuantized({op, 25}, copy, op.getScales())))
+    return failure();
+  if (int64_t group = *findQuantizedGroup(copy, op.getScales());
+      valueSize % group)
+    return Constraint{op, 26}.expects()
+           << "heads of whole groups of " << group << " columns beside 'copy', "
+           << "got " << valueSize << " columns";
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   int64_t heads = getHeads(), kvHeads = getKvHeads(), valueSize = 0;
   if (heads <= 0 || kvHeads <= 0 || heads % kvHeads)
@@ -348,7 +388,8 @@ LogicalResult AttentionOp::verify() {
            << "'heads' that are a multiple of 'kv_heads', got " << heads
            << " and " << kvHeads;
   if (failed(verifyHeads(*this, valueSize)) ||
-      failed(verifySchedule(*this, valueSize)) || failed(verifyMask(*this)))
+      failed(verifySchedule(*this, valueSize)) || failed(verifyMask(*this)) ||
+      failed(verifyCopy(*this, valueSize)))
     return failure();
   if (failed(verifyBiases(*this, heads)) ||
       failed(verifyPositions(*this, heads)))

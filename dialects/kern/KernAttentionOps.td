@@ -8,7 +8,7 @@
 include "dialects/kern/KernBase.td"
 
 def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments],
-    ["acceptsStride", "canRoundOutput", "getAccessedCache"]> {
+    ["acceptsStride", "canRoundOutput", "roundOutput", "getAccessedCache"]> {
   let summary = "attention of several heads over ragged batches";
   let description = [{
     `query [rows, heads*dk]`, `key` in key panels [positions, kv_heads*dk], `value
@@ -61,6 +61,9 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     `causal`, and with dk a multiple of 32, both products are sums of chains of
     every second number of 32 each.
 
+    `copy` is the result as whole numbers with `scales`, as `kern.quantize` makes
+    them of it, by the worker that makes the columns of a head.
+
     Constraints:
     1. `heads` is a multiple of `kv_heads`, both are positive.
     2. Key and value are given, or a cache.
@@ -94,6 +97,10 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
         `kv_heads`, there is no cache, and both ragged batches are one table.
     24. `max_distance` is 0 or, beside them, from n / 4 + 2 to 65536 with n of at
         least 4.
+    25. `copy` is i8 in rows of the sizes of outs, which are f32 then. `scales` are
+        given exactly beside it: f32 in rows of the leading sizes of outs and two
+        columns for each group of 32, 64 or 128 columns.
+    26. dv is a multiple of this group.
 
     Example:
     ```mlir
@@ -111,7 +118,8 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
                        Optional<Kern_BufferType>:$position_to_content,
                        Optional<Kern_BufferType>:$mask, Kern_BufferType:$scratch,
                        Optional<Kern_BufferType>:$partials, Optional<Kern_BufferType>:$counters,
-                       Kern_BufferType:$outs,
+                       Kern_BufferType:$outs, Optional<Kern_BufferType>:$copy,
+                       Optional<Kern_BufferType>:$scales,
                        I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, UnitAttr:$causal,
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        UnitAttr:$by_column,
@@ -123,7 +131,7 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     $query (`,` $key^ `,` $value)? `ragged` $query_ragged `,` $key_ragged
     (`cache` $cache^)? (`slopes` $slopes^)? (`relative_bias` $relative_bias^)?
     (`content_to_position` $content_to_position^)? (`position_to_content` $position_to_content^)? (`mask` $mask^)? `scratch` $scratch (`partials` $partials^ `counters` $counters)?
-    `outs` `(` $outs `)` `\n` `heads` $heads `kv_heads` $kv_heads `scale` $scale attr-dict `\n` `:` type(operands)
+    `outs` `(` $outs `)` (`copy` `(` $copy^ `)` `scales` `(` $scales `)`)? `\n` `heads` $heads `kv_heads` $kv_heads `scale` $scale attr-dict `\n` `:` type(operands)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -213,10 +213,11 @@ static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
   c.b.create<kern::AttentionOp>(
       loc, query, key, value, rows.queries, rows.keys, cache, slopes,
       relativeBias, toPosition, fromPosition, rows.mask, memory.scratch,
-      memory.partials, memory.counters, out, op.getHeadsAttr(),
-      op.getKvHeadsAttr(), op.getScaleAttr(), op.getCausalAttr(),
-      op.getWindowAttr(), byColumn ? c.b.getUnitAttr() : UnitAttr(),
-      op.getSoftCapAttr(), op.getMaskValueAttr(), op.getMaxDistanceAttr(),
+      memory.partials, memory.counters, out, /*copy=*/Value(),
+      /*scales=*/Value(), op.getHeadsAttr(), op.getKvHeadsAttr(),
+      op.getScaleAttr(), op.getCausalAttr(), op.getWindowAttr(),
+      byColumn ? c.b.getUnitAttr() : UnitAttr(), op.getSoftCapAttr(),
+      op.getMaskValueAttr(), op.getMaxDistanceAttr(),
       kern::ScheduleAttr::get(c.b.getContext(), memory.schedule));
   return success();
 }
@@ -258,8 +259,8 @@ static LogicalResult convertCrossSdpa(attn::CrossSdpaOp op, AttnConverter &c) {
       /*slopes=*/Value(), /*relative_bias=*/Value(),
       /*content_to_position=*/Value(), /*position_to_content=*/Value(),
       /*mask=*/Value(), memory.scratch, memory.partials, memory.counters, out,
-      op.getHeadsAttr(), c.b.getI64IntegerAttr(type.getHeads()),
-      op.getScaleAttr(),
+      /*copy=*/Value(), /*scales=*/Value(), op.getHeadsAttr(),
+      c.b.getI64IntegerAttr(type.getHeads()), op.getScaleAttr(),
       /*causal=*/UnitAttr(), /*window=*/c.b.getI64IntegerAttr(0),
       /*by_column=*/UnitAttr(), op.getSoftCapAttr(), /*mask_value=*/FloatAttr(),
       /*max_distance=*/c.b.getI64IntegerAttr(0),

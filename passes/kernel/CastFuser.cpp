@@ -65,7 +65,7 @@ void CastFuser::moveTargets(Operation *writer) {
 
 void CastFuser::erase(bool withInput) {
   rounding->erase();
-  if (withInput)
+  if (withInput && input.use_empty())
     input.getDefiningOp()->erase();
 }
 
@@ -93,6 +93,17 @@ static RemarkReason getReason(kern::RoundObstacle obstacle, Operation *writer,
     return {RemarkId::CastOfSummarizedRows, {{"writer", writer}}};
   case kern::RoundObstacle::SeveralResults:
     return {RemarkId::CastOfOneOfSeveral, {{"writer", writer}}};
+  case kern::RoundObstacle::SplitGroups: {
+    auto attention = llvm::cast<kern::AttentionOp>(writer);
+    const kern::RoundedBuffer rounded = *getRounded(rounding);
+    const int64_t columns =
+        *getBufferType(attention.getOuts()).getDims().back().constant();
+    return {RemarkId::CastOfSplitGroups,
+            {{"writer", writer},
+             {"columns", columns / int64_t(attention.getHeads())},
+             {"group",
+              *kern::findQuantizedGroup(rounded.numbers, rounded.scales)}}};
+  }
   case kern::RoundObstacle::AttentionInF32:
     return {RemarkId::CastOfF32Attention, {{"writer", writer}}};
   }

@@ -28,7 +28,7 @@ private:
   /// Moves what is written before its new writer.
   void moveTargets(mlir::Operation *writer);
   /// Removes the operation; with it the buffer that it read, if nobody needs
-  /// that.
+  /// that, nor writes it.
   void erase(bool withInput);
 
   mlir::Operation *rounding;

@@ -152,8 +152,8 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     the queries that meet them are bf16, too. With "int8" each key and value of a head
     is stored in bytes with a scale. `transom.quantize` is the format of weights of
     products and of tables that these read, in groups; what the products read becomes
-    whole numbers with scales, once until it is written again: by the norm or the product
-    that writes it, else by a `kern.quantize`. Such a state is carried, too.
+    whole numbers with scales, once until it is written again: by the norm, the product or
+    the attention that writes it, else by a `kern.quantize`. Such a state is carried, too.
     `transom.quantize_head` is that of the last products before results, which make
     logits; `transom.quantize_embeddings` that of tables which no product reads, where
     they take fewer bytes so. Each may be "none": these weights are f32 then, even if files

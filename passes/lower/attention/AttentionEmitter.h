@@ -223,6 +223,8 @@ private:
   }
   void emitMerge(const WorkItem &item, const SoftmaxState &state,
                  const SoftmaxState &block, Bool isLast);
+  /// Quantizes the results of an item, if there are to be whole numbers.
+  void quantizeResults(const WorkItem &item);
   void emitMergeFactors(const WorkItem &item, const SoftmaxState &state,
                         const SoftmaxState &block);
 

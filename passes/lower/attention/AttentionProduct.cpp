@@ -6,6 +6,7 @@
 // in the kernel; others are merged with the KV blocks before them.
 #include "passes/lower/attention/AttentionEmitter.h"
 #include "passes/lower/emit/VectorMath.h"
+#include "passes/lower/ops/LowerOps.h"
 
 using namespace mlir;
 using namespace transom;
@@ -152,6 +153,25 @@ void AttentionEmitter::emitProduct(const WorkItem &item, const KvBlock &block,
 }
 
 /// Computes the joint maxima and sums, and the factors of both products.
+void AttentionEmitter::quantizeResults(const WorkItem &item) {
+  if (!op.getCopy())
+    return;
+  const QuantizedRows rows{op.getCopy(), op.getScales()};
+  const int64_t size = rows.getGroup(), numGroups = dv / size;
+  e.forRange(item.numQueries, [&](Index query) {
+    Index line = item.firstQuery + query;
+    if (item.s.packed)
+      line = select(*item.s.packed, 0, line);
+    Index row = item.s.firstRow + line,
+          first = queryHead(item, query) * numGroups;
+    Value in = outputAddress(item, query);
+    e.forRange(e.i64(numGroups), [&](Index group) {
+      emitQuantizedGroup(e, rows, row, first + group, size,
+                         e.advance(in, group * (size * 4)));
+    });
+  });
+}
+
 void AttentionEmitter::emitMergeFactors(const WorkItem &item,
                                         const SoftmaxState &state,
                                         const SoftmaxState &block) {

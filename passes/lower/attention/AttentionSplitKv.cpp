@@ -66,7 +66,10 @@ void AttentionEmitter::emitSplitKvBlock(const WorkItem &item, Index index,
 
   // An only KV block gives the result.
   Index count = item.lastKvBlock - item.firstKvBlock;
-  auto emitOnly = [&] { emitProduct(item, block, Value(), slot.sum); };
+  auto emitOnly = [&] {
+    emitProduct(item, block, Value(), slot.sum);
+    quantizeResults(item);
+  };
 
   // Else count the finished KV blocks of the item. The worker that finishes the
   // last one resets the counter and merges all.
@@ -81,6 +84,7 @@ void AttentionEmitter::emitSplitKvBlock(const WorkItem &item, Index index,
         SoftmaxState other = getSlot(firstSlot + next);
         emitMerge(item, merged, other, next + 1 == item.lastKvBlock);
       });
+      quantizeResults(item);
     });
   };
   e.ifThen(count == 1, emitOnly, emitAndMerge);

@@ -298,6 +298,7 @@ void AttentionEmitter::emitItem(const Sequence &s, Index index) {
     e.ifThen(*twoPass, [&] { emitFirstPass(item); });
   }
   emitKvBlocks(item, twoPass);
+  quantizeResults(item);
 }
 
 /// Computes the scores of all KV blocks.

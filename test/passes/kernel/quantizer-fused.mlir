@@ -127,3 +127,36 @@ kern.weight @w : !w = #weight.expr<file("w")>
 kern.weight @g : !g = #weight.expr<file("g")>
 
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 256] x f32>
+!k = !kern.buffer<[keys, 256] x f32, key_panels>
+!w = !kern.weight<[8, 256] x f32, unset>
+!y = !kern.buffer<[rows, 8] x f32>
+!ids = !kern.buffer<[batch, seq] x i64>
+
+module attributes {transom.quantize = #kern.format<i8, group 128, scales f32, interleave 4>} {
+
+// REMARK: args = {columns = "64", group = "128", writer = "'kern.attention'"}{{[^{}]*}}name = "cast-of-split-groups"
+
+// Heads of whole groups are quantized beside their f32; others are not.
+// CHECK-LABEL: func.func @attention(
+// CHECK: kern.attention {{.*}} outs(%{{.*}}) copy(%[[Q:.*]]) scales(%[[S:.*]])
+// CHECK: kern.gemm %[[Q]], %{{.*}} scales %[[S]]
+// CHECK: kern.attention {{.*}} outs(%[[X:[0-9]*]]){{$}}
+// CHECK: kern.quantize %[[X]]
+func.func @attention(%q: !x, %k: !k, %v: !x, %t: !kern.buffer<[parts, 13248] x f32>, %u: !kern.buffer<[parts, 10176] x f32>, %a: !y, %b: !y, %i: !ids) {
+  %s = kern.ragged_batch mask %i : !ids {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
+  %w = kern.get_weight @w : !w
+  %x = kern.alloc : !x
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%x) heads 2 kv_heads 2 scale 1.0 : !x, !k, !x, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 13248] x f32>, !x
+  kern.gemm %x, %w outs(%a) : !x, !w, !y
+  %z = kern.alloc : !x
+  kern.attention %q, %k, %v ragged %s, %s scratch %u outs(%z) heads 4 kv_heads 4 scale 1.0 : !x, !k, !x, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 10176] x f32>, !x
+  kern.gemm %z, %w outs(%b) : !x, !w, !y
+  return
+}
+kern.weight @w : !w = #weight.expr<file("w")>
+
+}

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products and norms that write whole numbers themselves: bit by bit what plain
-// loops make of the same result in f32, on each instruction set.
+// Products, norms and attention that write whole numbers themselves: bit by bit
+// what plain loops make of the same result in f32, on each instruction set.
 #include "runtime/weights/OperandFormat.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
@@ -296,6 +296,50 @@ TEST(ColumnGroups, NormsQuantizeTheirResult) {
     for (int64_t rows : {1, 5, 14, 150})
       checkNorm(harness, n, rows);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+TEST(ColumnGroups, AttentionQuantizesItsResult) {
+  const Result r{"attention", 256, 32}; // 4 heads of two groups
+  const std::string keys = bufferType("keys, 128", "f32", ", key_panels"),
+                    values = bufferType("rows, 128"),
+                    scratch = bufferType("parts, 10176");
+  std::string text = phaseFunction(
+      {r.name,
+       "%q: " + r.f32() + ", %k: " + keys + ", %v: " + values +
+           ", %t: " + scratch + ", %y: " + r.f32() + ", %c: " + r.i8() +
+           ", %z: " + r.scales(),
+       raggedDefinition(),
+       "kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) copy(%c) "
+       "scales(%z) heads 4 kv_heads 2 scale 0.125 : " +
+           r.f32() + ", " + keys + ", " + values +
+           ", !kern.ragged<0>, !kern.ragged<0>, " + scratch + ", " + r.f32() +
+           ", " + r.i8() + ", " + r.scales()});
+  text.replace(text.find("\"n\""), 3, "\"parts\"");
+  KernelHarness harness(text);
+  Random random(4);
+  // Several KV blocks, one, and a single key.
+  RaggedTable s({std::vector<int>(300, 1), std::vector<int>(40, 1), {1, 0, 0}},
+                false);
+  Guarded<float> query(random.numbers(s.rows() * r.width)),
+      key(random.numbers(s.keys() * 128)),
+      value(random.numbers(s.rows() * 128)), memory(5 * 10176),
+      y(s.rows() * r.width), scales(s.rows() * 2 * divideUp(r.width, r.group));
+  Guarded<int8_t> copy(s.rows() * r.width);
+  runAll(harness, r.name,
+         {{{"batch", s.batch()},
+           {"seq", s.table().columns},
+           {"rows", s.rows()},
+           {"keys", s.keys()},
+           {"parts", 5}},
+          {query.data(), key.data(), value.data(), memory.data(), y.data(),
+           copy.data(), scales.data()},
+          {s.table()},
+          1},
+         [&] { check(r, y.data(), copy.data(), scales.data(), s.rows()); });
 }
 
 } // namespace
