@@ -78,6 +78,8 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("quantize-head", options.quantizeHead);
   if (!options.quantizeEmbeddings.empty())
     flags.emplace_back("quantize-embeddings", options.quantizeEmbeddings);
+  if (!options.activations.empty())
+    flags.emplace_back("activations", options.activations);
   if (options.groupSize != 0)
     flags.emplace_back("group-size", std::to_string(options.groupSize));
   if (!options.calibrate.empty())

@@ -51,6 +51,9 @@ struct CompileOptions {
   /// The same for tables of embeddings that no product reads; empty: `int8`
   /// where `quantize` is a format, else as the model has them.
   std::string quantizeEmbeddings;
+  /// What products with quantized weights multiply: `int8`, or `f32`; empty:
+  /// `int8`.
+  std::string activations;
   /// Numbers along K with one scale: 32, 64 or 128; 0: as the type has it.
   unsigned groupSize = 0;
   /// A file of texts, one a line, that say which numbers of quantized weights

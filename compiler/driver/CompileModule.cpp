@@ -444,8 +444,9 @@ Result<CompileReport> ModuleCompiler::run() {
   types.bf16 = options.dtype == "bf16" || getCacheType(options) == "bf16";
   if (!source.resumed)
     TRANSOM_TRY(prepareStoredWeights(*module, options));
-  types.int8 = (!options.quantize.empty() && options.quantize != "none") ||
-               hasStoredWeights(*module);
+  types.int8 = options.activations != "f32" &&
+               ((!options.quantize.empty() && options.quantize != "none") ||
+                hasStoredWeights(*module));
   TRANSOM_ASSIGN(isas, selectTargets(options.targets, types));
   setModuleOptions(*module, options);
   const Stage first = source.resumed ? source.resumed->stage : Stage::Attn;

@@ -45,6 +45,9 @@ static const QuantizedType *findQuantizedType(StringRef option) {
 /// The value of `--quantize` that makes floats of the whole numbers of files.
 static constexpr const char *keepsNoWholeNumbers = "none";
 
+/// The value of `--activations` that quantizes none.
+static constexpr const char *keepsActivations = "f32";
+
 /// The format of weights by the value of an option, or nothing.
 static std::optional<OperandFormat> getQuantizedFormat(StringRef option,
                                                        unsigned groupSize) {
@@ -63,12 +66,12 @@ static StringRef getTableOption(const CompileOptions &options) {
   return options.quantizeEmbeddings;
 }
 
-/// The flags of weights that may have another format than most have, and their
-/// values.
-static std::array<std::pair<std::string, std::string>, 2>
-getOwnFormats(const CompileOptions &options) {
+/// The flags beside `--quantize` and their values.
+static std::array<std::pair<std::string, std::string>, 3>
+getFlagsBeside(const CompileOptions &options) {
   return {{{"--quantize-head", options.quantizeHead},
-           {"--quantize-embeddings", options.quantizeEmbeddings}}};
+           {"--quantize-embeddings", options.quantizeEmbeddings},
+           {"--activations", options.activations}}};
 }
 
 /// The values of `--quantize` and of the flags beside it.
@@ -82,8 +85,12 @@ static Result<void> checkQuantizedTypes(const CompileOptions &options) {
                        "' is not supported; supported: int8, int4, none");
   };
   TRANSOM_TRY(check("--quantize", options.quantize));
-  for (const auto &[flag, value] : getOwnFormats(options)) {
-    TRANSOM_TRY(check(flag, value));
+  TRANSOM_TRY(check("--quantize-head", options.quantizeHead));
+  TRANSOM_TRY(check("--quantize-embeddings", options.quantizeEmbeddings));
+  if (!llvm::is_contained({"", "int8", keepsActivations}, options.activations))
+    return unsupported("'--activations " + options.activations +
+                       "' is not supported; supported: int8, f32");
+  for (const auto &[flag, value] : getFlagsBeside(options)) {
     if (!value.empty() && options.quantize == keepsNoWholeNumbers)
       return usageError("'" + flag + "' excludes '--quantize none'");
   }
@@ -144,6 +151,8 @@ void transom::setModuleOptions(ModuleOp module, const CompileOptions &options) {
   setFormat("transom.quantize", options.quantize);
   setFormat("transom.quantize_head", options.quantizeHead);
   setFormat("transom.quantize_embeddings", getTableOption(options));
+  if (options.activations == keepsActivations)
+    setText("transom.activations", options.activations, "");
   setText("transom.backend", options.backend, "");
   if (options.attentionSchedule != "auto")
     module->setAttr("transom.attention_schedule",
@@ -187,6 +196,7 @@ static constexpr std::pair<StringLiteral, StringLiteral> kOptionAttributes[] = {
     {"transom.quantize", "--quantize"},
     {"transom.quantize_head", "--quantize-head"},
     {"transom.quantize_embeddings", "--quantize-embeddings"},
+    {"transom.activations", "--activations"},
     {"transom.backend", "--backend"},
     {"transom.attention_schedule", "--attention-schedule"},
     {"transom.attention", "--attention"},
@@ -312,7 +322,7 @@ bool transom::hasStoredWeights(ModuleOp module) {
 /// An error for flags beside `--quantize` where nothing is quantized.
 static Result<void> checkNeedsQuantize(const CompileOptions &options) {
   if (options.quantize.empty())
-    for (const auto &[flag, value] : getOwnFormats(options))
+    for (const auto &[flag, value] : getFlagsBeside(options))
       if (!value.empty())
         return usageError("'" + flag +
                           "' needs '--quantize', or a model with quantized "

@@ -122,7 +122,13 @@ static LogicalResult verifyGemmInput(GemmOp op) {
 static LogicalResult verifyInputScales(GemmOp op) {
   const OperandFormat &format =
       op.getWeight().getType().getFormat().getStorage();
-  if (bool(op.getInputScales()) != format.isGrouped())
+  if (format.isGrouped() &&
+      op.getWeight().getType().getShape()[1] % format.interleave)
+    return Constraint{op, 28}.expects()
+           << "a k that is a multiple of " << format.interleave << ", got "
+           << op.getWeight().getType().getShape()[1];
+  if (bool(op.getInputScales()) !=
+      getBufferType(op.getInput()).getElementType().isInteger(8))
     return Constraint{op, 25}.expects()
            << "'scales' exactly with an input of i8";
   if (!op.getInputScales())
@@ -143,8 +149,10 @@ static LogicalResult verifyGemmWeights(GemmOp op) {
   if (failed(verifyLayout({op, 3}, "the weight", op.getWeight(),
                           WeightLayout::Panels32)))
     return failure();
-  if (getBufferType(op.getInput()).getElementType() !=
-      type.getFormat().getOperandType())
+  const bool isDequantized =
+      type.getFormat().getStorage().isGrouped() && isF32(op.getInput());
+  if (!isDequantized && getBufferType(op.getInput()).getElementType() !=
+                            type.getFormat().getOperandType())
     return Constraint{op, 4}.expects()
            << "input and weight of one type, got "
            << getBufferType(op.getInput()).getElementType() << " and "

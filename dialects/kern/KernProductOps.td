@@ -35,7 +35,9 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     A weight in groups takes an input of i8 with `scales`, both from
     `kern.quantize`: the whole numbers of a group are summed exactly, then the sum
     is added, times the product of both scales, in one fused multiply-add for each
-    group, groups in ascending order.
+    group, groups in ascending order. With an input of f32 its numbers are those of
+    f32 that they stand for: each whole number times its scale, or in one fused
+    multiply-add its minimum, too; the product is the one of f32.
 
     Each out is f32 or bf16, rounded to nearest even, whatever the input is. A
     single out, or `norm_copy`, of i8 has `out_scales`, both as `kern.quantize`
@@ -46,7 +48,8 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     1. The input is f32, bf16 or i8 in rows.
     2. The weight is [n, k], where k is the input's last size.
     3. The weight is in `panels32` or `unset`.
-    4. The input is bf16 if the weight is, i8 if the weight is in groups, else f32.
+    4. The input is bf16 if the weight is, i8 or f32 if the weight is in groups, else
+       f32.
     5. The bias is f32 [n] in `padded32` or `unset`.
     6. The bias has the weight's splits.
     7. There is one out for each split of the weight, or one where it has no
@@ -81,6 +84,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
         f32 in rows of the leading sizes of the out and two columns for each
         group of 32, 64 or 128 columns, whose number is a multiple of 4.
     27. Beside an out of i8 there is no other out.
+    28. k is a multiple of the interleave of a weight in groups.
 
     Example:
     ```mlir

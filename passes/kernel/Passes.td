@@ -157,7 +157,8 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     `transom.quantize_head` is that of the last products before results, which make
     logits; `transom.quantize_embeddings` that of tables which no product reads, where
     they take fewer bytes so. Each may be "none": these weights are f32 then, even if files
-    have whole numbers of them.
+    have whole numbers of them. With `transom.activations = "f32"` what products read
+    stays f32.
     `transom.dtype` is for the other weights then.
     A weight whose expression moves whole rows of tensors that files have in groups of
     whole numbers keeps these numbers and scales, without any attribute, as does a

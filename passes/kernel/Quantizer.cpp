@@ -44,8 +44,9 @@ public:
       for (Value table : embedding.getTables())
         chooseTable(embedding, table, uses);
     });
-    for (auto function : module.getOps<func::FuncOp>())
-      quantizeInputs(function);
+    if (!options.keepsInputs)
+      for (auto function : module.getOps<func::FuncOp>())
+        quantizeInputs(function);
     return products;
   }
 
@@ -237,6 +238,8 @@ QuantizeOptions QuantizeOptions::get(ModuleOp module) {
                      ? getOption("transom.quantize_head")
                      : options.products;
   options.tables = getOption("transom.quantize_embeddings");
+  auto activations = module->getAttrOfType<StringAttr>("transom.activations");
+  options.keepsInputs = activations && activations.getValue() == "f32";
   return options;
 }
 

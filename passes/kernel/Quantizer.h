@@ -22,6 +22,8 @@ struct QuantizeOption {
 /// `transom.quantize_embeddings` are formats in groups, or "none".
 struct QuantizeOptions {
   QuantizeOption products, head, tables;
+  /// What products read stays f32: `transom.activations` is "f32".
+  bool keepsInputs = false;
 
   static QuantizeOptions get(mlir::ModuleOp module);
   /// True if any weight of floats gets a format.

@@ -1,6 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Quantized models: flags beside them, notes of what is rounded, stages, and files that are wrong."""
+import glob
 import json
 import os
 import shutil
@@ -65,6 +66,40 @@ class Quantized(ToolTest):
         self.assertIn("x f32", self.definition(Q8, "output.weight", "--quantize-head", "none"))
         self.assertIn("i8, group 32, scales f32", self.definition(Q8, "token_embd.weight"))
         self.assertIn("x f32", self.definition(Q8, "token_embd.weight", "--quantize-embeddings", "none"))
+
+    def test_rows_of_f32_multiply_the_numbers_of_the_file(self):
+        # Where the artifact has the scales of the file exactly, products are those of the floats that the whole numbers stand for.
+        folders = [os.path.join(GOLDENS, "gguf", name) for name in ("q8-0", "q8-0-tied")]
+        folders += sorted(glob.glob(os.path.join(GOLDENS, "packed", "*")))
+        compared = 0
+        for folder in folders:
+            with self.subTest(model=os.path.basename(folder)):
+                model = os.path.join(folder, "model.gguf")
+                model = model if os.path.exists(model) else folder
+                if self.notes(model):
+                    continue  # some are rounded
+                compared += 1
+                for name, flags in (("a.so", ("--activations", "f32")), ("b.so", ("--quantize", "none"))):
+                    self.succeed("compile", model, "-O0", "-o", self.path(name), *flags)
+                self.assertLess(os.path.getsize(self.path("a.so")), os.path.getsize(self.path("b.so")))
+                ids = [file for file in sorted(os.listdir(folder)) if file.startswith("logits.") and file.endswith(".in.safetensors")]
+                self.assertTrue(ids)
+                for file in ids:
+                    results = []
+                    for name in ("a.so", "b.so"):
+                        self.succeed("run", self.path(name), "logits", "--in", os.path.join(folder, file), "--out", self.path("out.safetensors"))
+                        with open(self.path("out.safetensors"), "rb") as out:
+                            results.append(out.read())
+                    self.assertEqual(*results)
+        self.assertGreaterEqual(compared, 6)
+
+    def test_flags_of_activations(self):
+        self.fail_with(2, "compile", Q8, "--quantize", "none", "--activations", "f32", "-o", self.path("x.so"), says="'--activations' excludes '--quantize none'")
+        self.fail_with(2, "compile", os.path.join(GOLDENS, "bert"), "--activations", "f32", "-o", self.path("x.so"),
+                       says="'--activations' needs '--quantize', or a model with quantized weights")
+        self.fail_with(2, "compile", Q8, "--activations", "bf16", "-o", self.path("x.so"), says="bf16")
+        self.succeed("compile", Q8, "-O0", "--activations", "f32", "-o", self.path("m.so"))
+        self.assertEqual(json.loads(self.succeed("inspect", "--json", self.path("m.so")).stdout)["options"]["activations"], "f32")
 
     def test_code_has_the_bits_of_the_whole_numbers(self):
         for model, *flags in ((LEGACY,), (K_QUANTS,), (GPTQ,), (Q8, "--dtype", "bf16")):

@@ -68,6 +68,8 @@ LoweredModel::LoweredModel(uint64_t seed) {
   if (options.dtype == "f32" && seed % 5 == 3) {
     options.quantize = seed % 10 == 3 ? "int4" : "int8";
     options.groupSize = 32;
+    if (seed % 15 == 3)
+      options.activations = "f32";
   }
   options.attentionSchedule =
       random.pick({"auto", "auto", "split-kv", "two-pass"});

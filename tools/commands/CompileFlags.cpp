@@ -71,6 +71,11 @@ static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
             {"int8", "int4", "none"},
             "the same for other tables of embeddings (default: int8 with "
             "--quantize, else as the model has them)");
+  addChoice(
+      app, "--activations", flags.options.activations, {"int8", "f32"},
+      "what products with quantized weights multiply: int8, as they come, "
+      "or f32, which is more exact and slower with many tokens (default "
+      "int8)");
   app.add_option("--group-size", flags.options.groupSize,
                  "with --quantize: weights with one scale (default: 128 of "
                  "int8, 32 of int4)")

@@ -101,23 +101,12 @@ Value multiplySmallBytes(CodeEmitter &e, Value x, Value y) {
 // Formats
 //===----------------------------------------------------------------------===//
 
-/// `_int8x128`, `_int4x32`, `_uint4x32`, `_uint4x128f32`.
-std::string getKernelSuffix(const OperandFormat &format) {
-  const bool isSigned = getLowest(format.element) < 0;
-  const bool isUsual =
-      format == OperandFormat::getQuantized(format.element, format.group);
-  return std::string(isSigned ? "_int" : "_uint") +
-         std::to_string(getStorageBits(format.element)) + "x" +
-         std::to_string(format.group) +
-         (isUsual ? "" : getStorageName(*format.scales));
-}
-
 /// Groups along K, [group/interleave][32][4] bytes, then scales and minimums.
 /// An iteration takes the four bytes of each column.
 class GroupsLowering : public OperandLowering {
 public:
   explicit GroupsLowering(const OperandFormat &format)
-      : OperandLowering(format, getKernelSuffix(format)) {}
+      : OperandLowering(format, getGroupsSuffix(format)) {}
 
   Type getStoredType(CodeEmitter &e) const override {
     return e.builder().getI8Type();
@@ -334,6 +323,16 @@ private:
 };
 
 } // namespace
+
+std::string lower::getGroupsSuffix(const OperandFormat &format) {
+  const bool isSigned = getLowest(format.element) < 0;
+  const bool isUsual =
+      format == OperandFormat::getQuantized(format.element, format.group);
+  return std::string(isSigned ? "_int" : "_uint") +
+         std::to_string(getStorageBits(format.element)) + "x" +
+         std::to_string(format.group) +
+         (isUsual ? "" : getStorageName(*format.scales));
+}
 
 std::vector<const OperandLowering *> lower::getGroupsLowerings() {
   static const std::vector<std::unique_ptr<OperandLowering>> all = [] {

@@ -9,5 +9,7 @@ namespace transom::lower {
 
 /// The lowerings of `OperandFormat::getQuantizedFormats()`.
 std::vector<const OperandLowering *> getGroupsLowerings();
+/// What the names of their micro-kernels say: `_int8x128`, `_uint4x128f32`.
+std::string getGroupsSuffix(const OperandFormat &format);
 
 } // namespace transom::lower

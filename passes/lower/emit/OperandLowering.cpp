@@ -6,6 +6,7 @@
 // which GroupsLowering.cpp has. The table at the end lists them.
 #include "passes/lower/emit/OperandLowering.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/lower/emit/DequantizedLowering.h"
 #include "passes/lower/emit/GroupsLowering.h"
 #include "runtime/abi/Layout.h"
 #include "llvm/ADT/STLExtras.h"
@@ -298,20 +299,23 @@ static ArrayRef<const OperandLowering *> getAll() {
     std::vector<const OperandLowering *> all = {&f32, &bf16Pairs, &bf16Rows,
                                                 &int8, &int8Rows};
     llvm::append_range(all, getGroupsLowerings());
+    llvm::append_range(all, getDequantizedLowerings());
     return all;
   }();
   return all;
 }
 
-const OperandLowering *OperandLowering::find(const OperandFormat &format) {
+const OperandLowering *OperandLowering::find(const OperandFormat &format,
+                                             StorageType operand) {
   for (const OperandLowering *lowering : getAll())
-    if (lowering->getFormat() == format)
+    if (lowering->format == format && lowering->operand == operand)
       return lowering;
   return nullptr;
 }
 
-const OperandLowering &OperandLowering::get(const OperandFormat &format) {
-  const OperandLowering *found = find(format);
+const OperandLowering &OperandLowering::get(const OperandFormat &format,
+                                            StorageType operand) {
+  const OperandLowering *found = find(format, operand);
   assert(found && "the pass checks the formats of its module");
   return *found;
 }
@@ -319,7 +323,8 @@ const OperandLowering &OperandLowering::get(const OperandFormat &format) {
 std::string OperandLowering::getSupportedNames() {
   std::string names;
   for (const OperandLowering *lowering : getAll())
-    if (!lowering->getFormat().findError()) // else of caches only
+    // Others are of caches only, or there twice.
+    if (!lowering->getFormat().findError() && !lowering->dequantizes())
       names +=
           (names.empty() ? "'" : ", '") + lowering->getFormat().str() + "'";
   return names;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How generated code reads, multiplies, rounds and stores the numbers of one
-// storage format. There is one class per `OperandFormat`, and nothing else in
-// this folder asks for a format. Vectors in registers have 16 lanes of f32.
+// storage format. There is one class per `OperandFormat`, two of whole numbers
+// in groups, and nothing else in this folder asks for a format. Vectors in
+// registers have 16 lanes of f32.
 #pragma once
 #include "passes/lower/emit/CodeEmitter.h"
 #include "runtime/weights/OperandFormat.h"
@@ -34,9 +35,18 @@ public:
   using Value = mlir::Value;
 
   /// The lowering of a format, or null.
-  static const OperandLowering *find(const OperandFormat &format);
+  static const OperandLowering *find(const OperandFormat &format) {
+    return find(format, format.getOperandType());
+  }
+  /// The same in products with rows of a type.
+  static const OperandLowering *find(const OperandFormat &format,
+                                     StorageType operand);
   /// The lowering of a format that has one.
-  static const OperandLowering &get(const OperandFormat &format);
+  static const OperandLowering &get(const OperandFormat &format) {
+    return get(format, format.getOperandType());
+  }
+  static const OperandLowering &get(const OperandFormat &format,
+                                    StorageType operand);
   /// The formats of weights that have a lowering, for messages.
   static std::string getSupportedNames();
 
@@ -45,7 +55,7 @@ public:
   int64_t getElementBytes() const { return format.getElementBytes(); }
   /// The other operand of a product: rows of numbers.
   const OperandLowering &getLhs() const {
-    return get(OperandFormat::getRows(format.getOperandType()));
+    return get(OperandFormat::getRows(operand));
   }
   /// What the names of micro-kernels say beside the type of the left operand;
   /// empty for the plain format of that type.
@@ -116,6 +126,15 @@ public:
   /// Address of a vector of the right operand in its iteration.
   Value getRhsAddress(CodeEmitter &e, const RhsVector &rhs) const;
   virtual Operand loadRhs(CodeEmitter &e, const RhsVector &rhs) const = 0;
+  /// True for whole numbers in groups that become f32 before they are
+  /// multiplied: an iteration then takes one k after the other.
+  bool dequantizes() const {
+    return format.isGrouped() && operand == StorageType::F32;
+  }
+  /// Then the whole numbers of a k of the iteration, as f32.
+  virtual Value getWhole(CodeEmitter &, const Operand &, int64_t) const {
+    llvm_unreachable("whole numbers are not multiplied as f32");
+  }
   /// The numbers of the left operand at `pointer` that an iteration multiplies,
   /// in all lanes.
   virtual Operand broadcastLhs(CodeEmitter &e, Value pointer,
@@ -134,10 +153,14 @@ public:
 
 protected:
   OperandLowering(const OperandFormat &format, std::string suffix)
-      : format(format), suffix(std::move(suffix)) {}
+      : OperandLowering(format, std::move(suffix), format.getOperandType()) {}
+  OperandLowering(const OperandFormat &format, std::string suffix,
+                  StorageType operand)
+      : format(format), operand(operand), suffix(std::move(suffix)) {}
 
 private:
   OperandFormat format;
+  StorageType operand; ///< of the other operand of a product
   std::string suffix;
 };
 

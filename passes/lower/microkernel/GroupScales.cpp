@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How the whole sum of a group is added to a sum of f32: times the scales of
-// both operands, then the minimum of the column times the sum of the row.
+// both operands, then the minimum of the column times the sum of the row. And
+// how weights become f32.
 #include "passes/lower/microkernel/MicroKernelBody.h"
 #include "runtime/abi/Layout.h"
 
@@ -54,4 +55,10 @@ Value GroupColumns::addGroup(CodeEmitter &e, const GroupRow &row,
   if (minimums.empty())
     return sum;
   return e.fma(e.splat(e.mulF(row.scale, row.sum)), minimums[vector], sum);
+}
+
+Value GroupColumns::dequantize(CodeEmitter &e, int64_t vector,
+                               Value whole) const {
+  return minimums.empty() ? e.mulF(whole, scales[vector])
+                          : e.fma(whole, scales[vector], minimums[vector]);
 }

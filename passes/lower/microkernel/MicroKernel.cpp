@@ -63,7 +63,7 @@ void transom::lower::setTargetAttributes(LLVM::LLVMFuncOp function,
 
 /// The type that the names of a spec's kernels begin with.
 static const char *getTypeName(const KernelSpec &spec) {
-  return getStorageName(spec.rhs->getFormat().getOperandType());
+  return getStorageName(spec.rhs->getLhs().getFormat().element);
 }
 
 /// Visits the arguments in the order of the kernels' signature: first the

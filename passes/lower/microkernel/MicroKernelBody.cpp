@@ -261,13 +261,25 @@ private:
                   iterations = size / perIteration;
     Index first = index * (format.group / perIteration);
     KernelArgs own = args;
-    own.lhs = e.advance(args.lhs, index * format.group);
+    own.lhs =
+        e.advance(args.lhs, index * (format.group *
+                                     spec.rhs->getLhs().getElementBytes()));
     own.rhs =
         e.advance(args.rhs, spec.rhs->getDepthBytes(index * format.group));
     if (spec.prefetch) {
       own.prefetch = e.advance(args.prefetch, first * args.prefetchStride);
       own.prefetchMore =
           e.advance(args.prefetchMore, first * args.prefetchMoreStride);
+    }
+
+    if (spec.rhs->dequantizes()) {
+      const GroupColumns columns(e, spec, args, index, size);
+      return e.forLoop(
+          e.i64(0), e.i64(iterations), 1, tile,
+          [&](Index i, ValueRange sums) {
+            return emitDequantized(own, i, sums, columns);
+          },
+          /*keepRolled=*/true);
     }
 
     // The sums of whole numbers.
@@ -287,6 +299,36 @@ private:
       for (int64_t v = 0; v < vectors; ++v) {
         const int64_t i = row * vectors + v;
         next.push_back(columns.addGroup(e, ofRow, v, whole[i], tile[i]));
+      }
+    }
+    return next;
+  }
+
+  /// One iteration over weights that become f32, one k after the other.
+  SmallVector<Value> emitDequantized(const KernelArgs &args, Index index,
+                                     ValueRange tile,
+                                     const GroupColumns &columns) {
+    SmallVector<Value> next(tile);
+    if (spec.prefetch)
+      emitPrefetches(args, index);
+    SmallVector<Operand> words;
+    for (int64_t v = 0; v < vectors; ++v)
+      words.push_back(spec.rhs->loadRhs(
+          e, {args.rhs, index, getRhsStride(), v, Value(), false}));
+    const int64_t count = spec.rhs->getKPerIteration();
+    Value lhs = e.advance(args.lhs, index * (count * 4));
+    for (int64_t k = 0; k < count; ++k) {
+      SmallVector<Value> right;
+      for (int64_t v = 0; v < vectors; ++v)
+        right.push_back(
+            columns.dequantize(e, v, spec.rhs->getWhole(e, words[v], k)));
+      for (int64_t row = 0; row < mr; ++row) {
+        Value at = getAddress(e.advance(lhs, k * 4), getLhsStride(), row, 0, 4);
+        Operand left = spec.rhs->broadcastLhs(e, at, false);
+        for (int64_t v = 0; v < vectors; ++v) {
+          Value &sum = next[row * vectors + v];
+          sum = spec.rhs->multiplyAdd(e, left, {right[v]}, sum);
+        }
       }
     }
     return next;

@@ -31,6 +31,9 @@ public:
   /// the columns of a vector.
   mlir::Value addGroup(CodeEmitter &e, const GroupRow &row, int64_t vector,
                        mlir::Value whole, mlir::Value sum) const;
+  /// The weights of the columns of a vector, given as whole numbers.
+  mlir::Value dequantize(CodeEmitter &e, int64_t vector,
+                         mlir::Value whole) const;
 
 private:
   llvm::SmallVector<mlir::Value> scales, minimums;

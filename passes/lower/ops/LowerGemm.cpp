@@ -60,7 +60,7 @@ class GemmEmitter {
 public:
   GemmEmitter(PhaseEmitter &e, kern::GemmOp op)
       : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]),
-        format(OperandLowering::get(type.getFormat().getStorage())),
+        format(getWeightLowering(op)),
         groups(e, op, llvm::alignTo(getChunkRows(), amxRows)) {}
 
   void emit() {
@@ -122,7 +122,7 @@ private:
   int64_t getLhsBytes() const { return format.getLhs().getElementBytes(); }
   int64_t getMaxKBlock() const { return kern::getMaxKBlock(type); }
   /// Whether kernels multiply with AMX.
-  bool usesAmx() const { return e.getIsa().amx && kern::suitsAmx(type); }
+  bool usesAmx() const { return e.getIsa().amx && suitsAmx(op); }
   /// Rows of the largest kernel.
   int64_t getMaxMr() const {
     return usesAmx() ? amxRows : e.kernels().getMaxMr(format);
@@ -373,12 +373,12 @@ private:
     Value panel = panelAt(e.weight(op.getWeight()), type, range, column);
     panel = e.advance(panel, format.getDepthBytes(from));
     args.rhs = e.advance(panel, lane * stored.getColumnBytes());
-    if (Value scales = op.getInputScales()) {
+    if (Value scales = op.getInputScales())
       args.lhsScales =
           e.advance(e.pointer(scales),
                     (row * e.rowStride(scales) + from / stored.group * 2) * 4);
+    if (stored.isGrouped())
       args.rhsScales = e.advance(panel, lane * stored.getScaleBytes());
-    }
     if (op.getBias())
       args.bias = e.advance(e.weight(op.getBias()), packed * 4);
     args.columns = e.i64(range.columns) - column;

@@ -108,8 +108,21 @@ void lower::reportWidening(PhaseEmitter &e, Operation *op,
   };
   if (format.getFormat().getOperandType() == StorageType::BF16)
     report(RemarkId::Bf16IsWidened, &InstructionSet::dotBf16);
+  else if (format.dequantizes())
+    e.getModuleInfo().getRemarks().report(
+        op, {RemarkId::WeightIsDequantized, {{"isa", e.getIsa().name}}});
   else if (format.getFormat().isGrouped())
     report(RemarkId::Int8IsWidened, &InstructionSet::dotInt8);
+}
+
+const OperandLowering &lower::getWeightLowering(kern::GemmOp op) {
+  return OperandLowering::get(op.getWeight().getType().getFormat().getStorage(),
+                              getBufferType(op.getInput()).getFormat().element);
+}
+
+bool lower::suitsAmx(kern::GemmOp op) {
+  return kern::suitsAmx(op.getWeight().getType()) &&
+         !getWeightLowering(op).dequantizes();
 }
 
 void lower::reportGroupTiles(PhaseEmitter &e, Operation *op,

@@ -53,6 +53,10 @@ emitLargest(PhaseEmitter &e, int64_t count,
 /// them, if it does so for want of an instruction.
 void reportWidening(PhaseEmitter &e, mlir::Operation *op,
                     const OperandLowering &format);
+/// The lowering of a product's weight beside its input.
+const OperandLowering &getWeightLowering(kern::GemmOp op);
+/// True if AMX multiplies them.
+bool suitsAmx(kern::GemmOp op);
 /// Reports the tiles of a product of several groups of rows or of heads, each
 /// with a weight of so many columns.
 void reportGroupTiles(PhaseEmitter &e, mlir::Operation *op,

@@ -357,9 +357,25 @@ func.func @f(%x: !kern.buffer<[rows, 8] x i8>, %w: !kern.weight<[32, 8] x #kern.
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, %y: !kern.buffer<[rows, 32] x f32>) {
-  // expected-error @below {{'kern.gemm' op (4) expects input and weight of one type, got 'f32' and 'i8'}}
-  kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, !kern.buffer<[rows, 32] x f32>
+func.func @f(%x: !kern.buffer<[rows, 8] x bf16>, %w: !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, %y: !kern.buffer<[rows, 32] x f32>) {
+  // expected-error @below {{'kern.gemm' op (4) expects input and weight of one type, got 'bf16' and 'i8'}}
+  kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 8] x bf16>, !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, !kern.buffer<[rows, 32] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, %s: !kern.buffer<[rows, 2] x f32>, %y: !kern.buffer<[rows, 32] x f32>) {
+  // expected-error @below {{'kern.gemm' op (25) expects 'scales' exactly with an input of i8}}
+  kern.gemm %x, %w scales %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[32, 8] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>, !kern.buffer<[rows, 2] x f32>, !kern.buffer<[rows, 32] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 12] x f32>, %w: !kern.weight<[32, 12] x #kern.format<i4, group 32, scales f16, interleave 8>, panels32>, %y: !kern.buffer<[rows, 32] x f32>) {
+  // expected-error @below {{'kern.gemm' op (28) expects a k that is a multiple of 8, got 12}}
+  kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 12] x f32>, !kern.weight<[32, 12] x #kern.format<i4, group 32, scales f16, interleave 8>, panels32>, !kern.buffer<[rows, 32] x f32>
   return
 }
 

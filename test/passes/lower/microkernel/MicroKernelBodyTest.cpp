@@ -6,6 +6,7 @@
 // (where pairs of bf16 are widened, two), and nothing in them touches the
 // stack.
 #include "runtime/base/InstructionSet.h"
+#include "runtime/weights/OperandFormat.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/Products.h"
 #include "test/passes/lower/microkernel/Disassembly.h"
@@ -126,7 +127,64 @@ void checkLayer(const InstructionSet &isa, const std::string &dtype) {
          long(counts.bytes / 1024), object.size() / 1024);
 }
 
+/// A product of rows of f32 with whole numbers.
+std::string getDequantizedText(const OperandFormat &format) {
+  const std::string rows = bufferType("rows, 768"),
+                    weight = "!kern.weight<[768, 768] x #kern.format<" +
+                             format.str() + ">, panels32>";
+  return weightDefinition("w", weight) +
+         phaseFunction({"product", "%x: " + rows + ", %y: " + rows,
+                        weightValue("w", "w", weight),
+                        "kern.gemm %x, %w outs(%y) : " + rows + ", " + weight +
+                            ", " + rows});
+}
+
+/// Checks the code of such a product: an iteration multiplies as many numbers
+/// of each column as are side by side. Accumulators change their registers, so
+/// they are not counted.
+void checkDequantized(const InstructionSet &isa, const OperandFormat &format,
+                      int64_t allowedSpills) {
+  static const std::regex kernelName(
+      "transom\\.k\\.[a-z0-9]+\\.f32\\.([0-9]+)x([0-9]+)\\..*_int.*");
+  KernelHarness harness(getDequantizedText(format), isa.name);
+  const Syntax &syntax = getSyntax(isa.name);
+  int64_t kernels = 0;
+  for (const auto &[name, code] :
+       disassemble(harness.object(isa.name), syntax)) {
+    std::smatch match;
+    if (!std::regex_match(name, match, kernelName))
+      continue;
+    const int64_t multiplyAdds = std::stoll(match[1]) * std::stoll(match[2]) *
+                                 32 / isa.vectorBits * format.interleave;
+    int64_t found = 0;
+    for (const Code &loop : innermostLoops(code, syntax)) {
+      if (countMatches(loop, syntax.multiplyAdd) != multiplyAdds)
+        continue;
+      ++found;
+      // Without an activation rbp is a register as others are.
+      EXPECT_LE(countMatches(loop, {"[rsp", "[sp"}), allowedSpills) << name;
+    }
+    EXPECT_GE(found, 1) << name << ": no loop with " << multiplyAdds
+                        << " multiply-adds";
+    ++kernels;
+  }
+  EXPECT_GT(kernels, 0);
+}
+
 } // namespace
+
+TEST(Code, LoopsOverDequantizedWeightsStayInRegisters) {
+  const OperandFormat bytes = OperandFormat::getQuantized(StorageType::I8, 128)
+                                  .withScales(StorageType::F16),
+                      nibbles =
+                          OperandFormat::getQuantized(StorageType::I4, 32);
+  for (const InstructionSet &isa : getInstructionSets())
+    if (isa.isFor({})) {
+      checkDequantized(isa, bytes, 0);
+      checkDequantized(isa, nibbles,
+                       1); // a scale that is multiplied from there
+    }
+}
 
 TEST(Code, LoopsOverKStayInRegisters) {
   for (const InstructionSet &isa : getInstructionSets())

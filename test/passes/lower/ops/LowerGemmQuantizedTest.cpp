@@ -31,6 +31,7 @@ struct QuantizedProduct {
   bool bias = false, residual = false;
   StorageType type = StorageType::I8;
   std::optional<StorageType> scales = std::nullopt; ///< if not the usual type
+  bool floatRows = false;                           ///< the input is f32
 
   OperandFormat getFormat() const {
     const OperandFormat usual = OperandFormat::getQuantized(type, group);
@@ -40,7 +41,8 @@ struct QuantizedProduct {
   int64_t numGroups() const { return divideUp(k, group); }
   std::string getText() const {
     const std::string rows = bufferType("rows, " + str(n)),
-                      input = bufferType("rows, " + str(k), "i8"),
+                      input = bufferType("rows, " + str(k),
+                                         floatRows ? "f32" : "i8"),
                       scales = bufferType("rows, " + str(2 * numGroups())),
                       weight = "!kern.weight<[" + str(n) + ", " + str(k) +
                                "] x #kern.format<" + getFormat().str() +
@@ -48,9 +50,13 @@ struct QuantizedProduct {
                       vector = "!kern.weight<[" + str(n) + "] x f32, padded32>";
     std::string definitions = weightDefinition(name + "w", weight),
                 values = weightValue("w", name + "w", weight),
-                args = "%x: " + input + ", %s: " + scales,
-                op = "kern.gemm %x, %w scales %s",
-                types = input + ", " + weight + ", " + scales;
+                args = "%x: " + input, op = "kern.gemm %x, %w",
+                types = input + ", " + weight;
+    if (!floatRows) {
+      args += ", %s: " + scales;
+      op += " scales %s";
+      types += ", " + scales;
+    }
     if (bias) {
       definitions += weightDefinition(name + "b", vector);
       values += weightValue("b", name + "b", vector);
@@ -200,6 +206,68 @@ void checkProduct(KernelHarness &harness, const QuantizedProduct &p,
   });
 }
 
+/// A product of f32 with the numbers that the weights stand for.
+void checkFloatProduct(KernelHarness &harness, const QuantizedProduct &p,
+                       const QuantizedWeights &w, int64_t rows,
+                       int64_t numWorkers) {
+  Random random(rows * 131 + p.k);
+  Guarded<float> x(random.numbers(rows * p.k)),
+      residual(random.numbers(rows * p.n)), y(rows * p.n);
+  PhaseCall call{{{"rows", rows}}, {x.data()}, {}, numWorkers};
+  if (p.residual)
+    call.args.push_back(residual.data());
+  call.args.push_back(y.data());
+
+  std::vector<float> expected;
+  for (int64_t i = 0; i < rows * p.n; ++i) {
+    const int64_t row = i / p.n, column = i % p.n;
+    float value = p.bias ? w.bias[column] : 0;
+    for (int64_t k = 0; k < p.k; ++k) {
+      const int64_t group = column * p.numGroups() + k / p.group;
+      const auto whole = static_cast<float>(w.numbers[column * p.k + k]);
+      const float weight = w.minimums.empty() ? whole * w.scales[group]
+                                              : std::fma(whole, w.scales[group],
+                                                         w.minimums[group]);
+      value = std::fma(x[row * p.k + k], weight, value);
+    }
+    expected.push_back(p.residual ? value + residual[i] : value);
+  }
+  runAll(harness, p.name, call, [&] {
+    for (int64_t i = 0; i < rows * p.n; ++i)
+      if (std::memcmp(&expected[i], &y[i], 4) != 0) {
+        ADD_FAILURE() << p.name << " rows " << rows << " workers " << numWorkers
+                      << " number " << i << ": " << y[i] << " in place of "
+                      << expected[i];
+        return;
+      }
+  });
+}
+
+/// Runs products with so many rows.
+void checkProducts(const std::vector<QuantizedProduct> &products,
+                   const std::vector<int64_t> &allRows) {
+  std::string text;
+  for (const QuantizedProduct &p : products)
+    text += p.getText();
+  KernelHarness harness(text);
+  for (const QuantizedProduct &p : products) {
+    Random random(p.n * 7 + p.k);
+    const QuantizedWeights w = makeWeights(random, p);
+    const std::vector<char> packed = packGroups(p, w);
+    fill(harness, p.name + "w", packed.data(), packed.size());
+    if (p.bias) {
+      const std::vector<float> padded = packPadded(w.bias, {p.n});
+      fill(harness, p.name + "b", padded.data(), padded.size() * 4);
+    }
+    for (int64_t rows : allRows)
+      for (int64_t numWorkers : {1, 3})
+        if (p.floatRows)
+          checkFloatProduct(harness, p, w, rows, numWorkers);
+        else
+          checkProduct(harness, p, w, rows, numWorkers);
+  }
+}
+
 TEST(LowerGemmQuantized, SumsOfGroupsAreExactAndAddedInOrder) {
   const std::vector<QuantizedProduct> products = {
       {"one", 4, 1, 32},
@@ -221,23 +289,30 @@ TEST(LowerGemmQuantized, SumsOfGroupsAreExactAndAddedInOrder) {
        StorageType::F32},
       {"minimums_wide_middle", 256, 31, 64, false, true, StorageType::U4,
        StorageType::F32}};
-  std::string text;
-  for (const QuantizedProduct &p : products)
-    text += p.getText();
-  KernelHarness harness(text);
-  for (const QuantizedProduct &p : products) {
-    Random random(p.n * 7 + p.k);
-    const QuantizedWeights w = makeWeights(random, p);
-    const std::vector<char> packed = packGroups(p, w);
-    fill(harness, p.name + "w", packed.data(), packed.size());
-    if (p.bias) {
-      const std::vector<float> padded = packPadded(w.bias, {p.n});
-      fill(harness, p.name + "b", padded.data(), padded.size() * 4);
-    }
-    for (int64_t rows : {1, 2, 5, 6, 7, 13, 70})
-      for (int64_t numWorkers : {1, 3})
-        checkProduct(harness, p, w, rows, numWorkers);
+  checkProducts(products, {1, 2, 5, 6, 7, 13, 70});
+}
+
+TEST(LowerGemmQuantized, RowsOfF32MultiplyWhatWeightsStandFor) {
+  // Each format with some sizes; K of several blocks and of a short group.
+  std::vector<QuantizedProduct> products;
+  Random random(11);
+  for (const OperandFormat &format : OperandFormat::getQuantizedFormats()) {
+    QuantizedProduct p{"floats" + str(int64_t(products.size())),
+                       format.interleave * (random.below(60) + 1),
+                       int64_t(random.below(100)) + 1,
+                       format.group,
+                       random.below(2) == 0,
+                       random.below(2) == 0,
+                       format.element,
+                       format.scales,
+                       /*floatRows=*/true};
+    products.push_back(p);
   }
+  products.push_back({"floats_blocks", 20000, 32, 128, true, false,
+                      StorageType::I8, std::nullopt, true});
+  products.push_back({"floats_nibbles", 17000, 40, 32, false, true,
+                      StorageType::I4, std::nullopt, true});
+  checkProducts(products, {1, 2, 3, 5, 11, 12, 13, 29, 70});
 }
 
 //===----------------------------------------------------------------------===//

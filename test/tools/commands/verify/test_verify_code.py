@@ -118,7 +118,8 @@ class Models(CodeTest):
         for kind, group in (("int8", "32"), ("int8", "128"), ("int4", "32"), ("int4", "64")):
             with self.subTest(kind=kind, group=group):
                 self.check_model(LLAMA, "--quantize", kind, "--group-size", group)
-        for flags in (("--quantize", "int4", "--quantize-head", "none", "--quantize-embeddings", "int4"), ("--quantize", "int8", "--quantize-head", "int4")):
+        for flags in (("--quantize", "int4", "--quantize-head", "none", "--quantize-embeddings", "int4"), ("--quantize", "int8", "--quantize-head", "int4"),
+                      ("--quantize", "int8", "--activations", "f32"), ("--quantize", "int4", "--quantize-head", "int8", "--activations", "f32")):
             with self.subTest(flags=flags):
                 self.check_model(LLAMA, *flags)
 

@@ -53,7 +53,7 @@ class VerifyModel(ToolTest):
         self.check_folders(os.path.join(GOLDENS, name) for name in names)
 
     def test_types_and_backends(self):
-        for flags in (("--dtype", "bf16"), ("--kv-dtype", "int8"), ("--quantize", "int8"), ("--quantize", "int4"), ("--quantize", "int4", "--quantize-head", "none", "--quantize-embeddings", "int4"), ("--backend", "onednn"), ("--disable-pass", "kern-fuse-norm"),
+        for flags in (("--dtype", "bf16"), ("--kv-dtype", "int8"), ("--quantize", "int8"), ("--quantize", "int4"), ("--quantize", "int4", "--quantize-head", "none", "--quantize-embeddings", "int4"), ("--quantize", "int8", "--activations", "f32"), ("--backend", "onednn"), ("--disable-pass", "kern-fuse-norm"),
                       ("--attention",)):
             with self.subTest(flags=flags):
                 self.assertEqual(self.verify(LLAMA, *flags)["verdict"], "equal")

@@ -1,0 +1,13 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products of rows of f32 with weights that are whole numbers in groups.
+#pragma once
+#include "passes/lower/emit/OperandLowering.h"
+
+namespace transom::lower {
+
+/// The lowerings of `OperandFormat::getQuantizedFormats()` beside rows of f32.
+std::vector<const OperandLowering *> getDequantizedLowerings();
+
+} // namespace transom::lower
