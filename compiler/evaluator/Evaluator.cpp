@@ -9,6 +9,7 @@
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/base/FloatMode.h"
 #include <numeric>
 
 using namespace mlir;
@@ -116,6 +117,8 @@ addGiven(std::shared_ptr<const Tensor> weight, StringRef text,
   if (!source || (domain && !domain->rounds()))
     return weight;
   TRANSOM_ASSIGN(WeightExpr expr, WeightExpr::parse(text.str()));
+  // Packing keeps denormals, such as scales of f16.
+  FloatMode mode(Denormals::AreKept);
   std::optional<StoredExpr> stored = splitStored(expr);
   std::optional<OperandFormat> format =
       stored ? stored->groups.getFormat() : std::nullopt;
