@@ -70,13 +70,7 @@ Dims getDims(Value value) {
 }
 
 std::string getStoredFormat(attn::WeightOp weight) {
-  const WeightExpr expr = weight.getExpr().getExpr();
-  if (!readsStored(expr))
-    return "";
-  std::optional<StoredExpr> stored = splitStored(expr);
-  std::optional<OperandFormat> format =
-      stored ? stored->groups.getFormat() : std::nullopt;
-  return format ? format->str() : "rounded";
+  return transom::getStoredFormat(weight.getExpr().getExpr());
 }
 
 void eraseDeadOps(Block &block) {

@@ -8,7 +8,7 @@
 #include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
-#include "runtime/weights/WeightExpr.h"
+#include "runtime/weights/StoredGroups.h"
 
 #define DEBUG_TYPE "kern-fuse-glu"
 
@@ -226,7 +226,30 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
                                     {{"product", g->gemm.getOperation()}}});
       return std::nullopt;
     }
+    if (std::optional<RemarkReason> reason = findFormats(weights, *g, *u)) {
+      remarks.report(glu.multiply, *reason);
+      return std::nullopt;
+    }
     return FactoredGlu{glu, *g, *u};
+  }
+
+  /// The formats of the weights of two factors where these differ: whole
+  /// numbers of files are exact in their own one alone.
+  static std::optional<RemarkReason> findFormats(const WeightUses &weights,
+                                                 Factor &g, Factor &u) {
+    for (auto [a, b] :
+         llvm::zip_equal(weights.definitions(g.gemm.getWeight()),
+                         weights.definitions(u.gemm.getWeight()))) {
+      auto getName = [](kern::WeightOp weight) {
+        std::string format = getStoredFormat(weight.getExpr().getExpr());
+        return format.empty() ? std::string("f32") : format;
+      };
+      std::string gate = getName(a), up = getName(b);
+      if (gate != up)
+        return RemarkReason(RemarkId::GluFormatsDiffer,
+                            {{"gate", gate}, {"up", up}});
+    }
+    return std::nullopt;
   }
 
   /// Whether each definition of one weight goes with a single one of the other,

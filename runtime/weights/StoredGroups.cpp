@@ -289,6 +289,15 @@ std::optional<StoredExpr> splitStored(const WeightExpr &e) {
   return StoredExpr{*common, *elements, *scales, minimums};
 }
 
+std::string getStoredFormat(const WeightExpr &e) {
+  if (!readsStored(e))
+    return "";
+  const std::optional<StoredExpr> stored = splitStored(e);
+  const std::optional<OperandFormat> format =
+      stored ? stored->groups.getFormat() : std::nullopt;
+  return format ? format->str() : "rounded";
+}
+
 std::optional<StoredExpr> splitStored(const WeightExpr &e,
                                       const OperandFormat &format) {
   if (!format.isGrouped())

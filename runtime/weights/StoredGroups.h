@@ -71,6 +71,9 @@ std::optional<StoredExpr> splitStored(const WeightExpr &e,
                                       const OperandFormat &format);
 /// True for an expression over a stored tensor, whatever it makes of it.
 bool readsStored(const WeightExpr &e);
+/// The format that holds the whole numbers of an expression: `rounded` where
+/// none does, empty where files have none.
+std::string getStoredFormat(const WeightExpr &e);
 
 /// The rows of a stored expression.
 struct StoredRows {

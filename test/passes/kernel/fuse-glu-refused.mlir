@@ -251,3 +251,37 @@ func.func @longest_k_of_f32(%x: !x, %y: !y) {
   return
 }
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 64] x f32>
+!y = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 64] x f32, unset>
+
+// CHECK: args = {gate = "i4, group 32, scales f16, interleave 8", up = "i8, group 64, scales f32, interleave 4"}{{[^{}]*}}function = "formats_of_files"{{[^{}]*}}name = "glu-formats-differ"
+module attributes {} {
+kern.weight @g : !w = #weight.expr<file("g", i4, 32, 64)>
+kern.weight @u : !w = #weight.expr<file("u", i8, 64, 64)>
+// CHECK-LABEL: func.func @formats_of_files(
+// CHECK-COUNT-2: kern.gemm
+func.func @formats_of_files(%x: !x, %y: !y) {
+  %g = kern.get_weight @g : !w
+  %u = kern.get_weight @u : !w
+  %a = kern.alloc : !y
+  kern.gemm %x, %g outs(%a) : !x, !w, !y
+  %c = kern.alloc : !y
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply <silu> %p
+    kern.yield %q : f32
+  } : (!y) -> !y
+  %d = kern.alloc : !y
+  kern.gemm %x, %u outs(%d) : !x, !w, !y
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!y, !y) -> !y
+  return
+}
+}
