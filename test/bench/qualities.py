@@ -14,11 +14,20 @@ import subprocess
 
 REFERENCE = "f32"
 GROUPS = ("32", "64", "128")
-VARIANTS = {REFERENCE: [], "bf16": ["--dtype", "bf16"],
-            **{f"{kind} {group}": ["--quantize", kind, "--group-size", group] for kind in ("int8", "int4") for group in GROUPS}}
-# Bits of a weight of a product, its share of the scale of a group included.
-PRODUCT_BITS = {REFERENCE: 32, "bf16": 16, **{f"int8 {group}": 8 + 32 / int(group) for group in GROUPS},
-                **{f"int4 {group}": 4 + 16 / int(group) for group in GROUPS}}
+VARIANTS = {REFERENCE: [], "bf16": ["--dtype", "bf16"], "cache int8": ["--kv-dtype", "int8"],
+            **{f"{kind} {group}": ["--quantize", kind, "--group-size", group] for kind in ("int8", "int4") for group in GROUPS},
+            "int8 128 and bf16": ["--quantize", "int8", "--dtype", "bf16"],
+            "int8 128 by f32": ["--quantize", "int8", "--activations", "f32"],
+            "int4 32 by f32": ["--quantize", "int4", "--activations", "f32"],
+            "int4 32 head int8": ["--quantize", "int4", "--quantize-head", "int8"]}
+
+
+def product_bits(variant):
+    """Bits of a weight of a product but the head, its share of the scale of a group included."""
+    kind, *rest = variant.split()
+    return {"int8": 8, "int4": 4}[kind] + 16 / int(rest[0]) if "int" in kind else {"bf16": 16}.get(kind, 32)
+
+
 # The end of the name of a variant whose weights are quantized for what they are multiplied by.
 CALIBRATED = " calibrated"
 CODES = {"F32": "f", "I64": "q"}
@@ -219,7 +228,7 @@ class Quality:
         """The figures of a variant, and its results; `reference`: those of float32."""
         described = self.inspect(model)
         results = self.results(model, self.entry, inputs)
-        row = {"variant": variant, "product_bits": PRODUCT_BITS[variant.removesuffix(CALIBRATED)], "bits": 8 * described["weights_bytes"] / described["parameters"],
+        row = {"variant": variant, "product_bits": product_bits(variant.removesuffix(CALIBRATED)), "bits": 8 * described["weights_bytes"] / described["parameters"],
                **self.figures(results, reference or results, inputs)}
         if self.scores:
             row["perplexity"] = perplexity(self.results(model, "score", inputs)[1])

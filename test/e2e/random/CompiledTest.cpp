@@ -5,6 +5,7 @@
 // API, against the reference evaluator: for each instruction set, with fusions
 // on and off, and with the same bits for all numbers of threads.
 #include "compiler/driver/CompileModule.h"
+#include "compiler/driver/ModuleOptions.h"
 #include "compiler/evaluator/Bits.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
@@ -37,6 +38,10 @@ struct Batch {
   Batch(uint64_t first, int64_t count);
   /// Plans kernels as the compiler does; the error, or empty.
   std::string plan();
+  /// Whether kernels round operands to bf16 or to whole numbers.
+  bool rounds() const {
+    return options.dtype == "bf16" || !options.quantize.empty();
+  }
   /// Lets cases expect what kernels of bf16 give, rounded where they round; the
   /// error of the evaluator, or empty.
   std::string expectBf16();
@@ -61,10 +66,13 @@ struct Batch {
 
 /// Instruction sets for a batch: one, since code for two takes twice the time,
 /// and for each fourth batch both, so that their bits are compared; for bf16
-/// all, since each multiplies it in its own way.
-std::vector<std::string> targetsFor(uint64_t seed, const std::string &dtype) {
+/// and whole numbers all, since each multiplies them in its own way, but in the
+/// batch of whole numbers that is checked each time.
+std::vector<std::string> targetsFor(uint64_t seed, bool rounds) {
   uint64_t batch = seed / seedsOfOneSize;
-  if (batch % 4 == 0 || dtype == "bf16")
+  if (batch == 2)
+    return {"x86-64-v4"};
+  if (batch % 4 == 0 || rounds)
     return {"x86-64-v3", "x86-64-v4"};
   return {batch % 2 ? "x86-64-v4" : "x86-64-v3"};
 }
@@ -75,27 +83,44 @@ std::string backendFor(uint64_t seed) {
   return isThere && seed / seedsOfOneSize % 5 == 3 ? "onednn" : "native";
 }
 
-/// One batch of ten has widths of whole tiles, which AMX multiplies.
+/// Three batches of ten have widths of whole tiles, which AMX multiplies.
 GraphKind kindFor(uint64_t seed) {
-  return seed / seedsOfOneSize % 10 == 9 ? GraphKind::Tiles
-                                         : getUsualKind(seed);
+  const uint64_t batch = seed / seedsOfOneSize % 10;
+  return batch == 2 || batch == 6 || batch == 9 ? GraphKind::Tiles
+                                                : getUsualKind(seed);
 }
 
-/// Two batches of ten have weights and operands of products in bf16: that of
+/// Two batches of ten have weights and operands of products in bf16: one of
 /// tiles, and of the first ten one with heads of an even size, whose attention
 /// is bf16 too.
 std::string dtypeFor(uint64_t seed) {
-  return seed / seedsOfOneSize % 10 == 7 || kindFor(seed) == GraphKind::Tiles
-             ? "bf16"
-             : "f32";
+  const uint64_t batch = seed / seedsOfOneSize % 10;
+  return batch == 7 || batch == 9 ? "bf16" : "f32";
+}
+
+/// Four batches of ten have whole numbers as weights of products: two of tiles,
+/// one whose activations stay f32, and one beside bf16.
+void quantizeFor(uint64_t seed, CompileOptions &options) {
+  const uint64_t batch = seed / seedsOfOneSize % 10;
+  if (batch == 2)
+    options.quantize = "int4";
+  if (batch == 4 || batch == 6 || batch == 7)
+    options.quantize = "int8";
+  if (batch == 4)
+    options.activations = "f32";
+  if (batch == 7)
+    options.groupSize = 32;
 }
 
 /// The instruction sets that an artifact for a target holds.
 std::vector<std::string> getInstructionSetsFor(const std::string &target,
-                                               const std::string &dtype) {
+                                               const CompileOptions &options) {
+  const ModelTypes types = {options.dtype == "bf16",
+                            !options.quantize.empty() &&
+                                options.activations != "f32"};
   std::vector<std::string> isas;
   for (const InstructionSet &isa : getInstructionSets())
-    if (target == isa.target && isa.isFor({/*bf16=*/dtype == "bf16"}))
+    if (target == isa.target && isa.isFor(types))
       isas.push_back(isa.name);
   return isas;
 }
@@ -131,9 +156,10 @@ Batch::Batch(uint64_t first, int64_t count) {
     cases.push_back(std::move(test));
   }
   options.dtype = dtypeFor(first);
-  options.targets = targetsFor(first, options.dtype);
+  quantizeFor(first, options);
+  options.targets = targetsFor(first, rounds());
   options.optLevel = optLevelFor(first);
-  options.backend = backendFor(first);
+  options.backend = options.quantize.empty() ? backendFor(first) : "native";
   options.output = ::testing::TempDir() + "/random-" + std::to_string(first) +
                    "-" + std::to_string(count) + "-" +
                    std::to_string(::getpid()) + ".so";
@@ -141,8 +167,7 @@ Batch::Batch(uint64_t first, int64_t count) {
 
 std::string Batch::plan() {
   planned = module->clone();
-  (*planned)->setAttr("transom.dtype",
-                      StringAttr::get(&context, options.dtype));
+  setModuleOptions(*planned, options);
   PipelineOptions pipeline;
   pipeline.disabled = {options.disabledPasses.begin(),
                        options.disabledPasses.end()};
@@ -192,15 +217,19 @@ std::string Batch::compile() {
 std::string Batch::run(const char *isa, unsigned threads,
                        std::vector<std::vector<NamedTensor>> &results) const {
   CompiledModel model;
-  const double tolerance = options.dtype == "bf16" ? inBf16 : inFloat32;
+  const double tolerance = rounds() ? inBf16 : inFloat32;
   if (std::string error = model.load(options.output, isa, threads);
       !error.empty())
     return error;
   for (const Case &test : cases) {
     auto result = model.run(test.entry, test.inputs, test.outputs);
-    std::string complaint =
-        result ? getDifference(*result, test.outputs, tolerance)
-               : result.error().message;
+    // A difference that tips a whole number is 1/127 of the largest of a group,
+    // which norms may magnify: of these the bits are checked alone.
+    std::string complaint;
+    if (!result)
+      complaint = result.error().message;
+    else if (options.quantize.empty())
+      complaint = getDifference(*result, test.outputs, tolerance);
     if (!complaint.empty())
       return "entry '" + test.entry + "': " + complaint;
     results.push_back(std::move(*result));
@@ -224,8 +253,7 @@ std::string check(Batch &batch, const std::vector<std::string> &disabled) {
   std::string complaint;
   std::vector<std::string> isas;
   for (const std::string &target : batch.options.targets)
-    llvm::append_range(isas,
-                       getInstructionSetsFor(target, batch.options.dtype));
+    llvm::append_range(isas, getInstructionSetsFor(target, batch.options));
   for (const std::string &isa : isas) {
     if (!complaint.empty() || !CompiledModel::runsHere(isa))
       continue;
