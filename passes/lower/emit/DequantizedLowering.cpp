@@ -14,26 +14,14 @@ using namespace transom::lower;
 
 namespace {
 
-class DequantizedLowering final : public OperandLowering {
+class DequantizedLowering final : public StoredGroupsLowering {
 public:
   explicit DequantizedLowering(const OperandFormat &format)
-      : OperandLowering(format, getGroupsSuffix(format), StorageType::F32) {}
+      : StoredGroupsLowering(format, StorageType::F32) {}
 
   // Numbers without a product are those of GroupsLowering.
-  Type getStoredType(CodeEmitter &e) const override {
-    return e.builder().getI8Type();
-  }
   Value widen(CodeEmitter &, Value) const override {
     llvm_unreachable("only products dequantize in words");
-  }
-  Value round(CodeEmitter &, Value) const override {
-    llvm_unreachable("weights are rounded when they are packed");
-  }
-  Value gatherColumns(CodeEmitter &, Value, Value) const override {
-    llvm_unreachable("columns need scales");
-  }
-  void scatterColumns(CodeEmitter &, Value, Value, Value) const override {
-    llvm_unreachable("weights are packed when they are written");
   }
 
   /// Beside its accumulators a column vector needs registers for its words, a
@@ -50,7 +38,6 @@ public:
         (registers - 1) / (perVector * isa.tileVectors) - beside;
     return std::min(rows, isa.tileRows);
   }
-  int64_t getKPerIteration() const override { return getFormat().interleave; }
 
   /// The words, in each element its two's complement.
   Operand loadRhs(CodeEmitter &e, const RhsVector &rhs) const override {

@@ -103,23 +103,10 @@ Value multiplySmallBytes(CodeEmitter &e, Value x, Value y) {
 
 /// Groups along K, [group/interleave][32][4] bytes, then scales and minimums.
 /// An iteration takes the four bytes of each column.
-class GroupsLowering : public OperandLowering {
+class GroupsLowering : public StoredGroupsLowering {
 public:
   explicit GroupsLowering(const OperandFormat &format)
-      : OperandLowering(format, getGroupsSuffix(format)) {}
-
-  Type getStoredType(CodeEmitter &e) const override {
-    return e.builder().getI8Type();
-  }
-  Value round(CodeEmitter &, Value) const override {
-    llvm_unreachable("weights are rounded when they are packed");
-  }
-  Value gatherColumns(CodeEmitter &, Value, Value) const override {
-    llvm_unreachable("columns need scales");
-  }
-  void scatterColumns(CodeEmitter &, Value, Value, Value) const override {
-    llvm_unreachable("weights are packed when they are written");
-  }
+      : StoredGroupsLowering(format, format.getOperandType()) {}
 
   /// Groups are multiples of 16, so these are of one group.
   Value loadColumns(CodeEmitter &e, Value panels, int64_t depth, Index row,
@@ -169,7 +156,6 @@ public:
   int64_t getMaxMr(const InstructionSet &isa) const override {
     return isa.int8Rows;
   }
-  int64_t getKPerIteration() const override { return getFormat().interleave; }
   Type getSumType(CodeEmitter &e) const override {
     return e.builder().getI32Type();
   }
@@ -324,7 +310,8 @@ private:
 
 } // namespace
 
-std::string lower::getGroupsSuffix(const OperandFormat &format) {
+/// What the names of micro-kernels say: `_int8x128`, `_uint4x128f32`.
+static std::string getGroupsSuffix(const OperandFormat &format) {
   const bool isSigned = getLowest(format.element) < 0;
   const bool isUsual =
       format == OperandFormat::getQuantized(format.element, format.group);
@@ -333,6 +320,10 @@ std::string lower::getGroupsSuffix(const OperandFormat &format) {
          std::to_string(format.group) +
          (isUsual ? "" : getStorageName(*format.scales));
 }
+
+StoredGroupsLowering::StoredGroupsLowering(const OperandFormat &format,
+                                           StorageType operand)
+    : OperandLowering(format, getGroupsSuffix(format), operand) {}
 
 std::vector<const OperandLowering *> lower::getGroupsLowerings() {
   static const std::vector<std::unique_ptr<OperandLowering>> all = [] {

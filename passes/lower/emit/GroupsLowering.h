@@ -9,7 +9,27 @@ namespace transom::lower {
 
 /// The lowerings of `OperandFormat::getQuantizedFormats()`.
 std::vector<const OperandLowering *> getGroupsLowerings();
-/// What the names of their micro-kernels say: `_int8x128`, `_uint4x128f32`.
-std::string getGroupsSuffix(const OperandFormat &format);
+/// What all lowerings of whole numbers in groups have: bytes that are packed
+/// when weights are written, and whose columns are nothing without scales.
+class StoredGroupsLowering : public OperandLowering {
+public:
+  mlir::Type getStoredType(CodeEmitter &e) const override {
+    return e.builder().getI8Type();
+  }
+  Value round(CodeEmitter &, Value) const override {
+    llvm_unreachable("weights are rounded when they are packed");
+  }
+  Value gatherColumns(CodeEmitter &, Value, Value) const override {
+    llvm_unreachable("columns need scales");
+  }
+  void scatterColumns(CodeEmitter &, Value, Value, Value) const override {
+    llvm_unreachable("weights are packed when they are written");
+  }
+  int64_t getKPerIteration() const override { return getFormat().interleave; }
+
+protected:
+  /// Beside rows of `operand`.
+  StoredGroupsLowering(const OperandFormat &format, StorageType operand);
+};
 
 } // namespace transom::lower
