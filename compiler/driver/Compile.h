@@ -54,7 +54,8 @@ struct CompileOptions {
   /// What products with quantized weights multiply: `int8`, or `f32`; empty:
   /// `int8`.
   std::string activations;
-  /// Numbers along K with one scale: 32, 64 or 128; 0: as the type has it.
+  /// Numbers along K with one scale, one of `quantizedGroups`; 0: as the type
+  /// has it.
   unsigned groupSize = 0;
   /// A file of texts, one a line, that say which numbers of quantized weights
   /// have to be exact; empty: all count alike.

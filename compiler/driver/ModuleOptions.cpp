@@ -113,8 +113,9 @@ static Result<void> checkQuantize(const CompileOptions &options) {
     return {};
   if (options.groupSize != 0 &&
       !llvm::is_contained(quantizedGroups, options.groupSize))
-    return usageError("a group of " + std::to_string(options.groupSize) +
-                      " numbers is not supported; supported: 32, 64, 128");
+    return usageError(
+        "a group of " + std::to_string(options.groupSize) +
+        " numbers is not supported; supported: " + quantizedGroupNames);
   if (options.quantize.empty())
     return {}; // of a model with quantized weights
   if (options.backend != "native")

@@ -99,7 +99,7 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
         least 4.
     25. `copy` is i8 in rows of the sizes of outs, which are f32 then. `scales` are
         given exactly beside it: f32 in rows of the leading sizes of outs and two
-        columns for each group of 32, 64 or 128 columns.
+        columns for each group of 32 to 1024 columns.
     26. dv is a multiple of this group.
 
     Example:

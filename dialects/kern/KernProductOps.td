@@ -82,7 +82,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
         input, with two columns for each group of the weight.
     26. `out_scales` are given exactly where an out or `norm_copy` is i8:
         f32 in rows of the leading sizes of the out and two columns for each
-        group of 32, 64 or 128 columns, whose number is a multiple of 4.
+        group of 32 to 1024 columns, whose number is a multiple of 4.
     27. Beside an out of i8 there is no other out.
     28. k is a multiple of the interleave of a weight in groups.
 

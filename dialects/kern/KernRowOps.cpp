@@ -168,7 +168,8 @@ LogicalResult QuantizeOp::verify() {
   const auto group = static_cast<int64_t>(getGroup());
   if (!llvm::is_contained(quantizedGroups, group))
     return Constraint{*this, 4}.expects()
-           << "a group of 32, 64 or 128, got " << group;
+           << "a group of one of the sizes " << quantizedGroupNames << ", got "
+           << group;
   return verifyScales({*this, 5}, getInput(), getScales(), group);
 }
 

@@ -24,7 +24,7 @@ def Kern_NormOp : Kern_BufferizedOp<"norm", [AttrSizedOperandSegments],
     5. `eps` is not negative.
     6. `copy` is bf16 or i8 in rows of the sizes of outs, which is f32 then.
     7. `scales` are given exactly where outs or `copy` are i8: f32 in rows of the
-       leading sizes of outs and two columns for each group of 32, 64 or 128
+       leading sizes of outs and two columns for each group of 32 to 1024
        columns; the last size is then a multiple of 4.
 
     Example:
@@ -74,7 +74,7 @@ def Kern_QuantizeOp : Kern_BufferizedOp<"quantize", [], ["acceptsStride"]> {
     1. The input is f32 in rows, outs are i8 in rows.
     2. Input and outs have equal sizes.
     3. The last size is a constant, a multiple of 4.
-    4. The group is 32, 64 or 128.
+    4. The group is a power of two from 32 to 1024.
     5. `scales` is f32 in rows, of the leading sizes of the input and two columns
        for each group.
 

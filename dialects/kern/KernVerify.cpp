@@ -158,8 +158,8 @@ LogicalResult rules::verifyQuantized(Constraint constraint, Value numbers,
            << text(sizes);
   if (!findQuantizedGroup(numbers, scales))
     return constraint.expects()
-           << "scales of groups of 32, 64 or 128 numbers of " << text(sizes)
-           << ", got " << text(getSizes(scales));
+           << "scales of groups of " << quantizedGroupNames << " numbers of "
+           << text(sizes) << ", got " << text(getSizes(scales));
   return success();
 }
 

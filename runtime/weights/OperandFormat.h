@@ -34,8 +34,11 @@ int64_t getLowest(StorageType type);
 /// Other types keep it: f32 is exact enough, whole numbers need their scale.
 double roundToStorage(StorageType type, double value);
 
-/// Numbers along K with one scale, in weights that are whole numbers.
-inline constexpr int64_t quantizedGroups[] = {32, 64, 128};
+/// Numbers along K with one scale, in weights that are whole numbers. The sum
+/// of the products of a group, each at most 127 * 127, is exact in f32.
+inline constexpr int64_t quantizedGroups[] = {32, 64, 128, 256, 512, 1024};
+/// Their names in messages and texts.
+inline constexpr char quantizedGroupNames[] = "32, 64, 128, 256, 512, 1024";
 
 /// The values of `--kv-dtype` and of `transom.kv_dtype`: the types of caches.
 std::vector<std::string> getCacheOptions();

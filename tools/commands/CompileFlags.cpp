@@ -76,11 +76,14 @@ static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
       "what products with quantized weights multiply: int8, as they come, "
       "or f32, which is more exact and slower with many tokens (default "
       "int8)");
-  app.add_option("--group-size", flags.options.groupSize,
-                 "with --quantize: weights with one scale (default: 128 of "
-                 "int8, 32 of int4)")
+  app.add_option(
+         "--group-size", flags.options.groupSize,
+         "with --quantize: weights with one scale; more are less exact, "
+         "and faster with many tokens (default: 128 of int8, 32 of "
+         "int4)")
       ->type_name("N")
-      ->check(CLI::IsMember({32u, 64u, 128u}));
+      ->check(CLI::IsMember(std::vector<unsigned>(std::begin(quantizedGroups),
+                                                  std::end(quantizedGroups))));
   app.add_option("--calibrate", flags.options.calibrate,
                  "with --quantize: texts, one per line, on which the model is "
                  "run; weights that they use most are the most exact")

@@ -193,11 +193,19 @@ Value CodeEmitter::widenInt8(Value bytes) {
 }
 
 /// In 1.5 * 2^23 + x the last bits are x rounded to an integer.
-Value CodeEmitter::roundInt8(Value value) {
+Value CodeEmitter::roundToWords(Value value) {
+  // The sum with 1.5 * 2^23 has no bits for a fraction.
   Value shifted = addF(value, splat(12582912.0));
-  Value bits =
-      b.create<arith::BitcastOp>(loc, getVectorType(b.getI32Type()), shifted);
-  return b.create<arith::TruncIOp>(loc, getVectorType(b.getI8Type()), bits);
+  return b.create<arith::BitcastOp>(loc, getVectorType(b.getI32Type()),
+                                    shifted);
+}
+
+Value CodeEmitter::truncateToBytes(Value words) {
+  return b.create<arith::TruncIOp>(loc, getVectorType(b.getI8Type()), words);
+}
+
+Value CodeEmitter::roundInt8(Value value) {
+  return truncateToBytes(roundToWords(value));
 }
 
 Value CodeEmitter::absF(Value x) {

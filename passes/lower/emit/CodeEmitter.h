@@ -124,6 +124,11 @@ public:
   Value bitcastWords(Value words, mlir::Type element);
   /// 16 f32 of magnitude at most 127 rounded to int8, to nearest even.
   Value roundInt8(Value value);
+  /// The same as words that are `roundedBase` more.
+  Value roundToWords(Value value);
+  static constexpr int32_t roundedBase = 0x4b400000;
+  /// The lowest byte of 16 words.
+  Value truncateToBytes(Value words);
 
   // Lanes.
   Value extract(Value vector, int64_t lane);

@@ -20,115 +20,147 @@ struct Group {
   int64_t size;
 };
 
-class AmxGroupsProduct {
+class AmxGroupsProduct final : public AmxProduct {
 public:
   AmxGroupsProduct(CodeEmitter &e, const KernelSpec &spec,
-                   const KernelArgs &args, Value stage)
-      : e(e), spec(spec), args(args), stage(stage),
-        format(spec.rhs->getFormat()) {
-    wholeSums = e.stackBuffer(sumsBytes);
+                   const KernelArgs &args)
+      : AmxProduct(e, spec), format(spec.rhs->getFormat()),
+        wholeSums(e.stackBuffer(sumsBytes)) {
     if (isPacked())
       bytes = e.stackBuffer(format.group * panelWidth);
+    if (spec.init != KernelSpec::AccumulatorInit::Output)
+      for (int64_t v = 0; v < numVectors; ++v)
+        bias.push_back(
+            spec.init == KernelSpec::AccumulatorInit::Bias
+                ? e.loadVector(e.f32Type(), e.advance(args.bias, v * tileBytes))
+                : e.splat(0.0));
+    if (isSingle())
+      onlyColumns.emplace(e, spec, args, e.i64(0), *spec.k);
+    else
+      stages = e.stackBuffer(2 * sumsBytes);
   }
 
-  void emit() {
-    emitInit();
+  void emit(const KernelArgs &args, Index block,
+            BetweenSteps between) override {
+    if (!isSingle())
+      emitInit(args, block);
     e.ifThen(
-        args.rows <= tileRows, [&] { emitGroups(1); }, [&] { emitGroups(2); });
+        args.rows <= tileRows, [&] { emitGroups(args, block, 1, between); },
+        [&] { emitGroups(args, block, 2, between); });
+  }
+
+  Value load(const KernelArgs &args, Index block, Index row,
+             int64_t vector) override {
+    if (!isSingle())
+      return e.loadVector(e.f32Type(), getStaged(block, row, vector));
+    const GroupRow ofRow(e, spec, args, e.i64(0), row);
+    return onlyColumns->addGroup(e, ofRow, vector, loadWhole(row, vector),
+                                 loadInit(args, row, vector));
   }
 
 private:
-  /// Bytes of the sums of a group.
-  static constexpr int64_t sumsBytes = amxRows * panelWidth * 4;
+  /// Up to so many steps along K of a group are not a loop.
+  static constexpr int64_t unrolledSteps = 2;
 
   /// Whether two numbers are in a byte.
   bool isPacked() const { return getStorageBits(format.element) < 8; }
-  Value getStaged(Index row, int64_t vector) {
-    return e.advance(stage, (row * numVectors + vector) * tileBytes);
+  /// Whether all of K is one group: sums become f32 where they are read.
+  bool isSingle() const { return *spec.k <= format.group; }
+  /// Of two blocks in turn.
+  Value getStaged(Index block, Index row, int64_t vector) {
+    return e.advance(e.advance(stages, block % 2 * sumsBytes),
+                     getOffset(row, vector));
+  }
+  Value loadWhole(Index row, int64_t vector) {
+    return e.loadVector(e.builder().getI32Type(),
+                        e.advance(wholeSums, getOffset(row, vector)));
   }
 
-  /// The sums before the first group.
-  void emitInit() {
-    SmallVector<Value> bias;
-    for (int64_t v = 0; v < numVectors; ++v)
-      bias.push_back(
-          spec.init == KernelSpec::AccumulatorInit::Bias
-              ? e.loadVector(e.f32Type(), e.advance(args.bias, v * tileBytes))
-              : e.splat(0.0));
+  /// The sums of a row before the first group.
+  Value loadInit(const KernelArgs &args, Index row, int64_t vector) {
+    if (spec.init != KernelSpec::AccumulatorInit::Output)
+      return bias[vector];
+    return e.loadVector(
+        e.f32Type(),
+        e.advance(args.output, (row * args.outputStride + vector * kLanes) * 4),
+        e.laneMask(args.columns - vector * kLanes));
+  }
+
+  void emitInit(const KernelArgs &args, Index block) {
     e.forRange(args.rows, [&](Index row) {
-      for (int64_t v = 0; v < numVectors; ++v) {
-        Value init = bias[v];
-        if (spec.init == KernelSpec::AccumulatorInit::Output)
-          init = e.loadVector(
-              e.f32Type(),
-              e.advance(args.output,
-                        (row * args.outputStride + v * kLanes) * 4),
-              e.laneMask(args.columns - v * kLanes));
-        e.storeVector(init, getStaged(row, v));
-      }
+      for (int64_t v = 0; v < numVectors; ++v)
+        e.storeVector(loadInit(args, row, v), getStaged(block, row, v));
     });
   }
 
-  void emitGroups(int64_t numTiles) {
+  void emitGroups(const KernelArgs &args, Index block, int64_t numTiles,
+                  BetweenSteps between) {
     const int64_t whole = *spec.k / format.group, rest = *spec.k % format.group;
-    auto emitLast = [&] { emitScales({e.i64(whole - 1), format.group}); };
+    auto emitLast = [&](Group group) {
+      if (!isSingle())
+        emitScales(args, block, group);
+    };
     e.forRange(e.i64(whole), [&](Index index) {
-      emitTiles({index, format.group}, numTiles);
+      emitTiles(args, {index, format.group}, numTiles, between);
       // Before the stores: a load would wait for an earlier store to the same
       // place of a page.
-      e.ifThen(0 < index, [&] { emitScales({index - 1, format.group}); });
-      storeSums(numTiles);
+      if (whole > 1)
+        e.ifThen(0 < index,
+                 [&] { emitScales(args, block, {index - 1, format.group}); });
+      storeSums(numTiles, wholeSums);
     });
     if (rest) {
-      emitTiles({e.i64(whole), rest}, numTiles);
+      emitTiles(args, {e.i64(whole), rest}, numTiles, between);
       if (whole)
-        emitLast();
-      storeSums(numTiles);
-      emitScales({e.i64(whole), rest});
+        emitScales(args, block, {e.i64(whole - 1), format.group});
+      storeSums(numTiles, wholeSums);
+      emitLast({e.i64(whole), rest});
     } else {
-      emitLast();
+      emitLast({e.i64(whole - 1), format.group});
     }
   }
 
   /// Sums a group in tile registers.
-  void emitTiles(Group group, int64_t numTiles) {
+  void emitTiles(const KernelArgs &args, Group group, int64_t numTiles,
+                 BetweenSteps between) {
+    const int64_t depth = spec.getAmxDepth();
     Index first = group.index * format.group;
-    if (spec.prefetch)
-      emitPrefetches(group);
-    Value rhs = e.advance(args.rhs, spec.rhs->getDepthBytes(first));
+    Value rhs = e.advance(args.rhs, spec.rhs->getDepthBytes(first)),
+          lhs = e.advance(args.lhs, first);
     if (isPacked())
       rhs = emitUnpacked(rhs, group.size);
-    const int64_t depth = spec.getAmxDepth();
-    constexpr int64_t stepBytes = panelWidth * 4; // four of k
-    Index rowBytes = spec.lhsStride ? e.i64(*spec.lhsStride) : args.lhsStride;
     forTiles(numTiles, [&](int64_t rows, int64_t column) {
       e.callIntrinsic("llvm.x86.tilezero",
                       {getTile(e, TileRegisters::sums(rows, column))});
     });
-    for (int64_t k = 0; k < group.size; k += depth) {
-      for (int64_t column = 0; column < tileColumns; ++column)
-        loadTile(e, TileRegisters::rhs(column),
-                 e.advance(rhs, k / 4 * stepBytes + column * tileBytes),
-                 e.i64(stepBytes));
-      for (int64_t rows = 0; rows < numTiles; ++rows)
-        loadTile(e, TileRegisters::lhs(rows),
-                 e.advance(args.lhs, rowBytes * (rows * tileRows) + first + k),
-                 rowBytes);
-      forTiles(numTiles, [&](int64_t rows, int64_t column) {
-        e.callIntrinsic("llvm.x86.tdpbsud",
-                        {getTile(e, TileRegisters::sums(rows, column)),
-                         getTile(e, TileRegisters::lhs(rows)),
-                         getTile(e, TileRegisters::rhs(column))});
-      });
-    }
+    e.forLoop(
+        e.i64(0), e.i64(group.size), depth, ValueRange(),
+        [&](Index k, ValueRange) {
+          emitPrefetches(args, first + k);
+          emitStep(args, k, lhs, rhs, numTiles);
+          emitBetween((first + k) / depth, between);
+          return SmallVector<Value>();
+        },
+        /*keepRolled=*/group.size > unrolledSteps * depth);
   }
 
-  void storeSums(int64_t numTiles) {
+  /// Multiplies what the tiles hold of a group, from its number `k` on.
+  void emitStep(const KernelArgs &args, Index k, Value lhs, Value rhs,
+                int64_t numTiles) {
+    constexpr int64_t stepBytes = panelWidth * 4; // four of k
+    Index rowBytes = spec.lhsStride ? e.i64(*spec.lhsStride) : args.lhsStride;
+    for (int64_t column = 0; column < tileColumns; ++column)
+      loadTile(e, TileRegisters::rhs(column),
+               e.advance(rhs, k / 4 * stepBytes + column * tileBytes),
+               e.i64(stepBytes));
+    for (int64_t rows = 0; rows < numTiles; ++rows)
+      loadTile(e, TileRegisters::lhs(rows),
+               e.advance(lhs, rowBytes * (rows * tileRows) + k), rowBytes);
     forTiles(numTiles, [&](int64_t rows, int64_t column) {
-      Value to = e.advance(wholeSums, (rows * tileRows * tileColumns + column) *
-                                          tileBytes);
-      storeTile(e, TileRegisters::sums(rows, column), to,
-                e.i64(tileColumns * tileBytes));
+      e.callIntrinsic("llvm.x86.tdpbsud",
+                      {getTile(e, TileRegisters::sums(rows, column)),
+                       getTile(e, TileRegisters::lhs(rows)),
+                       getTile(e, TileRegisters::rhs(column))});
     });
   }
 
@@ -148,56 +180,34 @@ private:
   }
 
   /// Adds the sums of a group times its scales.
-  void emitScales(Group group) {
+  void emitScales(const KernelArgs &args, Index block, Group group) {
     const GroupColumns columns(e, spec, args, group.index, group.size);
     e.forRange(args.rows, [&](Index row) {
       const GroupRow ofRow(e, spec, args, group.index, row);
       for (int64_t v = 0; v < numVectors; ++v) {
-        Value whole = e.loadVector(
-            e.builder().getI32Type(),
-            e.advance(wholeSums, (row * numVectors + v) * tileBytes));
-        Value staged = getStaged(row, v);
+        Value staged = getStaged(block, row, v);
         Value sum = e.loadVector(e.f32Type(), staged);
-        e.storeVector(columns.addGroup(e, ofRow, v, whole, sum), staged);
+        e.storeVector(columns.addGroup(e, ofRow, v, loadWhole(row, v), sum),
+                      staged);
       }
     });
-  }
-
-  /// Two streams: every second line of each.
-  void emitPrefetches(Group group) {
-    const int64_t perIteration = spec.rhs->getKPerIteration();
-    Index first = group.index * (format.group / perIteration);
-    for (auto [stream, stride] :
-         {std::pair{args.prefetch, args.prefetchStride},
-          std::pair{args.prefetchMore, args.prefetchMoreStride}}) {
-      Value from = e.advance(stream, first * stride);
-      e.forLoop(e.i64(0), stride * (group.size / perIteration), 2 * tileBytes,
-                [&](Index at) { e.prefetch(e.advance(from, at)); });
-    }
-  }
-
-  static void forTiles(int64_t numTiles,
-                       function_ref<void(int64_t, int64_t)> visit) {
-    for (int64_t rows = 0; rows < numTiles; ++rows)
-      for (int64_t column = 0; column < tileColumns; ++column)
-        visit(rows, column);
   }
 
   /// Vectors of a row of sums.
   static constexpr int64_t numVectors = tileColumns;
 
-  CodeEmitter &e;
-  const KernelSpec &spec;
-  const KernelArgs &args;
-  Value stage; ///< [amxRows][32] of f32
   const OperandFormat &format;
   Value wholeSums; ///< of a group, [amxRows][32] of i32
+  Value stages;    ///< of two blocks, [amxRows][32] of f32
   Value bytes;     ///< of a group, [group/4][32][4]
+  SmallVector<Value> bias;
+  std::optional<GroupColumns> onlyColumns; ///< where all of K is one group
 };
 
 } // namespace
 
-void transom::lower::emitAmxGroups(CodeEmitter &e, const KernelSpec &spec,
-                                   const KernelArgs &args, Value stage) {
-  AmxGroupsProduct(e, spec, args, stage).emit();
+std::unique_ptr<AmxProduct>
+transom::lower::makeAmxGroupsProduct(CodeEmitter &e, const KernelSpec &spec,
+                                     const KernelArgs &args) {
+  return std::make_unique<AmxGroupsProduct>(e, spec, args);
 }

@@ -8,104 +8,95 @@
 // are multiplied at a time, with one of each left operand where a single one
 // holds all rows.
 #include "passes/lower/microkernel/AmxTiles.h"
-#include "passes/lower/microkernel/MicroKernelBody.h"
 
 using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
 namespace {
-class AmxProduct {
+class AmxBf16Product final : public AmxProduct {
 public:
-  AmxProduct(CodeEmitter &e, const KernelSpec &spec, const KernelArgs &args,
-             Value stage)
-      : e(e), spec(spec), args(args), stage(stage) {}
+  AmxBf16Product(CodeEmitter &e, const KernelSpec &spec)
+      : AmxProduct(e, spec), stages(e.stackBuffer(2 * sumsBytes)) {}
 
-  void emit() {
+  void emit(const KernelArgs &args, Index block,
+            BetweenSteps between) override {
+    Value stage = getStage(block);
     e.ifThen(
-        args.rows <= tileRows, [&] { emitProduct(1); },
-        [&] { emitProduct(2); });
+        args.rows <= tileRows, [&] { emitProduct(args, stage, 1, between); },
+        [&] { emitProduct(args, stage, 2, between); });
+  }
+
+  Value load(const KernelArgs &, Index block, Index row,
+             int64_t vector) override {
+    return e.loadVector(e.f32Type(),
+                        e.advance(getStage(block), getOffset(row, vector)));
   }
 
 private:
-  /// Address of the sums of a pair of tiles in the stage.
-  Value getStaged(int64_t rows, int64_t column) {
-    return e.advance(stage,
-                     (rows * tileRows * tileColumns + column) * tileBytes);
+  /// The sums of two blocks in turn: those before the first k may be there
+  /// while the ones of the block before are read.
+  Value getStage(Index block) {
+    return e.advance(stages, block % 2 * sumsBytes);
   }
-  Index getStageStride() { return e.i64(tileColumns * tileBytes); }
 
   /// The sums before the first k.
-  void emitInit(int64_t tiles) {
+  void emitInit(const KernelArgs &args, Value stage, int64_t numTiles) {
     if (spec.init == KernelSpec::AccumulatorInit::Output)
-      stageOutput();
-    for (int64_t rows = 0; rows < tiles; ++rows)
-      for (int64_t column = 0; column < tileColumns; ++column) {
-        const int64_t sums = TileRegisters::sums(rows, column);
-        switch (spec.init) {
-        case KernelSpec::AccumulatorInit::Zero:
-          e.callIntrinsic("llvm.x86.tilezero", {getTile(e, sums)});
-          break;
-        case KernelSpec::AccumulatorInit::Bias: // of all rows
-          loadTile(e, sums, e.advance(args.bias, column * tileBytes), e.i64(0));
-          break;
-        case KernelSpec::AccumulatorInit::Output:
-          loadTile(e, sums, getStaged(rows, column), getStageStride());
-          break;
-        }
-      }
-  }
-
-  /// Copies the columns of the output that exist to the stage.
-  void stageOutput() {
-    e.forRange(args.rows, [&](Index row) {
-      for (int64_t column = 0; column < tileColumns; ++column) {
-        Value from = e.advance(args.output,
-                               (row * args.outputStride + column * kLanes) * 4);
-        Value to = e.advance(stage, (row * tileColumns + column) * tileBytes);
-        e.storeVector(e.loadVector(e.f32Type(), from,
-                                   e.laneMask(args.columns - column * kLanes)),
-                      to);
+      stageOutput(args, stage);
+    forTiles(numTiles, [&](int64_t rows, int64_t column) {
+      const int64_t sums = TileRegisters::sums(rows, column);
+      switch (spec.init) {
+      case KernelSpec::AccumulatorInit::Zero:
+        e.callIntrinsic("llvm.x86.tilezero", {getTile(e, sums)});
+        break;
+      case KernelSpec::AccumulatorInit::Bias: // of all rows
+        loadTile(e, sums, e.advance(args.bias, column * tileBytes), e.i64(0));
+        break;
+      case KernelSpec::AccumulatorInit::Output:
+        loadTile(e, sums, e.advance(stage, getOffset(rows * tileRows, column)),
+                 e.i64(tileColumns * tileBytes));
+        break;
       }
     });
   }
 
-  /// Instructions along K. A right operand has zeros up to a whole one.
-  Index getSteps() {
-    return spec.k ? e.i64(*spec.k / amxBf16Depth)
-                  : ceilDiv(args.k, amxBf16Depth);
+  /// Copies the columns of the output that exist to the stage.
+  void stageOutput(const KernelArgs &args, Value stage) {
+    e.forRange(args.rows, [&](Index row) {
+      for (int64_t column = 0; column < tileColumns; ++column) {
+        Value from = e.advance(args.output,
+                               (row * args.outputStride + column * kLanes) * 4);
+        e.storeVector(e.loadVector(e.f32Type(), from,
+                                   e.laneMask(args.columns - column * kLanes)),
+                      e.advance(stage, getOffset(row, column)));
+      }
+    });
   }
 
-  void emitProduct(int64_t tiles) {
-    emitInit(tiles);
+  void emitProduct(const KernelArgs &args, Value stage, int64_t numTiles,
+                   BetweenSteps between) {
+    // A right operand has zeros up to a whole step.
+    Index steps = spec.k ? e.i64(getNumSteps()) : ceilDiv(args.k, amxBf16Depth);
+    emitInit(args, stage, numTiles);
     e.forLoop(
-        e.i64(0), getSteps(), 1, ValueRange(),
+        e.i64(0), steps, 1, ValueRange(),
         [&](Index step, ValueRange) {
-          emitStep(step, tiles);
+          emitPrefetches(args, step * amxBf16Depth);
+          emitStep(args, step, numTiles);
+          if (spec.k)
+            emitBetween(step, between);
           return SmallVector<Value>();
         },
         /*keepRolled=*/true);
-    for (int64_t rows = 0; rows < tiles; ++rows)
-      for (int64_t column = 0; column < tileColumns; ++column)
-        storeTile(e, TileRegisters::sums(rows, column), getStaged(rows, column),
-                  getStageStride());
-  }
-
-  /// Prefetches what a step has to of a stream, given its bytes a step: every
-  /// second line, since there are two streams.
-  void prefetch(Value stream, Index bytes, Index step) {
-    Value from = e.advance(stream, step * bytes);
-    e.forLoop(e.i64(0), bytes, 2 * tileBytes,
-              [&](Index at) { e.prefetch(e.advance(from, at)); });
+    if (!spec.k)
+      between({e.i64(0), e.i64(amxRows)});
+    storeSums(numTiles, stage);
   }
 
   /// Multiplies `amxBf16Depth` numbers of k.
-  void emitStep(Index step, int64_t tiles) {
+  void emitStep(const KernelArgs &args, Index step, int64_t numTiles) {
     constexpr int64_t pairs = amxBf16Depth / 2;
-    if (spec.prefetch) {
-      prefetch(args.prefetch, args.prefetchStride * pairs, step);
-      prefetch(args.prefetchMore, args.prefetchMoreStride * pairs, step);
-    }
     const int64_t stepBytes = spec.rhs->getFormat().getStepBytes();
     for (int64_t column = 0; column < tileColumns; ++column)
       loadTile(
@@ -114,7 +105,7 @@ private:
           e.i64(stepBytes));
     Index rowBytes =
         (spec.lhsStride ? e.i64(*spec.lhsStride) : args.lhsStride) * 2;
-    for (int64_t rows = 0; rows < tiles; ++rows) {
+    for (int64_t rows = 0; rows < numTiles; ++rows) {
       loadTile(
           e, TileRegisters::lhs(rows),
           e.advance(args.lhs, rowBytes * (rows * tileRows) + step * tileBytes),
@@ -127,14 +118,11 @@ private:
     }
   }
 
-  CodeEmitter &e;
-  const KernelSpec &spec;
-  const KernelArgs &args;
-  Value stage;
+  Value stages; ///< of two blocks, [amxRows][32] of f32
 };
 } // namespace
 
-void transom::lower::emitAmxProduct(CodeEmitter &e, const KernelSpec &spec,
-                                    const KernelArgs &args, Value stage) {
-  AmxProduct(e, spec, args, stage).emit();
+std::unique_ptr<AmxProduct>
+transom::lower::makeAmxBf16Product(CodeEmitter &e, const KernelSpec &spec) {
+  return std::make_unique<AmxBf16Product>(e, spec);
 }

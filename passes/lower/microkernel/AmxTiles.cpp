@@ -26,6 +26,40 @@ void transom::lower::storeTile(CodeEmitter &e, int64_t tile, Value pointer,
   e.callIntrinsic("llvm.x86.tilestored64", {getTile(e, tile), pointer, stride});
 }
 
+std::unique_ptr<AmxProduct> AmxProduct::make(CodeEmitter &e,
+                                             const KernelSpec &spec,
+                                             const KernelArgs &args) {
+  return spec.rhs->getFormat().isGrouped() ? makeAmxGroupsProduct(e, spec, args)
+                                           : makeAmxBf16Product(e, spec);
+}
+
+void AmxProduct::storeSums(int64_t numTiles, Value to) {
+  forTiles(numTiles, [&](int64_t rows, int64_t column) {
+    storeTile(e, TileRegisters::sums(rows, column),
+              e.advance(to, getOffset(rows * tileRows, column)),
+              e.i64(tileColumns * tileBytes));
+  });
+}
+
+void AmxProduct::emitPrefetches(const KernelArgs &args, Index first) {
+  if (!spec.prefetch)
+    return;
+  const int64_t perIteration = spec.rhs->getKPerIteration(),
+                iterations = spec.getAmxDepth() / perIteration;
+  for (auto [stream, stride] :
+       {std::pair{args.prefetch, args.prefetchStride},
+        std::pair{args.prefetchMore, args.prefetchMoreStride}}) {
+    Value from = e.advance(stream, first / perIteration * stride);
+    e.forLoop(e.i64(0), stride * iterations, 2 * tileBytes,
+              [&](Index at) { e.prefetch(e.advance(from, at)); });
+  }
+}
+
+void AmxProduct::emitBetween(Index step, BetweenSteps between) {
+  const int64_t rows = llvm::divideCeil(amxRows, getNumSteps());
+  between({step * rows, step * rows + rows});
+}
+
 /// Sets the sizes of the registers: palette 1, the bytes of a row of each, and
 /// the rows of each, a byte. A register without rows would be an error.
 static void configure(CodeEmitter &e, Value config, Index rows,

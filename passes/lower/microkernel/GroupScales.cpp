@@ -11,6 +11,9 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
+/// The largest magnitude of a byte, and up to which one f32 has all integers.
+static constexpr int64_t maxByte = 127, exactInFloat = int64_t(1) << 24;
+
 GroupRow::GroupRow(CodeEmitter &e, const KernelSpec &spec,
                    const KernelArgs &args, Index group, Index row) {
   Value at =
@@ -32,7 +35,8 @@ static SmallVector<Value> loadAll(CodeEmitter &e, StorageType type,
 
 GroupColumns::GroupColumns(CodeEmitter &e, const KernelSpec &spec,
                            const KernelArgs &args, Index group, int64_t size)
-    : offset(spec.rhs->getRhsOffset(e.getIsa())) {
+    : offset(spec.rhs->getRhsOffset(e.getIsa())),
+      largest(size * maxByte * (maxByte + offset)) {
   const OperandFormat &format = spec.rhs->getFormat();
   const int64_t vectors = spec.getVectors(e.getIsa());
   Value at = e.advance(
@@ -47,10 +51,21 @@ GroupColumns::GroupColumns(CodeEmitter &e, const KernelSpec &spec,
 
 Value GroupColumns::addGroup(CodeEmitter &e, const GroupRow &row,
                              int64_t vector, Value whole, Value sum) const {
-  Value number =
-      e.builder().create<arith::SIToFPOp>(e.location(), e.f32Vector(), whole);
-  if (offset) // exact
-    number = e.fma(e.splat(row.sum), e.splat(double(-offset)), number);
+  OpBuilder &b = e.builder();
+  auto toFloat = [&](Value x) -> Value {
+    return b.create<arith::SIToFPOp>(e.location(), e.f32Vector(), x);
+  };
+  Value number;
+  if (!offset) {
+    number = toFloat(whole);
+  } else if (largest <= exactInFloat) {
+    number = e.fma(e.splat(row.sum), e.splat(double(-offset)), toFloat(whole));
+  } else {
+    Value others = b.create<arith::FPToSIOp>(
+        e.location(), b.getI32Type(), e.mulF(row.sum, e.f32(double(-offset))));
+    number =
+        toFloat(b.create<arith::AddIOp>(e.location(), whole, e.splat(others)));
+  }
   sum = e.fma(number, e.mulF(e.splat(row.scale), scales[vector]), sum);
   if (minimums.empty())
     return sum;

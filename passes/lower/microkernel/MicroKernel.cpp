@@ -70,9 +70,10 @@ static const char *getTypeName(const KernelSpec &spec) {
 /// pointers, then the integers.
 template <typename Pointer, typename Integer>
 static void visitArguments(KernelArgs &args, Pointer pointer, Integer integer) {
-  for (Value *field : {&args.lhs, &args.rhs, &args.output, &args.bias,
-                       &args.residual, &args.lhsScales, &args.rhsScales,
-                       &args.perRow, &args.prefetch, &args.prefetchMore})
+  for (Value *field :
+       {&args.lhs, &args.rhs, &args.output, &args.bias, &args.residual,
+        &args.lhsScales, &args.rhsScales, &args.perRow, &args.tileConfig,
+        &args.prefetch, &args.prefetchMore})
     pointer(*field);
   for (Index *field :
        {&args.k, &args.lhsStride, &args.rhsStride, &args.outputStride,
@@ -173,16 +174,6 @@ Value MicroKernels::getAddress(CodeEmitter &e, const KernelSpec &spec,
 
 void MicroKernels::call(CodeEmitter &e, const KernelSpec &spec, Index rows,
                         const KernelArgs &args) {
-  if (spec.amx) {
-    auto configure = [&] {
-      configureTiles(e, args.tileConfig, rows,
-                     spec.getAmxDepth() * spec.rhs->getLhs().getElementBytes());
-    };
-    if (spec.rhs->getFormat().isGrouped())
-      e.ifThen(getMaxMr(*spec.rhs) < rows, configure);
-    else
-      configure();
-  }
   // Unused arguments are null or zero.
   OpBuilder &b = e.builder();
   KernelArgs given = args;

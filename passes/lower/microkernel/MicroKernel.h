@@ -54,9 +54,8 @@ struct KernelSpec {
   bool residual = false;   ///< adds a row-major operand before storing
   bool partialRhs = false; ///< columns may be missing: loads are masked
   bool prefetch = false;   ///< prefetches other memory during the loop over K
-  /// Multiplies tiles of AMX: up to `amxRows` rows with a panel; K is a
-  /// multiple of `getAmxDepth()`. Of bytes, few rows are multiplied without
-  /// them.
+  /// Multiplies tiles of AMX; K is a multiple of `getAmxDepth()`. Of bytes, few
+  /// rows are multiplied without them.
   bool amx = false;
 
   /// The part of the kernel's symbol name that encodes this.
@@ -68,6 +67,8 @@ struct KernelSpec {
     return format.isGrouped() ? std::min(format.group, amxInt8Depth)
                               : amxBf16Depth;
   }
+  /// Whether a call takes any number of rows, not those of a tile only.
+  bool takesManyRows() const { return amx && store == Store::Rows; }
   /// Whether scores are multiplied by the scale of their column's key.
   bool hasColumnScales() const {
     return store == Store::Scores && rhs->getFormat().hasScales();
@@ -96,8 +97,8 @@ struct KernelArgs {
   /// One entry per row. KeyPanels: the i64 key position; Scores: 16 lanes of
   /// maxima; Normalize: the divisor.
   mlir::Value perRow;
-  Index columns;          ///< that exist, counted from the tile's first column
-  Index rows;             ///< set by the call; AMX has one kernel for all
+  Index columns; ///< that exist, counted from the tile's first column
+  Index rows;    ///< set by the call; AMX has one kernel for all numbers
   mlir::Value tileConfig; ///< of AMX; see makeTileConfig()
   /// Two streams to prefetch: an address, and bytes per iteration.
   mlir::Value prefetch, prefetchMore;
@@ -121,8 +122,8 @@ public:
   /// Number of kernels created so far.
   int64_t getNumKernels() const { return numKernels; }
 
-  /// Emits a call of the kernel for `rows` rows, a run-time value between 1 and
-  /// the maximum MR.
+  /// Emits a call of the kernel for `rows` rows, a run-time value from 1 on, up
+  /// to `amxRows` or the maximum MR unless the kernel takes many.
   void call(CodeEmitter &e, const KernelSpec &spec, Index rows,
             const KernelArgs &args);
 

@@ -6,8 +6,6 @@
 // of the right operand's format says what an iteration loads and multiplies. In
 // a format with groups there is such a loop for each group.
 #include "passes/lower/microkernel/MicroKernelBody.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "passes/lower/emit/VectorMath.h"
 
 using namespace mlir;
 using namespace transom::lower;
@@ -29,8 +27,6 @@ public:
         vectors(spec.getVectors(e.getIsa())) {}
 
   void emit() {
-    if (spec.amx)
-      return emitAmx();
     if (spec.activation || spec.glu)
       stage = e.stackBuffer(mr * vectors * kLanes * 4);
     if (prefetchesIntoFirst())
@@ -48,7 +44,8 @@ public:
     // Else there is one loop over K; only the stores differ.
     SmallVector<Value> tile = emitProduct(false);
     if (spec.store == KernelSpec::Store::KeyPanels)
-      return emitStoreKeyPanels(e, spec, e.i64(mr), args, tile, getKeyStage());
+      return emitStoreKeyPanels(e, spec, e.i64(mr), args, tile,
+                                e.stackBuffer(kLanes * vectors * kLanes * 4));
     if (spec.store == KernelSpec::Store::Scores)
       return emitStoreScores(e, spec, mr, args, tile);
     e.ifThen(
@@ -57,65 +54,6 @@ public:
   }
 
 private:
-  /// With AMX the sums are in memory, and the number of rows is known at run
-  /// time.
-  void emitAmx() {
-    stage = e.stackBuffer(amxRows * vectors * kLanes * 4);
-    if (spec.rhs->getFormat().isGrouped())
-      emitAmxGroups(e, spec, args, stage);
-    else
-      emitAmxProduct(e, spec, args, stage);
-    if (spec.store == KernelSpec::Store::KeyPanels)
-      return emitStagedKeyPanels();
-    if (spec.store == KernelSpec::Store::Scores)
-      return forStagedTiles([&](const KernelArgs &own, ArrayRef<Value> row) {
-        emitStoreScores(e, spec, 1, own, row);
-      });
-    if (spec.store == KernelSpec::Store::Normalize)
-      return forStagedTiles([&](const KernelArgs &own, ArrayRef<Value> row) {
-        emitStoreNormalized(e, spec, 1, own, row);
-      });
-    e.ifThen(
-        vectors * kLanes <= args.columns, [&] { emitEpilogue({}, false); },
-        [&] { emitEpilogue({}, true); });
-  }
-
-  /// Loops over the rows that are staged; `body` is given the arguments and the
-  /// vectors of a tile of one row.
-  void
-  forStagedTiles(function_ref<void(const KernelArgs &, ArrayRef<Value>)> body) {
-    const int64_t perRowBytes =
-        spec.store == KernelSpec::Store::Scores ? kLanes * 4 : 4;
-    forStagedRows({}, [&](Index row, Value line, Value out) {
-      SmallVector<Value> tile;
-      for (int64_t v = 0; v < vectors; ++v)
-        tile.push_back(
-            e.loadVector(e.f32Type(), e.advance(line, v * kLanes * 4)));
-      KernelArgs own = args;
-      own.output = out;
-      own.perRow = e.advance(args.perRow, row * perRowBytes);
-      body(own, tile);
-    });
-  }
-
-  /// Memory for a tile of as many rows as vectors have lanes.
-  Value getKeyStage() { return e.stackBuffer(kLanes * vectors * kLanes * 4); }
-
-  /// Stores staged rows, as many at a time as vectors have lanes.
-  void emitStagedKeyPanels() {
-    Value keyStage = getKeyStage();
-    e.forLoop(e.i64(0), args.rows, kLanes, [&](Index first) {
-      SmallVector<Value> tile;
-      for (int64_t i = 0; i < kLanes * vectors; ++i)
-        tile.push_back(e.loadVector(
-            e.f32Type(), e.advance(stage, (first * vectors + i) * kLanes * 4)));
-      KernelArgs own = args;
-      own.perRow = e.advance(args.perRow, first * 8);
-      emitStoreKeyPanels(e, spec, min(args.rows - first, kLanes), own, tile,
-                         keyStage);
-    });
-  }
-
   Index getK() { return spec.k ? e.i64(*spec.k) : args.k; }
   Index getLhsStride() {
     return spec.lhsStride ? e.i64(*spec.lhsStride) : args.lhsStride;
@@ -369,9 +307,7 @@ private:
   void emitEpilogue(ArrayRef<Value> tile, bool partial) {
     if (spec.store == KernelSpec::Store::Normalize)
       return emitStoreNormalized(e, spec, mr, args, tile);
-    if (spec.glu)
-      return emitGlu(tile, partial);
-    if (spec.activation || spec.amx)
+    if (spec.activation || spec.glu)
       return emitStagedRows(tile, partial);
     // All loads come before the first store: a load with the same low address
     // bits as an earlier store would wait for it.
@@ -398,69 +334,15 @@ private:
 
   /// Loops over the rows of the tile, staged in a stack buffer that stays in
   /// the first-level cache: so the code of an activation is there once and not
-  /// once per register. `body` is given the row, its staged vectors and its
-  /// output.
-  void forStagedRows(ArrayRef<Value> tile,
-                     function_ref<void(Index, Value, Value)> body) {
+  /// once per register.
+  void emitStagedRows(ArrayRef<Value> tile, bool partial) {
     for (auto [i, x] : llvm::enumerate(tile))
       e.storeVector(x, e.advance(stage, i * kLanes * 4));
-    e.forRange(spec.amx ? args.rows : e.i64(mr), [&](Index row) {
-      Value out = e.advance(args.output,
-                            row * args.outputStride * spec.getOutputBytes());
-      body(row, e.advance(stage, row * (vectors * kLanes * 4)), out);
-    });
-  }
-
-  /// Combines two vectors, or a single one, of alternating eight g and eight u.
-  void emitGlu(ArrayRef<Value> tile, bool partial) {
-    constexpr int64_t half = kLanes / 2;
-    Index columns = args.columns / 2;
-    forStagedRows(tile, [&](Index, Value line, Value out) {
-      for (int64_t v = 0; v < vectors; v += 2) {
-        // Separate g and u.
-        auto load = [&](int64_t at) {
-          return e.loadVector(e.f32Type(), e.advance(line, at * kLanes * 4));
-        };
-        bool hasTwo = v + 1 < vectors;
-        Value x = load(v), y = hasTwo ? load(v + 1) : x;
-        SmallVector<int64_t> low, high;
-        for (int64_t lane = 0; lane < kLanes; ++lane) {
-          low.push_back(lane < half ? lane : lane + half);
-          high.push_back(low.back() + half);
-        }
-        Value g = b.create<vector::ShuffleOp>(e.location(), x, y, low),
-              u = b.create<vector::ShuffleOp>(e.location(), x, y, high);
-
-        // Store the columns that exist; a single vector gives eight.
-        Index left = columns - v * half;
-        Value mask = partial  ? e.laneMask(left)
-                     : hasTwo ? Value()
-                              : e.laneMask(e.i64(half));
-        if (partial && !hasTwo)
-          mask = e.laneMask(min(left, half));
-        spec.out->store(e, e.mulF(emitActivation(e, *spec.glu, g), u),
-                        e.advance(out, v * half * spec.getOutputBytes()), mask);
-      }
-    });
-  }
-
-  void emitStagedRows(ArrayRef<Value> tile, bool partial) {
-    forStagedRows(tile, [&](Index row, Value line, Value out) {
-      Value residual;
-      if (spec.residual)
-        residual = e.advance(args.residual, row * args.residualStride * 4);
-      for (int64_t v = 0; v < vectors; ++v) {
-        Value mask = partial ? getMask(v) : Value();
-        Value y = e.loadVector(e.f32Type(), e.advance(line, v * kLanes * 4));
-        if (spec.activation)
-          y = emitActivation(e, *spec.activation, y);
-        if (spec.residual)
-          y = e.addF(y,
-                     e.loadVector(e.f32Type(),
-                                  e.advance(residual, v * kLanes * 4), mask));
-        spec.out->store(
-            e, y, e.advance(out, v * kLanes * spec.getOutputBytes()), mask);
-      }
+    e.forRange(mr, [&](Index row) {
+      emitStoreRow(e, spec, args, row, partial, [&](int64_t v) {
+        Value at = e.advance(stage, (row * vectors + v) * kLanes * 4);
+        return e.loadVector(e.f32Type(), at);
+      });
     });
   }
 
@@ -470,11 +352,13 @@ private:
   int64_t mr;
   KernelArgs args;
   int64_t vectors; ///< 16-lane vectors of a tile's row
-  Value stage;     ///< [mr or amxRows][vectors] on the stack
+  Value stage;     ///< [mr][vectors] on the stack
 };
 } // namespace
 
 void transom::lower::emitKernelBody(CodeEmitter &e, const KernelSpec &spec,
                                     int64_t mr, const KernelArgs &args) {
+  if (spec.amx)
+    return emitAmxKernel(e, spec, args);
   KernelBody(e, spec, mr, args).emit();
 }

@@ -37,17 +37,19 @@ public:
 
 private:
   llvm::SmallVector<mlir::Value> scales, minimums;
-  int64_t offset; ///< that is added to each number before it is multiplied
+  int64_t offset;  ///< that is added to each number before it is multiplied
+  int64_t largest; ///< magnitude of the whole sum of a group
 };
 
-/// Emits the product of a kernel with AMX: the sums of `args.rows` rows are in
-/// `stage` afterwards, [amxRows][32] of f32.
-void emitAmxProduct(CodeEmitter &e, const KernelSpec &spec,
-                    const KernelArgs &args, mlir::Value stage);
+/// Emits the body of a kernel with AMX, for `args.rows` rows.
+void emitAmxKernel(CodeEmitter &e, const KernelSpec &spec,
+                   const KernelArgs &args);
 
-/// The same of whole numbers in groups.
-void emitAmxGroups(CodeEmitter &e, const KernelSpec &spec,
-                   const KernelArgs &args, mlir::Value stage);
+/// Stores a row of a tile as a row of the output. `getSum` gives the vectors of
+/// its sums. `partial`: columns are missing.
+void emitStoreRow(CodeEmitter &e, const KernelSpec &spec,
+                  const KernelArgs &args, Index row, bool partial,
+                  llvm::function_ref<mlir::Value(int64_t)> getSum);
 
 /// Stores the first `rows` rows of a tile into key panels:
 /// [positions/32][columns][32] in f32, [positions/32][columns/2][32][2] in

@@ -11,12 +11,17 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-static constexpr int64_t kQuantizedRows = 256;
+/// Rows of a chunk at most, and bytes that those of a group have.
+static constexpr int64_t kQuantizedRows = 256, kStageBytes = 512 * 1024;
+
+/// Numbers after those of a row, so that rows are not in the same cache sets.
+static constexpr int64_t kPadding = 16;
 
 int64_t ColumnGroups::getMaxRows(kern::GemmOp op) {
-  return kern::isQuantized(op.getOuts()[0])
-             ? kQuantizedRows
-             : std::numeric_limits<int64_t>::max();
+  if (!kern::isQuantized(op.getOuts()[0]))
+    return std::numeric_limits<int64_t>::max();
+  const QuantizedRows rows{op.getOuts()[0], op.getOutScales()};
+  return std::min(kQuantizedRows, kStageBytes / (rows.getGroup() * 4));
 }
 
 ColumnGroups::ColumnGroups(PhaseEmitter &e, kern::GemmOp op, int64_t maxRows)
@@ -28,12 +33,16 @@ ColumnGroups::ColumnGroups(PhaseEmitter &e, kern::GemmOp op, int64_t maxRows)
     return;
   quantized = {op.getOuts()[0], op.getOutScales()};
   numTiles = quantized.getGroup() * (op.getGlu() ? 2 : 1) / nr;
-  stage = e.stackBuffer(maxRows * quantized.getGroup() * 4);
+  stage = e.stackBuffer(maxRows * getStagedStride() * 4);
+}
+
+int64_t ColumnGroups::getStagedStride() const {
+  return quantized.getGroup() + kPadding;
 }
 
 Value ColumnGroups::getStaged(Index row, Index column) {
-  const int64_t size = quantized.getGroup();
-  return e.advance(stage, (row * size + column % size) * 4);
+  return e.advance(
+      stage, (row * getStagedStride() + column % quantized.getGroup()) * 4);
 }
 
 void ColumnGroups::finish(Index group, IndexPair rows) {
@@ -56,8 +65,7 @@ void ColumnGroups::finish(Index group, IndexPair rows) {
 
 void ColumnGroups::quantize(Index group, int64_t columns, IndexPair rows) {
   e.forLoop(rows.first, rows.second, 1, [&](Index row) {
-    Value in =
-        e.advance(stage, (row - rows.first) * (quantized.getGroup() * 4));
+    Value in = e.advance(stage, (row - rows.first) * (getStagedStride() * 4));
     emitQuantizedGroup(e, quantized, row, group, columns, in);
   });
 }

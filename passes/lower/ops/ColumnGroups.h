@@ -30,7 +30,7 @@ public:
   /// Where it is there; `row` counts from the first one of the chunk.
   mlir::Value getStaged(Index row, Index column);
   /// Elements from one row to the next there.
-  int64_t getStagedStride() const { return quantized.getGroup(); }
+  int64_t getStagedStride() const;
   /// Makes what there is to make of a group of columns of these rows.
   void finish(Index group, IndexPair rows);
 

@@ -8,6 +8,7 @@
 // half of one.
 #include "passes/Remarks.h"
 #include "passes/lower/ops/ColumnGroups.h"
+#include "passes/lower/ops/ProductSizes.h"
 #include "passes/lower/ops/TileQueue.h"
 #include "runtime/abi/Abi.h"
 #include <cstddef>
@@ -15,18 +16,6 @@
 using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
-
-/// From this number of rows per worker on, workers have rows of their own: each
-/// reads all weights then, but its rows stay in its caches.
-static constexpr int64_t kOwnRows = 64;
-
-/// Bytes of the left operand that should stay in the second-level cache.
-static constexpr int64_t kChunkBytes = 1024 * 1024;
-
-/// Rows of a chunk where weights stay in the last-level cache since they are
-/// not larger: results stay in the second one. Half where these are normalized.
-static constexpr int64_t kSmallChunkRows = 85;
-static constexpr int64_t kCachedWeightBytes = 16 * 1024 * 1024;
 
 /// Prefetch distance within the weights of a product with few rows.
 static constexpr int64_t kPrefetchDistance = 16 * 1024;
@@ -60,27 +49,27 @@ class GemmEmitter {
 public:
   GemmEmitter(PhaseEmitter &e, kern::GemmOp op)
       : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]),
-        format(getWeightLowering(op)),
-        groups(e, op, llvm::alignTo(getChunkRows(), amxRows)) {}
+        format(getWeightLowering(op)), sizes(e.kernels(), op),
+        groups(e, op, llvm::alignTo(sizes.getChunkRows(), amxRows)) {}
 
   void emit() {
     // With many rows each worker has chunks of its own; with few rows all
     // workers share the panels of each chunk.
     Index rows = e.numRows(op.getInput());
-    Index chunks = ceilDiv(rows, getChunkRows());
-    ownsRows = emitOwnsRows(rows);
+    Index chunks = ceilDiv(rows, sizes.getChunkRows());
+    ownsRows = sizes.emitOwnsRows(rows, e.numWorkers());
     Index perWorker = ceilDiv(chunks, e.numWorkers());
     // No more small ones than there are counters of tiles.
     const auto numRanges = static_cast<int64_t>(op.getOuts().size());
-    perWorker =
-        max(perWorker, min(ceilDiv(rows, e.numWorkers() * getOwnChunkRows()),
-                           tileCounters / numRanges));
+    perWorker = max(perWorker,
+                    min(ceilDiv(rows, e.numWorkers() * sizes.getOwnChunkRows()),
+                        tileCounters / numRanges));
     chunks = select(*ownsRows, perWorker * e.numWorkers(), chunks);
     worker = select(*ownsRows, 0, e.worker());
     numWorkers = select(*ownsRows, 1, e.numWorkers());
 
     report();
-    if (usesAmx())
+    if (sizes.usesAmx())
       tileConfig = makeTileConfig(e);
     if (op.getNormGamma()) {
       norm = {op.getOuts()[0], op.getNormGamma(), op.getNormBeta(),
@@ -101,55 +90,17 @@ public:
       });
     });
     queue->finish();
-    if (usesAmx())
+    if (sizes.usesAmx())
       releaseTiles(e);
   }
 
 private:
   /// The first row of a chunk. With AMX chunks are of whole tiles.
   Index getFirstRow(Index chunk, Index rows, Index numChunks) {
-    if (!usesAmx())
+    if (!sizes.usesAmx())
       return chunk * rows / numChunks;
     Index tiles = ceilDiv(rows, amxRows);
     return min(chunk * tiles / numChunks * amxRows, rows);
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Sizes
-  //===--------------------------------------------------------------------===//
-
-  /// Bytes of an element of the left operand.
-  int64_t getLhsBytes() const { return format.getLhs().getElementBytes(); }
-  int64_t getMaxKBlock() const { return kern::getMaxKBlock(type); }
-  /// Whether kernels multiply with AMX.
-  bool usesAmx() const { return e.getIsa().amx && suitsAmx(op); }
-  /// Rows of the largest kernel.
-  int64_t getMaxMr() const {
-    return usesAmx() ? amxRows : e.kernels().getMaxMr(format);
-  }
-  /// Rows of the left operand in a chunk.
-  int64_t getChunkRows() {
-    int64_t rows = kChunkBytes / (getLhsBytes() * std::min(k, getMaxKBlock()));
-    rows = std::min(rows, ColumnGroups::getMaxRows(op));
-    return std::max(rows, getMaxMr());
-  }
-  /// The same where they are a worker's own.
-  int64_t getOwnChunkRows() {
-    if (usesAmx() || type.getByteSize() > kCachedWeightBytes)
-      return getChunkRows();
-    return std::min(getChunkRows(),
-                    kSmallChunkRows / (op.getNormGamma() ? 2 : 1));
-  }
-  /// Whether each worker should have rows of its own.
-  Bool emitOwnsRows(Index rows) { return e.numWorkers() * kOwnRows <= rows; }
-
-  /// What a kernel takes of K; between blocks the sums are in the output.
-  int64_t getKBlock(const Range &range) {
-    bool keys = getBufferType(range.out).getKeyPanels();
-    int64_t numBlocks = keys ? 1 : llvm::divideCeil(k, getMaxKBlock());
-    return llvm::alignTo(
-        llvm::divideCeil(k, numBlocks),
-        std::max(usesAmx() ? amxBf16Depth : 1, format.getKMultiple()));
   }
 
   /// Reports the tiles of this instruction set.
@@ -159,20 +110,20 @@ private:
     for (const Range &range : getRanges()) {
       used += range.columns;
       computed += llvm::alignTo(range.columns, kernels.getNr());
-      kBlock = std::max(kBlock, getKBlock(range));
+      kBlock = std::max(kBlock, sizes.getKBlock(range.out));
     }
     e.getModuleInfo().getRemarks().report(
         op, {RemarkId::ProductTiled,
              {{"isa", kernels.getIsa().name},
-              {"rows", getMaxMr()},
+              {"rows", sizes.getMaxMr()},
               {"columns", kernels.getNr()},
               {"used", used},
               {"computed", computed},
               {"waste", 100 * (computed - used) / computed},
               {"k", k},
               {"k_block", kBlock},
-              {"chunk", getOwnChunkRows()},
-              {"own_rows", kOwnRows}}});
+              {"chunk", sizes.getOwnChunkRows()},
+              {"own_rows", ProductSizes::ownRows}}});
     reportWidening(e, op, format);
     if (!e.getModuleInfo().getNextProduct(op).first)
       e.getModuleInfo().getRemarks().report(
@@ -224,7 +175,8 @@ private:
     kern::WeightType of = next.getWeight().getType();
     int64_t columns =
         of.getSplits().empty() ? of.getShape()[0] : of.getSplits()[0];
-    Bool ownsAll = emitOwnsRows(e.numRows(next.getInput()));
+    Bool ownsAll =
+        sizes.emitOwnsRows(e.numRows(next.getInput()), e.numWorkers());
     return e.select(more, again,
                     firstPanel(weight, of, {Value(), columns, 0}, ownsAll));
   }
@@ -254,7 +206,7 @@ private:
     // Divide the tiles among the workers.
     int64_t nr = e.kernels().getNr();
     int64_t numColumnTiles = llvm::divideCeil(range.columns, nr);
-    RowBlocks blocks(firstRow, rows, getMaxMr());
+    RowBlocks blocks(firstRow, rows, sizes.getMaxMr());
     firstOfChunk = firstRow;
     Index count = min(blocks.count, rows) * numColumnTiles;
     IndexPair share = getTileRange(count, numColumnTiles);
@@ -307,16 +259,24 @@ private:
 
   /// Emits the tiles of a column tile, one block of K after the other.
   void emitKBlocks(const Tiles &tiles, RowBlocks &blocks) {
-    int64_t length = getKBlock(tiles.range);
+    int64_t length = sizes.getKBlock(tiles.range.out);
     int64_t last = (k - 1) / length * length;
     auto emitKBlock = [&](Index from, bool isFirst, bool isLast) {
       KernelSpec spec =
           getSpec(tiles.range, isLast ? k - last : length, isFirst, isLast);
-      e.forLoop(tiles.from, tiles.to, 1, [&](Index block) {
+      auto emitCall = [&](Index block, Index rows) {
         auto [row, numRows] = blocks.at(block);
         KernelArgs args = getArguments(tiles.range, row, tiles.column, from);
         setPrefetch(args, tiles, blocks, block, numRows, from, *spec.k);
-        e.kernels().call(e, spec, numRows, args);
+        e.kernels().call(e, spec, rows, args);
+      };
+      if (!spec.takesManyRows())
+        return e.forLoop(tiles.from, tiles.to, 1, [&](Index block) {
+          emitCall(block, blocks.at(block).second);
+        });
+      e.ifThen(tiles.from < tiles.to, [&] {
+        auto [last, numLast] = blocks.at(tiles.to - 1);
+        emitCall(tiles.from, last + numLast - blocks.at(tiles.from).first);
       });
     };
     if (last == 0)
@@ -345,7 +305,7 @@ private:
     if (Value scales = op.getInputScales())
       spec.lhsScaleStride = getBufferType(scales).getRowStride().constant();
     spec.prefetch = true;
-    spec.amx = usesAmx();
+    spec.amx = sizes.usesAmx();
     if (!isFirst)
       spec.init = KernelSpec::AccumulatorInit::Output;
     else if (op.getBias())
@@ -367,7 +327,7 @@ private:
     args.tileConfig = tileConfig;
     args.lhsStride = e.rowStride(op.getInput());
     args.lhs = e.advance(e.pointer(op.getInput()),
-                         (row * args.lhsStride + from) * getLhsBytes());
+                         (row * args.lhsStride + from) * sizes.getLhsBytes());
     Index packed = column + range.paddedStart, lane = packed % panelWidth;
     const OperandFormat &stored = format.getFormat();
     Value panel = panelAt(e.weight(op.getWeight()), type, range, column);
@@ -431,7 +391,7 @@ private:
     args.prefetch = e.advance(tiles.prefetch, ahead);
 
     // The rows of the next block, if there is one.
-    Index rowBytes = args.lhsStride * getLhsBytes();
+    Index rowBytes = args.lhsStride * sizes.getLhsBytes();
     Value nextRows = e.advance(args.lhs, numRows * rowBytes);
     Bool fetchesRows = logicalAnd(tiles.isFirst, 1 < blocks.count);
     args.prefetchMore =
@@ -485,6 +445,7 @@ private:
   std::optional<Bool> ownsRows; ///< whether this worker has chunks of its own
   Value tileConfig;             ///< see KernelArgs
   std::optional<NormRows> norm;
+  ProductSizes sizes;
   ColumnGroups groups;
   std::optional<Index> firstOfChunk; ///< row
   Index worker, numWorkers; ///< among which the tiles of a chunk are divided

@@ -4,6 +4,7 @@
 // Norms, casts, softmax and embeddings: a worker owns whole rows. A sum over
 // columns is accumulated in 16 lanes, by column modulo 16, that a fixed tree
 // adds up.
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/emit/VectorMath.h"
 #include "passes/lower/ops/LowerOps.h"
 #include "passes/lower/ops/Rows.h"
@@ -207,44 +208,118 @@ static Value combineAll(SmallVector<Value> vectors,
   return vectors[0];
 }
 
+/// Columns of a group whose vectors are in registers at the same time.
+static constexpr int64_t kBlockColumns = 128;
+
+namespace {
+/// Emits the whole numbers of a group of columns of a row, block by block.
+class GroupQuantizer {
+public:
+  GroupQuantizer(PhaseEmitter &e, const QuantizedRows &rows, Index row,
+                 Index group, int64_t columns, Value input)
+      : e(e), in{e, input},
+        out(getRow(e, rows.numbers, row).from(group * rows.getGroup())),
+        scales(getRow(e, rows.scales, row).at(group * 2)), columns(columns) {}
+
+  void emit() {
+    // The largest magnitude, by the bits: these are larger yet where a number
+    // is not finite.
+    OpBuilder &b = e.builder();
+    auto larger = [&](Value x, Value y) -> Value {
+      return b.create<arith::MaxUIOp>(e.location(), x, y);
+    };
+    Value bits =
+        foldBlocks(e.splatI32(0), [&](ArrayRef<Vector> block, Value carried) {
+          SmallVector<Value> magnitudes{carried};
+          for (const Vector &vector : block)
+            magnitudes.push_back(e.bitcastWords(
+                e.absF(in.load(vector.column, vector.mask)), b.getI32Type()));
+          return combineAll(magnitudes, larger);
+        });
+    Value most = b.create<vector::ReductionOp>(
+        e.location(), vector::CombiningKind::MAXUI, bits);
+    Value isFinite = b.create<arith::CmpIOp>(
+        e.location(), arith::CmpIPredicate::ult, most,
+        b.create<arith::ConstantOp>(e.location(),
+                                    b.getI32IntegerAttr(0x7f800000)));
+    Value largest = b.create<arith::BitcastOp>(e.location(), e.f32Type(), most);
+    Value isLarge = e.cmpLtF(e.f32(0x1p-100), largest);
+    Value scale = e.select(isLarge, e.divF(largest, e.f32(127)), e.f32(0));
+    e.store(e.select(isFinite, scale, e.f32(NAN)), scales);
+
+    // Where a number is not finite all are zero.
+    Value factor =
+        e.splat(e.select(isLarge, e.divF(e.f32(127), largest), e.f32(0)));
+    Value exists = e.splat(isFinite);
+    Value sum =
+        foldBlocks(e.splatI32(0), [&](ArrayRef<Vector> block, Value carried) {
+          SmallVector<Value> wholes{carried};
+          for (const Vector &vector : block) {
+            Value x = in.load(vector.column, vector.mask);
+            wholes.push_back(e.roundToWords(
+                e.select(exists, e.mulF(x, factor), e.splat(0.0))));
+            e.storeVector(e.truncateToBytes(wholes.back()),
+                          out.at(vector.column), vector.mask);
+          }
+          return combineAll(wholes, [&](Value x, Value y) -> Value {
+            return b.create<arith::AddIOp>(e.location(), x, y);
+          });
+        });
+    const int64_t count = llvm::divideCeil(columns, kLanes);
+    Value base = e.splatI32(
+        static_cast<int32_t>(uint32_t(CodeEmitter::roundedBase) * count));
+    Value wholes = b.create<arith::SIToFPOp>(
+        e.location(), e.f32Vector(),
+        b.create<arith::SubIOp>(e.location(), sum, base));
+    e.store(e.sumLanes(wholes), e.advance(scales, 4));
+  }
+
+private:
+  struct Vector {
+    Index column;
+    Value mask; ///< null where all of its columns exist
+  };
+
+  /// The vectors of `count` columns from `first` on.
+  SmallVector<Vector> getVectors(Index first, int64_t count) {
+    SmallVector<Vector> vectors;
+    for (int64_t c = 0; c < count; c += kLanes)
+      vectors.push_back({first + c, count - c < kLanes
+                                        ? e.laneMask(e.i64(count - c))
+                                        : Value()});
+    return vectors;
+  }
+
+  /// Folds the blocks of the group, the last of which may have fewer columns.
+  Value foldBlocks(Value init,
+                   function_ref<Value(ArrayRef<Vector>, Value)> body) {
+    const int64_t full = columns / kBlockColumns,
+                  rest = columns % kBlockColumns;
+    Value carried = init;
+    if (full == 1)
+      carried = body(getVectors(e.i64(0), kBlockColumns), carried);
+    else if (full)
+      carried =
+          e.foldLoop(e.i64(0), e.i64(full * kBlockColumns), kBlockColumns,
+                     carried, [&](Index first, Value value) {
+                       return body(getVectors(first, kBlockColumns), value);
+                     });
+    if (rest)
+      carried = body(getVectors(e.i64(full * kBlockColumns), rest), carried);
+    return carried;
+  }
+
+  PhaseEmitter &e;
+  Row in, out;
+  Value scales;
+  int64_t columns;
+};
+} // namespace
+
 void lower::emitQuantizedGroup(PhaseEmitter &e, const QuantizedRows &rows,
                                Index row, Index group, int64_t columns,
                                Value input) {
-  Row in{e, input},
-      out = getRow(e, rows.numbers, row).from(group * rows.getGroup());
-  Value scales = getRow(e, rows.scales, row).at(group * 2);
-  auto add = [&](Value x, Value y) { return e.addF(x, y); };
-
-  // All vectors of the group at once: a loop would be a chain of them. A
-  // product with zero is NaN where a number is not finite.
-  SmallVector<Value> masks, xs, magnitudes, zeros, wholes;
-  for (int64_t c = 0; c < columns; c += kLanes) {
-    masks.push_back(columns - c < kLanes ? e.laneMask(e.i64(columns - c))
-                                         : Value());
-    xs.push_back(in.load(e.i64(c), masks.back()));
-    magnitudes.push_back(e.absF(xs.back()));
-    zeros.push_back(e.mulF(xs.back(), e.splat(0.0)));
-  }
-  Value largest = e.maxLanes(combineAll(
-            magnitudes, [&](Value x, Value y) { return e.maxF(x, y); })),
-        zero = e.sumLanes(combineAll(zeros, add));
-  Value isLarge = e.cmpLtF(e.f32(0x1p-100), largest);
-  Value scale = e.select(isLarge, e.divF(largest, e.f32(127)), e.f32(0));
-  e.store(e.addF(scale, zero), scales);
-
-  // Where a number is not finite all are zero.
-  Value isFinite = e.cmpLtF(e.f32(-1), zero);
-  Value inverse = e.select(e.logicalAnd(isLarge, isFinite),
-                           e.divF(e.f32(127), largest), e.f32(0));
-  Value factor = e.splat(inverse), exists = e.splat(isFinite);
-  for (auto [i, x] : llvm::enumerate(xs)) {
-    Value whole =
-        out.format->round(e, e.mulF(e.select(exists, x, e.splat(0.0)), factor));
-    e.storeVector(whole, out.at(e.i64(static_cast<int64_t>(i) * kLanes)),
-                  masks[i]);
-    wholes.push_back(out.format->widen(e, whole));
-  }
-  e.store(e.sumLanes(combineAll(wholes, add)), e.advance(scales, 4));
+  GroupQuantizer(e, rows, row, group, columns, input).emit();
 }
 
 void lower::forQuantizedGroups(PhaseEmitter &e, const QuantizedRows &rows,

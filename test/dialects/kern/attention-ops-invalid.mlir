@@ -273,7 +273,7 @@ func.func @f(%q: !kern.buffer<[rows, 64] x f32>, %k: !kern.buffer<[keys, 64] x f
 
 func.func @f(%q: !kern.buffer<[rows, 64] x f32>, %k: !kern.buffer<[keys, 64] x f32, key_panels>, %v: !kern.buffer<[rows, 64] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 64] x f32>, %c: !kern.buffer<[rows, 64] x i8>, %z: !kern.buffer<[rows, 6] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
-  // expected-error @below {{'kern.attention' op (25) expects scales of groups of 32, 64 or 128 numbers of [rows, 64], got [rows, 6]}}
+  // expected-error @below {{'kern.attention' op (25) expects scales of groups of 32, 64, 128, 256, 512, 1024 numbers of [rows, 64], got [rows, 6]}}
   kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) copy(%c) scales(%z) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 64] x f32>, !kern.buffer<[keys, 64] x f32, key_panels>, !kern.buffer<[rows, 64] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 64] x f32>, !kern.buffer<[rows, 64] x i8>, !kern.buffer<[rows, 6] x f32>
   return
 }

@@ -398,7 +398,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[64, 8] x f32, 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[64, 8] x f32, panels32>, %s: !kern.buffer<[rows, 6] x f32>, %y: !kern.buffer<[rows, 64] x i8>) {
-  // expected-error @below {{'kern.gemm' op (26) expects scales of groups of 32, 64 or 128 numbers of [rows, 64], got [rows, 6]}}
+  // expected-error @below {{'kern.gemm' op (26) expects scales of groups of 32, 64, 128, 256, 512, 1024 numbers of [rows, 64], got [rows, 6]}}
   kern.gemm %x, %w outs(%y) out_scales(%s) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[64, 8] x f32, panels32>, !kern.buffer<[rows, 6] x f32>, !kern.buffer<[rows, 64] x i8>
   return
 }

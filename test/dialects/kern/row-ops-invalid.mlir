@@ -193,7 +193,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x bf1
 kern.weight @g : !kern.weight<[8] x f32, rows> = #weight.expr<file("g")>
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x i8>, %s: !kern.buffer<[rows, 4] x f32>) {
   %g = kern.get_weight @g : !kern.weight<[8] x f32, rows>
-  // expected-error @below {{'kern.norm' op (7) expects scales of groups of 32, 64 or 128 numbers of [rows, 8], got [rows, 4]}}
+  // expected-error @below {{'kern.norm' op (7) expects scales of groups of 32, 64, 128, 256, 512, 1024 numbers of [rows, 8], got [rows, 4]}}
   kern.norm %x, %g outs(%y) scales(%s) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 4] x f32>
   return
 }
@@ -323,7 +323,7 @@ func.func @f(%x: !kern.buffer<[rows, 6] x f32>, %y: !kern.buffer<[rows, 6] x i8>
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x i8>, %s: !kern.buffer<[rows, 2] x f32>) {
-  // expected-error @below {{'kern.quantize' op (4) expects a group of 32, 64 or 128, got 16}}
+  // expected-error @below {{'kern.quantize' op (4) expects a group of one of the sizes 32, 64, 128, 256, 512, 1024, got 16}}
   kern.quantize %x outs(%y) scales(%s) group 16 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x i8>, !kern.buffer<[rows, 2] x f32>
   return
 }

@@ -108,6 +108,8 @@ void quantizeFor(uint64_t seed, CompileOptions &options) {
     options.quantize = "int8";
   if (batch == 4)
     options.activations = "f32";
+  if (batch == 6)
+    options.groupSize = 1024;
   if (batch == 7)
     options.groupSize = 32;
 }

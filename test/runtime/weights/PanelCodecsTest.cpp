@@ -41,7 +41,7 @@ TEST(PanelCodecs, whole_numbers_in_groups_are_exact) {
   std::vector<float> rows(count * depth);
   for (int64_t i = 0; i < count * depth; ++i) // each group has a 127
     rows[i] = static_cast<float>(i % depth % 32 == 0 ? 127 : i % 200 - 100);
-  for (int64_t group : {32, 64, 128}) {
+  for (int64_t group : quantizedGroups) {
     const OperandFormat format =
         OperandFormat::getQuantized(StorageType::I8, group);
     const std::vector<char> panel = packAndUnpack(format, rows, count, depth);
@@ -59,7 +59,7 @@ TEST(PanelCodecs, whole_numbers_in_groups_are_exact) {
 TEST(PanelCodecs, four_bits_in_groups_are_exact) {
   constexpr int64_t count = 3, depth = 184;
   for (StorageType type : {StorageType::I4, StorageType::U4})
-    for (int64_t group : {32, 64, 128}) {
+    for (int64_t group : quantizedGroups) {
       const int64_t lowest = getLowest(type);
       std::vector<float> rows(count * depth);
       for (int64_t i = 0; i < count * depth; ++i) // all numbers in each group

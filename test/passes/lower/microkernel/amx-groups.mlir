@@ -5,36 +5,36 @@
 !y = !kern.buffer<[rows, 40] x f32>
 !w = !kern.weight<[40, 192] x #kern.format<i8, group 128, scales f32, interleave 4>, panels32>
 
-// More than 6 rows are multiplied in tiles, others in vectors. A group of 128 takes two steps, the last one of 64 a single
+// More than 12 rows are multiplied in tiles, others in vectors. A group of 128 takes two steps, the last one of 64 a single
 // step. The scales of a group are applied after the tiles of the next one.
 // CHECK-LABEL: llvm.func @transom.p.{{.*}}.gemm(
-// CHECK: scf.if
-// CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"
 // CHECK: llvm.mlir.addressof @transom.k.amx.i8.32x32.k192.lda192.lds4.ldb32.zero_int8x128_prefetch_amx
 // CHECK: llvm.mlir.addressof @transom.kernels_by_mr.amx.i8.k192.lda192.lds4.ldb32.zero_int8x128_prefetch :
 // CHECK: arith.select
 // CHECK: llvm.call_intrinsic "llvm.x86.tilerelease"
 // CHECK-LABEL: llvm.func internal @transom.k.amx.i8.32x32.k192.lda192.lds4.ldb32.zero_int8x128_prefetch_amx(
+// CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"
 // One tile of rows.
 // CHECK: scf.if
-// CHECK: scf.for
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c1{{.*}} step
 // CHECK-COUNT-2: "llvm.x86.tilezero"
+// CHECK: scf.for %{{.*}} to %c128_i64{{.*}} step %c64_i64
 // CHECK-COUNT-3: "llvm.x86.tileloadd64"
 // CHECK-COUNT-2: "llvm.x86.tdpbsud"
-// CHECK-COUNT-3: "llvm.x86.tileloadd64"
-// CHECK-COUNT-2: "llvm.x86.tdpbsud"
-// CHECK: scf.if
-// CHECK: arith.sitofp
+// CHECK-NOT: arith.sitofp
 // CHECK-COUNT-2: "llvm.x86.tilestored64"
+// CHECK: scf.for %{{.*}} to %c64_i64{{.*}} step %c64_i64
 // CHECK-COUNT-2: "llvm.x86.tdpbsud"
-// CHECK-NOT: "llvm.x86.tdpbsud"
+// CHECK: arith.sitofp
+// CHECK: "llvm.x86.tilestored64"
+// CHECK: arith.sitofp
 // Two tiles.
 // CHECK: else
-// CHECK-COUNT-8: "llvm.x86.tdpbsud"
-// CHECK: scf.if
+// CHECK-COUNT-4: "llvm.x86.tdpbsud"
 // CHECK-COUNT-4: "llvm.x86.tilestored64"
 // CHECK-COUNT-4: "llvm.x86.tdpbsud"
-// CHECK-NOT: "llvm.x86.tdpbsud"
+// CHECK: arith.sitofp
+// CHECK-COUNT-4: "llvm.x86.tilestored64"
 // CHECK: llvm.return
 func.func @f(%x: !x, %s: !s, %y: !y) attributes {kern.symbols = ["rows"]} {
   %w = kern.get_weight @w : !w
@@ -77,6 +77,29 @@ kern.weight @w : !w = #weight.expr<file("w")> {offset = 0}
 // CHECK-NOT: llvm.x86.ldtilecfg
 // CHECK: llvm.x86.avx512.vpdpbusd.512
 func.func @rest(%x: !x, %s: !s, %y: !y) attributes {kern.symbols = ["rows"]} {
+  %w = kern.get_weight @w : !w
+  kern.phase "gemm" {
+    kern.gemm %x, %w scales %s outs(%y) : !x, !w, !s, !y
+  }
+  return
+}
+kern.weight @w : !w = #weight.expr<file("w")> {offset = 0}
+
+// -----
+
+// Where all of K is one group, sums become f32 where the epilogue reads them: between the steps of the next block, and after
+// the last one. The whole sum of bytes w + 128 is not exact in f32; what the 128 gave is taken off before.
+!x = !kern.buffer<[rows, 768] x i8>
+!s = !kern.buffer<[rows, 2] x f32>
+!y = !kern.buffer<[rows, 32] x f32>
+!w = !kern.weight<[32, 768] x #kern.format<i8, group 1024, scales f32, interleave 4>, panels32>
+// CHECK-LABEL: llvm.func internal @transom.k.amx.i8.32x32.k768.lda768.lds2.ldb32.zero_int8x1024_prefetch_amx(
+// CHECK: "llvm.x86.tdpbsud"
+// CHECK: arith.addi {{.*}} : vector<16xi32>
+// CHECK: arith.sitofp
+// CHECK: "llvm.x86.tilestored64"
+// CHECK: else
+func.func @single(%x: !x, %s: !s, %y: !y) attributes {kern.symbols = ["rows"]} {
   %w = kern.get_weight @w : !w
   kern.phase "gemm" {
     kern.gemm %x, %w scales %s outs(%y) : !x, !w, !s, !y

@@ -1,0 +1,45 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How much of a product with a weight is computed at a time, so that what is
+// read again is in the caches.
+#pragma once
+#include "passes/lower/ops/LowerOps.h"
+
+namespace transom::lower {
+
+class ProductSizes {
+public:
+  /// From this number of rows per worker on, workers have rows of their own:
+  /// each reads all weights then, but its rows stay in its caches.
+  static constexpr int64_t ownRows = 64;
+  static Bool emitOwnsRows(Index rows, Index numWorkers) {
+    return numWorkers * ownRows <= rows;
+  }
+
+  ProductSizes(const MicroKernels &kernels, kern::GemmOp op);
+
+  /// Bytes of an element of the left operand.
+  int64_t getLhsBytes() const { return format.getLhs().getElementBytes(); }
+  /// Whether kernels multiply with AMX.
+  bool usesAmx() const { return amx; }
+  /// Rows of the largest kernel.
+  int64_t getMaxMr() const { return maxMr; }
+  /// Rows of the left operand in a chunk.
+  int64_t getChunkRows();
+  /// The same where they are a worker's own.
+  int64_t getOwnChunkRows();
+  /// What a kernel takes of K; between blocks the sums are in the out.
+  int64_t getKBlock(mlir::Value out);
+
+private:
+  int64_t getLongestK(mlir::Value out);
+  int64_t getK();
+
+  kern::GemmOp op;
+  const OperandLowering &format; ///< of the weight
+  bool amx;
+  int64_t maxMr;
+};
+
+} // namespace transom::lower
