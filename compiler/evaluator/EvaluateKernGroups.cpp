@@ -98,19 +98,17 @@ static Result<void> evaluateGroupGemm(GroupGemmOp op, Evaluation &e) {
   ArrayRef<Number> bias;
   if (op.getBias())
     bias = e.tensor(op.getBias()).real;
-  const int64_t n = op.getGroupColumns(), k = weight.sizes[1];
+  const int64_t n = op.getGroupColumns();
   for (int64_t group = 0; group < weight.sizes[0] / n; ++group) {
     auto begin = static_cast<int64_t>(e.kern->read(op.getOffsets(), 0, group));
     auto end =
         static_cast<int64_t>(e.kern->read(op.getOffsets(), 0, group + 1));
+    if (begin >= end)
+      continue;
     const ArrayRef<Number> init =
         bias.empty() ? bias : bias.slice(group * n, n);
-    std::vector<Number> lines, products(std::max<int64_t>(0, end - begin) * n);
-    for (int64_t row = begin; row < end; ++row)
-      llvm::append_range(lines, e.kern->readRow(op.getInput(), row));
-    makeExponents(lines);
-    multiplyRows(op.getWeight().getType(), false, init, lines,
-                 &weight.real[group * n * k], end - begin, n, products.data());
+    const std::vector<Number> products = multiplyRows(
+        op, false, {begin, end}, {group * n, group * n + n}, init, e);
     for (int64_t row = begin; row < end; ++row) {
       // Earlier rows may have overwritten it.
       e.kern->checkRow(op.getInput(), row);

@@ -42,25 +42,11 @@ class GemmPanel {
 public:
   GemmPanel(GemmOp op, Evaluation &e, int64_t begin, int64_t end)
       : begin(begin), width(end - begin) {
-    const std::vector<Number> &weight = e.tensor(op.getWeight()).real;
-    const int64_t rows = e.kern->rows(op.getInput());
-    std::vector<Number> inputs;
-    for (int64_t row = 0; row < rows; ++row)
-      llvm::append_range(inputs, e.kern->readRow(op.getInput(), row));
     ArrayRef<Number> bias;
     if (op.getBias())
       bias = ArrayRef(e.tensor(op.getBias()).real).slice(begin, width);
-    if (op.getInputScales() && Bits::getCurrent()) {
-      multiplyGroups(op, e, bias, inputs);
-      return;
-    }
-    if (op.getInputScales() && !Domain::getCurrent())
-      scaleInputs(op, e, inputs);
-    makeExponents(inputs);
-    products.resize(rows * width);
-    const int64_t k = e.kern->columns(op.getInput());
-    multiplyRows(op.getWeight().getType(), true, bias, inputs,
-                 &weight[begin * k], rows, width, products.data());
+    products = multiplyRows(op, true, {0, e.kern->rows(op.getInput())},
+                            {begin, end}, bias, e);
   }
 
   Number at(int64_t row, int64_t column) const {
@@ -68,44 +54,6 @@ public:
   }
 
 private:
-  static OperandFormat getFormat(GemmOp op) {
-    return op.getWeight().getType().getFormat().getStorage();
-  }
-
-  /// Multiplies whole numbers by their scales, which are 1 in a domain.
-  static void scaleInputs(GemmOp op, Evaluation &e,
-                          MutableArrayRef<Number> inputs) {
-    const int64_t k = e.kern->columns(op.getInput()),
-                  group = getFormat(op).group;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const auto row = static_cast<int64_t>(i) / k,
-                 column = static_cast<int64_t>(i) % k;
-      inputs[i] *= e.kern->read(op.getInputScales(), row, column / group * 2);
-    }
-  }
-
-  void multiplyGroups(GemmOp op, Evaluation &e, ArrayRef<Number> bias,
-                      ArrayRef<Number> inputs) {
-    const int64_t k = e.kern->columns(op.getInput()),
-                  group = getFormat(op).group,
-                  numGroups = getFormat(op).getNumGroups(k);
-    const Tensor &weight = e.tensor(op.getWeight());
-    std::vector<Number> scales;
-    for (int64_t row = 0; row < e.kern->rows(op.getInput()); ++row)
-      for (int64_t g = 0; g < numGroups; ++g)
-        scales.push_back(e.kern->read(op.getInputScales(), row, 2 * g));
-    const std::vector<Number> whole(weight.quantized.begin() + begin * k,
-                                    weight.quantized.begin() +
-                                        (begin + width) * k);
-    auto getOwn = [&](ArrayRef<Number> all) {
-      return all.empty() ? all
-                         : all.slice(begin * numGroups, width * numGroups);
-    };
-    products = Bits::multiplyGroups(
-        bias, {inputs, scales, {}},
-        {whole, getOwn(weight.scales), getOwn(weight.minimums)}, k, group);
-  }
-
   int64_t begin, width;
   std::vector<Number> products;
 };

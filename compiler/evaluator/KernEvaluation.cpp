@@ -201,14 +201,64 @@ KernEvaluation::weightAs(Type type,
   return std::make_shared<const Tensor>(std::move(result));
 }
 
-void multiplyRows(kern::WeightType type, bool mayUseTiles,
-                  ArrayRef<Number> inits, ArrayRef<Number> rows,
-                  const Number *weight, int64_t m, int64_t n, Number *out) {
+/// The scales of rows of whole numbers, group by group.
+static std::vector<Number> readScales(Value scales, RowRange rows,
+                                      Evaluation &e) {
+  std::vector<Number> read;
+  for (int64_t row = rows.begin; row < rows.end; ++row)
+    for (int64_t i = 0; i < e.kern->columns(scales); i += 2)
+      read.push_back(e.kern->read(scales, row, i));
+  return read;
+}
+
+/// Products of whole numbers, in the domain of bits.
+static std::vector<Number>
+multiplyGroups(const OperandFormat &format, const Tensor &weight,
+               RowRange columns, ArrayRef<Number> inits,
+               ArrayRef<Number> inputs, ArrayRef<Number> scales) {
+  const int64_t k = weight.sizes.back(), numGroups = format.getNumGroups(k);
+  const std::vector<Number> whole(weight.quantized.begin() + columns.begin * k,
+                                  weight.quantized.begin() + columns.end * k);
+  auto getOwn = [&](ArrayRef<Number> all) {
+    return all.empty() ? all
+                       : all.slice(columns.begin * numGroups,
+                                   (columns.end - columns.begin) * numGroups);
+  };
+  return Bits::multiplyGroups(
+      inits, {inputs, scales, {}},
+      {whole, getOwn(weight.scales), getOwn(weight.minimums)}, k, format.group);
+}
+
+std::vector<Number> multiplyRows(kern::WeightProductOp op, bool mayUseTiles,
+                                 RowRange rows, RowRange columns,
+                                 ArrayRef<Number> inits, Evaluation &e) {
+  const kern::WeightType type = op.getWeightType();
   const OperandFormat &format = type.getFormat().getStorage();
+  const Tensor &weight = e.tensor(op.getWeight());
+  const int64_t k = weight.sizes.back(), m = rows.end - rows.begin,
+                n = columns.end - columns.begin;
+  std::vector<Number> inputs;
+  for (int64_t row = rows.begin; row < rows.end; ++row)
+    llvm::append_range(inputs, e.kern->readRow(op.getInputRows(), row));
+  if (MutableOperandRange given = op.getInputScalesMutable(); !given.empty()) {
+    const std::vector<Number> scales = readScales(given[0].get(), rows, e);
+    if (Bits::getCurrent())
+      return multiplyGroups(format, weight, columns, inits, inputs, scales);
+    if (!Domain::getCurrent()) { // in a domain scales are 1
+      const int64_t numGroups = format.getNumGroups(k);
+      for (int64_t i = 0; i < m * k; ++i)
+        inputs[i] *= scales[i / k * numGroups + i % k / format.group];
+    }
+  }
+  makeExponents(inputs);
+  std::vector<Number> products(m * n);
+  const Number *own = &weight.real[columns.begin * k];
   if (format.getOperandType() == StorageType::BF16)
-    return dotRowsBf16(mayUseTiles && kern::suitsAmx(type), inits, rows, weight,
-                       m, n, out);
-  dotRows(inits, rows, weight, m, n, out);
+    dotRowsBf16(mayUseTiles && kern::suitsAmx(type), inits, inputs, own, m, n,
+                products.data());
+  else
+    dotRows(inits, inputs, own, m, n, products.data());
+  return products;
 }
 
 /// Key panels are [positions / 32][columns][32], in bf16 [..][columns /

@@ -163,11 +163,12 @@ private:
   int32_t storages = 0;
 };
 
-/// `dotRows` of rows and rows of a weight of this type, which code for AMX may
-/// multiply in tiles.
-void multiplyRows(kern::WeightType type, bool mayUseTiles,
-                  llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> rows,
-                  const Number *weight, int64_t m, int64_t n, Number *out);
+/// The products [rows, columns] of rows of the input of `op` with rows of its
+/// weight, which code for AMX may multiply in tiles. `inits` are those of the
+/// columns, or empty for zeros.
+std::vector<Number> multiplyRows(kern::WeightProductOp op, bool mayUseTiles,
+                                 RowRange rows, RowRange columns,
+                                 llvm::ArrayRef<Number> inits, Evaluation &e);
 
 /// Runs a function on buffers: inputs are argument buffers filled before, the
 /// rest of its arguments are the results.

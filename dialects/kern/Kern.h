@@ -67,8 +67,9 @@ constexpr int64_t kMaxKBlock = 4096;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/kern/KernAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
-#include "dialects/kern/KernInterfaces.h.inc"
 #include "dialects/kern/KernTypes.h.inc"
+// Interfaces name types.
+#include "dialects/kern/KernInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/kern/KernOps.h.inc"
 

@@ -285,6 +285,8 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
     /// The type of its numbers.
     ::mlir::Type getElementType() const { return getFormat().getElementType(); }
     bool isBf16() const { return getElementType().isBF16(); }
+    /// True for whole numbers in groups with scales.
+    bool isGrouped() const { return getFormat().getStorage().isGrouped(); }
     /// The k of `panels32` with its padding.
     int64_t getPaddedDepth() const;
     /// First padded column of each split, then the padded size.

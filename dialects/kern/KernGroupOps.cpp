@@ -33,7 +33,9 @@ std::optional<Polynomial> GroupTokensOp::ownedRows() { return std::nullopt; }
 Polynomial GroupTokensOp::flops() { return {}; }
 
 bool GroupGemmOp::acceptsStride() { return true; }
-BUFFER_OP(GroupGemmOp, (ValueRange{getInput(), getOffsets()}), std::nullopt,
+BUFFER_OP(GroupGemmOp,
+          (SmallVector<Value>{getInput(), getInputScales(), getOffsets()}),
+          std::nullopt,
           Polynomial(2) * getElementCount(getOuts()) *
               getSizes(getInput()).back())
 
@@ -130,9 +132,6 @@ static LogicalResult verifyGroupWeights(GroupGemmOp op) {
   if (type.getShape().size() != 2 || splits.empty() || !llvm::all_equal(splits))
     return Constraint{op, 1}.expects()
            << "a weight [groups*n, k] with equal splits, got " << type;
-  if (!type.getElementType().isF32() && !type.getElementType().isBF16())
-    return Constraint{op, 1}.expects()
-           << "a weight of f32 or bf16, got " << type.getElementType();
   if (failed(verifyLayout({op, 1}, "the weight", op.getWeight(),
                           WeightLayout::Panels32)))
     return failure();
@@ -161,14 +160,11 @@ LogicalResult GroupGemmOp::verify() {
            << "an input [rows, " << type.getShape()[1] << "] and outs [rows, "
            << getGroupColumns() << "], got " << text(input) << " and "
            << text(outs);
-  if (failed(verifyRowsOfFloat({*this, 4}, "the input", getInput())) ||
-      failed(verifyRowsOfFloat({*this, 4}, "outs", getOuts())))
+  if ((!isQuantized(getInput()) &&
+       failed(verifyRowsOfFloat({*this, 4}, "the input", getInput()))) ||
+      failed(verifyRowsOfFloat({*this, 4}, "outs", getOuts())) ||
+      failed(verifyProductInput(*this, 4, 8, 9)))
     return failure();
-  if (getBufferType(getInput()).getElementType() != type.getElementType())
-    return Constraint{*this, 4}.expects()
-           << "input and weight of one type, got "
-           << getBufferType(getInput()).getElementType() << " and "
-           << type.getElementType();
   if (failed(verifyTable({*this, 6}, "offsets", getOffsets())))
     return failure();
   Sizes offsets = getSizes(getOffsets());

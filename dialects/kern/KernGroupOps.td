@@ -91,7 +91,8 @@ def Kern_GroupTokensOp : Kern_BufferizedOp<"group_tokens",
   }];
 }
 
-def Kern_GroupGemmOp : Kern_BufferizedOp<"group_gemm", [], ["acceptsStride"]> {
+def Kern_GroupGemmOp : Kern_BufferizedOp<"group_gemm",
+    [AttrSizedOperandSegments, Kern_WeightProductOp], ["acceptsStride"]> {
   let summary = "product of the rows of each group with a weight of its own";
   let description = [{
     `outs = input x weight_g^T + bias_g` for the rows of group g, offsets[g] <= r
@@ -101,16 +102,23 @@ def Kern_GroupGemmOp : Kern_BufferizedOp<"group_gemm", [], ["acceptsStride"]> {
     bias, as in `kern.gemm`, so that results are bit-identical for any rows and
     number of workers. Rows after the last offset are not written.
 
+    A weight of whole numbers takes an input of i8 with `scales`, or of f32, as
+    that of `kern.gemm` does.
+
     Constraints:
-    1. The weight is [groups*n, k], `panels32` or `unset`, in f32 or bf16 with
-       equal splits, one for each group.
+    1. The weight is [groups*n, k], `panels32` or `unset`, with equal splits, one
+       for each group.
     2. k is at most what one pass over k takes.
     3. Input and outs are [rows, k] and [rows, n].
-    4. The input is rows of the weight's type, outs of f32 or bf16, rounded to
-       nearest even.
+    4. The input is rows of what the weight's type is multiplied with, or of f32
+       for a weight of whole numbers; outs are of f32 or bf16, rounded to nearest
+       even.
     5. The bias is [groups*n], `padded32` or `unset`, with the weight's splits.
     6. Offsets are i64 and dense, one more than there are groups.
     7. Outs is not in the input's memory.
+    8. `scales` are given exactly with an input of i8: f32 in rows, those of the
+       input, with two columns for each scale of a row of the weight.
+    9. k is a multiple of the interleave of a weight of whole numbers.
 
     Example:
     ```mlir
@@ -119,10 +127,11 @@ def Kern_GroupGemmOp : Kern_BufferizedOp<"group_gemm", [], ["acceptsStride"]> {
         !kern.buffer<[3] x i64>, !kern.buffer<[routed, 16] x f32>
     ```
   }];
-  let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$weight, Optional<Kern_WeightType>:$bias,
+  let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$weight,
+                       Optional<Kern_BufferType>:$input_scales, Optional<Kern_WeightType>:$bias,
                        Kern_BufferType:$offsets, Kern_BufferType:$outs);
   let assemblyFormat = [{
-    $input `,` $weight (`bias` $bias^)? `offsets` $offsets `outs` `(` $outs `)` attr-dict `:` type(operands)
+    $input `,` $weight (`scales` $input_scales^)? (`bias` $bias^)? `offsets` $offsets `outs` `(` $outs `)` attr-dict `:` type(operands)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The interface by which passes see what an operation reads and writes.
+// The interfaces by which passes see what an operation reads and writes, and
+// products with weights.
 #ifndef TRANSOM_DIALECTS_KERN_KERNINTERFACES_TD
 #define TRANSOM_DIALECTS_KERN_KERNINTERFACES_TD
 
@@ -47,6 +48,23 @@ def Kern_BufferOp : OpInterface<"BufferOp"> {
           operand.set(rounded.numbers);
     }]>
   ];
+}
+
+def Kern_WeightProductOp : OpInterface<"WeightProductOp"> {
+  let cppNamespace = "::transom::kern";
+  let description = [{
+    A product of rows with a weight in any format, in groups too: then it reads
+    whole numbers and their scales, or rows of f32.
+  }];
+  let methods = [
+    InterfaceMethod<"The rows.", "::mlir::OpOperand &", "getInputMutable">,
+    InterfaceMethod<"Scales of rows of whole numbers.", "::mlir::MutableOperandRange", "getInputScalesMutable">,
+    InterfaceMethod<"The weight [n, k].", "::mlir::TypedValue<::transom::kern::WeightType>", "getWeight">
+  ];
+  let extraSharedClassDeclaration = [{
+    ::mlir::Value getInputRows() { return $_op.getInputMutable().get(); }
+    ::transom::kern::WeightType getWeightType() { return $_op.getWeight().getType(); }
+  }];
 }
 
 #endif // TRANSOM_DIALECTS_KERN_KERNINTERFACES_TD

@@ -118,26 +118,7 @@ static LogicalResult verifyGemmInput(GemmOp op) {
   return verifyRowsOfFloat({op, 1}, "the input", op.getInput());
 }
 
-/// Constraint 25.
-static LogicalResult verifyInputScales(GemmOp op) {
-  const OperandFormat &format =
-      op.getWeight().getType().getFormat().getStorage();
-  if (format.isGrouped() &&
-      op.getWeight().getType().getShape()[1] % format.interleave)
-    return Constraint{op, 28}.expects()
-           << "a k that is a multiple of " << format.interleave << ", got "
-           << op.getWeight().getType().getShape()[1];
-  if (bool(op.getInputScales()) !=
-      getBufferType(op.getInput()).getElementType().isInteger(8))
-    return Constraint{op, 25}.expects()
-           << "'scales' exactly with an input of i8";
-  if (!op.getInputScales())
-    return success();
-  return verifyScales({op, 25}, op.getInput(), op.getInputScales(),
-                      format.group);
-}
-
-/// Constraints 2 to 6: the operands that come from the artifact.
+/// Constraints 2 to 6, 25 and 28: the operands that come from the artifact.
 static LogicalResult verifyGemmWeights(GemmOp op) {
   WeightType type = op.getWeight().getType();
   Sizes input = getSizes(op.getInput());
@@ -149,15 +130,7 @@ static LogicalResult verifyGemmWeights(GemmOp op) {
   if (failed(verifyLayout({op, 3}, "the weight", op.getWeight(),
                           WeightLayout::Panels32)))
     return failure();
-  const bool isDequantized =
-      type.getFormat().getStorage().isGrouped() && isF32(op.getInput());
-  if (!isDequantized && getBufferType(op.getInput()).getElementType() !=
-                            type.getFormat().getOperandType())
-    return Constraint{op, 4}.expects()
-           << "input and weight of one type, got "
-           << getBufferType(op.getInput()).getElementType() << " and "
-           << type.getFormat().getOperandType();
-  if (failed(verifyInputScales(op)))
+  if (failed(verifyProductInput(op, 4, 25, 28)))
     return failure();
   if (!op.getBias())
     return success();

@@ -7,7 +7,7 @@
 
 include "dialects/kern/KernBase.td"
 
-def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
+def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments, Kern_WeightProductOp],
     ["acceptsStride", "canRoundOutput", "roundOutput"]> {
   let summary = "product with a packed weight, with an epilogue";
   let description = [{

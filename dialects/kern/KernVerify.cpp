@@ -140,6 +140,31 @@ LogicalResult rules::verifyScales(Constraint constraint, Value input,
   return success();
 }
 
+LogicalResult rules::verifyProductInput(WeightProductOp op, int type,
+                                        int scales, int depth) {
+  const WeightType weight = op.getWeightType();
+  const OperandFormat &format = weight.getFormat().getStorage();
+  const Value input = op.getInputRows();
+  const Type element = getBufferType(input).getElementType(),
+             expected = weight.getFormat().getOperandType();
+  if (element != expected && !(format.isGrouped() && isF32(input)))
+    return Constraint{op, type}.expects()
+           << "input and weight of one type, got " << element << " and "
+           << expected;
+  if (const int64_t k = weight.getShape()[1];
+      format.isGrouped() && k % format.interleave)
+    return Constraint{op, depth}.expects()
+           << "a k that is a multiple of " << format.interleave << ", got "
+           << k;
+  const MutableOperandRange given = op.getInputScalesMutable();
+  if (given.empty() == element.isInteger(8))
+    return Constraint{op, scales}.expects()
+           << "'scales' exactly with an input of i8";
+  if (given.empty())
+    return success();
+  return verifyScales({op, scales}, input, given[0].get(), format.group);
+}
+
 LogicalResult rules::verifyQuantized(Constraint constraint, Value numbers,
                                      Value scales) {
   if (isQuantized(numbers) != bool(scales))

@@ -64,6 +64,12 @@ mlir::LogicalResult verifySummary(Constraint constraint, mlir::Value input,
 /// input's columns.
 mlir::LogicalResult verifyScales(Constraint constraint, mlir::Value input,
                                  mlir::Value scales, int64_t group);
+/// Fails unless the input of a product is what its weight is multiplied with:
+/// of the format's operand type, or f32 beside whole numbers; `scales` are
+/// given exactly beside an input of i8; and k is a multiple of the interleave
+/// of whole numbers. The arguments are the numbers of these constraints.
+mlir::LogicalResult verifyProductInput(WeightProductOp op, int type, int scales,
+                                       int depth);
 /// Fails unless `scales` are given exactly where the numbers are quantized, and
 /// are those of groups of them that quantization knows.
 mlir::LogicalResult verifyQuantized(Constraint constraint, mlir::Value numbers,

@@ -131,8 +131,8 @@ void WeightUses::retype(
 
 /// True for an operand that reads a weight in any format.
 static bool readsAnyFormat(OpOperand &use) {
-  if (auto gemm = dyn_cast<kern::GemmOp>(use.getOwner()))
-    return use.get() == gemm.getWeight();
+  if (auto product = dyn_cast<kern::WeightProductOp>(use.getOwner()))
+    return use.get() == product.getWeight();
   return isa<kern::EmbeddingOp>(use.getOwner());
 }
 

@@ -52,9 +52,9 @@ static SmallVector<OpOperand *> getOperandsToRound(Operation &op) {
     if (getBufferType(operand.get()).isF32())
       operands.push_back(&operand);
   };
-  if (auto gemm = dyn_cast<kern::GemmOp>(op))
-    if (gemm.getWeight().getType().getFormat().getOperandType().isBF16())
-      add(gemm.getInputMutable());
+  if (auto product = dyn_cast<kern::WeightProductOp>(op))
+    if (product.getWeightType().getFormat().getOperandType().isBF16())
+      add(product.getInputMutable());
   if (auto attention = dyn_cast<kern::AttentionOp>(op)) {
     kern::CacheType cache = attention.getCacheType();
     OperandFormat keys = cache ? cache.getFormat()
@@ -123,34 +123,27 @@ struct ChoosePrecisionPass
   // Weights
   //===--------------------------------------------------------------------===//
 
-  static bool hasWholeNumbers(Value weight) {
-    return cast<kern::WeightType>(weight.getType())
-        .getFormat()
-        .getStorage()
-        .isGrouped();
-  }
-
   void chooseWeights(const OperandFormat &format, Remarks &remarks) {
     WeightUses uses(getOperation());
     getOperation().walk([&](kern::EmbeddingOp embedding) {
       for (Value table : embedding.getTables()) {
-        if (hasWholeNumbers(table))
+        if (cast<kern::WeightType>(table.getType()).isGrouped())
           continue;
         Operation *reader = uses.setFormat(table, format);
         reportTable(embedding, table, reader, remarks);
       }
     });
-    getOperation().walk([&](kern::GemmOp gemm) {
-      if (hasWholeNumbers(gemm.getWeight()))
+    getOperation().walk([&](kern::WeightProductOp product) {
+      if (product.getWeightType().isGrouped())
         return;
-      if (Operation *reader = uses.setFormat(gemm.getWeight(), format)) {
-        remarks.report(gemm,
+      if (Operation *reader = uses.setFormat(product.getWeight(), format)) {
+        remarks.report(product,
                        {RemarkId::WeightIsReadInF32, {{"reader", reader}}});
         return;
       }
       ++products;
-      remarks.report(gemm, {RemarkId::ProductPrecisionChosen,
-                            {{"dtype", getDType("transom.dtype")}}});
+      remarks.report(product, {RemarkId::ProductPrecisionChosen,
+                               {{"dtype", getDType("transom.dtype")}}});
     });
   }
 

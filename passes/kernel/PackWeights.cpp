@@ -46,10 +46,7 @@ static std::optional<WeightLayout> getLayoutForUse(OpOperand &use) {
 
 /// The layout of a weight that only embeddings read: rows have no groups.
 static WeightLayout getLayoutOfTable(Value value) {
-  return cast<kern::WeightType>(value.getType())
-                 .getFormat()
-                 .getStorage()
-                 .isGrouped()
+  return cast<kern::WeightType>(value.getType()).isGrouped()
              ? WeightLayout::Panels32
              : WeightLayout::Rows;
 }

@@ -39,7 +39,8 @@ public:
   int64_t run() {
     WeightUses uses(module);
     heads = findOutputHeads(module, uses);
-    module.walk([&](kern::GemmOp gemm) { chooseWeight(gemm, uses); });
+    module.walk(
+        [&](kern::WeightProductOp product) { chooseWeight(product, uses); });
     module.walk([&](kern::EmbeddingOp embedding) {
       for (Value table : embedding.getTables())
         chooseTable(embedding, table, uses);
@@ -76,36 +77,39 @@ private:
   }
 
   /// What the options say of the weights that files have as floats.
-  const QuantizeOption &getOption(kern::GemmOp gemm, const WeightUses &uses) {
+  const QuantizeOption &getOption(kern::WeightProductOp product,
+                                  const WeightUses &uses) {
     const bool isHead = llvm::any_of(
-        uses.definitions(gemm.getWeight()),
+        uses.definitions(product.getWeight()),
         [&](kern::WeightOp weight) { return heads.contains(weight); });
     return isHead ? options.head : options.products;
   }
 
-  void chooseWeight(kern::GemmOp gemm, WeightUses &uses) {
-    const QuantizeOption &option = getOption(gemm, uses);
+  void chooseWeight(kern::WeightProductOp product, WeightUses &uses) {
+    const QuantizeOption &option = getOption(product, uses);
     if (option.isFloat) {
-      remarks.report(gemm, RemarkId::HeadKeepsFloats);
+      remarks.report(product, RemarkId::HeadKeepsFloats);
       return;
     }
-    const std::optional<StoredWeight> given = getStored(gemm.getWeight(), uses);
+    const std::optional<StoredWeight> given =
+        getStored(product.getWeight(), uses);
     if (!given && !option.format)
       return;
     const OperandFormat stored = given ? given->format : *option.format;
-    const int64_t k = gemm.getWeight().getType().getShape()[1];
+    const int64_t k = product.getWeightType().getShape()[1];
     if (k % stored.interleave) {
-      remarks.report(gemm, {RemarkId::ProductDepthUnsupported,
-                            {{"k", k}, {"multiple", stored.interleave}}});
+      remarks.report(product, {RemarkId::ProductDepthUnsupported,
+                               {{"k", k}, {"multiple", stored.interleave}}});
       return;
     }
-    if (Operation *reader = uses.setFormat(gemm.getWeight(), stored)) {
-      remarks.report(gemm, {RemarkId::WeightIsReadInF32, {{"reader", reader}}});
+    if (Operation *reader = uses.setFormat(product.getWeight(), stored)) {
+      remarks.report(product,
+                     {RemarkId::WeightIsReadInF32, {{"reader", reader}}});
       return;
     }
     ++products;
     remarks.report(
-        gemm,
+        product,
         {!given           ? RemarkId::ProductQuantized
          : given->isExact ? RemarkId::ProductKeepsWholeNumbers
                           : RemarkId::ProductRoundsWholeNumbers,
@@ -117,7 +121,7 @@ private:
     for (kern::WeightOp definition : uses.definitions(table))
       for (Value value : uses.getValues(definition))
         for (Operation *user : value.getUsers())
-          if (isa<kern::GemmOp>(user))
+          if (isa<kern::WeightProductOp>(user))
             return true;
     return false;
   }
@@ -126,7 +130,7 @@ private:
   /// these are exact, else the format of the option.
   void chooseTable(kern::EmbeddingOp embedding, Value table, WeightUses &uses) {
     auto type = cast<kern::WeightType>(table.getType());
-    if (options.tables.isFloat || type.getFormat().getStorage().isGrouped() ||
+    if (options.tables.isFloat || type.isGrouped() ||
         isReadByProduct(table, uses))
       return;
     std::optional<StoredWeight> given = getStored(table, uses);
@@ -178,16 +182,15 @@ private:
     DenseMap<std::pair<Value, int64_t>, Quantized> known;
     for (Operation &op :
          llvm::make_early_inc_range(function.getBody().front())) {
-      auto gemm = dyn_cast<kern::GemmOp>(op);
-      if (gemm &&
-          gemm.getWeight().getType().getFormat().getStorage().isGrouped()) {
+      auto product = dyn_cast<kern::WeightProductOp>(op);
+      if (product && product.getWeightType().isGrouped()) {
         const OperandFormat &format =
-            gemm.getWeight().getType().getFormat().getStorage();
-        Quantized &input = known[{gemm.getInput(), format.group}];
+            product.getWeightType().getFormat().getStorage();
+        Quantized &input = known[{product.getInputRows(), format.group}];
         if (!input.numbers)
-          input = quantize(gemm, format);
-        gemm.getInputMutable().assign(input.numbers);
-        gemm.getInputScalesMutable().assign(input.scales);
+          input = quantize(product, format);
+        product.getInputMutable().assign(input.numbers);
+        product.getInputScalesMutable().assign(input.scales);
       }
       for (auto &[buffer, input] : known)
         if (writes(op, kern::getStorage(buffer.first)))
@@ -196,21 +199,23 @@ private:
   }
 
   /// Quantizes the input of a product before it.
-  Quantized quantize(kern::GemmOp gemm, const OperandFormat &format) {
-    OpBuilder b(gemm);
+  Quantized quantize(kern::WeightProductOp product,
+                     const OperandFormat &format) {
+    OpBuilder b(product);
     auto allocate = [&](ArrayRef<Polynomial> dims, Type element) -> Value {
       return b.create<kern::AllocOp>(
-          gemm.getLoc(), kern::BufferType::get(b.getContext(), dims, element),
-          IntegerAttr());
+          product.getLoc(),
+          kern::BufferType::get(b.getContext(), dims, element), IntegerAttr());
     };
-    SmallVector<Polynomial> dims = getBufferType(gemm.getInput()).getDims();
+    SmallVector<Polynomial> dims =
+        getBufferType(product.getInputRows()).getDims();
     Quantized made;
     made.numbers = allocate(dims, b.getI8Type());
     const int64_t k = *dims.back().constant();
     dims.back() = Polynomial(2 * format.getNumGroups(k));
     made.scales = allocate(dims, b.getF32Type());
-    b.create<kern::QuantizeOp>(gemm.getLoc(), gemm.getInput(), made.numbers,
-                               made.scales, format.group);
+    b.create<kern::QuantizeOp>(product.getLoc(), product.getInputRows(),
+                               made.numbers, made.scales, format.group);
     return made;
   }
 

@@ -17,8 +17,7 @@ class GroupGemmEmitter {
 public:
   GroupGemmEmitter(PhaseEmitter &e, kern::GroupGemmOp op)
       : e(e), op(op), type(op.getWeight().getType()),
-        format(OperandLowering::get(type.getFormat().getStorage())),
-        columns(op.getGroupColumns()) {}
+        format(getWeightLowering(op)), columns(op.getGroupColumns()) {}
 
   void emit() {
     reportGroupTiles(e, op, format, int64_t(type.getSplits().size()), columns);
@@ -51,6 +50,8 @@ private:
     spec.k = type.getShape()[1];
     spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
     spec.rhsStride = panelWidth;
+    if (Value scales = op.getInputScales())
+      spec.lhsScaleStride = getBufferType(scales).getRowStride().constant();
     if (op.getBias())
       spec.init = KernelSpec::AccumulatorInit::Bias;
     return spec;
@@ -67,10 +68,16 @@ private:
 
     // Each group begins at a panel.
     Index panel = group * (paddedColumns / panelWidth) + column / panelWidth;
-    args.rhs = e.advance(e.weight(op.getWeight()),
-                         panel * type.getPanelBytes() +
-                             column % panelWidth *
-                                 format.getFormat().getColumnBytes());
+    const OperandFormat &stored = format.getFormat();
+    Value first =
+        e.advance(e.weight(op.getWeight()), panel * type.getPanelBytes());
+    Index lane = column % panelWidth;
+    args.rhs = e.advance(first, lane * stored.getColumnBytes());
+    if (stored.isGrouped())
+      args.rhsScales = e.advance(first, lane * stored.getScaleBytes());
+    if (Value scales = op.getInputScales())
+      args.lhsScales =
+          e.advance(e.pointer(scales), row * e.rowStride(scales) * 4);
     if (op.getBias())
       args.bias = e.advance(e.weight(op.getBias()),
                             (group * paddedColumns + column) * 4);
@@ -115,9 +122,10 @@ void lower::reportWidening(PhaseEmitter &e, Operation *op,
     report(RemarkId::Int8IsWidened, &InstructionSet::dotInt8);
 }
 
-const OperandLowering &lower::getWeightLowering(kern::GemmOp op) {
-  return OperandLowering::get(op.getWeight().getType().getFormat().getStorage(),
-                              getBufferType(op.getInput()).getFormat().element);
+const OperandLowering &lower::getWeightLowering(kern::WeightProductOp op) {
+  return OperandLowering::get(
+      op.getWeightType().getFormat().getStorage(),
+      getBufferType(op.getInputRows()).getFormat().element);
 }
 
 bool lower::suitsAmx(kern::GemmOp op) {

@@ -54,7 +54,7 @@ emitLargest(PhaseEmitter &e, int64_t count,
 void reportWidening(PhaseEmitter &e, mlir::Operation *op,
                     const OperandLowering &format);
 /// The lowering of a product's weight beside its input.
-const OperandLowering &getWeightLowering(kern::GemmOp op);
+const OperandLowering &getWeightLowering(kern::WeightProductOp op);
 /// True if AMX multiplies them.
 bool suitsAmx(kern::GemmOp op);
 /// Reports the tiles of a product of several groups of rows or of heads, each

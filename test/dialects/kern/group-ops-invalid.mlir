@@ -130,9 +130,37 @@ func.func @f(%x: !kern.buffer<[n, 8] x f32>, %w: !kern.weight<[32, 8] x f32, pan
 
 // -----
 
-func.func @f(%x: !kern.buffer<[n, 8] x f32>, %w: !kern.weight<[32, 32] x #kern.format<i8, group 32, scales f16>, panels32, splits [16, 16]>, %b: !kern.weight<[32] x f32, padded32, splits [16, 16]>, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
-  // expected-error @below {{'kern.group_gemm' op (1) expects a weight of f32 or bf16, got 'i8'}}
-  kern.group_gemm %x, %w bias %b offsets %o outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.weight<[32, 32] x #kern.format<i8, group 32, scales f16>, panels32, splits [16, 16]>, !kern.weight<[32] x f32, padded32, splits [16, 16]>, !kern.buffer<[3] x i64>, !kern.buffer<[n, 16] x f32>
+!w = !kern.weight<[32, 32] x #kern.format<i8, group 32, scales f16, interleave 4>, panels32, splits [16, 16]>
+func.func @f(%x: !kern.buffer<[n, 32] x bf16>, %w: !w, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (4) expects input and weight of one type, got 'bf16' and 'i8'}}
+  kern.group_gemm %x, %w offsets %o outs(%y) : !kern.buffer<[n, 32] x bf16>, !w, !kern.buffer<[3] x i64>, !kern.buffer<[n, 16] x f32>
+  return
+}
+
+// -----
+
+!w = !kern.weight<[32, 32] x #kern.format<i8, group 32, scales f16, interleave 4>, panels32, splits [16, 16]>
+func.func @f(%x: !kern.buffer<[n, 32] x i8>, %w: !w, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (8) expects 'scales' exactly with an input of i8}}
+  kern.group_gemm %x, %w offsets %o outs(%y) : !kern.buffer<[n, 32] x i8>, !w, !kern.buffer<[3] x i64>, !kern.buffer<[n, 16] x f32>
+  return
+}
+
+// -----
+
+!w = !kern.weight<[32, 96] x #kern.format<i8, group 64, scales f16, interleave 4>, panels32, splits [16, 16]>
+func.func @f(%x: !kern.buffer<[n, 96] x i8>, %s: !kern.buffer<[n, 3] x f32>, %w: !w, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (8) expects 'scales' [n, 4], got [n, 3]}}
+  kern.group_gemm %x, %w scales %s offsets %o outs(%y) : !kern.buffer<[n, 96] x i8>, !w, !kern.buffer<[n, 3] x f32>, !kern.buffer<[3] x i64>, !kern.buffer<[n, 16] x f32>
+  return
+}
+
+// -----
+
+!w = !kern.weight<[32, 30] x #kern.format<i8, group 32, scales f16, interleave 4>, panels32, splits [16, 16]>
+func.func @f(%x: !kern.buffer<[n, 30] x f32>, %w: !w, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (9) expects a k that is a multiple of 4, got 30}}
+  kern.group_gemm %x, %w offsets %o outs(%y) : !kern.buffer<[n, 30] x f32>, !w, !kern.buffer<[3] x i64>, !kern.buffer<[n, 16] x f32>
   return
 }
 

@@ -3,11 +3,10 @@
 //
 // Products of whole numbers in groups, and what quantizes their rows, bit by
 // bit against plain loops on each instruction set.
-#include "runtime/base/DType.h"
-#include "runtime/weights/OperandFormat.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
 #include "test/passes/lower/ops/QuantizedGroup.h"
+#include "test/passes/lower/ops/QuantizedProduct.h"
 #include "test/support/KernelHarness.h"
 #include "test/support/Reference.h"
 #include <cmath>
@@ -19,133 +18,43 @@ using namespace transom::test;
 
 namespace {
 
-int64_t divideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
-
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
-struct QuantizedProduct {
-  std::string name;
-  int64_t k, n, group;
-  bool bias = false, residual = false;
-  StorageType type = StorageType::I8;
-  std::optional<StorageType> scales = std::nullopt; ///< if not the usual type
-  bool floatRows = false;                           ///< the input is f32
-
-  OperandFormat getFormat() const {
-    const OperandFormat usual = OperandFormat::getQuantized(type, group);
-    return scales ? usual.withScales(*scales) : usual;
+/// The module of a product.
+std::string getText(const QuantizedProduct &p) {
+  const std::string rows = bufferType("rows, " + str(p.n)),
+                    input = bufferType("rows, " + str(p.k),
+                                       p.floatRows ? "f32" : "i8"),
+                    scales = bufferType("rows, " + str(2 * p.numGroups())),
+                    weight = "!kern.weight<[" + str(p.n) + ", " + str(p.k) +
+                             "] x #kern.format<" + p.getFormat().str() +
+                             ">, panels32>",
+                    vector = "!kern.weight<[" + str(p.n) + "] x f32, padded32>";
+  std::string definitions = weightDefinition(p.name + "w", weight),
+              values = weightValue("w", p.name + "w", weight),
+              args = "%x: " + input, op = "kern.gemm %x, %w",
+              types = input + ", " + weight;
+  if (!p.floatRows) {
+    args += ", %s: " + scales;
+    op += " scales %s";
+    types += ", " + scales;
   }
-
-  int64_t numGroups() const { return divideUp(k, group); }
-  std::string getText() const {
-    const std::string rows = bufferType("rows, " + str(n)),
-                      input = bufferType("rows, " + str(k),
-                                         floatRows ? "f32" : "i8"),
-                      scales = bufferType("rows, " + str(2 * numGroups())),
-                      weight = "!kern.weight<[" + str(n) + ", " + str(k) +
-                               "] x #kern.format<" + getFormat().str() +
-                               ">, panels32>",
-                      vector = "!kern.weight<[" + str(n) + "] x f32, padded32>";
-    std::string definitions = weightDefinition(name + "w", weight),
-                values = weightValue("w", name + "w", weight),
-                args = "%x: " + input, op = "kern.gemm %x, %w",
-                types = input + ", " + weight;
-    if (!floatRows) {
-      args += ", %s: " + scales;
-      op += " scales %s";
-      types += ", " + scales;
-    }
-    if (bias) {
-      definitions += weightDefinition(name + "b", vector);
-      values += weightValue("b", name + "b", vector);
-      op += " bias %b";
-      types += ", " + vector;
-    }
-    if (residual) {
-      args += ", %r: " + rows;
-      op += " residual %r";
-      types += ", " + rows;
-    }
-    return definitions +
-           phaseFunction({name, args + ", %y: " + rows, values,
-                          op + " outs(%y) : " + types + ", " + rows});
+  if (p.bias) {
+    definitions += weightDefinition(p.name + "b", vector);
+    values += weightValue("b", p.name + "b", vector);
+    op += " bias %b";
+    types += ", " + vector;
   }
-};
-
-/// Whole numbers of at most 127.
-std::vector<int8_t> makeBytes(Random &random, int64_t count) {
-  std::vector<int8_t> bytes(count);
-  for (int8_t &byte : bytes)
-    byte = static_cast<int8_t>(random.below(255) - 127);
-  return bytes;
-}
-
-/// The weights of a product and what it should give. Minimums are empty where
-/// the format has none.
-struct QuantizedWeights {
-  std::vector<int8_t> numbers;
-  std::vector<float> scales, minimums, bias;
-};
-
-QuantizedWeights makeWeights(Random &random, const QuantizedProduct &p) {
-  const int64_t least = getLowest(p.type), most = getMaxMagnitude(p.type);
-  QuantizedWeights w;
-  for (int64_t i = 0; i < p.n * p.k; ++i)
-    w.numbers.push_back(
-        static_cast<int8_t>(random.below(most - least + 1) + least));
-  w.scales = random.numbers(p.n * p.numGroups(), 0.1);
-  if (p.getFormat().minimums)
-    w.minimums = random.numbers(p.n * p.numGroups(), 0.1);
-  for (std::vector<float> *all : {&w.scales, &w.minimums})
-    for (float &x : *all)
-      x = static_cast<float>(roundToStorage(*p.getFormat().scales, x));
-  if (p.bias)
-    w.bias = random.numbers(p.n);
-  return w;
-}
-
-void append(std::vector<char> &packed, StorageType type, float value) {
-  const uint16_t half = floatToHalf(value);
-  const char *bytes = type == StorageType::F32
-                          ? reinterpret_cast<const char *>(&value)
-                          : reinterpret_cast<const char *>(&half);
-  packed.insert(packed.end(), bytes, bytes + getStorageBits(type) / 8);
-}
-
-/// Panels group by group: [group/4][32][4] of w + 128, or [group/8][32][4] of
-/// w + 8 (of ui4: w) for four k and, in the upper halves of the bytes, the next
-/// four; then 32 scales and minimums.
-std::vector<char> packGroups(const QuantizedProduct &p,
-                             const QuantizedWeights &w) {
-  const OperandFormat format = p.getFormat();
-  const int64_t offset = p.type == StorageType::I8   ? 128
-                         : p.type == StorageType::I4 ? 8
-                                                     : 0;
-  std::vector<char> packed;
-  for (int64_t first = 0; first < p.n; first += 32)
-    for (int64_t g = 0; g < p.numGroups(); ++g) {
-      const int64_t begin = g * p.group;
-      const int64_t end = std::min(begin + p.group, divideUp(p.k, 32) * 32);
-      auto at = [&](int64_t lane, int64_t k) -> int64_t {
-        return first + lane < p.n && k < p.k
-                   ? w.numbers[(first + lane) * p.k + k] + offset
-                   : 0;
-      };
-      for (int64_t k = begin; k < end; k += format.interleave)
-        for (int64_t lane = 0; lane < 32; ++lane)
-          for (int64_t i = k; i < k + 4; ++i)
-            packed.push_back(char(format.interleave == 4
-                                      ? at(lane, i)
-                                      : at(lane, i) | at(lane, i + 4) << 4));
-      for (const std::vector<float> *all : {&w.scales, &w.minimums})
-        for (int64_t lane = 0; lane < 32 && !all->empty(); ++lane)
-          append(packed, *format.scales,
-                 first + lane < p.n ? (*all)[(first + lane) * p.numGroups() + g]
-                                    : 0);
-    }
-  return packed;
+  if (p.residual) {
+    args += ", %r: " + rows;
+    op += " residual %r";
+    types += ", " + rows;
+  }
+  return definitions +
+         phaseFunction({p.name, args + ", %y: " + rows, values,
+                        op + " outs(%y) : " + types + ", " + rows});
 }
 
 void fill(KernelHarness &harness, const std::string &name, const void *data,
@@ -154,93 +63,43 @@ void fill(KernelHarness &harness, const std::string &name, const void *data,
   std::memcpy(harness.weight(name), data, bytes);
 }
 
+/// Runs a product of rows and compares; `input` are the buffers that it reads.
+template <typename Rows>
 void checkProduct(KernelHarness &harness, const QuantizedProduct &p,
-                  const QuantizedWeights &w, int64_t rows, int64_t numWorkers) {
-  Random random(rows * 131 + p.k);
-  Guarded<int8_t> x(makeBytes(random, rows * p.k));
-  std::vector<float> scales = random.numbers(rows * p.numGroups(), 0.1), pairs;
-  for (int64_t i = 0; i < rows * p.numGroups(); ++i) {
-    const int64_t row = i / p.numGroups(), begin = i % p.numGroups() * p.group;
-    int64_t sum = 0;
-    for (int64_t k = begin; k < std::min(begin + p.group, p.k); ++k)
-      sum += x[row * p.k + k];
-    pairs.push_back(scales[i]);
-    pairs.push_back(static_cast<float>(sum));
-  }
-  Guarded<float> scaleRows(pairs), residual(random.numbers(rows * p.n)),
-      y(rows * p.n);
-  PhaseCall call{
-      {{"rows", rows}}, {x.data(), scaleRows.data()}, {}, numWorkers};
+                  const QuantizedWeights &w, const Rows &x,
+                  std::vector<void *> input, int64_t rows, Random &random) {
+  Guarded<float> residual(random.numbers(rows * p.n)), y(rows * p.n);
+  PhaseCall call{{{"rows", rows}}, std::move(input), {}, 1};
   if (p.residual)
     call.args.push_back(residual.data());
   call.args.push_back(y.data());
-
   std::vector<float> expected;
   for (int64_t i = 0; i < rows * p.n; ++i) {
-    const int64_t row = i / p.n, column = i % p.n;
-    float value = p.bias ? w.bias[column] : 0;
-    for (int64_t g = 0; g < p.numGroups(); ++g) {
-      int32_t sum = 0, rowSum = 0;
-      for (int64_t k = g * p.group; k < std::min((g + 1) * p.group, p.k); ++k) {
-        sum += x[row * p.k + k] * w.numbers[column * p.k + k];
-        rowSum += x[row * p.k + k];
-      }
-      const float ofRow = scales[row * p.numGroups() + g];
-      const int64_t ofColumn = column * p.numGroups() + g;
-      value =
-          std::fma(static_cast<float>(sum), ofRow * w.scales[ofColumn], value);
-      if (!w.minimums.empty())
-        value = std::fma(ofRow * static_cast<float>(rowSum),
-                         w.minimums[ofColumn], value);
-    }
+    const float value = multiply(p, w, x, i / p.n, i % p.n);
     expected.push_back(p.residual ? value + residual[i] : value);
   }
   runAll(harness, p.name, call, [&] {
     for (int64_t i = 0; i < rows * p.n; ++i)
       if (std::memcmp(&expected[i], &y[i], 4) != 0) {
-        ADD_FAILURE() << p.name << " rows " << rows << " workers " << numWorkers
-                      << " number " << i << ": " << y[i] << " in place of "
-                      << expected[i];
+        ADD_FAILURE() << p.name << " rows " << rows << " number " << i << ": "
+                      << y[i] << " in place of " << expected[i];
         return;
       }
   });
 }
 
-/// A product of f32 with the numbers that the weights stand for.
-void checkFloatProduct(KernelHarness &harness, const QuantizedProduct &p,
-                       const QuantizedWeights &w, int64_t rows,
-                       int64_t numWorkers) {
+void checkProduct(KernelHarness &harness, const QuantizedProduct &p,
+                  const QuantizedWeights &w, int64_t rows) {
   Random random(rows * 131 + p.k);
-  Guarded<float> x(random.numbers(rows * p.k)),
-      residual(random.numbers(rows * p.n)), y(rows * p.n);
-  PhaseCall call{{{"rows", rows}}, {x.data()}, {}, numWorkers};
-  if (p.residual)
-    call.args.push_back(residual.data());
-  call.args.push_back(y.data());
-
-  std::vector<float> expected;
-  for (int64_t i = 0; i < rows * p.n; ++i) {
-    const int64_t row = i / p.n, column = i % p.n;
-    float value = p.bias ? w.bias[column] : 0;
-    for (int64_t k = 0; k < p.k; ++k) {
-      const int64_t group = column * p.numGroups() + k / p.group;
-      const auto whole = static_cast<float>(w.numbers[column * p.k + k]);
-      const float weight = w.minimums.empty() ? whole * w.scales[group]
-                                              : std::fma(whole, w.scales[group],
-                                                         w.minimums[group]);
-      value = std::fma(x[row * p.k + k], weight, value);
-    }
-    expected.push_back(p.residual ? value + residual[i] : value);
+  if (p.floatRows) {
+    const std::vector<float> x = random.numbers(rows * p.k);
+    Guarded<float> input(x);
+    return checkProduct(harness, p, w, x, {input.data()}, rows, random);
   }
-  runAll(harness, p.name, call, [&] {
-    for (int64_t i = 0; i < rows * p.n; ++i)
-      if (std::memcmp(&expected[i], &y[i], 4) != 0) {
-        ADD_FAILURE() << p.name << " rows " << rows << " workers " << numWorkers
-                      << " number " << i << ": " << y[i] << " in place of "
-                      << expected[i];
-        return;
-      }
-  });
+  const QuantizedRows x = makeRows(random, p, rows);
+  Guarded<int8_t> numbers(x.numbers);
+  Guarded<float> scales(x.scales);
+  checkProduct(harness, p, w, x, {numbers.data(), scales.data()}, rows, random);
 }
 
 /// Runs products with so many rows.
@@ -248,7 +107,7 @@ void checkProducts(const std::vector<QuantizedProduct> &products,
                    const std::vector<int64_t> &allRows) {
   std::string text;
   for (const QuantizedProduct &p : products)
-    text += p.getText();
+    text += getText(p);
   KernelHarness harness(text);
   for (const QuantizedProduct &p : products) {
     Random random(p.n * 7 + p.k);
@@ -260,11 +119,7 @@ void checkProducts(const std::vector<QuantizedProduct> &products,
       fill(harness, p.name + "b", padded.data(), padded.size() * 4);
     }
     for (int64_t rows : allRows)
-      for (int64_t numWorkers : {1, 3})
-        if (p.floatRows)
-          checkFloatProduct(harness, p, w, rows, numWorkers);
-        else
-          checkProduct(harness, p, w, rows, numWorkers);
+      checkProduct(harness, p, w, rows);
   }
 }
 

@@ -1,10 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of groups of rows against one chain of multiply-adds an output, with
-// every buffer and weight next to an inaccessible page.
+// Products of groups of rows against one chain of multiply-adds an output, and
+// of whole numbers against plain loops, with every buffer and weight next to an
+// inaccessible page.
 #include "runtime/base/InstructionSet.h"
 #include "test/passes/lower/PhaseText.h"
+#include "test/passes/lower/RunPhase.h"
+#include "test/passes/lower/ops/QuantizedProduct.h"
 #include "test/support/KernelHarness.h"
 #include "test/support/Reference.h"
 #include <cstring>
@@ -161,7 +164,128 @@ private:
   std::vector<float> weight, bias;
 };
 
+/// The module of a product of whole numbers, whose sizes are those of a group.
+std::string getText(const QuantizedProduct &p) {
+  const std::string all = str(kGroups * p.n),
+                    splits = ", splits [" + repeat(p.n) + "]",
+                    weight = "!kern.weight<[" + all + ", " + str(p.k) +
+                             "] x #kern.format<" + p.getFormat().str() +
+                             ">, panels32" + splits + ">",
+                    bias = "!kern.weight<[" + all + "] x f32, padded32" +
+                           splits + ">",
+                    input = bufferType("n, " + str(p.k),
+                                       p.floatRows ? "f32" : "i8"),
+                    scales = bufferType("n, " + str(2 * p.numGroups())),
+                    offsets = bufferType(str(kGroups + 1), "i64"),
+                    out = bufferType("n, " + str(p.n));
+  std::string definitions = weightDefinition(p.name + "w", weight),
+              values = weightValue("w", p.name + "w", weight),
+              args = "%x: " + input, op = "kern.group_gemm %x, %w",
+              types = input + ", " + weight;
+  if (!p.floatRows) {
+    args += ", %s: " + scales;
+    op += " scales %s";
+    types += ", " + scales;
+  }
+  if (p.bias) {
+    definitions += weightDefinition(p.name + "b", bias);
+    values += weightValue("b", p.name + "b", bias);
+    op += " bias %b";
+    types += ", " + bias;
+  }
+  return definitions +
+         phaseFunction({p.name, args + ", %o: " + offsets + ", %y: " + out,
+                        values,
+                        op + " offsets %o outs(%y) : " + types + ", " +
+                            offsets + ", " + out});
+}
+
+/// Weights of all groups of whole numbers.
+class QuantizedProducts {
+public:
+  QuantizedProducts(KernelHarness &harness, const QuantizedProduct &p)
+      : harness(harness), p(p), random(p.n * 7 + p.k) {
+    std::vector<char> packed;
+    std::vector<float> bias;
+    for (int64_t group = 0; group < kGroups; ++group) {
+      weights.push_back(makeWeights(random, p));
+      const std::vector<char> own = packGroups(p, weights.back());
+      packed.insert(packed.end(), own.begin(), own.end());
+      const std::vector<float> &ofGroup = weights.back().bias;
+      bias.insert(bias.end(), ofGroup.begin(), ofGroup.end());
+    }
+    fill(p.name + "w", packed);
+    if (p.bias)
+      fill(p.name + "b", packPadded(bias, std::vector(kGroups, p.n)));
+  }
+
+  void check(const std::vector<int64_t> &sizes) {
+    Guarded<int64_t> offsets(kGroups + 1);
+    for (int64_t group = 0; group < kGroups; ++group)
+      offsets[group + 1] = offsets[group] + sizes[group];
+    const int64_t rows = offsets[kGroups];
+    const QuantizedRows whole = makeRows(random, p, rows);
+    const std::vector<float> floats = random.numbers(rows * p.k);
+    Guarded<int8_t> numbers(whole.numbers);
+    Guarded<float> x(floats), scales(whole.scales), y(rows * p.n);
+    PhaseCall call{{{"n", rows}}, {x.data()}, {}, 1};
+    if (!p.floatRows)
+      call.args = {numbers.data(), scales.data()};
+    call.args.insert(call.args.end(), {offsets.data(), y.data()});
+    std::vector<float> expected;
+    for (int64_t group = 0; group < kGroups; ++group)
+      for (int64_t row = offsets[group]; row < offsets[group + 1]; ++row)
+        for (int64_t column = 0; column < p.n; ++column)
+          expected.push_back(
+              p.floatRows ? multiply(p, weights[group], floats, row, column)
+                          : multiply(p, weights[group], whole, row, column));
+    runAll(harness, p.name, call, [&] {
+      for (int64_t i = 0; i < rows * p.n; ++i)
+        if (std::memcmp(&expected[i], &y[i], 4) != 0) {
+          ADD_FAILURE() << p.name << " rows " << rows << " number " << i << ": "
+                        << y[i] << " in place of " << expected[i];
+          return;
+        }
+    });
+  }
+
+private:
+  template <typename T>
+  void fill(const std::string &name, const std::vector<T> &packed) {
+    ASSERT_EQ(packed.size() * sizeof(T), harness.weightBytes(name));
+    std::memcpy(harness.weight(name), packed.data(), packed.size() * sizeof(T));
+  }
+
+  KernelHarness &harness;
+  const QuantizedProduct &p;
+  Random random;
+  std::vector<QuantizedWeights> weights; ///< by group
+};
+
 } // namespace
+
+TEST(LowerGroupGemm, MultipliesWholeNumbers) {
+  std::vector<QuantizedProduct> products;
+  std::string text;
+  Random random(13);
+  // Each format with some sizes, and rows of either kind.
+  for (const transom::OperandFormat &format :
+       transom::OperandFormat::getQuantizedFormats()) {
+    products.push_back({"p" + str(int64_t(products.size())),
+                        format.interleave * (random.below(50) + 1),
+                        random.below(70) + 1, format.group,
+                        random.below(2) == 0, false, format.element,
+                        format.scales, random.below(2) == 0});
+    text += getText(products.back());
+  }
+  KernelHarness harness(text);
+  for (const QuantizedProduct &p : products) {
+    QuantizedProducts all(harness, p);
+    all.check({0, 0, 0, 0, 0});
+    all.check({1, 0, 1, 1, 0});
+    all.check({3, 17, 0, 1, 29});
+  }
+}
 
 TEST(LowerGroupGemm, ComputesChains) {
   for (const Case &c :
