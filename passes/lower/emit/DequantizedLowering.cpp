@@ -87,15 +87,7 @@ private:
 
 } // namespace
 
-std::vector<const OperandLowering *> lower::getDequantizedLowerings() {
-  static const std::vector<std::unique_ptr<OperandLowering>> all = [] {
-    std::vector<std::unique_ptr<OperandLowering>> all;
-    for (const OperandFormat &format : OperandFormat::getQuantizedFormats())
-      all.push_back(std::make_unique<DequantizedLowering>(format));
-    return all;
-  }();
-  std::vector<const OperandLowering *> found;
-  for (const auto &lowering : all)
-    found.push_back(lowering.get());
-  return found;
+std::unique_ptr<OperandLowering>
+lower::makeDequantizedLowering(const OperandFormat &format) {
+  return std::make_unique<DequantizedLowering>(format);
 }

@@ -7,7 +7,9 @@
 
 namespace transom::lower {
 
-/// The lowerings of `OperandFormat::getQuantizedFormats()` beside rows of f32.
-std::vector<const OperandLowering *> getDequantizedLowerings();
+/// The lowering of one of `OperandFormat::getQuantizedFormats()` beside rows of
+/// f32.
+std::unique_ptr<OperandLowering>
+makeDequantizedLowering(const OperandFormat &format);
 
 } // namespace transom::lower

@@ -325,19 +325,9 @@ StoredGroupsLowering::StoredGroupsLowering(const OperandFormat &format,
                                            StorageType operand)
     : OperandLowering(format, getGroupsSuffix(format), operand) {}
 
-std::vector<const OperandLowering *> lower::getGroupsLowerings() {
-  static const std::vector<std::unique_ptr<OperandLowering>> all = [] {
-    std::vector<std::unique_ptr<OperandLowering>> all;
-    for (const OperandFormat &format : OperandFormat::getQuantizedFormats()) {
-      if (getStorageBits(format.element) == 8)
-        all.push_back(std::make_unique<BytesLowering>(format));
-      else
-        all.push_back(std::make_unique<NibblesLowering>(format));
-    }
-    return all;
-  }();
-  std::vector<const OperandLowering *> found;
-  for (const auto &lowering : all)
-    found.push_back(lowering.get());
-  return found;
+std::unique_ptr<OperandLowering>
+lower::makeGroupsLowering(const OperandFormat &format) {
+  if (getStorageBits(format.element) == 8)
+    return std::make_unique<BytesLowering>(format);
+  return std::make_unique<NibblesLowering>(format);
 }

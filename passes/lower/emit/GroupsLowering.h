@@ -7,8 +7,9 @@
 
 namespace transom::lower {
 
-/// The lowerings of `OperandFormat::getQuantizedFormats()`.
-std::vector<const OperandLowering *> getGroupsLowerings();
+/// The lowering of one of `OperandFormat::getQuantizedFormats()`.
+std::unique_ptr<OperandLowering>
+makeGroupsLowering(const OperandFormat &format);
 /// What all lowerings of whole numbers in groups have: bytes that are packed
 /// when weights are written, and whose columns are nothing without scales.
 class StoredGroupsLowering : public OperandLowering {

@@ -288,6 +288,19 @@ private:
 // The table
 //===----------------------------------------------------------------------===//
 
+/// Adds the lowerings of all formats of whole numbers in groups.
+static void addQuantized(std::vector<const OperandLowering *> &all) {
+  static const std::vector<std::unique_ptr<OperandLowering>> owned = [] {
+    std::vector<std::unique_ptr<OperandLowering>> owned;
+    for (auto *make : {makeGroupsLowering, makeDequantizedLowering})
+      for (const OperandFormat &format : OperandFormat::getQuantizedFormats())
+        owned.push_back(make(format));
+    return owned;
+  }();
+  for (const auto &lowering : owned)
+    all.push_back(lowering.get());
+}
+
 static ArrayRef<const OperandLowering *> getAll() {
   static const F32Lowering f32;
   static const Bf16PairsLowering bf16Pairs;
@@ -298,8 +311,7 @@ static ArrayRef<const OperandLowering *> getAll() {
   static const std::vector<const OperandLowering *> all = [] {
     std::vector<const OperandLowering *> all = {&f32, &bf16Pairs, &bf16Rows,
                                                 &int8, &int8Rows};
-    llvm::append_range(all, getGroupsLowerings());
-    llvm::append_range(all, getDequantizedLowerings());
+    addQuantized(all);
     return all;
   }();
   return all;
