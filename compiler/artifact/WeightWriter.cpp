@@ -213,21 +213,12 @@ std::vector<std::string> RoundingErrors::getNotes() const {
   return notes;
 }
 
-/// The numbers of rows before their scales are rounded.
-static std::vector<float> getNumbers(const StoredRows &given,
+/// The numbers of whole rows.
+static std::vector<float> getNumbers(const StoredRows &rows,
                                      const StoredGroups &groups) {
-  std::vector<float> numbers(given.elements.size());
-  const int64_t rows = static_cast<int64_t>(numbers.size()) / groups.depth;
-  size_t at = 0, group = 0;
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t first = 0; first < groups.depth; first += groups.group) {
-      const float scale = given.scales[group];
-      const float minimum = given.minimums.empty() ? 0 : given.minimums[group];
-      const int64_t end = std::min(first + groups.group, groups.depth);
-      for (int64_t k = first; k < end; ++k, ++at)
-        numbers[at] = given.elements[at] * scale + minimum;
-      ++group;
-    }
+  std::vector<float> numbers = rows.elements;
+  scaleElements(groups, 0, groups.depth, rows.scales, rows.minimums,
+                numbers.data());
   return numbers;
 }
 

@@ -50,26 +50,37 @@ std::optional<std::string> StoredGroups::findError() const {
   return std::nullopt;
 }
 
+void scaleElements(const StoredGroups &groups, int64_t first, int64_t count,
+                   const std::vector<float> &scales,
+                   const std::vector<float> &minimums, float *elements) {
+  const int64_t end = first + count;
+  size_t group = 0;
+  while (group < scales.size())
+    for (int64_t k = first; k < end; ++group) {
+      const float scale = scales[group],
+                  minimum = minimums.empty() ? 0 : minimums[group];
+      // The product is exact, so it does not matter whether the sum is fused.
+      for (const int64_t next =
+               std::min(end, (k / groups.group + 1) * groups.group);
+           k < next; ++k, ++elements)
+        *elements = *elements * scale + minimum;
+    }
+}
+
 bool StoredTensor::readNumbers(int64_t row, int64_t rows, int64_t first,
                                int64_t count, float *out) const {
   read(StoredField::Elements, row, rows, first, count, out);
   const int64_t firstGroup = first / groups.group;
   const int64_t numGroups =
       count == 0 ? 0 : (first + count - 1) / groups.group - firstGroup + 1;
-  std::vector<float> scales(static_cast<size_t>(rows * numGroups));
-  std::vector<float> minimums(scales.size(), 0);
+  std::vector<float> scales(static_cast<size_t>(rows * numGroups)), minimums;
   read(StoredField::Scales, row, rows, firstGroup, numGroups, scales.data());
-  if (groups.minimums)
+  if (groups.minimums) {
+    minimums.resize(scales.size());
     read(StoredField::Minimums, row, rows, firstGroup, numGroups,
          minimums.data());
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t k = 0; k < count; ++k) {
-      const size_t at = static_cast<size_t>(
-          r * numGroups + (first + k) / groups.group - firstGroup);
-      // The product is exact, so it does not matter whether the sum is fused.
-      float &number = out[r * count + k];
-      number = number * scales[at] + minimums[at];
-    }
+  }
+  scaleElements(groups, first, count, scales, minimums, out);
   return std::all_of(scales.begin(), scales.end(),
                      [](float x) { return std::isfinite(x); }) &&
          std::all_of(minimums.begin(), minimums.end(),

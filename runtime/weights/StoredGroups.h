@@ -34,6 +34,13 @@ struct StoredGroups {
   std::optional<std::string> findError() const;
 };
 
+/// Makes numbers of a block of elements, `count` of each row from number
+/// `first` on: times the scale of their group, plus its minimum where there are
+/// minimums. Scales and minimums are of the groups in which a row has elements.
+void scaleElements(const StoredGroups &groups, int64_t first, int64_t count,
+                   const std::vector<float> &scales,
+                   const std::vector<float> &minimums, float *elements);
+
 /// The fields of what is stored in groups, as f32. Those of groups have the
 /// shape of the whole with the number of groups as the last dimension.
 enum class StoredField { Elements, Scales, Minimums };

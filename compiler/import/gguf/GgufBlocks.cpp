@@ -23,16 +23,18 @@ void readNibbles(const uint8_t *bytes, int8_t *out, int offset) {
   }
 }
 
-void splitQ4_0(const uint8_t *b, Block &block) {
+/// One scale in half precision at the begin of a block, or a minimum after it.
+void readScale(const uint8_t *b, Block &block) {
   block.scales[0] = readHalf(b);
-  readNibbles(b + 2, block.elements, 8);
 }
-
-void splitQ4_1(const uint8_t *b, Block &block) {
+void readScaleAndMinimum(const uint8_t *b, Block &block) {
   block.scales[0] = readHalf(b);
   block.minimums[0] = readHalf(b + 2);
-  readNibbles(b + 4, block.elements, 0);
 }
+
+void readQ4_0(const uint8_t *b, int8_t *out) { readNibbles(b + 2, out, 8); }
+
+void readQ4_1(const uint8_t *b, int8_t *out) { readNibbles(b + 4, out, 0); }
 
 /// Nibbles with a fifth bit each.
 void readFives(const uint8_t *bits, int8_t *out, int offset) {
@@ -41,36 +43,29 @@ void readFives(const uint8_t *bits, int8_t *out, int offset) {
     out[i] = static_cast<int8_t>(out[i] + ((bits[i / 8] >> i % 8 & 1) << 4));
 }
 
-void splitQ5_0(const uint8_t *b, Block &block) {
-  block.scales[0] = readHalf(b);
-  readFives(b + 2, block.elements, 16);
-}
+void readQ5_0(const uint8_t *b, int8_t *out) { readFives(b + 2, out, 16); }
 
-void splitQ5_1(const uint8_t *b, Block &block) {
-  block.scales[0] = readHalf(b);
-  block.minimums[0] = readHalf(b + 2);
-  readFives(b + 4, block.elements, 0);
-}
+void readQ5_1(const uint8_t *b, int8_t *out) { readFives(b + 4, out, 0); }
 
-void splitQ8_0(const uint8_t *b, Block &block) {
-  block.scales[0] = readHalf(b);
-  std::memcpy(block.elements, b + 2, 32);
-}
+void readQ8_0(const uint8_t *b, int8_t *out) { std::memcpy(out, b + 2, 32); }
 
 /// 16 groups of 16; a byte has the four bits of a scale and of a minimum.
-void splitQ2_K(const uint8_t *b, Block &block) {
+void readScalesQ2_K(const uint8_t *b, Block &block) {
   const float d = readHalf(b + 80), m = readHalf(b + 82);
   for (int g = 0; g < 16; ++g) {
     block.scales[g] = d * static_cast<float>(b[g] & 15);
     block.minimums[g] = -(m * static_cast<float>(b[g] >> 4));
   }
+}
+
+void readQ2_K(const uint8_t *b, int8_t *out) {
   for (int i = 0; i < 256; ++i)
-    block.elements[i] = static_cast<int8_t>(
+    out[i] = static_cast<int8_t>(
         b[16 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3);
 }
 
-/// 16 groups of 16; the third bit of an element says what is not subtracted.
-void splitQ3_K(const uint8_t *b, Block &block) {
+/// 16 groups of 16.
+void readScalesQ3_K(const uint8_t *b, Block &block) {
   const uint8_t *scales = b + 96;
   const float d = readHalf(b + 108);
   for (int g = 0; g < 16; ++g) {
@@ -78,10 +73,13 @@ void splitQ3_K(const uint8_t *b, Block &block) {
     const int high = scales[8 + g % 4] >> g / 4 * 2 & 3;
     block.scales[g] = d * static_cast<float>((low | high << 4) - 32);
   }
+}
+
+/// The third bit of an element says what is not subtracted.
+void readQ3_K(const uint8_t *b, int8_t *out) {
   for (int i = 0; i < 256; ++i) {
     const int low = b[32 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
-    block.elements[i] =
-        static_cast<int8_t>(low - (b[i % 32] >> i / 32 & 1 ? 0 : 4));
+    out[i] = static_cast<int8_t>(low - (b[i % 32] >> i / 32 & 1 ? 0 : 4));
   }
 }
 
@@ -99,35 +97,34 @@ void readSixBits(const uint8_t *b, Block &block) {
 }
 
 /// Low halves of 32 bytes are a group, high ones the next.
-void readGroupNibbles(const uint8_t *bytes, Block &block) {
+void readGroupNibbles(const uint8_t *bytes, int8_t *out) {
   for (int i = 0; i < 256; ++i)
-    block.elements[i] = static_cast<int8_t>(
+    out[i] = static_cast<int8_t>(
         bytes[i / 64 * 32 + i % 32] >> i % 64 / 32 * 4 & 15);
 }
 
-void splitQ4_K(const uint8_t *b, Block &block) {
-  readSixBits(b, block);
-  readGroupNibbles(b + 16, block);
-}
+void readQ4_K(const uint8_t *b, int8_t *out) { readGroupNibbles(b + 16, out); }
 
-void splitQ5_K(const uint8_t *b, Block &block) {
-  readSixBits(b, block);
-  readGroupNibbles(b + 48, block);
+void readQ5_K(const uint8_t *b, int8_t *out) {
+  readGroupNibbles(b + 48, out);
   for (int i = 0; i < 256; ++i)
-    block.elements[i] = static_cast<int8_t>(
-        block.elements[i] + ((b[16 + i % 32] >> i / 32 & 1) << 4));
+    out[i] =
+        static_cast<int8_t>(out[i] + ((b[16 + i % 32] >> i / 32 & 1) << 4));
 }
 
 /// 16 groups of 16 with scales of eight bits.
-void splitQ6_K(const uint8_t *b, Block &block) {
+void readScalesQ6_K(const uint8_t *b, Block &block) {
   const float d = readHalf(b + 208);
   for (int g = 0; g < 16; ++g)
     block.scales[g] = d * static_cast<float>(static_cast<int8_t>(b[192 + g]));
+}
+
+void readQ6_K(const uint8_t *b, int8_t *out) {
   for (int i = 0; i < 256; ++i) {
     const int half = i / 128, rest = i % 128;
     const int low = b[half * 64 + rest % 64] >> rest / 64 * 4 & 15;
     const int high = b[128 + half * 32 + rest % 32] >> rest / 32 * 2 & 3;
-    block.elements[i] = static_cast<int8_t>((low | high << 4) - 32);
+    out[i] = static_cast<int8_t>((low | high << 4) - 32);
   }
 }
 
@@ -141,73 +138,81 @@ void readUneven(const uint8_t *bytes, int8_t *out) {
     out[i] = unevenValues[out[i]];
 }
 
-void splitIQ4_NL(const uint8_t *b, Block &block) {
-  block.scales[0] = readHalf(b);
-  readUneven(b + 2, block.elements);
-}
+void readIQ4_NL(const uint8_t *b, int8_t *out) { readUneven(b + 2, out); }
 
-void splitIQ4_XS(const uint8_t *b, Block &block) {
+void readScalesIQ4_XS(const uint8_t *b, Block &block) {
   const float d = readHalf(b);
   const int highs = b[2] | b[3] << 8;
   for (int g = 0; g < 8; ++g) {
     const int scale = (b[4 + g / 2] >> g % 2 * 4 & 15) | (highs >> g * 2 & 3)
                                                              << 4;
     block.scales[g] = d * static_cast<float>(scale - 32);
-    readUneven(b + 8 + g * 16, block.elements + g * 32);
   }
+}
+
+void readIQ4_XS(const uint8_t *b, int8_t *out) {
+  for (int g = 0; g < 8; ++g)
+    readUneven(b + 8 + g * 16, out + g * 32);
 }
 
 constexpr StorageType I4 = StorageType::I4, U4 = StorageType::U4,
                       I8 = StorageType::I8;
-constexpr BlockType blockTypes[] = {{"Q4_0", I4, 32, false, splitQ4_0},
-                                    {"Q4_1", U4, 32, true, splitQ4_1},
-                                    {"Q5_0", I8, 32, false, splitQ5_0},
-                                    {"Q5_1", I8, 32, true, splitQ5_1},
-                                    {"Q8_0", I8, 32, false, splitQ8_0},
-                                    {"Q2_K", U4, 16, true, splitQ2_K},
-                                    {"Q3_K", I4, 16, false, splitQ3_K},
-                                    {"Q4_K", U4, 32, true, splitQ4_K},
-                                    {"Q5_K", I8, 32, true, splitQ5_K},
-                                    {"Q6_K", I8, 16, false, splitQ6_K},
-                                    {"IQ4_NL", I8, 32, false, splitIQ4_NL},
-                                    {"IQ4_XS", I8, 32, false, splitIQ4_XS}};
+constexpr BlockType blockTypes[] = {
+    {"Q4_0", I4, 32, false, readQ4_0, readScale},
+    {"Q4_1", U4, 32, true, readQ4_1, readScaleAndMinimum},
+    {"Q5_0", I8, 32, false, readQ5_0, readScale},
+    {"Q5_1", I8, 32, true, readQ5_1, readScaleAndMinimum},
+    {"Q8_0", I8, 32, false, readQ8_0, readScale},
+    {"Q2_K", U4, 16, true, readQ2_K, readScalesQ2_K},
+    {"Q3_K", I4, 16, false, readQ3_K, readScalesQ3_K},
+    {"Q4_K", U4, 32, true, readQ4_K, readSixBits},
+    {"Q5_K", I8, 32, true, readQ5_K, readSixBits},
+    {"Q6_K", I8, 16, false, readQ6_K, readScalesQ6_K},
+    {"IQ4_NL", I8, 32, false, readIQ4_NL, readScale},
+    {"IQ4_XS", I8, 32, false, readIQ4_XS, readScalesIQ4_XS}};
 
 class BlockReader final : public StoredTensor {
 public:
   BlockReader(const TensorType &type, const BlockType &block,
               std::string_view bytes, int64_t depth)
       : StoredTensor({block.element, block.group, depth, block.minimums}),
-        type(type), split(block.split), bytes(bytes) {}
+        type(type), block(block), bytes(bytes) {}
 
   void read(StoredField field, int64_t row, int64_t rows, int64_t first,
             int64_t count, float *out) const override {
-    const bool ofGroups = field != StoredField::Elements;
-    const int64_t blockSize =
-        ofGroups ? type.blockElements / getGroups().group : type.blockElements;
+    Block read;
+    if (field == StoredField::Elements)
+      readBlocks(
+          row, rows, first, count, type.blockElements, read.elements,
+          [&](const uint8_t *b) { block.readElements(b, read.elements); }, out);
+    else
+      readBlocks(
+          row, rows, first, count, type.blockElements / getGroups().group,
+          field == StoredField::Scales ? read.scales : read.minimums,
+          [&](const uint8_t *b) { block.readScales(b, read); }, out);
+  }
+
+private:
+  /// Copies a part of what rows of blocks have, of each `perBlock` numbers that
+  /// `readOne` makes of its bytes.
+  template <typename Number, typename ReadOne>
+  void readBlocks(int64_t row, int64_t rows, int64_t first, int64_t count,
+                  int64_t perBlock, const Number *numbers,
+                  const ReadOne &readOne, float *out) const {
     const int64_t rowBlocks = getGroups().depth / type.blockElements;
     const auto *data = reinterpret_cast<const uint8_t *>(bytes.data());
-    Block block;
     for (int64_t r = row; r < row + rows; ++r)
       for (int64_t i = first; i < first + count;) {
-        const int64_t number = r * rowBlocks + i / blockSize;
-        split(data + number * type.blockBytes, block);
-        const int64_t from = i % blockSize;
-        const int64_t size = std::min(blockSize - from, first + count - i);
-        if (!ofGroups)
-          std::copy_n(block.elements + from, size, out);
-        else
-          std::copy_n(
-              (field == StoredField::Scales ? block.scales : block.minimums) +
-                  from,
-              size, out);
-        out += size;
+        readOne(data + (r * rowBlocks + i / perBlock) * type.blockBytes);
+        const int64_t from = i % perBlock;
+        const int64_t size = std::min(perBlock - from, first + count - i);
+        out = std::copy_n(numbers + from, size, out);
         i += size;
       }
   }
 
-private:
   const TensorType &type;
-  void (*const split)(const uint8_t *, Block &);
+  const BlockType &block;
   const std::string_view bytes;
 };
 

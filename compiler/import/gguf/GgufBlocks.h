@@ -26,7 +26,8 @@ struct BlockType {
   StorageType element;
   int64_t group;
   bool minimums;
-  void (*split)(const uint8_t *bytes, Block &block);
+  void (*readElements)(const uint8_t *bytes, int8_t *elements);
+  void (*readScales)(const uint8_t *bytes, Block &block); ///< and minimums
 };
 
 /// The row of a type, or null.
