@@ -256,8 +256,8 @@ def print_bounds(folders, format, draws):
     test.setUpClass()
     for folder in folders:
         test.setUp()
-        for result, draws in test.predict(folder, format, GROUPS[format], draws).items():
-            print(f"{os.path.basename(os.path.normpath(folder))} {result} {LARGEST_SLACK * max(draw.largest for draw in draws):.3f}")
+        for result, noise in test.predict(folder, format, GROUPS[format], draws).items():
+            print(f"{os.path.basename(os.path.normpath(folder))} {result} {LARGEST_SLACK * max(draw.largest for draw in noise):.3f}")
         test.doCleanups()
     test.doClassCleanups()
 
