@@ -33,11 +33,13 @@ void ExampleCalls::set(EntryCost &cost) const {
 
 void ExampleCalls::set(ExplainedEntry &explained) const {
   explained.example = {sizes.batch, sizes.length, sizes.past, exampleWorkers};
-  for (Amount *amount : {&explained.flops, &explained.bf16Flops,
-                         &explained.arenaBytes, &explained.arenaLowerBound})
+  for (Amount *amount :
+       {&explained.flops, &explained.bf16Flops, &explained.int8Flops,
+        &explained.arenaBytes, &explained.arenaLowerBound})
     set(*amount);
   for (ExplainedPhase &phase : explained.phases) {
-    for (Amount *amount : {&phase.flops, &phase.bf16Flops, &phase.bytes})
+    for (Amount *amount :
+         {&phase.flops, &phase.bf16Flops, &phase.int8Flops, &phase.bytes})
       set(*amount);
     for (PhaseOperation &operation : phase.operations) {
       set(operation.flops);

@@ -118,6 +118,7 @@ std::vector<ExplainedPhase> PhaseReader::read(func::FuncOp entry) {
     phase.runs = dispatch.rows;
     phase.flops = toAmount(dispatch.flops);
     phase.bf16Flops = toAmount(dispatch.bf16Flops);
+    phase.int8Flops = toAmount(dispatch.int8Flops);
     phase.bytes = toAmount(dispatch.bytes);
     phase.weightBytes = dispatch.weightBytes;
     phase.schedule = dispatch.schedule;
@@ -171,6 +172,7 @@ std::vector<ExplainedEntry> transom::explainEntries(ModuleOp module,
     result.outputs = readTensors(entry.outputs);
     result.flops = toAmount(entry.flops);
     result.bf16Flops = toAmount(entry.bf16Flops);
+    result.int8Flops = toAmount(entry.int8Flops);
     result.streamedBytes = entry.streamedBytes.value_or(0);
     result.barriers = static_cast<int64_t>(entry.dispatchOrder.size());
     result.order = entry.dispatchOrder;

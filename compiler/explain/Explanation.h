@@ -161,7 +161,7 @@ struct ExplainedPhase {
   std::string name;
   ModelPlace place;
   int64_t runs = 1;
-  Amount flops, bf16Flops, bytes;
+  Amount flops, bf16Flops, int8Flops, bytes;
   int64_t weightBytes = 0;
   std::string schedule;
   std::vector<PhaseOperation> operations;
@@ -194,7 +194,7 @@ struct ExplainedEntry {
   ExampleCall example;
   std::optional<PaddedCall> padded;
   std::vector<ExplainedTensor> inputs, outputs;
-  Amount flops, bf16Flops;
+  Amount flops, bf16Flops, int8Flops;
   int64_t layers = 0, streamedBytes = 0, barriers = 0;
   std::vector<ExplainedPhase> phases;
   std::vector<int64_t> order;

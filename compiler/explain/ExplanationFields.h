@@ -215,6 +215,8 @@ void ExplainedPhase::visitFields(Self &self, Visitor &visit) {
   visit.field("flops", self.flops,
               "floating-point operations of one run, of all its operations");
   visit.field("bf16_flops", self.bf16Flops, "those of them that multiply bf16");
+  visit.field("int8_flops", self.int8Flops,
+              "those of them that multiply whole numbers");
   visit.field("bytes", self.bytes,
               "bytes of buffers and caches that one run reads and writes");
   visit.field("weight_bytes", self.weightBytes,
@@ -265,6 +267,8 @@ void ExplainedEntry::visitFields(Self &self, Visitor &visit) {
   visit.field("outputs", self.outputs, "what a call gives");
   visit.field("flops", self.flops, "floating-point operations of a call");
   visit.field("bf16_flops", self.bf16Flops, "those of them that multiply bf16");
+  visit.field("int8_flops", self.int8Flops,
+              "those of them that multiply whole numbers");
   visit.field("layers", self.layers, "layers that run bodies which they share");
   visit.field("streamed_bytes", self.streamedBytes,
               "bytes of weights that a call reads whole, each once");

@@ -149,6 +149,8 @@ void Comparer::compareEntry(const std::string &name,
        [](const ExplainedEntry &entry) { return entry.flops.value; }},
       {"of them in bf16", "FLOP",
        [](const ExplainedEntry &entry) { return entry.bf16Flops.value; }},
+      {"of them of whole numbers", "FLOP",
+       [](const ExplainedEntry &entry) { return entry.int8Flops.value; }},
       {"weights read", "bytes",
        [](const ExplainedEntry &entry) {
          return std::optional(entry.streamedBytes);

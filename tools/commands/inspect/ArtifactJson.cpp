@@ -92,6 +92,7 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
   json.member("barriers", static_cast<uint64_t>(entry.dispatchOrder.size()));
   json.member("flops", entry.flops.str());
   json.member("bf16_flops", entry.bf16Flops.str());
+  json.member("int8_flops", entry.int8Flops.str());
   manifest::Writer(json).writeFields(entry, {"streamed_bytes"});
   json.key("attention_schedules");
   json.beginObject();
@@ -116,6 +117,8 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
       json.member("flops", *flops);
     if (auto flops = evaluateExample(entry.bf16Flops, entry, example))
       json.member("bf16_flops", *flops);
+    if (auto flops = evaluateExample(entry.int8Flops, entry, example))
+      json.member("int8_flops", *flops);
     json.endObject();
   }
   json.endArray();

@@ -63,6 +63,11 @@ static void addEntry(Page &page, const ManifestEntry &entry) {
   addTensors(page, entry);
   page.add("  arena bytes  %s\n", entry.arenaBytes.str().c_str());
   page.add("  flops        %s\n", entry.flops.str().c_str());
+  for (const auto &[type, flops] :
+       {std::pair("  in bf16     ", entry.bf16Flops),
+        {"  in int8     ", entry.int8Flops}})
+    if (!(flops == Polynomial()))
+      page.add("%s %s\n", type, flops.str().c_str());
   for (const ManifestDispatch &step : entry.dispatches)
     if (!step.schedule.empty())
       page.add("  schedule     %s of %s\n", step.schedule.c_str(),

@@ -33,11 +33,24 @@ class BenchCalls(BenchTest):
         products = layers * rows * (2 * (4 * hidden * hidden + 2 * hidden * wide) + 4 * hidden * rows)
         self.assertAlmostEqual(self.work(self.row("-s", str(rows), "-r", "1")) * 1e9, products, delta=0.03 * products)
 
-    def test_operations_in_bf16(self):
-        """Products count as bf16 where their sides are; norms and activations never do."""
-        entries = {dtype: json.loads(self.succeed("inspect", self.compiled("bert", "--dtype", dtype), "--json").stdout)["entries"][0]
-                   for dtype in ("f32", "bf16")}
-        self.assertEqual(entries["f32"]["bf16_flops"], "0")
+    def test_operations_in_other_types(self):
+        """Products count as bf16 or int8 where their sides are; norms and activations never do."""
+        flags = {"f32": (), "bf16": ("--dtype", "bf16"), "int8": ("--quantize", "int8")}
+        entries = {dtype: json.loads(self.succeed("inspect", self.compiled("bert", *own), "--json").stdout)["entries"][0] for dtype, own in flags.items()}
+        self.assertEqual([entries["f32"][key] for key in ("bf16_flops", "int8_flops")], ["0", "0"])
+        self.assertEqual([entries["int8"]["bf16_flops"], entries["bf16"]["int8_flops"]], ["0", "0"])
+        text = self.succeed("inspect", self.compiled("bert", *flags["int8"])).stdout
+        self.assertIn(f"  in int8      {entries['int8']['int8_flops']}\n", text)
+        self.assertNotIn("in bf16", text)
+        # Attention stays f32: all but its two products are of whole numbers.
+        (plain, whole) = [next(e[key] for e in entries[dtype]["examples"] if (e["batch"], e["seq"]) == (8, 96))
+                          for dtype, key in (("f32", "flops"), ("int8", "int8_flops"))]
+        with open(os.path.join(GOLDENS, "bert", "config.json"), encoding="utf-8") as file:
+            config = json.load(file)
+        hidden, wide, layers = config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"]
+        pooler = 8 * 2 * hidden * hidden
+        self.assertEqual(whole, layers * 8 * 96 * 2 * (4 * hidden * hidden + 2 * hidden * wide) + pooler)
+        self.assertLess(whole, plain)
         (plain,) = [e["flops"] for e in entries["f32"]["examples"] if (e["batch"], e["seq"]) == (8, 96)]
         (narrow,) = [e["bf16_flops"] for e in entries["bf16"]["examples"] if (e["batch"], e["seq"]) == (8, 96)]
         self.assertLess(narrow, plain)

@@ -29,6 +29,13 @@ class Comparison(ExplainTest):
         self.assertGreater(bf16[1], 0)
         self.assertIn({"name": "kern-choose-precision", "a": "no change", "b": "changed"}, told["passes"])
 
+    def test_whole_numbers(self):
+        told = self.explain(self.example("tiny-bert"), "--other-flags", "--quantize int8")
+        read, whole = (self.numbers(told, "encode")[name] for name in ["weights read", "of them of whole numbers"])
+        self.assertLess(read[1], 0.4 * read[0])
+        self.assertEqual(whole[0], 0)
+        self.assertGreater(whole[1], 0.5 * self.numbers(told, "encode")["operations of a call"][1])
+
     def test_disabled_pass_costs_barriers(self):
         told = self.explain(self.example("tiny-bert"), "--other-flags", "--disable-pass kern-fuse-norm")
         before, after = self.numbers(told, "encode")["barriers"]

@@ -8,8 +8,8 @@ function getCosts(explanation, name) {
   const {flops, padded, example} = entry;
   const call = `${plural(example.batch, 'sequence')} of ${plural(example.length, 'token')}${example.past ? ` after ${formatExact(example.past)}` : ''}`;
   const moved = entry.phases.reduce((sum, phase) => sum + (phase.bytes.value + phase.weight_bytes) * phase.runs, 0);
-  return [[`work of ${call}`, formatFlops, flops.value], ['of it in bf16', formatFlops, entry.bf16_flops.value], ['weights read', formatBytes, entry.streamed_bytes],
-    ['weights and buffers moved', formatBytes, moved], ['memory', formatBytes, entry.arena_bytes.value], ['least memory of any plan', formatBytes, getLeastMemory(entry, null)],
+  return [[`work of ${call}`, formatFlops, flops.value], ['of it in bf16', formatFlops, entry.bf16_flops.value],
+    ['of it of whole numbers', formatFlops, entry.int8_flops.value], ['weights read', formatBytes, entry.streamed_bytes], ['weights and buffers moved', formatBytes, moved], ['memory', formatBytes, entry.arena_bytes.value], ['least memory of any plan', formatBytes, getLeastMemory(entry, null)],
     ...padded ? [[`work of ${describeBatch(padded)} in a batch`, formatFlops, padded.flops], ['of it for padding', formatFlops, padded.flops - padded.flops_alone],
       ['weights and buffers moved by the batch', formatBytes, padded.bytes], ['memory of the batch', formatBytes, padded.arena_bytes]] : [],
     ['phases', formatExact, entry.phases.length], ['barriers', formatExact, entry.barriers], ['buffers', formatExact, entry.buffers.length]];
