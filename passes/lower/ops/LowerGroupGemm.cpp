@@ -20,7 +20,10 @@ public:
         format(getWeightLowering(op)), columns(op.getGroupColumns()) {}
 
   void emit() {
-    reportGroupTiles(e, op, format, int64_t(type.getSplits().size()), columns);
+    reportGroupTiles(e, op, format,
+                     {int64_t(type.getSplits().size()), getMaxMr(), columns});
+    if (usesAmx())
+      tileConfig = makeTileConfig(e);
     Value offsets = e.pointer(op.getOffsets());
     e.forRange(int64_t(type.getSplits().size()), [&](Index group) {
       Value at = e.advance(offsets, group * 8);
@@ -28,13 +31,25 @@ public:
       Index rows = e.loadI64(e.advance(at, 8)) - first;
       emitGroup(group, first, rows);
     });
+    if (usesAmx())
+      releaseTiles(e);
   }
 
 private:
+  /// Whether kernels multiply with AMX: whole numbers, whose sums are exact.
+  /// Those of bf16 are one chain.
+  bool usesAmx() const {
+    return e.getIsa().amx && type.isGrouped() && suitsAmx(op);
+  }
+  /// Rows of the largest kernel.
+  int64_t getMaxMr() const {
+    return usesAmx() ? amxRows : e.kernels().getMaxMr(format);
+  }
+
   /// Emits this worker's tiles of a group. They are numbered panel by panel.
   void emitGroup(Index group, Index first, Index rows) {
     int64_t nr = e.kernels().getNr();
-    RowBlocks blocks(first, rows, e.kernels().getMaxMr(format));
+    RowBlocks blocks(first, rows, getMaxMr());
     Index count = min(blocks.count, rows) * llvm::divideCeil(columns, nr);
     e.forWorkerRange(count, [&](Index tile) {
       Index column = tile / blocks.count * nr;
@@ -50,6 +65,7 @@ private:
     spec.k = type.getShape()[1];
     spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
     spec.rhsStride = panelWidth;
+    spec.amx = usesAmx();
     if (Value scales = op.getInputScales())
       spec.lhsScaleStride = getBufferType(scales).getRowStride().constant();
     if (op.getBias())
@@ -61,6 +77,7 @@ private:
   KernelArgs getArguments(Index group, Index row, Index column) {
     int64_t paddedColumns = alignToPanel(columns);
     KernelArgs args;
+    args.tileConfig = tileConfig;
     args.lhsStride = e.rowStride(op.getInput());
     args.lhs =
         e.advance(e.pointer(op.getInput()),
@@ -96,6 +113,7 @@ private:
   kern::WeightType type;
   const OperandLowering &format; ///< of the weight
   int64_t columns;               ///< of a group's product
+  Value tileConfig;              ///< see KernelArgs
 };
 } // namespace
 
@@ -128,25 +146,25 @@ const OperandLowering &lower::getWeightLowering(kern::WeightProductOp op) {
       getBufferType(op.getInputRows()).getFormat().element);
 }
 
-bool lower::suitsAmx(kern::GemmOp op) {
-  return kern::suitsAmx(op.getWeight().getType()) &&
+bool lower::suitsAmx(kern::WeightProductOp op) {
+  return kern::suitsAmx(op.getWeightType()) &&
          !getWeightLowering(op).dequantizes();
 }
 
 void lower::reportGroupTiles(PhaseEmitter &e, Operation *op,
-                             const OperandLowering &format, int64_t groups,
-                             int64_t columns) {
+                             const OperandLowering &format,
+                             const GroupTiles &tiles) {
   const MicroKernels &kernels = e.kernels();
-  const int64_t computed = llvm::alignTo(columns, kernels.getNr());
+  const int64_t computed = llvm::alignTo(tiles.columns, kernels.getNr());
   e.getModuleInfo().getRemarks().report(
       op, {RemarkId::GroupProductTiled,
            {{"isa", kernels.getIsa().name},
-            {"groups", groups},
-            {"rows", kernels.getMaxMr(format)},
+            {"groups", tiles.groups},
+            {"rows", tiles.rows},
             {"columns", kernels.getNr()},
-            {"used", columns},
+            {"used", tiles.columns},
             {"computed", computed},
-            {"waste", 100 * (computed - columns) / computed}}});
+            {"waste", 100 * (computed - tiles.columns) / computed}}});
   reportWidening(e, op, format);
 }
 

@@ -25,7 +25,9 @@ public:
         columns(op.getHeadColumns()), k(type.getShape()[1]) {}
 
   void emit() {
-    reportGroupTiles(e, op, format, int64_t(op.getHeads()), columns);
+    reportGroupTiles(
+        e, op, format,
+        {int64_t(op.getHeads()), e.kernels().getMaxMr(format), columns});
     // The panels of the distances of this call.
     const PositionBuckets rule = op.getPositionBuckets();
     Index length =

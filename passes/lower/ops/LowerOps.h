@@ -56,12 +56,15 @@ void reportWidening(PhaseEmitter &e, mlir::Operation *op,
 /// The lowering of a product's weight beside its input.
 const OperandLowering &getWeightLowering(kern::WeightProductOp op);
 /// True if AMX multiplies them.
-bool suitsAmx(kern::GemmOp op);
-/// Reports the tiles of a product of several groups of rows or of heads, each
-/// with a weight of so many columns.
+bool suitsAmx(kern::WeightProductOp op);
+/// The tiles of a product of several groups of rows or of heads.
+struct GroupTiles {
+  int64_t groups;
+  int64_t rows;    ///< of the largest tile
+  int64_t columns; ///< of the weight of a group
+};
 void reportGroupTiles(PhaseEmitter &e, mlir::Operation *op,
-                      const OperandLowering &format, int64_t groups,
-                      int64_t columns);
+                      const OperandLowering &format, const GroupTiles &tiles);
 
 /// Rows of whole numbers and their scales, as `kern.quantize` writes them; both
 /// may be null.

@@ -276,14 +276,21 @@ TEST(LowerGroupGemm, MultipliesWholeNumbers) {
                         random.below(70) + 1, format.group,
                         random.below(2) == 0, false, format.element,
                         format.scales, random.below(2) == 0});
-    text += getText(products.back());
   }
+  // Whole tiles of AMX.
+  products.push_back({"tiles", 256, 70, 128, true});
+  products.push_back(
+      {"tiles_nibbles", 192, 40, 32, true, false, transom::StorageType::I4});
+  for (const QuantizedProduct &p : products)
+    text += getText(p);
   KernelHarness harness(text);
   for (const QuantizedProduct &p : products) {
     QuantizedProducts all(harness, p);
     all.check({0, 0, 0, 0, 0});
     all.check({1, 0, 1, 1, 0});
     all.check({3, 17, 0, 1, 29});
+    if (p.k >= 192)
+      all.check({5, 0, 70, 16, 33});
   }
 }
 
