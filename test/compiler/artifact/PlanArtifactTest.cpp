@@ -10,6 +10,7 @@
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/LowerModule.h"
 #include "compiler/pipeline/Register.h"
+#include "dialects/kern/Kern.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -30,14 +31,14 @@ constexpr const char *text = R"mlir(
 !scales = !kern.buffer<[rows, 2] x f32>
 !tokens = !kern.buffer<[routed] x i64>
 !offsets = !kern.buffer<[4] x i64>
-!x = !kern.buffer<[rows, 5] x f32>
-!packed = !kern.buffer<[routed, 5] x f32>
+!x = !kern.buffer<[rows, 64] x f32>
+!packed = !kern.buffer<[routed, 64] x f32>
 !product = !kern.buffer<[routed, 6] x f32>
 !y = !kern.buffer<[rows, 6] x f32>
-!w = !kern.weight<[18, 5] x f32, unset, splits [6, 6, 6]>
+!w = !kern.weight<[18, 64] x f32, unset, splits [6, 6, 6]>
 !b = !kern.weight<[18] x f32, unset, splits [6, 6, 6]>
 module attributes {attn.name = "routed"} {
-  kern.weight @w : !w = #weight.expr<concat(0, fill([6, 5], 1.0), fill([6, 5], 2.0), fill([6, 5], 4.0))>
+  kern.weight @w : !w = #weight.expr<concat(0, fill([6, 64], 1.0), fill([6, 64], 2.0), fill([6, 64], 4.0))>
   kern.weight @b : !b = #weight.expr<concat(0, fill([6], 8.0), fill([6], 0.5), fill([6], 0.25))>
   kern.bounded_size @routed bound "2*rows"
   func.func @run(%g: !groups {attn.name = "groups", attn.role = "data"}, %s: !scales {attn.name = "scales", attn.role = "data"},
@@ -84,13 +85,26 @@ protected:
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
     registerLLVMTranslations(context);
+    make(std::nullopt);
+  }
+
+  /// Makes the module, with weights in a format.
+  void make(std::optional<OperandFormat> format) {
     module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module);
+    if (format)
+      (*module)->setAttr("transom.quantize",
+                         kern::OperandFormatAttr::get(&context, *format));
     PassManager manager(&context);
+    manager.addPass(createChoosePrecisionPass());
     manager.addPass(createPackWeightsPass());
     manager.addPass(createFormPhasesPass());
     manager.addPass(createPlanMemoryPass());
     ASSERT_TRUE(succeeded(manager.run(*module)));
+  }
+
+  int64_t getWeightBytes() {
+    return (*module)->getAttrOfType<IntegerAttr>("kern.weight_bytes").getInt();
   }
 
   /// Writes the artifact; the names of its instruction sets.
@@ -129,16 +143,16 @@ protected:
 /// Inputs with tokens of both groups, one or none.
 std::vector<NamedTensor> makeInputs(int64_t rows) {
   std::vector<int64_t> groups(rows * 2);
-  std::vector<double> scales(rows * 2), x(rows * 5);
+  std::vector<double> scales(rows * 2), x(rows * 64);
   for (int64_t i = 0; i < rows * 2; ++i) {
     groups[i] = i * i % 5 - 2; // below 0: none
     scales[i] = double(i % 7 + 1);
   }
-  for (int64_t i = 0; i < rows * 5; ++i)
+  for (int64_t i = 0; i < rows * 64; ++i)
     x[i] = double(i % 11) - 4;
   return {{"groups", Tensor::of({rows, 2}, groups)},
           {"scales", Tensor::of({rows, 2}, scales)},
-          {"x", Tensor::of({rows, 5}, x)}};
+          {"x", Tensor::of({rows, 64}, x)}};
 }
 
 TEST_F(PlanArtifact, namesBoundedSizes) {
@@ -177,6 +191,53 @@ TEST_F(PlanArtifact, runsWithSizesThatPhasesWrite) {
                   (*expected)[0].tensor.getReals());
       }
     }
+  std::filesystem::remove_all(pattern);
+}
+
+// Experts in whole numbers take fewer bytes, and their results have the same
+// bits on each instruction set, with any number of threads and rows.
+TEST_F(PlanArtifact, runsExpertsInWholeNumbers) {
+  std::string pattern =
+      std::filesystem::temp_directory_path() / "transom-plan-XXXXXX";
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  const std::string path = pattern + "/model.so";
+  const int64_t floatBytes = getWeightBytes(), largest = 40;
+  const std::vector<NamedTensor> inputs = makeInputs(largest);
+  auto floats = evaluate(*module, "run", inputs);
+  ASSERT_TRUE(floats) << floats.error().message;
+  make(OperandFormat::getQuantized(StorageType::I8, 32));
+  EXPECT_LT(getWeightBytes(), 0.35 * static_cast<double>(floatBytes));
+  Result<ArtifactPlan> plan = planArtifact(*module);
+  ASSERT_TRUE(plan);
+  // Of two experts for each row.
+  EXPECT_EQ(plan->manifest.entries.at(0).int8Flops.str(), "1536*rows");
+
+  std::vector<double> first;
+  for (const std::string &isa : write(path))
+    for (unsigned threads : {1u, 3u}) {
+      if (!transom::testing::CompiledModel::runsHere(isa))
+        continue;
+      SCOPED_TRACE(isa);
+      transom::testing::CompiledModel compiled;
+      ASSERT_EQ(compiled.load(path, isa, threads), "");
+      auto all = compiled.run("run", inputs, *floats);
+      ASSERT_TRUE(all) << all.error().message;
+      const auto got = (*all)[0].tensor.getReals();
+      const auto expected = (*floats)[0].tensor.getReals();
+      ASSERT_EQ(got.size(), expected.size());
+      // A number is off by at most 1 % in both operands.
+      for (size_t i = 0; i < got.size(); ++i)
+        EXPECT_NEAR(got[i], expected[i], 0.02 * std::abs(expected[i])) << i;
+      if (first.empty())
+        first = got;
+      EXPECT_EQ(got, first);
+      // The first rows alone.
+      auto some = compiled.run("run", makeInputs(3), *floats);
+      ASSERT_TRUE(some) << some.error().message;
+      const auto few = (*some)[0].tensor.getReals();
+      EXPECT_TRUE(std::equal(few.begin(), few.begin() + 3 * 6, got.begin()));
+    }
+  EXPECT_FALSE(first.empty());
   std::filesystem::remove_all(pattern);
 }
 
