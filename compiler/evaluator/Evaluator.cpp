@@ -147,7 +147,7 @@ Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
     StringRef text = weight.getExpr().getText();
     value = evaluateWeight(symbol, text, weight.getType().getShape(),
                            options.source);
-    if (value && weight.getType().getFormat().getStorage().isGrouped())
+    if (value && weight.getType().isGrouped())
       value = addGiven(*value, text, options.source);
   }
   if (!value)
