@@ -22,6 +22,9 @@ static Polynomial getBytes(ArrayRef<Value> buffers) {
 static SmallVector<Value> getResults(kern::BufferOp op) {
   if (auto attention = dyn_cast<kern::AttentionOp>(op.getOperation()))
     return {attention.getOuts()};
+  auto gemm = dyn_cast<kern::GemmOp>(op.getOperation());
+  if (gemm && gemm.getColumns())
+    return {gemm.getOuts()[0]};
   return op.writtenBuffers();
 }
 
@@ -50,6 +53,15 @@ static Polynomial getCacheBytes(Operation *op) {
   return bytes(type, Polynomial::symbol(name));
 }
 
+/// Bytes of the columns of a weight that a product reads, without their bias.
+static Polynomial getColumnBytes(Operation *op) {
+  auto gemm = dyn_cast<kern::GemmOp>(op);
+  if (!gemm || !gemm.getColumns())
+    return {};
+  return Polynomial(gemm.getWeight().getType().getPanelBytes() / panelWidth) *
+         cast<kern::BufferType>(gemm.getColumns().getType()).getDims().front();
+}
+
 /// The type of a product's left side; null for another operation.
 static Type getMultipliedType(Operation *op) {
   if (!isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp,
@@ -69,7 +81,8 @@ PhaseCost transom::getCost(kern::PhaseOp phase) {
         cost.int8Flops = cost.int8Flops + op.flops();
     }
     cost.bytes = cost.bytes + getBytes(op.readBuffers()) +
-                 getBytes(getResults(op)) + getCacheBytes(op);
+                 getBytes(getResults(op)) + getCacheBytes(op) +
+                 getColumnBytes(op);
     if (!op.gathersWeight())
       for (Value operand : op->getOperands())
         if (isa<kern::WeightType>(operand.getType()))

@@ -164,16 +164,23 @@ private:
     for (const auto &[name, bound] : bounds.getBounds())
       if (llvm::is_contained(entry.symbolOrder, name))
         entry.boundedSizes.push_back({name, bound});
-    for (Attribute attribute :
-         function->getAttrOfType<ArrayAttr>("kern.buffers")) {
-      auto buffer = cast<DictionaryAttr>(attribute);
-      entry.buffers.push_back({parseSize(buffer.get("offset")),
-                               parseSize(buffer.get("bytes")),
-                               getText(buffer, "location")});
-    }
     entry.arenaBytes = parseSize(function->getAttr("kern.arena_bytes"));
     entry.arenaLowerBound =
         parseSize(function->getAttr("kern.arena_lower_bound"));
+    for (Attribute attribute :
+         function->getAttrOfType<ArrayAttr>("kern.buffers")) {
+      auto buffer = cast<DictionaryAttr>(attribute);
+      const Polynomial bytes = parseSize(buffer.get("bytes"));
+      const bool isKept = buffer.contains("kept");
+      entry.buffers.push_back(
+          {isKept ? Polynomial() : parseSize(buffer.get("offset")), bytes,
+           getText(buffer, "location"), isKept});
+      if (!isKept)
+        continue;
+      // The end of the arena.
+      entry.arenaBytes = entry.arenaBytes - bytes;
+      entry.arenaLowerBound = entry.arenaLowerBound - bytes;
+    }
     if (auto counters = function->getAttrOfType<IntegerAttr>("kern.counters"))
       entry.counters = counters.getInt();
     ArtifactEntry code{entry.name, {}};

@@ -9,6 +9,7 @@
 #include "compiler/driver/CompileModule.h"
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Hashes.h"
+#include "compiler/driver/ListedLogits.h"
 #include "compiler/driver/ModuleOptions.h"
 #include "compiler/driver/PassMonitor.h"
 #include "compiler/driver/PassPlugins.h"
@@ -353,8 +354,13 @@ static Result<OwningOpRef<ModuleOp>> importFiles(MLIRContext &context,
     return usageError("'--kv-dtype' needs a decoder; the model has no cache of "
                       "keys and values");
   TRANSOM_TRY(checkMemory(facts.info, options.memLimit));
-  if (!configOnly)
-    TRANSOM_TRY(facts.read(*module, options));
+  if (configOnly)
+    return Result<OwningOpRef<ModuleOp>>(std::move(module));
+  TRANSOM_TRY(facts.read(*module, options));
+  const bool isListed = options.listedLogits || !options.shortlist.file.empty();
+  if (isListed && options.backend == "native")
+    if (std::string why = addListedLogits(*module); !why.empty())
+      facts.notes.push_back(why);
   return Result<OwningOpRef<ModuleOp>>(std::move(module));
 }
 

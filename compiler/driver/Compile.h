@@ -76,7 +76,10 @@ struct CompileOptions {
   /// The folder of an adapter of PEFT that is merged; empty: none.
   std::string lora;
   ShortlistOptions shortlist; ///< of a translator; without a file it has none
-  ScoringOptions scoring;     ///< without a true token pairs are not scored
+  /// The step also gives the logits of listed tokens, as it does with a
+  /// shortlist.
+  bool listedLogits = false;
+  ScoringOptions scoring; ///< without a true token pairs are not scored
   /// Hidden states that an entry gives, as in ImportOptions; empty: none.
   std::vector<int64_t> layers;
   /// Leave generation_config.json out.

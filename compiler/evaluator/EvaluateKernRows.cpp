@@ -125,10 +125,35 @@ static void writeSummary(ValueRange outs, Evaluation &e, int64_t row,
   }
 }
 
+/// Listed columns: each is a panel of one, so that it is the one of the whole
+/// product.
+static Result<void> evaluateColumns(GemmOp op, Evaluation &e) {
+  const int64_t rows = e.kern->rows(op.getInput());
+  const int64_t count = e.kern->columns(op.getOuts()[0]);
+  const int64_t all = op.getWeight().getType().getShape()[0];
+  if (op.getPanels())
+    e.kern->scratch(op.getPanels());
+  for (int64_t i = 0; i < count; ++i) {
+    const auto id = static_cast<int64_t>(e.kern->readFlat(op.getColumns(), i));
+    if (id < 0 || id >= all)
+      return rejected("column " + std::to_string(id) +
+                      " is outside a product of " + std::to_string(all) +
+                      " columns");
+    const GemmPanel panel(op, e, id, id + 1);
+    for (int64_t row = 0; row < rows; ++row)
+      e.kern->write(op.getOuts()[0], row, i, panel.at(row, id));
+  }
+  if (op.getPanels())
+    e.kern->checkScratch(op.getPanels());
+  return {};
+}
+
 /// Panel by panel over all rows, since workers share out both: an input that a
 /// panel overwrites is then missed by the next. On a machine's bytes, where
 /// each buffer has its own, many panels at once.
 static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
+  if (op.getColumns())
+    return evaluateColumns(op, e);
   SmallVector<Column> columns = getColumns(op, e);
   int64_t rows = e.kern->rows(op.getInput());
   std::optional<Activation> kind = op.getActivation(), glu = op.getGlu();

@@ -116,11 +116,14 @@ Result<void> PhaseEvaluator::Run::bindBuffer(Value value) {
     if (auto alloc = owner.getDefiningOp<AllocOp>()) {
       buffer.slot = static_cast<int64_t>(*alloc.getSlot());
       buffer.offset = state.offsets[buffer.slot];
-      if (buffer.offset < 0 || buffer.offset + bytes > state.arena.size)
+      if (alloc.isKept())
+        buffer.before = {nullptr, bytes}; // in memory of its own
+      else if (buffer.offset < 0 || buffer.offset + bytes > state.arena.size)
         return rejected("a buffer of " + std::to_string(bytes) + " bytes at " +
                         std::to_string(buffer.offset) + " leaves an arena of " +
                         std::to_string(state.arena.size));
-      buffer.before = {state.arena.data + buffer.offset, bytes};
+      else
+        buffer.before = {state.arena.data + buffer.offset, bytes};
     } else {
       buffer.argument = cast<BlockArgument>(owner).getArgNumber();
       buffer.before = {state.arguments[buffer.argument].data, bytes};

@@ -61,10 +61,41 @@ static Result<void> evaluateMatmul(MatmulOp op, Evaluation &e) {
   return {};
 }
 
+/// The listed rows of a weight or bias.
+static Result<Tensor> pickRows(const Tensor &all, const Tensor &columns) {
+  const int64_t width = all.rank() > 1 ? all.sizes[1] : 1;
+  std::vector<int64_t> sources;
+  for (int64_t column : columns.whole) {
+    if (column < 0 || column >= all.sizes[0])
+      return rejected("column " + std::to_string(column) +
+                      " is outside a product of " +
+                      std::to_string(all.sizes[0]) + " columns");
+    for (int64_t i = 0; i < width; ++i)
+      sources.push_back(column * width + i);
+  }
+  Sizes sizes = all.sizes;
+  sizes[0] = columns.sizes[0];
+  return all.pick(sizes, sources);
+}
+
 static Result<void> evaluateLinear(LinearOp op, Evaluation &e) {
   const Tensor &input = e.tensor(op.getInput());
-  const Tensor &weight = e.tensor(op.getWeight());
+  const Tensor *all = &e.tensor(op.getWeight());
   e.observeInput(op, input);
+  ArrayRef<Number> bias;
+  if (op.getBias())
+    bias = e.tensor(op.getBias()).real;
+  Tensor picked, pickedBias;
+  if (op.getColumns()) {
+    const Tensor &columns = e.tensor(op.getColumns());
+    TRANSOM_ASSIGN(picked, pickRows(*all, columns));
+    all = &picked;
+    if (op.getBias()) {
+      TRANSOM_ASSIGN(pickedBias, pickRows(e.tensor(op.getBias()), columns));
+      bias = pickedBias.real;
+    }
+  }
+  const Tensor &weight = *all;
   int64_t n = weight.sizes[0], k = weight.sizes[1];
   Sizes sizes = input.sizes;
   sizes.back() = n;
@@ -73,9 +104,6 @@ static Result<void> evaluateLinear(LinearOp op, Evaluation &e) {
   std::vector<Number> lines(input.real.begin(), input.real.end());
   for (Number &x : lines)
     x = makeExponent(x);
-  ArrayRef<Number> bias;
-  if (op.getBias())
-    bias = e.tensor(op.getBias()).real;
   dotRows(bias, lines, weight.real.data(), rows, n, result.real.data());
   e.set(op.getResult(), std::move(result));
   return {};

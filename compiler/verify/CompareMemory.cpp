@@ -226,6 +226,8 @@ void MemoryComparison::findStrays(const char *from, const char *to,
 /// Positions of key panels without a key are undefined.
 static void allow(const PhaseBuffer &buffer, int64_t offset,
                   std::vector<bool> &allowed) {
+  if (!buffer.before.data)
+    return; // in memory of its own, or left out
   auto mark = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       allowed[size_t(offset + i)] = true;

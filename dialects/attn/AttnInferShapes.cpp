@@ -61,6 +61,13 @@ Types LinearOp::inferShapes(EmitError emitError) {
                           input.element, emitError, 3)))
     return failure();
   input.dims.back() = weight.dims[0];
+  if (!getColumns())
+    return oneResult(input.dims, input.element);
+  Shaped columns(getColumns());
+  if (!columns.isI64() || columns.rank() != 1)
+    return violated(emitError, 5)
+           << "expects columns of i64 and rank 1, got " << text(columns);
+  input.dims.back() = columns.last();
   return oneResult(input.dims, input.element);
 }
 

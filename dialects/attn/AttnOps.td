@@ -136,28 +136,43 @@ def Attn_MatmulOp : Attn_ShapedOp<"matmul",
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` custom<Types>(type($lhs), type($rhs))";
 }
 
-def Attn_LinearOp : Attn_TokenwiseOp<"linear", 1> {
+def Attn_LinearOp : Attn_ShapedOp<"linear", [Attn_TokenwiseOpInterface, AttrSizedOperandSegments]> {
   let summary = "product with a weight, plus a bias";
   let description = [{
     `input [..., k] x weight [n, k]^T + bias [n] -> [..., n]`.
     `weight` is a weight (or the parameter of a layer body), never an activation.
+    With `columns [c]` the result is `[..., c]`: column i of it is column
+    `columns[i]` of the product, bit for bit. The others are not computed.
 
     Constraints:
     1. The weight is static and of rank 2.
     2. The input's last size is the weight's second.
     3. The bias is [n].
     4. One float element type.
+    5. The columns are i64 of rank 1.
 
     Example:
     ```mlir
     %y = attn.linear %x, %w, %b : [2, 8] f32, [4, 8] f32, [4] f32
+    %z = attn.linear %x, %w, %b columns(%i : [3] i64) : [2, 8] f32, [4, 8] f32, [4] f32
     ```
   }];
-  let arguments = (ins AnyTensor:$input, AnyTensor:$weight, Optional<AnyTensor>:$bias);
+  let arguments = (ins AnyTensor:$input, AnyTensor:$weight, Optional<AnyTensor>:$bias,
+                       Optional<AnyTensor>:$columns);
   let results = (outs AnyTensor:$result);
+  let builders = [
+    /// All columns of the product.
+    OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$input, "::mlir::Value":$weight,
+                   "::mlir::Value":$bias), [{
+      build($_builder, $_state, type, input, weight, bias, ::mlir::Value());
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    int64_t getMinRowRank() { return 1; }
+  }];
   let assemblyFormat = [{
-    $input `,` $weight (`,` $bias^)? attr-dict `:` custom<OptionalTypes>(type($input),
-    type($weight), type($bias))
+    $input `,` $weight (`,` $bias^)? (`columns` `(` $columns^ `:` custom<Types>(type($columns)) `)`)?
+    attr-dict `:` custom<OptionalTypes>(type($input), type($weight), type($bias))
   }];
 }
 

@@ -40,7 +40,7 @@ static bool isListOf(Attribute value, function_ref<bool(Attribute)> isElement) {
 }
 
 /// `{offset = "SIZE", bytes = "SIZE", location = "PATH"}`, perhaps with
-/// `first = N, last = N`.
+/// `first = N, last = N` and `kept`.
 static bool isBuffer(Attribute value) {
   auto entry = llvm::dyn_cast<DictionaryAttr>(value);
   auto isAbsentOrCount = [&](StringRef name) {
@@ -48,7 +48,8 @@ static bool isBuffer(Attribute value) {
   };
   return entry && isSize(entry.get("offset")) && isSize(entry.get("bytes")) &&
          isString(entry.get("location")) && isAbsentOrCount("first") &&
-         isAbsentOrCount("last");
+         isAbsentOrCount("last") &&
+         (!entry.contains("kept") || llvm::isa<UnitAttr>(entry.get("kept")));
 }
 
 /// `{window = W, type = TYPE, layers = N, bytes = N}`.

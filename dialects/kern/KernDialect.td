@@ -25,7 +25,9 @@ def Kern_Dialect : Dialect {
     - `kern.symbols`: the names of the sizes, in the order of the frame.
     - `kern.buffers`: for each slot `offset` and `bytes`, both sizes, `location`,
       and `first` and `last`, the first and the last step that uses it. Buffers
-      that live in one step share no byte, whatever the sizes are.
+      that live in one step share no byte, whatever the sizes are. Those with
+      `kept` last from call to call: they are at the end of the arena here, and
+      the runtime gives them memory of their own.
     - `kern.memory_steps`: the steps in which lifetimes are counted. Each has the
       name of a phase; the name is empty before the first phase and where layers
       begin and end.

@@ -53,20 +53,34 @@ bool GemmOp::getNormRms() {
 }
 
 SmallVector<Value> GemmOp::readBuffers() {
-  return getBuffers({getInput(), getInputScales(), getResidual()});
+  return getBuffers(
+      {getInput(), getInputScales(), getResidual(), getColumns()});
 }
 SmallVector<Value> GemmOp::writtenBuffers() {
   SmallVector<Value> writes(getOuts());
   llvm::append_range(writes, getBuffers({getNormOut(), getNormCopy(),
                                          getOutScales(), getNormCounters()}));
   llvm::append_range(writes, getSummary());
+  llvm::append_range(writes, getBuffers(getPanels()));
   return writes;
 }
 std::optional<Polynomial> GemmOp::ownedRows() { return std::nullopt; }
+bool GemmOp::gathersWeight() { return bool(getColumns()); }
 Polynomial GemmOp::flops() {
   ArrayRef<int64_t> shape = getWeight().getType().getShape();
-  return Polynomial(2 * shape[0] * shape[1]) *
+  const Polynomial columns =
+      getColumns() ? getElementCount(getColumns()) : Polynomial(shape[0]);
+  return Polynomial(2 * shape[1]) * columns *
          getBufferType(getInput()).getRowCount();
+}
+
+GemmOp::ColumnPanel GemmOp::getColumnPanel() {
+  constexpr int64_t line = 64;
+  ColumnPanel panel;
+  panel.bias = llvm::alignTo(getWeight().getType().getPanelBytes(), line);
+  panel.numbers = panel.bias + (getBias() ? panelWidth * 4 : 0);
+  panel.bytes = panel.numbers + panelWidth * 8;
+  return panel;
 }
 
 bool GemmOp::canRoundOutput(Value out, const RoundedBuffer &rounded,
@@ -76,6 +90,8 @@ bool GemmOp::canRoundOutput(Value out, const RoundedBuffer &rounded,
   WeightType weight = getWeight().getType();
   if (!onlyRounded)
     obstacle = RoundObstacle::ReadInF32;
+  else if (getColumns())
+    obstacle = RoundObstacle::NotSupported;
   else if (!rounded.scales && weight.getShape()[1] > getMaxKBlock(weight))
     obstacle = RoundObstacle::LongK;
   else if (!getSummary().empty())
@@ -145,6 +161,8 @@ static LogicalResult verifyGemmWeights(GemmOp op) {
 
 /// Constraints 7 to 12: what the product writes.
 static LogicalResult verifyGemmOuts(GemmOp op) {
+  if (op.getColumns())
+    return success(); // constraint 30
   WeightType type = op.getWeight().getType();
   SmallVector<int64_t> splits(type.getSplits());
   if (splits.empty())
@@ -282,11 +300,60 @@ static LogicalResult verifyGemmSummary(GemmOp op) {
   return verifySummary({op, 24}, op.getOuts()[0], op.getSummary());
 }
 
+/// Constraint 31.
+static LogicalResult verifyColumnPanels(GemmOp op) {
+  WeightType type = op.getWeight().getType();
+  if (!op.getPanels())
+    return success();
+  if (!op.getColumns() || type.getLayout() == WeightLayout::Unset)
+    return Constraint{op, 31}.expects()
+           << "'panels' beside columns of a weight with a layout only";
+  const int64_t bytes = op.getColumnPanel().bytes;
+  Sizes sizes = getSizes(op.getPanels());
+  if (!getBufferType(op.getPanels()).getElementType().isInteger(8) ||
+      sizes.size() != 2 || sizes[1] != Polynomial(bytes))
+    return Constraint{op, 31}.expects()
+           << "'panels' of i8 [p, " << bytes << "], got "
+           << op.getPanels().getType();
+  return success();
+}
+
+/// Constraints 9 and 29 to 31.
+static LogicalResult verifyColumns(GemmOp op) {
+  if (!op.getColumns())
+    return verifyColumnPanels(op);
+  Sizes columns = getSizes(op.getColumns());
+  if (!isDense(op.getColumns()) || columns.size() != 1 ||
+      !getBufferType(op.getColumns()).getElementType().isInteger(64))
+    return Constraint{op, 29}.expects()
+           << "columns of dense i64 [c], got " << op.getColumns().getType();
+  if (op.getOuts().size() != 1 || op.getEpilogue() || op.getResidual() ||
+      op.getRagged() || !op.getSummary().empty() ||
+      !op.getWeight().getType().getSplits().empty())
+    return Constraint{op, 30}.expects()
+           << "a single out and no epilogue, residual, summary or splits "
+              "beside columns";
+  Value out = op.getOuts()[0];
+  if (failed(verifyRowsOfF32({op, 30}, "the out beside columns", out)))
+    return failure();
+  Sizes sizes = getSizes(out);
+  if (sizes.empty() || sizes.back() != columns[0])
+    return Constraint{op, 29}.expects()
+           << "an out with the columns " << text(columns) << ", got "
+           << text(sizes);
+  if (getBufferType(out).getRowCount() !=
+      getBufferType(op.getInput()).getRowCount())
+    return Constraint{op, 9}.expects()
+           << "outs with the rows of the input, got " << text(sizes) << " and "
+           << text(getSizes(op.getInput()));
+  return verifyColumnPanels(op);
+}
+
 LogicalResult GemmOp::verify() {
   if (failed(verifyGemmInput(*this)) || failed(verifyGemmWeights(*this)) ||
-      failed(verifyGlu(*this)) || failed(verifyGemmOuts(*this)) ||
-      failed(verifyGemmNorm(*this)) || failed(verifyGemmSummary(*this)) ||
-      failed(verifyOutScales(*this)))
+      failed(verifyColumns(*this)) || failed(verifyGlu(*this)) ||
+      failed(verifyGemmOuts(*this)) || failed(verifyGemmNorm(*this)) ||
+      failed(verifyGemmSummary(*this)) || failed(verifyOutScales(*this)))
     return failure();
   if (getResidual()) {
     if (getOuts().size() != 1)

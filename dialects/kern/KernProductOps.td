@@ -8,7 +8,7 @@
 include "dialects/kern/KernBase.td"
 
 def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments, Kern_WeightProductOp],
-    ["acceptsStride", "canRoundOutput", "roundOutput"]> {
+    ["acceptsStride", "canRoundOutput", "gathersWeight", "roundOutput"]> {
   let summary = "product with a packed weight, with an epilogue";
   let description = [{
     `outs = activation(input [m, k] x weight [n, k]^T + bias) + residual`. With
@@ -38,6 +38,14 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments, Kern_Weig
     group, groups in ascending order. With an input of f32 its numbers are those of
     f32 that they stand for: each whole number times its scale, or in one fused
     multiply-add its minimum, too; the product is the one of f32.
+
+    With `columns [c]` column i of the single out is column `columns[i]` of the
+    product, bit for bit. Their part of the weight and the bias is copied into
+    `panels`, which is in the weight's format: a worker copies a panel of 32 and
+    multiplies with it. Beside each of its columns a panel has the number of what
+    it holds, so that a column which is there from the last call is not copied.
+    So the memory of `panels` outlasts a call, and is zero before the first
+    (`kern-plan-memory`).
 
     Each out is f32 or bf16, rounded to nearest even, whatever the input is. A
     single out, or `norm_copy`, of i8 has `out_scales`, both as `kern.quantize`
@@ -85,6 +93,11 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments, Kern_Weig
         group of 32 to 1024 columns, whose number is a multiple of 4.
     27. Beside an out of i8 there is no other out.
     28. k is a multiple of the interleave of a weight in groups.
+    29. Columns are dense i64 [c]; the out then has c columns in place of n.
+    30. Beside columns there is a single out, f32 in rows, no epilogue, residual or
+        summary and no splits.
+    31. `panels` come with columns only, once the weight has a layout: i8
+        [p, b], where b is the bytes of a panel with its bias and numbers.
 
     Example:
     ```mlir
@@ -102,12 +115,13 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments, Kern_Weig
                        Optional<Kern_BufferType>:$norm_counters,
                        Variadic<Kern_BufferType>:$summary,
                        Variadic<Kern_BufferType>:$outs,
+                       Optional<Kern_BufferType>:$columns, Optional<Kern_BufferType>:$panels,
                        OptionalAttr<Kern_EpilogueAttr>:$epilogue);
   let assemblyFormat = [{
     $input `,` $weight (`scales` $input_scales^)? (`bias` $bias^)? (`residual` $residual^)? (`ragged` $ragged^)?
     (`\n` `norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
     (`norm_copy` $norm_copy^)? (`counters` $norm_counters^)? (`summary` `(` $summary^ `)`)? `outs` `(` $outs `)`
-    (`out_scales` `(` $out_scales^ `)`)?
+    (`out_scales` `(` $out_scales^ `)`)? (`columns` `(` $columns^ `)`)? (`panels` `(` $panels^ `)`)?
     (`epilogue` $epilogue^)? attr-dict `\n` `:` type(operands)
   }];
   let hasVerifier = 1;
@@ -117,7 +131,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments, Kern_Weig
                    "::mlir::ValueRange":$outs, CArg<"EpilogueAttr", "{}">:$epilogue), [{
       ::mlir::Value none;
       build($_builder, $_state, input, weight, none, bias, none, none, none, none, none, none, none, none,
-            ::mlir::ValueRange(), outs, epilogue);
+            ::mlir::ValueRange(), outs, none, none, epilogue);
     }]>
   ];
   let extraClassDeclaration = [{
@@ -129,6 +143,12 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments, Kern_Weig
     std::optional<::llvm::APFloat> getNormEps();
     /// True when the epilogue's norm is an RMSNorm.
     bool getNormRms();
+    /// Of panels of columns: bytes of each, and where its bias and the numbers of
+    /// its columns are.
+    struct ColumnPanel {
+      int64_t bias, numbers, bytes;
+    };
+    ColumnPanel getColumnPanel();
   }];
 }
 

@@ -37,6 +37,13 @@ LogicalResult AllocOp::verify() {
   return success();
 }
 
+bool AllocOp::isKept() {
+  return llvm::any_of(getResult().getUsers(), [&](Operation *user) {
+    auto gemm = llvm::dyn_cast<GemmOp>(user);
+    return gemm && gemm.getPanels() == getResult();
+  });
+}
+
 LogicalResult ViewOp::verify() {
   if (failed(verifySameElements({*this, 1}, "source and result", getSource(),
                                 getResult())))

@@ -49,7 +49,9 @@ def Kern_AllocOp : Kern_Op<"alloc", [Kern_Definition]> {
   let summary = "a buffer of the arena";
   let description = [{
     Its content is undefined until something writes it. `slot` is its index in
-    the entry's table of offsets, set by `kern-plan-memory`.
+    the entry's table of offsets, set by `kern-plan-memory`. The panels of columns
+    of a `kern.gemm` are *kept*: their memory lasts from call to call, and is
+    zero before the first.
 
     Constraints:
     1. The slot is not negative.
@@ -61,6 +63,10 @@ def Kern_AllocOp : Kern_Op<"alloc", [Kern_Definition]> {
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$slot);
   let results = (outs Res<Kern_BufferType, "", [MemAlloc]>:$result);
+  let extraClassDeclaration = [{
+    /// Whether its memory lasts from call to call.
+    bool isKept();
+  }];
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasVerifier = 1;
 }

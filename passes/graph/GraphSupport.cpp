@@ -79,6 +79,15 @@ void eraseDeadOps(Block &block) {
       op.erase();
 }
 
+unsigned findListedLogits(func::FuncOp entry) {
+  for (unsigned i = 1; i < entry.getNumResults(); ++i) {
+    auto name = entry.getResultAttrOfType<StringAttr>(i, "attn.name");
+    if (name && name == "listed_logits")
+      return i;
+  }
+  return 0;
+}
+
 SmallVector<func::FuncOp> getEntries(ModuleOp module) {
   SmallVector<func::FuncOp> entries;
   for (auto function : module.getOps<func::FuncOp>())

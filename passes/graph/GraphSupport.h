@@ -58,6 +58,10 @@ void eraseDeadOps(mlir::Block &block);
 /// The functions that are entry points: public, with a body.
 llvm::SmallVector<mlir::func::FuncOp> getEntries(mlir::ModuleOp module);
 
+/// The index of the result of a step that is the logits of listed tokens; 0
+/// without one. The step's last argument then lists them.
+unsigned findListedLogits(mlir::func::FuncOp entry);
+
 /// How a bool, or 0/1, tensor `[batch, ...]` repeats a mask `[batch, seq]`: it
 /// is the `and` of the mask read along each of these axes; all others but the
 /// first are 1. Nothing where it is no such tensor. Follows casts, reshapes

@@ -13,7 +13,8 @@ namespace transom {
 
 bool isPlainStep(func::FuncOp function) {
   auto batches = llvm::to_vector(function.getOps<DecodeBatchOp>());
-  if (batches.size() != 1 || function.getNumArguments() != 2)
+  if (batches.size() != 1 || function.getNumArguments() !=
+                                 2 + unsigned(findListedLogits(function) != 0))
     return false;
   auto isKnownUser = [](Operation *user) {
     auto sdpa = dyn_cast<SdpaOp>(user);
@@ -62,6 +63,7 @@ public:
   void rewrite();
 
 private:
+  void eraseListedLogits();
   void replaceArguments();
   void replacePosition(PositionOp op);
   void replaceAttention(SdpaOp op);
@@ -90,6 +92,20 @@ Value StepRewriter::join(Location loc, Value tokens) {
   dims.erase(dims.begin());
   dims.front() = batch * length;
   return createReshape(builder, loc, tokens, dims);
+}
+
+/// Leaves out the logits of listed tokens: those of all are there.
+void StepRewriter::eraseListedLogits() {
+  const unsigned index = findListedLogits(function);
+  if (!index)
+    return; // a step without them
+  Operation *terminator = function.front().getTerminator();
+  Operation *product = terminator->getOperand(index).getDefiningOp();
+  terminator->eraseOperand(index);
+  function.eraseResult(index);
+  function.removeResultAttr(0, builder.getStringAttr("attn.optional"));
+  product->erase();
+  function.eraseArgument(function.getNumArguments() - 1);
 }
 
 /// Replaces tokens and rows with results by the ids of all.
@@ -170,6 +186,7 @@ void StepRewriter::replaceResults() {
 
 void StepRewriter::rewrite() {
   auto decode = *function.getOps<DecodeBatchOp>().begin();
+  eraseListedLogits();
   replaceArguments();
   for (Operation *user : llvm::make_early_inc_range(decode->getUsers())) {
     if (auto position = dyn_cast<PositionOp>(user))

@@ -8,7 +8,8 @@
 namespace transom {
 
 /// True for the step of a decoder whose caches its own attentions alone use.
-/// Its two arguments are the tokens and which of them have results.
+/// Its two arguments are the tokens and which of them have results; a third one
+/// may list the tokens of other logits.
 bool isPlainStep(mlir::func::FuncOp function);
 
 /// Gives symbols in the types and attributes of a function other sizes.

@@ -18,6 +18,17 @@ namespace transom {
 
 namespace {
 
+/// Adds a result after the others.
+void addResult(func::FuncOp entry, StringRef name, Value value) {
+  Operation *terminator = entry.front().getTerminator();
+  const unsigned index = terminator->getNumOperands();
+  terminator->insertOperands(index, value);
+  Builder b(entry.getContext());
+  entry.setType(b.getFunctionType(entry.getArgumentTypes(),
+                                  terminator->getOperandTypes()));
+  entry.setResultAttr(index, "attn.name", b.getStringAttr(name));
+}
+
 class SummarizeLogitsPass
     : public impl::SummarizeLogitsPassBase<SummarizeLogitsPass> {
 public:
@@ -48,9 +59,10 @@ private:
     return name ? name.getValue() : StringRef();
   }
 
-  /// Whether the one result of a step is the logits of the vocabulary.
+  /// Whether the one result of a step is the logits of the vocabulary; some of
+  /// them, listed, may be another.
   static bool givesLogits(func::FuncOp entry, int64_t vocabulary) {
-    if (entry.getNumResults() != 1)
+    if (entry.getNumResults() != 1 + unsigned(findListedLogits(entry) != 0))
       return false;
     Dims dims = getDims(entry.front().getTerminator()->getOperand(0));
     return getResultName(entry, 0) == "logits" && dims.size() == 2 &&
@@ -75,11 +87,9 @@ private:
     auto summary =
         builder.create<RowSummaryOp>(logits.getLoc(), open, open, logits);
     (void)setInferredTypes(summary);
-    terminator->insertOperands(1, summary.getResults());
-    entry.setType(builder.getFunctionType(entry.getArgumentTypes(),
-                                          terminator->getOperandTypes()));
-    entry.setResultAttr(1, "attn.name", builder.getStringAttr("maxima"));
-    entry.setResultAttr(2, "attn.name", builder.getStringAttr("sums"));
+    for (auto [name, value] : {std::pair("maxima", summary.getMaxima()),
+                               std::pair("sums", summary.getSums())})
+      addResult(entry, name, value);
     ++summarized;
   }
 };

@@ -26,6 +26,9 @@ static LogicalResult convertLinear(attn::LinearOp op, AttnConverter &c) {
   Value input = c.buffer(op.getInput());
   if (!isWeight(c.getLowered(op.getWeight())) ||
       (op.getBias() && !isWeight(c.getLowered(op.getBias())))) {
+    if (op.getColumns())
+      return op.emitOpError("has columns of a product of activations, which "
+                            "no kernel computes");
     // The graph computes the weight: a product of two activations.
     Value out = c.outBuffer(op.getResult());
     Value product =
@@ -44,8 +47,11 @@ static LogicalResult convertLinear(attn::LinearOp op, AttnConverter &c) {
     return success();
   }
   Value bias = op.getBias() ? c.getLowered(op.getBias()) : Value();
-  c.b.create<kern::GemmOp>(op.getLoc(), input, c.getLowered(op.getWeight()),
-                           bias, c.outBuffer(op.getResult()));
+  auto product =
+      c.b.create<kern::GemmOp>(op.getLoc(), input, c.getLowered(op.getWeight()),
+                               bias, c.outBuffer(op.getResult()));
+  if (op.getColumns())
+    product.getColumnsMutable().assign(c.buffer(op.getColumns()));
   return success();
 }
 

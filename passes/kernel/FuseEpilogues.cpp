@@ -43,7 +43,8 @@ struct FuseEpiloguesPass
     Remarks remarks(getOperation());
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) {
-      if (!gemm.getGlu()) // else it has no other epilogue
+      // A GLU has no other epilogue, and columns have none.
+      if (!gemm.getGlu() && !gemm.getColumns())
         gemms.push_back(gemm);
     });
     for (kern::GemmOp gemm : gemms)

@@ -157,7 +157,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     factor.gemm = dyn_cast_or_null<kern::GemmOp>(writer);
     if (!factor.gemm || factor.gemm.getOuts().size() != 1 ||
         factor.gemm.getActivation() || factor.gemm.getResidual() ||
-        factor.gemm.getGlu())
+        factor.gemm.getGlu() || factor.gemm.getColumns())
       return std::nullopt;
     if (!factor.slice)
       factor.size = factor.gemm.getWeight().getType().getShape()[0];

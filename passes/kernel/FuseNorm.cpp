@@ -101,7 +101,10 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
   void runOnOperation() override {
     Remarks remarks(getOperation());
     SmallVector<kern::GemmOp> gemms;
-    getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
+    getOperation().walk([&](kern::GemmOp gemm) {
+      if (!gemm.getColumns()) // which are some of a row's
+        gemms.push_back(gemm);
+    });
     for (kern::GemmOp gemm : gemms) {
       reportNormsOfSlices(gemm, remarks);
       kern::NormOp norm = findNorm(gemm, remarks);

@@ -71,6 +71,10 @@ struct PackWeightsPass
           WeightLayout::Unset)
         setLayout(uses, value, getLayoutOfTable(value), {});
     placeWeights();
+    getOperation().walk([&](kern::GemmOp gemm) {
+      if (gemm.getColumns() && !gemm.getPanels())
+        allocatePanels(gemm, remarks);
+    });
     report(remarks);
     reportPadding(WeightUses(getOperation()), remarks);
   }
@@ -218,6 +222,34 @@ struct PackWeightsPass
           kern::LayerAttr::get(&getContext(), layer.getBody(), parameters));
     }
     layers.setLayers(resolved);
+  }
+
+  /// The most columns that a product may be asked for: as many as its weight
+  /// has, or those of the largest call.
+  static int64_t getMostColumns(kern::GemmOp gemm) {
+    int64_t most = gemm.getWeight().getType().getShape()[0];
+    const Polynomial columns =
+        getBufferType(gemm.getColumns()).getDims().front();
+    auto module = gemm->getParentOfType<ModuleOp>();
+    auto symbols = module->getAttrOfType<DictionaryAttr>("attn.symbols");
+    auto limits =
+        symbols ? symbols.getAs<DictionaryAttr>(columns.str()) : nullptr;
+    auto max = limits ? limits.getAs<IntegerAttr>("max") : nullptr;
+    return max && max.getInt() > 0 ? std::min(most, max.getInt()) : most;
+  }
+
+  void allocatePanels(kern::GemmOp gemm, Remarks &remarks) {
+    OpBuilder b(gemm);
+    const int64_t bytes = gemm.getColumnPanel().bytes,
+                  most = getMostColumns(gemm),
+                  panels = llvm::divideCeil(most, panelWidth);
+    Polynomial dims[] = {Polynomial(panels), Polynomial(bytes)};
+    gemm.getPanelsMutable().assign(b.create<kern::AllocOp>(
+        gemm.getLoc(),
+        kern::BufferType::get(&getContext(), dims, b.getI8Type()),
+        IntegerAttr()));
+    remarks.report(gemm, {RemarkId::ColumnsAreCopied,
+                          {{"columns", most}, {"bytes", panels * bytes}}});
   }
 
   void report(Remarks &remarks) {

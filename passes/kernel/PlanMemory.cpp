@@ -193,16 +193,32 @@ struct PlanMemoryPass
   void plan(func::FuncOp entry, SymbolTable &symbols,
             const kern::SizeBounds &bounds, Remarks &remarks) {
     Lifetimes lives(entry, symbols, bounds);
-    // A buffer that nobody touches takes no step of its own.
-    for (BufferLifetime &life : lives.lifetimes)
+    // A buffer that nobody touches takes no step of its own, and one that is
+    // kept has memory after all others.
+    std::vector<BufferLifetime> planned = lives.lifetimes;
+    for (auto [life, own, alloc] :
+         llvm::zip_equal(planned, lives.lifetimes, lives.allocs)) {
       if (life.last < 0)
-        life.first = life.last = 0;
-    MemoryPlan plan = planMemory(lives.lifetimes);
+        life.first = life.last = own.first = own.last = 0;
+      if (alloc.isKept())
+        life.bytes = Polynomial();
+    }
+    MemoryPlan plan = planMemory(planned);
+    for (auto [i, alloc] : llvm::enumerate(lives.allocs)) {
+      if (!alloc.isKept())
+        continue; // placed already
+      const Polynomial &bytes = lives.lifetimes[i].bytes;
+      plan.offsets[i] = plan.bytes;
+      plan.bytes = plan.bytes + bytes;
+      plan.lowerBound = plan.lowerBound + bytes;
+      for (MemoryRegion &region : plan.regions)
+        llvm::erase(region.buffers, i);
+    }
     Builder b(&getContext());
     SmallVector<Attribute> table;
     for (auto [i, alloc] : llvm::enumerate(lives.allocs)) {
       alloc.setSlotAttr(b.getI64IntegerAttr(i));
-      table.push_back(b.getDictionaryAttr(
+      SmallVector<NamedAttribute> entries(
           {b.getNamedAttr("offset", b.getStringAttr(plan.offsets[i].str())),
            b.getNamedAttr("bytes",
                           b.getStringAttr(lives.lifetimes[i].bytes.str())),
@@ -210,7 +226,10 @@ struct PlanMemoryPass
                           b.getI64IntegerAttr(lives.lifetimes[i].first)),
            b.getNamedAttr("last", b.getI64IntegerAttr(lives.lifetimes[i].last)),
            b.getNamedAttr("location",
-                          b.getStringAttr(getModulePath(alloc.getLoc())))}));
+                          b.getStringAttr(getModulePath(alloc.getLoc())))});
+      if (alloc.isKept())
+        entries.push_back(b.getNamedAttr("kept", b.getUnitAttr()));
+      table.push_back(b.getDictionaryAttr(entries));
     }
     buffers += table.size();
     entry->setAttr("kern.buffers", b.getArrayAttr(table));

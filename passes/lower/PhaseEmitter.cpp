@@ -78,6 +78,14 @@ Index PhaseEmitter::size(const Polynomial &polynomial) {
   return toIndex(known);
 }
 
+Index PhaseEmitter::numAskedRows(Value buffer, Value out) {
+  Index rows = numRows(buffer);
+  auto argument = dyn_cast<BlockArgument>(info.getStorage(out));
+  if (!argument || !entry.getArgAttr(argument.getArgNumber(), "attn.optional"))
+    return rows;
+  return lower::select(Bool(*this, isNull(pointer(out))), 0, rows);
+}
+
 void PhaseEmitter::storeSize(StringRef name, Index value) {
   Value symbols =
       atEntry([&] { return framePointer(offsetof(transom_frame, symbols)); });

@@ -53,6 +53,9 @@ public:
   Index numRows(Value buffer) {
     return size(getBufferType(buffer).getRowCount());
   }
+  /// The rows of a buffer for which an operation computes `out`: none where
+  /// that is a result that the caller leaves out.
+  Index numAskedRows(Value buffer, Value out);
   /// The last dimension of a buffer.
   Index numColumns(Value buffer) {
     return size(getBufferType(buffer).getDims().back());

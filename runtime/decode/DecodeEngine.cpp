@@ -215,6 +215,29 @@ Result<StepLogits> DecodeEngine::step(const StepInput *inputs, size_t count,
   return out;
 }
 
+int64_t DecodeEngine::maxListed() const {
+  return entry.listedSymbol ? *entry.maxima[size_t(*entry.listedSymbol)] : 0;
+}
+
+Result<const float *> DecodeEngine::stepListed(const StepInput *inputs,
+                                               size_t count,
+                                               const ListedTokens &given) {
+  if (!entry.listedSymbol)
+    return usageError("the model gives no logits of listed tokens");
+  if (given.count < 1 || given.count > maxListed())
+    return usageError("a step lists " + std::to_string(given.count) +
+                      " tokens; it takes 1 to " + std::to_string(maxListed()));
+  for (int64_t i = 0; i != given.count; ++i)
+    if (given.ids[i] < 0 || given.ids[i] >= width())
+      return rejected("listed token " + std::to_string(i) + " is " +
+                      std::to_string(given.ids[i]) + "; ids are 0 to " +
+                      std::to_string(width() - 1));
+  listed = given;
+  Result<const float *> done = step(inputs, count);
+  listed = {};
+  return done;
+}
+
 Result<void> DecodeEngine::stepInto(const StepInput *inputs, size_t count,
                                     float *logits) {
   return runStep(inputs, count, {logits});
@@ -379,10 +402,19 @@ Result<void> DecodeEngine::runBatch(StepLogits &out) {
   void **args = executor.at<void *>(regions.args);
   args[0] = executor.at<int64_t>(regions.inputs[0]);
   args[1] = executor.at<int64_t>(regions.inputs[1]);
-  args[2] = rows.logits;
+  void **results = args + entry.inputs.size();
+  if (entry.listedSymbol) {
+    symbols[*entry.listedSymbol] = listed.count;
+    args[2] = const_cast<int64_t *>(listed.ids);
+    results[0] = listed.count ? nullptr : rows.logits;
+    results[1] = listed.count ? rows.logits : nullptr;
+    ++results;
+  } else {
+    results[0] = rows.logits;
+  }
   if (entry.hasSummary) {
-    args[3] = rows.maxima;
-    args[4] = rows.sums;
+    results[1] = rows.maxima;
+    results[2] = rows.sums;
   }
 
   transom_frame frame{};
@@ -390,7 +422,7 @@ Result<void> DecodeEngine::runBatch(StepLogits &out) {
   frame.caches = cache.caches();
   TRANSOM_TRY(executor.execute(entry, frame));
   const int64_t groups = getNumSummaryGroups(width());
-  out.logits += numLogits * width();
+  out.logits += numLogits * (listed.count ? listed.count : width());
   if (out.maxima)
     out.maxima += numLogits * groups;
   if (out.sums)

@@ -29,6 +29,13 @@ struct StepLogits {
   float *sums = nullptr;
 };
 
+/// Ids of tokens. A product copies the columns of those that were not at their
+/// place in the last call, so a caller keeps the place of those that stay.
+struct ListedTokens {
+  const int64_t *ids = nullptr;
+  int64_t count = 0;
+};
+
 /// The sequences of a session and their steps. Used by one thread at a time.
 /// None of step, create, copy, rewind and free allocates. On error nothing
 /// changes.
@@ -88,6 +95,12 @@ public:
   /// As step(), with a summary of the logits.
   Result<StepLogits> step(const StepInput *inputs, size_t count,
                           LogitSummary summary);
+  /// As step(), with the logits of listed tokens, [sum of num_logits,
+  /// listed.count] and bit for bit those of step(). The others are not
+  /// computed. There are 1 to maxListed() tokens; `Usage` for another number,
+  /// `Rejected` for ids out of range.
+  Result<const float *> stepListed(const StepInput *inputs, size_t count,
+                                   const ListedTokens &listed);
   /// As step(), with logits at `logits`, which has room for them; their number
   /// is not limited. NULL if no token gives logits.
   Result<void> stepInto(const StepInput *inputs, size_t count, float *logits);
@@ -107,6 +120,8 @@ public:
   std::optional<int64_t> context() const;
   /// Ids are in [0, vocabulary()).
   int64_t vocabulary() const;
+  /// Maximum number of tokens of stepListed(); 0: the model lists none.
+  int64_t maxListed() const;
   /// Maximum number of tokens with logits of one step().
   int64_t maxLogits() const { return layout.maxLogits; }
   /// Sequences of the session, and those that are not in use.
@@ -145,6 +160,7 @@ private:
   std::vector<KvBlockCopy> copies;      // of blocks, before the next run
   // The ragged batch of the next run.
   transom_ragged_batch ragged{};
+  ListedTokens listed;     // without any, logits are those of all tokens
   int64_t numLogits = 0;   // its tokens with logits
   int64_t longestKeys = 0; // the most keys of one of its sequences
 };

@@ -111,6 +111,7 @@ private:
   Result<void> addLimits();
   Result<void> addCalls();
   Result<void> addStep();
+  Result<void> addListed();
   bool isSummary(const Argument &output) const;
   bool encodesStates() const;
   Result<void> addSource();
@@ -294,6 +295,11 @@ Result<void> EntryBuilder::addMemory() {
   for (const ManifestBuffer &buffer : source.buffers) {
     TRANSOM_ASSIGN(Formula offset, compile(buffer.offset));
     entry.offsets.push_back(std::move(offset));
+    const std::optional<int64_t> bytes = buffer.bytes.constant();
+    if (buffer.kept && (!bytes || *bytes < 0))
+      return error("keeps a buffer of '" + buffer.bytes.str() +
+                   "' bytes, which is not a number");
+    entry.keptBytes.push_back(buffer.kept ? uint64_t(*bytes) : 0);
   }
   TRANSOM_ASSIGN(Formula arena, compile(source.arenaBytes));
   entry.arenaBytes = std::move(arena);
@@ -351,10 +357,12 @@ Result<void> EntryBuilder::addStep() {
   auto isOfCaches = [](const RaggedBatchRule &rule) {
     return rule.cacheGroup.has_value();
   };
+  const size_t numListed = entry.inputs.size() == 3;
+  const size_t numOutputs = entry.outputs.size() - numListed;
   bool right =
       std::all_of(entry.ragged.begin() + 1, entry.ragged.end(), isOfCaches) &&
-      entry.inputs.size() == 2 &&
-      (entry.outputs.size() == 1 || entry.outputs.size() == 3) &&
+      (entry.inputs.size() == 2 || entry.inputs.size() == 3) &&
+      (numOutputs == 1 || numOutputs == 3) &&
       isList(entry.inputs[0], "tokens") && isList(entry.inputs[1], "wanted") &&
       entry.inputs[0].dims[0].onlySymbol() == entry.ragged[0].tokensSymbol &&
       entry.outputs[0].dtype == TRANSOM_DTYPE_F32 &&
@@ -366,13 +374,38 @@ Result<void> EntryBuilder::addStep() {
   if (entry.stepWidth == 0 || !manifest.decoder)
     return error("is over sequences, but not a decoder's step: tokens [rows], "
                  "wanted [wanted] to one f32 result [wanted, width]");
-  entry.hasSummary = entry.outputs.size() == 3;
-  if (entry.hasSummary &&
-      !(isSummary(entry.outputs[1]) && isSummary(entry.outputs[2])))
+  if (numListed)
+    TRANSOM_TRY(addListed());
+  entry.hasSummary = numOutputs == 3;
+  if (entry.hasSummary && !(isSummary(entry.outputs[1 + numListed]) &&
+                            isSummary(entry.outputs[2 + numListed])))
     return error("summarizes logits of width " +
                  std::to_string(entry.stepWidth) + " by other results than " +
                  "maxima and sums, f32 [wanted, " +
                  std::to_string(getNumSummaryGroups(entry.stepWidth)) + "]");
+  return {};
+}
+
+/// Checks the logits of listed tokens: `columns` [listed] to one more f32
+/// result [wanted, listed].
+Result<void> EntryBuilder::addListed() {
+  const Argument &columns = entry.inputs[2], &listed = entry.outputs[1];
+  const int symbol =
+      columns.dims.size() == 1 ? columns.dims[0].onlySymbol() : -1;
+  const int64_t most = symbol >= 0 ? entry.maxima[symbol].value_or(0) : 0;
+  const bool right =
+      columns.name == "columns" && columns.dtype == TRANSOM_DTYPE_I64 &&
+      entry.kinds[symbol < 0 ? 0 : symbol] == SymbolKind::Length &&
+      symbol != entry.inputs[1].dims[0].onlySymbol() && most > 0 &&
+      most <= entry.stepWidth && listed.dtype == TRANSOM_DTYPE_F32 &&
+      listed.dims.size() == 2 && listed.dims[1].onlySymbol() == symbol &&
+      listed.dims[0].onlySymbol() == entry.inputs[1].dims[0].onlySymbol();
+  if (!right)
+    return error("has a third input that does not list logits: columns "
+                 "[listed] to a second result, f32 [wanted, listed], with at "
+                 "most " +
+                 std::to_string(entry.stepWidth) + " columns");
+  entry.listedSymbol = symbol;
   return {};
 }
 

@@ -84,6 +84,11 @@ struct Entry {
   /// Whether a step has the summary of its result as two more results, maxima
   /// and sums; see runtime/abi/RowSummary.h.
   bool hasSummary = false;
+  /// Of a step with the logits of listed tokens: the symbol of their number.
+  /// Its last input lists them, and its second result has them.
+  std::optional<int> listedSymbol;
+  /// Bytes of the buffers that last from call to call, by buffer; 0: others.
+  std::vector<uint64_t> keptBytes;
   /// Of a source entry: the width of the states that it takes; else 0.
   int64_t sourceWidth = 0;
 

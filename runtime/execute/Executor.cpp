@@ -228,8 +228,18 @@ Result<void> Executor::placeBuffers(const Entry &entry, int64_t *symbols,
     return limitError("the call needs an arena of " + std::to_string(needed) +
                       " bytes, the session's has " +
                       std::to_string(places.arenaBytes));
+  uint64_t unused = 0;
+  if (settings.arenaAtEnd)
+    unused = (layout.arena.bytes - uint64_t(needed)) / 64 * 64;
+  frame.arena = mapping.base() + layout.arena.offset + unused;
+  const std::vector<Region> &kept =
+      layout.kept[size_t(&entry - source.entries().data())];
   auto *offsets = at<int64_t>(places.offsets);
   for (size_t i = 0; i != entry.offsets.size(); ++i) {
+    if (kept[i].bytes) {
+      offsets[i] = getRest(kept[i]) - frame.arena;
+      continue;
+    }
     if (!entry.offsets[i].evaluate(symbols, offsets[i]) || offsets[i] < 0 ||
         offsets[i] > needed)
       return rejected("entry '" + entry.manifest->name + "': buffer " +
@@ -237,10 +247,6 @@ Result<void> Executor::placeBuffers(const Entry &entry, int64_t *symbols,
     // The plan has room for this.
     offsets[i] = alignToBuffer(offsets[i]);
   }
-  uint64_t unused = 0;
-  if (settings.arenaAtEnd)
-    unused = (layout.arena.bytes - uint64_t(needed)) / 64 * 64;
-  frame.arena = mapping.base() + layout.arena.offset + unused;
   frame.offsets = offsets;
   frame.symbols = symbols;
   frame.weights = source.code().weights;

@@ -128,6 +128,8 @@ void EntryPlanner::setBounds() {
                           : extension->maxKeys);
     bounds.maxima[entry.inputs[1].dims[0].onlySymbol()] =
         std::min(config.maxTokens, extension->maxLogits);
+    if (entry.listedSymbol)
+      bounds.maxima[*entry.listedSymbol] = *entry.maxima[*entry.listedSymbol];
     return;
   }
   for (const RaggedBatchRule &rule : entry.ragged) {
@@ -182,6 +184,11 @@ void planShared(const Program &program, const ExecutorConfig &config,
   layout.workerTimes =
       shared.take(CheckedSize(config.trace ? dispatches : 0) * config.threads *
                   sizeof(transom_worker_time));
+  for (const Entry &entry : program.entries()) {
+    std::vector<Region> &kept = layout.kept.emplace_back();
+    for (uint64_t bytes : entry.keptBytes)
+      kept.push_back(bytes ? shared.take(CheckedSize(bytes)) : Region());
+  }
   if (extension)
     for (CheckedSize bytes : extension->regions)
       layout.extension.push_back(shared.take(bytes));

@@ -75,6 +75,8 @@ struct ExecutorLayout {
   Region profile;     ///< one word per dispatch
   Region workerTimes; ///< a transom_worker_time per dispatch and worker
   std::vector<EntryLayout> entries;
+  /// By entry and buffer: the memory of those that last from call to call.
+  std::vector<std::vector<Region>> kept;
   std::vector<Region> extension; ///< regions of the extension
   Region lazy;                   ///< whole pages; offset as of `arena`
   uint64_t total = 0;

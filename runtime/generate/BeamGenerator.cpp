@@ -27,6 +27,7 @@ public:
                           std::vector<Continuation> &out)
       : source(call.source), config(call.config), tokenizer(call.tokenizer),
         callback(call.callback), out(out),
+        columns(call.source.width(), call.source.maxListed()),
         most(BeamSearch::getCount(call.config)) {}
   ~BeamGeneration() {
     for (BeamGroup &group : groups)
@@ -60,6 +61,7 @@ private:
   const Tokenizer *tokenizer;
   const GenerationCallback &callback;
   std::vector<Continuation> &out;
+  ListedColumns columns;
   size_t most; ///< tokens that a beam gives to its search
   std::vector<PreparedPrompt> prompts;
   std::vector<BeamGroup> groups;
@@ -255,10 +257,13 @@ Result<LogitRows> BeamGeneration::step() {
   while (true) {
     rows.clear();
     fed.clear();
-    for (size_t index : active)
+    columns.begin();
+    for (size_t index : active) {
+      columns.add(prompts[groups[index].prompt].allowed);
       addRows(index);
+    }
     Result<LogitRows> logits =
-        source.stepSummarized(fed.data(), fed.size(), /*needsSums=*/true);
+        stepColumns(source, fed, columns, /*needsSums=*/true);
     if (logits) {
       for (const BeamRow &row : rows)
         groups[row.group].slots[row.slot].seen =

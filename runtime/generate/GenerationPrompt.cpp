@@ -172,6 +172,19 @@ Result<PreparedPrompt> transom::preparePrompt(const LogitsSource &source,
   return prompt;
 }
 
+Result<LogitRows> transom::stepColumns(LogitsSource &source,
+                                       const std::vector<NewTokens> &fed,
+                                       ListedColumns &columns, bool needsSums) {
+  if (!columns.update())
+    return source.stepSummarized(fed.data(), fed.size(), needsSums);
+  LogitRows rows{};
+  TRANSOM_ASSIGN(rows.logits, source.stepListed(fed.data(), fed.size(),
+                                                columns.getTokens()));
+  rows.columns = columns.getColumns();
+  rows.numColumns = int64_t(columns.getTokens().size());
+  return rows;
+}
+
 /// Sequences of an encoder-decoder: as many sources together as fit.
 static Result<size_t>
 addSources(LogitsSource &source,

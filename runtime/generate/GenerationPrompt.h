@@ -5,6 +5,7 @@
 // that is made of a continuation's tokens.
 #pragma once
 #include "runtime/generate/Generator.h"
+#include "runtime/generate/ListedColumns.h"
 #include "runtime/generate/StopStrings.h"
 #include "runtime/tokenizer/DecodeStream.h"
 
@@ -32,6 +33,12 @@ Result<PreparedPrompt> preparePrompt(const LogitsSource &source,
                                      const GenerationConfig &config,
                                      const GenerationPrompts &prompts,
                                      size_t index);
+
+/// Runs a step over these sequences. Where their texts' lists say so, its rows
+/// have the columns of listed tokens alone.
+Result<LogitRows> stepColumns(LogitsSource &source,
+                              const std::vector<NewTokens> &fed,
+                              ListedColumns &columns, bool needsSums);
 
 /// Creates sequences for prompts, which have seen no token of the decoder.
 /// Returns how many there is room for, from the first on. Without room for any

@@ -68,7 +68,8 @@ public:
              const Tokenizer *tokenizer, const GenerationCallback &callback)
       : source(source), config(config), tokenizer(tokenizer),
         callback(callback), sampler(config, source.width()),
-        context(source.longest()) {}
+        columns(source.width(), source.maxListed()), context(source.longest()) {
+  }
   ~Generation() {
     for (ContinuationState &state : states)
       leave(state);
@@ -101,6 +102,7 @@ private:
   const Tokenizer *tokenizer;
   const GenerationCallback &callback;
   Sampler sampler;
+  ListedColumns columns;
   int64_t context; ///< most positions of a sequence
   std::vector<PreparedPrompt> prompts;
   std::vector<ContinuationState> states;
@@ -261,14 +263,16 @@ bool Generation::evictOne() {
 Result<LogitRows> Generation::step() {
   while (true) {
     fed.clear();
+    columns.begin();
     for (size_t i : active) {
       const ContinuationState &state = states[i];
+      columns.add(prompts[state.out->prompt].allowed);
       const size_t from = state.start + state.seen;
       fed.push_back({state.sequence, state.tokens.data() + from,
                      int64_t(state.tokens.size() - from), 1});
     }
     Result<LogitRows> logits =
-        source.stepSummarized(fed.data(), fed.size(), /*needsSums=*/false);
+        stepColumns(source, fed, columns, /*needsSums=*/false);
     if (logits || logits.error().status != Status::Limit || !evictOne())
       return logits;
   }
@@ -314,7 +318,7 @@ Result<void> Generation::choose(ContinuationState &state,
       prompt.getPosition(state.tokens, out.number);
   Result<int64_t> token = sampler.choose(logits, position);
   if (!token) {
-    if (sampler.areFinite(logits.logits, position)) {
+    if (sampler.areFinite(logits, position)) {
       Error error = token.takeError();
       error.message = getName(state) + ": " + error.message;
       return error;
@@ -323,8 +327,8 @@ Result<void> Generation::choose(ContinuationState &state,
   }
   // Record the token.
   if (config.topLogprobs >= 0)
-    sampler.appendLogprobs(logits.logits, position, *token,
-                           size_t(config.topLogprobs), out.logprobs, out.top);
+    sampler.appendLogprobs(logits, position, *token, size_t(config.topLogprobs),
+                           out.logprobs, out.top);
   state.tokens.push_back(*token);
   out.tokens.push_back(*token);
   // Decide whether the continuation ends with it, by the token or by the text.

@@ -8,6 +8,11 @@
 using namespace transom;
 
 LogitRow LogitRows::get(size_t row, int64_t width) const {
+  if (columns) {
+    LogitRow listed(logits + int64_t(row) * numColumns);
+    listed.columns = columns;
+    return listed;
+  }
   const int64_t index = int64_t(row),
                 group = index * getNumSummaryGroups(width);
   return {logits + index * width, maxima ? maxima + group : nullptr,

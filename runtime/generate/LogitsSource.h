@@ -7,6 +7,7 @@
 #include "runtime/base/Error.h"
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace transom {
 
@@ -24,9 +25,16 @@ struct LogitRow {
   LogitRow(const float *logits, const float *maxima = nullptr,
            const float *sums = nullptr)
       : logits(logits), maxima(maxima), sums(sums) {}
-  const float *logits; ///< [width]
+  /// The logit of a token that the row has.
+  float get(int64_t token) const {
+    return logits[columns ? columns[token] : token];
+  }
+
+  const float *logits; ///< [width], or those of some tokens
   const float *maxima; ///< [groups]
   const float *sums;   ///< [groups], or NULL
+  /// By token: the index of its logit, where a row has those of some tokens.
+  const int32_t *columns = nullptr;
 };
 
 /// The rows of logits of a step, and their summaries.
@@ -36,6 +44,9 @@ struct LogitRows {
   const float *logits;           ///< [rows, width]
   const float *maxima = nullptr; ///< [rows, groups], or NULL
   const float *sums = nullptr;   ///< likewise
+  /// Of listed tokens: the column of each token, and the length of rows.
+  const int32_t *columns = nullptr;
+  int64_t numColumns = 0;
 };
 
 /// The ids of a source of an encoder-decoder.
@@ -66,6 +77,13 @@ public:
   /// maxima, and the sums of exponentials where `needsSums`.
   virtual Result<LogitRows> stepSummarized(const NewTokens *inputs,
                                            size_t count, bool needsSums);
+  /// As step(), with rows of the logits of these tokens alone: at most
+  /// maxListed() of them, which is 0 where there is no such step.
+  virtual Result<const float *> stepListed(const NewTokens *, size_t,
+                                           const std::vector<int64_t> &) {
+    return usageError("the model gives no logits of listed tokens");
+  }
+  virtual int64_t maxListed() const { return 0; }
   virtual int64_t width() const = 0;
   virtual std::optional<int64_t> context() const = 0;
   virtual int64_t vocabulary() const = 0;

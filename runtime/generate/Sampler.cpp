@@ -55,7 +55,7 @@ Result<int64_t> Sampler::chooseLargest() {
 }
 
 /// The next token where only those of a list can come.
-Result<int64_t> Sampler::chooseListed(const float *logits,
+Result<int64_t> Sampler::chooseListed(const LogitRow &logits,
                                       const SamplingPosition &position) {
   if (!restricted.restrict(logits, *position.allowed))
     return rejected("a logit is not finite");
@@ -72,7 +72,7 @@ Result<int64_t> Sampler::chooseListed(const float *logits,
 Result<int64_t> Sampler::choose(const LogitRow &logits,
                                 const SamplingPosition &position) {
   if (position.allowed)
-    return chooseListed(logits.logits, position);
+    return chooseListed(logits, position);
   if (!scan.scan(logits.logits, logits.maxima))
     return rejected("a logit is not finite");
   row = logits.logits;
@@ -95,9 +95,10 @@ Result<int64_t> Sampler::choose(const LogitRow &logits,
   return *config.sample ? sample(position) : scan.argmax();
 }
 
-bool Sampler::areFinite(const float *logits, const SamplingPosition &position) {
+bool Sampler::areFinite(const LogitRow &logits,
+                        const SamplingPosition &position) {
   return position.allowed ? restricted.restrict(logits, *position.allowed)
-                          : firstNonFinite(logits, vocabulary) < 0;
+                          : firstNonFinite(logits.logits, vocabulary) < 0;
 }
 
 void Sampler::sortByLogit(std::vector<int32_t> &tokens) const {
@@ -225,13 +226,14 @@ void Sampler::appendTop(const float *logits, size_t count, double logSum,
     out.push_back({kept[i], double(row[kept[i]]) - logSum});
 }
 
-void Sampler::appendLogprobs(const float *logits,
+void Sampler::appendLogprobs(const LogitRow &given,
                              const SamplingPosition &position, int64_t token,
                              size_t count, std::vector<double> &logprobs,
                              std::vector<TokenLogprob> &top) {
   double sum = 0;
+  const float *logits = given.logits;
   if (position.allowed) {
-    restricted.restrict(logits, *position.allowed);
+    restricted.restrict(given, *position.allowed);
     sum = restricted.getLogSum();
     logits = restricted.getRow().data();
   } else {

@@ -35,7 +35,7 @@ public:
                          const SamplingPosition &position);
 
   /// Whether all logits that can come are finite.
-  bool areFinite(const float *logits, const SamplingPosition &position);
+  bool areFinite(const LogitRow &logits, const SamplingPosition &position);
 
   /// The tokens that the last choice by sampling was made among.
   const std::vector<int32_t> &candidates() const { return kept; }
@@ -48,14 +48,14 @@ public:
   /// Appends the log-probability of a token to `logprobs`, and as appendTop()
   /// those of `count` tokens to `top`; where only listed tokens can come,
   /// probabilities are of those.
-  void appendLogprobs(const float *logits, const SamplingPosition &position,
+  void appendLogprobs(const LogitRow &logits, const SamplingPosition &position,
                       int64_t token, size_t count,
                       std::vector<double> &logprobs,
                       std::vector<TokenLogprob> &top);
 
 private:
   Result<int64_t> chooseLargest();
-  Result<int64_t> chooseListed(const float *logits,
+  Result<int64_t> chooseListed(const LogitRow &logits,
                                const SamplingPosition &position);
   int64_t sample(const SamplingPosition &position);
   double scale() const { return 1 / *config.temperature; }

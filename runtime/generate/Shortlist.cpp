@@ -59,14 +59,14 @@ std::vector<int64_t> Shortlist::getTokens(const std::vector<int64_t> &source,
   return tokens;
 }
 
-bool RestrictedRow::restrict(const float *logits,
+bool RestrictedRow::restrict(const LogitRow &logits,
                              const std::vector<int64_t> &tokens) {
   row.assign(size_t(width), -std::numeric_limits<float>::infinity());
   listed.reserve(size_t(width));
   listed.clear();
   for (int64_t token : tokens) {
-    row[size_t(token)] = logits[token];
-    listed.push_back(logits[token]);
+    row[size_t(token)] = logits.get(token);
+    listed.push_back(logits.get(token));
   }
   return firstNonFinite(listed.data(), int64_t(listed.size())) < 0;
 }

@@ -4,6 +4,7 @@
 // The lexical shortlist of a translator: the target tokens that may translate a
 // source, and rows of logits that have only those.
 #pragma once
+#include "runtime/generate/LogitsSource.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include <cstdint>
 #include <optional>
@@ -40,7 +41,7 @@ public:
   /// Restricts a row to the tokens of a list, which are in it. False where one
   /// of their logits is not finite; the others are not read. Takes its memory
   /// at the first call.
-  bool restrict(const float *logits, const std::vector<int64_t> &tokens);
+  bool restrict(const LogitRow &logits, const std::vector<int64_t> &tokens);
 
   /// [width], minus infinity but for the tokens of the list.
   std::vector<float> &getRow() { return row; }

@@ -97,6 +97,9 @@ struct ManifestPositionLimit {
 struct ManifestBuffer {
   Polynomial offset, bytes;
   std::string what;
+  /// Its bytes, a number, last from call to call and are zero before the first:
+  /// the runtime places them outside of the arena.
+  bool kept = false;
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);

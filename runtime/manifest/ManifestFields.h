@@ -102,6 +102,7 @@ void ManifestBuffer::visitFields(Self &self, Visitor &visit) {
   visit.required("offset", self.offset);
   visit.required("bytes", self.bytes);
   visit.optional("what", self.what);
+  visit.optional("kept", self.kept);
 }
 
 template <typename Self, typename Visitor>

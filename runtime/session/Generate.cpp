@@ -61,6 +61,14 @@ Result<LogitRows> DecoderSource::stepSummarized(const NewTokens *inputs,
   return LogitRows{out.logits, out.maxima, out.sums};
 }
 
+Result<const float *>
+DecoderSource::stepListed(const NewTokens *inputs, size_t count,
+                          const std::vector<int64_t> &tokens) {
+  setSteps(inputs, count);
+  return decoder->stepListed(steps.data(), steps.size(),
+                             {tokens.data(), int64_t(tokens.size())});
+}
+
 Result<GenerationConfig> transom::getGenerationConfig(const Model &model) {
   const auto &decoder = model.manifest().decoder;
   if (!decoder || !model.findEntry(EntryKind::Generate))

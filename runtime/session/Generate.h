@@ -31,6 +31,9 @@ public:
   Result<const float *> step(const NewTokens *inputs, size_t count) override;
   Result<LogitRows> stepSummarized(const NewTokens *inputs, size_t count,
                                    bool needsSums) override;
+  Result<const float *> stepListed(const NewTokens *inputs, size_t count,
+                                   const std::vector<int64_t> &tokens) override;
+  int64_t maxListed() const override { return decoder->maxListed(); }
   int64_t width() const override { return decoder->width(); }
   std::optional<int64_t> context() const override { return decoder->context(); }
   int64_t vocabulary() const override { return decoder->vocabulary(); }

@@ -55,7 +55,7 @@ public:
   void emit() {
     // With many rows each worker has chunks of its own; with few rows all
     // workers share the panels of each chunk.
-    Index rows = e.numRows(op.getInput());
+    Index rows = e.numAskedRows(op.getInput(), op.getOuts()[0]);
     Index chunks = ceilDiv(rows, sizes.getChunkRows());
     ownsRows = sizes.emitOwnsRows(rows, e.numWorkers());
     Index perWorker = ceilDiv(chunks, e.numWorkers());
@@ -453,7 +453,10 @@ private:
 } // namespace
 
 static void lowerGemm(PhaseEmitter &e, kern::GemmOp op) {
-  GemmEmitter(e, op).emit();
+  if (op.getColumns())
+    emitGemmColumns(e, op);
+  else
+    GemmEmitter(e, op).emit();
 }
 
 void lower::addGemmLowerings(Lowerings &lowerings) {

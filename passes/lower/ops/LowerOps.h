@@ -57,6 +57,8 @@ void reportWidening(PhaseEmitter &e, mlir::Operation *op,
 const OperandLowering &getWeightLowering(kern::WeightProductOp op);
 /// True if AMX multiplies them.
 bool suitsAmx(kern::WeightProductOp op);
+/// Emits a product with listed columns of its weight.
+void emitGemmColumns(PhaseEmitter &e, kern::GemmOp op);
 /// The tiles of a product of several groups of rows or of heads.
 struct GroupTiles {
   int64_t groups;

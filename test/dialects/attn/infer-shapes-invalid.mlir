@@ -64,6 +64,14 @@ func.func @f(%a: tensor<2x4xi64>, %b: tensor<8x4xf32>) {
 
 // -----
 
+func.func @f(%a: tensor<2x4xf32>, %b: tensor<8x4xf32>, %i: tensor<3x1xi64>) {
+  // expected-error @below {{'attn.linear' op (5) expects columns of i64 and rank 1, got i64 [3, 1]}}
+  %0 = attn.linear %a, %b columns(%i : [3, 1] i64) : [2, 4] f32, [8, 4] f32
+  return
+}
+
+// -----
+
 func.func @f(%a: tensor<4xi1>, %b: tensor<4xi1>) {
   // expected-error @below {{'attn.add' op (1) expects operands of float or i64, got 'i1'}}
   %0 = attn.add %a, %b : [4] i1

@@ -21,6 +21,9 @@ func.func @products(%x: !hidden) -> tensor<?x?x?xf32, #attn.shape<[batch, seq, s
   %y = attn.linear %x, %w, %b : !hidden, [8, 8] f32, [8] f32
   // CHECK: attn.linear %{{.*}}, %[[W]] : [batch, seq, 8] f32, [8, 8] f32{{$}}
   %z = attn.linear %y, %w : !hidden, [8, 8] f32
+  %few = attn.constant dense<[5, 0]> : tensor<2xi64>
+  // CHECK: attn.linear %{{.*}}, %[[W]], %{{.*}} columns(%{{.*}} : [2] i64) : [batch, seq, 8] f32, [8, 8] f32, [8] f32
+  %l = attn.linear %y, %w, %b columns(%few : [2] i64) : !hidden, [8, 8] f32, [8] f32
   // CHECK: attn.matmul %{{.*}}, %{{.*}} {transpose_rhs} : [batch, seq, 8] f32{{$}}
   %s = attn.matmul %y, %x {transpose_rhs} : !hidden
   return %s : tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>

@@ -40,6 +40,7 @@ func.func @storage(%m: !ids, %y: !y) {
 // CHECK: kern.gemm %{{.*}}, %{{.*}} residual %{{.*}}
 // CHECK-NEXT: norm %{{.*}} beta %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm 1.0e-05>
 // CHECK: kern.gemm %{{.*}}, %{{.*}} summary(%{{.*}}, %{{.*}}) outs(%{{.*}})
+// CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} outs(%{{.*}}) columns(%{{.*}}) panels(%{{.*}})
 // CHECK: kern.batch_matmul %{{.*}}, %{{.*}} outs(%{{.*}})
 func.func @products(%x: !x, %y: !y, %k: !keys, %z: !x, %u: !x, %p: !kern.buffer<[batch, 2, seq, seq] x f32>, %v: !kern.buffer<[batch, 1, seq, 4] x f32>,
                     %o: !kern.buffer<[batch, 2, seq, 4] x f32>, %c: !kern.buffer<[rows] x i64>, %s: !kern.ragged<0>) {
@@ -58,6 +59,10 @@ func.func @products(%x: !x, %y: !y, %k: !keys, %z: !x, %u: !x, %p: !kern.buffer<
   %sums = kern.alloc : !kern.buffer<[rows, 1] x f32>
   kern.gemm %x, %t summary(%maxima, %sums) outs(%z) : !x, !kern.weight<[8, 8] x f32, unset>,
       !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 1] x f32>, !x
+  %few = kern.alloc : !kern.buffer<[rows, rows] x f32>
+  %panels = kern.alloc : !kern.buffer<[1, 1408] x i8>
+  kern.gemm %x, %w bias %b outs(%few) columns(%c) panels(%panels) : !x, !kern.weight<[64, 8] x f32, panels32>, !kern.weight<[64] x f32, padded32>,
+      !kern.buffer<[rows, rows] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[1, 1408] x i8>
   kern.batch_matmul %p, %v outs(%o) : !kern.buffer<[batch, 2, seq, seq] x f32>, !kern.buffer<[batch, 1, seq, 4] x f32>, !kern.buffer<[batch, 2, seq, 4] x f32>
   return
 }

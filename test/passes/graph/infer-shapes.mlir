@@ -8,7 +8,7 @@
 // CHECK: attn.linear {{.*}} : [batch, seq, 8] f32, [4, 8] f32
 // CHECK: attn.activation {{.*}} : [batch, seq, 4] f32
 func.func @refines_results_in_order(%x: !x, %w: !w) -> tensor<*xf32> {
-  %y = "attn.linear"(%x, %w) : (!x, !w) -> tensor<*xf32>
+  %y = "attn.linear"(%x, %w) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (!x, !w) -> tensor<*xf32>
   %z = attn.activation <relu> %y : tensor<*xf32>
   return %z : tensor<*xf32>
 }
@@ -31,7 +31,7 @@ func.func @refines_bodies(%x: !x) -> tensor<*xf32> {
 // CHECK: attn.linear {{.*}} : [batch, seq, 8] f32, [8, 8] f32
 // CHECK: attn.add {{.*}} : [batch, seq, 8] f32
 func.func private @layer(%x: !x, %w: !w) -> !x {
-  %0 = "attn.linear"(%x, %w) : (!x, !w) -> tensor<*xf32>
+  %0 = "attn.linear"(%x, %w) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (!x, !w) -> tensor<*xf32>
   %1 = "attn.add"(%0, %x) : (tensor<*xf32>, !x) -> !x
   return %1 : !x
 }
@@ -39,7 +39,7 @@ func.func private @layer(%x: !x, %w: !w) -> !x {
 // -----
 
 func.func @results_that_differ(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) -> tensor<3x4xf32> {
-  %y = "attn.linear"(%x, %w) : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<*xf32>
+  %y = "attn.linear"(%x, %w) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<*xf32>
   // expected-error @below {{has a result of type 'tensor<3x4xf32>', its operands give 'tensor<2x4xf32>'}}
   %z = "attn.activation"(%y) <{kind = #attn.activation<relu>}> : (tensor<*xf32>) -> tensor<3x4xf32>
   return %z : tensor<3x4xf32>
@@ -65,7 +65,7 @@ func.func @written_encoding(%x: tensor<2x8xf32>) -> tensor<2x8xf32, #attn.shape<
 // -----
 
 func.func @other_element_type(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) -> tensor<2x4xf64> {
-  %y = "attn.linear"(%x, %w) : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<*xf32>
+  %y = "attn.linear"(%x, %w) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<*xf32>
   // expected-error @below {{has a result of type 'tensor<2x4xf64>', its operands give 'tensor<2x4xf32>'}}
   %z = "attn.activation"(%y) <{kind = #attn.activation<relu>}> : (tensor<*xf32>) -> tensor<2x4xf64>
   return %z : tensor<2x4xf64>

@@ -41,15 +41,15 @@ func.func @encode(%ids: !ids {attn.role = "ids"}, %mask: !ids {attn.role = "mask
   %m = "attn.cast"(%mask) <{to = i1}> : (!ids) -> tensor<*xi1>
   %m4 = "attn.reshape"(%m) <{shape = #attn.shape<[batch, 1, 1, seq]>}> : (tensor<*xi1>) -> !m4
   %wq = attn.get_weight @self.query : !w
-  %q = "attn.linear"(%x, %wq) : (tensor<*xf32>, !w) -> !x
+  %q = "attn.linear"(%x, %wq) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (tensor<*xf32>, !w) -> !x
   %q4 = attn.reshape %q to <[batch, seq, 2, 4]> : !x
   %qh = attn.transpose %q4 [0, 2, 1, 3] : !split
   %wk = attn.get_weight @self.key : !w
-  %k = "attn.linear"(%x, %wk) : (tensor<*xf32>, !w) -> !x
+  %k = "attn.linear"(%x, %wk) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (tensor<*xf32>, !w) -> !x
   %k4 = attn.reshape %k to <[batch, seq, 2, 4]> : !x
   %kh = attn.transpose %k4 [0, 2, 1, 3] : !split
   %wv = attn.get_weight @self.value : !w
-  %v = "attn.linear"(%x, %wv) : (tensor<*xf32>, !w) -> !x
+  %v = "attn.linear"(%x, %wv) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (tensor<*xf32>, !w) -> !x
   %v4 = attn.reshape %v to <[batch, seq, 2, 4]> : !x
   %vh = attn.transpose %v4 [0, 2, 1, 3] : !split
   %s = attn.matmul %qh, %kh {transpose_rhs} : !h

@@ -165,6 +165,61 @@ TEST(DecodeEngine, a_step_without_a_summary_gives_none) {
   expectRow(out->logits, {token});
 }
 
+TEST(DecodeEngine, logits_of_listed_tokens) {
+  for (unsigned threads : {1u, 3u}) {
+    SessionConfig config = decoderConfig(2, 1200, 7);
+    config.threads = threads;
+    FakeDecoder fake(config, listedManifest());
+    EXPECT_EQ(fake->maxListed(), 9);
+    const std::vector<int64_t> tokens = randomTokens(20, 3);
+    int64_t calls = 0;
+    for (const std::vector<int64_t> &listed :
+         {std::vector<int64_t>{3}, {}, {15, 0, 7, 2, 1, 4, 8, 14, 3}}) {
+      const int32_t first = fake.create(), second = fake.create();
+      const StepInput inputs[] = {{first, tokens.data(), 15, 3},
+                                  {second, tokens.data() + 2, 9, 1}};
+      // Several runs; steps with all logits are between those with some.
+      const auto count = int64_t(listed.size());
+      Result<const float *> out =
+          count ? fake->stepListed(inputs, 2, {listed.data(), count})
+                : fake->step(inputs, 2);
+      ASSERT_TRUE(out) << out.error().message;
+      for (size_t row = 0; row != 4; ++row) {
+        const size_t from = row < 3 ? 0 : 2, to = row < 3 ? 13 + row : 11;
+        const std::vector<float> all = expectedLogits(
+            {tokens.begin() + ptrdiff_t(from), tokens.begin() + ptrdiff_t(to)});
+        for (size_t i = 0; i != (count ? size_t(count) : all.size()); ++i)
+          EXPECT_EQ((*out)[count ? row * size_t(count) + i
+                                 : row * FAKE_VOCABULARY + i],
+                    all[count ? size_t(listed[i]) : i]);
+      }
+      // The session keeps memory from call to call.
+      EXPECT_TRUE(!count || countListedCalls() > calls);
+      calls = countListedCalls();
+      fake->free(first);
+      fake->free(second);
+    }
+  }
+}
+
+TEST(DecodeEngine, wrong_lists_are_refused) {
+  const int64_t token = 3, wrong[] = {2, 16}, many[10] = {};
+  FakeDecoder plain(decoderConfig(1, 600)),
+      fake(decoderConfig(1, 600), listedManifest());
+  const StepInput input{plain.create(), &token, 1, 1};
+  EXPECT_EQ(plain->maxListed(), 0);
+  EXPECT_EQ(plain->stepListed(&input, 1, {&token, 1}).error().message,
+            "the model gives no logits of listed tokens");
+  const StepInput other{fake.create(), &token, 1, 1};
+  EXPECT_EQ(fake->stepListed(&other, 1, {many, 0}).error().message,
+            "a step lists 0 tokens; it takes 1 to 9");
+  EXPECT_EQ(fake->stepListed(&other, 1, {many, 10}).error().message,
+            "a step lists 10 tokens; it takes 1 to 9");
+  EXPECT_EQ(fake->stepListed(&other, 1, {wrong, 2}).error().message,
+            "listed token 1 is 16; ids are 0 to 15");
+  EXPECT_EQ(fake->length(other.sequence), 0);
+}
+
 //===----------------------------------------------------------------------===//
 // Sequences
 //===----------------------------------------------------------------------===//

@@ -158,6 +158,62 @@ TEST(Entry, a_step_may_summarize_its_logits) {
             std::string::npos);
 }
 
+TEST(Entry, a_step_may_give_the_logits_of_listed_tokens) {
+  Manifest manifest = summaryManifest();
+  ManifestEntry &step = manifest.entries[0];
+  auto make = [&] { return Entry::create(manifest, step, nullptr); };
+  step.symbolOrder.push_back("listed");
+  std::sort(step.symbolOrder.begin(), step.symbolOrder.end());
+  manifest.symbols.push_back({"listed", 9});
+  const Polynomial listed = Polynomial::symbol("listed");
+  step.inputs.push_back({"columns", DType::I64, {listed}, "ids", 16, {}});
+  ManifestTensor result = step.outputs[0];
+  result.name = "listed_logits";
+  result.shape[1] = listed;
+  step.outputs.insert(step.outputs.begin() + 1, result);
+  {
+    Result<Entry> entry = make();
+    ASSERT_TRUE(entry) << entry.error().message;
+    ASSERT_TRUE(entry->listedSymbol);
+    EXPECT_EQ(entry->symbols[size_t(*entry->listedSymbol)], "listed");
+    EXPECT_TRUE(entry->hasSummary);
+  }
+  auto getMessage = [&](auto change) {
+    const ManifestEntry right = step;
+    const auto symbols = manifest.symbols;
+    change();
+    Result<Entry> made = make();
+    step = right;
+    manifest.symbols = symbols;
+    return made ? "" : made.error().message;
+  };
+  const std::string expected =
+      "entry 'summary': has a third input that does not list logits: columns "
+      "[listed] to a second result, f32 [wanted, listed], with at most 16 "
+      "columns";
+  EXPECT_EQ(getMessage([&] { step.inputs[2].name = "list"; }), expected);
+  EXPECT_EQ(getMessage([&] { step.inputs[2].shape = {listed, 2}; }), expected);
+  EXPECT_EQ(getMessage(
+                [&] { step.inputs[2].shape = {Polynomial::symbol("wanted")}; }),
+            expected);
+  EXPECT_EQ(getMessage([&] { step.outputs[1].shape[1] = 9; }), expected);
+  EXPECT_EQ(getMessage([&] { manifest.symbols.back().max = 17; }), expected);
+  EXPECT_EQ(getMessage([&] { manifest.symbols.back().max.reset(); }), expected);
+  EXPECT_NE(getMessage([&] {
+              step.outputs.erase(step.outputs.begin() + 1);
+            }).find("not a decoder's step"),
+            std::string::npos);
+}
+
+TEST(Entry, a_kept_buffer_has_a_number_of_bytes) {
+  ManifestEntry entry = makeEntry();
+  entry.buffers.push_back({0, 640, "", true});
+  EXPECT_EQ(getMessage(entry), "");
+  entry.buffers.back().bytes = *Polynomial::parse("64*rows");
+  EXPECT_EQ(getMessage(entry), "entry 'run': keeps a buffer of '64*rows' "
+                               "bytes, which is not a number");
+}
+
 TEST(Entry, a_source_takes_what_its_encoder_gives) {
   const Manifest right = sourceManifest();
   auto getMessage = [&](auto change) {

@@ -101,6 +101,20 @@ Result<const float *> FakeSource::step(const NewTokens *inputs, size_t count) {
   return logits.data();
 }
 
+Result<const float *>
+FakeSource::stepListed(const NewTokens *inputs, size_t count,
+                       const std::vector<int64_t> &tokens) {
+  if (tokens.empty() || int64_t(tokens.size()) > listedLimit)
+    return usageError("so many tokens are not listed");
+  TRANSOM_ASSIGN(const float *rows, step(inputs, count));
+  ++listedSteps;
+  listed.clear();
+  for (size_t at = 0; at != logits.size(); at += size_t(ids))
+    for (int64_t token : tokens)
+      listed.push_back(rows[at + size_t(token)]);
+  return listed.data();
+}
+
 Result<LogitRows> FakeSource::stepSummarized(const NewTokens *inputs,
                                              size_t count, bool needsSums) {
   if (!summarizes)

@@ -48,6 +48,9 @@ public:
   Result<const float *> step(const NewTokens *inputs, size_t count) override;
   Result<LogitRows> stepSummarized(const NewTokens *inputs, size_t count,
                                    bool needsSums) override;
+  Result<const float *> stepListed(const NewTokens *inputs, size_t count,
+                                   const std::vector<int64_t> &tokens) override;
+  int64_t maxListed() const override { return listedLimit; }
   int64_t width() const override { return ids; }
   std::optional<int64_t> context() const override { return contextLength; }
   int64_t vocabulary() const override { return ids; }
@@ -66,6 +69,8 @@ public:
   size_t openCount() const { return open_.size(); }
 
   int64_t logitLimit = 64;      ///< most logits of a step
+  int64_t listedLimit = 0;      ///< most listed tokens of a step
+  size_t listedSteps = 0;       ///< those of `steps` with listed tokens
   size_t steps = 0, copies = 0; ///< that were made
   size_t mostRows = 0;          ///< sequences of a step
   size_t mostOpen = 0;          ///< sequences at the same time
@@ -96,7 +101,7 @@ private:
   int64_t ids, sequences, blocks;
   std::optional<int64_t> contextLength;
   std::map<int32_t, Past> open_;
-  std::vector<float> logits, maxima, sums;
+  std::vector<float> logits, maxima, sums, listed;
   int32_t next = 0;
 };
 

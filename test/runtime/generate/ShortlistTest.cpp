@@ -38,6 +38,25 @@ struct ListedRow {
   std::vector<int64_t> list;
 };
 
+/// The same row as a head of listed columns gives it: the listed logits in
+/// another order, between others.
+struct ColumnRow {
+  explicit ColumnRow(const ListedRow &from) : columns(from.logits.size(), -1) {
+    for (auto token = from.list.rbegin(); token != from.list.rend(); ++token) {
+      columns[size_t(*token)] = int32_t(logits.size());
+      logits.push_back(from.logits[size_t(*token)]);
+      logits.push_back(std::numeric_limits<float>::quiet_NaN());
+    }
+  }
+  LogitRow get() const {
+    LogitRow row(logits.data());
+    row.columns = columns.data();
+    return row;
+  }
+  std::vector<float> logits;
+  std::vector<int32_t> columns;
+};
+
 } // namespace
 
 TEST(Shortlist, greedy_and_sampled_tokens_are_those_of_a_smaller_head) {
@@ -62,10 +81,19 @@ TEST(Shortlist, greedy_and_sampled_tokens_are_those_of_a_smaller_head) {
       ASSERT_TRUE(bool(found)) << found.error().message;
       ASSERT_EQ(*found, row.list[size_t(expected)]) << seed;
       EXPECT_TRUE(whole.areFinite(row.logits.data(), position));
+      const ColumnRow listed(row);
+      EXPECT_EQ(*whole.choose(listed.get(), position), *found);
+      EXPECT_TRUE(whole.areFinite(listed.get(), position));
       std::vector<double> logprobs;
       std::vector<TokenLogprob> top;
       whole.appendLogprobs(row.logits.data(), position, *found, 3, logprobs,
                            top);
+      std::vector<double> ofColumns;
+      std::vector<TokenLogprob> topOfColumns;
+      whole.appendLogprobs(listed.get(), position, *found, 3, ofColumns,
+                           topOfColumns);
+      EXPECT_EQ(ofColumns, logprobs);
+      EXPECT_EQ(topOfColumns.size(), top.size());
       position.allowed = nullptr;
       std::vector<double> expectedLogprobs;
       std::vector<TokenLogprob> expectedTop;
@@ -101,9 +129,14 @@ TEST(Shortlist, beams_have_the_bits_of_a_smaller_head) {
     auto found = whole.find(row.logits.data(), position);
     ASSERT_TRUE(bool(found)) << found.error().message;
     ASSERT_EQ((*found)->size(), (*expected)->size());
-    for (size_t i = 0; i != (*found)->size(); ++i) {
-      EXPECT_EQ((**found)[i].token, row.list[size_t((**expected)[i].token)]);
-      EXPECT_EQ((**found)[i].logprob, (**expected)[i].logprob);
+    const ColumnRow listed(row);
+    for (const LogitRow &values : {LogitRow(row.logits.data()), listed.get()}) {
+      found = whole.find(values, position);
+      ASSERT_TRUE(bool(found)) << found.error().message;
+      for (size_t i = 0; i != (*found)->size(); ++i) {
+        EXPECT_EQ((**found)[i].token, row.list[size_t((**expected)[i].token)]);
+        EXPECT_EQ((**found)[i].logprob, (**expected)[i].logprob);
+      }
     }
   }
 }

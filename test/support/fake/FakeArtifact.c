@@ -144,7 +144,7 @@ static void combine(const transom_frame *frame, const int64_t *layer,
 }
 
 /* A decoder's step. A position's key is its token + 1, in both groups. */
-enum { STEP_KEYS, STEP_WORKERS, STEP_ROWS, STEP_LOGITS };
+enum { STEP_KEYS, STEP_WORKERS, STEP_ROWS, STEP_LOGITS, STEP_LISTED };
 
 /* The block that holds a position of a sequence. */
 static float *block(const transom_frame *frame, int group,
@@ -314,9 +314,36 @@ static void summarize(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
-static const transom_phase phases[] = {
-    embed,         reduce,    addMean,       scatter,     combine,  append,
-    computeLogits, addSource, encodeSources, fillSources, summarize};
+/* The logits of all tokens, or of those that are listed: columns of all, which
+ * are made in kept memory after the number of such calls. */
+int64_t transom_fake_listed_calls;
+static void computeListed(const transom_frame *frame, const int64_t *layer,
+                          int64_t worker, int64_t num_workers) {
+  const int64_t *columns = (const int64_t *)frame->args[2];
+  const int64_t count = frame->symbols[STEP_LISTED];
+  float *kept = (float *)(void *)(frame->arena + frame->offsets[0]);
+  float *listed = (float *)frame->args[4];
+  void *args[3] = {frame->args[0], frame->args[1], frame->args[3]};
+  transom_frame own = *frame;
+  own.args = args;
+  if (count)
+    args[2] = kept + FAKE_VOCABULARY;
+  computeLogits(&own, layer, worker, num_workers);
+  if (!count)
+    return;
+  int64_t begin, end;
+  share(frame->symbols[STEP_LOGITS], worker, num_workers, &begin, &end);
+  for (int64_t w = begin; w != end; ++w)
+    for (int64_t i = 0; i != count; ++i)
+      listed[w * count + i] = kept[(w + 1) * FAKE_VOCABULARY + columns[i]];
+  if (worker == 0)
+    transom_fake_listed_calls = (int64_t)(kept[0] += 1);
+}
+
+static const transom_phase phases[] = {embed,         reduce,    addMean,
+                                       scatter,       combine,   append,
+                                       computeLogits, addSource, encodeSources,
+                                       fillSources,   summarize, computeListed};
 static const transom_isa_code isas[] = {{"avx2", phases}};
 static const transom_dispatch encodeDispatches[] = {
     {0, -1}, {1, -1}, {2, 0}, {2, 1}, {3, -1}};
@@ -327,6 +354,7 @@ static const transom_dispatch encodeSourcesDispatches[] = {{8, -1}};
 static const transom_dispatch fillSourcesDispatches[] = {{9, -1}};
 static const transom_dispatch summaryDispatches[] = {
     {5, -1}, {6, -1}, {10, -1}};
+static const transom_dispatch listedDispatches[] = {{5, -1}, {11, -1}};
 static const int64_t layerEntries[] = {16, 20};
 static const transom_entry_code entries[] = {
     {"encode", encodeDispatches, 5},
@@ -335,10 +363,11 @@ static const transom_entry_code entries[] = {
     {"cross", crossDispatches, 3},
     {"encode_sources", encodeSourcesDispatches, 1},
     {"fill", fillSourcesDispatches, 1},
-    {"summary", summaryDispatches, 3}};
+    {"summary", summaryDispatches, 3},
+    {"listed", listedDispatches, 2}};
 
 EXPORT const transom_artifact_code transom_artifact = {
-    FAKE_ABI, 1, isas, 11, 7, 0, entries, layerEntries, (const char *)weights};
+    FAKE_ABI, 1, isas, 12, 8, 0, entries, layerEntries, (const char *)weights};
 
 /* Room for the notes and for a tokenizer's tables; the tests fill it. */
 EXPORT __attribute__((section(".note.transom"), used, aligned(4)))

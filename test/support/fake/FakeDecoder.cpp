@@ -57,6 +57,29 @@ Manifest transom::test::summaryManifest() {
   return manifest;
 }
 
+Manifest transom::test::listedManifest() {
+  Manifest manifest = fakeDecoderManifest();
+  manifest.entries.resize(1);
+  ManifestEntry &step = manifest.entries[0];
+  step.name = "listed";
+  // Their number comes after the symbols that the code has by number.
+  const Polynomial listed = Polynomial::symbol("x_listed");
+  step.symbolOrder.push_back("x_listed");
+  manifest.symbols.push_back({"x_listed", 9});
+  step.inputs.push_back(
+      {"columns", DType::I64, {listed}, "ids", FAKE_VOCABULARY, {}});
+  step.outputs.push_back(step.outputs[0]);
+  step.outputs.back().name = "listed_logits";
+  step.outputs.back().shape[1] = listed;
+  step.buffers.push_back({0, 65 * FAKE_VOCABULARY * 4, "rows", true});
+  for (ManifestEntry &derived : getDerivedEntries(manifest))
+    manifest.entries.push_back(std::move(derived));
+  return manifest;
+}
+
+extern "C" int64_t transom_fake_listed_calls;
+int64_t transom::test::countListedCalls() { return transom_fake_listed_calls; }
+
 /// An input or result [batch, seq] or [batch, seq, width].
 static ManifestTensor makeBatchTensor(const char *name, const char *role,
                                       int64_t width = 0) {

@@ -26,6 +26,11 @@ Manifest crossManifest();
 /// The decoder with a step that summarizes its logits.
 Manifest summaryManifest();
 
+/// The decoder with a step that also gives the logits of at most nine listed
+/// tokens, and the number of such calls that the session remembers.
+Manifest listedManifest();
+int64_t countListedCalls();
+
 /// The decoder with an encoder and an entry that fills the read-only group; the
 /// start token is 3. Without a context.
 Manifest sourceManifest();

@@ -72,8 +72,41 @@ class Shortlist(TranslationTest):
         options = json.loads(self.succeed("inspect", self.model, "--json").stdout)["options"]
         self.assertEqual((options["shortlist"], options["shortlist-first"], options["shortlist-best"]), ("lex.s2t", str(FIRST), str(BEST)))
 
+    def get_step(self, model):
+        return next(entry for entry in json.loads(self.succeed("inspect", model, "--json").stdout)["entries"] if entry["name"] == "step")
+
+    def test_steps_give_the_logits_of_listed_tokens(self):
+        step, whole = self.get_step(self.model), self.get_step(self.whole)
+        self.assertEqual([(one["name"], one["shape"]) for one in step["inputs"]][2:], [("columns", ["listed"])])
+        self.assertEqual([(one["name"], one["shape"]) for one in step["outputs"]][:2], [("logits", ["wanted", VOCABULARY]), ("listed_logits", ["wanted", "listed"])])
+        # Panels of columns are not in the arena.
+        self.assertEqual(step["arena_bytes"], whole["arena_bytes"])
+
     def test_code_is_verified_without_the_file(self):
         self.succeed("verify", self.model, "--model", self.translator, "-s", "4")
+
+    def test_passes_are_verified_with_listed_tokens(self):
+        report = self.succeed("verify", self.translator, "--shortlist", self.lex).stdout
+        self.assertIn("step: tokens [6], wanted [6], columns [6]", report)
+        self.assertIn("no difference found", report)
+
+    def test_formats_of_the_head(self):
+        """Machine code of all columns and of listed ones has the bits of one definition, so both have the same."""
+        for flags in (("--dtype", "bf16"), ("--quantize", "int8", "--group-size", "32"), ("--quantize", "int4"),
+                      ("--quantize", "int8", "--group-size", "32", "--activations", "f32"), ("--attention",)):
+            with self.subTest(flags=flags):
+                model = self.compiled(self.translator, "--shortlist", self.lex, "--shortlist-first", str(FIRST), "--shortlist-best", str(BEST), *flags)
+                self.succeed("verify", model, "--model", self.translator, "-s", "4")
+                whole = self.compiled(self.translator, *flags)
+                for more in ((), ("--num-beams", "3")):
+                    expected = [line for text in TEXTS for line in self.translated([text], *more, "--renormalize-logits", "true",
+                                                                                  *without_others(text), model=whole)]
+                    self.assertEqual([line["ids"] for line in self.translated(TEXTS, *more, model=model)], [line["ids"] for line in expected])
+                    self.assertEqual(self.translated(TEXTS, "--use-shortlist", "false", *more, model=model), self.translated(TEXTS, *more, model=whole))
+
+    def test_a_backend_without_listed_tokens(self):
+        model = self.compiled(self.translator, "--shortlist", self.lex, "--shortlist-first", str(FIRST), "--shortlist-best", str(BEST), "--backend", "onednn")
+        self.assertEqual(len(self.get_step(model)["inputs"]), 2)
 
     def test_what_is_refused(self):
         out = ("-o", self.path("x.so"))

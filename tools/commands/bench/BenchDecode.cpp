@@ -56,8 +56,10 @@ SymbolValues tools::getSymbols(const BenchModel &bench,
   for (const ManifestTensor &input : bench.entry->inputs)
     for (const Polynomial &dim : input.shape)
       for (const std::string &name : dim.symbols())
-        values[name] = sizes.sequences *
-                       (input.name == "wanted" ? sizes.logits : sizes.tokens);
+        values[name] =
+            sizes.sequences * (input.name == "wanted"    ? sizes.logits
+                               : input.name == "columns" ? 0
+                                                         : sizes.tokens);
   for (const ManifestRaggedBatch &ragged : bench.entry->ragged) {
     if (!ragged.sequences)
       continue;

@@ -203,11 +203,38 @@ Result<int32_t> MachineStepper::createSequence(DecodeEngine &decoder,
   return sequence;
 }
 
+/// The same step with the logits of listed tokens, undone afterwards. Half of
+/// the columns are those of the step before.
+Result<void>
+MachineStepper::stepListed(DecodeEngine &decoder,
+                           const std::vector<transom_step_input> &inputs,
+                           const std::string &how) {
+  constexpr int64_t mostTokens = 75;
+  const int64_t most = std::min(decoder.maxListed(), mostTokens);
+  if (most == 0)
+    return {};
+  const int64_t count = 1 + drawToken(most);
+  listed.resize(size_t(count), -1);
+  for (int64_t &token : listed)
+    if (token < 0 || drawToken(2))
+      token = drawToken(decoder.width());
+  call = how + ", " + std::to_string(count) + " listed";
+  std::vector<int64_t> before;
+  for (const transom_step_input &input : inputs)
+    before.push_back(decoder.length(input.sequence));
+  TRANSOM_TRY(
+      decoder.stepListed(inputs.data(), inputs.size(), {listed.data(), count}));
+  for (size_t i = 0; i != inputs.size(); ++i)
+    TRANSOM_TRY(decoder.rewind(inputs[i].sequence, before[i]));
+  return {};
+}
+
 Result<void> MachineStepper::step(DecodeEngine &decoder,
                                   const std::vector<transom_step_input> &inputs,
                                   const std::string &how) {
   if (checker->hasFailed())
     return {};
+  TRANSOM_TRY(stepListed(decoder, inputs, how));
   call = how;
   Result<StepLogits> done =
       decoder.step(inputs.data(), inputs.size(), LogitSummary::MaximaAndSums);

@@ -55,6 +55,9 @@ private:
   unsigned getWorkers(size_t call) const;
   /// A new sequence; of an encoder-decoder with a source of `length` tokens.
   Result<int32_t> createSequence(DecodeEngine &decoder, int64_t length);
+  Result<void> stepListed(DecodeEngine &decoder,
+                          const std::vector<transom_step_input> &inputs,
+                          const std::string &how);
   Result<void> step(DecodeEngine &decoder,
                     const std::vector<transom_step_input> &inputs,
                     const std::string &how);
@@ -74,6 +77,7 @@ private:
   const Model *model = nullptr; ///< that runs
   std::mt19937 random;
   std::vector<int64_t> tokens; ///< random ids, for steps
+  std::vector<int64_t> listed; ///< likewise, of logits
   std::string call;            ///< that runs, in words
   int64_t numCalls = 0;        ///< so far
   const char *blocks = nullptr;

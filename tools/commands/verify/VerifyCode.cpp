@@ -31,9 +31,11 @@ static Result<CompileOptions> getOptions(const Manifest &manifest,
                          value +
                          "', and its weights cannot be made without these "
                          "texts; supported: artifacts without it");
-    // It is in the tokenizer's tables, which no code reads.
-    if (flag.rfind("shortlist", 0) == 0)
+    // Its lists are in the tokenizer's tables, which no code reads.
+    if (flag.rfind("shortlist", 0) == 0) {
+      flags.options.listedLogits = true;
       continue;
+    }
     if (flag == "resume-from")
       notes.push_back("the artifact was compiled from an edited stage, " +
                       value + "; it is compared with the model itself");

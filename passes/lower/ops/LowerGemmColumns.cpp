@@ -1,0 +1,230 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products with listed columns of a packed weight. A worker copies the columns
+// of a panel that are not there from the last call, then multiplies all rows
+// with the panel by the kernels of the whole product.
+#include "passes/Remarks.h"
+#include "passes/lower/ops/ProductSizes.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::lower;
+
+/// Prefetch distance within a panel of columns.
+static constexpr int64_t kColumnsAhead = 16 * 1024;
+
+namespace {
+/// Emits the listed columns of a product.
+class GemmColumnsEmitter {
+public:
+  GemmColumnsEmitter(PhaseEmitter &e, kern::GemmOp op)
+      : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]),
+        format(getWeightLowering(op)), places(op.getColumnPanel()),
+        sizes(e.kernels(), op) {}
+
+  void emit() {
+    report();
+    if (sizes.usesAmx())
+      tileConfig = makeTileConfig(e);
+    count = e.numColumns(op.getOuts()[0]);
+    e.forWorkerRange(ceilDiv(count, panelWidth), [&](Index panel) {
+      Value at = e.advance(e.pointer(op.getPanels()),
+                           panel * e.rowStride(op.getPanels()));
+      Index first = panel * panelWidth;
+      e.forRange(min(count - first, panelWidth),
+                 [&](Index lane) { emitColumn(at, first, lane); });
+      multiply(at, first);
+    });
+    if (sizes.usesAmx())
+      releaseTiles(e);
+  }
+
+private:
+  void report() {
+    const MicroKernels &kernels = e.kernels();
+    e.getModuleInfo().getRemarks().report(op, {RemarkId::ColumnsTiled,
+                                               {{"isa", kernels.getIsa().name},
+                                                {"rows", sizes.getMaxMr()},
+                                                {"columns", kernels.getNr()},
+                                                {"all", type.getShape()[0]}}});
+    reportWidening(e, op, format);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Copies
+  //===--------------------------------------------------------------------===//
+
+  /// A column in a panel.
+  struct Column {
+    Value panel;
+    Index lane;
+  };
+
+  /// Copies the column of a lane unless the lane holds it.
+  void emitColumn(Value panel, Index first, Index lane) {
+    Index id =
+        e.loadI64(e.advance(e.pointer(op.getColumns()), (first + lane) * 8));
+    // Zero, as at first, is the number of none.
+    Value held = e.advance(panel, lane * 8 + places.numbers);
+    Index number = id + 1;
+    e.ifThen(logicalNot(e.loadI64(held) == number), [&] {
+      Value source = e.advance(e.weight(op.getWeight()),
+                               id / panelWidth * type.getPanelBytes());
+      copyColumn({source, id % panelWidth}, {panel, lane});
+      if (op.getBias())
+        copyNumber(e.advance(e.weight(op.getBias()), id * 4),
+                   e.advance(panel, lane * 4 + places.bias), 4);
+      e.store(number, held);
+    });
+  }
+
+  /// Copies a number of so many bytes.
+  void copyNumber(Value from, Value to, int64_t bytes) {
+    Type word = e.builder().getIntegerType(unsigned(8 * bytes));
+    e.store(e.load(word, from), to);
+  }
+
+  /// Copies what a column has, so many bytes each, in `steps` steps of a panel
+  /// from a byte on.
+  void copySteps(const Column &from, const Column &to, Index begin,
+                 int64_t steps, int64_t bytes) {
+    Value source = e.advance(from.panel, begin + from.lane * bytes),
+          target = e.advance(to.panel, begin + to.lane * bytes);
+    e.forRange(steps, [&](Index step) {
+      Index at = step * (panelWidth * bytes);
+      copyNumber(e.advance(source, at), e.advance(target, at), bytes);
+    });
+  }
+
+  void copyColumn(const Column &from, const Column &to) {
+    const OperandFormat &stored = format.getFormat();
+    if (!stored.isGrouped())
+      return copySteps(from, to, e.i64(0),
+                       stored.getPaddedDepth(k) / stored.interleave,
+                       stored.getColumnBytes());
+    e.forRange(k / stored.group, [&](Index group) {
+      copyGroup(from, to, group * stored.group, stored.group);
+    });
+    if (int64_t rest = k % stored.group)
+      copyGroup(from, to, e.i64(k - rest), rest);
+  }
+
+  /// Copies `size` numbers from `first` on that have one scale, and the scale.
+  void copyGroup(const Column &from, const Column &to, Index first,
+                 int64_t size) {
+    const OperandFormat &stored = format.getFormat();
+    Index at = format.getDepthBytes(first);
+    copySteps(from, to, at, stored.getPaddedDepth(size) / stored.interleave,
+              stored.getColumnBytes());
+    at = at + stored.getGroupBytes(size);
+    for (std::optional<StorageType> own : {stored.scales, stored.minimums}) {
+      if (!own)
+        continue; // a format without minimums
+      const int64_t bytes = getStorageBits(*own) / 8;
+      copySteps(from, to, at, 1, bytes);
+      at = at + panelWidth * bytes;
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The product
+  //===--------------------------------------------------------------------===//
+
+  /// Multiplies all rows with a panel, one block of K after the other.
+  void multiply(Value panel, Index first) {
+    const int64_t nr = e.kernels().getNr(),
+                  length = sizes.getKBlock(op.getOuts()[0]),
+                  last = (k - 1) / length * length;
+    RowBlocks blocks(e.i64(0), e.numRows(op.getInput()), sizes.getMaxMr());
+    Index rows = e.numRows(op.getInput());
+    auto emitKBlock = [&](Index from, bool isFirst, bool isLast) {
+      const KernelSpec spec = getSpec(isLast ? k - last : length, isFirst);
+      e.forRange(panelWidth / nr, [&](Index tile) {
+        Index lane = tile * nr;
+        e.ifThen(first + lane < count, [&] {
+          e.forRange(min(blocks.count, rows), [&](Index block) {
+            auto [row, numRows] = blocks.at(block);
+            e.kernels().call(e, spec, numRows,
+                             getArguments(panel, first, lane, row, from));
+          });
+        });
+      });
+    };
+    if (last == 0)
+      return emitKBlock(e.i64(0), true, true);
+    emitKBlock(e.i64(0), true, false);
+    e.forLoop(e.i64(length), e.i64(last), length,
+              [&](Index from) { emitKBlock(from, false, false); });
+    emitKBlock(e.i64(last), false, true);
+  }
+
+  /// The kernel of the whole product.
+  KernelSpec getSpec(int64_t length, bool isFirst) {
+    KernelSpec spec;
+    spec.rhs = &format;
+    spec.out = &getLowering(op.getOuts()[0]);
+    spec.k = length;
+    spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
+    spec.rhsStride = panelWidth;
+    if (Value scales = op.getInputScales())
+      spec.lhsScaleStride = getBufferType(scales).getRowStride().constant();
+    spec.prefetch = true;
+    spec.amx = sizes.usesAmx();
+    if (!isFirst)
+      spec.init = KernelSpec::AccumulatorInit::Output;
+    else if (op.getBias())
+      spec.init = KernelSpec::AccumulatorInit::Bias;
+    return spec;
+  }
+
+  /// The arguments for the tile at a row and a lane of a panel, whose first
+  /// column is `first`, from `from` of K on.
+  KernelArgs getArguments(Value panel, Index first, Index lane, Index row,
+                          Index from) {
+    const OperandFormat &stored = format.getFormat();
+    KernelArgs args;
+    args.tileConfig = tileConfig;
+    args.lhsStride = e.rowStride(op.getInput());
+    args.lhs = e.advance(e.pointer(op.getInput()),
+                         (row * args.lhsStride + from) *
+                             format.getLhs().getElementBytes());
+    Value depth = e.advance(panel, format.getDepthBytes(from));
+    args.rhs = e.advance(depth, lane * stored.getColumnBytes());
+    if (Value scales = op.getInputScales())
+      args.lhsScales =
+          e.advance(e.pointer(scales),
+                    (row * e.rowStride(scales) + from / stored.group * 2) * 4);
+    if (stored.isGrouped())
+      args.rhsScales = e.advance(depth, lane * stored.getScaleBytes());
+    if (op.getBias())
+      args.bias = e.advance(panel, lane * 4 + places.bias);
+    args.columns = count - (first + lane);
+    Value out = op.getOuts()[0];
+    args.outputStride = e.rowStride(out);
+    args.output =
+        e.advance(e.pointer(out), (row * args.outputStride + first + lane) * 4);
+
+    // What the kernel reads a little later, both halves of its lines.
+    const int64_t line = format.getIterationBytes();
+    args.prefetch = e.advance(depth, kColumnsAhead);
+    args.prefetchMore = e.advance(args.prefetch, line / 2);
+    args.prefetchStride = args.prefetchMoreStride = e.i64(line);
+    return args;
+  }
+
+  PhaseEmitter &e;
+  kern::GemmOp op;
+  kern::WeightType type;
+  int64_t k;
+  const OperandLowering &format; ///< of the weight
+  kern::GemmOp::ColumnPanel places;
+  ProductSizes sizes;
+  Value tileConfig; ///< see KernelArgs
+  Index count;      ///< of columns
+};
+} // namespace
+
+void lower::emitGemmColumns(PhaseEmitter &e, kern::GemmOp op) {
+  GemmColumnsEmitter(e, op).emit();
+}
