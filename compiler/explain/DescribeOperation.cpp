@@ -18,7 +18,9 @@ static std::string getLastSize(Value buffer) {
 static std::string describeGemm(kern::GemmOp op) {
   kern::WeightType type = op.getWeight().getType();
   std::string text = std::to_string(type.getShape()[1]) + " -> ";
-  if (type.getSplits().empty())
+  if (op.getColumns())
+    text += "chosen of " + std::to_string(type.getShape()[0]) + " columns";
+  else if (type.getSplits().empty())
     text += std::to_string(type.getShape()[0]);
   else
     text += llvm::join(llvm::map_range(type.getSplits(),
@@ -111,6 +113,8 @@ static std::optional<int64_t> getColumns(kern::AttentionOp op) {
 
 std::pair<int64_t, int64_t> transom::getPaddedColumns(kern::BufferOp op) {
   if (auto gemm = dyn_cast<kern::GemmOp>(*op)) {
+    if (gemm.getColumns())
+      return {};
     kern::WeightType type = gemm.getWeight().getType();
     return {type.getShape()[0], type.getPaddedStarts().back()};
   }
@@ -127,6 +131,8 @@ std::pair<int64_t, int64_t> transom::getPaddedColumns(kern::BufferOp op) {
 
 std::vector<int64_t> transom::getWidths(kern::BufferOp op) {
   if (auto gemm = dyn_cast<kern::GemmOp>(*op)) {
+    if (gemm.getColumns())
+      return {};
     kern::WeightType type = gemm.getWeight().getType();
     if (type.getSplits().empty())
       return {type.getShape()[0]};

@@ -27,8 +27,8 @@ static LogicalResult convertLinear(attn::LinearOp op, AttnConverter &c) {
   if (!isWeight(c.getLowered(op.getWeight())) ||
       (op.getBias() && !isWeight(c.getLowered(op.getBias())))) {
     if (op.getColumns())
-      return op.emitOpError("has columns of a product of activations, which "
-                            "no kernel computes");
+      return op.emitOpError(
+          "expects columns of a weight, not of an activation");
     // The graph computes the weight: a product of two activations.
     Value out = c.outBuffer(op.getResult());
     Value product =

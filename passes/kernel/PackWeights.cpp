@@ -294,6 +294,8 @@ struct PackWeightsPass
     llvm::MapVector<StringAttr, Padding> all;
     int64_t total = 0;
     getOperation().walk([&](kern::GemmOp op) {
+      if (op.getColumns())
+        return; // of the weight of another product
       kern::WeightType type = op.getWeight().getType();
       Padding &padding = all[StringAttr::get(&getContext(), getColumns(type))];
       padding.products.push_back(op);

@@ -89,6 +89,13 @@ static int64_t stepValue(std::string_view name,
   return example.batch * sum;
 }
 
+/// True for the number of tokens that a step lists.
+static bool isListed(const ManifestEntry &entry, const std::string &name) {
+  return entry.kind == EntryKind::Step && entry.inputs.size() == 3 &&
+         entry.inputs[2].shape.size() == 1 &&
+         entry.inputs[2].shape[0] == Polynomial::symbol(name);
+}
+
 std::optional<int64_t> transom::evaluateExample(const Polynomial &formula,
                                                 const ManifestEntry &entry,
                                                 const ExampleSizes &example) {
@@ -98,6 +105,8 @@ std::optional<int64_t> transom::evaluateExample(const Polynomial &formula,
           return exampleWorkers;
         if (name == "batch")
           return example.batch;
+        if (isListed(entry, name))
+          return 0;
         for (const ManifestRaggedBatch &ragged : entry.ragged) {
           if (ragged.sequences)
             return stepValue(name, ragged, example);
@@ -111,4 +120,12 @@ std::optional<int64_t> transom::evaluateExample(const Polynomial &formula,
         return example.length;
       });
   return value ? std::optional<int64_t>(*value) : std::nullopt;
+}
+
+int64_t transom::getKeptBytes(const ManifestEntry &entry) {
+  int64_t bytes = 0;
+  for (const ManifestBuffer &buffer : entry.buffers)
+    if (const auto own = buffer.bytes.constant(); own && buffer.kept)
+      bytes += *own;
+  return bytes;
 }

@@ -23,9 +23,12 @@ std::vector<ExampleSizes> getExamples(const Manifest &manifest,
                                       const ManifestEntry &entry);
 
 /// The value of a formula of an entry for a call; nothing if the formula
-/// overflows.
+/// overflows. Steps give the logits of all tokens, and list none.
 std::optional<int64_t> evaluateExample(const Polynomial &formula,
                                        const ManifestEntry &entry,
                                        const ExampleSizes &example);
+
+/// Bytes of the buffers of an entry that last from call to call.
+int64_t getKeptBytes(const ManifestEntry &entry);
 
 } // namespace transom

@@ -31,6 +31,22 @@ TEST(DescribeOperation, aProductWithItsEpilogue) {
   EXPECT_EQ(getWidths(op), (Widths{40}));
 }
 
+TEST(DescribeOperation, chosenColumnsOfAProduct) {
+  ExplainModule module(R"mlir(
+    kern.weight @w : !kern.weight<[40, 8] x f32, panels32> = #weight.expr<file("w")>
+    func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %i: !kern.buffer<[c] x i64>, %y: !kern.buffer<[rows, c] x f32>) {
+      %w = kern.get_weight @w : !kern.weight<[40, 8] x f32, panels32>
+      kern.gemm %x, %w outs(%y) columns(%i) : !kern.buffer<[rows, 8] x f32>,
+        !kern.weight<[40, 8] x f32, panels32>, !kern.buffer<[rows, c] x f32>, !kern.buffer<[c] x i64>
+      return
+    })mlir");
+  kern::BufferOp op = module.find("kern.gemm");
+  EXPECT_EQ(describeOperation(op), "8 -> chosen of 40 columns");
+  // How many are known during a call only.
+  EXPECT_EQ(getPaddedColumns(op), std::make_pair(int64_t(0), int64_t(0)));
+  EXPECT_EQ(getWidths(op), Widths());
+}
+
 TEST(DescribeOperation, slicesOfAProductBeginPanels) {
   ExplainModule module(R"mlir(
     kern.weight @w : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]> = #weight.expr<file("w")>

@@ -47,6 +47,34 @@ func.func @norms(%x: !x) -> (!x, !x) {
 // -----
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!i = tensor<?xi64, #attn.shape<[c]>>
+!y = tensor<?x?xf32, #attn.shape<[rows, c]>>
+attn.weight @w : [40, 8] f32 = #weight.expr<file("w")>
+
+// CHECK-LABEL: func.func @columns_of_a_weight(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%{{.*}}) columns(%{{.*}})
+// CHECK: : !kern.buffer<[rows, 8] x f32>, !kern.weight<[40, 8] x f32, unset>, !kern.buffer<[rows, c] x f32>, !kern.buffer<[c] x i64>
+func.func @columns_of_a_weight(%x: !x, %i: !i) -> !y {
+  %w = attn.get_weight @w : [40, 8] f32
+  %y = attn.linear %x, %w columns(%i : [c] i64) : !x, [40, 8] f32
+  return %y : !y
+}
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!i = tensor<?xi64, #attn.shape<[c]>>
+!y = tensor<?x?xf32, #attn.shape<[rows, c]>>
+
+func.func @columns_of_an_activation(%x: !x, %w: tensor<40x8xf32>, %i: !i) -> !y {
+  // expected-error @below {{expects columns of a weight, not of an activation}}
+  %y = attn.linear %x, %w columns(%i : [c] i64) : !x, [40, 8] f32
+  return %y : !y
+}
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 
 func.func @computed_gamma(%x: !x, %g: tensor<8xf32>) -> !x {
   // expected-error @below {{expects gamma and beta to be weights}}

@@ -34,6 +34,19 @@ int64_t evaluate(const std::string &formula, const ManifestEntry &entry,
       .value_or(-1);
 }
 
+TEST(ExampleSizes, stepsListNoTokens) {
+  ManifestEntry entry = makeStep();
+  entry.inputs.resize(3);
+  entry.inputs[2].shape = {Polynomial::symbol("listed")};
+  EXPECT_EQ(evaluate("7+listed", entry, {2, 1, 9}), 7);
+}
+
+TEST(ExampleSizes, memoryThatLastsFromCallToCall) {
+  ManifestEntry entry = makeStep();
+  entry.buffers = {{0, 64, ""}, {0, 128, "", true}, {0, 256, "", true}};
+  EXPECT_EQ(getKeptBytes(entry), 384);
+}
+
 TEST(ExampleSizes, callsOfAnEncoderHaveNoPadding) {
   const ManifestEntry entry = makeEncoder();
   EXPECT_EQ(evaluate("rows", entry, {2, 100}), 200);

@@ -81,6 +81,8 @@ class Shortlist(TranslationTest):
         self.assertEqual([(one["name"], one["shape"]) for one in step["outputs"]][:2], [("logits", ["wanted", VOCABULARY]), ("listed_logits", ["wanted", "listed"])])
         # Panels of columns are not in the arena.
         self.assertEqual(step["arena_bytes"], whole["arena_bytes"])
+        self.assertEqual((step["kept_bytes"], whole.get("kept_bytes")), (2 * (12 * 128 + 128 + 256), None))
+        self.assertIn("kept bytes   3.8 KiB from call to call", self.succeed("inspect", self.model).stdout)
 
     def test_code_is_verified_without_the_file(self):
         self.succeed("verify", self.model, "--model", self.translator, "-s", "4")

@@ -102,6 +102,8 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
   json.endObject();
   manifest::Writer(json).writeFields(entry,
                                      {"arena_bytes", "arena_lower_bound"});
+  if (const int64_t kept = getKeptBytes(entry))
+    json.member("kept_bytes", kept);
   json.key("examples");
   json.beginArray();
   for (const ExampleSizes &example : getExamples(manifest, entry)) {

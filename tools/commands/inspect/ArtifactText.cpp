@@ -4,6 +4,7 @@
 // An artifact as text.
 #include "runtime/abi/Layout.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/manifest/ExampleSizes.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/inspect/ArtifactReport.h"
 #include <algorithm>
@@ -62,6 +63,9 @@ static void addEntry(Page &page, const ManifestEntry &entry) {
            entry.kind == EntryKind::Step ? "step" : "call");
   addTensors(page, entry);
   page.add("  arena bytes  %s\n", entry.arenaBytes.str().c_str());
+  if (const int64_t kept = getKeptBytes(entry))
+    page.add("  kept bytes   %s from call to call\n",
+             formatBytes(static_cast<uint64_t>(kept)).c_str());
   page.add("  flops        %s\n", entry.flops.str().c_str());
   for (const auto &[type, flops] :
        {std::pair("  in bf16     ", entry.bf16Flops),

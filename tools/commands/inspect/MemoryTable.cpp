@@ -134,6 +134,7 @@ Result<MemoryRow> MemoryPlanner::plan(int64_t batch, int64_t length) const {
   int64_t tokens = 0;
   if (__builtin_mul_overflow(batch, length, &tokens))
     return overflow;
+  uint64_t kept = 0; // from call to call
   for (const ManifestEntry &entry : manifest.entries) {
     if (!entry.derivedFrom.empty())
       continue;
@@ -143,6 +144,7 @@ Result<MemoryRow> MemoryPlanner::plan(int64_t batch, int64_t length) const {
     if (!arena || !flops)
       return overflow;
     row.arenaBytes = std::max(row.arenaBytes, static_cast<uint64_t>(*arena));
+    kept += static_cast<uint64_t>(getKeptBytes(entry));
     row.flops.emplace_back(entry.name, *flops);
     if (entry.kind == EntryKind::Step)
       row.tokenFlops =
@@ -152,6 +154,7 @@ Result<MemoryRow> MemoryPlanner::plan(int64_t batch, int64_t length) const {
     TRANSOM_ASSIGN(row.cacheBytes, planCaches(batch, length));
   }
   if (__builtin_add_overflow(row.arenaBytes, row.cacheBytes, &row.allBytes) ||
+      __builtin_add_overflow(row.allBytes, kept, &row.allBytes) ||
       __builtin_add_overflow(row.allBytes, weightsBytes, &row.allBytes))
     return overflow;
   return row;
