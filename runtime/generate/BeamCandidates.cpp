@@ -80,13 +80,14 @@ Result<void> BeamCandidates::begin(const LogitRow &values,
                                    const SamplingPosition &position) {
   logits = values;
   if (position.allowed) {
-    if (!restricted.restrict(values, *position.allowed))
+    if (!restricted.gather(values, *position.allowed))
       return rejected("a logit is not finite");
     logSum = restricted.getLogSum();
     row.begin(logits.logits, logSum);
     row.setAll(-std::numeric_limits<float>::infinity());
-    for (int64_t token : *position.allowed)
-      row.set(token, float(double(logits.get(token)) - logSum));
+    for (size_t i = 0; i != position.allowed->size(); ++i)
+      row.set((*position.allowed)[i],
+              float(double(restricted.getLogits()[i]) - logSum));
     return {};
   }
   if (!scan.scan(values.logits, values.maxima))

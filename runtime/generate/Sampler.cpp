@@ -54,9 +54,26 @@ Result<int64_t> Sampler::chooseLargest() {
   return chosen;
 }
 
+/// The first of the largest listed logits after the processors. All others are
+/// minus infinity, without a row of them.
+Result<int64_t> Sampler::chooseLargestListed(const SamplingPosition &position) {
+  edited.begin(nullptr, 0);
+  edited.setAll(-std::numeric_limits<float>::infinity());
+  const std::vector<int64_t> &tokens = *position.allowed;
+  for (size_t i = 0; i != tokens.size(); ++i)
+    edited.set(tokens[i], restricted.getLogits()[i]);
+  if (processors.changes(position))
+    processors.apply(edited, position);
+  return chooseLargest();
+}
+
 /// The next token where only those of a list can come.
 Result<int64_t> Sampler::chooseListed(const LogitRow &logits,
                                       const SamplingPosition &position) {
+  if (!*config.sample)
+    return restricted.gather(logits, *position.allowed)
+               ? chooseLargestListed(position)
+               : rejected("a logit is not finite");
   if (!restricted.restrict(logits, *position.allowed))
     return rejected("a logit is not finite");
   DenseRow changed(restricted.getRow().data(), vocabulary);
@@ -66,7 +83,7 @@ Result<int64_t> Sampler::chooseListed(const LogitRow &logits,
   scan.scan(row);
   if (scan.maximum() < -std::numeric_limits<float>::max())
     return makeNothingLeftError();
-  return *config.sample ? sample(position) : scan.argmax();
+  return sample(position);
 }
 
 Result<int64_t> Sampler::choose(const LogitRow &logits,

@@ -55,6 +55,7 @@ public:
 
 private:
   Result<int64_t> chooseLargest();
+  Result<int64_t> chooseLargestListed(const SamplingPosition &position);
   Result<int64_t> chooseListed(const LogitRow &logits,
                                const SamplingPosition &position);
   int64_t sample(const SamplingPosition &position);

@@ -59,16 +59,22 @@ std::vector<int64_t> Shortlist::getTokens(const std::vector<int64_t> &source,
   return tokens;
 }
 
-bool RestrictedRow::restrict(const LogitRow &logits,
-                             const std::vector<int64_t> &tokens) {
-  row.assign(size_t(width), -std::numeric_limits<float>::infinity());
+bool RestrictedRow::gather(const LogitRow &logits,
+                           const std::vector<int64_t> &tokens) {
   listed.reserve(size_t(width));
   listed.clear();
-  for (int64_t token : tokens) {
-    row[size_t(token)] = logits.get(token);
+  for (int64_t token : tokens)
     listed.push_back(logits.get(token));
-  }
   return firstNonFinite(listed.data(), int64_t(listed.size())) < 0;
+}
+
+bool RestrictedRow::restrict(const LogitRow &logits,
+                             const std::vector<int64_t> &tokens) {
+  const bool isFinite = gather(logits, tokens);
+  row.assign(size_t(width), -std::numeric_limits<float>::infinity());
+  for (size_t i = 0; i != tokens.size(); ++i)
+    row[size_t(tokens[i])] = listed[i];
+  return isFinite;
 }
 
 double RestrictedRow::getLogSum() const {

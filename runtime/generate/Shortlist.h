@@ -38,11 +38,15 @@ class RestrictedRow {
 public:
   explicit RestrictedRow(int64_t width) : width(width) {}
 
-  /// Restricts a row to the tokens of a list, which are in it. False where one
-  /// of their logits is not finite; the others are not read. Takes its memory
+  /// Gathers the logits of the tokens of a list, which are in the row. False
+  /// where one of them is not finite; the others are not read. Takes its memory
   /// at the first call.
+  bool gather(const LogitRow &logits, const std::vector<int64_t> &tokens);
+  /// The same, and fills the row.
   bool restrict(const LogitRow &logits, const std::vector<int64_t> &tokens);
 
+  /// In the order of the list.
+  const std::vector<float> &getLogits() const { return listed; }
   /// [width], minus infinity but for the tokens of the list.
   std::vector<float> &getRow() { return row; }
   /// The logarithm of the sum of the exponentials, bit for bit that of a row

@@ -62,16 +62,24 @@ struct ColumnRow {
 TEST(Shortlist, greedy_and_sampled_tokens_are_those_of_a_smaller_head) {
   for (uint32_t seed = 0; seed != 40; ++seed) {
     const ListedRow row(seed, 700, 1 + seed % 9);
-    auto config = resolved([&](auto &c) {
-      if (seed % 2) {
-        c.temperature = 1.5;
-        c.topK = seed % 4 == 1 ? 20 : 0;
-        c.topP = 0.9;
-      }
-      c.seed = seed;
-    });
+    // Some of the first listed tokens may not come, so another one is largest.
+    auto getConfig = [&](bool isSmall) {
+      return resolved([&](auto &c) {
+        if (seed % 2) {
+          c.temperature = 1.5;
+          c.topK = seed % 4 == 1 ? 20 : 0;
+          c.topP = 0.9;
+        }
+        c.seed = seed;
+        for (size_t i = 0; i != row.compact.size(); ++i)
+          if (seed % 3 == 0 && row.compact[i] > 4)
+            c.suppressed.push_back(isSmall ? int64_t(i) : row.list[i]);
+      });
+    };
+    const GenerationConfig config = getConfig(false),
+                           smallConfig = getConfig(true);
     Sampler whole(config, int64_t(row.logits.size()));
-    Sampler small(config, int64_t(row.compact.size()));
+    Sampler small(smallConfig, int64_t(row.compact.size()));
     for (uint64_t continuation = 0; continuation != 10; ++continuation) {
       SamplingPosition position;
       position.continuation = continuation;

@@ -106,6 +106,15 @@ class Shortlist(TranslationTest):
                     self.assertEqual([line["ids"] for line in self.translated(TEXTS, *more, model=model)], [line["ids"] for line in expected])
                     self.assertEqual(self.translated(TEXTS, "--use-shortlist", "false", *more, model=model), self.translated(TEXTS, *more, model=whole))
 
+    def test_bench_counts_listed_columns(self):
+        def work(model):
+            (row,) = json.loads(self.succeed("bench", model, "-b", "1", "-s", "3", "-n", "9", "-r", "1", "--format", "json").stdout)
+            return row["gflops"] * row["ms_min"] * 1e6
+        # Each of 9 steps of a row leaves out columns of 2 * 12 operations. The numbers are rounded.
+        left_out = (work(self.whole) - work(self.model)) / (9 * 2 * 12)
+        self.assertGreater(left_out, VOCABULARY - FIRST - 3 * (BEST + 1) - 3)
+        self.assertLess(left_out, VOCABULARY - FIRST + 3)
+
     def test_a_backend_without_listed_tokens(self):
         model = self.compiled(self.translator, "--shortlist", self.lex, "--shortlist-first", str(FIRST), "--shortlist-best", str(BEST), "--backend", "onednn")
         self.assertEqual(len(self.get_step(model)["inputs"]), 2)

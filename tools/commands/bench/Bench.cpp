@@ -103,13 +103,17 @@ static Result<void> addTranslations(const BenchModel &bench,
     const TranslateWork::Targets targets{tokens, flags.beams};
     for (const std::string &file : flags.in) {
       TRANSOM_ASSIGN(TranslateWork work, TranslateWork::read(file, targets));
+      TRANSOM_TRY(work.countListed(flags.model, bench.manifest));
       works.push_back(std::make_unique<TranslateWork>(std::move(work)));
     }
     if (flags.in.empty())
       for (int64_t batch : flags.batches)
-        for (int64_t length : getLengths(bench, flags))
-          works.push_back(std::make_unique<TranslateWork>(
-              TranslateWork::make(bench, batch, length, targets)));
+        for (int64_t length : getLengths(bench, flags)) {
+          auto work = std::make_unique<TranslateWork>(
+              TranslateWork::make(bench, batch, length, targets));
+          TRANSOM_TRY(work->countListed(flags.model, bench.manifest));
+          works.push_back(std::move(work));
+        }
   }
   return {};
 }

@@ -4,11 +4,14 @@
 // The limit is that of the fewest runs: one of the encoder, one that fills the
 // cache of sources, and a step for each new token with all sequences in it.
 #include "tools/commands/bench/BenchTranslate.h"
+#include "runtime/base/File.h"
+#include "runtime/generate/Shortlist.h"
 #include "tools/commands/bench/BenchDecode.h"
 #include "tools/commands/bench/BenchMeasure.h"
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <set>
 
 using namespace transom;
 using namespace transom::tools;
@@ -54,6 +57,25 @@ Result<TranslateWork> TranslateWork::read(const std::string &file,
   return work;
 }
 
+Result<void> TranslateWork::countListed(const std::string &artifact,
+                                        const Manifest &manifest) {
+  if (!manifest.tokenizer)
+    return {};
+  TRANSOM_ASSIGN(MappedFile file, MappedFile::open(artifact));
+  TRANSOM_ASSIGN(Tokenizer tokenizer,
+                 Tokenizer::open(file.bytes().substr(
+                     manifest.tokenizer->offset, manifest.tokenizer->bytes)));
+  TRANSOM_ASSIGN(std::optional<Shortlist> list, Shortlist::open(tokenizer));
+  std::set<int64_t> all;
+  for (const std::vector<int64_t> &source : sources)
+    if (list)
+      for (int64_t token :
+           list->getTokens(source, manifest.decoder->vocabulary))
+        all.insert(token);
+  numListed = static_cast<int64_t>(all.size());
+  return {};
+}
+
 void TranslateWork::describe(BenchRow &row) const { row.entry = "translate"; }
 
 int64_t TranslateWork::countTokens() const {
@@ -93,6 +115,32 @@ static BenchRun getRun(const BenchModel &bench, const ManifestEntry &entry,
   return {symbols, getCost(bench, entry, symbols)};
 }
 
+/// Counts the listed columns of a step in place of all: as many as the head has
+/// cost what the head costs.
+void TranslateWork::listColumns(const BenchModel &bench, SymbolValues symbols,
+                                BenchCost &cost) const {
+  const ManifestEntry &step = *bench.entry;
+  if (numListed == 0 || step.inputs.size() != 3)
+    return;
+  const std::string listed = step.inputs[2].shape[0].str();
+  const ManifestSymbol *symbol = bench.manifest.findSymbol(listed);
+  if (!symbol || numListed > symbol->max.value_or(0))
+    return;
+  auto getDifference = [&](const Polynomial &formula) {
+    symbols[listed] = numListed;
+    const double some = getValue(formula, symbols);
+    symbols[listed] = step.outputs[0].shape[1].constant().value_or(0);
+    return some - getValue(formula, symbols);
+  };
+  cost.flops += getDifference(step.flops);
+  cost.bf16Flops += getDifference(step.bf16Flops);
+  cost.int8Flops += getDifference(step.int8Flops);
+  // Without rows of logits the bytes of columns are left.
+  symbols[step.inputs[1].shape[0].str()] = 0;
+  for (const ManifestDispatch &dispatch : step.dispatches)
+    cost.bytes += getDifference(dispatch.bytes);
+}
+
 std::vector<BenchRun> TranslateWork::runs(const BenchModel &bench) const {
   std::vector<BenchRun> runs;
   for (EntryKind kind : {EntryKind::Encode, EntryKind::Source})
@@ -107,6 +155,7 @@ std::vector<BenchRun> TranslateWork::runs(const BenchModel &bench) const {
     sizes.sourceTokens = (i ? targets.beams : 1) * sizes.cachedSourceTokens;
     const SymbolValues symbols = getSymbols(bench, sizes);
     BenchCost cost = getCost(bench, *bench.entry, symbols);
+    listColumns(bench, symbols, cost);
     cost.bytes += cacheBytes(bench.manifest, sizes);
     cost.tokens = count;
     cost.rows = count;

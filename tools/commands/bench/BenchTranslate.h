@@ -25,6 +25,11 @@ public:
   /// `attention_mask`, both [batch, longest].
   static Result<TranslateWork> read(const std::string &file, Targets targets);
 
+  /// Counts the tokens that the lists of the sources have together, if the
+  /// artifact has a shortlist.
+  Result<void> countListed(const std::string &artifact,
+                           const Manifest &manifest);
+
   Result<std::unique_ptr<Runner>>
   runner(const BenchModel &bench, const MeasureOptions &options) const override;
   std::vector<BenchRun> runs(const BenchModel &bench) const override;
@@ -32,9 +37,12 @@ public:
 
 private:
   int64_t countTokens() const;
+  void listColumns(const BenchModel &bench, SymbolValues symbols,
+                   BenchCost &cost) const;
 
   std::vector<std::vector<int64_t>> sources;
   Targets targets;
+  int64_t numListed = 0; ///< tokens; 0: all can come
 };
 
 } // namespace transom::tools
