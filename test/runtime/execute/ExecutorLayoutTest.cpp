@@ -35,6 +35,24 @@ TEST(ExecutorLayout, memory_is_what_was_foretold) {
   EXPECT_EQ(huge.error().status, Status::Limit);
 }
 
+TEST(ExecutorLayout, kept_buffers_have_memory_of_their_own) {
+  auto plan = [](std::optional<int64_t> kept) {
+    Manifest manifest = fakeManifest();
+    if (kept)
+      manifest.entries[0].buffers.push_back({0, *kept, "", true});
+    auto model = fakeModel(manifest);
+    return SessionLayout::plan(*model, makeConfig(16, 64, 2));
+  };
+  Result<SessionLayout> without = plan(std::nullopt), with = plan(1 << 20);
+  ASSERT_TRUE(bool(without) && bool(with));
+  EXPECT_GE(with->total, without->total + (1 << 20));
+  EXPECT_LE(with->total, without->total + (1 << 20) + 4096);
+  EXPECT_EQ(with->executor.arena.bytes, without->executor.arena.bytes);
+  Result<SessionLayout> huge = plan(INT64_MAX);
+  ASSERT_FALSE(huge);
+  EXPECT_EQ(huge.error().status, Status::Limit);
+}
+
 TEST(ExecutorLayout, the_largest_call_fits_with_protected_pages_around) {
   auto model = fakeModel();
   for (bool atEnd : {false, true})

@@ -110,6 +110,17 @@ TEST(Manifest, a_decoder_has_read_only_caches) {
   EXPECT_EQ(ragged[1].keys, "source_keys");
 }
 
+TEST(Manifest, a_step_keeps_buffers) {
+  Manifest m = decoderManifest();
+  m.entries[0].buffers = {{0, 64, "x"}, {0, 128, "y", true}};
+  Result<Manifest> read = Manifest::parse(m.toJson());
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->toJson(), m.toJson());
+  ASSERT_EQ(read->entries[0].buffers.size(), 2u);
+  EXPECT_FALSE(read->entries[0].buffers[0].kept);
+  EXPECT_TRUE(read->entries[0].buffers[1].kept);
+}
+
 TEST(Manifest, an_encoder_decoder_round_trips) {
   Manifest m = encoderDecoderManifest();
   m.decoder->classRow = "last_end";
