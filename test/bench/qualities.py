@@ -13,7 +13,7 @@ import random
 import subprocess
 
 REFERENCE = "f32"
-GROUPS = ("32", "64", "128")
+GROUPS = ("32", "64", "128", "1024")
 VARIANTS = {REFERENCE: [], "bf16": ["--dtype", "bf16"], "cache int8": ["--kv-dtype", "int8"],
             **{f"{kind} {group}": ["--quantize", kind, "--group-size", group] for kind in ("int8", "int4") for group in GROUPS},
             "int8 128 and bf16": ["--quantize", "int8", "--dtype", "bf16"],

@@ -7,8 +7,11 @@
 !y = !kern.buffer<[rows, 32] x f32>
 !w = !kern.weight<[32, 64] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>
 // CHECK-LABEL: llvm.func @transom.p.{{.*}}.gemm(
-// CHECK: %[[CONFIG:.*]] = llvm.alloca %c72_i64
+// CHECK: llvm.alloca %c72_i64
+// CHECK-LABEL: llvm.func internal @transom.k.amx.i8.32x32.k64.lda64.lds4.ldb32.zero_int8x32_prefetch_amx(
+// CHECK-SAME: %[[CONFIG:[a-z0-9]+]]: !llvm.ptr{{[^,]*}}, %{{[a-z0-9]+}}: !llvm.ptr{{[^,]*}}, %{{[a-z0-9]+}}: !llvm.ptr{{[^,]*}}, %{{[a-z0-9]+}}: i64
 // CHECK: arith.cmpi eq
+// CHECK: scf.if
 // CHECK-DAG: arith.constant 18014673391583296 : i64
 // CHECK-DAG: arith.constant 18014673389486112 : i64
 // CHECK-DAG: arith.constant 578712552117108736 : i64

@@ -52,9 +52,12 @@ std::string getText(const QuantizedProduct &p) {
     op += " residual %r";
     types += ", " + rows;
   }
+  if (!p.inPlace)
+    args += ", %y: " + rows;
   return definitions +
-         phaseFunction({p.name, args + ", %y: " + rows, values,
-                        op + " outs(%y) : " + types + ", " + rows});
+         phaseFunction({p.name, args, values,
+                        op + " outs(" + (p.inPlace ? "%r" : "%y") +
+                            ") : " + types + ", " + rows});
 }
 
 void fill(KernelHarness &harness, const std::string &name, const void *data,
@@ -70,7 +73,7 @@ void checkProduct(KernelHarness &harness, const QuantizedProduct &p,
                   std::vector<void *> input, int64_t rows, Random &random) {
   Guarded<float> residual(random.numbers(rows * p.n)), y(rows * p.n);
   PhaseCall call{{{"rows", rows}}, std::move(input), {}, 1};
-  if (p.residual)
+  if (p.residual && !p.inPlace)
     call.args.push_back(residual.data());
   call.args.push_back(y.data());
   std::vector<float> expected;
@@ -78,14 +81,22 @@ void checkProduct(KernelHarness &harness, const QuantizedProduct &p,
     const float value = multiply(p, w, x, i / p.n, i % p.n);
     expected.push_back(p.residual ? value + residual[i] : value);
   }
-  runAll(harness, p.name, call, [&] {
+  auto check = [&] {
     for (int64_t i = 0; i < rows * p.n; ++i)
       if (std::memcmp(&expected[i], &y[i], 4) != 0) {
         ADD_FAILURE() << p.name << " rows " << rows << " number " << i << ": "
                       << y[i] << " in place of " << expected[i];
         return;
       }
-  });
+  };
+  if (!p.inPlace)
+    return runAll(harness, p.name, call, check);
+  for (const std::string &isa : harness.isas()) {
+    SCOPED_TRACE(isa);
+    std::copy_n(residual.data(), rows * p.n, y.data());
+    harness.run(isa, p.name, call);
+    check();
+  }
 }
 
 void checkProduct(KernelHarness &harness, const QuantizedProduct &p,
@@ -132,7 +143,15 @@ TEST(LowerGemmQuantized, SumsOfGroupsAreExactAndAddedInOrder) {
       {"small", 132, 64, 32, true},
       {"middle", 200, 31, 64},
       {"blocks", 20000, 32, 128, true}, // several blocks of K
+      {"row", 768, 40, 1024, true, true},
+      {"half", 1024, 33, 512, true},
+      {"wide_blocks", 2624, 65, 1024, true, true},
+      {"blocks_of_groups", 1536, 64, 128, true, true},
+      {"in_place", 1536, 64, 128, true, true, StorageType::I8, std::nullopt,
+       false, true},
       {"nibbles", 64, 40, 32, true, true, StorageType::I4},
+      {"nibbles_wide", 640, 40, 512, true, false, StorageType::I4},
+      {"minimums_row", 1024, 33, 1024, true, false, StorageType::U4},
       {"nibbles_rest", 328, 33, 128, false, true, StorageType::I4},
       {"nibbles_middle", 200, 31, 64, false, false, StorageType::I4},
       {"nibbles_blocks", 20000, 32, 32, true, false, StorageType::I4},
@@ -178,7 +197,8 @@ TEST(LowerGemmQuantized, RowsAreQuantizedGroupByGroup) {
   struct Shape {
     int64_t width, group;
   };
-  const Shape shapes[] = {{4, 32}, {64, 128}, {384, 128}, {312, 64}, {100, 32}};
+  const Shape shapes[] = {{4, 32},   {64, 128},    {384, 128},  {312, 64},
+                          {100, 32}, {1024, 1024}, {776, 1024}, {1300, 512}};
   std::string text;
   for (Shape s : shapes)
     text += phaseFunction(

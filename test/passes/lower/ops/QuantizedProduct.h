@@ -24,6 +24,7 @@ struct QuantizedProduct {
   StorageType type = StorageType::I8;
   std::optional<StorageType> scales = std::nullopt; ///< if not the usual type
   bool floatRows = false;                           ///< the input is f32
+  bool inPlace = false; ///< the residual is where the out goes
 
   OperandFormat getFormat() const {
     const OperandFormat usual = OperandFormat::getQuantized(type, group);
