@@ -34,22 +34,23 @@ TEST(OperandLowering, EveryCodecHasALowering) {
 }
 
 TEST(OperandLowering, FormatsOfWeightsAreListed) {
-  EXPECT_EQ(OperandLowering::getSupportedNames(),
-            "'f32', 'bf16, interleave 2', 'bf16', "
-            "'i8, group 32, scales f32, interleave 4', "
-            "'i8, group 64, scales f32, interleave 4', "
-            "'i8, group 128, scales f32, interleave 4', "
-            "'i4, group 32, scales f16, interleave 8', "
-            "'i4, group 64, scales f16, interleave 8', "
-            "'i4, group 128, scales f16, interleave 8', "
-            "'ui4, group 32, scales f16, minimums f16, interleave 8', "
-            "'ui4, group 64, scales f16, minimums f16, interleave 8', "
-            "'ui4, group 128, scales f16, minimums f16, interleave 8', "
-            "'i8, group 32, scales f16, interleave 4', "
-            "'i8, group 64, scales f16, interleave 4', "
-            "'i8, group 128, scales f16, interleave 4', "
-            "'ui4, group 64, scales f32, minimums f32, interleave 8', "
-            "'ui4, group 128, scales f32, minimums f32, interleave 8'");
+  auto inGroups = [](const std::string &type, std::vector<int64_t> groups,
+                     const std::string &rest) {
+    std::string names;
+    for (int64_t group : groups)
+      names +=
+          ", '" + type + ", group " + std::to_string(group) + ", " + rest + "'";
+    return names;
+  };
+  const std::vector<int64_t> all = {32, 64, 128, 256, 512, 1024};
+  EXPECT_EQ(
+      OperandLowering::getSupportedNames(),
+      "'f32', 'bf16, interleave 2', 'bf16'" +
+          inGroups("i8", all, "scales f32, interleave 4") +
+          inGroups("i4", all, "scales f16, interleave 8") +
+          inGroups("ui4", all, "scales f16, minimums f16, interleave 8") +
+          inGroups("i8", all, "scales f16, interleave 4") +
+          inGroups("ui4", {64, 128}, "scales f32, minimums f32, interleave 8"));
   OperandFormat format(StorageType::I8);
   format.group = 32;
   format.scales = StorageType::F32;
