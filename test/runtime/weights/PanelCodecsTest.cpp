@@ -52,7 +52,8 @@ TEST(PanelCodecs, whole_numbers_in_groups_are_exact) {
     // The scale of the last row in the first group.
     float scale;
     std::memcpy(&scale,
-                panel.data() + std::min(group, depth) * 32 + (count - 1) * 4,
+                panel.data() + format.getGroupBytes(std::min(group, depth)) +
+                    (count - 1) * 4,
                 4);
     EXPECT_EQ(scale, 1);
   }
@@ -74,7 +75,8 @@ TEST(PanelCodecs, four_bits_in_groups_are_exact) {
       EXPECT_EQ(panel[4], panel[0]);
       // The scale of the last row in the first group, and its minimum.
       uint16_t scale;
-      const char *scales = panel.data() + group * 16;
+      const char *scales =
+          panel.data() + format.getGroupBytes(std::min(group, depth));
       std::memcpy(&scale, scales + (count - 1) * 2, 2);
       EXPECT_EQ(halfToFloat(scale), 1);
       if (format.minimums) {
