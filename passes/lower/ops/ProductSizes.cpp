@@ -20,7 +20,7 @@ static constexpr int64_t kCachedWeightBytes = 16 * 1024 * 1024;
 
 /// What a kernel takes of K at most where it multiplies bytes with AMX, which
 /// reads faster than the second-level cache gives: the panel's share of it
-/// stays in the first one.
+/// stays in the first one. Not of several groups, whose sums are in memory.
 static constexpr int64_t kAmxKBlock = 1024;
 
 ProductSizes::ProductSizes(const MicroKernels &kernels, kern::GemmOp op)
@@ -52,7 +52,7 @@ int64_t ProductSizes::getLongestK(Value out) {
       (kern::isQuantized(out) || getBufferType(out).getElementType().isF32()) &&
       !(op.getResidual() &&
         kern::getStorage(op.getResidual()) == kern::getStorage(out));
-  return amx && format.getFormat().isGrouped() && holdsSums
+  return amx && format.getFormat().group >= kAmxKBlock && holdsSums
              ? kAmxKBlock
              : kern::getMaxKBlock(op.getWeight().getType());
 }
