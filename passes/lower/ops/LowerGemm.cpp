@@ -259,15 +259,15 @@ private:
 
   /// Emits the tiles of a column tile, one block of K after the other.
   void emitKBlocks(const Tiles &tiles, RowBlocks &blocks) {
-    int64_t length = sizes.getKBlock(tiles.range.out);
-    int64_t last = (k - 1) / length * length;
-    auto emitKBlock = [&](Index from, bool isFirst, bool isLast) {
+    auto emitKBlock = [&](const ProductSizes::KBlock &kBlock) {
       KernelSpec spec =
-          getSpec(tiles.range, isLast ? k - last : length, isFirst, isLast);
+          getSpec(tiles.range, kBlock.length, kBlock.isFirst, kBlock.isLast);
       auto emitCall = [&](Index block, Index rows) {
         auto [row, numRows] = blocks.at(block);
-        KernelArgs args = getArguments(tiles.range, row, tiles.column, from);
-        setPrefetch(args, tiles, blocks, block, numRows, from, *spec.k);
+        KernelArgs args =
+            getArguments(tiles.range, row, tiles.column, kBlock.from);
+        setPrefetch(args, tiles, blocks, block, numRows, kBlock.from,
+                    kBlock.length);
         e.kernels().call(e, spec, rows, args);
       };
       if (!spec.takesManyRows())
@@ -279,12 +279,7 @@ private:
         emitCall(tiles.from, last + numLast - blocks.at(tiles.from).first);
       });
     };
-    if (last == 0)
-      return emitKBlock(e.i64(0), true, true);
-    emitKBlock(e.i64(0), true, false);
-    e.forLoop(e.i64(length), e.i64(last), length,
-              [&](Index from) { emitKBlock(from, false, false); });
-    emitKBlock(e.i64(last), false, true);
+    sizes.forKBlocks(e, tiles.range.out, emitKBlock);
   }
 
   //===--------------------------------------------------------------------===//

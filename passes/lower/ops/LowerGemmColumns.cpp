@@ -133,30 +133,24 @@ private:
 
   /// Multiplies all rows with a panel, one block of K after the other.
   void multiply(Value panel, Index first) {
-    const int64_t nr = e.kernels().getNr(),
-                  length = sizes.getKBlock(op.getOuts()[0]),
-                  last = (k - 1) / length * length;
+    const int64_t nr = e.kernels().getNr();
     RowBlocks blocks(e.i64(0), e.numRows(op.getInput()), sizes.getMaxMr());
     Index rows = e.numRows(op.getInput());
-    auto emitKBlock = [&](Index from, bool isFirst, bool isLast) {
-      const KernelSpec spec = getSpec(isLast ? k - last : length, isFirst);
+    auto emitKBlock = [&](const ProductSizes::KBlock &kBlock) {
+      const KernelSpec spec = getSpec(kBlock.length, kBlock.isFirst);
       e.forRange(panelWidth / nr, [&](Index tile) {
         Index lane = tile * nr;
         e.ifThen(first + lane < count, [&] {
           e.forRange(min(blocks.count, rows), [&](Index block) {
             auto [row, numRows] = blocks.at(block);
-            e.kernels().call(e, spec, numRows,
-                             getArguments(panel, first, lane, row, from));
+            e.kernels().call(
+                e, spec, numRows,
+                getArguments(panel, first, lane, row, kBlock.from));
           });
         });
       });
     };
-    if (last == 0)
-      return emitKBlock(e.i64(0), true, true);
-    emitKBlock(e.i64(0), true, false);
-    e.forLoop(e.i64(length), e.i64(last), length,
-              [&](Index from) { emitKBlock(from, false, false); });
-    emitKBlock(e.i64(last), false, true);
+    sizes.forKBlocks(e, op.getOuts()[0], emitKBlock);
   }
 
   /// The kernel of the whole product.
@@ -187,8 +181,7 @@ private:
     args.tileConfig = tileConfig;
     args.lhsStride = e.rowStride(op.getInput());
     args.lhs = e.advance(e.pointer(op.getInput()),
-                         (row * args.lhsStride + from) *
-                             format.getLhs().getElementBytes());
+                         (row * args.lhsStride + from) * sizes.getLhsBytes());
     Value depth = e.advance(panel, format.getDepthBytes(from));
     args.rhs = e.advance(depth, lane * stored.getColumnBytes());
     if (Value scales = op.getInputScales())

@@ -62,3 +62,15 @@ int64_t ProductSizes::getKBlock(Value out) {
   return llvm::alignTo(llvm::divideCeil(getK(), blocks),
                        std::max(amx ? amxBf16Depth : 1, format.getKMultiple()));
 }
+
+void ProductSizes::forKBlocks(CodeEmitter &e, Value out,
+                              function_ref<void(const KBlock &)> body) {
+  const int64_t k = getK(), length = getKBlock(out),
+                last = (k - 1) / length * length;
+  if (last == 0)
+    return body({e.i64(0), k, true, true});
+  body({e.i64(0), length, true, false});
+  e.forLoop(e.i64(length), e.i64(last), length,
+            [&](Index from) { body({from, length, false, false}); });
+  body({e.i64(last), k - last, false, true});
+}

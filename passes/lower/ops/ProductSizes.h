@@ -32,6 +32,16 @@ public:
   /// What a kernel takes of K; between blocks the sums are in the out.
   int64_t getKBlock(mlir::Value out);
 
+  /// A block of K: `length` numbers from `from` on.
+  struct KBlock {
+    Index from;
+    int64_t length;
+    bool isFirst, isLast;
+  };
+  /// Runs `body` for the blocks of K of an out, in ascending order.
+  void forKBlocks(CodeEmitter &e, mlir::Value out,
+                  llvm::function_ref<void(const KBlock &)> body);
+
 private:
   int64_t getLongestK(mlir::Value out);
   int64_t getK();
