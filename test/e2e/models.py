@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes BERT folders of any size without holding them: weights follow from their index, large tables are holes. Standard library only."""
+"""Writes BERT and Llama folders of any size without holding them: weights follow from their index, large tables are holes. Standard library only."""
 import array
 import json
 import os
@@ -8,7 +8,7 @@ import random
 import struct
 
 
-def tensor_shapes(hidden, layers, intermediate, vocab, positions):
+def bert_shapes(hidden, layers, intermediate, vocab, positions):
     shapes = {
         "embeddings.word_embeddings.weight": (vocab, hidden),
         "embeddings.position_embeddings.weight": (positions, hidden),
@@ -32,20 +32,29 @@ def tensor_shapes(hidden, layers, intermediate, vocab, positions):
 
 def values_of(name, count):
     """The same for a tensor of that name in every model; a longer one begins like a shorter."""
-    if name.endswith("LayerNorm.weight"):
+    if name.lower().endswith("norm.weight"):
         return array.array("f", [1.0]) * count
     source = random.Random(name)
     return array.array("f", (source.uniform(-0.2, 0.2) for _ in range(count)))
 
 
-def write_bert(folder, hidden=64, layers=2, heads=4, intermediate=128, vocab=1000, positions=128, filled=1 << 20):
+def llama_shapes(hidden, layers, kv, intermediate, vocab):
+    shapes = {"model.embed_tokens.weight": (vocab, hidden), "model.norm.weight": (hidden,), "lm_head.weight": (vocab, hidden)}
+    products = {"self_attn.q_proj": (hidden, hidden), "self_attn.k_proj": (kv, hidden), "self_attn.v_proj": (kv, hidden),
+                "self_attn.o_proj": (hidden, hidden), "mlp.gate_proj": (intermediate, hidden), "mlp.up_proj": (intermediate, hidden),
+                "mlp.down_proj": (hidden, intermediate)}
+    for layer in range(layers):
+        for name, shape in {**products, "input_layernorm": (hidden,), "post_attention_layernorm": (hidden,)}.items():
+            shapes[f"model.layers.{layer}.{name}.weight"] = shape
+    return shapes
+
+
+def write_model(folder, config, shapes, filled):
     """Tensors of more than `filled` elements get values in their first 64000 elements; the rest is a hole in the file."""
     os.makedirs(folder)
-    config = dict(architectures=["BertModel"], model_type="bert", hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads, intermediate_size=intermediate, vocab_size=vocab, max_position_embeddings=positions, type_vocab_size=2, hidden_act="gelu", layer_norm_eps=1e-12, pad_token_id=0)
     with open(os.path.join(folder, "config.json"), "w") as file:
         json.dump(config, file)
-    shapes, header, end = tensor_shapes(hidden, layers, intermediate, vocab, positions), {}, 0
-    counts = {}
+    header, counts, end = {}, {}, 0
     for name, shape in shapes.items():
         counts[name] = shape[0] * (shape[1] if len(shape) > 1 else 1)
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + 4 * counts[name]]}
@@ -58,3 +67,13 @@ def write_bert(folder, hidden=64, layers=2, heads=4, intermediate=128, vocab=100
             file.seek(8 + len(text) + header[name]["data_offsets"][0])
             values_of(name, count if count <= filled else 64000).tofile(file)
         file.truncate(8 + len(text) + end)
+
+
+def write_bert(folder, hidden=64, layers=2, heads=4, intermediate=128, vocab=1000, positions=128, filled=1 << 20):
+    config = dict(architectures=["BertModel"], model_type="bert", hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads, intermediate_size=intermediate, vocab_size=vocab, max_position_embeddings=positions, type_vocab_size=2, hidden_act="gelu", layer_norm_eps=1e-12, pad_token_id=0)
+    write_model(folder, config, bert_shapes(hidden, layers, intermediate, vocab, positions), filled)
+
+
+def write_llama(folder, hidden=64, layers=2, heads=4, kv_heads=2, intermediate=128, vocab=1000, positions=128, filled=1 << 20):
+    config = dict(architectures=["LlamaForCausalLM"], model_type="llama", hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads, num_key_value_heads=kv_heads, intermediate_size=intermediate, vocab_size=vocab, max_position_embeddings=positions, hidden_act="silu", rms_norm_eps=1e-5, tie_word_embeddings=False)
+    write_model(folder, config, llama_shapes(hidden, layers, hidden // heads * kv_heads, intermediate, vocab), filled)

@@ -9,6 +9,7 @@
 #include "passes/Remarks.h"
 #include "passes/lower/ops/ColumnGroups.h"
 #include "passes/lower/ops/ProductSizes.h"
+#include "passes/lower/ops/Rows.h"
 #include "passes/lower/ops/TileQueue.h"
 #include "runtime/abi/Abi.h"
 #include <cstddef>
@@ -264,6 +265,8 @@ private:
           getSpec(tiles.range, kBlock.length, kBlock.isFirst, kBlock.isLast);
       auto emitCall = [&](Index block, Index rows) {
         auto [row, numRows] = blocks.at(block);
+        if (norm && kBlock.isFirst)
+          prefetchNormalized(row, rows, tiles.column);
         KernelArgs args =
             getArguments(tiles.range, row, tiles.column, kBlock.from);
         setPrefetch(args, tiles, blocks, block, numRows, kBlock.from,
@@ -416,6 +419,19 @@ private:
         emitNorm(row, numRows, numDone, range.numColumnTiles);
       });
     });
+  }
+
+  /// Prefetches the columns of a tile in the rows that the norm will write.
+  void prefetchNormalized(Index first, Index rows, Index column) {
+    for (Value out : norm->outs) {
+      const int64_t bytes =
+          e.kernels().getNr() * getBufferType(out).getElementBytes();
+      e.forRange(rows, [&](Index row) {
+        Value line = getRow(e, out, first + row).at(column);
+        for (int64_t at = 0; at < bytes; at += 64)
+          e.prefetch(e.advance(line, at));
+      });
+    }
   }
 
   /// Counts the finished tiles of a block of rows. A worker adds its tiles

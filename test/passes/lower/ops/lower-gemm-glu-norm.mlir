@@ -14,9 +14,11 @@
 // CHECK: vector.shuffle
 // CHECK: vector.shuffle
 
-// A fused norm: the worker that counts the last tile of a block of rows resets
-// the counter and normalizes.
+// A fused norm: each tile prefetches the columns that the norm will write. The
+// worker that counts the last tile of a block of rows resets the counter and
+// normalizes.
 // CHECK: llvm.func @transom.p.{{.*}}.norm(
+// CHECK: llvm.intr.prefetch
 // CHECK: llvm.call
 // CHECK: %[[BEFORE:.*]] = llvm.atomicrmw add %[[COUNTER:.*]], %[[DONE:.*]] acq_rel
 // CHECK: %[[ALL:.*]] = arith.addi %[[BEFORE]], %[[DONE]]
