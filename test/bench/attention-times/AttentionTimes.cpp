@@ -52,7 +52,8 @@ std::string buffer(const std::string &rows, int64_t columns,
 }
 
 bool suitsAmx(const Job &job) {
-  return job.dtype == "bf16" && !job.causal && job.dk % transom::amxBf16Depth == 0;
+  return job.dtype == "bf16" && !job.causal &&
+         job.dk % transom::amxBf16Depth == 0;
 }
 int64_t getScratchFloats(const AttentionSchedule &schedule, const Job &job) {
   return getAttentionScratchFloats(schedule, job.dv, suitsAmx(job));
