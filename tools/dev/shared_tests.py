@@ -14,7 +14,7 @@ SHARED = {
     "test/passes/kernel/form-phases.mlir": ("effects decide which ops share a phase", ["../../dialects/kern/KernBufferOp.cpp"]),
     "test/passes/kernel/fuse-norm.mlir": ("joins a norm for two passes", ["NormJoiner.cpp"]),
     "test/passes/lower/attention/LowerAttentionTest.cpp": ("windows and biases by column, against plain loops", ["AttentionPositions.cpp"]),
-    "test/passes/lower/ops/LowerGemmTest.cpp": ("products with more rows and a longer K than are computed at a time", ["ProductSizes.cpp"]),
+    "test/passes/lower/ops/LowerGemmTest.cpp": ("products with more rows and a longer K than are computed at a time, of all operands", ["ProductSizes.cpp", "ProductOperands.cpp"]),
     "test/compiler/artifact/ArtifactTest.cpp": ("parts of writing an artifact", [
         "PhaseCost.cpp", "PlanCalls.cpp", "Tables.cpp"]),
     "test/compiler/driver/test_resume_bytes.py": ("what a manifest names is the same from each stage; test_bench_report.py has the names", [

@@ -8,6 +8,7 @@
 // half of one.
 #include "passes/Remarks.h"
 #include "passes/lower/ops/ColumnGroups.h"
+#include "passes/lower/ops/ProductOperands.h"
 #include "passes/lower/ops/ProductSizes.h"
 #include "passes/lower/ops/Rows.h"
 #include "passes/lower/ops/TileQueue.h"
@@ -50,7 +51,8 @@ class GemmEmitter {
 public:
   GemmEmitter(PhaseEmitter &e, kern::GemmOp op)
       : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]),
-        format(getWeightLowering(op)), sizes(e.kernels(), op),
+        operands(e, op, op.getBias()), format(operands.getFormat()),
+        sizes(e.kernels(), op),
         groups(e, op, llvm::alignTo(sizes.getChunkRows(), amxRows)) {}
 
   void emit() {
@@ -293,27 +295,16 @@ private:
   /// one ends with the epilogue.
   KernelSpec getSpec(const Range &range, int64_t length, bool isFirst,
                      bool isLast) {
-    kern::BufferType out = getBufferType(range.out);
-    KernelSpec spec;
-    spec.rhs = &format;
+    KernelSpec spec = operands.getSpec(length, isFirst);
     spec.out = &groups.getLowering(range.out);
-    spec.k = length;
-    spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
-    spec.rhsStride = panelWidth;
-    if (Value scales = op.getInputScales())
-      spec.lhsScaleStride = getBufferType(scales).getRowStride().constant();
     spec.prefetch = true;
     spec.amx = sizes.usesAmx();
-    if (!isFirst)
-      spec.init = KernelSpec::AccumulatorInit::Output;
-    else if (op.getBias())
-      spec.init = KernelSpec::AccumulatorInit::Bias;
     if (isLast) {
       spec.activation = op.getActivation();
       spec.glu = op.getGlu();
       spec.residual = static_cast<bool>(op.getResidual());
     }
-    if (out.getKeyPanels())
+    if (getBufferType(range.out).getKeyPanels())
       spec.store = KernelSpec::Store::KeyPanels;
     return spec;
   }
@@ -323,20 +314,11 @@ private:
                           Index from) {
     KernelArgs args;
     args.tileConfig = tileConfig;
-    args.lhsStride = e.rowStride(op.getInput());
-    args.lhs = e.advance(e.pointer(op.getInput()),
-                         (row * args.lhsStride + from) * sizes.getLhsBytes());
-    Index packed = column + range.paddedStart, lane = packed % panelWidth;
-    const OperandFormat &stored = format.getFormat();
-    Value panel = panelAt(e.weight(op.getWeight()), type, range, column);
-    panel = e.advance(panel, format.getDepthBytes(from));
-    args.rhs = e.advance(panel, lane * stored.getColumnBytes());
-    if (Value scales = op.getInputScales())
-      args.lhsScales =
-          e.advance(e.pointer(scales),
-                    (row * e.rowStride(scales) + from / stored.group * 2) * 4);
-    if (stored.isGrouped())
-      args.rhsScales = e.advance(panel, lane * stored.getScaleBytes());
+    operands.setRows(args, row, from);
+    Index packed = column + range.paddedStart;
+    operands.setPanel(args,
+                      panelAt(e.weight(op.getWeight()), type, range, column),
+                      packed % panelWidth, from);
     if (op.getBias())
       args.bias = e.advance(e.weight(op.getBias()), packed * 4);
     args.columns = e.i64(range.columns) - column;
@@ -451,6 +433,7 @@ private:
   kern::GemmOp op;
   kern::WeightType type;
   int64_t k;
+  ProductOperands operands;
   const OperandLowering &format; ///< of the weight
   std::optional<TileQueue> queue;
   std::optional<Bool> ownsRows; ///< whether this worker has chunks of its own

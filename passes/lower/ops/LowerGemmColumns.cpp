@@ -5,6 +5,7 @@
 // of a panel that are not there from the last call, then multiplies all rows
 // with the panel by the kernels of the whole product.
 #include "passes/Remarks.h"
+#include "passes/lower/ops/ProductOperands.h"
 #include "passes/lower/ops/ProductSizes.h"
 
 using namespace mlir;
@@ -20,8 +21,8 @@ class GemmColumnsEmitter {
 public:
   GemmColumnsEmitter(PhaseEmitter &e, kern::GemmOp op)
       : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]),
-        format(getWeightLowering(op)), places(op.getColumnPanel()),
-        sizes(e.kernels(), op) {}
+        operands(e, op, op.getBias()), format(operands.getFormat()),
+        places(op.getColumnPanel()), sizes(e.kernels(), op) {}
 
   void emit() {
     report();
@@ -155,20 +156,10 @@ private:
 
   /// The kernel of the whole product.
   KernelSpec getSpec(int64_t length, bool isFirst) {
-    KernelSpec spec;
-    spec.rhs = &format;
+    KernelSpec spec = operands.getSpec(length, isFirst);
     spec.out = &getLowering(op.getOuts()[0]);
-    spec.k = length;
-    spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
-    spec.rhsStride = panelWidth;
-    if (Value scales = op.getInputScales())
-      spec.lhsScaleStride = getBufferType(scales).getRowStride().constant();
     spec.prefetch = true;
     spec.amx = sizes.usesAmx();
-    if (!isFirst)
-      spec.init = KernelSpec::AccumulatorInit::Output;
-    else if (op.getBias())
-      spec.init = KernelSpec::AccumulatorInit::Bias;
     return spec;
   }
 
@@ -176,20 +167,10 @@ private:
   /// column is `first`, from `from` of K on.
   KernelArgs getArguments(Value panel, Index first, Index lane, Index row,
                           Index from) {
-    const OperandFormat &stored = format.getFormat();
     KernelArgs args;
     args.tileConfig = tileConfig;
-    args.lhsStride = e.rowStride(op.getInput());
-    args.lhs = e.advance(e.pointer(op.getInput()),
-                         (row * args.lhsStride + from) * sizes.getLhsBytes());
-    Value depth = e.advance(panel, format.getDepthBytes(from));
-    args.rhs = e.advance(depth, lane * stored.getColumnBytes());
-    if (Value scales = op.getInputScales())
-      args.lhsScales =
-          e.advance(e.pointer(scales),
-                    (row * e.rowStride(scales) + from / stored.group * 2) * 4);
-    if (stored.isGrouped())
-      args.rhsScales = e.advance(depth, lane * stored.getScaleBytes());
+    operands.setRows(args, row, from);
+    operands.setPanel(args, panel, lane, from);
     if (op.getBias())
       args.bias = e.advance(panel, lane * 4 + places.bias);
     args.columns = count - (first + lane);
@@ -200,7 +181,8 @@ private:
 
     // What the kernel reads a little later, both halves of its lines.
     const int64_t line = format.getIterationBytes();
-    args.prefetch = e.advance(depth, kColumnsAhead);
+    args.prefetch =
+        e.advance(panel, format.getDepthBytes(from) + kColumnsAhead);
     args.prefetchMore = e.advance(args.prefetch, line / 2);
     args.prefetchStride = args.prefetchMoreStride = e.i64(line);
     return args;
@@ -210,6 +192,7 @@ private:
   kern::GemmOp op;
   kern::WeightType type;
   int64_t k;
+  ProductOperands operands;
   const OperandLowering &format; ///< of the weight
   kern::GemmOp::ColumnPanel places;
   ProductSizes sizes;

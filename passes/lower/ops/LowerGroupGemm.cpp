@@ -5,7 +5,7 @@
 // divided among the workers, so that all of them share a group with most of the
 // rows.
 #include "passes/Remarks.h"
-#include "passes/lower/ops/LowerOps.h"
+#include "passes/lower/ops/ProductOperands.h"
 
 using namespace mlir;
 using namespace transom;
@@ -17,7 +17,8 @@ class GroupGemmEmitter {
 public:
   GroupGemmEmitter(PhaseEmitter &e, kern::GroupGemmOp op)
       : e(e), op(op), type(op.getWeight().getType()),
-        format(getWeightLowering(op)), columns(op.getGroupColumns()) {}
+        operands(e, op, op.getBias()), format(operands.getFormat()),
+        columns(op.getGroupColumns()) {}
 
   void emit() {
     reportGroupTiles(e, op, format,
@@ -59,17 +60,9 @@ private:
   }
 
   KernelSpec getSpec() {
-    KernelSpec spec;
-    spec.rhs = &format;
+    KernelSpec spec = operands.getSpec(type.getShape()[1], /*isFirst=*/true);
     spec.out = &getLowering(op.getOuts());
-    spec.k = type.getShape()[1];
-    spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
-    spec.rhsStride = panelWidth;
     spec.amx = usesAmx();
-    if (Value scales = op.getInputScales())
-      spec.lhsScaleStride = getBufferType(scales).getRowStride().constant();
-    if (op.getBias())
-      spec.init = KernelSpec::AccumulatorInit::Bias;
     return spec;
   }
 
@@ -78,23 +71,13 @@ private:
     int64_t paddedColumns = alignToPanel(columns);
     KernelArgs args;
     args.tileConfig = tileConfig;
-    args.lhsStride = e.rowStride(op.getInput());
-    args.lhs =
-        e.advance(e.pointer(op.getInput()),
-                  row * args.lhsStride * format.getLhs().getElementBytes());
+    operands.setRows(args, row, e.i64(0));
 
     // Each group begins at a panel.
     Index panel = group * (paddedColumns / panelWidth) + column / panelWidth;
-    const OperandFormat &stored = format.getFormat();
-    Value first =
-        e.advance(e.weight(op.getWeight()), panel * type.getPanelBytes());
-    Index lane = column % panelWidth;
-    args.rhs = e.advance(first, lane * stored.getColumnBytes());
-    if (stored.isGrouped())
-      args.rhsScales = e.advance(first, lane * stored.getScaleBytes());
-    if (Value scales = op.getInputScales())
-      args.lhsScales =
-          e.advance(e.pointer(scales), row * e.rowStride(scales) * 4);
+    operands.setPanel(
+        args, e.advance(e.weight(op.getWeight()), panel * type.getPanelBytes()),
+        column % panelWidth, e.i64(0));
     if (op.getBias())
       args.bias = e.advance(e.weight(op.getBias()),
                             (group * paddedColumns + column) * 4);
@@ -111,6 +94,7 @@ private:
   PhaseEmitter &e;
   kern::GroupGemmOp op;
   kern::WeightType type;
+  ProductOperands operands;
   const OperandLowering &format; ///< of the weight
   int64_t columns;               ///< of a group's product
   Value tileConfig;              ///< see KernelArgs
