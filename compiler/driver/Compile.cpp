@@ -358,7 +358,10 @@ static Result<OwningOpRef<ModuleOp>> importFiles(MLIRContext &context,
     return Result<OwningOpRef<ModuleOp>>(std::move(module));
   TRANSOM_TRY(facts.read(*module, options));
   const bool isListed = options.listedLogits || !options.shortlist.file.empty();
-  if (isListed && options.backend == "native")
+  if (isListed && options.backend != "native")
+    facts.notes.push_back("translations multiply the whole output head: only "
+                          "'--backend native' multiplies listed columns");
+  else if (isListed)
     if (std::string why = addListedLogits(*module); !why.empty())
       facts.notes.push_back(why);
   return Result<OwningOpRef<ModuleOp>>(std::move(module));

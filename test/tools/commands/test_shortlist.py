@@ -116,8 +116,10 @@ class Shortlist(TranslationTest):
         self.assertLess(left_out, VOCABULARY - FIRST + 3)
 
     def test_a_backend_without_listed_tokens(self):
-        model = self.compiled(self.translator, "--shortlist", self.lex, "--shortlist-first", str(FIRST), "--shortlist-best", str(BEST), "--backend", "onednn")
-        self.assertEqual(len(self.get_step(model)["inputs"]), 2)
+        flags = ("--shortlist", self.lex, "--shortlist-first", str(FIRST), "--shortlist-best", str(BEST), "--backend", "onednn")
+        self.assertEqual(len(self.get_step(self.compiled(self.translator, *flags))["inputs"]), 2)
+        notes = self.succeed("compile", self.translator, *flags, "-o", self.path("x.so")).stderr
+        self.assertIn("note: translations multiply the whole output head: only '--backend native' multiplies listed columns", notes)
 
     def test_what_is_refused(self):
         out = ("-o", self.path("x.so"))
