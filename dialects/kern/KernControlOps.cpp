@@ -107,6 +107,41 @@ OneDnnOp PhaseOp::getCall() {
                                       : OneDnnOp();
 }
 
+PhaseOp PhaseOp::getJoinedPhase() {
+  return getHeadRanges()
+             ? llvm::dyn_cast_or_null<PhaseOp>((*this)->getPrevNode())
+             : PhaseOp();
+}
+
+/// Constraints 5 and 6: what `head_ranges` needs of the phase alone.
+static LogicalResult verifyHeadRanges(PhaseOp phase) {
+  std::optional<int64_t> ranges = phase.getHeadRanges();
+  if (!ranges)
+    return success();
+  Block &body = phase.getBody().front();
+  auto attention = llvm::hasSingleElement(body)
+                       ? llvm::dyn_cast<AttentionOp>(body.front())
+                       : AttentionOp();
+  if (!attention || attention.getCache() || !phase.getJoinedPhase())
+    return Constraint{phase, 5}.expects()
+           << "one 'kern.attention' without a cache, after a phase";
+  if (*ranges <= 0 || attention.getKvHeads() % *ranges)
+    return Constraint{phase, 5}.expects()
+           << "'head_ranges' that divide the " << attention.getKvHeads()
+           << " heads of the keys, got " << *ranges;
+  const std::initializer_list<Value> operands = {
+      attention.getQuery(), attention.getKey(), attention.getValue()};
+  for (Value operand : operands) {
+    std::optional<int64_t> columns =
+        llvm::cast<BufferType>(operand.getType()).getDims().back().constant();
+    if (!columns || *columns % (*ranges * panelWidth))
+      return Constraint{phase, 6}.expects()
+             << "a multiple of " << panelWidth << " columns in each of "
+             << *ranges << " ranges, got " << operand.getType();
+  }
+  return success();
+}
+
 /// Constraint 4: a size that an operation of the phase writes has its value
 /// after the phase.
 static LogicalResult verifyWrittenSizes(Block &body) {
@@ -141,5 +176,7 @@ LogicalResult PhaseOp::verify() {
     if (!getCall())
       return mlir::emitError(call.getLoc())
              << "'kern.phase' op (3) expects nothing beside 'kern.onednn'";
-  return verifyWrittenSizes(getBody().front());
+  if (failed(verifyWrittenSizes(getBody().front())))
+    return failure();
+  return verifyHeadRanges(*this);
 }

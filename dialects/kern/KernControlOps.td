@@ -69,13 +69,23 @@ def Kern_LayersOp : Kern_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInt
 def Kern_PhaseOp : Kern_Op<"phase", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "operations that run without a barrier between them";
   let description = [{
-    All workers finish a phase before one begins the next.
+    All workers finish a phase before one begins the next. The exception is an
+    attention with `head_ranges`, whose operands products of the phase before make:
+    its heads are this many ranges of equal size, and the columns of each range
+    are whole panels of 32. In a call of one sequence that is too short for
+    workers to own rows, and with a number of workers that divides that of the
+    ranges, each worker has whole ranges in both phases, and there is no barrier
+    between them.
 
     Constraints:
     1. The name is not empty.
     2. It holds operations on buffers only.
     3. A `kern.onednn` is alone.
     4. No operation uses a bounded size that another one of the phase writes.
+    5. With `head_ranges` it holds one `kern.attention` without a cache alone,
+       whose `kv_heads` are a multiple of it, and comes after a phase.
+    6. With `head_ranges` query, key and value have a multiple of 32 columns in
+       each range.
 
     Example:
     ```mlir
@@ -84,13 +94,22 @@ def Kern_PhaseOp : Kern_Op<"phase", [NoTerminator, SingleBlock, RecursiveMemoryE
     }
     ```
   }];
-  let arguments = (ins StrAttr:$name);
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$head_ranges);
+  let builders = [
+    /// A phase that all workers wait before.
+    OpBuilder<(ins "::mlir::StringAttr":$name), [{
+      build($_builder, $_state, name, ::mlir::IntegerAttr());
+    }]>
+  ];
   let extraClassDeclaration = [{
+    /// The phase between which and this one some calls have no barrier, else
+    /// null.
+    PhaseOp getJoinedPhase();
     /// The call when a library does this phase, else null.
     OneDnnOp getCall();
   }];
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$name $body attr-dict";
+  let assemblyFormat = "$name (`head_ranges` $head_ranges^)? $body attr-dict";
   let hasVerifier = 1;
 }
 

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
+#include "passes/kernel/HeadRanges.h"
 #include "passes/kernel/Passes.h"
 
 #define DEBUG_TYPE "kern-form-phases"
@@ -261,6 +262,7 @@ struct FormPhasesPass
     Remarks remarks(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       formPhases(function, bounds, remarks);
+    setHeadRanges(getOperation(), remarks);
   }
 
   void formPhases(func::FuncOp function, const kern::SizeBounds &bounds,

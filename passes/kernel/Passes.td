@@ -278,6 +278,11 @@ def FormPhasesPass : Pass<"kern-form-phases", "::mlir::ModuleOp"> {
     the time of code generation is linear in the number of operations and
     buffers of long chains share memory.
 
+    An attention that needs nothing of the phase before but queries, keys and
+    values that products make there as columns gets `head_ranges`, if two or more
+    ranges of its heads are whole panels of 32 columns in each of them: the
+    runtime leaves out the barrier between both phases in short calls.
+
     Pre-condition: fusions are done. Post-condition: every operation on buffers
     is in a phase with a name of its own, after its first product or attention.
 
@@ -299,7 +304,8 @@ def FormPhasesPass : Pass<"kern-form-phases", "::mlir::ModuleOp"> {
 def PlanMemoryPass : Pass<"kern-plan-memory", "::mlir::ModuleOp"> {
   let summary = "gives each buffer an offset in the arena, for all sizes";
   let description = [{
-    Lifetimes are counted in phases; a buffer that layers read or update lives
+    Lifetimes are counted in phases. What one of two phases uses between which some
+    calls have no barrier is used in both. A buffer that layers read or update lives
     through all of them. Offsets are polynomials in the entry's symbols that
     hold for every value. A bounded size counts as its bound. Rows whose length
     is a multiple of 4096 bytes, in bf16 of 512, are padded first, since they

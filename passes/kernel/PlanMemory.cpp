@@ -56,6 +56,11 @@ private:
             {bounds.getBound(alloc.getType().getByteSize()), INT64_MAX, -1});
       } else if (auto phase = dyn_cast<kern::PhaseOp>(op)) {
         steps.push_back(phase.getName());
+        const auto step = static_cast<int64_t>(steps.size()) - 1;
+        // Phases without a barrier between them run at the same time.
+        first = phase.getJoinedPhase() ? step - 1 : step;
+        auto next = dyn_cast_or_null<kern::PhaseOp>(phase->getNextNode());
+        last = next && next.getJoinedPhase() ? step + 1 : step;
         for (auto inner : phase.getBody().getOps<kern::BufferOp>()) {
           for (Value buffer : inner.readBuffers())
             use(buffer, outer);
@@ -78,7 +83,7 @@ private:
       for (Value value : given)
         use(value, {});
     };
-    steps.push_back("");
+    addLayersStep();
     useAll();
     llvm::SmallPtrSet<Operation *, 2> seen;
     for (kern::LayerAttr layer : layers.getLayerRange()) {
@@ -86,8 +91,14 @@ private:
       if (seen.insert(body).second)
         visit(body, given);
     }
-    steps.push_back("");
+    addLayersStep();
     useAll();
+  }
+
+  /// A step where layers begin or end.
+  void addLayersStep() {
+    steps.push_back("");
+    first = last = static_cast<int64_t>(steps.size()) - 1;
   }
 
   static Value storage(Value value, ArrayRef<Value> outer) {
@@ -104,15 +115,15 @@ private:
     auto known = index.find(storage(buffer, outer));
     if (known == index.end())
       return;
-    const int64_t step = int64_t(steps.size()) - 1;
     BufferLifetime &life = lifetimes[known->second];
-    life.first = std::min(life.first, step);
-    life.last = std::max(life.last, step);
+    life.first = std::min(life.first, first);
+    life.last = std::max(life.last, last);
   }
 
   SymbolTable &symbols;
   const kern::SizeBounds &bounds;
   DenseMap<Value, size_t> index;
+  int64_t first = 0, last = 0; ///< the steps of a use
 };
 
 struct PlanMemoryPass

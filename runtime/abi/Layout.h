@@ -29,6 +29,11 @@
 #define TRANSOM_SHARING_WORKERS 64
 #define TRANSOM_TILE_COUNTERS 32
 
+/* From this number of rows per worker on, workers have rows of a product of
+ * their own: each reads all weights then, but its rows stay in its caches. With
+ * fewer rows each worker has columns of its own. */
+#define TRANSOM_OWN_ROWS 64
+
 #ifdef __cplusplus
 namespace transom {
 
@@ -36,6 +41,7 @@ inline constexpr int64_t sharingWorkers = TRANSOM_SHARING_WORKERS;
 inline constexpr int64_t tileCounters = TRANSOM_TILE_COUNTERS;
 /* Words of `transom_frame.counters` that products need. */
 inline constexpr int64_t productCounters = sharingWorkers * tileCounters + 1;
+inline constexpr int64_t ownRows = TRANSOM_OWN_ROWS;
 inline constexpr int64_t panelWidth = TRANSOM_PANEL_WIDTH;
 inline constexpr int64_t kvBlockSize = TRANSOM_KV_BLOCK_SIZE;
 inline constexpr int64_t depthAlignment = TRANSOM_DEPTH_ALIGNMENT;
@@ -49,6 +55,12 @@ constexpr int64_t alignToPanel(int64_t count) {
 /* `bytes` rounded up to where a buffer may begin. */
 constexpr int64_t alignToBuffer(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+}
+
+/* Whether workers own rows of a product; of numbers, or of values in generated
+ * code. */
+template <typename T> constexpr auto ownsRows(T rows, T numWorkers) {
+  return numWorkers * ownRows <= rows;
 }
 
 /* The number of KV blocks that hold `positions` positions. */

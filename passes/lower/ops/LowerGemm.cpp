@@ -60,7 +60,7 @@ public:
     // workers share the panels of each chunk.
     Index rows = e.numAskedRows(op.getInput(), op.getOuts()[0]);
     Index chunks = ceilDiv(rows, sizes.getChunkRows());
-    ownsRows = sizes.emitOwnsRows(rows, e.numWorkers());
+    ownsRows = transom::ownsRows(rows, e.numWorkers());
     Index perWorker = ceilDiv(chunks, e.numWorkers());
     // No more small ones than there are counters of tiles.
     const auto numRanges = static_cast<int64_t>(op.getOuts().size());
@@ -126,7 +126,7 @@ private:
               {"k", k},
               {"k_block", kBlock},
               {"chunk", sizes.getOwnChunkRows()},
-              {"own_rows", ProductSizes::ownRows}}});
+              {"own_rows", ownRows}}});
     reportWidening(e, op, format);
     if (!e.getModuleInfo().getNextProduct(op).first)
       e.getModuleInfo().getRemarks().report(
@@ -179,7 +179,7 @@ private:
     int64_t columns =
         of.getSplits().empty() ? of.getShape()[0] : of.getSplits()[0];
     Bool ownsAll =
-        sizes.emitOwnsRows(e.numRows(next.getInput()), e.numWorkers());
+        transom::ownsRows(e.numRows(next.getInput()), e.numWorkers());
     return e.select(more, again,
                     firstPanel(weight, of, {Value(), columns, 0}, ownsAll));
   }

@@ -10,13 +10,6 @@ namespace transom::lower {
 
 class ProductSizes {
 public:
-  /// From this number of rows per worker on, workers have rows of their own:
-  /// each reads all weights then, but its rows stay in its caches.
-  static constexpr int64_t ownRows = 64;
-  static Bool emitOwnsRows(Index rows, Index numWorkers) {
-    return numWorkers * ownRows <= rows;
-  }
-
   ProductSizes(const MicroKernels &kernels, kern::GemmOp op);
 
   /// Bytes of an element of the left operand.

@@ -217,7 +217,7 @@ TEST_F(KernCounters, areLeftZero) {
   EXPECT_TRUE(says(error, "another worker of its phase")) << error;
   // After a barrier it finds zeros.
   OpBuilder b(gemm->getParentOp());
-  auto phase = b.create<kern::PhaseOp>(gemm.getLoc(), "again");
+  auto phase = b.create<kern::PhaseOp>(gemm.getLoc(), b.getStringAttr("again"));
   Block *body = b.createBlock(&phase.getBody());
   again->moveBefore(body, body->end());
   phase->moveAfter(gemm->getParentOp());

@@ -42,6 +42,51 @@ func.func @dead_buffers_give_their_place(%x: !kern.buffer<[rows, 8] x f32>, %y: 
 
 // -----
 
+!q = !kern.buffer<[rows, 64] x f32>
+!k = !kern.buffer<[keys, 64] x f32, key_panels>
+!t = !kern.buffer<[parts, 8640] x f32>
+!r = !kern.ragged<0>
+
+// A call may have no barrier between a product and the attention after it, so
+// the result of attention does not take the place of what the product reads.
+// CHECK-LABEL: func.func @joined_phases_live_together(
+// CHECK-SAME: kern.buffers = [{bytes = "256*rows", first = 1 : i64, last = 3 : i64, location = "", offset = "[[X:[0-9a-z*+]*]]"},
+// CHECK-SAME: {bytes = "256*rows", first = 2 : i64, last = 3 : i64,
+// CHECK-SAME: {bytes = "256*keys", first = 2 : i64, last = 3 : i64,
+// CHECK-SAME: {bytes = "256*rows", first = 2 : i64, last = 3 : i64,
+// CHECK-SAME: {bytes = "34560*parts", first = 2 : i64, last = 3 : i64,
+// CHECK-SAME: {bytes = "256*rows", first = 2 : i64, last = 4 : i64,
+// CHECK-SAME: {bytes = "256*rows", first = 4 : i64, last = 5 : i64, location = "", offset = "[[X]]"}]
+// CHECK-SAME: kern.memory_steps = ["", "0", "1", "2", "3", "4"]
+func.func @joined_phases_live_together(%in: !q, %y: !q, %s: !r, %w: !kern.weight<[192, 64] x f32, panels32, splits [64, 64, 64]>) attributes {kern.symbols = ["keys", "parts", "rows"]} {
+  %x = kern.alloc : !q
+  %q = kern.alloc : !q
+  %k = kern.alloc : !k
+  %v = kern.alloc : !q
+  %t = kern.alloc : !t
+  %o = kern.alloc : !q
+  %z = kern.alloc : !q
+  kern.phase "0" {
+    kern.softmax %in outs(%x) : !q, !q
+  }
+  kern.phase "1" {
+    kern.gemm %x, %w ragged %s outs(%q, %k, %v) : !q, !kern.weight<[192, 64] x f32, panels32, splits [64, 64, 64]>, !r, !q, !k, !q
+  }
+  kern.phase "2" head_ranges 2 {
+    kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%o) heads 2 kv_heads 2 scale 0.5
+        : !q, !k, !q, !r, !r, !t, !q
+  }
+  kern.phase "3" {
+    kern.softmax %o outs(%z) : !q, !q
+  }
+  kern.phase "4" {
+    kern.softmax %z outs(%y) : !q, !q
+  }
+  return
+}
+
+// -----
+
 !x = !kern.buffer<[rows, 16] x f32>
 !big = !kern.buffer<[batch, 16] x f32>
 
