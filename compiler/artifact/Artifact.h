@@ -43,10 +43,13 @@ struct ArtifactPhase {
   std::string location{}; ///< its path in the model, which its symbol has
 };
 
-/// A phase with the first index of its layer row, -1 without one.
+/// A phase with the first index of its layer row, -1 without one. With head
+/// ranges some calls have no barrier before it: see `transom_dispatch`.
 struct ArtifactStep {
   int32_t phase = 0;
   int32_t row = -1;
+  int32_t headRanges = 0;
+  int32_t raggedBatch = 0;
 };
 
 /// The steps of an entry point.

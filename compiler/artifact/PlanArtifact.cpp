@@ -286,7 +286,14 @@ private:
                  ManifestEntry &entry) {
     for (Operation &op : function.getBody().front()) {
       if (auto phase = dyn_cast<kern::PhaseOp>(op)) {
-        code.steps.push_back({getDispatch(phase, entry), int32_t(row)});
+        ArtifactStep step{getDispatch(phase, entry), int32_t(row)};
+        for (auto attention : phase.getBody().getOps<kern::AttentionOp>())
+          if (std::optional<int64_t> ranges = phase.getHeadRanges()) {
+            step.headRanges = int32_t(*ranges);
+            step.raggedBatch =
+                int32_t(attention.getQueryRagged().getType().getIndex());
+          }
+        code.steps.push_back(step);
         describe(phase, entry);
       } else if (auto layers = dyn_cast<kern::LayersOp>(op)) {
         planLayers(layers, code, entry);
@@ -374,6 +381,7 @@ private:
     entry.dispatches.push_back(
         {phase.getName().str(), getModulePath(location), 1, cost.flops,
          cost.bf16Flops, cost.int8Flops, weightBytes, cost.bytes, schedule,
+         static_cast<int64_t>(phase.getHeadRanges().value_or(0)),
          std::move(origin.file), std::move(origin.pointer)});
   }
 

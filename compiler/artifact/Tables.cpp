@@ -112,7 +112,9 @@ llvm::Constant *TableBuilder::entryTable(const ArtifactPlan &plan) {
     std::vector<llvm::Constant *> steps;
     for (const ArtifactStep &step : entry.steps)
       steps.push_back(record({word(static_cast<uint32_t>(step.phase)),
-                              word(static_cast<uint32_t>(step.row))}));
+                              word(static_cast<uint32_t>(step.row)),
+                              word(static_cast<uint32_t>(step.headRanges)),
+                              word(static_cast<uint32_t>(step.raggedBatch))}));
     entries.push_back(
         record({string(entry.name), table(steps, "transom.steps." + entry.name),
                 quad(static_cast<int64_t>(steps.size()))}));

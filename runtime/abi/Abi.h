@@ -18,7 +18,7 @@ extern "C" {
 
 /* Raised with every incompatible change of the structs below and of the
  * manifest. */
-#define TRANSOM_ABI_VERSION 6
+#define TRANSOM_ABI_VERSION 7
 
 /* One sequence of a ragged batch. Its tokens are consecutive in ragged tensors.
  * Attention reads the first num_keys of them; a token after those (a kept first
@@ -83,10 +83,19 @@ typedef void (*transom_phase)(const transom_frame *frame, const int64_t *layer,
 
 /* One dispatch of an entry: the index of its phase, or -1 - i for call i of the
  * entry's library calls in the manifest; and the first index of its layer's
- * entry in `layers`, -1 for none. */
+ * entry in `layers`, -1 for none.
+ *
+ * With `head_ranges` the phase is an attention after the product that makes its
+ * operands, and the heads are this many ranges of equal size. Each worker reads
+ * only what it made itself, and needs no barrier between both dispatches, if
+ * the ragged batch `ragged_batch` has one sequence, whose tokens no worker owns
+ * (`ownsRows` in Layout.h), and the ranges are a multiple of the workers. 0:
+ * always a barrier. */
 typedef struct transom_dispatch {
   int32_t phase;
   int32_t layer;
+  int32_t head_ranges;
+  int32_t ragged_batch;
 } transom_dispatch;
 
 typedef struct transom_entry_code {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The last thread at the barrier after a dispatch decides whether the run goes
-// on, so all threads leave together.
+// The last thread at a barrier decides whether the run goes on, so all threads
+// leave together.
 #include "runtime/execute/ExecutorRun.h"
 #include <ctime>
 
@@ -51,6 +51,17 @@ void ExecutorRun::runWorker(int64_t index, int64_t worker) {
     time->end = clockNow();
 }
 
+bool ExecutorRun::joinsNext(int64_t index) const {
+  // Times are those of single dispatches.
+  if (index + 1 == entry->num_dispatches || nanoseconds || workerTimes)
+    return false;
+  const transom_dispatch &next = entry->dispatches[index + 1];
+  if (next.head_ranges == 0 || next.head_ranges % numWorkers != 0)
+    return false;
+  const transom_ragged_batch &ragged = frame->ragged_batches[next.ragged_batch];
+  return ragged.num_sequences == 1 && !ownsRows(ragged.num_tokens, numWorkers);
+}
+
 void ExecutorRun::startClock() {
   if (nanoseconds)
     last = clockNow();
@@ -83,6 +94,8 @@ bool ExecutorRun::runOnTeam(Team &team) {
         for (int64_t index = 0, end = run.entry->num_dispatches; index != end;
              ++index) {
           run.runWorker(index, worker);
+          if (run.joinsNext(index))
+            continue;
           bool isLast = index + 1 == end;
           crew.barrier([&] { run.finishDispatch(index); });
           if (isLast)
@@ -97,7 +110,9 @@ bool ExecutorRun::runOnTeam(Team &team) {
 
 bool ExecutorRun::runOnHost(transom_parallel parallel, void *context) {
   startClock();
-  for (current = 0; current != entry->num_dispatches && !stopped; ++current) {
+  for (current = 0; current != entry->num_dispatches && !stopped;
+       current = end) {
+    end = current + 1;
     // A library has its own threads, so its calls do not run on the host's.
     if (isLibraryCall(current)) {
       for (int64_t worker = 0; worker != numWorkers; ++worker)
@@ -105,15 +120,18 @@ bool ExecutorRun::runOnHost(transom_parallel parallel, void *context) {
       finishDispatch(current);
       continue;
     }
+    while (joinsNext(end - 1))
+      ++end;
     parallel(
         context, size_t(numWorkers),
-        [](void *arg, size_t index) {
+        [](void *arg, size_t worker) {
           FloatMode mode;
           ExecutorRun &run = *static_cast<ExecutorRun *>(arg);
-          run.runWorker(run.current, int64_t(index));
+          for (int64_t index = run.current; index != run.end; ++index)
+            run.runWorker(index, int64_t(worker));
         },
         this);
-    finishDispatch(current);
+    finishDispatch(end - 1);
   }
   return !stopped;
 }

@@ -3,7 +3,8 @@
 //
 // Runs the dispatches of an entry one after another. A dispatch runs one phase
 // on all workers: on the session's team, on the host's threads, or on the
-// calling thread alone.
+// calling thread alone. Between two dispatches workers wait for each other,
+// unless each reads only what it made itself.
 #pragma once
 #include "runtime/abi/Abi.h"
 #include "runtime/base/FloatMode.h"
@@ -59,12 +60,15 @@ private:
   const int64_t *getLayer(const transom_dispatch &dispatch) const {
     return dispatch.layer < 0 ? nullptr : layers + dispatch.layer;
   }
+  /// True without a barrier between a dispatch and the next: each worker runs
+  /// both one after the other. All workers decide the same.
+  bool joinsNext(int64_t index) const;
   void startClock();
   void finishDispatch(int64_t index);
 
   Team *crew = nullptr;
-  int64_t current = 0; // the dispatch that the host's threads run
-  int64_t last = 0;    // end of the previous dispatch in nanoseconds
+  int64_t current = 0, end = 0; // the dispatches that the host's threads run
+  int64_t last = 0;             // end of the previous dispatch in nanoseconds
   bool stopped = false;
 };
 

@@ -11,11 +11,25 @@
 
 using namespace transom;
 
-/// Checks that the dispatches of one entry name phases, library calls and layer
-/// entries that exist.
+/// Checks the dispatch that a dispatch with head ranges follows, and its ragged
+/// batch.
+static bool isAfterProduct(const transom_entry_code &entry, int64_t index,
+                           const ManifestEntry &source) {
+  const transom_dispatch &dispatch = entry.dispatches[index];
+  return dispatch.head_ranges == 0 ||
+         (dispatch.head_ranges > 0 && index > 0 && dispatch.phase >= 0 &&
+          entry.dispatches[index - 1].phase >= 0 &&
+          dispatch.ragged_batch >= 0 &&
+          size_t(dispatch.ragged_batch) < source.ragged.size());
+}
+
+/// Checks that the dispatches of one entry name phases, library calls, layer
+/// entries and ragged batches that exist.
 static Result<void> checkDispatches(const transom_artifact_code &code,
                                     const transom_entry_code &entry,
-                                    size_t calls, const std::string &name) {
+                                    const ManifestEntry &source,
+                                    const std::string &name) {
+  const size_t calls = source.calls.size();
   for (int64_t i = 0; i < entry.num_dispatches; ++i) {
     const transom_dispatch &dispatch = entry.dispatches[i];
     if (dispatch.phase < -int64_t(calls) || dispatch.phase >= code.num_phases ||
@@ -25,6 +39,13 @@ static Result<void> checkDispatches(const transom_artifact_code &code,
                       std::to_string(dispatch.phase) + " of " +
                       std::to_string(code.num_phases) + ", layer entry " +
                       std::to_string(dispatch.layer));
+    if (!isAfterProduct(entry, i, source))
+      return rejected(name + ": dispatch " + std::to_string(i) + " of entry '" +
+                      entry.name + "' has " +
+                      std::to_string(dispatch.head_ranges) +
+                      " head ranges of ragged batch " +
+                      std::to_string(dispatch.ragged_batch) +
+                      "; expected a batch of the entry, between two phases");
   }
   return {};
 }
@@ -98,7 +119,7 @@ Result<void> Program::addEntry(const ManifestEntry &source,
     return rejected(name + ": its manifest has the entry '" + source.name +
                     "', its code does not");
   if (code)
-    TRANSOM_TRY(checkDispatches(*artifact, *code, source.calls.size(), name));
+    TRANSOM_TRY(checkDispatches(*artifact, *code, source, name));
 
   // Open oneDNN for the first entry that calls it.
   if (!source.calls.empty() && !oneDnnModel) {

@@ -116,6 +116,7 @@ struct ManifestDispatch {
   int64_t weightBytes = 0; ///< weights that one layer reads whole
   Polynomial bytes{};      ///< activations that one layer reads and writes
   std::string schedule{};  ///< of an attention in it, empty without one
+  int64_t headRanges = 0;  ///< of `transom_dispatch`
   /// The file of the model that describes its heaviest operation, and the JSON
   /// pointer in it; empty where unknown.
   std::string file{}, pointer{};
@@ -208,6 +209,15 @@ struct ManifestEntry {
   /// Bytes of weights that a call reads whole, each once: not the tables of
   /// which it gathers rows. Absent in artifacts that do not tell.
   std::optional<int64_t> streamedBytes;
+
+  /// Barriers of a call of one sequence with few tokens, whose heads the
+  /// workers divide evenly: see `transom_dispatch`.
+  int64_t getMinBarriers() const {
+    int64_t count = 0;
+    for (int64_t index : dispatchOrder)
+      count += dispatches[size_t(index)].headRanges == 0;
+    return count;
+  }
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);

@@ -116,6 +116,7 @@ void ManifestDispatch::visitFields(Self &self, Visitor &visit) {
   visit.optional("weight_bytes", self.weightBytes);
   visit.optional("bytes", self.bytes, manifest::Refers::Cost);
   visit.optional("attention_schedule", self.schedule);
+  visit.optional("head_ranges", self.headRanges, manifest::Range{0, INT32_MAX});
   visit.optional("file", self.file);
   visit.optional("pointer", self.pointer);
   visit.optional("kernels", self.kernels);

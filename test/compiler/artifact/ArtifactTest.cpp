@@ -19,7 +19,9 @@ using namespace transom::test;
 using Artifact = ArtifactFixture;
 
 TEST_F(Artifact, LoadsAndRuns) {
-  ASSERT_TRUE(write(smallPlan()));
+  ArtifactPlan plan = smallPlan();
+  plan.entries[0].steps[1] = {1, -1, 4, 2};
+  ASSERT_TRUE(write(plan));
   const transom_artifact_code *code = load(folder / "model.so");
   ASSERT_NE(code, nullptr);
   EXPECT_EQ(code->abi, static_cast<uint32_t>(TRANSOM_ABI_VERSION));
@@ -29,6 +31,9 @@ TEST_F(Artifact, LoadsAndRuns) {
   ASSERT_EQ(code->num_entries, 1u);
   EXPECT_STREQ(code->entries[0].name, "run");
   ASSERT_EQ(code->entries[0].num_dispatches, 3);
+  EXPECT_EQ(code->entries[0].dispatches[1].head_ranges, 4);
+  EXPECT_EQ(code->entries[0].dispatches[1].ragged_batch, 2);
+  EXPECT_EQ(code->entries[0].dispatches[2].head_ranges, 0);
   EXPECT_EQ(runStep(code, 0, 5), 10.0f); // row 0: weight a
   EXPECT_EQ(runStep(code, 1, 0), 3.0f);
   EXPECT_EQ(runStep(code, 2, 1), 2000.0f); // row 1: weight b, column 1

@@ -3,7 +3,7 @@
 //
 // Dispatches on any number of threads and on those of a host; cancelling a
 // call, between dispatches and from another thread; times of dispatches and
-// workers.
+// workers; which dispatches have no barrier between them.
 #include "runtime/execute/ExecutorRun.h"
 #include "test/support/fake/Fake.h"
 #include <algorithm>
@@ -194,4 +194,116 @@ TEST(ExecutorRun, an_observer_sees_each_dispatch_on_the_callers_thread) {
   call.checkResults();
   EXPECT_EQ(observer.seen, (std::vector<int64_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(observer.thread, std::this_thread::get_id());
+}
+
+namespace {
+/// Dispatches that write down who runs them, in a call of one ragged batch.
+class JoinedRun {
+public:
+  struct Step {
+    int64_t dispatch, worker;
+    bool operator==(const Step &other) const {
+      return dispatch == other.dispatch && worker == other.worker;
+    }
+  };
+
+  /// The heads of dispatch 1 are four ranges, of the second ragged batch.
+  JoinedRun(int64_t sequences, int64_t tokens, int64_t workers) {
+    batches[1].num_sequences = sequences;
+    batches[1].num_tokens = tokens;
+    frame.ragged_batches = batches;
+    frame.arena = reinterpret_cast<char *>(&steps);
+    run.frame = &frame;
+    run.entry = &entry;
+    run.phases = phases;
+    run.numWorkers = workers;
+    run.cancel = &cancel;
+  }
+
+  /// The number of calls of a host that takes the last worker first.
+  int runBackwards() {
+    int calls = 0;
+    steps.clear();
+    EXPECT_TRUE(run.runOnHost(
+        [](void *context, size_t count, transom_task task, void *arg) {
+          ++*static_cast<int *>(context);
+          while (count--)
+            task(arg, count);
+        },
+        &calls));
+    return calls;
+  }
+
+  std::vector<Step> steps;
+  ExecutorRun run;
+  std::atomic<uint32_t> cancel{0};
+
+private:
+  template <int64_t Dispatch>
+  static void write(const transom_frame *frame, const int64_t *, int64_t worker,
+                    int64_t) {
+    auto *steps = reinterpret_cast<std::vector<Step> *>(frame->arena);
+    steps->push_back({Dispatch, worker});
+  }
+
+  const transom_phase phases[3] = {write<0>, write<1>, write<2>};
+  const transom_dispatch dispatches[3] = {
+      {0, -1, 0, 0}, {1, -1, 4, 1}, {2, -1, 0, 0}};
+  const transom_entry_code entry = {"joined", dispatches, 3};
+  transom_ragged_batch batches[2] = {};
+  transom_frame frame = {};
+};
+} // namespace
+
+TEST(ExecutorRun, a_worker_goes_on_to_the_heads_that_it_made) {
+  JoinedRun joined(1, 8, 2);
+  EXPECT_EQ(joined.runBackwards(), 2);
+  EXPECT_EQ(joined.steps, (std::vector<JoinedRun::Step>{
+                              {0, 1}, {1, 1}, {0, 0}, {1, 0}, {2, 1}, {2, 0}}));
+}
+
+TEST(ExecutorRun, a_barrier_is_left_out_in_short_calls_of_one_sequence_only) {
+  EXPECT_EQ(JoinedRun(1, 8, 1).runBackwards(), 2);
+  EXPECT_EQ(JoinedRun(1, 8, 4).runBackwards(), 2);
+  EXPECT_EQ(JoinedRun(1, 0, 2).runBackwards(), 2);
+  EXPECT_EQ(JoinedRun(1, 8, 3).runBackwards(), 3) << "heads are not divided";
+  EXPECT_EQ(JoinedRun(1, 8, 8).runBackwards(), 3) << "more workers than heads";
+  EXPECT_EQ(JoinedRun(2, 8, 2).runBackwards(), 3) << "two sequences";
+  EXPECT_EQ(JoinedRun(0, 0, 2).runBackwards(), 3) << "no sequence";
+  EXPECT_EQ(JoinedRun(1, 127, 2).runBackwards(), 2);
+  EXPECT_EQ(JoinedRun(1, 128, 2).runBackwards(), 3) << "workers own rows";
+}
+
+TEST(ExecutorRun, times_and_observers_keep_the_barriers) {
+  int64_t nanoseconds[3] = {};
+  JoinedRun timed(1, 8, 2);
+  timed.run.nanoseconds = nanoseconds;
+  EXPECT_EQ(timed.runBackwards(), 3);
+
+  transom_worker_time times[6] = {};
+  JoinedRun traced(1, 8, 2);
+  traced.run.workerTimes = times;
+  EXPECT_EQ(traced.runBackwards(), 3);
+
+  struct : DispatchObserver {
+    void willRun(const ExecutorRun &, int64_t) override { ++count; }
+    void didRun(const ExecutorRun &, int64_t) override {}
+    int count = 0;
+  } observer;
+  JoinedRun observed(1, 8, 2);
+  EXPECT_TRUE(observed.run.runObserved(observer));
+  EXPECT_EQ(observer.count, 3);
+}
+
+TEST(ExecutorRun, cancel_ends_a_call_at_the_next_barrier) {
+  JoinedRun joined(1, 8, 2);
+  joined.cancel = 1;
+  EXPECT_FALSE(joined.run.runOnHost(
+      [](void *, size_t count, transom_task task, void *arg) {
+        for (size_t i = 0; i != count; ++i)
+          task(arg, i);
+      },
+      nullptr));
+  EXPECT_EQ(joined.steps,
+            (std::vector<JoinedRun::Step>{{0, 0}, {1, 0}, {0, 1}, {1, 1}}));
 }

@@ -30,3 +30,28 @@ TEST(Program, refuses_inconsistent_manifests) {
     m.entries[1].arenaBytes = Polynomial::symbol("width");
   });
 }
+
+TEST(Program, refuses_head_ranges_that_it_cannot_follow) {
+  const auto load = [](std::vector<transom_dispatch> dispatches) {
+    std::vector<transom_entry_code> entries(transom_artifact.entries,
+                                            transom_artifact.entries +
+                                                transom_artifact.num_entries);
+    entries[0].dispatches = dispatches.data();
+    entries[0].num_dispatches = int64_t(dispatches.size());
+    transom_artifact_code code = transom_artifact;
+    code.entries = entries.data();
+    Result<std::unique_ptr<Model>> model =
+        Model::fromCode(fakeManifest(), "", code, "", "", "fake");
+    return model ? std::string() : model.error().message;
+  };
+  EXPECT_EQ(load({{0, -1, 0, 7}, {1, -1, 4, 0}}), "");
+  const std::string expected =
+      " head ranges of ragged batch 0; expected a batch of the entry, between "
+      "two phases";
+  EXPECT_EQ(load({{0, -1, 4, 0}}),
+            "fake: dispatch 0 of entry 'encode' has 4" + expected);
+  EXPECT_EQ(load({{0, -1, 0, 0}, {1, -1, -1, 0}}),
+            "fake: dispatch 1 of entry 'encode' has -1" + expected);
+  for (int32_t batch : {-1, 1})
+    EXPECT_NE(load({{0, -1, 0, 0}, {1, -1, 4, batch}}), "");
+}

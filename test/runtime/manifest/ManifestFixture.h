@@ -77,6 +77,7 @@ inline Manifest fullManifest() {
                    400,
                    poly("8*rows"),
                    "streaming",
+                   6,
                    "config.json",
                    "/hidden_size",
                    {"transom.k.avx2.f32.6x16", "transom.k.avx512.f32.14x32"}},

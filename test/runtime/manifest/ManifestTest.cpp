@@ -42,6 +42,7 @@ TEST(Manifest, holds_what_was_written) {
   EXPECT_EQ(e->dispatches[0].weightBytes, 400);
   EXPECT_EQ(e->dispatches[0].bytes, poly("8*rows"));
   EXPECT_EQ(e->dispatches[0].schedule, "streaming");
+  EXPECT_EQ(e->dispatches[0].headRanges, 6);
   EXPECT_EQ(e->dispatches[0].file, "config.json");
   EXPECT_EQ(e->dispatches[0].pointer, "/hidden_size");
   EXPECT_EQ(e->dispatches[0].kernels,
@@ -51,6 +52,7 @@ TEST(Manifest, holds_what_was_written) {
   EXPECT_EQ(e->dispatches[1].file, "");
   EXPECT_TRUE(e->dispatches[1].kernels.empty());
   EXPECT_EQ(e->dispatchOrder, (std::vector<int64_t>{0, 0, 1}));
+  EXPECT_EQ(e->getMinBarriers(), 1);
   EXPECT_EQ(e->flops, poly("4*pairs_of_rows+1000*rows"));
   EXPECT_EQ(e->streamedBytes, 4800);
   EXPECT_EQ(m.findSymbol("seq")->max, 512);
