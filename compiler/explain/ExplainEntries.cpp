@@ -175,6 +175,7 @@ std::vector<ExplainedEntry> transom::explainEntries(ModuleOp module,
     result.int8Flops = toAmount(entry.int8Flops);
     result.streamedBytes = entry.streamedBytes.value_or(0);
     result.barriers = static_cast<int64_t>(entry.dispatchOrder.size());
+    result.minBarriers = entry.getMinBarriers();
     result.order = entry.dispatchOrder;
     for (auto layers : function.getOps<kern::LayersOp>())
       result.layers += static_cast<int64_t>(layers.getLayers().size());

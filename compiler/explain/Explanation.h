@@ -195,7 +195,7 @@ struct ExplainedEntry {
   std::optional<PaddedCall> padded;
   std::vector<ExplainedTensor> inputs, outputs;
   Amount flops, bf16Flops, int8Flops;
-  int64_t layers = 0, streamedBytes = 0, barriers = 0;
+  int64_t layers = 0, streamedBytes = 0, barriers = 0, minBarriers = 0;
   std::vector<ExplainedPhase> phases;
   std::vector<int64_t> order;
   Amount arenaBytes, arenaLowerBound;

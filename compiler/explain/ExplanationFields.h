@@ -274,6 +274,9 @@ void ExplainedEntry::visitFields(Self &self, Visitor &visit) {
               "bytes of weights that a call reads whole, each once");
   visit.field("barriers", self.barriers,
               "how often in one call all threads wait for each other");
+  visit.field("min_barriers", self.minBarriers,
+              "the same of one sequence with few tokens, whose heads the "
+              "threads divide evenly");
   visit.field("phases", self.phases, "phases, each once");
   visit.field("order", self.order,
               "for each run of a phase in a call, its index in phases");

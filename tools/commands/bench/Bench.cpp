@@ -169,6 +169,9 @@ static void noteLimits(const CommonFlags &common, const BenchModel &bench,
             (bench.entry->kind == EntryKind::Step ? " dispatches a token"
                                                   : " dispatches a call") +
             ", a barrier after each";
+  const int64_t barriers = bench.entry->getMinBarriers();
+  if (size_t(barriers) != bench.entry->dispatchOrder.size())
+    text += " (" + std::to_string(barriers) + " of one short sequence)";
   note(common, text);
 }
 

@@ -431,6 +431,10 @@ void TextWriter::addEntry(const ExplainedEntry &entry) {
           formatCall(entry.example) + ", " +
           formatNumber(entry.barriers, "phase") +
           " with a barrier after each)");
+  if (entry.minBarriers != entry.barriers)
+    page += "  A call of one short sequence has " +
+            formatNumber(entry.minBarriers, "barrier") +
+            ", if the threads divide its heads evenly.\n";
   page += "  FLOP and shares count useful work, without columns that are "
           "computed and not used.\n";
   addPhases(entry);

@@ -90,6 +90,7 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
   writeTensors(json, "outputs", entry.outputs);
   json.member("dispatches", static_cast<uint64_t>(entry.dispatches.size()));
   json.member("barriers", static_cast<uint64_t>(entry.dispatchOrder.size()));
+  json.member("min_barriers", entry.getMinBarriers());
   json.member("flops", entry.flops.str());
   json.member("bf16_flops", entry.bf16Flops.str());
   json.member("int8_flops", entry.int8Flops.str());

@@ -57,10 +57,13 @@ static void addEntry(Page &page, const ManifestEntry &entry) {
              entry.derivedFrom.c_str());
     return addTensors(page, entry);
   }
-  page.add("\nentry %s: %zu dispatches, %zu barriers a %s\n",
-           entry.name.c_str(), entry.dispatches.size(),
-           entry.dispatchOrder.size(),
+  page.add("\nentry %s: %zu dispatches, %zu barriers a %s", entry.name.c_str(),
+           entry.dispatches.size(), entry.dispatchOrder.size(),
            entry.kind == EntryKind::Step ? "step" : "call");
+  const int64_t barriers = entry.getMinBarriers();
+  if (size_t(barriers) != entry.dispatchOrder.size())
+    page.add(", %" PRId64 " of one short sequence", barriers);
+  page.add("\n");
   addTensors(page, entry);
   page.add("  arena bytes  %s\n", entry.arenaBytes.str().c_str());
   if (const int64_t kept = getKeptBytes(entry))

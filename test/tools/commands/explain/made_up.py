@@ -120,7 +120,7 @@ def entry(count):
                {"location": "encoder.layer.{0-1}.mlp", "offset": amount("32*rows", 4096), "bytes": amount("64*rows+64*batch", 8256), "first": 1, "last": 2}]
     return {"name": "encode", "kind": "encode", "example": {"batch": 1, "length": 128, "past": 0, "workers": 2},
             "padded": {"lengths": [128, 32], "flops": 163840, "flops_alone": 163840, "bytes": 20480 * count, "arena_bytes": 15488}, "inputs": [], "outputs": [],
-            "flops": amount("1024*rows", 131072), "bf16_flops": amount("0", 0), "int8_flops": amount("0", 0), "layers": count, "streamed_bytes": 4096 * count, "barriers": count + 1, "phases": phases,
+            "flops": amount("1024*rows", 131072), "bf16_flops": amount("0", 0), "int8_flops": amount("0", 0), "layers": count, "streamed_bytes": 4096 * count, "barriers": count + 1, "min_barriers": count + 1, "phases": phases,
             "order": [0] + [1] * count, "arena_bytes": amount("96*rows+64*batch", 12352), "arena_lower_bound": amount("96*rows", 12288), "buffers": buffers,
             "memory_steps": ["encode.0.embedding", "", "layer.0.gemm"]}
 
