@@ -142,9 +142,20 @@ Result<BitsCell> BitsEntry::checkHosts() const {
   BitsCell cell =
       beginCell("host threads",
                 "the same batch by a function of the host, which takes the "
-                "workers backwards on one thread, or a thread for each");
+                "workers backwards on one thread, or a thread for each; each "
+                "sequence by the first one");
   TRANSOM_ASSIGN(BitsCall call, makeLarge());
   TRANSOM_ASSIGN(BitsResults one, runOne(call, {}));
+  // Workers wait less often for each other in calls of one sequence.
+  for (size_t i = 0; i != sequences.size(); ++i)
+    for (unsigned threads : {2U, 3U, 4U}) {
+      BitsWay way;
+      way.threads = threads;
+      way.host = BitsHost::Backwards;
+      TRANSOM_ASSIGN(BitsResults found, runOne(sequences[i], way));
+      cell.compare(*of, alone[i], found, 0,
+                   getSequenceName(sequences[i]) + ", " + way.getName());
+    }
   for (BitsHost host : {BitsHost::Backwards, BitsHost::Threads})
     for (unsigned threads : {1U, 2U, 3U, options.maxThreads}) {
       BitsWay way;
