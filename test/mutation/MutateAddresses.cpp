@@ -113,7 +113,9 @@ void changeStrides(ModuleOp code, const LiveCode &live, Edits &edits) {
 void writePrefetched(ModuleOp code, const LiveCode &, Edits &edits) {
   code.walk([&](LLVM::Prefetch prefetch) {
     edits.push_back({prefetch, "writes", [=]() mutable -> Operation * {
-                       OpBuilder b(prefetch);
+                       // At the end, since rows of the output are prefetched
+                       // before they are written.
+                       OpBuilder b(prefetch->getBlock()->getTerminator());
                        Value one = b.create<arith::ConstantOp>(
                            prefetch.getLoc(), b.getF32FloatAttr(1));
                        Operation *store = b.create<LLVM::StoreOp>(
