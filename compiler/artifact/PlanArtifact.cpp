@@ -287,12 +287,13 @@ private:
     for (Operation &op : function.getBody().front()) {
       if (auto phase = dyn_cast<kern::PhaseOp>(op)) {
         ArtifactStep step{getDispatch(phase, entry), int32_t(row)};
-        for (auto attention : phase.getBody().getOps<kern::AttentionOp>())
-          if (std::optional<int64_t> ranges = phase.getHeadRanges()) {
-            step.headRanges = int32_t(*ranges);
-            step.raggedBatch =
-                int32_t(attention.getQueryRagged().getType().getIndex());
-          }
+        if (std::optional<int64_t> ranges = phase.getHeadRanges()) {
+          auto attention =
+              cast<kern::AttentionOp>(phase.getBody().front().front());
+          step.headRanges = int32_t(*ranges);
+          step.raggedBatch =
+              int32_t(attention.getQueryRagged().getType().getIndex());
+        }
         code.steps.push_back(step);
         describe(phase, entry);
       } else if (auto layers = dyn_cast<kern::LayersOp>(op)) {

@@ -62,26 +62,14 @@ int main(int argc, char **argv) {
   transom_model *model = NULL;
   transom_tensor input, expected, output;
   uint32_t workers;
-  size_t i, count;
-  int64_t *ids;
   int order, run_index, calls = 0;
   if (argc != 5) {
     fprintf(stderr, "usage: runtime-host-orders MODEL BATCH LENGTH WORKERS\n");
     return 2;
   }
   need(transom_model_load(argv[1], NULL, &model), "load");
-  memset(&input, 0, sizeof input);
-  input.name = "input_ids";
-  input.dtype = TRANSOM_DTYPE_I64;
-  input.rank = 2;
-  input.shape[0] = atoi(argv[2]);
-  input.shape[1] = atoi(argv[3]);
+  input = make_ids(argv[2], argv[3]);
   workers = (uint32_t)atoi(argv[4]);
-  count = (size_t)(input.shape[0] * input.shape[1]);
-  input.capacity = count * sizeof *ids;
-  input.data = ids = malloc(input.capacity);
-  for (i = 0; ids && i < count; ++i)
-    ids[i] = (int64_t)(i * 7 % 100);
 
   run(model, &input, 1, UP, &expected);
   for (run_index = 0; run_index != AT_ONCE + TIMES_AT_ONCE; ++run_index) {

@@ -24,8 +24,6 @@ int main(int argc, char **argv) {
   transom_tensor input, output;
   unsigned long long before, mapped;
   uint64_t foretold = 0;
-  size_t i, count;
-  int64_t *ids;
   if (argc != 6) {
     fprintf(stderr,
             "usage: runtime-memory MODEL BATCH LENGTH SHARES team|host\n");
@@ -33,18 +31,8 @@ int main(int argc, char **argv) {
   }
   need(transom_model_load(argv[1], NULL, &model), "load");
   need(transom_model_get_info(model, &info), "info");
-  memset(&input, 0, sizeof input);
   memset(&output, 0, sizeof output);
-  input.name = "input_ids";
-  input.dtype = TRANSOM_DTYPE_I64;
-  input.rank = 2;
-  input.shape[0] = atoi(argv[2]);
-  input.shape[1] = atoi(argv[3]);
-  count = (size_t)(input.shape[0] * input.shape[1]);
-  input.capacity = count * sizeof *ids;
-  input.data = ids = malloc(input.capacity);
-  for (i = 0; ids && i < count; ++i)
-    ids[i] = (int64_t)(i % 100);
+  input = make_ids(argv[2], argv[3]);
   options.threads = (uint32_t)atoi(argv[4]);
   options.hold_results = 0;
   if (strcmp(argv[5], "host") == 0)
@@ -52,7 +40,7 @@ int main(int argc, char **argv) {
   need(transom_session_options_fit(model, "encode", &input, 1, &options),
        "fit");
   options.max_batch = (uint32_t)input.shape[0];
-  options.max_tokens = count;
+  options.max_tokens = (uint64_t)(input.shape[0] * input.shape[1]);
   need(transom_model_memory(model, &options, &foretold), "memory");
   before = anonymous_bytes();
   need(transom_session_create(model, &options, &session), "session");
@@ -68,7 +56,7 @@ int main(int argc, char **argv) {
          (long long)info.weights_bytes, (unsigned long long)foretold, mapped,
          (unsigned long long)output.capacity, status_bytes("VmHWM"));
   free(output.data);
-  free(ids);
+  free(input.data);
   transom_session_free(session);
   transom_model_free(model);
   return 0;

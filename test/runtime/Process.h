@@ -1,7 +1,7 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What applications that measure their own memory share.
+ * What applications that measure their own memory, or compare results, share.
  */
 #pragma once
 #include "transom/transom.h"
@@ -15,6 +15,26 @@ static inline void need(transom_status status, const char *what) {
     return;
   fprintf(stderr, "%s: %s\n", what, transom_last_error());
   exit(1);
+}
+
+/* The input `input_ids` of an encoder, [batch, length] ids below 50; the
+ * caller frees its data. Sizes are given as on a command line. */
+static inline transom_tensor make_ids(const char *batch, const char *length) {
+  transom_tensor input;
+  size_t i, count;
+  int64_t *ids;
+  memset(&input, 0, sizeof input);
+  input.name = "input_ids";
+  input.dtype = TRANSOM_DTYPE_I64;
+  input.rank = 2;
+  input.shape[0] = atoi(batch);
+  input.shape[1] = atoi(length);
+  count = (size_t)(input.shape[0] * input.shape[1]);
+  input.capacity = count * sizeof *ids;
+  input.data = ids = (int64_t *)malloc(input.capacity);
+  for (i = 0; ids && i < count; ++i)
+    ids[i] = (int64_t)(i * 7 % 50);
+  return input;
 }
 
 /* Bytes of this process's mappings of no file and no name. */
