@@ -22,6 +22,20 @@ if(TRANSOM_SANITIZE)
   add_link_options(-fsanitize=${TRANSOM_SANITIZE})
 endif()
 
+# Build hardening, see SECURITY.md. Sanitizers have checks of their own. _FORTIFY_SOURCE needs optimization; folders that are
+# compiled without (the tests) clear the variable.
+set(TRANSOM_HARDENING_FLAGS "")
+if(NOT TRANSOM_SANITIZE)
+  set(TRANSOM_HARDENING_FLAGS -fstack-protector-strong -D_GLIBCXX_ASSERTIONS
+    $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    list(APPEND TRANSOM_HARDENING_FLAGS -fcf-protection=full)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    list(APPEND TRANSOM_HARDENING_FLAGS -mbranch-protection=standard)
+  endif()
+  add_link_options(-Wl,-z,relro,-z,now)
+endif()
+
 # transom_grouped_sources(NAME): six sources of a library are one translation unit. For libraries most of whose compile time
 # goes into headers.
 function(transom_grouped_sources name)
@@ -38,6 +52,6 @@ function(transom_library name)
     transom_grouped_sources(${name})
   endif()
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/runtime/include)
-  target_compile_options(${name} PRIVATE ${TRANSOM_CXX_FLAGS})
+  target_compile_options(${name} PRIVATE ${TRANSOM_CXX_FLAGS} ${TRANSOM_HARDENING_FLAGS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
