@@ -25,16 +25,32 @@ endif()
 # Build hardening, see SECURITY.md. Sanitizers have checks of their own. _FORTIFY_SOURCE needs optimization; folders that are
 # compiled without (the tests) clear the variable.
 set(TRANSOM_HARDENING_FLAGS "")
+include(CheckPIESupported)
+check_pie_supported()
 if(NOT TRANSOM_SANITIZE)
   set(TRANSOM_HARDENING_FLAGS -fstack-protector-strong -D_GLIBCXX_ASSERTIONS
     $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(APPEND TRANSOM_HARDENING_FLAGS -fcf-protection=full)
+    # The start files of a C library may lack the mark of shadow stacks, although they work with them. That of indirect branches
+    # is set by the linker where all of its inputs have it.
+    include(CheckLinkerFlag)
+    check_linker_flag(CXX -Wl,-z,shstk TRANSOM_HAS_SHSTK)
+    if(TRANSOM_HAS_SHSTK)
+      add_link_options(-Wl,-z,shstk)
+    endif()
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     list(APPEND TRANSOM_HARDENING_FLAGS -mbranch-protection=standard)
   endif()
   add_link_options(-Wl,-z,relro,-z,now)
 endif()
+
+# transom_runpath(TARGET FOLDER...): where the dynamic loader looks for the target's libraries, in the build tree as in an
+# installed one. Otherwise CMake reserves room for the installed path by empty parts in the build tree's path, for which the loader
+# searches the current folder.
+function(transom_runpath target)
+  set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "${ARGN}")
+endfunction()
 
 # transom_grouped_sources(NAME): six sources of a library are one translation unit. For libraries most of whose compile time
 # goes into headers.

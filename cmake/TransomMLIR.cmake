@@ -35,9 +35,11 @@ endfunction()
 function(transom_mlir_tool name)
   transom_mlir_library(${name}-objects ${ARGN})
   add_executable(${name} $<TARGET_OBJECTS:${name}-objects>)
-  set_target_properties(${name} PROPERTIES
-    LINKER_LANGUAGE CXX
-    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};${LLVM_LIBRARY_DIRS}")
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  # The second folder is that of the build tree.
+  set(folders $ORIGIN/../${CMAKE_INSTALL_LIBDIR} $ORIGIN/../lib ${LLVM_LIBRARY_DIRS})
+  list(REMOVE_DUPLICATES folders)
+  transom_runpath(${name} ${folders})
   target_link_libraries(${name} PRIVATE ${name}-objects transom-compiler)
 endfunction()
 
