@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the loader reads of a shared object before it is trusted: program
-// headers, notes and the dynamic table, every number checked against the bytes
-// that are there.
+// Reads program headers, notes and the dynamic table of a shared object before
+// it is loaded, and checks every number against the bytes that are there.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>

@@ -3,7 +3,8 @@
 //
 // The manifest of an artifact: what a loader, the command line and a reader
 // need to know about a compiled model without running it. It is JSON in a note
-// of the shared object; reading it takes untrusted bytes.
+// of the shared object. The reader accepts any bytes and checks each field;
+// that the manifest fits the code of its file is taken from the compiler.
 #pragma once
 #include "runtime/abi/Abi.h"
 #include "runtime/base/DType.h"
