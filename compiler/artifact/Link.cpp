@@ -2,23 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // lld as a library. It reads memory files and writes to a pipe by their
-// /proc/self/fd names, so nothing is left on disk however the process ends. It
-// links with a weights section of one page; widening the last segment
-// afterwards moves no address, costs nothing for gigabytes and needs no large
-// buffer.
+// /proc/self/fd names, so nothing is left on disk however the process ends.
+// Without a thread that reads the pipe the output is a file in a temporary
+// folder. It links with a weights section of one page; widening the last
+// segment afterwards moves no address, costs nothing for gigabytes and needs no
+// large buffer.
 #include "compiler/artifact/Link.h"
 #include "compiler/artifact/Tables.h"
+#include "compiler/codegen/FatalErrors.h"
 #include "lld/Common/Driver.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Threads.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <mutex>
 #include <sys/mman.h>
-#include <thread>
 #include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
@@ -76,6 +81,8 @@ public:
                          std::string(strerror(errno)));
     while (!contents.empty()) {
       ssize_t count = write(file.fd, contents.data(), contents.size());
+      if (count < 0 && errno == EINTR)
+        continue;
       if (count <= 0)
         return unavailable("cannot write a memory file: " +
                            std::string(strerror(errno)));
@@ -97,48 +104,121 @@ private:
   int fd = -1;
 };
 
-/// Takes what lld writes: a pipe, since lld renames a temporary file over
-/// outputs that are regular files and just writes to others.
-class OutputPipe {
+/// Receives the output of lld: a pipe, since lld renames a temporary file over
+/// outputs that are regular files and just writes to others. Without a thread
+/// that reads the pipe it is a file in a temporary folder.
+class LinkerOutput {
 public:
-  OutputPipe() {
-    if (pipe2(ends, O_CLOEXEC) == 0)
-      reader = std::thread([this] { read(); });
+  static Result<std::unique_ptr<LinkerOutput>> create();
+  ~LinkerOutput();
+
+  std::string path() const {
+    return reader ? getPath(ends[1]) : joinPath(folder, "image");
   }
-  ~OutputPipe() { finish(); }
-  OutputPipe(const OutputPipe &) = delete;
-  OutputPipe &operator=(const OutputPipe &) = delete;
-
-  bool isOpen() const { return ends[1] >= 0; }
-  std::string path() const { return getPath(ends[1]); }
-
   /// All that was written, once lld has returned.
-  std::string finish() {
-    if (reader.joinable()) {
-      close(ends[1]);
-      reader.join();
-      close(ends[0]);
-    }
-    return std::move(bytes);
-  }
+  Result<std::string> finish();
 
 private:
-  void read() {
-    char block[65536];
-    ssize_t count;
-    while ((count = ::read(ends[0], block, sizeof block)) != 0)
-      if (count > 0)
-        bytes.append(block, static_cast<size_t>(count));
-      else if (errno != EINTR)
-        return;
-  }
+  /// Reads the pipe until it is closed.
+  void read();
 
   int ends[2] = {-1, -1};
   std::string bytes;
-  std::thread reader;
+  int failure = 0; ///< an errno of the reader
+  std::optional<std::thread> reader;
+  std::string folder; ///< empty with a pipe
+};
+
+/// While it exists, a pipe that nobody reads is an error and no signal.
+class IgnoreBrokenPipes {
+public:
+  IgnoreBrokenPipes() {
+    struct sigaction ignore = {};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &ignore, &before);
+  }
+  ~IgnoreBrokenPipes() { sigaction(SIGPIPE, &before, nullptr); }
+  IgnoreBrokenPipes(const IgnoreBrokenPipes &) = delete;
+  IgnoreBrokenPipes &operator=(const IgnoreBrokenPipes &) = delete;
+
+private:
+  struct sigaction before;
 };
 
 } // namespace
+
+static void closeIfOpen(int &fd) {
+  if (fd >= 0)
+    close(std::exchange(fd, -1));
+}
+
+Result<std::unique_ptr<LinkerOutput>> LinkerOutput::create() {
+  auto output = std::make_unique<LinkerOutput>();
+  if (pipe2(output->ends, O_CLOEXEC) != 0)
+    return unavailable("cannot open a pipe: " + std::string(strerror(errno)));
+  output->reader = startThread([raw = output.get()] { raw->read(); });
+  if (output->reader)
+    return output;
+  llvm::SmallString<128> folder;
+  if (std::error_code error =
+          llvm::sys::fs::createUniqueDirectory("transom-link", folder))
+    return unavailable("cannot create a temporary folder: " + error.message());
+  output->folder = folder.str();
+  return output;
+}
+
+LinkerOutput::~LinkerOutput() {
+  closeIfOpen(ends[1]);
+  if (reader && reader->joinable())
+    reader->join();
+  closeIfOpen(ends[0]);
+  if (!folder.empty())
+    llvm::sys::fs::remove_directories(folder);
+}
+
+void LinkerOutput::read() {
+  char block[65536];
+  ssize_t count;
+  while ((count = ::read(ends[0], block, sizeof block)) != 0) {
+    if (count > 0) {
+      bytes.append(block, static_cast<size_t>(count));
+    } else if (errno != EINTR) {
+      // lld's next write fails.
+      failure = errno;
+      closeIfOpen(ends[0]);
+      return;
+    }
+  }
+}
+
+Result<std::string> LinkerOutput::finish() {
+  if (!reader)
+    return readSmallFile(path(), UINT64_MAX);
+  closeIfOpen(ends[1]);
+  reader->join();
+  if (failure != 0)
+    return unavailable("cannot read a pipe: " + std::string(strerror(failure)));
+  return std::move(bytes);
+}
+
+/// The error for lld's complaints. Its files exist only in this process, so
+/// that it cannot open or write one is an error of the system.
+static Error describeLinkerError(const std::string &complaints,
+                                 const std::string &fatal) {
+  if (Error error = describeFatalError(fatal);
+      error.status == Status::Unavailable)
+    return error;
+  const llvm::StringRef text(complaints);
+  const std::string first = text.split('\n').first.str();
+  const bool isSystem = llvm::any_of(
+      llvm::ArrayRef<llvm::StringRef>{"cannot open ", "failed to open ",
+                                      "failed to write "},
+      [&](llvm::StringRef words) { return text.contains(words); });
+  Error error = isSystem ? unavailable("linking failed: " + first)
+                         : internalError("linking failed: " + first);
+  error.notes.push_back(complaints);
+  return error;
+}
 
 /// Runs lld; its first complaint is the error.
 static Result<void> runLinker(const std::vector<std::string> &arguments) {
@@ -150,18 +230,21 @@ static Result<void> runLinker(const std::vector<std::string> &arguments) {
   std::vector<const char *> args;
   for (const std::string &argument : arguments)
     args.push_back(argument.c_str());
-  std::string words;
+  std::string words, fatal;
   llvm::raw_string_ostream out(words), errors(words);
-  lld::Result result =
-      lld::lldMain(args, out, errors, {{lld::Gnu, &lld::elf::link}});
+  lld::Result result{1, false};
+  const IgnoreBrokenPipes ignored;
+  // lld leaves the guard after an error that it cannot return.
+  runGuarded(
+      [&] {
+        result = lld::lldMain(args, out, errors, {{lld::Gnu, &lld::elf::link}});
+      },
+      fatal);
   usable = result.canRunAgain;
   if (result.retCode == 0)
     return {};
   errors.flush();
-  Error error = internalError("linking failed: " +
-                              llvm::StringRef(words).split('\n').first.str());
-  error.notes.push_back(words);
-  return error;
+  return describeLinkerError(words, fatal);
 }
 
 /// lld's flags for the machine of an object file. A kernel for aarch64 may have
@@ -183,21 +266,19 @@ static Result<std::string> linkStub(const std::vector<std::string> &objects) {
     TRANSOM_ASSIGN(MemoryFile file, MemoryFile::create(bytes));
     files.push_back(std::move(file));
   }
-  OutputPipe output;
-  if (!output.isOpen())
-    return unavailable("cannot open a pipe: " + std::string(strerror(errno)));
+  TRANSOM_ASSIGN(std::unique_ptr<LinkerOutput> output, LinkerOutput::create());
   std::vector<std::string> arguments = {
       "ld.lld", "-shared", "--no-undefined", "--hash-style=gnu",
       "--eh-frame-hdr", "--build-id=none", "--color-diagnostics=never",
       // More threads would unlink the output before it is written.
-      "--threads=1", "-o", output.path(), "--script=" + files[0].path(),
+      "--threads=1", "-o", output->path(), "--script=" + files[0].path(),
       "--version-script=" + files[1].path()};
   for (const std::string &flag : machineFlags(objects.front()))
     arguments.push_back(flag);
   for (size_t i = 2; i < files.size(); ++i)
     arguments.push_back(files[i].path());
   TRANSOM_TRY(runLinker(arguments));
-  return output.finish();
+  return output->finish();
 }
 
 namespace {

@@ -8,12 +8,12 @@
 #include "runtime/abi/Layout.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/Sha256.h"
+#include "runtime/base/Threads.h"
 #include "runtime/weights/StoredGroups.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <future>
 
 using namespace transom;
 
@@ -36,7 +36,7 @@ public:
     if (progress && !progress(accepted, total))
       return unavailable("interrupted");
     accepted += block.size() * sizeof(T);
-    pending = std::async(std::launch::async, [this, block = std::move(block)] {
+    pending = startTask([this, block = std::move(block)] {
       return consume({reinterpret_cast<const char *>(block.data()),
                       block.size() * sizeof(T)});
     });

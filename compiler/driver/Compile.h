@@ -170,9 +170,14 @@ struct VerifyOptions;
 struct LayerErrors;
 struct ExpectOptions;
 
-/// The functions of the shared library; `transom_compiler()` gives them.
+/// The functions of the shared library, as `transom_compiler()` returns them.
+/// They throw nothing.
 struct CompilerApi {
   const char *version;
+  /// Sets the function that ends the process, with the exit code and a message
+  /// of one line, when memory is exhausted or on an error that LLVM cannot
+  /// return. Temporary output files have been removed then.
+  void (*setFatalErrorHandler)(void (*)(Status, const char *));
   Result<CompileReport> (*compile)(const CompileOptions &);
   Result<Inspection> (*inspectModel)(const InspectOptions &);
   Result<Explanation> (*explainModel)(const ExplainOptions &);

@@ -9,6 +9,7 @@
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/pipeline/LowerModule.h"
+#include "runtime/base/Threads.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/CrashRecoveryContext.h"
@@ -16,7 +17,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
 using namespace transom;
 
@@ -134,6 +134,8 @@ private:
   /// Optimizes and generates one; frees its IR.
   Result<std::string> generateOne(size_t index);
   Result<void> tell(const StageProgress &progress) const;
+  /// Starts up to `size` threads that work, fewer if the system refuses some.
+  std::vector<std::thread> startTeam(size_t size);
   /// Reports progress until all threads are done.
   Result<void> wait(const StageProgress &progress);
 
@@ -199,15 +201,29 @@ Result<void> CodeGenerator::wait(const StageProgress &progress) {
   return told;
 }
 
+std::vector<std::thread> CodeGenerator::startTeam(size_t size) {
+  std::vector<std::thread> team;
+  std::lock_guard<std::mutex> lock(mutex);
+  while (team.size() < size) {
+    std::optional<std::thread> thread = startThread([this] { work(); });
+    if (!thread)
+      break;
+    team.push_back(std::move(*thread));
+  }
+  numRunning = std::max<size_t>(1, team.size());
+  return team;
+}
+
 Result<std::vector<IsaObject>>
 CodeGenerator::run(const StageProgress &progress) {
   unsigned jobs = options.jobs;
   if (jobs == 0)
     jobs = std::max(1u, std::thread::hardware_concurrency());
-  numRunning = std::min<size_t>(jobs, modules.size());
-  std::vector<std::thread> team;
-  for (size_t i = 0, count = numRunning; i < count; ++i)
-    team.emplace_back([this] { work(); });
+  std::vector<std::thread> team =
+      startTeam(std::min<size_t>(jobs, modules.size()));
+  // Without another thread there is no progress to report meanwhile.
+  if (team.empty())
+    work();
   Result<void> told = wait(progress);
   for (std::thread &thread : team)
     thread.join();

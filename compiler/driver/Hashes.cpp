@@ -5,6 +5,7 @@
 #include "compiler/driver/Hashes.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
+#include "runtime/base/Threads.h"
 
 using namespace transom;
 
@@ -31,15 +32,14 @@ void InputHashes::start(
   std::vector<std::pair<std::string, std::string>> files = others;
   for (const std::string &name : names)
     files.emplace_back(name, joinPath(folder, name));
-  pending =
-      std::async(std::launch::async, [this, files]() -> Result<FileHashes> {
-        FileHashes hashes;
-        for (const auto &[name, path] : files) {
-          TRANSOM_ASSIGN(std::string hash, getHash(path, stopped));
-          hashes[name] = hash;
-        }
-        return hashes;
-      });
+  pending = startTask([this, files]() -> Result<FileHashes> {
+    FileHashes hashes;
+    for (const auto &[name, path] : files) {
+      TRANSOM_ASSIGN(std::string hash, getHash(path, stopped));
+      hashes[name] = hash;
+    }
+    return hashes;
+  });
 }
 
 Result<FileHashes> InputHashes::take() { return pending.get(); }

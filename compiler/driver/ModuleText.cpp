@@ -112,6 +112,13 @@ std::string transom::writeReproducer(const std::string &text) {
     return {};
   llvm::raw_fd_ostream stream(fd, /*shouldClose=*/true);
   stream << text;
+  stream.close();
+  // A stream with an error would end the process.
+  if (stream.has_error()) {
+    stream.clear_error();
+    llvm::sys::fs::remove(path);
+    return {};
+  }
   return path.str().str();
 }
 

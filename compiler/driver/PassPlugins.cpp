@@ -3,7 +3,7 @@
 //
 // The file is read before it is loaded, which runs its constructors.
 #include "compiler/driver/PassPlugins.h"
-#include "compiler/driver/Resume.h"
+#include "compiler/codegen/FatalErrors.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "runtime/base/File.h"

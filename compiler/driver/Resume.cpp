@@ -3,6 +3,7 @@
 //
 // The checks of a stage's module.
 #include "compiler/driver/Resume.h"
+#include "compiler/codegen/FatalErrors.h"
 #include "compiler/driver/ModuleOptions.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/common/FirstError.h"
@@ -10,11 +11,8 @@
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/Support/CrashRecoveryContext.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
-#include <mutex>
 
 using namespace mlir;
 using namespace transom;
@@ -123,35 +121,6 @@ transom::readStageModule(MLIRContext &context, const ResumedStage &resumed,
   return Result<OwningOpRef<ModuleOp>>(std::move(module));
 }
 
-/// Ends guarded work of this thread with what LLVM says.
-static void leaveGuard(void *text, const char *reason, bool) {
-  *static_cast<std::string *>(text) = StringRef(reason).split('\n').first.str();
-  if (const llvm::CrashRecoveryContext *guard =
-          llvm::CrashRecoveryContext::GetCurrent())
-    const_cast<llvm::CrashRecoveryContext *>(guard)->HandleExit(1);
-}
-
-bool transom::runGuarded(llvm::function_ref<void()> work, std::string &reason) {
-  // Handlers are of the process; work may guard a part of itself again.
-  static std::recursive_mutex mutex;
-  static int depth = 0;
-  std::lock_guard<std::recursive_mutex> lock(mutex);
-  if (depth++ == 0)
-    llvm::CrashRecoveryContext::Enable();
-  bool returned = false;
-  {
-    // An outer guard has its own handler.
-    std::optional<llvm::ScopedFatalErrorHandler> handler;
-    if (depth == 1)
-      handler.emplace(leaveGuard, &reason);
-    llvm::CrashRecoveryContext guard;
-    returned = guard.RunSafely(work);
-  }
-  if (--depth == 0)
-    llvm::CrashRecoveryContext::Disable();
-  return returned;
-}
-
 Result<void> transom::guardCompile(const std::string &path,
                                    llvm::function_ref<Result<void>()> work) {
   std::string reason;
@@ -159,6 +128,10 @@ Result<void> transom::guardCompile(const std::string &path,
   const bool returned = runGuarded([&] { done = work(); }, reason);
   if (returned && (done || done.error().status != Status::Internal))
     return done;
+  // A full disk is not an error of the text.
+  if (Error fatal = describeFatalError(reason);
+      !returned && fatal.status == Status::Unavailable)
+    return fatal;
   Error error = returned
                     ? done.takeError()
                     : internalError("it breaks a rule of the dialects that "

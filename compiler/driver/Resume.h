@@ -25,8 +25,4 @@ readStageModule(mlir::MLIRContext &context, const ResumedStage &resumed,
 Result<void> guardCompile(const std::string &path,
                           llvm::function_ref<Result<void>()> work);
 
-/// Runs work that may crash. False if it did; `reason` is then what LLVM said
-/// before, if anything.
-bool runGuarded(llvm::function_ref<void()> work, std::string &reason);
-
 } // namespace transom

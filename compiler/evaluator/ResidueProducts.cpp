@@ -6,9 +6,9 @@
 // was multiplied with the same weights before is looked up.
 #include "compiler/evaluator/ResidueField.h"
 #include "compiler/evaluator/Residues.h"
+#include "runtime/base/Threads.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/xxhash.h"
-#include <thread>
 
 using llvm::ArrayRef;
 
@@ -100,17 +100,17 @@ Residues::hashLeaves(ArrayRef<Number> numbers) {
   return hashWords(words);
 }
 
-/// Calls work(begin, end) for ranges of `count` things, on two threads where
-/// there is much work.
+/// Calls work(begin, end) for ranges of `count` items, on two threads if there
+/// is much work and the system provides a second one.
 template <typename Work>
 static void shareWork(int64_t count, bool isMuch, Work work) {
   const int64_t half = isMuch ? count / 2 : 0;
-  std::thread other;
+  std::optional<std::thread> other;
   if (half > 0)
-    other = std::thread([&] { work(0, half); });
-  work(half, count);
-  if (half > 0)
-    other.join();
+    other = startThread([&] { work(0, half); });
+  work(other ? half : 0, count);
+  if (other)
+    other->join();
 }
 
 void Residues::keepSum(WordsHash hash, const Residue &sum) {

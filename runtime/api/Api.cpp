@@ -359,7 +359,7 @@ transom_status transom_session_get_trace(const transom_session *session,
                           : !num_dispatches ? "num_dispatches"
                                             : "num_workers");
     *times = session->session->executor().workerTimes(*num_dispatches);
-    *num_workers = session->session->config().threads;
+    *num_workers = session->session->executor().config().threads;
     if (!*times)
       return usageError("the session does not record a trace");
     return {};

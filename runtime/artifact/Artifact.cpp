@@ -15,6 +15,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <dlfcn.h>
@@ -193,6 +194,19 @@ static bool isOnNoexec(const std::string &path) {
   return statvfs(path.c_str(), &info) == 0 && (info.f_flag & ST_NOEXEC);
 }
 
+/// True if the dynamic loader's reason is that the system lacks memory,
+/// descriptors or the right to read, and not the file.
+static bool isSystemReason(const std::string &reason) {
+  if (reason == "out of memory") // glibc, without memory for the reason
+    return true;
+  for (int error : {ENOMEM, EMFILE, ENFILE, EIO, EACCES, EPERM})
+    if (const std::string text = std::strerror(error);
+        reason.size() >= text.size() &&
+        reason.compare(reason.size() - text.size(), text.size(), text) == 0)
+      return true;
+  return false;
+}
+
 /// True when the path is that of the open file.
 static bool isPathOf(const std::string &path, int descriptor) {
   struct stat named, opened;
@@ -226,13 +240,15 @@ Result<ArtifactCode> ArtifactCode::load(const ArtifactFile &file) {
     ArtifactCode code;
     code.handle = dlopen((folder + base).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!code.handle) {
-      const char *reason = dlerror();
+      const char *given = dlerror();
+      const std::string reason = given ? given : "no reason given";
       if (isOnNoexec(path))
         return unavailable(path +
                            ": is on a file system mounted with 'noexec', from "
                            "which no code can run; move it to another");
-      return rejected(path + ": the dynamic loader refuses it: " +
-                      (reason ? reason : "no reason given"));
+      const std::string message =
+          path + ": the dynamic loader refuses it: " + reason;
+      return isSystemReason(reason) ? unavailable(message) : rejected(message);
     }
     LoadedRange range = getRange(code.handle);
     if (file.descriptor() >= 0 && !isPathOf(folder + base, file.descriptor())) {

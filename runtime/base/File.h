@@ -63,6 +63,11 @@ Result<void> checkPlainFileName(std::string_view name, const std::string &what);
 Error systemError(const std::string &action, const std::string &path,
                   int errorNumber);
 
+/// Removes the temporary files of outputs that are being written, for a process
+/// that is about to end. Allocates nothing, and may be called in a handler of a
+/// signal.
+void removeTemporaryOutputs();
+
 /// A file being written. It has no name until `commit`, so that nothing
 /// half-written remains on an error, a signal or a full disk. Where the file
 /// system has no unnamed files it is `.NAME.transom-tmp` beside the target,

@@ -32,9 +32,7 @@ struct Guard {
 Guard guards[guardCount];
 
 void removeAndDie(int signal) {
-  for (Guard &guard : guards)
-    if (guard.state.load() == GuardState::Armed)
-      ::unlink(guard.path);
+  removeTemporaryOutputs();
   // The handler was reset on entry (SA_RESETHAND): this ends the process.
   ::raise(signal);
 }
@@ -113,6 +111,12 @@ Result<void> writeAll(int fd, std::string_view bytes, uint64_t offset,
 }
 
 } // namespace
+
+void removeTemporaryOutputs() {
+  for (Guard &guard : guards)
+    if (guard.state.load() == GuardState::Armed)
+      ::unlink(guard.path);
+}
 
 Result<OutputFile> OutputFile::create(const std::string &path, Mode mode) {
   std::string name = getFileName(path), folder = getFolder(path);

@@ -91,8 +91,11 @@ Result<void> Executor::startThreads() {
     }
   }
   if (settings.threads > 1 && !settings.parallel && !settings.observer) {
-    TRANSOM_ASSIGN(std::unique_ptr<Team> made, Team::create(settings.threads));
-    team = std::move(made);
+    TRANSOM_ASSIGN(std::unique_ptr<Team> made,
+                   Team::create(settings.threads, settings.fewerThreads));
+    settings.threads = made->size();
+    if (made->size() > 1)
+      team = std::move(made);
   }
   return {};
 }

@@ -15,6 +15,8 @@ class DispatchObserver;
 /// What an executor holds, with defaults filled in.
 struct ExecutorConfig {
   unsigned threads = 1; ///< workers of a dispatch
+  /// Use fewer threads if the system refuses some.
+  bool fewerThreads = false;
   int64_t maxBatch = 1;
   int64_t maxTokens = 1;
   uint64_t memLimit = UINT64_MAX;

@@ -6,6 +6,7 @@
 // sees the other. The kernel compares the counter once more as it puts to
 // sleep.
 #include "runtime/execute/Team.h"
+#include "runtime/base/Threads.h"
 #include "runtime/execute/Cpu.h"
 #include <algorithm>
 #include <chrono>
@@ -13,7 +14,6 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
-#include <system_error>
 #include <unistd.h>
 
 using namespace transom;
@@ -78,17 +78,22 @@ void Event::waitPast(uint32_t old) {
     sleepPast(old);
 }
 
-Result<std::unique_ptr<Team>> Team::create(unsigned size) {
+Result<std::unique_ptr<Team>> Team::create(unsigned size, bool orFewer) {
   std::unique_ptr<Team> team(new Team(size, size > usableCpus()));
-  try {
-    team->workers.reserve(size - 1);
-    for (unsigned i = 1; i < size; ++i)
-      team->workers.emplace_back([raw = team.get(), i] { raw->work(i); });
-  } catch (const std::system_error &) {
-    return unavailable("cannot start " + std::to_string(size - 1) +
-                       " threads, only " +
-                       std::to_string(team->workers.size()));
+  team->workers.reserve(size - 1);
+  for (unsigned i = 1; i < size; ++i) {
+    std::optional<std::thread> worker =
+        startThread([raw = team.get(), i] { raw->work(i); });
+    if (!worker)
+      break;
+    team->workers.push_back(std::move(*worker));
   }
+  const size_t started = team->workers.size();
+  if (started + 1 < size && !orFewer)
+    return unavailable("cannot start " + std::to_string(size - 1) +
+                       " threads, only " + std::to_string(started));
+  // The threads read this when they run.
+  team->threads = static_cast<unsigned>(started) + 1;
   return team;
 }
 

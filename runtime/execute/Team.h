@@ -50,8 +50,10 @@ public:
   /// Work of one fork; runs on every thread of the team with its number.
   using Body = void (*)(void *context, unsigned index);
 
-  /// Starts `size` - 1 threads; `Unavailable` when the system refuses.
-  static Result<std::unique_ptr<Team>> create(unsigned size);
+  /// Starts `size` - 1 threads. If the system refuses some, the team has fewer
+  /// with `orFewer`, else the error is `Unavailable`.
+  static Result<std::unique_ptr<Team>> create(unsigned size,
+                                              bool orFewer = false);
   /// Ends and joins the threads.
   ~Team();
   Team(const Team &) = delete;
@@ -81,7 +83,7 @@ private:
       : threads(size), forked(crowded), passed(crowded) {}
   void work(unsigned index);
 
-  const unsigned threads;
+  unsigned threads; ///< constant once the team is created
   Event forked;
   Event passed;
   alignas(64) std::atomic<unsigned> arrived{0};

@@ -85,6 +85,7 @@ SessionConfig::from(const Model &model, const transom_session_options *given) {
                       std::to_string(options.hold_results));
   SessionConfig config;
   config.threads = options.threads ? options.threads : usableCores();
+  config.fewerThreads = options.threads == 0;
   // Threads above the CPUs would wait for each other at every step. A host's
   // shares are its own affair.
   if (!options.parallel)

@@ -4,6 +4,7 @@
 // Finds the compiler's library beside the tool.
 #include "tools/commands/Compiler.h"
 #include "runtime/base/File.h"
+#include "tools/commands/FatalErrors.h"
 #include "transom/transom.h"
 #include <cstring>
 #include <dlfcn.h>
@@ -26,6 +27,8 @@ static std::string programFolder() {
 Result<const CompilerApi *> tools::openCompiler() {
   const std::string folder = programFolder();
   void *library = nullptr;
+  // Constructors of LLVM run in dlopen.
+  endWhenOutOfMemory();
   for (const std::string &place :
        {folder + "/../lib/" + libraryName, folder + "/" + libraryName,
         std::string(libraryName)}) {
@@ -35,8 +38,11 @@ Result<const CompilerApi *> tools::openCompiler() {
     if (library || place[0] == '/')
       break;
   }
-  if (!library)
-    return unavailable("cannot open the compiler: " + std::string(dlerror()));
+  if (!library) {
+    const char *reason = dlerror();
+    return unavailable("cannot open the compiler: " +
+                       std::string(reason ? reason : "out of memory"));
+  }
   auto entry = reinterpret_cast<decltype(&transom_compiler)>(
       dlsym(library, "transom_compiler"));
   if (!entry)
@@ -45,5 +51,6 @@ Result<const CompilerApi *> tools::openCompiler() {
   if (strcmp(api->version, transom_version()) != 0)
     return unavailable("the compiler has version " + std::string(api->version) +
                        ", the tool " + transom_version());
+  api->setFatalErrorHandler(endProcess);
   return api;
 }

@@ -106,8 +106,10 @@ bool tools::isGgufFile(const std::string &path) {
   return startsWith(readHead(path), "GGUF");
 }
 
-static std::optional<FileKind> recognizeFile(const std::string &path) {
-  const std::string head = readHead(path);
+/// What a file with these first bytes is. Nothing for a file that cannot be
+/// read: its reader reports why.
+static std::optional<FileKind> recognizeFile(const std::string &path,
+                                             const std::string &head) {
   if (head.empty())
     return std::nullopt;
   if (std::optional<FileKind> kind = recognizePlaceholder(head))
@@ -256,9 +258,10 @@ Result<void> tools::checkModelSource(const std::string &path) {
       return checkOtherFolder(path);
     return {};
   }
-  if (isGgufFile(path))
+  const std::string head = readHead(path);
+  if (startsWith(head, "GGUF"))
     return {};
-  if (auto kind = recognizeFile(path))
+  if (auto kind = recognizeFile(path, head))
     return Error{
         kind->status, quote(path) + " " + kind->what + "; " + kind->advice, {}};
   return {};
@@ -270,12 +273,12 @@ Result<void> tools::checkModelArtifact(const std::string &path) {
     return unavailable(quote(path) +
                        " is a folder, expected a compiled model; 'transom "
                        "compile' makes one");
-  if (auto kind = recognizeFile(path);
-      kind && !startsWith(readHead(path), "\x7f"
-                                          "ELF"))
+  const std::string head = readHead(path);
+  if (auto kind = recognizeFile(path, head); kind && !startsWith(head, "\x7f"
+                                                                       "ELF"))
     return rejected(quote(path) + " " + kind->what +
                     ", expected a compiled model; 'transom compile' makes one "
                     "from " +
-                    (isGgufFile(path) ? "it" : "a model folder"));
+                    (startsWith(head, "GGUF") ? "it" : "a model folder"));
   return {};
 }

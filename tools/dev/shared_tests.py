@@ -53,5 +53,6 @@ SHARED = {
     "test/tools/commands/verify/test_verify.py": ("processes and compiles of the real program", ["BitsElsewhere.cpp"]),
     "test/tools/commands/test_compile.py": ("the command is a thin layer over the driver, which opens in its own library", [
         "CompileFlags.cpp", "Compiler.cpp", "../../compiler/driver/SharedLibrary.cpp"]),
+    "test/tools/commands/test_fatal_errors.py": ("handlers that end a compile", ["../../compiler/codegen/FatalErrors.cpp"]),
     "test/compiler/driver/test_compile.py": ("errors and hashes of a compile", ["Diagnostics.cpp", "Hashes.cpp"]),
 }

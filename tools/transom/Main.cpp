@@ -4,15 +4,17 @@
 // The command-line tool: parses the arguments, runs the command, and reports an
 // error as one line and an exit code.
 #include "tools/commands/Arguments.h"
+#include "tools/commands/FatalErrors.h"
 #include "transom/transom.h"
 #include <csignal>
 
 using namespace transom;
 using namespace transom::tools;
 
-int main(int argc, char **argv) {
-  // A file over the limit of the shell is an error like a full disk.
-  signal(SIGXFSZ, SIG_IGN);
+/// Before the constructors of static objects, which may throw.
+[[gnu::constructor(101)]] static void prepare() { handleUncaughtExceptions(); }
+
+static int runTool(int argc, char **argv) {
   CLI::App app("transom compiles Transformers to shared objects and runs them.",
                "transom");
   app.set_help_flag("-h,--help", "print this help");
@@ -41,4 +43,10 @@ int main(int argc, char **argv) {
   return reportError(
       nameEnvironment(*command->app, arguments, done.takeError()),
       command->common->verbose);
+}
+
+int main(int argc, char **argv) {
+  // A file over the limit of the shell is an error like a full disk.
+  signal(SIGXFSZ, SIG_IGN);
+  return runProgram([&] { return runTool(argc, argv); });
 }

@@ -31,7 +31,8 @@ typedef struct transom_session_options {
   size_t struct_size;
   /** number of threads including the caller's, at most the number of CPUs in
    * the affinity mask; with `parallel`: number of workers of a dispatch.
-   * Default: physical cores in the affinity mask within the cgroup's quota */
+   * Default: physical cores in the affinity mask within the cgroup's quota, or
+   * fewer if the system does not start that many */
   uint32_t threads;
   /** maximum number of sequences of a run; default 8 */
   uint32_t max_batch;

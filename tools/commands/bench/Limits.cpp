@@ -6,12 +6,12 @@
 // buffer that no cache holds.
 #include "tools/commands/bench/Limits.h"
 #include "runtime/base/InstructionSet.h"
+#include "runtime/base/Threads.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <sys/mman.h>
-#include <thread>
 #include <vector>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -223,17 +223,20 @@ struct BurstTask {
 };
 } // namespace
 
-/// Does the tasks one after the other, each on all threads. They begin
-/// together: each begins with a barrier that spins.
-static void doTogether(unsigned threads, std::vector<BurstTask> &tasks) {
-  std::atomic<unsigned> arrived{0};
+/// Does the tasks one after the other, each on all threads, or on fewer if the
+/// system refuses some; returns how many. They begin together: each begins with
+/// a barrier that spins.
+static unsigned doTogether(unsigned threads, std::vector<BurstTask> &tasks) {
+  std::atomic<unsigned> arrived{0}, size{0};
   std::vector<double> sinks(threads);
   std::vector<std::vector<Clock::time_point>> begins(
       tasks.size(), std::vector<Clock::time_point>(threads)),
       ends = begins;
   auto body = [&](unsigned index) {
+    while (size.load() == 0)
+      std::this_thread::yield();
     for (size_t i = 0; i < tasks.size(); ++i) {
-      const auto all = static_cast<unsigned>(i + 1) * threads;
+      const auto all = static_cast<unsigned>(i + 1) * size.load();
       arrived.fetch_add(1);
       for (int spins = 0; arrived.load() < all; ++spins)
         if (spins > 10000)
@@ -244,20 +247,27 @@ static void doTogether(unsigned threads, std::vector<BurstTask> &tasks) {
     }
   };
   std::vector<std::thread> team;
-  for (unsigned i = 1; i < threads; ++i)
-    team.emplace_back(body, i);
+  for (unsigned i = 1; i < threads; ++i) {
+    std::optional<std::thread> thread = startThread([&body, i] { body(i); });
+    if (!thread)
+      break;
+    team.push_back(std::move(*thread));
+  }
+  const auto count = static_cast<unsigned>(team.size()) + 1;
+  size = count;
   body(0);
   for (std::thread &thread : team)
     thread.join();
   for (size_t i = 0; i < tasks.size(); ++i)
     tasks[i].seconds =
         std::chrono::duration<double>(
-            *std::max_element(ends[i].begin(), ends[i].end()) -
-            *std::min_element(begins[i].begin(), begins[i].end()))
+            *std::max_element(ends[i].begin(), ends[i].begin() + count) -
+            *std::min_element(begins[i].begin(), begins[i].begin() + count))
             .count();
   volatile double sink = 0; // keeps the work from being dropped
   for (double value : sinks)
     sink = sink + value;
+  return count;
 }
 
 /// Steps that take about two milliseconds.
@@ -319,12 +329,12 @@ void LimitMeter::burst() {
     tasks.push_back({[&](unsigned) { return loops.multiplyBf16(bf16Steps); }});
   if (int8Steps)
     tasks.push_back({[&](unsigned) { return loops.multiplyInt8(int8Steps); }});
-  doTogether(threads, tasks);
+  const unsigned started = doTogether(threads, tasks);
   at = at + 2 * window <= region ? at + window : 0;
 
   // Keep the best result of all bursts.
   auto keep = [&](double &best, double work, const BurstTask &task) {
-    best = std::max(best, work * threads / task.seconds);
+    best = std::max(best, work * started / task.seconds);
   };
   keep(limits.flops, static_cast<double>(loops.flops * steps), tasks[0]);
   if (buffer)

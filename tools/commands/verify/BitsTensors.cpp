@@ -4,10 +4,10 @@
 // Inputs, batches of sequences, and runs whose tensors lie beside protected
 // pages.
 #include "tools/commands/verify/BitsTensors.h"
+#include "runtime/base/Threads.h"
 #include <algorithm>
 #include <cstring>
 #include <sys/mman.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace transom;
@@ -25,8 +25,14 @@ static void runBackwards(void *, size_t count, transom_task task, void *arg) {
 static void runOnNewThreads(void *, size_t count, transom_task task,
                             void *arg) {
   std::vector<std::thread> threads;
-  for (size_t i = 0; i != count; ++i)
-    threads.emplace_back(task, arg, i);
+  for (size_t i = 0; i != count; ++i) {
+    // A host whose pool is exhausted calls the task itself.
+    std::optional<std::thread> thread = startThread([=] { task(arg, i); });
+    if (thread)
+      threads.push_back(std::move(*thread));
+    else
+      task(arg, i);
+  }
   for (std::thread &thread : threads)
     thread.join();
 }
