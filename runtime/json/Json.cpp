@@ -134,6 +134,8 @@ Result<int64_t> JsonValue::asInt() const {
   if (kind() == Kind::Uint64)
     return error("integer " + std::to_string(storage->nodes[index].natural) +
                  " is over the limit of " + std::to_string(INT64_MAX));
+  if (storage->nodes[index].isLargeInteger)
+    return error("the integer does not fit 64 bits");
   if (!isInteger())
     return typeError("an integer");
   return storage->nodes[index].integer;
@@ -150,6 +152,8 @@ Result<int64_t> JsonValue::asInt(int64_t low, int64_t high) const {
 Result<uint64_t> JsonValue::asUint() const {
   if (kind() == Kind::Uint64)
     return storage->nodes[index].natural;
+  if (storage->nodes[index].isLargeInteger)
+    return error("the integer does not fit 64 bits");
   if (!isInteger())
     return typeError("an integer");
   int64_t value = storage->nodes[index].integer;

@@ -9,6 +9,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/JsonStorage.h"
+#include "runtime/json/PythonNumbers.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +17,7 @@ namespace transom {
 namespace {
 using detail::JsonNode;
 using detail::JsonStorage;
+using detail::PythonNumber;
 using Kind = JsonValue::Kind;
 
 /// An input iterator that keeps the place of the parser in a variable outside.
@@ -57,10 +59,11 @@ bool isNumberByte(char c) {
 /// Receives the events and appends nodes.
 class Builder {
 public:
-  Builder(std::string_view bytes, JsonStorage &storage,
-          LargeIntegers largeIntegers)
-      : bytes(bytes), place(bytes.data()), storage(storage),
-        largeIntegers(largeIntegers) {}
+  /// `python` holds the numbers that `bytes` has placeholders for, by offset.
+  Builder(std::string_view bytes, JsonStorage &storage, JsonNumbers numbers,
+          const std::vector<PythonNumber> &python)
+      : bytes(bytes), place(bytes.data()), storage(storage), numbers(numbers),
+        nextNumber(python.begin()), endOfNumbers(python.end()) {}
 
   const char **parserPlace() { return &place; }
   Error takeError() { return std::move(failure); }
@@ -79,11 +82,17 @@ public:
   }
   bool number_float(double value, const std::string &text) {
     // The lexer turns an integer that does not fit into a float.
-    if (largeIntegers == LargeIntegers::Reject &&
-        text.find_first_of(".eE") == std::string::npos)
+    const bool isLarge = text.find_first_of(".eE") == std::string::npos;
+    if (numbers == JsonNumbers::Strict && isLarge)
       return fail(nextToken(), "integer '" + utf8::printable(text, 40) +
                                    "' does not fit 64 bits");
-    return addScalar(Kind::Double, [&](JsonNode &n) { n.real = value; });
+    const uint32_t offset = nextToken();
+    if (nextNumber != endOfNumbers && nextNumber->offset == offset)
+      value = (nextNumber++)->value;
+    return addScalar(Kind::Double, [&](JsonNode &n) {
+      n.real = value;
+      n.isLargeInteger = isLarge;
+    });
   }
   bool string(const std::string &value) {
     return addScalar(Kind::String,
@@ -134,6 +143,7 @@ private:
   uint32_t addNode(Kind kind) {
     JsonNode node;
     node.natural = 0;
+    node.isLargeInteger = false;
     node.kind = kind;
     node.offset = nextToken();
     node.parent = open.empty() ? detail::noParent : open.back().node;
@@ -271,7 +281,8 @@ private:
   std::string_view bytes;
   const char *place; // after what the parser has taken
   JsonStorage &storage;
-  LargeIntegers largeIntegers;
+  JsonNumbers numbers;
+  std::vector<PythonNumber>::const_iterator nextNumber, endOfNumbers;
   std::vector<Open> open;
   std::vector<uint32_t> pending; // children of the open lists
   size_t lastEnd = 0;            // offset after the last event's token
@@ -290,12 +301,12 @@ std::vector<uint32_t> findLines(std::string_view bytes) {
 
 Result<JsonDocument> parseJson(std::string_view bytes,
                                const std::string &fileName) {
-  return parseJson(bytes, fileName, LargeIntegers::Reject);
+  return parseJson(bytes, fileName, JsonNumbers::Strict);
 }
 
 Result<JsonDocument> parseJson(std::string_view bytes,
                                const std::string &fileName,
-                               LargeIntegers largeIntegers) {
+                               JsonNumbers numbers) {
   if (bytes.size() > jsonMaxBytes)
     return rejected(fileName + ": JSON of " + std::to_string(bytes.size()) +
                     " bytes is over the limit of " +
@@ -317,7 +328,14 @@ Result<JsonDocument> parseJson(std::string_view bytes,
   if (size_t bad = utf8::firstInvalid(bytes); bad != std::string_view::npos)
     return failAt(bad, "invalid UTF-8");
 
-  Builder builder(bytes, *storage, largeIntegers);
+  std::string copy;
+  std::vector<PythonNumber> python;
+  if (numbers == JsonNumbers::Python)
+    python = detail::replacePythonNumbers(bytes, copy);
+  if (!copy.empty())
+    bytes = copy;
+
+  Builder builder(bytes, *storage, numbers, python);
   CountingIterator begin(bytes.data(), builder.parserPlace());
   CountingIterator end(bytes.data() + bytes.size(), builder.parserPlace());
   if (!nlohmann::json::sax_parse(begin, end, &builder))
@@ -326,9 +344,14 @@ Result<JsonDocument> parseJson(std::string_view bytes,
   return JsonDocument(std::move(storage));
 }
 
-Result<JsonDocument> parseJsonFile(const std::string &path) {
+Result<JsonDocument> parseJsonFile(const std::string &path,
+                                   JsonNumbers numbers) {
   TRANSOM_ASSIGN(MappedFile file, MappedFile::open(path));
-  return parseJson(file.bytes(), path);
+  return parseJson(file.bytes(), path, numbers);
+}
+
+Result<JsonDocument> parseJsonFile(const std::string &path) {
+  return parseJsonFile(path, JsonNumbers::Strict);
 }
 
 } // namespace transom

@@ -1,20 +1,30 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parsing of files that other programs wrote for themselves, such as
+// Parsing of files that Python programs write for themselves, such as
 // tokenizer_config.json, whose `model_max_length` is often 10^30.
 #pragma once
 #include "runtime/json/Json.h"
 
 namespace transom {
 
-/// What an integer literal that does not fit 64 bits is: an error, or the
-/// `Double` that is nearest to it.
-enum class LargeIntegers { Reject, Round };
+/// The numbers that a text may have.
+enum class JsonNumbers {
+  /// As in JSON; integers fit 64 bits.
+  Strict,
+  /// As Python's json module reads them: an integer that does not fit 64 bits
+  /// is the nearest `Double`, which `asInt` refuses as too large; `NaN`,
+  /// `Infinity`, `-Infinity` and literals over the range of a double are
+  /// `Double`, too.
+  Python
+};
 
-/// `parseJson` with that choice, which is `Reject` in Json.h.
+/// `parseJson` with that choice, which is `Strict` in Json.h.
 Result<JsonDocument> parseJson(std::string_view bytes,
                                const std::string &fileName,
-                               LargeIntegers largeIntegers);
+                               JsonNumbers numbers);
+/// The same for a file.
+Result<JsonDocument> parseJsonFile(const std::string &path,
+                                   JsonNumbers numbers);
 
 } // namespace transom

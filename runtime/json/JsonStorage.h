@@ -31,6 +31,7 @@ struct JsonNode {
   uint32_t offset; ///< of its first byte in the file
   uint32_t key; ///< object member: place of its key in `texts`; element: index
   JsonValue::Kind kind;
+  bool isLargeInteger; ///< a `Double` that stands for an integer
 };
 
 struct JsonStorage {

@@ -4,7 +4,7 @@
 // The tensors of a folder as one source: finding the files, the index of
 // shards, and reading blocks with conversion.
 #include "runtime/base/Utf8.h"
-#include "runtime/json/Json.h"
+#include "runtime/json/JsonParser.h"
 #include "runtime/safetensors/Safetensors.h"
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,7 @@ Error noWeights(const std::string &folder) {
 /// The shard of each tensor, by the index.
 Result<std::vector<std::pair<std::string, std::string>>>
 readIndex(const std::string &path) {
-  TRANSOM_ASSIGN(JsonDocument json, parseJsonFile(path));
+  TRANSOM_ASSIGN(JsonDocument json, parseJsonFile(path, JsonNumbers::Python));
   TRANSOM_ASSIGN(JsonValue map, json.root().get("weight_map"));
   TRANSOM_TRY(map.expectObject());
   std::vector<std::pair<std::string, std::string>> entries;

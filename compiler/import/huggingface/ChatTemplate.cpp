@@ -417,7 +417,7 @@ transom::readChatTemplate(const std::string &folder, const std::string &name,
     return std::optional<std::string>();
   TRANSOM_ASSIGN(std::string text, readSmallFile(settingsPath, jsonMaxBytes));
   TRANSOM_ASSIGN(JsonDocument settings,
-                 parseJson(text, settingsPath, LargeIntegers::Round));
+                 parseJson(text, settingsPath, JsonNumbers::Python));
   auto value = settings.root().find("chat_template");
   if (!value || value->isNull())
     return std::optional<std::string>();

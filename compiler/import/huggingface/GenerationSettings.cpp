@@ -7,8 +7,7 @@
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
-#include "runtime/generate/GenerationOptions.h"
-#include "runtime/json/Json.h"
+#include "runtime/json/JsonParser.h"
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -138,7 +137,8 @@ SettingsReader::open(const std::string &name) {
   if (!files.has(name))
     return std::optional<JsonDocument>();
   TRANSOM_ASSIGN(std::string text, files.read(name, jsonMaxBytes));
-  TRANSOM_ASSIGN(JsonDocument document, parseJson(text, files.getPath(name)));
+  TRANSOM_ASSIGN(JsonDocument document,
+                 parseJson(text, files.getPath(name), JsonNumbers::Python));
   TRANSOM_TRY(document.root().expectObject());
   return std::optional<JsonDocument>(document);
 }

@@ -16,6 +16,7 @@
 #include "compiler/import/huggingface/Pipeline.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Suggest.h"
+#include "runtime/json/JsonParser.h"
 
 using namespace mlir;
 using namespace transom;
@@ -371,8 +372,9 @@ Result<OwningOpRef<ModuleOp>> HuggingFaceImport::run() {
 static Result<OwningOpRef<ModuleOp>>
 importGlinerFolder(MLIRContext &context, const ImportOptions &options,
                    ImportInfo &info) {
-  TRANSOM_ASSIGN(JsonDocument document,
-                 parseJsonFile(joinPath(info.folder, glinerFile)));
+  TRANSOM_ASSIGN(
+      JsonDocument document,
+      parseJsonFile(joinPath(info.folder, glinerFile), JsonNumbers::Python));
   TRANSOM_TRY(document.root().expectObject());
   if (!options.lora.empty())
     return usageError("'--lora' is not supported for a GLiNER model");
@@ -396,7 +398,7 @@ importGlinerFolder(MLIRContext &context, const ImportOptions &options,
                        ": no such file; gliner_config.json has no "
                        "'encoder_config', so add config.json of '" +
                        gliner.encoderName + "'");
-  TRANSOM_ASSIGN(JsonDocument beside, parseJsonFile(path));
+  TRANSOM_ASSIGN(JsonDocument beside, parseJsonFile(path, JsonNumbers::Python));
   TRANSOM_TRY(beside.root().expectObject());
   Config encoder(beside);
   return HuggingFaceImport(context, options, info, encoder, &gliner).run();
@@ -414,8 +416,9 @@ transom::importHuggingFace(MLIRContext &context, const ImportOptions &options,
     return HuggingFaceImport(context, options, info, config, nullptr, &model)
         .run();
   }
-  TRANSOM_ASSIGN(JsonDocument document,
-                 parseJsonFile(joinPath(info.folder, "config.json")));
+  TRANSOM_ASSIGN(
+      JsonDocument document,
+      parseJsonFile(joinPath(info.folder, "config.json"), JsonNumbers::Python));
   TRANSOM_TRY(document.root().expectObject());
   Config config(document);
   return HuggingFaceImport(context, options, info, config, nullptr).run();

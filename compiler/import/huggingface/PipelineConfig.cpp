@@ -7,6 +7,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/json/JsonParser.h"
 #include <algorithm>
 
 using namespace transom;
@@ -33,7 +34,8 @@ PipelineReader::json(const std::string &name) {
   const std::string path = joinPath(folder, name);
   if (!fileExists(path))
     return std::optional<JsonDocument>();
-  TRANSOM_ASSIGN(JsonDocument document, parseJsonFile(path));
+  TRANSOM_ASSIGN(JsonDocument document,
+                 parseJsonFile(path, JsonNumbers::Python));
   TRANSOM_TRY(document.root().expectObject());
   if (std::find(result.files.begin(), result.files.end(), name) ==
       result.files.end())
@@ -325,7 +327,7 @@ std::string transom::getFirstModule(const std::string &folder) {
   const std::string path = joinPath(folder, "modules.json");
   if (!fileExists(path))
     return "";
-  Result<JsonDocument> document = parseJsonFile(path);
+  Result<JsonDocument> document = parseJsonFile(path, JsonNumbers::Python);
   if (!document || !document->root().isArray() || !document->root().size())
     return "";
   const JsonValue first = document->root()[0];
@@ -342,7 +344,8 @@ transom::readPipelineConfig(const std::string &folder) {
   const std::string path = joinPath(folder, "modules.json");
   if (!fileExists(path))
     return std::optional<PipelineConfig>();
-  TRANSOM_ASSIGN(JsonDocument modules, parseJsonFile(path));
+  TRANSOM_ASSIGN(JsonDocument modules,
+                 parseJsonFile(path, JsonNumbers::Python));
   PipelineConfig config;
   TRANSOM_TRY(PipelineReader(folder, config).read(modules));
   return std::optional<PipelineConfig>(std::move(config));

@@ -55,7 +55,7 @@ PipelineReader::specialTokens(TemplateVariables &variables,
       continue;
     TRANSOM_ASSIGN(std::string bytes, readSmallFile(path, jsonMaxBytes));
     TRANSOM_ASSIGN(JsonDocument document,
-                   parseJson(bytes, path, LargeIntegers::Round));
+                   parseJson(bytes, path, JsonNumbers::Python));
     documents.push_back(document);
     for (const char *name : {"bos_token", "eos_token", "unk_token", "sep_token",
                              "pad_token", "cls_token", "mask_token"}) {

@@ -5,7 +5,7 @@
 #include "compiler/import/huggingface/TextConfig.h"
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
-#include "runtime/json/Json.h"
+#include "runtime/json/JsonParser.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include <algorithm>
 
@@ -57,7 +57,8 @@ Result<std::optional<JsonDocument>> TextReader::json(const std::string &name) {
   if (!files.has(name))
     return std::optional<JsonDocument>();
   TRANSOM_ASSIGN(std::string text, files.read(name, jsonMaxBytes));
-  TRANSOM_ASSIGN(JsonDocument document, parseJson(text, files.getPath(name)));
+  TRANSOM_ASSIGN(JsonDocument document,
+                 parseJson(text, files.getPath(name), JsonNumbers::Python));
   if (std::find(config.files.begin(), config.files.end(), name) ==
       config.files.end())
     config.files.push_back(name);

@@ -153,7 +153,7 @@ private:
       return std::string();
     TRANSOM_ASSIGN(std::string text, source.read(name, jsonMaxBytes));
     TRANSOM_ASSIGN(JsonDocument document,
-                   parseJson(text, source.getPath(name), LargeIntegers::Round));
+                   parseJson(text, source.getPath(name), JsonNumbers::Python));
     auto value = document.root().find(key);
     return value && value->isString() ? std::string(*value->asString())
                                       : std::string();

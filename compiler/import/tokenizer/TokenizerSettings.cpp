@@ -207,7 +207,7 @@ private:
     TRANSOM_ASSIGN(JsonDocument document,
                    parseJson(file ? file->bytes : "{}",
                              file ? file->name : "tokenizer_config.json",
-                             LargeIntegers::Round));
+                             JsonNumbers::Python));
     settings.documents.push_back(document);
     JsonValue root = document.root();
     TRANSOM_TRY(root.expectObject());
@@ -274,7 +274,8 @@ private:
   }
 
   Result<void> readSpecialTokens(const NamedFile &file) {
-    TRANSOM_ASSIGN(JsonDocument document, parseJson(file.bytes, file.name));
+    TRANSOM_ASSIGN(JsonDocument document,
+                   parseJson(file.bytes, file.name, JsonNumbers::Python));
     JsonValue root = document.root();
     TRANSOM_TRY(root.expectObject());
     TRANSOM_TRY(readNamed(root, true));
@@ -289,7 +290,8 @@ private:
 
   /// Texts and ids; those that another key names are special.
   Result<void> readAdded(const NamedFile &file) {
-    TRANSOM_ASSIGN(JsonDocument document, parseJson(file.bytes, file.name));
+    TRANSOM_ASSIGN(JsonDocument document,
+                   parseJson(file.bytes, file.name, JsonNumbers::Python));
     TRANSOM_TRY(document.root().expectObject());
     for (JsonValue::Member member : document.root().members()) {
       TokenSetting token;
