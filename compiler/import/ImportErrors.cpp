@@ -59,7 +59,8 @@ Error Emitter::getMissing(const std::string &file,
                      "tensor '" + file + "' is missing" +
                      (shape ? ", expected with shape " + shapeText(*shape) +
                                   inParentheses(sizes)
-                            : "");
+                            : "") +
+                     files.describeStale(file);
   const std::vector<std::string> names = files.names();
   TensorProblem problem;
   problem.missingLayer = getMissingLayer(file, names);

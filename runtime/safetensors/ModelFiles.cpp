@@ -181,20 +181,11 @@ Result<ModelFiles> ModelFiles::openFolder(const std::string &folder) {
         error.message += std::string(" (a shard of ") + indexFile + ")";
       return error;
     }
-  // Each tensor of the index has to be in the shard that the index names.
-  for (const auto &[name, shard] : index) {
-    auto found = files.slots.find(name);
-    if (found != files.slots.end() &&
-        files.opened[found->second.file + 1] == shard)
-      continue;
-    return rejected(
-        indexPath + ": tensor '" + utf8::printable(name) +
-        "' is not in shard '" + utf8::printable(shard) +
-        "', which the index names" +
-        (found == files.slots.end()
-             ? ""
-             : ", but in '" + files.opened[found->second.file + 1] + "'"));
-  }
+  // Names of the index that no shard has are an error only where a model needs
+  // the tensor, as in transformers, which reads all tensors of all shards.
+  for (const auto &[name, shard] : index)
+    if (!files.slots.count(name))
+      files.stale.emplace(name, shard);
   return files;
 }
 
@@ -338,6 +329,15 @@ std::string ModelFiles::getFile(const std::string &name) const {
   return found == slots.end() ? "" : shards[found->second.file].path();
 }
 
+std::string ModelFiles::describeStale(const std::string &name) const {
+  auto found = stale.find(name);
+  return found == stale.end()
+             ? ""
+             : "; '" + std::string(indexFile) + "' names shard '" +
+                   utf8::printable(found->second) +
+                   "' for it, which does not have it";
+}
+
 Result<const ModelFiles::Slot *>
 ModelFiles::slot(const std::string &name) const {
   auto found = slots.find(name);
@@ -348,7 +348,8 @@ ModelFiles::slot(const std::string &name) const {
     places += (places.empty() ? "" : ", ") + file.path();
   return rejected("tensor '" + utf8::printable(name) + "' is not in " +
                   (places.empty() ? "the model: it has no tensor files"
-                                  : utf8::printable(places, 400)));
+                                  : utf8::printable(places, 400)) +
+                  describeStale(name));
 }
 
 Result<std::vector<int64_t>> ModelFiles::shape(const std::string &name) const {

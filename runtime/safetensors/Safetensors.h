@@ -136,6 +136,9 @@ public:
   /// The file that holds the tensor, as a path, for errors; empty when it is
   /// missing.
   std::string getFile(const std::string &name) const;
+  /// The end of an error for a tensor that the index of shards names and no
+  /// shard has; empty for others.
+  std::string describeStale(const std::string &name) const;
   /// The stored tensor that a derived one is made of; other names as they are.
   const std::string &getStoredName(const std::string &name) const;
   /// All files that were opened (the index too) as plain names in the folder,
@@ -194,6 +197,7 @@ private:
   std::vector<std::string> opened;
   std::vector<SafetensorsFile> shards;
   std::unordered_map<std::string, Slot> slots;
+  std::unordered_map<std::string, std::string> stale; ///< names of the index
   std::unordered_map<std::string, Derived> derived;
   std::vector<std::unique_ptr<const SafetensorsTensor>> made; ///< addStored
 };
