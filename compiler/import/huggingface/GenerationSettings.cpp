@@ -1,17 +1,18 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options come from the table of generation options; a second table says what
-// becomes of all other keys. A null means that there is no value: it hides the
-// value of config.json and the default of the model's family.
+// Options come from the table of generation options; a second table describes
+// all other keys. As in transformers 5, config.json has generation settings
+// only where there is no generation_config.json. A null means that there is no
+// value: it hides the value of config.json and the default of the model's
+// family.
 #include "compiler/import/huggingface/GenerationSettings.h"
+#include "compiler/import/huggingface/GenerationOptionWriter.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/JsonParser.h"
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <limits>
 #include <optional>
 
 using namespace transom;
@@ -94,7 +95,7 @@ bool isOption(std::string_view name) {
   return found;
 }
 
-/// Merges the two files into one JSON object.
+/// Writes the settings of the file that has them as one JSON object.
 class SettingsReader {
 public:
   SettingsReader(const SmallFiles &files,
@@ -105,22 +106,30 @@ public:
 
 private:
   Result<std::optional<JsonDocument>> open(const std::string &name);
+  Result<void> openAll(bool ignoreFile);
+  bool usesModelConfig(std::string_view key) const;
   Result<void> writeOptions(JsonWriter &json) const;
   std::optional<int64_t> findDefault(const char *key) const;
   Result<void> checkIds() const;
   Result<void> checkBadWords(int64_t vocabulary) const;
   void noteEndTokens();
+  void noteModelConfig();
   void collectUnsupported();
   void noteUnknown(JsonValue root, const std::string &file);
   void noteUnsupported(const Key &key, const std::string &words);
-  /// The value of a key: of the first file that has it; nothing for a null.
+  /// The value of a key; nothing for a null.
   std::optional<JsonValue> find(const char *key) const;
+  bool hasKey(const char *key) const {
+    return document && document->root().find(key);
+  }
 
   const SmallFiles &files;
   const std::vector<GenerationDefault> &defaults;
   const GenerationModel &model;
   GenerationSettings settings;
-  std::vector<JsonDocument> documents;
+  std::optional<JsonDocument> document; ///< the file that has the settings
+  /// config.json, where generation_config.json has the settings.
+  std::optional<JsonDocument> modelConfig;
   std::vector<std::string> unsupported, unsupportedSampling;
 };
 
@@ -143,21 +152,32 @@ SettingsReader::open(const std::string &name) {
   return std::optional<JsonDocument>(document);
 }
 
+/// True for a key of config.json that counts next to generation_config.json.
+/// transformers does not read it there: it would never stop without an end
+/// token, and refuses to begin without a start token.
+bool SettingsReader::usesModelConfig(std::string_view key) const {
+  if (!modelConfig)
+    return false;
+  if (key == "eos_token_id")
+    return !hasKey("eos_token_id");
+  return (key == "decoder_start_token_id" || key == "bos_token_id") &&
+         !hasKey("decoder_start_token_id") && !hasKey("bos_token_id");
+}
+
 std::optional<JsonValue> SettingsReader::find(const char *key) const {
-  for (const JsonDocument &document : documents)
-    if (auto value = document.root().find(key))
-      return value->isNull() ? std::nullopt : value;
-  return std::nullopt;
+  std::optional<JsonValue> value;
+  if (document)
+    value = document->root().find(key);
+  if (!value && usesModelConfig(key))
+    value = modelConfig->root().find(key);
+  return value && value->isNull() ? std::nullopt : value;
 }
 
 /// The default of the family. transformers knows it only where there is no
 /// generation_config.json, from the class of config.json.
 std::optional<int64_t> SettingsReader::findDefault(const char *key) const {
-  if (!settings.files.empty())
+  if (!settings.files.empty() || hasKey(key))
     return std::nullopt;
-  for (const JsonDocument &document : documents)
-    if (document.root().find(key))
-      return std::nullopt;
   for (const GenerationDefault &entry : defaults)
     if (std::string_view(key) == entry.key)
       return entry.value;
@@ -189,137 +209,17 @@ static std::string getWords(const Key &key, JsonValue value) {
   return text;
 }
 
-static std::string getText(double value) {
-  char text[32];
-  snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
-//===----------------------------------------------------------------------===//
-// Values of options, by the type of the option's member
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Reads a value of a file, checks it and writes it.
-class OptionWriter {
-public:
-  OptionWriter(JsonWriter &json, const GenerationOption &option)
-      : json(json), option(option) {}
-
-  template <typename T>
-  Result<void> write(JsonValue value, const std::optional<T> &) {
-    return write(value, T());
-  }
-  Result<void> write(JsonValue value, int64_t) {
-    // Ids can be any integer, counts are limited so that sums do not overflow.
-    const bool isAny = option.low == -GenerationOption::unbounded;
-    const double most = std::numeric_limits<int32_t>::max();
-    TRANSOM_ASSIGN(int64_t number,
-                   isAny ? value.asInt()
-                         : value.asInt(int64_t(option.low),
-                                       int64_t(std::min(option.high, most))));
-    json.member(option.key, number);
-    return {};
-  }
-  Result<void> write(JsonValue value, double) {
-    TRANSOM_ASSIGN(double number, value.asDouble());
-    const double high = std::min(option.high, 1e30);
-    if (!(number >= option.low && number <= high))
-      return value.error("expected a number in [" + getText(option.low) + ", " +
-                         getText(high) + "], got " + getText(number));
-    json.member(option.key, number);
-    return {};
-  }
-  Result<void> write(JsonValue value, bool) {
-    TRANSOM_ASSIGN(bool flag, value.asBool());
-    json.member(option.key, flag);
-    return {};
-  }
-  /// A boolean or "never".
-  Result<void> write(JsonValue value, EarlyStopping) {
-    if (value.isBool())
-      return write(value, bool());
-    if (!value.isString() || *value.asString() != "never")
-      return value.typeError("true, false or \"never\"");
-    json.member(option.key, "never");
-    return {};
-  }
-  /// A list of lists of ids, none of which is empty.
-  Result<void> write(JsonValue value,
-                     const std::vector<std::vector<int64_t>> &) {
-    TRANSOM_TRY(value.expectArray());
-    json.key(option.key);
-    json.beginArray();
-    for (JsonValue element : value.elements()) {
-      constexpr auto high = std::numeric_limits<int64_t>::max();
-      TRANSOM_ASSIGN(std::vector<int64_t> ids, element.asIntArray(0, high));
-      if (ids.empty())
-        return element.error("expected at least one id");
-      json.array(ids);
-    }
-    json.endArray();
-    return {};
-  }
-  /// An integer or a list of them.
-  Result<void> write(JsonValue value, const std::vector<int64_t> &) {
-    std::vector<int64_t> ids;
-    if (value.isArray()) {
-      constexpr auto low = std::numeric_limits<int64_t>::min();
-      constexpr auto high = std::numeric_limits<int64_t>::max();
-      TRANSOM_ASSIGN(ids, value.asIntArray(low, high));
-    } else if (Result<int64_t> id = value.asInt()) {
-      ids.push_back(*id);
-    } else {
-      return value.typeError("an integer or a list of integers");
-    }
-    json.key(option.key);
-    json.array(ids);
-    return {};
-  }
-  /// A string or a list of them, none of which is empty.
-  Result<void> write(JsonValue value, const std::vector<std::string> &) {
-    std::vector<std::string> texts;
-    if (value.isString()) {
-      texts.emplace_back(*value.asString());
-    } else {
-      TRANSOM_ASSIGN(texts, value.asStringArray());
-    }
-    for (const std::string &text : texts)
-      if (text.empty())
-        return value.error("a stop string is empty");
-    json.key(option.key);
-    json.array(texts);
-    return {};
-  }
-
-  /// A default: an integer, or the only element of a list.
-  template <typename T> void writeDefault(int64_t number, const T &) {
-    if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
-      json.key(option.key);
-      json.array(std::vector<int64_t>{number});
-    } else {
-      json.member(option.key, number);
-    }
-  }
-
-private:
-  JsonWriter &json;
-  const GenerationOption &option;
-};
-
-} // namespace
-
 Result<void> SettingsReader::writeOptions(JsonWriter &json) const {
   const GenerationConfig types;
   Result<void> result;
-  visitGenerationOptions(
-      [&](const GenerationOption &option, auto member, auto) {
-        if (auto value = find(option.key); value && result)
-          result = OptionWriter(json, option).write(*value, types.*member);
-        else if (auto number = findDefault(option.key))
-          OptionWriter(json, option).writeDefault(*number, types.*member);
-      });
+  visitGenerationOptions([&](const GenerationOption &option, auto member,
+                             auto) {
+    if (auto value = find(option.key); value && result)
+      result =
+          GenerationOptionWriter(json, option).write(*value, types.*member);
+    else if (auto number = findDefault(option.key))
+      GenerationOptionWriter(json, option).writeDefault(*number, types.*member);
+  });
   return result;
 }
 
@@ -409,6 +309,23 @@ void SettingsReader::noteEndTokens() {
         ", so it ends no text");
 }
 
+/// Names the token of config.json that counts next to generation_config.json.
+void SettingsReader::noteModelConfig() {
+  auto note = [&](const char *key, const char *effect) {
+    if (!hasKey(key) && find(key))
+      settings.notes.push_back("config.json: '" + std::string(key) + "' " +
+                               effect +
+                               ", since generation_config.json has none");
+  };
+  if (!modelConfig)
+    return;
+  note("eos_token_id", "ends texts");
+  if (model.hasSource)
+    note(find("decoder_start_token_id") ? "decoder_start_token_id"
+                                        : "bos_token_id",
+         "begins targets");
+}
+
 void SettingsReader::collectUnsupported() {
   for (const Key &key : keys) {
     std::optional<JsonValue> value = find(key.name);
@@ -422,9 +339,7 @@ void SettingsReader::collectUnsupported() {
 }
 
 void SettingsReader::noteUnsupported(const Key &key, const std::string &words) {
-  // The first file that has the key is where the value is from.
-  auto value = documents.front().root().find(key.name);
-  bool own = !settings.files.empty() && value;
+  const bool own = !settings.files.empty();
   settings.notes.push_back(
       (own ? "generation_config.json: " : "config.json: ") + words +
       " is not supported, and " +
@@ -435,29 +350,34 @@ void SettingsReader::noteUnsupported(const Key &key, const std::string &words) {
 
 void SettingsReader::noteUnknown(JsonValue root, const std::string &file) {
   for (JsonValue::Member member : root.members())
-    if (!isGenerationKey(member.key))
+    if (!isGenerationKey(member.key) && !member.value.isNull())
       settings.notes.push_back(file + ": key '" + utf8::printable(member.key) +
                                "' is not known and has no effect");
 }
 
-Result<GenerationSettings> SettingsReader::read(bool ignoreFile) {
+Result<void> SettingsReader::openAll(bool ignoreFile) {
   const std::string own = "generation_config.json";
-  for (const std::string &name : {own, std::string("config.json")}) {
-    if (ignoreFile && name == own)
-      continue;
-    TRANSOM_ASSIGN(std::optional<JsonDocument> document, open(name));
-    if (!document)
-      continue;
-    documents.push_back(*document);
-    if (name != own)
-      continue;
-    settings.files.push_back(name);
-    noteUnknown(document->root(), name);
+  if (!ignoreFile) {
+    TRANSOM_ASSIGN(document, open(own));
   }
+  TRANSOM_ASSIGN(std::optional<JsonDocument> config, open("config.json"));
+  if (!document) {
+    document = std::move(config);
+    return {};
+  }
+  modelConfig = std::move(config);
+  settings.files.push_back(own);
+  noteUnknown(document->root(), own);
+  return {};
+}
+
+Result<GenerationSettings> SettingsReader::read(bool ignoreFile) {
+  TRANSOM_TRY(openAll(ignoreFile));
   JsonWriter json(settings.json);
   json.beginObject();
   TRANSOM_TRY(writeOptions(json));
   TRANSOM_TRY(checkIds());
+  noteModelConfig();
   noteEndTokens();
   collectUnsupported();
   for (auto [name, list] :

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a model's files say that texts are generated: generation_config.json,
-// and the same keys of config.json where it does not have them.
+// The generation settings of a model's files: generation_config.json, or the
+// same keys of config.json where there is no such file.
 #pragma once
 #include "runtime/base/Error.h"
 #include "runtime/base/SmallFiles.h"
@@ -36,9 +36,12 @@ struct GenerationModel {
   bool hasSource = false;            ///< it is an encoder-decoder
 };
 
-/// Reads the files; a missing file is treated as an empty one. `defaults` count
-/// where there is no generation_config.json, for keys that config.json does not
-/// have; a null in it means that there is no value.
+/// Reads generation_config.json, or config.json where the folder has no such
+/// file; a missing file is treated as an empty one. Next to
+/// generation_config.json, config.json only gives an end token and a start
+/// token where that file has none. `defaults` count where there is no
+/// generation_config.json, for keys that config.json does not have; a null in
+/// it means that there is no value.
 /// `Rejected` for a key whose value has a wrong type or is out of range, or is
 /// an id that generation needs and the model does not have, with file and
 /// location. With `ignoreFile` generation_config.json is not read.

@@ -3,11 +3,12 @@
 """transom generate, and the flags of `run ... generate`."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import unittest
 
-from base import QUICK, TOOL, goldens, set_weight, write_tensors
+from base import GOLDENS, QUICK, TOOL, goldens, set_weight, write_tensors
 from decoders import BEGIN, END, DecoderTest, golden, golden_ids, golden_shape, ids_of, script, tokenizer
 
 
@@ -193,6 +194,34 @@ class Generate(DecoderTest):
         self.assertEqual(self.one(model, "--ids", "52")["ids"], [46])
         self.assertEqual(self.one(model, "--ids", "52", "--eos-token-id", "1")["ids"], [46, 46, 146])
         self.assertEqual(self.one(model, "--ids", "52", "--ignore-eos", "-n", "5")["ids"], golden("gpt2", "generate.0")[:5])
+
+    def test_config_json_counts_where_there_is_no_other_file(self):
+        settings = {"num_beams": 3, "no_repeat_ngram_size": 1, "max_length": 7, "forced_eos_token_id": 9, "repetition_penalty": 3.0}
+        beside = self.variant("gpt2", "beside", generation_config={"max_length": 6}, config=settings)
+        self.assertEqual(self.one(beside, "--ids", "52", "--ignore-eos")["ids"], golden("gpt2", "generate.0")[:5])
+        alone = self.one(beside, "--ids", "52")["ids"]
+        self.assertEqual(alone, golden("gpt2", "generate.0")[:len(alone)])
+        folder = os.path.join(self.shared, "gpt2-beside")
+        ignored = self.path("ignored.so")
+        self.succeed("compile", folder, "-o", ignored, "--ignore-generation-config")
+        flags = ("--num-beams", "3", "--no-repeat-ngram-size", "1", "-n", "6", "--repetition-penalty", "3")
+        plain = self.variant("gpt2", "plain", generation_config={"forced_eos_token_id": 9})
+        self.assertEqual(self.one(ignored, "--ids", "52")["ids"], self.one(plain, "--ids", "52", *flags)["ids"])
+        self.assertEqual(self.one(ignored, "--ids", "52")["ids"][-1], 9)
+
+    def test_an_end_token_that_only_config_json_has(self):
+        folder = self.path("end")
+        shutil.copytree(os.path.join(GOLDENS, "gpt2"), folder)
+        for name, keys in (("generation_config.json", {"max_new_tokens": 3}), ("config.json", {"eos_token_id": 46})):
+            path = os.path.join(folder, name)
+            with open(path) as file:
+                content = {**json.load(file), **keys}
+            content.pop("eos_token_id") if name != "config.json" else None
+            with open(path, "w") as file:
+                json.dump(content, file)
+        said = self.succeed("compile", folder, "-o", self.path("end.so")).stderr
+        self.assertIn("config.json: 'eos_token_id' ends texts, since generation_config.json has none", said)
+        self.assertEqual(self.one(self.path("end.so"), "--ids", "52")["ids"], [46])
 
     def test_files_that_ask_for_several(self):
         model = self.variant("gpt2", "several", generation_config={"num_return_sequences": 2, "do_sample": True, "temperature": 5.0})

@@ -6,8 +6,8 @@ import os
 import shutil
 import unittest
 
-from base import SOURCE, set_weight
-from translations import LIMIT, WORDS, TranslationTest
+from base import GOLDENS, SOURCE, set_weight
+from translations import LIMIT, WORDS, TranslationTest, word_tokenizer
 
 
 class Translate(TranslationTest):
@@ -100,6 +100,17 @@ class Translate(TranslationTest):
                 self.assertEqual([line for line in got if "error" not in line], self.translated([line for i, line in enumerate(lines) if i not in wrong], *flags))
         alone = self.tool("translate", broken, "--text", "w1", "--text", lines[wrong[0]])
         self.assertIn("text 1: non-finite logit at position 0: ", alone.stderr)
+
+    def test_config_json_does_not_force_an_end_next_to_the_other_file(self):
+        folder = os.path.join(self.shared, "lists")
+        shutil.copytree(os.path.join(GOLDENS, "random-beams", "bart"), folder)
+        for name, content in (("tokenizer", word_tokenizer()), ("generation_config", {"max_length": 14, "decoder_start_token_id": [3]})):
+            with open(os.path.join(folder, name + ".json"), "w") as file:
+                json.dump(content, file)
+        with open(os.path.join(folder, "config.json")) as file:
+            self.assertEqual(json.load(file)["forced_eos_token_id"], 2)
+        lines = ["w1 w2 w3", "w9", "w5 w6"]
+        self.assertEqual(self.translated(lines, model=self.compiled(folder)), self.translated(lines))
 
     def test_other_models_are_refused(self):
         self.fail_with(2, "translate", self.compiled(os.path.join(SOURCE, "examples", "tiny-llama")), input="x\n", says="is not an encoder-decoder; use 'generate'")

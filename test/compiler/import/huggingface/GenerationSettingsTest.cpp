@@ -49,15 +49,86 @@ TEST_F(GenerationSettingsTest, its_own_file_wins) {
                            "pad_token_id": null, "bos_token_id": 1})");
   write("generation_config.json",
         R"({"eos_token_id": [2, 3], "pad_token_id": null, "do_sample": true,
-            "temperature": 1, "transformers_version": "4.40"})");
-  EXPECT_EQ(json(), R"({"do_sample":true,"temperature":1.0,"top_k":5,)"
-                    R"("eos_token_id":[2,3],"bos_token_id":1})");
+            "temperature": 1, "transformers_version": "4.40",
+            "bos_token_id": 4, "own_key": null})");
+  EXPECT_EQ(json(), R"({"do_sample":true,"temperature":1.0,)"
+                    R"("eos_token_id":[2,3],"bos_token_id":4})");
 }
 
-TEST_F(GenerationSettingsTest, a_null_hides_the_value_of_config_json) {
-  write("config.json", R"({"forced_eos_token_id": 2, "pad_token_id": 1})");
-  write("generation_config.json", R"({"forced_eos_token_id": null})");
-  EXPECT_EQ(json(), R"({"pad_token_id":1})");
+TEST_F(GenerationSettingsTest, config_json_counts_alone_only) {
+  // All kinds of settings; the values of flags are not neutral.
+  const std::string settings =
+      R"("num_beams": 4, "no_repeat_ngram_size": 3, "repetition_penalty": 1.5,
+         "forced_bos_token_id": 5, "forced_eos_token_id": 2, "min_length": 2,
+         "max_length": 9, "bad_words_ids": [[3]], "suppress_tokens": [8],
+         "do_sample": true, "temperature": 0.5, "pad_token_id": 7,
+         "penalty_alpha": 0.6, "decoder_start_token_id": 6,
+         "bos_token_id": 5)";
+  write("config.json", "{" + settings + "}");
+  EXPECT_NE(json().find(R"("num_beams":4)"), std::string::npos);
+  EXPECT_NE(json().find("penalty_alpha"), std::string::npos);
+  write("generation_config.json", R"({"decoder_start_token_id": 1})");
+  EXPECT_EQ(json(), R"({"decoder_start_token_id":1})");
+  Result<GenerationSettings> read =
+      readGenerationSettings(folder, false, {}, {9, true});
+  ASSERT_TRUE(bool(read)) << read.error().message;
+  EXPECT_TRUE(read->notes.empty());
+  // A begin token of the file comes before a start token of config.json.
+  write("generation_config.json", R"({"bos_token_id": 3})");
+  EXPECT_EQ(json(), R"({"bos_token_id":3})");
+}
+
+TEST_F(GenerationSettingsTest, tokens_of_config_json_that_the_file_lacks) {
+  write("config.json", R"({"eos_token_id": [2, 4], "bos_token_id": 5,
+                           "decoder_start_token_id": 6, "pad_token_id": 7})");
+  write("generation_config.json", R"({"max_length": 9})");
+  auto read = [&](bool hasSource) {
+    Result<GenerationSettings> settings =
+        readGenerationSettings(folder, false, {}, {9, hasSource});
+    EXPECT_TRUE(bool(settings)) << settings.error().message;
+    return settings ? *settings : GenerationSettings();
+  };
+  const std::string json = R"({"max_length":9,"decoder_start_token_id":6,)"
+                           R"("eos_token_id":[2,4],"bos_token_id":5})";
+  const std::string end = "config.json: 'eos_token_id' ends texts, since "
+                          "generation_config.json has none";
+  EXPECT_EQ(read(true).json, json);
+  EXPECT_EQ(read(true).notes,
+            (std::vector<std::string>{
+                end, "config.json: 'decoder_start_token_id' begins targets, "
+                     "since generation_config.json has none"}));
+  EXPECT_EQ(read(false).json, json);
+  EXPECT_EQ(read(false).notes, std::vector<std::string>{end});
+  // A null means that there is no value.
+  write("generation_config.json",
+        R"({"eos_token_id": null, "decoder_start_token_id": null})");
+  EXPECT_EQ(read(true).json, "{}");
+  EXPECT_TRUE(read(true).notes.empty());
+}
+
+TEST_F(GenerationSettingsTest, ids_as_lists_of_one) {
+  write("generation_config.json",
+        R"({"decoder_start_token_id": [0], "bos_token_id": [1],
+            "pad_token_id": [2], "forced_bos_token_id": [3]})");
+  EXPECT_EQ(json(), R"({"forced_bos_token_id":3,"decoder_start_token_id":0,)"
+                    R"("bos_token_id":1,"pad_token_id":2})");
+  EXPECT_EQ(error(R"({"decoder_start_token_id": [0, 1]})"),
+            "generation_config.json:1:28: '/decoder_start_token_id': expected "
+            "an integer or a list of one, got 2 elements");
+  EXPECT_NE(error(R"({"bos_token_id": []})").find("got 0 elements"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"num_beams": [2]})").find("expected an integer"),
+            std::string::npos);
+}
+
+TEST_F(GenerationSettingsTest, numbers_that_only_python_reads) {
+  write("generation_config.json",
+        R"({"seed": 123456789012345678901234, "top_q": NaN, "top_k": 4})");
+  EXPECT_EQ(json(), R"({"top_k":4})");
+  EXPECT_NE(error(R"({"temperature": Infinity})").find("expected a number in"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"top_p": NaN})").find("expected a number in"),
+            std::string::npos);
 }
 
 TEST_F(GenerationSettingsTest, unknown_keys_are_noted) {
@@ -174,7 +245,6 @@ TEST_F(GenerationSettingsTest, ids_that_generation_needs) {
 }
 
 TEST_F(GenerationSettingsTest, ids_that_are_never_met) {
-  // Of the two files the first one counts.
   write("config.json", R"({"forced_bos_token_id": 9, "pad_token_id": 9})");
   write("generation_config.json",
         R"({"forced_bos_token_id": null, "eos_token_id": [2, 9, -1],
@@ -204,7 +274,13 @@ TEST_F(GenerationSettingsTest, unsupported_keys_are_noted) {
             (std::vector<std::string>{
                 "generation_config.json: 'penalty_alpha' 0.6 is not supported, "
                 "and generation fails while it is set; "
-                "'--ignore-generation-config' ignores the file",
+                "'--ignore-generation-config' ignores the file"}));
+  read = readGenerationSettings(folder, /*ignoreFile=*/true);
+  ASSERT_TRUE(bool(read));
+  EXPECT_EQ(read->notes,
+            (std::vector<std::string>{
+                "config.json: 'penalty_alpha' 0.7 is not supported, and "
+                "generation fails while it is set",
                 "config.json: 'typical_p' 0.5 is not supported, and sampling "
                 "fails while it is set"}));
 }
