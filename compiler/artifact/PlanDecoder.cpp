@@ -94,6 +94,7 @@ Result<ManifestDecoder> transom::planDecoder(ModuleOp module, func::FuncOp step,
   decoder.vocabulary = getInteger(attributes, "transom.vocabulary").value_or(0);
   decoder.startRule = getText(step, "transom.start_rule");
   decoder.classRow = getText(step, "transom.class_row");
+  decoder.classToken = getInteger(attributes, "transom.class_token");
   if (source) {
     decoder.encoder = getText(source, "transom.encoder");
     if (decoder.encoder.empty())

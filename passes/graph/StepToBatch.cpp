@@ -199,8 +199,9 @@ void StepRewriter::rewrite() {
   decode.erase();
   replaceResults();
   eraseDeadOps(function.front());
-  for (StringRef attribute : {"transom.context", "transom.vocabulary",
-                              "transom.class_row", "transom.start_rule"})
+  for (StringRef attribute :
+       {"transom.context", "transom.vocabulary", "transom.class_row",
+        "transom.class_token", "transom.start_rule"})
     function->removeAttr(attribute);
 }
 

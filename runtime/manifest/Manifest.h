@@ -372,10 +372,13 @@ struct ManifestDecoder {
   /// The token before a target's first: empty: `decoder_start_token_id` of
   /// `generation`; `last_label`: the target's last token.
   std::string startRule;
-  /// The token that a classification head looks at: empty: the last one;
-  /// `last_end`: the last end token.
+  /// The token that a classification head reads: empty: the last one;
+  /// `last_end`: the last `classToken`, or end token of `generation` if it is
+  /// absent; `last_other`: the last one with another id than `classToken`, the
+  /// padding id, or the first if all have it.
   std::string classRow;
 
+  std::optional<int64_t> classToken;
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
 };

@@ -288,7 +288,9 @@ void ManifestDecoder::visitFields(Self &self, Visitor &visit) {
   visit.optional("encoder", self.encoder);
   visit.optional("start_rule", self.startRule,
                  manifest::Choice{{"last_label"}});
-  visit.optional("class_row", self.classRow, manifest::Choice{{"last_end"}});
+  visit.optional("class_row", self.classRow,
+                 manifest::Choice{{"last_end", "last_other"}});
+  visit.optional("class_token", self.classToken);
 }
 
 template <typename Self, typename Visitor>

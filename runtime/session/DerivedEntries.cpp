@@ -34,10 +34,9 @@ class DerivedCall {
 public:
   DerivedCall(Session &session, const Entry &entry, const Call &call,
               FloatsOut out)
-      : decoder(*session.decoder()), settings(session.generation()),
-        storage(session.derivedEntryStorage()), kind(getKind(entry)),
-        startsWithLast(session.model().manifest().decoder->startRule ==
-                       "last_label"),
+      : decoder(*session.decoder()), rules(*session.model().manifest().decoder),
+        settings(session.generation()), storage(session.derivedEntryStorage()),
+        kind(getKind(entry)), startsWithLast(rules.startRule == "last_label"),
         tokens(getTokens(entry, call, decoder)),
         sources(TokenRows::fromMask(entry, call, 0)),
         batch(call.inputShape(0).dims[0]), out(out) {
@@ -69,6 +68,7 @@ private:
   Result<void> checkSource(int64_t row) const;
   int64_t countFed(int64_t row) const;
   int64_t countToEnd(int64_t row) const;
+  int64_t countToOther(int64_t row) const;
   int64_t countSourceColumns(int64_t row) const {
     return sources.getPrevious(row, sources.columns) + 1;
   }
@@ -92,6 +92,7 @@ private:
   }
 
   DecodeEngine &decoder;
+  const ManifestDecoder &rules;
   const GenerationConfig &settings; // of an encoder-decoder
   const DerivedEntryStorage storage;
   const Kind kind;
@@ -112,8 +113,8 @@ private:
 /// encoder-decoder only those up to the last end token.
 int64_t DerivedCall::countFed(int64_t row) const {
   const int64_t count = tokens.count(row);
-  if (kind == Kind::LastToken && decoder.hasSources())
-    return countToEnd(row);
+  if (kind == Kind::LastToken)
+    return decoder.hasSources() ? countToEnd(row) : countToOther(row);
   return kind == Kind::Score && !isShifted() ? std::max<int64_t>(count - 1, 0)
                                              : count;
 }
@@ -123,7 +124,20 @@ int64_t DerivedCall::countToEnd(int64_t row) const {
   int64_t count = tokens.count(row), column = tokens.columns;
   for (; count > 0; --count) {
     column = tokens.getPrevious(row, column);
-    if (settings.isEnd(tokens(row, column)))
+    const int64_t id = tokens(row, column);
+    if (rules.classToken ? id == *rules.classToken : settings.isEnd(id))
+      break;
+  }
+  return count;
+}
+
+/// The number of tokens up to the last one that is not the padding id, 1 if all
+/// are.
+int64_t DerivedCall::countToOther(int64_t row) const {
+  int64_t count = tokens.count(row), column = tokens.columns;
+  for (; rules.classToken && count > 1; --count) {
+    column = tokens.getPrevious(row, column);
+    if (tokens(row, column) != *rules.classToken)
       break;
   }
   return count;

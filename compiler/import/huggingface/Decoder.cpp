@@ -46,4 +46,17 @@ void transom::buildDecoder(BlockContext &context, CrossAttentionBlock *cross) {
   if (config.context)
     emit.annotateEntry("transom.context",
                        ops.getI64IntegerAttr(*config.context));
+  if (context.head.labels && !cross)
+    annotateClassRow(context, "last_other");
+}
+
+void transom::annotateClassRow(BlockContext &context, const char *rule) {
+  const std::optional<int64_t> token = context.config.classToken;
+  if (!token && std::string(rule) == "last_other")
+    return;
+  OpBuilder &ops = context.emit.ops();
+  context.emit.annotateEntry("transom.class_row", ops.getStringAttr(rule));
+  if (token)
+    context.emit.annotateEntry("transom.class_token",
+                               ops.getI64IntegerAttr(*token));
 }

@@ -12,4 +12,8 @@ namespace transom {
 /// emitter's.
 void buildDecoder(BlockContext &context, CrossAttentionBlock *cross = nullptr);
 
+/// Sets the rule by which the head with labels of the current entry, `step`,
+/// finds its token: `ManifestDecoder::classRow`.
+void annotateClassRow(BlockContext &context, const char *rule);
+
 } // namespace transom

@@ -53,7 +53,7 @@ void transom::buildEncoderDecoder(BlockContext &encoder,
   buildSource(decoder, cross, name);
   buildDecoder(decoder, &cross);
   if (classifies)
-    emit.annotateEntry("transom.class_row", ops.getStringAttr("last_end"));
+    annotateClassRow(decoder, "last_end");
   if (decoder.family.startsWithLastLabel)
     emit.annotateEntry("transom.start_rule", ops.getStringAttr("last_label"));
 }

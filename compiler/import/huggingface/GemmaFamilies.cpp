@@ -18,6 +18,7 @@ static ModelFamily gemmaEntry() {
   family.defaults.positions = 8192;
   family.defaults.activation = "gelu_pytorch_tanh";
   family.defaults.tied = true;
+  family.defaults.padToken = 0;
   family.normKind = NormKind::RmsOnePlus;
   return family;
 }

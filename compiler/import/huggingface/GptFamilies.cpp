@@ -151,6 +151,7 @@ static ModelFamily opt() {
   defaults.epsilon = 1e-5;
   defaults.activation = "relu";
   defaults.tied = true;
+  defaults.padToken = 1;
   ModelFamily family = {"opt", "OPT", "model.", keys, defaults, optModules()};
   family.heads = head::decoder("ForCausalLM");
   family.normKind = NormKind::Layer;

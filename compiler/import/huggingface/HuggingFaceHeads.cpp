@@ -81,7 +81,8 @@ Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
                  readLabels(config, head.labelCount));
   count = labels.size();
   if (head.fixedLabels)
-    return checkLabelCount(config, head, count);
+    return checkLabelCount(config, head, model.labels);
+  TRANSOM_ASSIGN(model.classToken, readClassToken(family));
   SmallVector<StringRef> names(labels.begin(), labels.end());
   set("labels", builder.getStrArrayAttr(names));
   std::string problem = config.text({"problem_type"}, "");
@@ -89,6 +90,33 @@ Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
     return {};
   if (problem != "regression" && problem != "single_label_classification" &&
       problem != "multi_label_classification")
+/// The default of the config class.
+static std::optional<int64_t> getClassToken(const ModelFamily &family) {
+  if (family.halves.empty())
+    return family.defaults.padToken;
+  for (const GenerationDefault &token : family.generationDefaults)
+    if (std::string(token.key) == "eos_token_id")
+      return token.value;
+  return std::nullopt;
+}
+
+/// As the classes read it: from config.json, whatever generation_config.json
+/// has. A list of one is its element.
+Result<std::optional<int64_t>>
+HuggingFaceImport::readClassToken(const ModelFamily &family) {
+  if (family.kind == ModelKind::Encoder)
+    return std::optional<int64_t>();
+  const ConfigKey key = {family.halves.empty() ? "pad_token_id"
+                                               : "eos_token_id"};
+  std::optional<JsonValue> value = config.find(key);
+  if (!value)
+    return config.isNull(key) ? std::nullopt : getClassToken(family);
+  if (value->isArray() && value->size() == 1)
+    value = (*value)[0];
+  TRANSOM_ASSIGN(const int64_t token, value->asInt());
+  return std::optional(token);
+}
+
     return config.find({"problem_type"})
         ->error("unknown problem_type '" + problem +
                 "'; known: regression, single_label_classification, "

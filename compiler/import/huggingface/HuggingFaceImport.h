@@ -42,7 +42,11 @@ private:
   Result<mlir::OwningOpRef<mlir::ModuleOp>> importGliner(ModelFamily family);
   /// The head that `architectures` names by stem + suffix.
   Result<const FamilyHead *> chooseHead(const ModelFamily &family);
-  Result<void> readHeadInfo(const FamilyHead &head, int64_t &labels);
+  Result<void> readHeadInfo(const ModelFamily &family, const FamilyHead &head,
+                            ModelConfig &model);
+  /// `ModelConfig::classToken` of a head with labels.
+  Result<std::optional<int64_t>> readClassToken(const ModelFamily &family);
+  Result<std::string> findScoreActivation();
   Result<void> readScoreActivation();
   /// The config's errors, then the files; names in `info`.
   Result<void> openFiles(const std::string &family,

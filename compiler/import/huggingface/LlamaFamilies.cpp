@@ -118,6 +118,7 @@ static ModelFamily phi3() {
   family.className = "Phi3";
   family.keys.qkvBias = family.keys.outputBias = family.keys.mlpBias = {};
   family.defaults = {32064, 3072, 32, 32};
+  family.defaults.padToken = 32000;
   family.defaults.intermediate = 8192;
   family.defaults.positions = 4096;
   family.defaults.epsilon = 1e-5;
@@ -142,6 +143,7 @@ static ModelFamily olmo2() {
   family.className = "Olmo2";
   family.keys.mlpBias = {};
   family.defaults.vocab = 50304;
+  family.defaults.padToken = 1;
   family.defaults.epsilon = 1e-5;
   family.modules.queryNorm = "self_attn.q_norm";
   family.modules.keyNorm = "self_attn.k_norm";
@@ -178,6 +180,7 @@ static ModelFamily smollm3() {
   family.defaults.positions = 32768;
   family.defaults.theta = 2000000;
   family.defaults.ropePeriod = 4;
+  family.defaults.padToken = 128004;
   family.defaults.tied = true;
   family.windows = WindowLayers::WithoutRope;
   family.ignoredKeys = {"attention_dropout", "max_window_layers",

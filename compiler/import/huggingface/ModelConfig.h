@@ -58,6 +58,9 @@ struct ModelConfig {
   int64_t labels = 0;
   std::optional<int64_t> context; ///< a sequence is at most this long
   double epsilon = 0;
+  /// Of a head with labels after a decoder: the padding id, or with an encoder
+  /// the end token, by which it finds the token that it reads.
+  std::optional<int64_t> classToken;
   std::optional<Activation> activation, headActivation;
   std::vector<LayerConfig> layers;
   std::vector<Rope> ropes; ///< by `LayerConfig::rope`

@@ -219,7 +219,8 @@ struct FamilyDefaults {
   int64_t intermediateThirds = 12; ///< as many
   int64_t positions = 0;           ///< 0 = the family has no bound
   int64_t types = 0, pad = 0;
-  int64_t embeddingWidth = 0; ///< 0 = hidden size
+  std::optional<int64_t> padToken = std::nullopt; ///< of a decoder's class
+  int64_t embeddingWidth = 0;                     ///< 0 = hidden size
   double epsilon = 1e-6;
   const char *activation = "silu";
   const char *feedForward = "relu";

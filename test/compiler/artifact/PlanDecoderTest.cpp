@@ -51,7 +51,8 @@ module attributes {attn.name = "cross"} {
   }
   func.func @step(%q: !q {attn.name = "q", attn.role = "data"}, %y: !q {attn.name = "y"})
       attributes {kern.inputs = 1 : i64, kern.symbols = ["keys1", "rows", "source_keys"],
-                  transom.start_rule = "last_label", transom.class_row = "last_end"} {
+                  transom.start_rule = "last_label", transom.class_row = "last_end",
+                  transom.class_token = 2 : i64} {
     %u = kern.cache_batch @cross0 {keys = "source_keys"} : !kern.ragged<1>
     %s = kern.decode_batch {rows = "rows", keys = "keys1"} : !kern.ragged<0>
     return
@@ -88,6 +89,7 @@ TEST_F(PlanDecoder, describesAnEncoderDecoder) {
   EXPECT_EQ(manifest.decoder->encoder, "encode");
   EXPECT_EQ(manifest.decoder->startRule, "last_label");
   EXPECT_EQ(manifest.decoder->classRow, "last_end");
+  EXPECT_EQ(manifest.decoder->classToken, 2);
   ASSERT_GE(manifest.entries.size(), 3u);
   EXPECT_EQ(manifest.entries[0].kind, EntryKind::Encode);
   EXPECT_EQ(manifest.entries[1].kind, EntryKind::Source);

@@ -196,7 +196,7 @@ TEST(ManifestReader, a_source_and_its_encoder_come_together) {
                "unknown start_rule 'first'; supported: last_label"));
   EXPECT_TRUE(
       contains(errorWith([](Manifest &m) { m.decoder->classRow = "first"; }),
-               "unknown class_row 'first'; supported: last_end"));
+               "unknown class_row 'first'; supported: last_end, last_other"));
 }
 
 TEST(ManifestReader, cache_groups_of_keys_are_read_only) {

@@ -126,12 +126,14 @@ TEST(Manifest, a_step_keeps_buffers) {
 TEST(Manifest, an_encoder_decoder_round_trips) {
   Manifest m = encoderDecoderManifest();
   m.decoder->classRow = "last_end";
+  m.decoder->classToken = 2;
   Result<Manifest> read = Manifest::parse(m.toJson());
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->toJson(), m.toJson());
   EXPECT_EQ(read->decoder->encoder, "encode");
   EXPECT_EQ(read->decoder->startRule, "last_label");
   EXPECT_EQ(read->decoder->classRow, "last_end");
+  EXPECT_EQ(read->decoder->classToken, 2);
   ASSERT_EQ(read->decoder->caches[2].regions.size(), 1u);
   const ManifestCacheRegion &region = read->decoder->caches[2].regions[0];
   EXPECT_EQ(region.layers, 3);

@@ -123,6 +123,32 @@ TEST(DerivedEntries, a_classifier_looks_at_the_last_real_token) {
     expectRow(&out[size_t(b * FAKE_VOCABULARY)], batch.tokens(b, 39));
 }
 
+TEST(DerivedEntries, a_classifier_skips_the_padding_id_at_the_end) {
+  Manifest manifest = fakeDecoderManifest(2000, "sequence_classification");
+  manifest.decoder->classRow = "last_other";
+  manifest.decoder->classToken = 7;
+  for (int64_t maxTokens : {16, 200}) {
+    FakeDecoder fake(decoderConfig(2, 700, maxTokens), manifest);
+    LoopBatch batch(4, 40, 2, 3);
+    for (int64_t &id : batch.ids)
+      id = id == 7 ? 8 : id;
+    // Ends with one padding id, with several, and has no other id.
+    for (int64_t b = 1; b != 4; ++b)
+      for (int64_t s = b == 1 ? 39 : b == 2 ? 5 : 0; s != 40; ++s)
+        if (batch.isReal(b, s))
+          batch.ids[size_t(b * 40 + s)] = 7;
+    std::vector<float> out(4 * FAKE_VOCABULARY, -1);
+    Result<void> done = runDerivedEntry(fake, "encode", batch, "logits", out);
+    ASSERT_TRUE(bool(done)) << done.error().message;
+    for (int64_t b = 0; b != 4; ++b) {
+      std::vector<int64_t> read = batch.tokens(b, 39);
+      while (read.size() > 1 && read.back() == 7)
+        read.pop_back();
+      expectRow(&out[size_t(b * FAKE_VOCABULARY)], read);
+    }
+  }
+}
+
 TEST(DerivedEntries, a_bare_model_gives_a_row_for_each_token) {
   FakeDecoder fake(decoderConfig(2, 700, 16),
                    fakeDecoderManifest({}, "none", "last_hidden_state"));

@@ -202,15 +202,20 @@ BitsCall BitsInputs::make(int64_t batch, int64_t length, bool holes) {
                    transom_dtype_size(made.dtype)] = 1;
   }
   // Where a model classifies by an end token, a source has one.
+  const auto setFirst = [&](int64_t id) {
+    for (int64_t row = 0; row != batch; ++row)
+      std::memcpy(call[0].bytes.data() +
+                      size_t(row * call[0].shape[1]) * sizeof id,
+                  &id, sizeof id);
+  };
   const auto &decoder = model.manifest().decoder;
-  if (entry.isDerived() && decoder && !decoder->classRow.empty()) {
+  if (entry.isDerived() && decoder && decoder->classRow == "last_end") {
     Result<GenerationConfig> settings =
         GenerationConfig::parse(decoder->generation);
-    if (settings && !settings->endTokens.empty())
-      for (int64_t row = 0; row != batch; ++row)
-        std::memcpy(call[0].bytes.data() +
-                        size_t(row * call[0].shape[1]) * sizeof(int64_t),
-                    settings->endTokens.data(), sizeof(int64_t));
+    if (decoder->classToken)
+      setFirst(*decoder->classToken);
+    else if (settings && !settings->endTokens.empty())
+      setFirst(settings->endTokens.front());
   }
   return call;
 }

@@ -90,6 +90,10 @@ TEST(EncoderDecoder, a_classifier_looks_at_the_last_end_token) {
   EXPECT_EQ(model.attribute("encoder", "transom.kind"), "run");
   EXPECT_EQ(model.attribute("source", "transom.encoder"), "encoder");
   EXPECT_EQ(model.attribute("step", "transom.class_row"), "last_end");
+  EXPECT_EQ(model.entry("step")
+                ->getAttrOfType<mlir::IntegerAttr>("transom.class_token")
+                .getInt(),
+            2);
 }
 
 TEST(EncoderDecoder, a_bare_model_is_its_encoder) {
