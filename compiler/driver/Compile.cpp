@@ -217,6 +217,8 @@ Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
                                 info.entities ? &*info.entities : nullptr));
   text = std::move(config);
   TRANSOM_TRY(addShortlist(module, options.shortlist, text));
+  if (!info.tokenizerRefusal.empty())
+    text.manifest.tokenizerRefusal = info.tokenizerRefusal;
   if (!info.pooling.empty())
     text.manifest.pooling = info.pooling;
   notes = info.notes;

@@ -51,6 +51,8 @@ struct ImportInfo {
   /// The small files that a file of another format has in it; nothing: they are
   /// in the folder.
   std::optional<FileTexts> texts;
+  /// Why such a file has no tokenizer that can be read; empty: it has one.
+  std::string tokenizerRefusal;
   std::string pooling;      ///< of embeddings, where such a file says it
   std::string family;       ///< `bert`, ..., or `graph`
   std::string architecture; ///< `BertForMaskedLM`, ...; of a graph its name

@@ -58,7 +58,7 @@ transom_status transom_model_tokenize(const transom_model *model,
 /// The tokenizer of a model, or an error.
 static Result<const Tokenizer *> getTokenizer(const transom_model *model) {
   if (!model->model->tokenizer())
-    return unsupported("the model has no tokenizer");
+    return model->model->noTokenizer();
   return &*model->model->tokenizer();
 }
 
@@ -96,7 +96,7 @@ transom_status transom_model_detokenize(const transom_model *model,
     if (!model || !size || (count && !ids))
       return nullArgument(!model ? "model" : !size ? "size" : "ids");
     if (!model->model->tokenizer())
-      return unsupported("the model has no tokenizer");
+      return model->model->noTokenizer();
     std::vector<int64_t> list(ids, ids + count);
     TRANSOM_ASSIGN(std::string decoded,
                    model->model->tokenizer()->decode(
@@ -113,7 +113,7 @@ transom_status transom_model_token_text(const transom_model *model, int64_t id,
     if (!model || !size)
       return nullArgument(model ? "size" : "model");
     if (!model->model->tokenizer())
-      return unsupported("the model has no tokenizer");
+      return model->model->noTokenizer();
     auto token = model->model->tokenizer()->token(id);
     if (!token)
       return rejected("the tokenizer has no token of id " + std::to_string(id));

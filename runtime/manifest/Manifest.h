@@ -303,6 +303,7 @@ struct ManifestEntities {
 /// How the text commands use the model.
 struct ManifestText {
   bool tokenizer = false;
+  std::string tokenizerRefusal; ///< the reason why the artifact has none
   int64_t maxLength = 0;
   std::string pooling; ///< `mean`, `cls`, ...
   bool normalize = false;

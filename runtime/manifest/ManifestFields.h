@@ -232,6 +232,7 @@ void ManifestEntities::visitFields(Self &self, Visitor &visit) {
 template <typename Self, typename Visitor>
 void ManifestText::visitFields(Self &self, Visitor &visit) {
   visit.defaulted("tokenizer", self.tokenizer);
+  visit.optional("tokenizer_refusal", self.tokenizerRefusal);
   visit.required("max_length", self.maxLength);
   visit.required("pooling", self.pooling);
   visit.defaulted("normalize", self.normalize);

@@ -27,6 +27,13 @@ Model::fromCode(Manifest manifest, std::string manifestText,
   return model;
 }
 
+Error Model::noTokenizer() const {
+  const std::string reason =
+      manifest().text ? manifest().text->tokenizerRefusal : "";
+  return unsupported("the model has no tokenizer" +
+                     (reason.empty() ? "" : ": " + reason));
+}
+
 Result<void> Model::openTexts(std::string_view tables,
                               const std::string &name) {
   if (!tables.empty()) {

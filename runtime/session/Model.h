@@ -26,6 +26,10 @@ public:
     return tokenizerValue ? &*tokenizerValue : nullptr;
   }
 
+  /// The error of a model without a tokenizer, with the reason that its files
+  /// gave.
+  Error noTokenizer() const;
+
   /// Entry, argument and result indices that the text calls use.
   struct TextUse {
     const Entry *entry = nullptr;

@@ -237,7 +237,7 @@ transom::answerQuestion(Session &session, const transom_text &question,
                         const transom_answer_options &given) {
   const Model &model = session.model();
   if (!model.tokenizer())
-    return unsupported("the model has no tokenizer");
+    return model.noTokenizer();
   std::optional<Model::TextUse> start = model.findTextUse("start_logits"),
                                 end = model.findTextUse("end_logits");
   if (!start || !end || !start->perToken || !end->perToken)

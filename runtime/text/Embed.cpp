@@ -56,7 +56,7 @@ static Result<const Model::TextUse *> getEmbedding(const Model &model) {
   if (pipeline && !pipeline->refusal.empty())
     return unsupported(pipeline->refusal);
   if (!model.tokenizer())
-    return unsupported("the model has no tokenizer");
+    return model.noTokenizer();
   const Model::TextUse *use = model.embedding();
   if (!use || (!pipeline && !use->perToken))
     return unsupported("the model does not embed texts; its head is '" +
@@ -72,7 +72,7 @@ Result<const Model::TextUse *> transom::getTokenEmbedding(const Model &model) {
   if (pipeline && !pipeline->refusal.empty())
     return unsupported(pipeline->refusal);
   if (!model.tokenizer())
-    return unsupported("the model has no tokenizer");
+    return model.noTokenizer();
   const Model::TextUse *use = model.embedding();
   if (!pipeline || !use || !use->perToken)
     return unsupported("the model does not embed the tokens of texts");

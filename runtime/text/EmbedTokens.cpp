@@ -164,7 +164,7 @@ static Result<Model::TextUse> findLayer(const Model &model, const Entry &entry,
 static Result<TextUses> findStates(const Model &model,
                                    const std::vector<int64_t> &layers) {
   if (!model.tokenizer())
-    return unsupported("the model has no tokenizer");
+    return model.noTokenizer();
   if (layers.empty()) {
     if (auto use = model.findTextUse("last_hidden_state"))
       return TextUses{*use};

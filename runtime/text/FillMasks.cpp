@@ -56,7 +56,7 @@ transom::fillMasks(Session &session, const transom_text &text,
   const Model &model = session.model();
   const Manifest &manifest = model.manifest();
   if (!model.tokenizer())
-    return unsupported("the model has no tokenizer");
+    return model.noTokenizer();
   std::optional<Model::TextUse> use;
   if (manifest.head == "masked_lm")
     use = model.findTextUse("logits");

@@ -135,7 +135,7 @@ Result<void> transom::rerankTexts(Session &session, const transom_text &query,
   const Model &model = session.model();
   cut = 0;
   if (!model.tokenizer())
-    return unsupported("the model has no tokenizer");
+    return model.noTokenizer();
   if (const Model::TextUse *use = model.classification(); use && !use->perToken)
     return rerankPairs(session, *use, options, query, documents, count, scores,
                        cut);

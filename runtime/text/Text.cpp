@@ -43,7 +43,7 @@ Result<Encoding> transom::encodeText(const Model &model,
                                      const transom_text *pair,
                                      const transom_tokenize_options &options) {
   if (!model.tokenizer())
-    return unsupported("the model has no tokenizer");
+    return model.noTokenizer();
   EncodeOptions how;
   how.addSpecial = !options.no_special && !isStaticEmbedding(model);
   how.maxLength = options.no_truncation ? 0 : model.maxTextTokens();
@@ -99,7 +99,7 @@ Result<void> transom::classifyTexts(Session &session, const transom_text *texts,
   const Model &model = session.model();
   const Model::TextUse *use = model.classification();
   if (!model.tokenizer())
-    return unsupported("the model has no tokenizer");
+    return model.noTokenizer();
   if (!use || use->perToken)
     return unsupported("the model does not classify texts; its head is '" +
                        model.manifest().head + "'");
@@ -121,7 +121,7 @@ Result<void> transom::classifyTokens(Session &session, const transom_text &text,
   const Model &model = session.model();
   const Model::TextUse *use = model.classification();
   if (!model.tokenizer())
-    return unsupported("the model has no tokenizer");
+    return model.noTokenizer();
   if (!use || !use->perToken)
     return unsupported("the model does not classify tokens; its head is '" +
                        model.manifest().head + "'");

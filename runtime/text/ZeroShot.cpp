@@ -27,7 +27,7 @@ Result<void> transom::scoreHypotheses(Session &session,
   const Model &model = session.model();
   const Model::TextUse *use = model.classification();
   if (!model.tokenizer())
-    return unsupported("the model has no tokenizer");
+    return model.noTokenizer();
   const std::vector<std::string> &labels = model.manifest().labels;
   const std::optional<size_t> entailment = findEntailment(labels);
   if (!use || use->perToken || labels.size() < 2 || !entailment)

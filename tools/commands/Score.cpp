@@ -56,7 +56,7 @@ private:
 
 Result<std::vector<int64_t>> Scorer::getTokens(const std::string &text) const {
   if (info.vocabulary_size == 0)
-    return unsupported("the model has no tokenizer; give '--ids'");
+    return noTokenizer(model, "the model", "; give '--ids'");
   transom_tokenize_options how = transom_tokenize_options_default();
   how.no_special = flags.noSpecial;
   how.no_truncation = 1;
@@ -227,7 +227,7 @@ static Result<void> runTargets(const ScoreFlags &flags,
                                const CommonFlags &common,
                                const TextModel &model) {
   if (model.info.vocabulary_size == 0)
-    return unsupported("'" + flags.model + "' has no tokenizer");
+    return noTokenizer(model.model.get(), quote(flags.model));
   TRANSOM_TRY(checkEntry(model.model.get(), "score"));
   return scoreTargets(
       {flags.input, flags.targets, flags.languages, flags.noSpecial}, common,

@@ -220,11 +220,24 @@ void tools::addLanguages(CLI::App &command, Languages &languages) {
       ->type_name("L");
 }
 
+Error tools::noTokenizer(const transom_model *model, const std::string &name,
+                         const std::string &advice) {
+  // Any call that needs a tokenizer tells the reason.
+  size_t size = 0;
+  Error error =
+      lastError(transom_model_token_text(model, 0, nullptr, 0, &size));
+  const std::string_view subject = "the model";
+  if (error.message.compare(0, subject.size(), subject) == 0)
+    error.message.replace(0, subject.size(), name);
+  error.message += advice;
+  return error;
+}
+
 Result<TextModel> tools::openTextModel(const std::string &path) {
   TRANSOM_ASSIGN(ModelPtr model, loadModel(path));
   TRANSOM_ASSIGN(transom_model_info info, getInfo(model.get()));
   if (info.vocabulary_size == 0)
-    return unsupported("'" + path + "' has no tokenizer");
+    return noTokenizer(model.get(), quote(path));
   return TextModel{std::move(model), info};
 }
 

@@ -117,6 +117,11 @@ struct Languages {
 /// Adds `--source-lang` and `--target-lang`.
 void addLanguages(CLI::App &command, Languages &languages);
 
+/// The error of a model without a tokenizer, with the reason that its files
+/// gave: `NAME has no tokenizer: REASON`, then `advice`.
+Error noTokenizer(const transom_model *model, const std::string &name,
+                  const std::string &advice = "");
+
 /// Loads a model; `Unsupported` if it has no tokenizer.
 Result<TextModel> openTextModel(const std::string &path);
 

@@ -27,6 +27,7 @@ Result<Model> readModel(const std::string &path) {
   TRANSOM_ASSIGN(ModelFiles files, openTensors(std::move(file), *row, config));
   Model model = {document.withOrigins(config.origins), std::move(files)};
   model.texts = std::move(tokenizer.texts);
+  model.tokenizerRefusal = std::move(tokenizer.refusal);
   model.pooling = std::move(config.pooling);
   model.notes = std::move(config.notes);
   model.notes.insert(model.notes.end(), tokenizer.notes.begin(),

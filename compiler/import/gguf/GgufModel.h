@@ -15,6 +15,7 @@ struct Model {
   JsonDocument config;
   ModelFiles files;
   FileTexts texts = {};                ///< of the tokenizer and of generation
+  std::string tokenizerRefusal = {};   ///< as of `TokenizerTexts`
   std::string pooling = {};            ///< as of `ConfigText`
   std::vector<std::string> notes = {}; ///< about the file
 };

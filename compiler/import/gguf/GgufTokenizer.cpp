@@ -27,6 +27,7 @@ Result<TokenizerTexts> TokenizerMaker::run() {
     if (error.status != Status::Unsupported)
       return error;
     result.notes.push_back(error.message + "; texts cannot be given");
+    result.refusal = std::move(error.message);
   }
   result.texts["generation_config.json"] = writeGeneration();
   return result;

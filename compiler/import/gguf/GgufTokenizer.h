@@ -14,7 +14,8 @@ namespace transom::gguf {
 /// is the number of ids that the model has.
 struct TokenizerTexts {
   FileTexts texts;
-  std::vector<std::string> notes; ///< why there is no tokenizer
+  std::vector<std::string> notes;
+  std::string refusal; ///< why there is no tokenizer
 };
 
 /// Reads the metadata. `Rejected` with the byte where it contradicts itself; a

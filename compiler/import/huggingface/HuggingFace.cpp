@@ -113,6 +113,7 @@ Result<void> HuggingFaceImport::openGguf() {
     return usageError("'--true-token': a GGUF file has no pipeline");
   info.files = std::move(gguf->files);
   info.texts = std::move(gguf->texts);
+  info.tokenizerRefusal = gguf->tokenizerRefusal;
   info.pooling = gguf->pooling;
   info.notes.insert(info.notes.end(), gguf->notes.begin(), gguf->notes.end());
   return {};

@@ -84,6 +84,7 @@ Result<void> TextReader::tokenizer(bool expected,
   if (!read)
     config.notes.push_back(read.error().message + "; texts cannot be given");
   else if (!*read && expected)
+  std::string &reason = config.manifest.tokenizerRefusal;
     config.notes.push_back(files.areInFolder()
                                ? "no tokenizer.json: texts cannot be given"
                                : "no tokenizer: texts cannot be given");

@@ -37,12 +37,16 @@ class Texts(TextsTest):
         result = self.succeed("compile", folder, "-o", self.path("m.so"))
         self.assertIn("WordLevel", result.stderr)
         self.assertTrue(all(line.startswith("transom: note: ") for line in result.stderr.splitlines()))
-        self.fail_with(4, "tokenize", self.path("m.so"), "--text", "a", says="no tokenizer")
+        reason = result.stderr.splitlines()[0].removeprefix("transom: note: ").removesuffix("; texts cannot be given")
+        for command in ("tokenize", "embed", "fill-mask"):
+            self.fail_with(4, command, self.path("m.so"), "--text", "a", says=f"'{self.path('m.so')}' has no tokenizer: {reason}")
 
     def test_malformed_text_file_is_an_error(self):
         folder = self.path("model")
         shutil.copytree(os.path.join(GOLDENS, "bert"), folder)
-        for name in ("tokenizer.json", "modules.json", "sentence_bert_config.json"):
+        with open(os.path.join(folder, "sentence_bert_config.json"), "w") as file:
+            file.write("{")  # which nothing reads without modules.json
+        for name in ("tokenizer.json", "modules.json"):
             with open(os.path.join(folder, name), "w") as file:
                 file.write("{")
             self.fail_with(3, "compile", folder, "-o", self.path("m.so"), says=name)

@@ -124,8 +124,8 @@ static Result<void> checkModel(const transom_model *model,
   TRANSOM_TRY(flags.languages.check(model));
   TRANSOM_ASSIGN(transom_model_info info, getInfo(model));
   if ((flags.hasText || flags.hasTarget) && info.vocabulary_size == 0)
-    return unsupported(quote(flags.model) +
-                       " has no tokenizer; give '--ids' in place of '--text'");
+    return noTokenizer(model, quote(flags.model),
+                       "; give '--ids' in place of '--text'");
   return {};
 }
 

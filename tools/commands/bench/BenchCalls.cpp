@@ -141,7 +141,7 @@ Result<Workload> Workload::tokenize(const BenchModel &bench,
                                     const std::string &file) {
   TRANSOM_ASSIGN(transom_model_info info, getInfo(bench.model.get()));
   if (info.vocabulary_size == 0)
-    return unsupported("the model has no tokenizer");
+    return noTokenizer(bench.model.get(), "the model");
   std::vector<std::vector<transom_token>> texts;
   size_t longest = 1;
   TextInput input;
