@@ -81,10 +81,13 @@ Error Emitter::getMisshapen(const std::string &file,
                             const std::vector<int64_t> &expected,
                             const std::string &sizes) const {
   TensorProblem problem;
-  problem.words = sizes;
+  SmallVector<StringRef> words;
+  StringRef(sizes).split(words, " x ");
+  words.resize(expected.size() == words.size() ? words.size() : 0);
   for (size_t i = 0; i < expected.size(); ++i)
     if (i >= found.size() || found[i] != expected[i])
-      problem.sizes.push_back(expected[i]);
+      problem.sizes.push_back(
+          {expected[i], words.empty() ? "" : words[i].str()});
   return rejected(errorPrefix + files.getFile(file) + ": tensor '" +
                   files.getStoredName(file) + "' has shape " +
                   shapeText(found) + ", expected " + shapeText(expected) +

@@ -11,11 +11,18 @@
 
 namespace transom {
 
+/// A size of an expected shape.
+struct ExpectedSize {
+  int64_t size;
+  /// Its name, or a product or sum of names: `heads * head size`. Empty:
+  /// unknown.
+  std::string words;
+};
+
 /// What is wrong with a tensor.
 struct TensorProblem {
-  /// Sizes that it does not have and should, and what they are called.
-  std::vector<int64_t> sizes;
-  std::string words;
+  /// The sizes that it does not have and should.
+  std::vector<ExpectedSize> sizes;
   /// Its layer, if the files have no tensor of this layer.
   std::optional<int64_t> missingLayer;
 };

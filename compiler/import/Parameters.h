@@ -49,6 +49,8 @@ public:
   /// parametrizes. `found` says if the files have it.
   std::string getTensorName(const std::string &module, const std::string &name,
                             bool *found = nullptr) const;
+  /// True for a module of the base model, false for one of a head.
+  bool inBase(const std::string &module) const;
   /// True when the files have the parameter.
   bool has(const std::string &module, const std::string &name) const;
 
@@ -63,7 +65,6 @@ public:
                          const std::function<WeightExpr(WeightExpr)> &derive);
 
 private:
-  bool inBase(const std::string &module) const;
   /// A tensor of that shape, with the adapter beside it merged.
   WeightExpr merge(const std::string &tensor,
                    const std::vector<int64_t> &shape);

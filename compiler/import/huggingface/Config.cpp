@@ -65,7 +65,7 @@ bool Config::isNull(const ConfigKey &key) {
 }
 
 int64_t Config::integer(const ConfigKey &key, int64_t absent, int64_t low,
-                        int64_t high) {
+                        int64_t high, const char *size) {
   std::optional<JsonValue> value = find(key);
   const int64_t number = value ? take(value->asInt(low, high), absent) : absent;
   if (!key.empty())
@@ -87,19 +87,47 @@ std::string Config::explain(const Integer &integer) const {
   return text;
 }
 
-std::string Config::explainSizes(const std::vector<int64_t> &sizes,
-                                 const std::string &words) const {
-  const Integer *best = nullptr;
-  for (const Integer &integer : integers) {
-    if (std::find(sizes.begin(), sizes.end(), integer.value) == sizes.end())
-      continue;
-    std::string name = integer.key;
-    std::replace(name.begin(), name.end(), '_', ' ');
-    if (words.find(name) != std::string::npos)
-      return explain(integer);
-    best = best ? best : &integer;
-  }
-  return best ? explain(*best) : "";
+/// The integers that a size is computed from, in the order of its words.
+std::vector<const Config::Integer *>
+Config::findSources(const ExpectedSize &size) const {
+  // Longer names first: `key-value heads` contains `heads`.
+  std::vector<const Integer *> named;
+  for (const Integer &integer : integers)
+    if (size.words.empty() ? integer.value == size.size : !integer.size.empty())
+      named.push_back(&integer);
+  if (size.words.empty())
+    return {named.begin(), named.begin() + !named.empty()};
+  std::stable_sort(named.begin(), named.end(),
+                   [&](const Integer *a, const Integer *b) {
+                     const bool fits = a->value == size.size;
+                     return a->size.size() != b->size.size()
+                                ? a->size.size() > b->size.size()
+                                : fits > (b->value == size.size);
+                   });
+  std::string words = size.words;
+  std::vector<std::pair<size_t, const Integer *>> found;
+  for (const Integer *integer : named)
+    if (const size_t at = words.find(integer->size); at != std::string::npos) {
+      words.replace(at, integer->size.size(), integer->size.size(), '#');
+      found.emplace_back(at, integer);
+    }
+  std::sort(found.begin(), found.end());
+  std::vector<const Integer *> sources;
+  for (const auto &[at, integer] : found)
+    sources.push_back(integer);
+  return sources;
+}
+
+std::string Config::explainSizes(const std::vector<ExpectedSize> &sizes) const {
+  std::vector<const Integer *> all;
+  for (const ExpectedSize &size : sizes)
+    for (const Integer *source : findSources(size))
+      if (std::find(all.begin(), all.end(), source) == all.end())
+        all.push_back(source);
+  std::string text;
+  for (const Integer *source : all)
+    text += explain(*source);
+  return text;
 }
 
 std::string Config::explainLayer(int64_t layer) const {

@@ -28,9 +28,14 @@ public:
   std::optional<JsonValue> find(const ConfigKey &key);
   /// True when the key is there and null, which some classes read as 'off'.
   bool isNull(const ConfigKey &key);
-  /// An integer in [low, high].
+  /// An integer in [low, high]. `size` is the name that shapes of tensors have
+  /// for it, as in `ExpectedSize::words`.
   int64_t integer(const ConfigKey &key, int64_t absent, int64_t low,
-                  int64_t high);
+                  int64_t high, const char *size = "");
+  /// Records that a key determines a size without being an integer.
+  void noteSize(const char *key, int64_t value, const char *size) {
+    integers.push_back({key, value, size});
+  }
   /// A finite number >= 0.
   double number(const ConfigKey &key, double absent);
   bool flag(const ConfigKey &key, bool absent);
@@ -46,11 +51,11 @@ public:
   /// Refuses a key that is there and neither null nor empty.
   void requireAbsent(const ConfigKey &key, const std::string &why);
 
-  /// What the config says, or would say, that makes these sizes: a note for an
-  /// error, `; see config.json:3:18: '/hidden_size'`; empty if it is unknown.
-  /// `words` are those of the sizes, which choose between equal numbers.
-  std::string explainSizes(const std::vector<int64_t> &sizes,
-                           const std::string &words) const;
+  /// The keys that these sizes come from, as the end of an error message:
+  /// `; see config.json:3:18: '/hidden_size'`, or the defaults of absent keys.
+  /// A size without words is explained by the first equal integer. Empty if no
+  /// key is known.
+  std::string explainSizes(const std::vector<ExpectedSize> &sizes) const;
   /// The same for a number of layers of which `layer` is one.
   std::string explainLayer(int64_t layer) const;
 
@@ -93,6 +98,7 @@ private:
 /// The activation of that name in Hugging Face's spelling, in two forms so that
 /// 'linear' (no function) differs from an unknown name.
 struct ActivationName {
+  std::vector<const Integer *> findSources(const ExpectedSize &size) const;
   bool known = false;
   std::optional<Activation> kind;
 };

@@ -138,9 +138,8 @@ bool HuggingFaceImport::hasTensor(const std::string &name) const {
 /// with tensors of files may be wrong in the config.
 void HuggingFaceImport::prepare(Emitter &emit) {
   emit.setTensorHelp([this](const TensorProblem &problem) {
-    return problem.missingLayer
-               ? config.explainLayer(*problem.missingLayer)
-               : config.explainSizes(problem.sizes, problem.words);
+    return problem.missingLayer ? config.explainLayer(*problem.missingLayer)
+                                : config.explainSizes(problem.sizes);
   });
   if (!options.configOnly)
     return;

@@ -51,7 +51,7 @@ private:
 
   /// An integer of which null means `null`, and absence the default.
   int64_t nullable(const ConfigKey &key, int64_t absent, int64_t null,
-                   int64_t high);
+                   int64_t high, const char *size);
   /// A number that null or 0 switches off.
   double cap(const ConfigKey &key, double absent);
   bool flag(const FlagRule &rule);
@@ -74,8 +74,8 @@ void ModelReader::fail(const ConfigKey &key, const std::string &text,
 }
 
 int64_t ModelReader::nullable(const ConfigKey &key, int64_t absent,
-                              int64_t null, int64_t high) {
-  return config.isNull(key) ? null : config.integer(key, absent, 1, high);
+                              int64_t null, int64_t high, const char *size) {
+  return config.isNull(key) ? null : config.integer(key, absent, 1, high, size);
 }
 
 double ModelReader::cap(const ConfigKey &key, double absent) {
@@ -108,27 +108,30 @@ void transom::refuseUnsupportedValues(Config &config,
 
 void ModelReader::readSizes() {
   model.sharedWord = flag(keys.sharedWord);
-  model.vocab = config.integer(keys.vocab, defaults.vocab, 1, maxDim);
+  model.vocab =
+      config.integer(keys.vocab, defaults.vocab, 1, maxDim, "vocabulary");
   model.vocab =
       roundUp(model.vocab, config.integer(keys.vocabMultiple, 1, 1, 1 << 20));
-  if (int64_t own = config.integer(keys.ownVocab, 0, 0, maxDim);
+  if (int64_t own = config.integer(keys.ownVocab, 0, 0, maxDim, "vocabulary");
       own && !model.sharedWord)
     model.vocab = own;
-  model.hidden = config.integer(keys.hidden, defaults.hidden, 1, maxDim);
+  model.hidden =
+      config.integer(keys.hidden, defaults.hidden, 1, maxDim, "hidden size");
   readLayers();
   int64_t wide =
       std::min(defaults.intermediateThirds * model.hidden / 3, maxDim);
   model.intermediate = config.integer(
       keys.intermediate, defaults.intermediate ? defaults.intermediate : wide,
-      1, maxDim / 2);
+      1, maxDim / 2, "intermediate size");
   model.embeddingWidth = config.integer(
       keys.embeddingWidth,
       defaults.embeddingWidth ? defaults.embeddingWidth : model.hidden, 1,
-      maxDim);
+      maxDim, "embedding size");
   model.types = defaults.types;
   if (!keys.types.empty())
-    model.types = config.integer(keys.types, defaults.types,
-                                 family.typesOptional ? 0 : 1, maxDim);
+    model.types =
+        config.integer(keys.types, defaults.types, family.typesOptional ? 0 : 1,
+                       maxDim, "token types");
   if (int64_t width = config.integer(keys.poolerWidth, model.hidden, 1, maxDim);
       width != model.hidden && !config.failed())
     fail(keys.poolerWidth,
@@ -174,14 +177,16 @@ void ModelReader::readLayers() {
 }
 
 void ModelReader::readHeads() {
-  model.heads = config.integer(keys.heads, defaults.heads, 1, maxHeads);
+  model.heads =
+      config.integer(keys.heads, defaults.heads, 1, maxHeads, "heads");
   int64_t all = std::max<int64_t>(model.heads, 1);
-  model.kvHeads = nullable(
-      keys.kvHeads, defaults.kvHeads ? defaults.kvHeads : all, all, maxHeads);
+  model.kvHeads =
+      nullable(keys.kvHeads, defaults.kvHeads ? defaults.kvHeads : all, all,
+               maxHeads, "key-value heads");
   int64_t perHead = model.hidden / all;
   model.headDim =
       nullable(keys.headDim, defaults.headDim ? defaults.headDim : perHead,
-               perHead, maxHeads);
+               perHead, maxHeads, "head size");
   if (config.failed())
     return;
   auto counts = [](const char *name, int64_t value) {
@@ -200,6 +205,8 @@ void ModelReader::readHeads() {
   bool own = !keys.headDim.empty() &&
              (config.find(keys.headDim) ||
               (defaults.headDim && !config.isNull(keys.headDim)));
+  model.ownHeadDim = own;
+  model.ownKvHeads = config.find(keys.kvHeads).has_value();
   if (!own && model.hidden % model.heads)
     fail(keys.heads, counts(keys.heads[0], model.heads) + " does not divide " +
                          counts(keys.hidden[0], model.hidden) +
@@ -316,8 +323,8 @@ void ModelReader::readPositions() {
   int64_t largest = family.positions == PositionEncoding::Sinusoid
                         ? maxComputedPositions
                         : maxDim - family.positionOffset;
-  int64_t positions =
-      config.integer(keys.positions, defaults.positions, 1, largest);
+  int64_t positions = config.integer(keys.positions, defaults.positions, 1,
+                                     largest, "positions");
   if (config.failed())
     return;
   if (*family.modules.relativeBias)
@@ -365,8 +372,9 @@ void ModelReader::readRelativeBias() {
   DistanceBuckets &rule = model.relativeBias.rule;
   rule.causal = family.kind == ModelKind::Decoder;
   bool own = !keys.biasDistance.empty();
-  int64_t entries = config.integer(keys.biasBuckets, defaults.biasBuckets,
-                                   own ? 1 : defaults.biasBuckets, maxHeads);
+  int64_t entries =
+      config.integer(keys.biasBuckets, defaults.biasBuckets,
+                     own ? 1 : defaults.biasBuckets, maxHeads, "buckets");
   model.relativeBias.entries = entries;
   rule.buckets = own ? entries : defaults.biasBuckets;
   rule.distance =

@@ -51,6 +51,8 @@ struct Convolution {
 struct ModelConfig {
   int64_t vocab = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0,
           intermediate = 0;
+  bool ownKvHeads = false;    ///< the config has their number
+  bool ownHeadDim = false;    ///< it is not the hidden size / heads
   int64_t embeddingWidth = 0; ///< of the token embedding
   int64_t positions = 0;      ///< entries of a position table after its offset
   int64_t types = 0;          ///< token types; 0 where the family has none

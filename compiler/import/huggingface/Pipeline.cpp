@@ -49,7 +49,9 @@ private:
   /// One vector for each sequence, by a kind of `attn.pool`.
   Value pool(Value tokens, StringRef kind);
   Value parameter(const PipelineModule &module, const std::string &name,
-                  std::vector<int64_t> shape);
+  /// A tensor of a module; `sizes` are the keys of its config that make the
+  /// shape.
+                  std::vector<int64_t> shape, const std::string &sizes);
   /// False, with an error, where a module expects another width.
   bool checkWidth(const PipelineModule &module, const char *key, Value input);
 
@@ -63,9 +65,10 @@ private:
 
 Value PipelineBlock::parameter(const PipelineModule &module,
                                const std::string &name,
-                               std::vector<int64_t> shape) {
+                               std::vector<int64_t> shape,
+                               const std::string &sizes) {
   const std::string tensor = module.path + "/" + name;
-  return emit.fileWeight(tensor, tensor, std::move(shape));
+  return emit.fileWeight(tensor, tensor, std::move(shape), sizes);
 }
 
 bool PipelineBlock::checkWidth(const PipelineModule &module, const char *key,
@@ -101,17 +104,22 @@ Value PipelineBlock::project(const PipelineModule &module, Value input) {
   if (!checkWidth(module, "in_features", input))
     return {};
   const std::vector<int64_t> shape = {module.out, module.in};
-  Value bias =
-      module.bias ? parameter(module, "linear.bias", {module.out}) : Value();
-  Value out =
-      emit.linear(input, parameter(module, "linear.weight", shape), bias);
-  out = context.activate(out, module.activation);
+  Value bias = module.bias ? parameter(module, "linear.bias", {module.out},
+                                       "'out_features'")
+                           : Value();
+  const std::string sizes = "'out_features' x 'in_features'";
+  Value out = emit.linear(
+      input, parameter(module, "linear.weight", shape, sizes), bias);
+  Value slope;
+  if (module.activation == TorchActivation::PReLU)
+    slope = parameter(module, "activation_function.weight", {1}, "1");
+  out = emitTorchActivation(emit, module.activation, out, slope);
   if (!module.residual)
     return out;
   Value residual = input;
   if (module.in != module.out)
-    residual = emit.linear(input, parameter(module, "residual.weight", shape),
-                           Value());
+    residual = emit.linear(
+        input, parameter(module, "residual.weight", shape, sizes), Value());
   return emit.add(out, residual);
 }
 

@@ -75,6 +75,11 @@ void transom::readRelativePositions(Config &config, const ModelFamily &family,
   int64_t buckets =
       config.integer(keys.positionBuckets, -1, INT32_MIN, most / 2);
   int64_t distance = config.integer(keys.positionDistance, -1, INT32_MIN, most);
+  const ConfigKey &rows =
+      buckets > 0 ? keys.positionBuckets
+                  : (distance > 0 ? keys.positionDistance : keys.positions);
+  if (!rows.empty())
+    config.noteSize(rows[0], 0, "buckets");
   const bool hasTable =
       config.flag(keys.relativePositions.key, keys.relativePositions.absent);
   if (config.failed() || !hasTable)

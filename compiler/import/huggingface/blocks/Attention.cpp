@@ -91,7 +91,7 @@ Value AttentionBlock::projectStacked(Value state, const std::string &module,
   int64_t starts[] = {0, query, query + key};
   return context.projectSlice(state, module, query + 2 * key, starts[operand],
                               operand ? key : query, config.qkvBias,
-                              operandSuffixes[operand]);
+                              context.getQkvWords(), operandSuffixes[operand]);
 }
 
 /// A bias of the query or the value that the module of attention has.
@@ -102,8 +102,9 @@ Value AttentionBlock::ownBias(const std::string &layer, Operand operand) {
     return {};
   const ModelConfig &config = context.config;
   int64_t heads = operand == Query ? config.heads : config.kvHeads;
-  return context.parameters.get(layer + m.attention, names[operand],
-                                {heads * config.headDim}, "");
+  return context.parameters.get(
+      layer + m.attention, names[operand], {heads * config.headDim},
+      operand == Query ? context.getQueryWords() : context.getKeyWords());
 }
 
 /// One projection is [heads of keys, queries of each + 2, head dim, ...].
@@ -125,13 +126,15 @@ Value AttentionBlock::projectByKvHead(Value state, const std::string &layer,
         joined);
   };
   Parameters &parameters = context.parameters;
+  const std::string words = context.getQkvWords();
   Value weight = parameters.getDerived(
-      module, "weight", {all, config.hidden}, "", operandSuffixes[operand],
+      module, "weight", {all, config.hidden}, words + " x hidden size",
+      operandSuffixes[operand],
       [&](WeightExpr file) { return sliceOperand(file, {config.hidden}); });
   Value bias =
       config.qkvBias
           ? parameters.getDerived(
-                module, "bias", {all}, "", operandSuffixes[operand],
+                module, "bias", {all}, words, operandSuffixes[operand],
                 [&](WeightExpr file) { return sliceOperand(file, {}); })
           : ownBias(layer, operand);
   return context.emit.linear(state, weight, bias);
@@ -152,7 +155,8 @@ Value AttentionBlock::projectOperand(Value state, const std::string &layer,
     return projectByKvHead(state, layer, module, operand);
   int64_t heads = operand == Query ? config.heads : config.kvHeads;
   return context.project(state, module, heads * config.headDim, config.qkvBias,
-                         "hidden size x hidden size");
+                         operand == Query ? context.getQueryWords()
+                                          : context.getKeyWords());
 }
 
 /// The weights of all heads, [heads * head dim]: of a module for each, or one
@@ -289,7 +293,7 @@ Value AttentionBlock::projectPositions(const std::string &layer,
   const std::string table = m.relativePositions;
   context.at(table, context.family.keys.positionDistance);
   WeightExpr rows =
-      read(table, "weight", {positions, hidden}, "positions x hidden size");
+      read(table, "weight", {positions, hidden}, "buckets x hidden size");
   if (relative.normalized) {
     const std::string norm = m.relativePositionNorm;
     rows = WeightExpr::layerNorm(
@@ -308,11 +312,11 @@ Value AttentionBlock::projectPositions(const std::string &layer,
   WeightExpr projected = WeightExpr::matmul(
       rows,
       WeightExpr::transpose(read(module, "weight", {heads * width, hidden},
-                                 "hidden size x hidden size"),
+                                 context.getQueryWords() + " x hidden size"),
                             {1, 0}));
   if (hasBias)
-    projected = WeightExpr::add(
-        projected, read(module, "bias", {heads * width}, "hidden size"));
+    projected = WeightExpr::add(projected, read(module, "bias", {heads * width},
+                                                context.getQueryWords()));
   if (context.emit.failed())
     return {};
   return context.emit.weight(
@@ -363,6 +367,6 @@ Value AttentionBlock::build(Value state, int64_t number) {
   const std::string output = context.layerPrefix(number) + m.output;
   context.at(output, context.family.keys.hidden);
   return context.project(mixed, output, context.config.hidden,
-                         context.config.outputBias,
-                         "hidden size x hidden size");
+                         context.config.outputBias, "hidden size",
+                         context.getQueryWords());
 }

@@ -82,39 +82,65 @@ Dims BlockContext::tokensBy(std::initializer_list<Polynomial> sizes) const {
   return dims;
 }
 
+std::string BlockContext::getWidthWords(int64_t width) const {
+  return width == config.hidden           ? "hidden size"
+         : width == config.embeddingWidth ? "embedding size"
+                                          : "";
+}
+
+std::string BlockContext::getQueryWords() const {
+  return config.ownHeadDim ? "heads * head size" : "hidden size";
+}
+
+std::string BlockContext::getKeyWords() const {
+  if (!config.ownKvHeads)
+    return getQueryWords();
+  return config.ownHeadDim ? "key-value heads * head size"
+                           : "key-value heads * hidden size / heads";
+}
+
+std::string BlockContext::getQkvWords() const {
+  return config.ownKvHeads ? getQueryWords() + " + 2 * " + getKeyWords()
+                           : "3 * " + getQueryWords();
+}
+
 Value BlockContext::project(Value input, const std::string &module,
-                            int64_t width, bool bias,
-                            const std::string &sizes) {
-  int64_t from = getWidth(input);
+                            int64_t width, bool bias, const std::string &words,
+                            const std::string &from) {
+  const int64_t in = getWidth(input);
   Value weight;
-  if (family.transposedWeights)
+  if (isTransposed(module))
     weight = parameters.getDerived(
-        module, "weight", {from, width}, sizes, "^T",
+        module, "weight", {in, width}, from + " x " + words, "^T",
         [](WeightExpr file) { return WeightExpr::transpose(file, {1, 0}); });
   else
-    weight = parameters.get(module, "weight", {width, from}, sizes);
+    weight =
+        parameters.get(module, "weight", {width, in}, words + " x " + from);
   return emit.linear(input, weight,
-                     bias ? parameters.get(module, "bias", {width}, "")
+                     bias ? parameters.get(module, "bias", {width}, words)
                           : Value());
 }
 
 Value BlockContext::projectSlice(Value input, const std::string &module,
                                  int64_t all, int64_t start, int64_t count,
-                                 bool bias, const char *suffix) {
+                                 bool bias, const std::string &words,
+                                 const char *suffix) {
+  const bool transposed = isTransposed(module);
   std::vector<int64_t> shape = {all, getWidth(input)};
-  if (family.transposedWeights)
+  std::string sizes = words + " x " + getWords(input);
+  if (transposed) {
     std::swap(shape[0], shape[1]);
+    sizes = getWords(input) + " x " + words;
+  }
   auto slice = [&](WeightExpr file) {
     return WeightExpr::slice(std::move(file), 0, start, count);
   };
   Value weight = parameters.getDerived(
-      module, "weight", shape, "", suffix, [&](WeightExpr file) {
-        return slice(family.transposedWeights
-                         ? WeightExpr::transpose(file, {1, 0})
-                         : file);
+      module, "weight", shape, sizes, suffix, [&](WeightExpr file) {
+        return slice(transposed ? WeightExpr::transpose(file, {1, 0}) : file);
       });
   Value addend =
-      bias ? parameters.getDerived(module, "bias", {all}, "", suffix, slice)
+      bias ? parameters.getDerived(module, "bias", {all}, words, suffix, slice)
            : Value();
   return emit.linear(input, weight, addend);
 }
@@ -134,7 +160,7 @@ Value BlockContext::normalize(Value input, const std::string &module,
     return {};
   at(module, family.keys.epsilon);
   std::vector<int64_t> shape = {getWidth(input)};
-  const std::string sizes = shape[0] == config.hidden ? "hidden size" : "";
+  const std::string sizes = getWidthWords(shape[0]);
   const WeightExpr ones = WeightExpr::fill(shape, 1);
   if (!config.normsHaveWeights)
     return emit.layerNorm(

@@ -38,13 +38,30 @@ public:
   /// The sizes of a hidden state but the last, then these.
   Dims tokensBy(std::initializer_list<Polynomial> sizes) const;
 
-  /// A projection to `width`; `sizes` explains its weight's shape in errors.
+  /// A projection to `width`. In errors `words` names it, as in
+  /// `ExpectedSize::words`, and `from` the width of the input.
   Value project(Value input, const std::string &module, int64_t width,
-                bool bias, const std::string &sizes = "");
-  /// Rows [start, start + count) of a projection to `all`, as one of its own.
+                bool bias, const std::string &words, const std::string &from);
+  /// The same from the hidden size, or the size of the token embedding.
+  Value project(Value input, const std::string &module, int64_t width,
+                bool bias, const std::string &words) {
+    return project(input, module, width, bias, words, getWords(input));
+  }
+  /// Rows [start, start + count) of a projection to `all`, which `words` names
+  /// in errors, as one of its own.
   Value projectSlice(Value input, const std::string &module, int64_t all,
                      int64_t start, int64_t count, bool bias,
-                     const char *suffix);
+                     const std::string &words, const char *suffix);
+  /// What errors call the last size of a hidden state or an embedding.
+  std::string getWords(Value value) const {
+    return getWidthWords(getWidth(value));
+  }
+  std::string getWidthWords(int64_t width) const;
+  /// What errors call the width of all queries, or of all keys or values.
+  std::string getQueryWords() const;
+  std::string getKeyWords() const;
+  /// The same of query, key and value side by side.
+  std::string getQkvWords() const;
   Value normalize(Value input, const std::string &module);
   /// A norm outside of layers.
   Value normalizeOuter(Value input, const std::string &module);
@@ -63,6 +80,11 @@ public:
 
 private:
   Value normalize(Value input, const std::string &module, NormKind kind);
+  /// Whether files have the weight of a projection as [in, out]. The heads of
+  /// such a family are stored as those of all others.
+  bool isTransposed(const std::string &module) const {
+    return family.transposedWeights && parameters.inBase(module);
+  }
 };
 
 /// Token, type and position embeddings.

@@ -15,7 +15,7 @@ Value CrossAttentionBlock::project(Value state, int64_t layer,
   const std::string name = context.layerPrefix(layer) + module;
   context.at(name, context.family.keys.hidden);
   return context.project(state, name, config.heads * config.headDim,
-                         config.qkvBias, "hidden size x hidden size");
+                         config.qkvBias, context.getQueryWords());
 }
 
 Value CrossAttentionBlock::getCache(int64_t layer) {
@@ -53,5 +53,5 @@ Value CrossAttentionBlock::build(Value state, int64_t layer) {
   const std::string output = context.layerPrefix(layer) + m.crossOutput;
   context.at(output, context.family.keys.hidden);
   return context.project(mixed, output, config.hidden, config.outputBias,
-                         "hidden size x hidden size");
+                         "hidden size", context.getQueryWords());
 }

@@ -18,8 +18,9 @@ static int64_t sumWidth(const BlockContext &context) {
 Value EmbeddingBlock::lookUp(const std::string &module,
                              std::vector<int64_t> sizes, Value indices,
                              const std::string &what, double scale) {
-  Value table = context.parameters.get(module, "weight", std::move(sizes),
-                                       what + " x hidden size");
+  const std::string words = what + " x " + context.getWidthWords(sizes[1]);
+  Value table =
+      context.parameters.get(module, "weight", std::move(sizes), words);
   return context.emit.embedding(indices, table, scale);
 }
 
@@ -60,7 +61,7 @@ Value EmbeddingBlock::positionTable() {
   }
 
   // A table of the files, which starts after an offset.
-  const std::string sizes = "positions x hidden size";
+  const std::string sizes = "positions x " + context.getWidthWords(width);
   if (!offset)
     return parameters.get(module, "weight", {count, width}, sizes);
   return parameters.getDerived(module, "weight", {count + offset, width}, sizes,
@@ -115,7 +116,7 @@ Value EmbeddingBlock::project(Value state) {
   const char *module = context.family.modules.projectIn;
   context.at(module, context.family.keys.embeddingWidth);
   bool bias = context.family.projection == EmbeddingProjection::AfterNorm;
-  return context.project(state, module, config.hidden, bias);
+  return context.project(state, module, config.hidden, bias, "hidden size");
 }
 
 Value EmbeddingBlock::build(Value ids, Value types) {

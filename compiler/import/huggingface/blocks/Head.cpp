@@ -20,7 +20,8 @@ Value HeadBlock::finish(Value state) {
     state = context.normalizeOuter(state, m.finalNorm);
   if (*m.projectOut && config.embeddingWidth != config.hidden) {
     context.at(m.projectOut, context.family.keys.embeddingWidth);
-    state = context.project(state, m.projectOut, config.embeddingWidth, false);
+    state = context.project(state, m.projectOut, config.embeddingWidth, false,
+                            "embedding size");
   }
   return state;
 }
@@ -50,7 +51,7 @@ Value HeadBlock::pooler(Value state) {
   Value first = firstColumn(context.emit, state);
   context.at(module, context.family.keys.hidden);
   Value dense = context.project(first, module, context.config.hidden, true,
-                                "hidden size x hidden size");
+                                "hidden size");
   context.at(pooler + ".activation", headPointer);
   pooled = context.emit.activation(dense, Activation::Tanh);
   return pooled;
@@ -83,22 +84,28 @@ Value HeadBlock::linear(const HeadStep &step, Value state) {
   bool labels = step.width == HeadStep::Width::Labels;
   context.at(step.module, labels ? std::string("/id2label") : headPointer);
   int64_t width = config.hidden;
-  if (labels)
+  std::string words = "hidden size";
+  if (labels) {
     width = config.labels;
-  else if (step.width == HeadStep::Width::One)
+    words = "labels";
+  } else if (step.width == HeadStep::Width::One) {
     width = 1;
-  else if (step.width == HeadStep::Width::Two)
+    words = "1";
+  } else if (step.width == HeadStep::Width::Two) {
     width = 2;
-  else if (step.width == HeadStep::Width::Embedding)
+    words = "2";
+  } else if (step.width == HeadStep::Width::Embedding) {
     width = config.embeddingWidth;
+    words = context.getWidthWords(width);
+  }
   bool bias = step.bias == HeadStep::Bias::AsConfig
                   ? config.headBias
                   : step.bias == HeadStep::Bias::Yes;
   if (step.kind == HeadStep::Kind::Column)
     return context.projectSlice(state, step.module, width, step.column, 1, bias,
+                                words,
                                 ("." + std::to_string(step.column)).c_str());
-  return context.project(state, step.module, width, bias,
-                         labels ? "labels x hidden size" : "");
+  return context.project(state, step.module, width, bias, words);
 }
 
 Value HeadBlock::vocabularyBias(const HeadStep &step,
@@ -175,7 +182,8 @@ Value HeadBlock::vocabulary(const HeadStep &step, Value state) {
   context.at(module, std::string("/vocab_size"));
   const std::string stored = own ? module : getTiedModule();
   const std::vector<int64_t> shape = {config.vocab, config.embeddingWidth};
-  const std::string sizes = "vocabulary x hidden size";
+  const std::string sizes =
+      "vocabulary x " + context.getWidthWords(config.embeddingWidth);
   Value weight =
       chosen.empty()
           ? context.parameters.get(stored, "weight", shape, sizes)

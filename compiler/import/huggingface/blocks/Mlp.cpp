@@ -26,18 +26,19 @@ Value MlpBlock::glu(Value state, const std::string &layer) {
   bool stacked = config.mlp != MlpKind::Glu;
   int64_t width = getWidth(layer);
   int64_t gateStart = config.mlp == MlpKind::StackedUpGlu ? width : 0;
+  const std::string size = "intermediate size";
   auto half = [&](int64_t start, const char *suffix) {
     return context.projectSlice(state, layer + m.up, 2 * width, start, width,
-                                config.mlpBias, suffix);
+                                config.mlpBias, "2 * " + size, suffix);
   };
   context.at(layer + (stacked ? m.up : m.gate), keys.intermediate);
-  Value gate =
-      stacked ? half(gateStart, ".gate")
-              : context.project(state, layer + m.gate, width, config.mlpBias);
+  Value gate = stacked ? half(gateStart, ".gate")
+                       : context.project(state, layer + m.gate, width,
+                                         config.mlpBias, size);
   context.at(layer + m.up, keys.intermediate);
-  Value up = stacked
-                 ? half(width - gateStart, ".up")
-                 : context.project(state, layer + m.up, width, config.mlpBias);
+  Value up = stacked ? half(width - gateStart, ".up")
+                     : context.project(state, layer + m.up, width,
+                                       config.mlpBias, size);
   context.at(layer + m.activation, keys.activation);
   Value active = context.activate(gate, config.activation);
   return context.emit.make<attn::MulOp>(active, up);
@@ -53,7 +54,7 @@ Value MlpBlock::build(Value state, int64_t number) {
     const std::string up = layer + (*m.plainUp ? m.plainUp : m.up);
     context.at(up, keys.intermediate);
     inner = context.project(state, up, config.intermediate, config.mlpBias,
-                            "intermediate size x hidden size");
+                            "intermediate size");
     context.at(layer + m.activation, keys.activation);
     inner = context.activate(inner, config.activation);
   } else {
@@ -61,5 +62,5 @@ Value MlpBlock::build(Value state, int64_t number) {
   }
   context.at(layer + m.down, keys.intermediate);
   return context.project(inner, layer + m.down, config.hidden, config.downBias,
-                         "hidden size x intermediate size");
+                         "hidden size", "intermediate size");
 }
