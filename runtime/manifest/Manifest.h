@@ -378,8 +378,8 @@ struct ManifestDecoder {
   /// absent; `last_other`: the last one with another id than `classToken`, the
   /// padding id, or the first if all have it.
   std::string classRow;
-
   std::optional<int64_t> classToken;
+
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
 };

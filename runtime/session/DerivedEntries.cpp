@@ -109,8 +109,8 @@ private:
 };
 
 /// The tokens that the step gets of a row: a score of a decoder alone does not
-/// need the last one, which has no next, and a classification by an
-/// encoder-decoder only those up to the last end token.
+/// need the last one, which has no next, and a classification only those up to
+/// the one that the head reads.
 int64_t DerivedCall::countFed(int64_t row) const {
   const int64_t count = tokens.count(row);
   if (kind == Kind::LastToken)

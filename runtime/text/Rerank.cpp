@@ -1,6 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/text/Rerank.h"
+#include "runtime/base/Suggest.h"
+#include "runtime/base/TorchActivation.h"
 #include "runtime/text/Embed.h"
 #include "runtime/text/EmbedTokens.h"
 #include "runtime/text/Pairs.h"
@@ -20,6 +22,20 @@ static transom_embed_options getAsked(const transom_rerank_options &given) {
   return options;
 }
 
+/// The activation that the logit of a pair goes through.
+static Result<TorchActivation> getScoreActivation(const Manifest &manifest) {
+  const std::string name = manifest.scoreActivation.value_or("sigmoid");
+  if (name == "sigmoid")
+    return TorchActivation::Sigmoid;
+  if (name == "identity")
+    return TorchActivation::Identity;
+  if (const std::optional<TorchActivation> kind = parseTorchActivation(name))
+    return *kind;
+  return unsupported("unsupported activation of scores '" + name +
+                     "'; supported: of torch.nn " +
+                     joinNames(getTorchActivationNames()));
+}
+
 /// Runs the pairs of query and document.
 static Result<void> rerankPairs(Session &session, const Model::TextUse &use,
                                 const transom_rerank_options &given,
@@ -33,10 +49,8 @@ static Result<void> rerankPairs(Session &session, const Model::TextUse &use,
     return unsupported("a model that reranks gives one number for a pair; this "
                        "one has " +
                        std::to_string(use.width) + " labels");
-  const std::string activation = manifest.scoreActivation.value_or("sigmoid");
-  if (activation != "sigmoid" && activation != "identity")
-    return unsupported("unsupported activation of scores '" + activation +
-                       "'; supported: sigmoid, identity");
+  TRANSOM_ASSIGN(const TorchActivation activation,
+                 getScoreActivation(manifest));
   TRANSOM_ASSIGN(std::string prompt,
                  getPrompt(session.model(), getAsked(given)));
   TRANSOM_ASSIGN(
@@ -51,10 +65,7 @@ static Result<void> rerankPairs(Session &session, const Model::TextUse &use,
           return;
         const float *logits = found.rows[0];
         const float logit = use.width == 1 ? logits[0] : logits[0] - logits[1];
-        computeLabelScores(&logit, 1,
-                           activation == "identity" ? LabelScores::Raw
-                                                    : LabelScores::Sigmoid,
-                           &scores[found.text]);
+        scores[found.text] = float(applyTorchActivation(activation, logit));
       });
 }
 

@@ -5,7 +5,6 @@
 #include "compiler/import/huggingface/Config.h"
 #include "runtime/base/Suggest.h"
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 using namespace transom;
@@ -47,7 +46,7 @@ std::optional<JsonValue> Config::find(const ConfigKey &key) {
   std::optional<JsonValue> found;
   for (const char *spelling : key) {
     known.insert(spelling);
-    std::optional<JsonValue> value = root().find(spelling);
+    std::optional<JsonValue> value = lookUp(spelling);
     if (!found && value && !value->isNull())
       found = value;
   }
@@ -58,7 +57,7 @@ bool Config::isNull(const ConfigKey &key) {
   bool null = false;
   for (const char *spelling : key) {
     known.insert(spelling);
-    std::optional<JsonValue> value = root().find(spelling);
+    std::optional<JsonValue> value = lookUp(spelling);
     null = null || (value && value->isNull());
   }
   return null && !find(key);
@@ -69,12 +68,13 @@ int64_t Config::integer(const ConfigKey &key, int64_t absent, int64_t low,
   std::optional<JsonValue> value = find(key);
   const int64_t number = value ? take(value->asInt(low, high), absent) : absent;
   if (!key.empty())
-    integers.push_back({value ? std::string(value->key()) : key[0], number});
+    integers.push_back(
+        {value ? std::string(value->key()) : key[0], number, size});
   return number;
 }
 
 std::string Config::explain(const Integer &integer) const {
-  if (std::optional<JsonValue> value = root().find(integer.key);
+  if (std::optional<JsonValue> value = lookUp(integer.key);
       value && !value->isNull())
     return "; see " + value->where();
   std::string text = "; " + document.fileName() + " has no '" +
@@ -214,7 +214,8 @@ void Config::requireAbsent(const ConfigKey &key, const std::string &why) {
 void Config::checkMembers(JsonValue object,
                           const std::vector<const char *> &names) {
   for (JsonValue::Member member : object.members())
-    if (std::find(names.begin(), names.end(), member.key) == names.end())
+    if (!member.value.isNull() &&
+        std::find(names.begin(), names.end(), member.key) == names.end())
       unknownMembers.push_back(member.value.pointer().substr(1));
 }
 
@@ -225,43 +226,9 @@ void Config::ignore(const std::vector<const char *> &keys) {
 std::vector<std::string> Config::unknownKeys() const {
   std::vector<std::string> unknown;
   for (JsonValue::Member member : root().members())
-    if (member.key.substr(0, 1) != "_" && !known.count(std::string(member.key)))
+    if (member.key.substr(0, 1) != "_" && !member.value.isNull() &&
+        !known.count(std::string(member.key)))
       unknown.push_back(std::string(member.key));
   unknown.insert(unknown.end(), unknownMembers.begin(), unknownMembers.end());
   return unknown;
-}
-
-Result<std::vector<std::string>> transom::readLabels(Config &config,
-                                                     int64_t absent) {
-  int64_t count = config.integer({"num_labels"}, absent, 1, 1 << 20);
-  std::optional<JsonValue> names = config.find({"id2label"});
-  config.find({"label2id"});
-  std::vector<std::string> labels;
-  if (!names) {
-    for (int64_t i = 0; i < count; ++i)
-      labels.push_back("LABEL_" + std::to_string(i));
-    return labels;
-  }
-  TRANSOM_TRY(names->expectObject());
-
-  // Keys are the numbers 0 to n - 1 as text, in any order.
-  labels.resize(names->size());
-  std::vector<bool> seen(labels.size());
-  for (JsonValue::Member member : names->members()) {
-    size_t index = labels.size();
-    auto [end, problem] = std::from_chars(
-        member.key.data(), member.key.data() + member.key.size(), index);
-    bool whole =
-        problem == std::errc() && end == member.key.data() + member.key.size();
-    if (!whole || index >= labels.size() || seen[index])
-      return member.value.error("key '" + std::string(member.key) +
-                                "' is not one of the label numbers 0 to " +
-                                std::to_string(labels.size() - 1));
-    TRANSOM_ASSIGN(std::string_view label, member.value.asString());
-    labels[index] = std::string(label);
-    seen[index] = true;
-  }
-  if (labels.empty())
-    return names->error("no labels");
-  return labels;
 }

@@ -5,8 +5,9 @@
 // spellings of one key, and an account of the keys that nobody read. The first
 // error sticks.
 #pragma once
+#include "compiler/import/ImportErrors.h"
 #include "dialects/attn/Attn.h"
-#include "runtime/json/Json.h"
+#include "runtime/json/JsonObject.h"
 #include <optional>
 #include <set>
 
@@ -23,6 +24,9 @@ public:
   /// Reads an object inside of a document.
   Config(JsonDocument document, JsonValue object)
       : document(std::move(document)), object(object) {}
+
+  /// Keys that count before those of the file.
+  void override(JsonObject object) { overrides = std::move(object); }
 
   /// The value of a key; nothing when absent or null. Marks it as known.
   std::optional<JsonValue> find(const ConfigKey &key);
@@ -64,7 +68,8 @@ public:
 
   /// Keys without effect on inference.
   void ignore(const std::vector<const char *> &keys);
-  /// The keys that were neither read nor ignored, in the file's order.
+  /// The keys with a value that were neither read nor ignored, in the file's
+  /// order.
   std::vector<std::string> unknownKeys() const;
 
   /// Records an error unless there is one.
@@ -74,6 +79,12 @@ public:
   JsonValue root() const { return object ? *object : document.root(); }
 
 private:
+  /// The value of a key in the overrides or the file.
+  std::optional<JsonValue> lookUp(const std::string &key) const {
+    auto value =
+        overrides ? overrides->value.find(key) : std::optional<JsonValue>();
+    return value ? value : root().find(key);
+  }
   template <typename T> T take(Result<T> result, T absent) {
     if (result)
       return *result;
@@ -84,11 +95,14 @@ private:
   struct Integer {
     std::string key; ///< as it is in the file, or the preferred spelling
     int64_t value;
+    std::string size; ///< its name in shapes, or empty
   };
   std::string explain(const Integer &integer) const;
+  std::vector<const Integer *> findSources(const ExpectedSize &size) const;
 
   JsonDocument document;
   std::optional<JsonValue> object; ///< nothing: the top level
+  std::optional<JsonObject> overrides;
   std::set<std::string> known;
   std::vector<Integer> integers;
   std::vector<std::string> unknownMembers; // of objects, by pointer
@@ -98,14 +112,9 @@ private:
 /// The activation of that name in Hugging Face's spelling, in two forms so that
 /// 'linear' (no function) differs from an unknown name.
 struct ActivationName {
-  std::vector<const Integer *> findSources(const ExpectedSize &size) const;
   bool known = false;
   std::optional<Activation> kind;
 };
 ActivationName activationNamed(const std::string &name);
-
-/// The order of labels that `id2label` gives, or LABEL_0 ... of `num_labels`
-/// (`absent` when it is absent).
-Result<std::vector<std::string>> readLabels(Config &config, int64_t absent);
 
 } // namespace transom

@@ -277,7 +277,7 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
     return adapter.takeError();
   if (adapter)
     models.front().adapter = *adapter;
-  Result<void> headInfo = readHeadInfo(*head, models.back().labels);
+  Result<void> headInfo = readHeadInfo(family, *head, models.back());
   if (!config.failed() && !headInfo)
     return headInfo.takeError();
   TRANSOM_TRY(openFiles(family.modelType,
@@ -421,5 +421,11 @@ transom::importHuggingFace(MLIRContext &context, const ImportOptions &options,
       parseJsonFile(joinPath(info.folder, "config.json"), JsonNumbers::Python));
   TRANSOM_TRY(document.root().expectObject());
   Config config(document);
+  if (!options.configOnly) {
+    TRANSOM_ASSIGN(std::optional<JsonObject> arguments,
+                   readConfigArguments(info.folder));
+    if (arguments)
+      config.override(std::move(*arguments));
+  }
   return HuggingFaceImport(context, options, info, config, nullptr).run();
 }

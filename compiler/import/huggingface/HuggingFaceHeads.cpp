@@ -3,7 +3,10 @@
 //
 // The head that a config names, its labels and how scores are activated.
 #include "compiler/import/huggingface/HuggingFaceImport.h"
+#include "compiler/import/huggingface/Labels.h"
 #include "runtime/base/Suggest.h"
+#include "runtime/base/TorchActivation.h"
+#include "runtime/base/Utf8.h"
 
 using namespace mlir;
 using namespace transom;
@@ -48,48 +51,44 @@ static Result<void> checkLabelCount(Config &config, const FamilyHead &head,
              Status::Unsupported);
 }
 
-/// What cross-encoders of sentence-transformers apply to the logit of a pair: a
-/// class of torch, the sigmoid where none is named.
-Result<void> HuggingFaceImport::readScoreActivation() {
+/// The class path of the activation that the files name; empty without one.
+/// Settings of the pipeline count before those of the model, and
+/// `sentence_transformers` before the older key.
+Result<std::string> HuggingFaceImport::findScoreActivation() {
+  if (info.pipeline && !info.pipeline->activation.empty())
+    return info.pipeline->activation;
   std::optional<JsonValue> name =
       config.find({"sbert_ce_default_activation_function"});
   if (auto settings = config.find({"sentence_transformers"}))
-    if (auto given = settings->find("activation_fn"); given && !given->isNull())
+    if (auto given = settings->find("activation_fn"))
       name = given;
-  // The settings of the pipeline count before those of the model.
-  std::string path = info.pipeline ? info.pipeline->activation : "";
-  if (path.empty() && name && !name->isNull()) {
-    TRANSOM_ASSIGN(path, name->asString());
-  }
+  if (!name || name->isNull())
+    return std::string();
+  TRANSOM_ASSIGN(std::string_view path, name->asString());
+  return std::string(path);
+}
+
+/// What cross-encoders of sentence-transformers apply to the logit of a pair: a
+/// class of torch, the sigmoid where none is named.
+Result<void> HuggingFaceImport::readScoreActivation() {
+  TRANSOM_ASSIGN(const std::string path, findScoreActivation());
   if (path.empty())
     return {};
-  const std::string kind = path.substr(path.rfind('.') + 1);
+  if (path.rfind("torch.", 0) != 0) {
+    info.notes.push_back("the activation of scores '" + utf8::printable(path) +
+                         "' is code of the checkpoint, which is never run; "
+                         "scores have the default, the sigmoid");
+    return {};
+  }
   std::string activation = path;
-  if (kind == "Sigmoid" || kind == "Identity")
-    activation = kind == "Sigmoid" ? "sigmoid" : "identity";
+  if (const std::optional<TorchActivation> kind = parseTorchActivation(path))
+    activation = getTorchActivationName(*kind);
+  if (activation == "Sigmoid" || activation == "Identity")
+    activation = activation == "Sigmoid" ? "sigmoid" : "identity";
   set("score_activation", builder.getStringAttr(activation));
   return {};
 }
 
-/// Labels and the kind of problem, for heads that have them.
-Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
-                                             int64_t &count) {
-  set("head", builder.getStringAttr(head.kind));
-  if (!head.labels && !head.fixedLabels)
-    return {};
-  TRANSOM_ASSIGN(std::vector<std::string> labels,
-                 readLabels(config, head.labelCount));
-  count = labels.size();
-  if (head.fixedLabels)
-    return checkLabelCount(config, head, model.labels);
-  TRANSOM_ASSIGN(model.classToken, readClassToken(family));
-  SmallVector<StringRef> names(labels.begin(), labels.end());
-  set("labels", builder.getStrArrayAttr(names));
-  std::string problem = config.text({"problem_type"}, "");
-  if (problem.empty())
-    return {};
-  if (problem != "regression" && problem != "single_label_classification" &&
-      problem != "multi_label_classification")
 /// The default of the config class.
 static std::optional<int64_t> getClassToken(const ModelFamily &family) {
   if (family.halves.empty())
@@ -117,6 +116,26 @@ HuggingFaceImport::readClassToken(const ModelFamily &family) {
   return std::optional(token);
 }
 
+/// Labels and the kind of problem, for heads that have them.
+Result<void> HuggingFaceImport::readHeadInfo(const ModelFamily &family,
+                                             const FamilyHead &head,
+                                             ModelConfig &model) {
+  set("head", builder.getStringAttr(head.kind));
+  if (!head.labels && !head.fixedLabels)
+    return {};
+  TRANSOM_ASSIGN(std::vector<std::string> labels,
+                 readLabels(config, head.labelCount, info.notes));
+  model.labels = int64_t(labels.size());
+  if (head.fixedLabels)
+    return checkLabelCount(config, head, model.labels);
+  TRANSOM_ASSIGN(model.classToken, readClassToken(family));
+  SmallVector<StringRef> names(labels.begin(), labels.end());
+  set("labels", builder.getStrArrayAttr(names));
+  std::string problem = config.text({"problem_type"}, "");
+  if (problem.empty())
+    return {};
+  if (problem != "regression" && problem != "single_label_classification" &&
+      problem != "multi_label_classification")
     return config.find({"problem_type"})
         ->error("unknown problem_type '" + problem +
                 "'; known: regression, single_label_classification, "

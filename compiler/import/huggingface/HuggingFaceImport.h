@@ -8,6 +8,7 @@
 #include "compiler/import/huggingface/GlinerConfig.h"
 #include "compiler/import/huggingface/HeadSteps.h"
 #include "compiler/import/huggingface/HuggingFace.h"
+#include "compiler/import/huggingface/ModelConfig.h"
 #include "compiler/import/huggingface/QuantizationConfig.h"
 
 namespace transom {

@@ -58,11 +58,11 @@ struct ModelConfig {
   int64_t types = 0;          ///< token types; 0 where the family has none
   int64_t pad = 0;            ///< padding id, of `PositionIndex::NonpadRank`
   int64_t labels = 0;
-  std::optional<int64_t> context; ///< a sequence is at most this long
-  double epsilon = 0;
   /// Of a head with labels after a decoder: the padding id, or with an encoder
   /// the end token, by which it finds the token that it reads.
   std::optional<int64_t> classToken;
+  std::optional<int64_t> context; ///< a sequence is at most this long
+  double epsilon = 0;
   std::optional<Activation> activation, headActivation;
   std::vector<LayerConfig> layers;
   std::vector<Rope> ropes; ///< by `LayerConfig::rope`

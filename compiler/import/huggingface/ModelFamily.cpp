@@ -97,6 +97,7 @@ const std::vector<const char *> &transom::commonIgnoredKeys() {
       "forced_bos_token_id", "forced_eos_token_id",
       // labels and losses of heads that the model may not have
       "id2label", "label2id", "num_labels", "problem_type",
+      "sentence_transformers", "sbert_ce_default_activation_function",
       // of encoder-decoders
       "cross_attention_hidden_size", "tie_encoder_decoder"};
   return keys;

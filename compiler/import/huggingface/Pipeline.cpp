@@ -7,6 +7,7 @@
 #include "compiler/import/huggingface/Encoder.h"
 #include "compiler/import/huggingface/PipelineReader.h"
 #include "compiler/import/huggingface/StaticEmbedding.h"
+#include "compiler/import/huggingface/TorchActivations.h"
 #include "runtime/base/File.h"
 #include <cmath>
 
@@ -48,9 +49,9 @@ private:
   Value scorePairs(Value tokens);
   /// One vector for each sequence, by a kind of `attn.pool`.
   Value pool(Value tokens, StringRef kind);
-  Value parameter(const PipelineModule &module, const std::string &name,
   /// A tensor of a module; `sizes` are the keys of its config that make the
   /// shape.
+  Value parameter(const PipelineModule &module, const std::string &name,
                   std::vector<int64_t> shape, const std::string &sizes);
   /// False, with an error, where a module expects another width.
   bool checkWidth(const PipelineModule &module, const char *key, Value input);
@@ -126,8 +127,10 @@ Value PipelineBlock::project(const PipelineModule &module, Value input) {
 Value PipelineBlock::normalizeLayer(const PipelineModule &module, Value input) {
   if (!checkWidth(module, "dimension", input))
     return {};
-  return emit.layerNorm(input, parameter(module, "norm.weight", {module.in}),
-                        parameter(module, "norm.bias", {module.in}), 1e-5);
+  const std::string size = "'dimension'";
+  return emit.layerNorm(
+      input, parameter(module, "norm.weight", {module.in}, size),
+      parameter(module, "norm.bias", {module.in}, size), 1e-5);
 }
 
 /// x / max(|x|, 1e-12) as an RMS norm, whose mean of squares is |x|^2 / d.

@@ -66,7 +66,8 @@ Result<std::string> PipelineReader::text(JsonValue config, const char *key,
 void PipelineReader::checkKeys(JsonValue object, const std::string &file,
                                const PipelineWords &known) {
   for (JsonValue::Member member : object.members())
-    if (std::find(known.begin(), known.end(), member.key) == known.end())
+    if (!member.value.isNull() &&
+        std::find(known.begin(), known.end(), member.key) == known.end())
       result.refuse(file + ": key '" + utf8::printable(member.key) +
                     "' is not known; known: " + joinNames(known));
 }
@@ -121,7 +122,10 @@ Result<void> PipelineReader::readModule(PipelineModule &module,
   }
   if (!config)
     config = *parseJson("{}", name);
-  checkKeys(config->root(), name, kind->keys);
+  if (!kind->ignoresOthers)
+    checkKeys(config->root(), name, kind->keys);
+  if (kind->kind == PipelineKind::Transformer)
+    TRANSOM_TRY(arguments(*config));
   return (this->*kind->read)(module, config->root());
 }
 

@@ -7,8 +7,9 @@
 // the model without its pipeline can be compiled; it is kept as the reason why
 // texts are not embedded.
 #pragma once
-#include "runtime/base/Activation.h"
 #include "runtime/base/Error.h"
+#include "runtime/base/TorchActivation.h"
+#include "runtime/json/JsonObject.h"
 #include "runtime/manifest/Manifest.h"
 #include <optional>
 #include <string>
@@ -39,7 +40,7 @@ struct PipelineModule {
   std::vector<std::string> pooling; ///< kinds of `attn.pool`
   int64_t in = 0, out = 0;          ///< of Dense and LayerNorm
   bool bias = true, residual = false;
-  std::optional<Activation> activation;
+  TorchActivation activation = TorchActivation::Identity; ///< of Dense
   bool sums = false;      ///< SPLADE: the sum, not the largest
   bool logsTwice = false; ///< SPLADE: log(1 + log(1 + max(x, 0)))
 };
@@ -67,6 +68,8 @@ struct PipelineConfig {
   int64_t dim = 0;       ///< embeddings are cut to it; 0: they are not
   int64_t maxActive = 0; ///< largest weights of a sparse embedding; 0: all
   std::optional<ManifestTokens> tokens; ///< of the entry `token_embeddings`
+  /// Keys in place of those of tokenizer_config.json.
+  std::optional<JsonObject> tokenizerArguments;
   /// Why texts are not embedded; empty: the pipeline is run whole.
   std::string refusal;
   std::vector<std::string> files; ///< that were read, in the folder
@@ -89,6 +92,17 @@ std::string getTransformerFile(const std::string &folder);
 /// The name of the class of the first module of a folder, without those of its
 /// Python modules; empty where modules.json is not there or names none.
 std::string getFirstModule(const std::string &folder);
+
+/// The arguments of a Transformer in its config, by the name of the key or the
+/// one that older versions gave it; nothing where they are null or absent.
+std::optional<JsonValue> findTransformerArguments(JsonValue config,
+                                                  const char *name,
+                                                  const char *oldName);
+
+/// The keys that the Transformer of a folder has in place of those of
+/// config.json; nothing without a Transformer or such keys.
+Result<std::optional<JsonObject>>
+readConfigArguments(const std::string &folder);
 
 /// Reads the pipeline of a folder; nothing without modules.json. `Rejected` for
 /// what is malformed, such as a module that reads what no module before it

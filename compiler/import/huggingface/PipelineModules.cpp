@@ -175,24 +175,16 @@ Result<void> PipelineReader::dense(PipelineModule &module, JsonValue config) {
   TRANSOM_ASSIGN(module.residual, flag(config, "use_residual", false));
 
   // The class of an activation, with its module in torch.
-  const std::string nn = "torch.nn.";
   TRANSOM_ASSIGN(std::string name, text(config, "activation_function",
-                                        nn + "modules.activation.Tanh"));
-  using Row = std::pair<const char *, std::optional<Activation>>;
-  const Row rows[] = {
-      {"Identity", std::nullopt}, {"Tanh", Activation::Tanh},
-      {"ReLU", Activation::Relu}, {"GELU", Activation::Gelu},
-      {"SiLU", Activation::Silu}, {"Sigmoid", Activation::Sigmoid}};
-  PipelineWords supported;
-  for (const auto &[word, activation] : rows) {
-    supported.emplace_back(word);
-    module.activation = activation;
-    if (name == nn + word || name == nn + "modules.activation." + word ||
-        name == nn + "modules.linear." + word)
-      return {};
-  }
-  refuseValue(*config.find("activation_function"),
-              "of torch.nn " + joinNames(supported));
+                                        "torch.nn.modules.activation.Tanh"));
+  const std::optional<TorchActivation> activation =
+      name.find('.') == std::string::npos ? std::nullopt
+                                          : parseTorchActivation(name);
+  if (activation)
+    module.activation = *activation;
+  else
+    refuseValue(*config.find("activation_function"),
+                "of torch.nn " + joinNames(getTorchActivationNames()));
   return {};
 }
 
@@ -229,10 +221,12 @@ Result<void> PipelineReader::splade(PipelineModule &module, JsonValue config) {
 const std::vector<ModuleKindEntry> &transom::getModuleKinds() {
   using R = PipelineReader;
   static const PipelineWords ofTransformer = {
-      "max_seq_length",   "do_lower_case",      "transformer_task",
-      "modality_config",  "module_output_name", "unpad_inputs",
-      "query_length",     "document_length",    "query_expansion",
-      "processing_kwargs"};
+      "max_seq_length",    "do_lower_case",      "transformer_task",
+      "modality_config",   "module_output_name", "unpad_inputs",
+      "query_length",      "document_length",    "query_expansion",
+      "processing_kwargs", "model_args",         "model_kwargs",
+      "tokenizer_args",    "processor_kwargs",   "config_args",
+      "config_kwargs"};
   static const std::vector<ModuleKindEntry> kinds = {
       {"Transformer", PipelineKind::Transformer, "sentence_bert_config.json",
        false, &R::transformer, ofTransformer},
@@ -260,7 +254,8 @@ const std::vector<ModuleKindEntry> &transom::getModuleKinds() {
        true,
        &R::dense,
        {"in_features", "out_features", "bias", "activation_function",
-        "module_input_name", "module_output_name", "use_residual"}},
+        "module_input_name", "module_output_name", "use_residual"},
+       /*ignoresOthers=*/true},
       {"LayerNorm",
        PipelineKind::LayerNorm,
        "config.json",
@@ -272,7 +267,8 @@ const std::vector<ModuleKindEntry> &transom::getModuleKinds() {
        "config.json",
        false,
        &R::features,
-       {"module_input_name", "module_output_name"}},
+       {"module_input_name", "module_output_name"},
+       /*ignoresOthers=*/true},
       {"SpladePooling",
        PipelineKind::SpladePooling,
        "config.json",

@@ -56,6 +56,10 @@ private:
   Result<void> order(const PipelineModule &module, JsonValue entry);
   Result<void> model(JsonValue config);
   Result<void> prompts(JsonValue config);
+  /// The arguments of a Transformer.
+  Result<void> arguments(const JsonDocument &document);
+  Result<void> checkArguments(JsonValue arguments, const PipelineWords &known);
+  Result<void> checkConfigArguments(JsonValue arguments);
   /// The keys of a Transformer that say how texts are given to it.
   Result<void> modalities(JsonValue config, const std::string &output);
   /// Fills in the chat template of a cross-encoder's folder.
@@ -96,6 +100,8 @@ struct ModuleKindEntry {
   bool needsFile;   ///< there is no model without it
   Result<void> (PipelineReader::*read)(PipelineModule &, JsonValue);
   PipelineWords keys; ///< that are read, or have no effect
+  /// Its class drops all other keys.
+  bool ignoresOthers = false;
 };
 
 /// All kinds.

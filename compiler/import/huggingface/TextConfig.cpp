@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tokenizer's files, and what sentence_bert_config.json says of lengths.
+// The tokenizer's files, and the lengths in sentence_bert_config.json.
 #include "compiler/import/huggingface/TextConfig.h"
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
@@ -72,7 +72,10 @@ TextReader::readTokenizer(const ModelVocabulary &model) {
   if (table)
     return importTokenizerFile(folder, joinPath(table->path, "tokenizer.json"));
   TRANSOM_ASSIGN(const bool lower, lowersCase());
-  return importTokenizerFolder(files, model, lower);
+  std::optional<JsonValue> overrides;
+  if (pipeline && pipeline->tokenizerArguments)
+    overrides = pipeline->tokenizerArguments->value;
+  return importTokenizerFolder(files, model, lower, overrides);
 }
 
 /// A tokenizer that is not supported is no error, but noted.
@@ -81,13 +84,14 @@ Result<void> TextReader::tokenizer(bool expected,
   Result<std::optional<FolderTokenizer>> read = readTokenizer(model);
   if (!read && read.error().status != Status::Unsupported)
     return read.takeError();
-  if (!read)
-    config.notes.push_back(read.error().message + "; texts cannot be given");
-  else if (!*read && expected)
   std::string &reason = config.manifest.tokenizerRefusal;
-    config.notes.push_back(files.areInFolder()
-                               ? "no tokenizer.json: texts cannot be given"
-                               : "no tokenizer: texts cannot be given");
+  if (!read)
+    reason = read.error().message;
+  else if (!*read && expected)
+    reason = files.areInFolder() ? "no tokenizer.json" : "no tokenizer";
+  if (!reason.empty())
+    config.notes.push_back(reason + (read ? ": " : "; ") +
+                           "texts cannot be given");
   if (!read || !*read)
     return {};
   ImportedTokenizer &imported = (*read)->tokenizer;
@@ -103,18 +107,25 @@ Result<void> TextReader::tokenizer(bool expected,
   return {};
 }
 
+/// The config of a Transformer counts only where modules.json names it, and
+/// there before all but an argument of its tokenizer.
 Result<std::optional<int64_t>> TextReader::givenLength() {
-  if (table || !files.areInFolder())
+  const bool isSaved = pipeline && !table && files.has("modules.json");
+  if (!isSaved ||
+      (pipeline->tokenizerArguments &&
+       pipeline->tokenizerArguments->value.find("model_max_length")))
     return tokenizerLength;
   TRANSOM_ASSIGN(std::optional<JsonDocument> document,
                  json(getTransformerFile(folder)));
-  if (document)
-    if (auto value = document->root().find("max_seq_length");
-        value && !value->isNull()) {
-      TRANSOM_ASSIGN(int64_t given, value->asInt(1, INT32_MAX));
-      return std::optional(given);
-    }
-  return tokenizerLength;
+  auto value = document ? document->root().find("max_seq_length")
+                        : std::optional<JsonValue>();
+  if (!value || value->isNull())
+    return tokenizerLength;
+  // No text is as long as that.
+  if (value->isNumber() && *value->asDouble() > INT32_MAX)
+    return std::optional<int64_t>();
+  TRANSOM_ASSIGN(int64_t given, value->asInt(1, INT32_MAX));
+  return std::optional(given);
 }
 
 Result<void> TextReader::maxLength(int64_t modelMax) {
@@ -127,7 +138,7 @@ Result<void> TextReader::maxLength(int64_t modelMax) {
 }
 
 Result<bool> TextReader::lowersCase() {
-  if (!pipeline)
+  if (!pipeline || !files.has("modules.json"))
     return false;
   TRANSOM_ASSIGN(std::optional<JsonDocument> document,
                  json(getTransformerFile(folder)));

@@ -30,8 +30,9 @@ namespace {
 class FolderReader {
 public:
   FolderReader(const SmallFiles &source, const ModelVocabulary &model,
-               bool lowersCase)
-      : source(source), model(model), lowersCase(lowersCase) {}
+               bool lowersCase, std::optional<JsonValue> overrides)
+      : source(source), model(model), lowersCase(lowersCase),
+        overrides(overrides) {}
 
   Result<std::optional<FolderTokenizer>> run() {
     TRANSOM_ASSIGN(std::optional<FolderTokenizer> found, readTokenizer());
@@ -177,6 +178,7 @@ private:
   Result<SettingFiles> readSettings() {
     SettingFiles settings;
     settings.lowersCase = lowersCase;
+    settings.overrides = overrides;
     TRANSOM_TRY(readOptional("tokenizer_config.json", settings.config));
     TRANSOM_TRY(
         readOptional("special_tokens_map.json", settings.specialTokens));
@@ -249,6 +251,7 @@ private:
   const SmallFiles &source;
   const ModelVocabulary &model;
   const bool lowersCase;
+  const std::optional<JsonValue> overrides;
   ClassHints hints;
   std::string className; ///< that was chosen
   std::vector<std::string> files;
@@ -258,8 +261,8 @@ private:
 
 Result<std::optional<FolderTokenizer>>
 importTokenizerFolder(const SmallFiles &source, const ModelVocabulary &model,
-                      bool lowersCase) {
-  return FolderReader(source, model, lowersCase).run();
+                      bool lowersCase, std::optional<JsonValue> overrides) {
+  return FolderReader(source, model, lowersCase, overrides).run();
 }
 
 Result<std::optional<FolderTokenizer>>

@@ -33,11 +33,11 @@ struct FolderTokenizer {
 /// config.json, says which files are read and how. Errors as those of
 /// `importTokenizer`; `Unsupported` for a class that is not supported. A
 /// tokenizer.json is read as the class reads it that AutoTokenizer would make.
-/// With `lowersCase` text is made lower case first.
-Result<std::optional<FolderTokenizer>>
-importTokenizerFolder(const SmallFiles &source,
-                      const ModelVocabulary &model = {},
-                      bool lowersCase = false);
+/// With `lowersCase` text is made lower case first. `overrides` has keys that
+/// count before those of tokenizer_config.json.
+Result<std::optional<FolderTokenizer>> importTokenizerFolder(
+    const SmallFiles &source, const ModelVocabulary &model = {},
+    bool lowersCase = false, std::optional<JsonValue> overrides = std::nullopt);
 
 /// Reads the tokenizer.json of this name in a folder as the tokenizers library
 /// does, without settings; nothing where it is not there. `truncation` of the

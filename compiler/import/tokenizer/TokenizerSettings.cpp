@@ -29,7 +29,10 @@ const NamedToken *TokenizerSettings::find(std::string_view key) const {
 
 static std::optional<JsonValue> findSetting(const TokenizerSettings &settings,
                                             std::string_view key) {
-  auto value = settings.documents[0].root().find(key);
+  auto value = settings.overrides ? settings.overrides->find(key)
+                                  : std::optional<JsonValue>();
+  if (!value)
+    value = settings.documents[0].root().find(key);
   return value && value->isNull() ? std::nullopt : value;
 }
 
@@ -82,10 +85,11 @@ Result<int64_t> TokenizerSettings::getNumber(std::string_view key,
 }
 
 Result<std::optional<int64_t>> TokenizerSettings::getMaxLength() const {
-  JsonValue root = documents[0].root();
-  auto value = root.find("model_max_length");
-  if (!value)
-    value = root.find("max_len");
+  auto value = findSetting(*this, "model_max_length");
+  const bool hasKey = (overrides && overrides->find("model_max_length")) ||
+                      documents[0].root().find("model_max_length");
+  if (!hasKey)
+    value = findSetting(*this, "max_len");
   // Without a length transformers writes 10^30.
   if (!value || value->isNull() ||
       (value->isNumber() && *value->asDouble() > INT32_MAX))
@@ -143,6 +147,7 @@ class Reader {
 public:
   Result<TokenizerSettings> run(const SettingFiles &files,
                                 std::optional<JsonValue> serialized) {
+    settings.overrides = files.overrides;
     TRANSOM_TRY(readConfig(files.config));
     if (auto decoder =
             settings.documents[0].root().find("added_tokens_decoder")) {
@@ -212,6 +217,8 @@ private:
     JsonValue root = document.root();
     TRANSOM_TRY(root.expectObject());
     TRANSOM_TRY(readNamed(root, false));
+    if (settings.overrides)
+      TRANSOM_TRY(readNamed(*settings.overrides, false));
     auto extra = root.find("extra_special_tokens");
     auto additional = root.find("additional_special_tokens");
     const bool isEmpty =

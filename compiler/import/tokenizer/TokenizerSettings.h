@@ -59,6 +59,9 @@ struct TokenizerSettings {
   /// Tokens with ids, by ascending id.
   std::vector<TokenSetting> added;
 
+  /// Keys that count before those of tokenizer_config.json.
+  std::optional<JsonValue> overrides;
+
   /// The token with a role, or null where no file has the key.
   const NamedToken *find(std::string_view key) const;
   /// A flag of tokenizer_config.json; absent or null gives `fallback`.
@@ -84,6 +87,9 @@ struct SettingFiles {
   /// Text is made lower case whatever the class does, as sentence-transformers
   /// does where its `do_lower_case` is true.
   bool lowersCase = false;
+  /// Keys that count before those of tokenizer_config.json, in a document that
+  /// outlives the settings.
+  std::optional<JsonValue> overrides = std::nullopt;
 };
 
 /// `serialized` is a tokenizer.json beside them, whose `added_tokens` come

@@ -7,6 +7,7 @@ import os
 import unittest
 
 from base import GOLDENS
+from tasks import TaskTest
 from texts import TextsTest
 
 
@@ -40,6 +41,18 @@ class Classify(TextsTest):
         self.assertEqual([(t["token"], t["start"], t["end"]) for t in line["tokens"]], [("the", 0, 3), ("cat", 4, 7), ("s", 7, 8)])
         for token in line["tokens"]:
             self.assertTrue(0 < token["score"] <= 1)
+
+
+class ClassifyByDecoders(TaskTest):
+    """A decoder's head reads the last token that is not the padding id; labels are written as Python writes them."""
+
+    task = "classes"
+
+    def test_scores_are_those_of_transformers(self):
+        for name, expected in self.expected.items():
+            lines = self.on_texts("classify", self.models[name], [text for text in expected["texts"] if text])
+            lines += [line for text in expected["texts"] if not text for line in self.lines("classify", self.models[name], "--text", text)]
+            self.assert_like([line["scores"] for line in lines], expected["scores"], name)
 
 
 if __name__ == "__main__":

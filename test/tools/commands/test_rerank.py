@@ -132,16 +132,28 @@ class Rerank(TaskTest):
         self.fail_with(4, "rerank", three, "--query", "q", "--text", "a", says="this one has 3 labels")
         self.fail_with(4, "rerank", self.compiled(os.path.join(TASKS, "bert-masks")), "--query", "q", "--text", "a", says="its head is 'masked_lm'")
 
-    def test_an_activation_that_is_not_supported(self):
-        folder = self.path("other")
-        shutil.copytree(os.path.join(TASKS, "bert-rerank"), folder)
-        with open(os.path.join(folder, "config.json")) as file:
-            config = dict(json.load(file), sbert_ce_default_activation_function="torch.nn.modules.activation.Tanh")
-        with open(os.path.join(folder, "config.json"), "w") as file:
-            json.dump(config, file)
-        model = self.path("other.so")
-        self.succeed("compile", folder, "-o", model)
-        self.fail_with(4, "rerank", model, "--query", "q", "--text", "a", says="activation of scores 'torch.nn.modules.activation.Tanh'")
+    def compile_with(self, name, **config):
+        """A reranker with more keys in its config.json: the artifact, and what compiling it says."""
+        folder = self.change("bert-rerank", "config.json", lambda found: found.update(config))
+        os.rename(folder, self.path(name))
+        return self.path(name + ".so"), self.succeed("compile", self.path(name), "-o", self.path(name + ".so")).stderr
+
+    def test_activations(self):
+        expected = self.expected["bert-rerank"]
+        sigmoid = {line["index"]: line["score"] for line in self.rank(self.models["bert-rerank"], expected["query"], expected["documents"])}
+        tanh, said = self.compile_with("tanh", sbert_ce_default_activation_function="torch.nn.modules.activation.Tanh", unknown=None)
+        self.assertEqual(said, "")
+        for line in self.rank(tanh, expected["query"], expected["documents"]):
+            logit = math.log(sigmoid[line["index"]] / (1 - sigmoid[line["index"]]))
+            self.assertAlmostEqual(line["score"], math.tanh(logit), delta=1e-5)
+        # A null in the newer key means the default, and so does code of the checkpoint.
+        newer = {"sentence_transformers": {"activation_fn": None}, "sbert_ce_default_activation_function": "torch.nn.Identity"}
+        for name, config in (("null", newer), ("own", {"sentence_transformers": {"activation_fn": "own.Act"}})):
+            model, said = self.compile_with(name, **config)
+            self.assertEqual("'own.Act' is code of the checkpoint, which is never run" in said, name == "own")
+            self.assertEqual({line["index"]: line["score"] for line in self.rank(model, expected["query"], expected["documents"])}, sigmoid)
+        model, _ = self.compile_with("softmax", sentence_transformers={"activation_fn": "torch.nn.modules.activation.Softmax"})
+        self.fail_with(4, "rerank", model, "--query", "q", "--text", "a", says="activation of scores 'torch.nn.modules.activation.Softmax'")
 
 
 if __name__ == "__main__":

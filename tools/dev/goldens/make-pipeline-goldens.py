@@ -174,6 +174,44 @@ def residual():
     save(SentenceTransformer(modules=modules), "residual", PLAIN)
 
 
+@recipe
+def activations():
+    """A Dense module for each activation of torch that is composed of others."""
+    nn = torch.nn
+    kinds = (nn.LeakyReLU, nn.ELU, nn.SELU, nn.CELU, nn.Mish, nn.Softplus, nn.Softsign, nn.Tanhshrink, nn.LogSigmoid, nn.Hardtanh, nn.ReLU6,
+             nn.Hardswish, nn.Hardsigmoid, nn.Hardshrink, nn.Softshrink, nn.RReLU, nn.PReLU)
+    width = [WIDTH] + [12] * len(kinds)
+    layers = [random(mod.Dense(width[i], 12, activation_function=kind(), use_residual=i > 0), 40 + i) for i, kind in enumerate(kinds)]
+    save(SentenceTransformer(modules=[bert(39), mod.Pooling(WIDTH), *layers, mod.Normalize()]), "activations", PLAIN)
+
+
+def change_arguments(file, data, **arguments):
+    """Files as Python writes and reads them: a number that is not JSON, an integer of more than 64 bits, a null."""
+    if file == "config.json":
+        data.update(seed=12345678901234567890123, largest=float("inf"), nothing=None)
+    if file == "tokenizer_config.json":
+        data.update(model_max_length=float("inf"), tokenizer_class="BertTokenizer")
+    if file == "sentence_bert_config.json":
+        data.clear()
+        data.update({"max_seq_length": 9, "do_lower_case": False, **arguments})
+
+
+@recipe
+def old_arguments():
+    """A Transformer with arguments of its model and its tokenizer, which cuts and folds texts, under their old names."""
+    save(SentenceTransformer(modules=[bert(41), mod.Pooling(WIDTH)]), "old-arguments", PLAIN, change=lambda file, data: change_arguments(
+        file, data, model_args={"attn_implementation": "eager", "torch_dtype": "float32"}, config_args={},
+        tokenizer_args={"model_max_length": 6, "do_lower_case": False}))
+
+
+@recipe
+def arguments():
+    """The same under their new names, with keys in place of those of config.json."""
+    save(SentenceTransformer(modules=[bert(42), mod.Pooling(WIDTH)]), "arguments", PLAIN, change=lambda file, data: change_arguments(
+        file, data, model_kwargs={}, processor_kwargs={"truncation_side": "left"},
+        config_kwargs={"hidden_act": "relu", "layer_norm_eps": 0.1, "output_attentions": False}))
+
+
 PROMPTS = {"query": "search query : ", "document": "search document : ", "about": "what is ", "nothing": ""}
 PROMPT_CASES = [([], {}), (["--prompt-name", "query"], {"prompt_name": "query"}), (["--prompt-name", "about"], {"prompt_name": "about"}),
                 (["--prompt-name", "nothing"], {"prompt_name": "nothing"}), (["--prompt", "a zebra"], {"prompt": "a zebra"})]

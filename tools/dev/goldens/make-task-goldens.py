@@ -154,9 +154,35 @@ def zero_shot(name, model, tokenizer, seed):
           phrased=[pipe(t, names, hypothesis_template="this is {}.") for t in TEXTS], single=[pipe(t, names[:1]) for t in TEXTS])
 
 
-def rerank(name, model, tokenizer, seed, activation):
+def classes(name, model, tokenizer, seed, texts=TEXTS, **config):
+    """Classes of texts, of a config with more keys."""
+    folder = save(name, model, tokenizer, seed)
+    file = folder / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **config}, indent=1) + "\n")
+    pipe = tf.pipeline("text-classification", model=str(folder), tokenizer=tokenizer, top_k=None)
+    found = [pipe([text])[0] for text in texts]
+    write(folder, texts=texts, scores=[{str(each["label"]): each["score"] for each in scores} for scores in found])
+
+
+def text_classes():
+    """Decoders, whose texts end with the padding id, and labels that are not strings."""
+    pieces, ends = word_piece()[1], {"eos_token_id": 3, "bos_token_id": 2}
+    llama = dict(num_key_value_heads=1, head_dim=8, **ends)
+    gpt2 = tf.GPT2Config(vocab_size=len(pieces), n_embd=16, n_layer=2, n_head=2, n_positions=66, pad_token_id=3, num_labels=3, **ends)
+    classes("gpt2-classes", tf.GPT2ForSequenceClassification(gpt2), pieces, 31)
+    config = small(tf.LlamaConfig, pieces, num_labels=3, **llama)
+    # All tokens of the last two texts are the padding id.
+    classes("llama-classes", tf.LlamaForSequenceClassification(config), pieces, 32, TEXTS[:3] + ["[CLS]", ""], pad_token_id=2,
+            id2label={"0": 1, "2": False, "1": 0.5})
+    classes("llama-unpadded-classes", tf.LlamaForSequenceClassification(config), pieces, 33, TEXTS[:3], pad_token_id=None,
+            id2label={"0": None, "1": 12345678901234567890, "2": 1e-7})
+
+
+def rerank(name, model, tokenizer, seed, activation, **lengths):
     from sentence_transformers import CrossEncoder
     folder = save(name, model, tokenizer, seed)
+    if lengths:  # which nothing reads without modules.json
+        (folder / "sentence_bert_config.json").write_text(json.dumps(lengths) + "\n")
     encoder = CrossEncoder(str(folder))
     if activation:
         config = json.loads((folder / "config.json").read_text())
@@ -304,13 +330,23 @@ def families(pieces, untyped, bytes_, old_python):
         answers("distilbert-answers", tf.DistilBertForQuestionAnswering(distilbert(untyped)), untyped, 23, old_python)
 
 
+def more_classes(pieces):
+    text_classes()
+    rerank("bert-lengths-rerank", tf.BertForSequenceClassification(bert(pieces, num_labels=1)), pieces, 34,
+           "torch.nn.modules.activation.Mish", max_seq_length=6, do_lower_case=False)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--families", action="store_true", help="only the folders of families besides BERT and RoBERTa")
+    parser.add_argument("--classes", action="store_true", help="only the folders of decoders with classes and of lengths")
     parser.add_argument("--old-python", help="an interpreter with transformers 4; without it, no question answering")
     flags = parser.parse_args()
     ROOT.mkdir(parents=True, exist_ok=True)
     (pieces, untyped), bytes_ = word_piece(), byte_level()
+    if flags.classes:
+        more_classes(pieces)
+        return
     if flags.families:
         families(pieces, untyped, bytes_, flags.old_python)
         return
@@ -326,6 +362,7 @@ def main():
     rerank("bert-rerank", tf.BertForSequenceClassification(bert(pieces, **one)), untyped, 7, None)
     rerank("roberta-rerank", tf.RobertaForSequenceClassification(roberta(bytes_, **one)), bytes_, 8, "torch.nn.modules.linear.Identity")
     families(pieces, untyped, bytes_, flags.old_python)
+    more_classes(pieces)
     rerank_pipelines()
     if flags.old_python:
         answers("bert-answers", tf.BertForQuestionAnswering(bert(pieces)), pieces, 9, flags.old_python)

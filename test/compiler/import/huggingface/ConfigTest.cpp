@@ -44,13 +44,14 @@ TEST(Config, unknown_keys_and_unused_tensors_are_listed) {
   Shapes shapes = tinyBert();
   shapes["embeddings.position_ids"] = {1, 6};
   folder.writeTensors(shapes);
-  folder.write(
-      "config.json",
-      tinyBertConfig(R"("wibble": 1, "torch_dtype": "float16", "_x": 2)"));
+  folder.write("config.json",
+               tinyBertConfig(R"("wibble": 1, "torch_dtype": "float16", "_x": 2,
+                        "wobble": null, "sentence_transformers": {},
+                        "seed": 123456789012345678901, "most": Infinity)"));
   Imported result(folder.path);
   ASSERT_TRUE(result.module) << result.error.message;
   EXPECT_EQ(result.info.unusedTensors,
             std::vector<std::string>{"embeddings.position_ids"});
-  ASSERT_EQ(result.info.notes.size(), 1u);
+  ASSERT_EQ(result.info.notes.size(), 3u);
   EXPECT_NE(result.info.notes[0].find("'wibble'"), std::string::npos);
 }

@@ -61,7 +61,7 @@ TEST(PipelineModules, dense_needs_a_value_before_it) {
         "use_residual": true, "bias": false,
         "module_input_name": "token_embeddings"})")
           .get();
-  EXPECT_EQ(dense.activation, Activation::Gelu);
+  EXPECT_EQ(dense.activation, TorchActivation::GELU);
   EXPECT_TRUE(dense.readsTokens && dense.writesTokens && dense.residual);
   EXPECT_FALSE(dense.bias);
   EXPECT_EQ(dense.in, 4);
@@ -73,14 +73,20 @@ TEST(PipelineModules, dense_has_the_default_of_its_class) {
       SecondModule("pylate.models.Dense.Dense",
                    R"({"in_features": 4, "out_features": 2})")
           .get();
-  EXPECT_EQ(dense.activation, Activation::Tanh);
+  EXPECT_EQ(dense.activation, TorchActivation::Tanh);
   EXPECT_TRUE(dense.bias);
   SecondModule other("pylate.models.Dense.Dense",
                      R"({"in_features": 4, "out_features": 2,
-                         "activation_function": "torch.nn.Softsign"})");
-  EXPECT_NE(other.getRefusal().find("'torch.nn.Softsign' is not supported; "
-                                    "supported: of torch.nn Identity, Tanh"),
+                         "activation_function": "torch.nn.GLU"})");
+  EXPECT_NE(other.getRefusal().find("'torch.nn.GLU' is not supported; "
+                                    "supported: of torch.nn Identity, ReLU"),
             std::string::npos);
+}
+
+TEST(PipelineModules, dense_drops_other_keys_as_its_class_does) {
+  SecondModule folder("pylate.models.Dense.Dense",
+                      R"({"in_features": 4, "out_features": 2, "other": 1})");
+  EXPECT_EQ(folder.getRefusal(), "");
 }
 
 TEST(PipelineModules, splade) {
@@ -113,8 +119,8 @@ TEST(PipelineModules, transformers_that_give_something_else) {
   EXPECT_EQ(folder.getRefusal(), "");
   EXPECT_TRUE((*folder.read())->hasLogits);
   folder.write("sentence_bert_config.json",
-               R"({"model_args": {"dtype": "float16"}})");
-  EXPECT_NE(folder.getRefusal().find("key 'model_args' is not known"),
+               R"({"model_file": "x", "tokenizer_name_or_path": null})");
+  EXPECT_NE(folder.getRefusal().find("key 'model_file' is not known"),
             std::string::npos);
 }
 
