@@ -15,7 +15,7 @@ namespace transom {
 /// are those of torch's documentation, in evaluation mode.
 #define TRANSOM_FOR_EACH_TORCH_ACTIVATION(ROW)                                 \
   ROW(Identity, x)                                                             \
-  ROW(ReLU, x > 0 ? x : 0)                                                     \
+  ROW(ReLU, x < 0 ? 0 : x)                                                     \
   ROW(ReLU6, clamp(x, 0, 6))                                                   \
   ROW(LeakyReLU, x > 0 ? x : 0.01 * x)                                         \
   ROW(PReLU, x > 0 ? x : 0.25 * x)                                             \
@@ -24,7 +24,7 @@ namespace transom {
   ROW(CELU, x > 0 ? x : std::expm1(x))                                         \
   ROW(SELU, seluScale *(x > 0 ? x : seluAlpha * std::expm1(x)))                \
   ROW(GELU, 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))))                      \
-  ROW(SiLU, x * sigmoid(x))                                                    \
+  ROW(SiLU, x *sigmoid(x))                                                     \
   ROW(Mish, x *std::tanh(softplus(x)))                                         \
   ROW(Sigmoid, sigmoid(x))                                                     \
   ROW(LogSigmoid, -softplus(-x))                                               \
@@ -35,7 +35,7 @@ namespace transom {
   ROW(Hardtanh, clamp(x, -1, 1))                                               \
   ROW(Hardsigmoid, clamp(x + 3, 0, 6) / 6)                                     \
   ROW(Hardswish, x *clamp(x + 3, 0, 6) / 6)                                    \
-  ROW(Hardshrink, std::fabs(x) > 0.5 ? x : 0)                                  \
+  ROW(Hardshrink, std::fabs(x) <= 0.5 ? 0 : x)                                 \
   ROW(Softshrink, x - clamp(x, -0.5, 0.5))
 
 /// An activation module.

@@ -303,7 +303,6 @@ struct ManifestEntities {
 /// How the text commands use the model.
 struct ManifestText {
   bool tokenizer = false;
-  std::string tokenizerRefusal; ///< the reason why the artifact has none
   int64_t maxLength = 0;
   std::string pooling; ///< `mean`, `cls`, ...
   bool normalize = false;
@@ -312,6 +311,7 @@ struct ManifestText {
   std::optional<ManifestPipeline> pipeline; ///< absent: pooled by the runtime
   std::optional<ManifestEntities> entities; ///< absent: there is no such head
   std::optional<ManifestPairs> pairs; ///< absent: pairs have no rules of theirs
+  std::string tokenizerRefusal;       ///< why the artifact has no tokenizer
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);

@@ -31,7 +31,7 @@ TEST(PythonNumbers, constants_and_overflows_are_doubles) {
   EXPECT_EQ(*root[6].asInt(), 7);
   EXPECT_EQ(root[2].where(), "f.json:2:7: '/b'");
   EXPECT_EQ(root[1][1].asInt().error().message,
-            "f.json:1:28: '/a/1': expected an integer, got a number");
+            "f.json:1:29: '/a/1': expected an integer, got a number");
 }
 
 TEST(PythonNumbers, integers_of_any_length_are_doubles) {

@@ -15,6 +15,7 @@ TEST(TorchActivations, operations_have_the_values_of_the_table) {
                                       3.2, 6.5, 7,    90};
   const auto width = int64_t(inputs.size());
   MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<attn::AttnDialect, func::FuncDialect>();
   ImportInfo info;
   const ModelFiles files;
   Emitter emit(context, files, "modules.json");
