@@ -16,7 +16,7 @@ static bool isWordByte(char c) {
          c == '-' || c == '+' || c == '.' || c == '_';
 }
 
-/// Removes the digits at the front; false if there are none.
+/// Removes the digits at the front; false if it has no digit at the front.
 static bool consumeDigits(std::string_view &word) {
   const size_t begin = word.size();
   while (!word.empty() && isDigit(word.front()))

@@ -57,6 +57,7 @@ LAYERS = {
     # Writes the tables that the runtime reads, with the runtime's own normalizer for added tokens; knows no MLIR.
     "compiler/import/tokenizer": ["compiler/import/tokenizer", "runtime/tokenizer", *SUPPORT],
     # Reads the options that the runtime's table of generation options lists.
+    "compiler/import/huggingface/GenerationOptionWriter": ["compiler/import", "runtime/generate/GenerationOptions", *SUPPORT],
     "compiler/import/huggingface/GenerationSettings": ["compiler/import", "runtime/generate/GenerationOptions", *SUPPORT],
     # Looks up tokens in the tables of a tokenizer that was imported.
     "compiler/import/huggingface/TextConfig": ["compiler/import", "runtime/tokenizer/Tokenizer", *SUPPORT],

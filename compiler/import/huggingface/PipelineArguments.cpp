@@ -18,11 +18,11 @@ using namespace transom;
 /// or drops them.
 static const PipelineWords &getSourceArguments() {
   static const PipelineWords words = {
-      "trust_remote_code", "cache_dir",        "token",
-      "use_auth_token",    "revision",         "subfolder",
-      "local_files_only",  "force_download",   "resume_download",
-      "proxies",           "code_revision",    "_from_auto",
-      "_from_pipeline",    "_commit_hash",     "name_or_path"};
+      "trust_remote_code", "cache_dir",      "token",
+      "use_auth_token",    "revision",       "subfolder",
+      "local_files_only",  "force_download", "resume_download",
+      "proxies",           "code_revision",  "_from_auto",
+      "_from_pipeline",    "_commit_hash",   "name_or_path"};
   return words;
 }
 
@@ -40,15 +40,14 @@ static const PipelineWords &getModelArguments() {
 
 /// Arguments of the config without effect.
 static const PipelineWords &getConfigArguments() {
-  static const PipelineWords words = {
-      "dtype",
-      "torch_dtype",
-      "attn_implementation",
-      "return_dict",
-      "return_unused_kwargs",
-      "output_attentions",
-      "output_hidden_states",
-      "use_cache"};
+  static const PipelineWords words = {"dtype",
+                                      "torch_dtype",
+                                      "attn_implementation",
+                                      "return_dict",
+                                      "return_unused_kwargs",
+                                      "output_attentions",
+                                      "output_hidden_states",
+                                      "use_cache"};
   return words;
 }
 
@@ -136,8 +135,8 @@ transom::readConfigArguments(const std::string &folder) {
     return std::optional<JsonObject>();
   TRANSOM_ASSIGN(JsonDocument document,
                  parseJsonFile(path, JsonNumbers::Python));
-  auto given = findTransformerArguments(document.root(), "config_kwargs",
-                                        "config_args");
+  auto given =
+      findTransformerArguments(document.root(), "config_kwargs", "config_args");
   if (!given || !given->isObject())
     return std::optional<JsonObject>();
   return std::optional(JsonObject(document, *given));

@@ -30,8 +30,8 @@ private:
   }
   /// x for x > 0, else exp(x) - 1, times `scale` and `alpha`.
   Value exponential(double scale, double alpha) {
-    Value below = emit.scale(
-        apply(emit.scale(negative(), -1), Activation::Exp), alpha, -alpha);
+    Value below = emit.scale(apply(emit.scale(negative(), -1), Activation::Exp),
+                             alpha, -alpha);
     return emit.scale(emit.add(relu(x), below), scale);
   }
   Value getSize(Value value) {
@@ -50,7 +50,8 @@ private:
                       scale * high + shift);
   }
   Value softshrink() {
-    return subtract(relu(emit.scale(x, 1, -0.5)), relu(emit.scale(x, -1, -0.5)));
+    return subtract(relu(emit.scale(x, 1, -0.5)),
+                    relu(emit.scale(x, -1, -0.5)));
   }
   Value buildComposed(TorchActivation kind, Value slope);
 
@@ -92,8 +93,8 @@ Value ActivationBlock::buildComposed(TorchActivation kind, Value slope) {
   case TorchActivation::Hardswish:
     return multiply(x, clamp(x, 3, 6, 1.0 / 6));
   case TorchActivation::Hardshrink:
-    return multiply(x, emit.cast(emit.cast(softshrink(), DType::Bool),
-                                 DType::F32));
+    return multiply(
+        x, emit.cast(emit.cast(softshrink(), DType::Bool), DType::F32));
   case TorchActivation::Softshrink:
     return softshrink();
   default:

@@ -68,8 +68,8 @@ TEST(TorchActivation, values_are_those_of_torch) {
     const TorchActivation kind = *parseTorchActivation(name);
     EXPECT_EQ(getTorchActivationName(kind), name);
     for (size_t i = 0; i != std::size(inputs); ++i)
-      EXPECT_NEAR(applyTorchActivation(kind, inputs[i]),
-                  expected.at(name)[i], 1e-11)
+      EXPECT_NEAR(applyTorchActivation(kind, inputs[i]), expected.at(name)[i],
+                  1e-11)
           << name << " of " << inputs[i];
     EXPECT_TRUE(std::isnan(applyTorchActivation(kind, NAN))) << name;
   }

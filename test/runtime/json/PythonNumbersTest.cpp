@@ -56,6 +56,7 @@ TEST(PythonNumbers, strict_text_has_none) {
             "f.json:1:2:");
   std::string copy;
   EXPECT_TRUE(
-      detail::replacePythonNumbers("[\"Infinity\", 1e3, \"\\\\\"]", copy).empty());
+      detail::replacePythonNumbers("[\"Infinity\", 1e3, \"\\\\\"]", copy)
+          .empty());
   EXPECT_TRUE(copy.empty());
 }

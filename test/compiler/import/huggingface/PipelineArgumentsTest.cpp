@@ -21,14 +21,15 @@ public:
 } // namespace
 
 TEST(PipelineArguments, without_effect) {
-  for (const char *config :
-       {R"({"model_args": {}, "tokenizer_args": {}, "config_args": {}})",
-        R"({"model_kwargs": null, "processor_kwargs": {"pad_token": null}})",
-        R"({"model_kwargs": {"attn_implementation": "eager",
+  for (
+      const char *config :
+      {R"({"model_args": {}, "tokenizer_args": {}, "config_args": {}})",
+       R"({"model_kwargs": null, "processor_kwargs": {"pad_token": null}})",
+       R"({"model_kwargs": {"attn_implementation": "eager",
             "torch_dtype": "bfloat16", "dtype": "auto", "device_map": {"": 0},
             "trust_remote_code": true, "quantization_config": null}})",
-        R"({"config_kwargs": {"output_attentions": [1], "use_cache": false}})",
-        R"({"processor_kwargs": {"use_fast": true, "padding_side": "left"}})"}) {
+       R"({"config_kwargs": {"output_attentions": [1], "use_cache": false}})",
+       R"({"processor_kwargs": {"use_fast": true, "padding_side": "left"}})"}) {
     EXPECT_EQ(Arguments(config).getRefusal(), "") << config;
   }
 }
@@ -60,8 +61,8 @@ TEST(PipelineArguments, the_old_name_wins) {
   auto read = folder.read();
   ASSERT_TRUE(read);
   ASSERT_TRUE((*read)->tokenizerArguments);
-  EXPECT_EQ(*(*read)->tokenizerArguments->value.find("model_max_length")->asInt(),
-            5);
+  EXPECT_EQ(
+      *(*read)->tokenizerArguments->value.find("model_max_length")->asInt(), 5);
   auto config = readConfigArguments(folder.path);
   ASSERT_TRUE(config && *config);
   EXPECT_EQ(*(*config)->value.find("hidden_act")->asString(), "relu");

@@ -10,9 +10,9 @@ using namespace transom;
 using namespace transom::testing;
 
 TEST(TorchActivations, operations_have_the_values_of_the_table) {
-  const std::vector<double> inputs = {-90, -7,  -3.1, -1,  -0.51, -0.3, -1e-3,
-                                      0,   0.1, 0.4,  0.5, 0.51,  1,    2.5,
-                                      3.2, 6.5, 7,    90};
+  const std::vector<double> inputs = {-90,   -7,  -3.1, -1,  -0.51, -0.3,
+                                      -1e-3, 0,   0.1,  0.4, 0.5,   0.51,
+                                      1,     2.5, 3.2,  6.5, 7,     90};
   const auto width = int64_t(inputs.size());
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<attn::AttnDialect, func::FuncDialect>();
