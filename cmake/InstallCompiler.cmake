@@ -1,4 +1,16 @@
-# The component 'compiler-dev' of `cmake --install`: what a plug-in of MLIR needs that works on the project's dialects. These
+# Two components of `cmake --install`.
+#
+# The component 'tools': the command line transom with the library that compiles, JSON schemas, the licence and the documents.
+install(TARGETS transom RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+install(TARGETS transom-compiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tools)
+file(GLOB schemas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/reference/*.schema.json)
+install(FILES ${PROJECT_SOURCE_DIR}/compiler/import/graphjson/graph.schema.json ${schemas}
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/transom COMPONENT tools)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
+add_custom_target(tools-component DEPENDS transom transom-compiler)
+
+# The component 'compiler-dev': the files that an MLIR plug-in for the project's dialects needs. These
 # are libtransom-compiler, the headers of dialects and passes with their .td and generated files below
 # include/transom-compiler, the programs transom, transom-opt, transom-reduce, transom-lsp-server and transom-check, and the CMake package 'transom' with this component.
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/transom-compiler)

@@ -12,6 +12,13 @@
 #include <immintrin.h>
 #endif
 
+// Unrolls the loop that follows it, of at most 16 iterations.
+#if defined(__clang__)
+#define TRANSOM_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define TRANSOM_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 namespace transom {
 namespace {
 
@@ -146,9 +153,9 @@ compressShaNi(uint32_t *const states[N], const uint8_t *const blocks[N],
             _mm_shuffle_epi8(load(blocks[n] + 64 * block + 16 * i), swapBytes);
     }
     // Sixteen times four rounds; from the fifth on, extend the schedule.
-#pragma clang loop unroll(full)
+    TRANSOM_UNROLL
     for (size_t i = 0; i < 16; ++i) {
-#pragma clang loop unroll(full)
+      TRANSOM_UNROLL
       for (size_t n = 0; n < N; ++n) {
         __m128i &now = w[n][i % 4];
         if (i >= 4) {

@@ -58,11 +58,12 @@ bool transom::overlapsItself(const transom_tensor &tensor, const int64_t *shape,
     return false;
   // Sorted by stride, each dimension must step over all inner ones.
   int64_t order[TRANSOM_MAX_RANK];
-  for (int64_t i = 0; i != rank; ++i)
-    order[i] = i;
-  std::sort(order, order + rank, [&](int64_t a, int64_t b) {
-    return tensor.strides[a] < tensor.strides[b];
-  });
+  for (int64_t i = 0; i != rank; ++i) {
+    int64_t slot = i;
+    for (; slot && tensor.strides[order[slot - 1]] > tensor.strides[i]; --slot)
+      order[slot] = order[slot - 1];
+    order[slot] = i;
+  }
   int64_t inner = 0;
   for (int64_t i = 0; i != rank; ++i) {
     int64_t dim = order[i];

@@ -10,14 +10,15 @@
 
 using namespace transom;
 
-// The same operations on wider vectors, where the machine has them. Sanitizers
-// are not ready when the loader chooses.
+// The same operations on wider vectors, where the host has them. The dynamic
+// loader selects the variant: musl has no such relocations, and sanitizers are
+// not initialized at that time.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define TRANSOM_SANITIZED 1
 #endif
 #endif
-#if defined(__x86_64__) && defined(__linux__) && !defined(TRANSOM_SANITIZED)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(TRANSOM_SANITIZED)
 #define TRANSOM_WIDER                                                          \
   __attribute__((target_clones("avx512f", "avx2", "default")))
 #else

@@ -17,7 +17,9 @@ using Kind = WeightExpr::Kind;
 using Shape = std::vector<int64_t>;
 
 static std::shared_ptr<WeightExpr::Node> makeNode(Kind kind) {
-  return std::make_shared<WeightExpr::Node>(WeightExpr::Node{kind});
+  auto node = std::make_shared<WeightExpr::Node>();
+  node->kind = kind;
+  return node;
 }
 
 WeightExpr WeightExpr::file(std::string name) {

@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds examples/embed-c and a C++ program in an empty folder, with the shared and the static library.
 
-Usage: install.py cmake | pkg-config | subdirectory | compiler-dev | compiler-headers. The first two install the component
+Usage: install.py cmake | pkg-config | subdirectory | tools | compiler-dev | compiler-headers. The first two install the component
 'runtime' of the build in TRANSOM_BINARY_DIR into an empty folder and use its CMake package or its transom.pc; the third adds the
-source folder. The others install the component 'compiler-dev'; one builds examples/pass-plugin, a pass that transom-opt loads,
-one compiles all headers.
+source folder, with each of GCC and clang, and refuses warnings. 'tools' installs the component with the command line and compiles
+a model. The others install the component 'compiler-dev'; one builds examples/pass-plugin, a pass that transom-opt loads, one
+compiles all headers.
 """
 import json
 import os
@@ -57,7 +58,9 @@ def build_with_cmake(folder, find, *flags):
         file.write(PROJECT.format(find=find))
     build = os.path.join(folder, "build")
     run("cmake", "-S", folder, "-B", build, "-G", "Ninja", *flags)
-    run("cmake", "--build", build, "--target", "embed-transom", "embed-static", "version-transom", "version-static")
+    output = run("cmake", "--build", build, "--target", "embed-transom", "embed-static", "version-transom", "version-static")
+    if "warning:" in output:
+        sys.exit(f"the build has warnings:\n{output}")
     for kind in ("transom", "static"):
         check(build if os.path.exists(os.path.join(build, "version-transom")) else os.path.join(build, "bin"), kind)
 
@@ -70,8 +73,7 @@ def build_with_pkg_config(folder, prefix):
     env = dict(os.environ, PKG_CONFIG_PATH=os.path.join(libraries, "pkgconfig"))
 
     def flags(*what):
-        prefixed = run("pkg-config", f"--define-variable=prefix={prefix}", *what, "transom", env=env)
-        return prefixed.split()
+        return run("pkg-config", *what, "transom", env=env).split()
 
     static = [flag for flag in flags("--cflags", "--libs", "--static") if flag != "-ltransom"]
     for kind, options in (("transom", flags("--cflags", "--libs")), ("static", ["-l:libtransom.a", *static])):
@@ -79,6 +81,19 @@ def build_with_pkg_config(folder, prefix):
             run(compiler, os.path.join(folder, source), "-o", os.path.join(folder, f"{name}-{kind}"), *options,
                 *(["-l:libtransom.a", *static] if kind == "static" else []), "-lm")
         check(folder, kind, {"LD_LIBRARY_PATH": libraries})
+
+
+def check_tools(prefix):
+    """The installed command line finds its library and compiles, and the component has schemas, documents and the licence."""
+    tool = os.path.join(prefix, "bin", "transom")
+    artifact = os.path.join(prefix, "tiny.so")
+    run(tool, "compile", os.path.join(SOURCE, "examples", "tiny-bert"), "-o", artifact, "-O0", "--target", "native", cwd=prefix)
+    run(tool, "embed", artifact, "--text", "a", cwd=prefix)
+    with open(os.path.join(prefix, "share", "transom", "graph.schema.json"), encoding="utf-8") as file:
+        json.load(file)
+    for name in ("LICENSE", "README.md", os.path.join("docs", "tasks.md")):
+        if not os.path.exists(os.path.join(prefix, "share", "doc", "transom", name)):
+            sys.exit(f"share/doc/transom/{name} is not installed")
 
 
 def check_headers(folder, prefix):
@@ -197,13 +212,22 @@ def main():
         shutil.copy(os.path.join(SOURCE, "examples", "embed-c", "embed.c"), application)
         shutil.copy(os.path.join(HERE, "Version.cpp"), application)
         if way == "subdirectory":
-            build_with_cmake(application, f"add_subdirectory({SOURCE} transom)")
+            for c, cxx in (("gcc", "g++"), ("clang-14", "clang++-14"), ("clang-19", "clang++-19")):
+                if shutil.which(cxx):
+                    build_with_cmake(application, f"add_subdirectory({SOURCE} transom)", f"-DCMAKE_C_COMPILER={c}",
+                                     f"-DCMAKE_CXX_COMPILER={cxx}")
+                    shutil.rmtree(os.path.join(application, "build"))
+            return
+        if way == "tools":
+            check_tools(install(os.path.join(folder, "prefix"), "tools"))
             return
         if way.startswith("compiler-"):
             check_compiler = check_plugin if way == "compiler-dev" else check_headers
             check_compiler(application, install(os.path.join(folder, "prefix"), "compiler-dev"))
             return
-        prefix = install(os.path.join(folder, "prefix"), "runtime")
+        # The tree works where it is moved to.
+        installed = install(os.path.join(folder, "prefix"), "runtime")
+        prefix = shutil.move(installed, os.path.join(folder, "elsewhere"))
         if way == "cmake":
             build_with_cmake(application, "find_package(transom 0.1 REQUIRED)", f"-DCMAKE_PREFIX_PATH={prefix}")
         else:

@@ -30,7 +30,8 @@ Result<const CompilerApi *> tools::openCompiler() {
   // Constructors of LLVM run in dlopen.
   endWhenOutOfMemory();
   for (const std::string &place :
-       {folder + "/../lib/" + libraryName, folder + "/" + libraryName,
+       {folder + "/" TRANSOM_LIBRARY_FOLDER "/" + libraryName,
+        folder + "/../lib/" + libraryName, folder + "/" + libraryName,
         std::string(libraryName)}) {
     if (place[0] == '/' && !fileExists(place))
       continue;

@@ -117,5 +117,5 @@ Result<GenerationPtr> TranslationSession::generate(
   GenerationPtr generation(made);
   if (!generated)
     return signals.explain(generated.takeError());
-  return std::move(generation);
+  return generation;
 }
