@@ -29,7 +29,7 @@ include(CheckPIESupported)
 check_pie_supported()
 if(NOT TRANSOM_SANITIZE)
   set(TRANSOM_HARDENING_FLAGS -fstack-protector-strong -D_GLIBCXX_ASSERTIONS
-    $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
+    $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-D_FORTIFY_SOURCE=3>)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(APPEND TRANSOM_HARDENING_FLAGS -fcf-protection=full)
     # The start files of a C library may lack the mark of shadow stacks, although they work with them. That of indirect branches
