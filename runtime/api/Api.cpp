@@ -13,7 +13,7 @@ using namespace transom::api;
 
 static thread_local char lastError[2048] = "";
 
-transom_status transom::api::fail(Status status, const std::string &message) {
+transom_status transom::api::fail(Status status, std::string_view message) {
   size_t size = std::min(message.size(), sizeof lastError - 1);
   std::memcpy(lastError, message.data(), size);
   lastError[size] = 0;
@@ -96,9 +96,10 @@ transom_status transom_model_load(const char *path,
                                   const transom_model_options *given,
                                   transom_model **model) {
   return guarded([&]() -> Result<void> {
+    if (model)
+      *model = nullptr;
     if (!path || !model)
       return nullArgument(path ? "model" : "path");
-    *model = nullptr;
     transom_model_options options = transom_model_options_default();
     if (Result<void> done = readOptions(given, options); !done)
       return done;
@@ -112,7 +113,10 @@ transom_status transom_model_load(const char *path,
   });
 }
 
-void transom_model_free(transom_model *model) { delete model; }
+void transom_model_free(transom_model *model) {
+  const HostCall call;
+  delete model;
+}
 
 void transom_model_info_init(transom_model_info *info, size_t struct_size) {
   initialize(transom_model_info(), info, struct_size);
@@ -226,8 +230,9 @@ transom_status transom_session_options_fit(const transom_model *model,
                                            size_t num_inputs,
                                            transom_session_options *options) {
   return guarded([&]() -> Result<void> {
-    if (!model || !options || (num_inputs && !inputs))
-      return nullArgument(!model ? "model" : !options ? "options" : "inputs");
+    if (!model || !options)
+      return nullArgument(model ? "options" : "model");
+    TRANSOM_TRY(checkArray("inputs", inputs, num_inputs));
     if (options->struct_size < offsetof(transom_session_options, max_sequences))
       return usageError("the options do not hold max_batch and max_tokens");
     auto limited = [](uint64_t value) {
@@ -289,42 +294,48 @@ transom_status transom_session_create(const transom_model *model,
                                       const transom_session_options *options,
                                       transom_session **session) {
   return guarded([&]() -> Result<void> {
+    if (session)
+      *session = nullptr;
     if (!model || !session)
       return nullArgument(model ? "session" : "model");
-    *session = nullptr;
     TRANSOM_ASSIGN(SessionConfig config, configFor(model, options));
     TRANSOM_ASSIGN(std::unique_ptr<Session> made,
                    Session::create(*model->model, config));
-    *session = new transom_session{std::move(made)};
+    *session = new transom_session{model->model, std::move(made), {}};
     return {};
   });
 }
 
-void transom_session_free(transom_session *session) { delete session; }
+void transom_session_free(transom_session *session) {
+  const HostCall call;
+  if (session && session->lock.giveUp([&] { session->session->cancel(); }))
+    delete session;
+}
 
-transom_status transom_session_shape(const transom_session *session,
+transom_status transom_session_shape(const transom_session *handle,
                                      const char *entry,
                                      const transom_tensor *inputs,
                                      size_t num_inputs, const char *name,
                                      transom_tensor *result) {
-  return guarded([&]() -> Result<void> {
-    if (!session || !result || (num_inputs && !inputs))
-      return nullArgument(!session ? "session" : !result ? "result" : "inputs");
-    return session->session->shape(entry, inputs, num_inputs, name, *result);
+  return onSession(handle, [&](const Session &session) -> Result<void> {
+    if (!result)
+      return nullArgument("result");
+    TRANSOM_TRY(checkArray("inputs", inputs, num_inputs));
+    transom_tensor filled = *result;
+    TRANSOM_TRY(session.shape(entry, inputs, num_inputs, name, filled));
+    *result = filled;
+    return {};
   });
 }
 
-transom_status transom_session_run(transom_session *session, const char *entry,
+transom_status transom_session_run(transom_session *handle, const char *entry,
                                    const transom_tensor *inputs,
                                    size_t num_inputs, transom_tensor *outputs,
                                    size_t num_outputs) {
-  return guarded([&]() -> Result<void> {
-    if (!session || (num_inputs && !inputs) || (num_outputs && !outputs))
-      return nullArgument(!session                  ? "session"
-                          : (num_inputs && !inputs) ? "inputs"
-                                                    : "outputs");
-    return session->session->run(entry, inputs, num_inputs, outputs,
-                                 num_outputs);
+  return onSession(handle, [&](Session &session) -> Result<void> {
+    TRANSOM_TRY(checkArray("inputs", inputs, num_inputs));
+    TRANSOM_TRY(checkArray("outputs", outputs, num_outputs));
+    return session.run(entry, inputs, num_inputs, outputs, num_outputs);
   });
 }
 
@@ -333,35 +344,39 @@ void transom_session_cancel(transom_session *session) {
     session->session->cancel();
 }
 
-transom_status transom_session_get_profile(const transom_session *session,
+transom_status transom_session_get_profile(const transom_session *handle,
                                            const int64_t **nanoseconds,
                                            size_t *count) {
-  return guarded([&]() -> Result<void> {
-    if (!session || !nanoseconds || !count)
-      return nullArgument(!session       ? "session"
-                          : !nanoseconds ? "nanoseconds"
-                                         : "count");
-    *nanoseconds = session->session->executor().profile(*count);
-    if (!*nanoseconds)
+  return onSession(handle, [&](const Session &session) -> Result<void> {
+    if (!nanoseconds || !count)
+      return nullArgument(nanoseconds ? "count" : "nanoseconds");
+    size_t dispatches = 0;
+    const int64_t *times = session.executor().profile(dispatches);
+    if (!times)
       return usageError("the session does not record a profile");
+    *nanoseconds = times;
+    *count = dispatches;
     return {};
   });
 }
 
-transom_status transom_session_get_trace(const transom_session *session,
+transom_status transom_session_get_trace(const transom_session *handle,
                                          const transom_worker_time **times,
                                          size_t *num_dispatches,
                                          size_t *num_workers) {
-  return guarded([&]() -> Result<void> {
-    if (!session || !times || !num_dispatches || !num_workers)
-      return nullArgument(!session          ? "session"
-                          : !times          ? "times"
+  return onSession(handle, [&](const Session &session) -> Result<void> {
+    if (!times || !num_dispatches || !num_workers)
+      return nullArgument(!times            ? "times"
                           : !num_dispatches ? "num_dispatches"
                                             : "num_workers");
-    *times = session->session->executor().workerTimes(*num_dispatches);
-    *num_workers = session->session->executor().config().threads;
-    if (!*times)
+    size_t dispatches = 0;
+    const transom_worker_time *found =
+        session.executor().workerTimes(dispatches);
+    if (!found)
       return usageError("the session does not record a trace");
+    *times = found;
+    *num_dispatches = dispatches;
+    *num_workers = session.executor().config().threads;
     return {};
   });
 }

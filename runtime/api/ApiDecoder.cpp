@@ -10,10 +10,8 @@ using namespace transom::api;
 /// Runs a body that gets the session's decoder.
 template <typename Body>
 static transom_status withDecoder(const transom_session *session, Body body) {
-  return guarded([&]() -> Result<void> {
-    if (!session)
-      return nullArgument("session");
-    DecodeEngine *decoder = session->session->decoder();
+  return onSession(session, [&](const Session &own) -> Result<void> {
+    DecodeEngine *decoder = own.decoder();
     if (!decoder)
       return usageError("the model has no decoder");
     return body(*decoder);
@@ -75,26 +73,33 @@ transom_status transom_session_add_sources(transom_session *session,
                                            const transom_prompt *sources,
                                            size_t count, int32_t *sequences) {
   return withDecoder(session, [&](DecodeEngine &decoder) -> Result<void> {
-    if (count && (!sources || !sequences))
-      return nullArgument(sources ? "sequences" : "sources");
+    TRANSOM_TRY(checkArray("sources", sources, count));
+    TRANSOM_TRY(checkArray("sequences", sequences, count));
     if (!decoder.hasSources())
       return usageError("the model has no encoder, so its sequences have no "
                         "sources");
+    if (count > size_t(decoder.maxSequences()))
+      return limitError(std::to_string(count) + " sources need as many " +
+                        "sequences, more than the session's max_sequences " +
+                        std::to_string(decoder.maxSequences()));
     TRANSOM_ASSIGN(const auto ids,
                    getSourceTokens(session->session->model(), sources, count));
     std::vector<SourceInput> inputs;
     for (const std::vector<int64_t> &source : ids)
       inputs.push_back({source.data(), nullptr, int64_t(source.size())});
-    return decoder.addSources(inputs.data(), count, sequences);
+    std::vector<int32_t> made(count);
+    TRANSOM_TRY(decoder.addSources(inputs.data(), count, made.data()));
+    std::copy(made.begin(), made.end(), sequences);
+    return {};
   });
 }
 
 transom_status transom_sequence_free(transom_session *session,
                                      int32_t sequence) {
-  return withDecoder(session, [&](DecodeEngine &decoder) {
-    Result<void> done = checkExists(decoder, sequence);
+  return withDecoder(session, [&](DecodeEngine &decoder) -> Result<void> {
+    TRANSOM_TRY(checkExists(decoder, sequence));
     decoder.free(sequence);
-    return done;
+    return {};
   });
 }
 
@@ -110,8 +115,9 @@ transom_status transom_sequence_length(const transom_session *session,
   return withDecoder(session, [&](DecodeEngine &decoder) -> Result<void> {
     if (!length)
       return nullArgument("length");
+    TRANSOM_TRY(checkExists(decoder, sequence));
     *length = decoder.length(sequence);
-    return checkExists(decoder, sequence);
+    return {};
   });
 }
 
@@ -162,8 +168,12 @@ transom_status transom_session_step(transom_session *session,
                                     size_t count, float *logits,
                                     size_t capacity) {
   return withDecoder(session, [&](DecodeEngine &decoder) -> Result<void> {
-    if (count && !inputs)
-      return nullArgument("inputs");
+    TRANSOM_TRY(checkArray("inputs", inputs, count));
+    if (count > size_t(decoder.maxSequences()))
+      return limitError("a step has " + std::to_string(count) +
+                        " inputs; each has a sequence of its own, of which "
+                        "the session has " +
+                        std::to_string(decoder.maxSequences()));
     uint64_t bytes = getLogitBytes(inputs, count, decoder.width());
     if (bytes && !logits)
       return nullArgument("logits");

@@ -46,8 +46,8 @@ static Result<void> takeBadWords(const transom_generate_options &options,
                                  int64_t vocabulary, GenerationConfig &config) {
   if (!options.bad_words)
     return options.num_bad_words ? nullArgument("bad_words") : Result<void>();
-  if (options.num_bad_words && !options.bad_word_sizes)
-    return nullArgument("bad_word_sizes");
+  TRANSOM_TRY(checkArray("bad_word_sizes", options.bad_word_sizes,
+                         options.num_bad_words));
   config.badWords.clear();
   const int64_t *at = options.bad_words;
   for (size_t i = 0; i != options.num_bad_words; ++i) {
@@ -55,6 +55,7 @@ static Result<void> takeBadWords(const transom_generate_options &options,
     const std::string name = "bad word " + std::to_string(i);
     if (size == 0)
       return usageError(name + " has no ids");
+    TRANSOM_TRY(checkArray("bad_words", at, size));
     TRANSOM_TRY(checkTokens(at, size, vocabulary, name));
     config.badWords.emplace_back(at, at + size);
     at += size;
@@ -76,12 +77,9 @@ configFor(const Model &model, const transom_generate_options &options) {
     return usageError("sample is 0, 1 or TRANSOM_FROM_MODEL, got " +
                       std::to_string(options.sample));
   config->contextPolicy = ContextPolicy(options.context_policy);
-  if ((options.num_biases && !options.biases) ||
-      (options.num_stops && !options.stops))
-    return nullArgument(options.num_biases && !options.biases ? "biases"
-                                                              : "stops");
-  if (options.num_end_ids && !options.end_ids)
-    return nullArgument("end_ids");
+  TRANSOM_TRY(checkArray("biases", options.biases, options.num_biases));
+  TRANSOM_TRY(checkArray("stops", options.stops, options.num_stops));
+  TRANSOM_TRY(checkArray("end_ids", options.end_ids, options.num_end_ids));
   if (options.end_ids)
     config->endTokens.assign(options.end_ids,
                              options.end_ids + options.num_end_ids);
@@ -128,8 +126,8 @@ static Result<Request> getRequest(const Model &model,
 /// The tokens of the caller's target prefixes.
 static Result<std::vector<std::vector<int64_t>>>
 getTargetPrefixes(const Model &model, const transom_generate_options &options) {
-  if (options.num_target_prefixes && !options.target_prefixes)
-    return nullArgument("target_prefixes");
+  TRANSOM_TRY(checkArray("target_prefixes", options.target_prefixes,
+                         options.num_target_prefixes));
   if (!options.num_target_prefixes)
     return std::vector<std::vector<int64_t>>();
   if (model.manifest().decoder->encoder.empty())
@@ -181,7 +179,9 @@ static Result<void> generateInto(Session &session,
           event.token,
           {event.text.data(), event.text.size()},
           transom_finish(event.continuation.finish)};
-      return options.callback(options.callback_context, &token) == 0;
+      return callHost([&] {
+               return options.callback(options.callback_context, &token);
+             }) == 0;
     };
   auto made = std::make_unique<transom_generation>();
   Result<void> done = generate(source, config, tokenizer, prompts, callback,
@@ -205,10 +205,9 @@ transom_status transom_session_options_fit_generate(
     const transom_model *handle, const size_t *promptTokens, size_t count,
     const transom_generate_options *given, transom_session_options *session) {
   return guarded([&]() -> Result<void> {
-    if (!handle || !session || (count && !promptTokens))
-      return nullArgument(!handle    ? "model"
-                          : !session ? "session"
-                                     : "prompt_tokens");
+    if (!handle || !session)
+      return nullArgument(handle ? "session" : "model");
+    TRANSOM_TRY(checkArray("prompt_tokens", promptTokens, count));
     if (session->struct_size < offsetof(transom_session_options, mem_limit))
       return usageError("the options do not hold max_kv_tokens");
     TRANSOM_ASSIGN(Request request, getRequest(*handle->model, given));
@@ -244,18 +243,18 @@ transom_status transom_session_options_fit_generate(
   });
 }
 
-transom_status transom_session_generate(transom_session *session,
+transom_status transom_session_generate(transom_session *handle,
                                         const transom_prompt *prompts,
                                         size_t count,
                                         const transom_generate_options *given,
                                         transom_generation **generation) {
-  return guarded([&]() -> Result<void> {
-    if (!session || !generation || (count && !prompts))
-      return nullArgument(!session      ? "session"
-                          : !generation ? "generation"
-                                        : "prompts");
+  if (generation)
     *generation = nullptr;
-    const Model &model = session->session->model();
+  return onSession(handle, [&](Session &session) -> Result<void> {
+    if (!generation)
+      return nullArgument("generation");
+    TRANSOM_TRY(checkArray("prompts", prompts, count));
+    const Model &model = session.model();
     TRANSOM_ASSIGN(Request request, getRequest(model, given));
     transom_tokenize_options how = transom_tokenize_options_default();
     how.no_special = request.options.no_special != 0;
@@ -265,26 +264,26 @@ transom_status transom_session_generate(transom_session *session,
     TRANSOM_ASSIGN(tokens.ids,
                    getPromptTokens(model, "prompt", prompts, count, how));
     TRANSOM_TRY(addTargetPrefixes(model, request.options, tokens));
-    return generateInto(*session->session, request.config, request.options,
+    return generateInto(session, request.config, request.options,
                         model.tokenizer(), tokens, generation);
   });
 }
 
 transom_status transom_session_generate_tensors(
-    transom_session *session, const transom_tensor *inputs, size_t inputCount,
+    transom_session *handle, const transom_tensor *inputs, size_t inputCount,
     const transom_generate_options *given, transom_generation **generation) {
-  return guarded([&]() -> Result<void> {
-    if (!session || !generation || (inputCount && !inputs))
-      return nullArgument(!session      ? "session"
-                          : !generation ? "generation"
-                                        : "inputs");
+  if (generation)
     *generation = nullptr;
-    const Model &model = session->session->model();
+  return onSession(handle, [&](Session &session) -> Result<void> {
+    if (!generation)
+      return nullArgument("generation");
+    TRANSOM_TRY(checkArray("inputs", inputs, inputCount));
+    const Model &model = session.model();
     TRANSOM_ASSIGN(Request request, getRequest(model, given));
     TRANSOM_ASSIGN(GenerationPrompts prompts,
                    getPrompts(model, inputs, inputCount));
     TRANSOM_TRY(addTargetPrefixes(model, request.options, prompts));
-    return generateInto(*session->session, request.config, request.options,
+    return generateInto(session, request.config, request.options,
                         textsFor(model, request.config, request.options),
                         prompts, generation);
   });

@@ -12,10 +12,12 @@ Result<std::vector<std::vector<int64_t>>>
 api::getPromptTokens(const Model &model, const char *name,
                      const transom_prompt *prompts, size_t count,
                      const transom_tokenize_options &how) {
+  TRANSOM_TRY(checkArray((std::string(name) + "s").c_str(), prompts, count));
   std::vector<std::vector<int64_t>> tokens(count);
   for (size_t i = 0; i != count; ++i) {
     const transom_prompt &prompt = prompts[i];
     if (prompt.ids) {
+      TRANSOM_TRY(checkArray("ids of a prompt", prompt.ids, prompt.num_ids));
       tokens[i].assign(prompt.ids, prompt.ids + prompt.num_ids);
       continue;
     }

@@ -13,18 +13,16 @@ using namespace transom::api;
 
 using TokenLists = std::vector<std::vector<int64_t>>;
 
-transom_status transom_session_score(transom_session *session,
+transom_status transom_session_score(transom_session *handle,
                                      const int64_t *ids, size_t count,
                                      double *logprobs,
                                      transom_token_logprob *top,
                                      size_t topCount) {
-  return guarded([&]() -> Result<void> {
-    if (!session || (count && !ids) || (count > 1 && !logprobs))
-      return nullArgument(!session        ? "session"
-                          : count && !ids ? "ids"
-                                          : "logprobs");
-    TRANSOM_ASSIGN(DecoderSource source,
-                   DecoderSource::create(*session->session));
+  return onSession(handle, [&](Session &session) -> Result<void> {
+    TRANSOM_TRY(checkArray("ids", ids, count));
+    if (count > 1 && !logprobs)
+      return nullArgument("logprobs");
+    TRANSOM_ASSIGN(DecoderSource source, DecoderSource::create(session));
     if (top && topCount > size_t(source.width()))
       return usageError("the vocabulary has " + std::to_string(source.width()) +
                         " tokens, got a num_top of " +
@@ -39,15 +37,15 @@ transom_status transom_session_score(transom_session *session,
   });
 }
 
-transom_status transom_session_score_windows(transom_session *session,
+transom_status transom_session_score_windows(transom_session *handle,
                                              const int64_t *ids, size_t count,
                                              int64_t window, int64_t stride,
                                              transom_text_score *score) {
-  return guarded([&]() -> Result<void> {
-    if (!session || !score || (count && !ids))
-      return nullArgument(!session ? "session" : !score ? "score" : "ids");
-    TRANSOM_ASSIGN(DecoderSource source,
-                   DecoderSource::create(*session->session));
+  return onSession(handle, [&](Session &session) -> Result<void> {
+    if (!score)
+      return nullArgument("score");
+    TRANSOM_TRY(checkArray("ids", ids, count));
+    TRANSOM_ASSIGN(DecoderSource source, DecoderSource::create(session));
     TRANSOM_ASSIGN(TextScore scored,
                    scoreWindows(source, std::vector<int64_t>(ids, ids + count),
                                 window, stride, nullptr));
@@ -165,20 +163,18 @@ static Result<TokenPairs> readPairs(Session &session,
   return pairs;
 }
 
-transom_status transom_session_score_targets(transom_session *session,
+transom_status transom_session_score_targets(transom_session *handle,
                                              const transom_prompt *sources,
                                              const transom_prompt *targets,
                                              size_t count, double *logprobs,
                                              size_t capacity, size_t *tokens,
                                              double *sums) {
-  return guarded([&]() -> Result<void> {
-    if (!session || (count && (!sources || !targets || !tokens)))
-      return nullArgument(!session   ? "session"
-                          : !sources ? "sources"
-                          : !targets ? "targets"
-                                     : "num_tokens");
+  return onSession(handle, [&](Session &session) -> Result<void> {
+    TRANSOM_TRY(checkArray("sources", sources, count));
+    TRANSOM_TRY(checkArray("targets", targets, count));
+    TRANSOM_TRY(checkArray("num_tokens", tokens, count));
     TRANSOM_ASSIGN(const TokenPairs pairs,
-                   readPairs(*session->session, sources, targets, count));
+                   readPairs(session, sources, targets, count));
     size_t all = 0;
     for (size_t i = 0; i != count; ++i)
       all += tokens[i] = pairs.targets[i].size();
@@ -190,8 +186,7 @@ transom_status transom_session_score_targets(transom_session *session,
       return nullArgument("logprobs");
     std::vector<float> scores;
     if (all) {
-      TRANSOM_ASSIGN(
-          scores, scorePairs(*session->session, pairs.sources, pairs.targets));
+      TRANSOM_ASSIGN(scores, scorePairs(session, pairs.sources, pairs.targets));
     }
     const size_t columns = getLongest(pairs.targets);
     for (size_t i = 0; i != count; ++i) {

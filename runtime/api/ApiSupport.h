@@ -7,41 +7,75 @@
 // newer caller's options are longer; the fields that we lack must have their
 // defaults, 0 or TRANSOM_FROM_MODEL. So new fields need one of these defaults.
 #pragma once
+#include "runtime/api/SessionLock.h"
 #include "runtime/base/Checked.h"
+#include "runtime/base/Finally.h"
+#include "runtime/execute/HostCall.h"
 #include "runtime/include/transom/transom.h"
 #include "runtime/session/Session.h"
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <stdexcept>
 
-/// What the handle of a loaded model points to.
+/// What the handle of a loaded model points to. Sessions share the model, so
+/// handles may be freed in any order.
 struct transom_model {
-  std::unique_ptr<transom::Model> model;
+  std::shared_ptr<const transom::Model> model;
 };
 
 /// What the handle of a session points to.
 struct transom_session {
+  std::shared_ptr<const transom::Model> model; // outlives the session
   std::unique_ptr<transom::Session> session;
+  transom::api::SessionLock lock;
 };
 
 namespace transom::api {
 
 /// Keeps the message for transom_last_error() and gives the status.
-transom_status fail(Status status, const std::string &message);
+transom_status fail(Status status, std::string_view message);
 
-/// Runs the body of an API function, which gives a Result<void>.
+/// Runs the body of an API function, which gives a Result<void>, in the
+/// library's floating-point mode. No exception leaves it, except for the
+/// unwinding of a thread that was cancelled in a function of the host.
 template <typename Body> transom_status guarded(Body body) {
+  const HostCall call;
   try {
     Result<void> result = body();
     if (result)
       return TRANSOM_STATUS_OK;
     return fail(result.error().status, result.error().message);
+#if defined(__GLIBCXX__)
+  } catch (abi::__forced_unwind &) {
+    throw;
+#endif
+  } catch (const HostError &thrown) {
+    return fail(Status::Usage, thrown.what());
   } catch (const std::bad_alloc &) {
     return fail(Status::Unavailable, "out of memory");
+  } catch (const std::length_error &) {
+    return fail(Status::Limit, "a count or a size is too large");
   } catch (...) {
     return fail(Status::Internal, "an unexpected exception");
   }
+}
+
+/// Likewise on a session that no other call uses: body(session).
+template <typename Body>
+transom_status onSession(const transom_session *given, Body body) {
+  return guarded([&]() -> Result<void> {
+    if (!given)
+      return usageError("the argument 'session' is NULL");
+    auto *handle = const_cast<transom_session *>(given);
+    TRANSOM_TRY(handle->lock.acquire());
+    const Finally release([&] {
+      if (handle->lock.release())
+        delete handle;
+    });
+    return body(*handle->session);
+  });
 }
 
 /// Whether the bytes after the fields that this version knows are the defaults
@@ -82,14 +116,29 @@ inline Error nullArgument(const char *what) {
   return usageError(std::string("the argument '") + what + "' is NULL");
 }
 
+/// Checks that a caller's array of `count` elements of type T is not NULL, and
+/// can exist: nothing in memory has more than PTRDIFF_MAX bytes.
+template <typename T>
+Result<void> checkArray(const char *what, const T *data, size_t count) {
+  if (count && !data)
+    return nullArgument(what);
+  if (count > size_t(PTRDIFF_MAX) / sizeof(T))
+    return usageError("the argument '" + std::string(what) + "' cannot have " +
+                      std::to_string(count) + " elements");
+  return {};
+}
+
 /// Checks texts that a caller passes: only an empty one may have no data.
 inline Result<void> checkTexts(const char *what, const transom_text *texts,
                                size_t count) {
+  TRANSOM_TRY(checkArray(what, texts, count));
   for (size_t i = 0; i != count; ++i)
-    if (!texts[i].data && texts[i].size)
-      return usageError(std::string("the argument '") + what +
-                        "' has a text of " + std::to_string(texts[i].size) +
-                        " bytes whose data is NULL");
+    if ((!texts[i].data && texts[i].size) ||
+        texts[i].size > size_t(PTRDIFF_MAX))
+      return usageError(
+          std::string("the argument '") + what + "' has a text of " +
+          std::to_string(texts[i].size) + " bytes" +
+          (texts[i].data ? ", which cannot exist" : " whose data is NULL"));
   return {};
 }
 

@@ -93,8 +93,14 @@ transom_status transom_model_detokenize(const transom_model *model,
                                         uint32_t flags, char *text,
                                         size_t capacity, size_t *size) {
   return guarded([&]() -> Result<void> {
-    if (!model || !size || (count && !ids))
-      return nullArgument(!model ? "model" : !size ? "size" : "ids");
+    if (!model || !size)
+      return nullArgument(model ? "size" : "model");
+    TRANSOM_TRY(checkArray("ids", ids, count));
+    constexpr uint32_t known =
+        TRANSOM_DETOKENIZE_SKIP_SPECIAL | TRANSOM_DETOKENIZE_KEEP_SPACES;
+    if (flags & ~known)
+      return usageError("flags are transom_detokenize_flags, got " +
+                        std::to_string(flags));
     if (!model->model->tokenizer())
       return model->model->noTokenizer();
     std::vector<int64_t> list(ids, ids + count);
@@ -129,45 +135,57 @@ void transom_embed_options_init(transom_embed_options *options,
   initialize(defaults, options, struct_size);
 }
 
-transom_status transom_session_embed(transom_session *session,
+/// Checks texts of which each has a result of `size` numbers. Their number is
+/// compared with the room before any of them is read, and not more than one is
+/// read if the model gives no such results.
+template <typename T>
+static Result<void> checkBatch(const transom_text *texts, size_t count,
+                               const Result<size_t> &size, const char *what,
+                               const T *results, size_t capacity) {
+  if (count && !texts)
+    return nullArgument("texts");
+  if (size)
+    TRANSOM_TRY(checkRoom(what, CheckedSize(count) * *size, results, capacity));
+  TRANSOM_TRY(checkArray("texts", texts, count));
+  TRANSOM_TRY(
+      checkTexts("texts", texts, size ? count : std::min<size_t>(count, 1)));
+  return size ? Result<void>() : Result<void>(size.error());
+}
+
+transom_status transom_session_embed(transom_session *handle,
                                      const transom_text *texts, size_t count,
                                      const transom_embed_options *given,
                                      float *embeddings, size_t capacity,
                                      size_t *cut) {
-  return guarded([&]() -> Result<void> {
-    if (!session || (count && !texts))
-      return nullArgument(session ? "texts" : "session");
-    TRANSOM_TRY(checkTexts("texts", texts, count));
+  return onSession(handle, [&](Session &session) -> Result<void> {
     transom_embed_options options = transom_embed_options_default();
-    if (Result<void> done = readOptions(given, options); !done)
-      return done;
-    TRANSOM_ASSIGN(const size_t size,
-                   getEmbeddingSize(session->session->model(), options));
-    TRANSOM_TRY(checkRoom("embeddings", CheckedSize(count) * size, embeddings,
-                          capacity));
+    TRANSOM_TRY(readOptions(given, options));
+    TRANSOM_TRY(checkBatch(texts, count,
+                           getEmbeddingSize(session.model(), options),
+                           "embeddings", embeddings, capacity));
     size_t cutTexts = 0;
-    Result<void> done = embedTexts(*session->session, texts, count, options,
-                                   embeddings, cutTexts);
+    TRANSOM_TRY(
+        embedTexts(session, texts, count, options, embeddings, cutTexts));
     if (cut)
       *cut = cutTexts;
-    return done;
+    return {};
   });
 }
 
-transom_status transom_session_embed_tokens(transom_session *session,
+transom_status transom_session_embed_tokens(transom_session *handle,
                                             const transom_text *text,
                                             const transom_embed_options *given,
                                             float *embeddings, size_t capacity,
                                             int64_t *ids, size_t idsCapacity,
                                             size_t *count, uint32_t *cut) {
-  return guarded([&]() -> Result<void> {
-    if (!session || !text || !count)
-      return nullArgument(!session ? "session" : !text ? "text" : "count");
+  return onSession(handle, [&](Session &session) -> Result<void> {
+    if (!text || !count)
+      return nullArgument(text ? "count" : "text");
     TRANSOM_TRY(checkTexts("text", text, 1));
     transom_embed_options options = transom_embed_options_default();
     TRANSOM_TRY(readOptions(given, options));
     TRANSOM_ASSIGN(const TokenVectors found,
-                   embedTokens(*session->session, *text, options));
+                   embedTokens(session, *text, options));
     *count = found.ids.size();
     if (cut)
       *cut = found.isCut;
@@ -185,16 +203,13 @@ transom_status transom_session_embed_tokens(transom_session *session,
 }
 
 transom_status transom_session_embed_tokens_batch(
-    transom_session *session, const transom_text *texts, size_t count,
+    transom_session *handle, const transom_text *texts, size_t count,
     const transom_embed_options *given, const int64_t *layers, size_t numLayers,
     transom_token_vectors_callback callback, void *context) {
-  return guarded([&]() -> Result<void> {
-    if (!session || (count && !texts) || (count && !callback) ||
-        (numLayers && !layers))
-      return nullArgument(!session               ? "session"
-                          : (count && !texts)    ? "texts"
-                          : (count && !callback) ? "callback"
-                                                 : "layers");
+  return onSession(handle, [&](Session &session) -> Result<void> {
+    if (count && !callback)
+      return nullArgument("callback");
+    TRANSOM_TRY(checkArray("layers", layers, numLayers));
     TRANSOM_TRY(checkTexts("texts", texts, count));
     transom_embed_options options = transom_embed_options_default();
     TRANSOM_TRY(readOptions(given, options));
@@ -202,9 +217,9 @@ transom_status transom_session_embed_tokens_batch(
       const transom_token_vectors vectors = {
           text,        found.ids.size(),     found.ids.data(),
           found.width, found.vectors.data(), found.isCut};
-      callback(context, &vectors);
+      callHost([&] { callback(context, &vectors); });
     };
-    return embedTokens(*session->session, texts, count, options,
+    return embedTokens(session, texts, count, options,
                        {layers, layers + numLayers}, take);
   });
 }
@@ -219,6 +234,10 @@ transom_status transom_quantize_embeddings(const float *embeddings,
       return nullArgument(embeddings ? "out" : "embeddings");
     TRANSOM_ASSIGN(const size_t bytes, getQuantizedSize(precision, size));
     const std::optional<uint64_t> all = (CheckedSize(count) * bytes).value();
+    if (!(CheckedSize(count) * size * sizeof(float)).signedValue() ||
+        !(CheckedSize(size) * 2 * sizeof(float)).signedValue())
+      return limitError(std::to_string(count) + " embeddings of " +
+                        std::to_string(size) + " numbers are too many");
     if (!all || *all > capacity)
       return limitError("the quantized embeddings need " +
                         (all ? std::to_string(*all) : "too many") +
@@ -229,43 +248,36 @@ transom_status transom_quantize_embeddings(const float *embeddings,
   });
 }
 
-transom_status transom_session_classify(transom_session *session,
+transom_status transom_session_classify(transom_session *handle,
                                         const transom_text *texts,
                                         const transom_text *pairs, size_t count,
                                         float *scores, size_t capacity,
                                         size_t *cut) {
-  return guarded([&]() -> Result<void> {
-    if (!session || (count && !texts))
-      return nullArgument(session ? "texts" : "session");
-    TRANSOM_TRY(checkTexts("texts", texts, count));
+  return onSession(handle, [&](Session &session) -> Result<void> {
+    TRANSOM_TRY(checkBatch(texts, count, getTextLabels(session.model()),
+                           "scores", scores, capacity));
     TRANSOM_TRY(checkTexts("pairs", pairs, pairs ? count : 0));
-    const Model::TextUse *use = session->session->model().classification();
-    TRANSOM_TRY(checkRoom("scores",
-                          CheckedSize(count) * (use ? size_t(use->width) : 0),
-                          scores, capacity));
     size_t cutTexts = 0;
-    Result<void> done =
-        classifyTexts(*session->session, texts, pairs, count, scores, cutTexts);
+    TRANSOM_TRY(classifyTexts(session, texts, pairs, count, scores, cutTexts));
     if (cut)
       *cut = cutTexts;
-    return done;
+    return {};
   });
 }
 
 transom_status transom_session_classify_tokens(
-    transom_session *session, const transom_text *text, transom_token *tokens,
+    transom_session *handle, const transom_text *text, transom_token *tokens,
     size_t tokensCapacity, float *scores, size_t scoresCapacity, size_t *count,
     uint32_t *cut) {
-  return guarded([&]() -> Result<void> {
-    if (!session || !text || !count)
-      return nullArgument(!session ? "session" : !text ? "text" : "count");
+  return onSession(handle, [&](Session &session) -> Result<void> {
+    if (!text || !count)
+      return nullArgument(text ? "count" : "text");
     if ((tokensCapacity && !tokens) || (scoresCapacity && !scores))
       return nullArgument(tokensCapacity && !tokens ? "tokens" : "scores");
     TRANSOM_TRY(checkTexts("text", text, 1));
     Encoding encoding;
     std::vector<float> values;
-    if (Result<void> done =
-            classifyTokens(*session->session, *text, encoding, values);
+    if (Result<void> done = classifyTokens(session, *text, encoding, values);
         !done)
       return done;
     if (cut)

@@ -13,6 +13,7 @@
 #include "runtime/artifact/Digest.h"
 #include "runtime/artifact/Elf.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Finally.h"
 #include "runtime/base/Sha256.h"
 #include <algorithm>
 #include <cerrno>
@@ -226,6 +227,23 @@ static std::string getLoadPath(int descriptor) {
   return link;
 }
 
+/// The error of a dlopen() that has failed.
+static Error makeLoadError(const std::string &path) {
+  // Not all texts of the loader tell of a lack of memory.
+  const bool lacksMemory = errno == ENOMEM;
+  const char *given = dlerror();
+  const Finally release([] { dlerror(); }); // the loader keeps the text
+  const std::string reason = given ? given : "no reason given";
+  if (isOnNoexec(path))
+    return unavailable(path +
+                       ": is on a file system mounted with 'noexec', from "
+                       "which no code can run; move it to another");
+  const std::string message =
+      path + ": the dynamic loader refuses it: " + reason;
+  return lacksMemory || isSystemReason(reason) ? unavailable(message)
+                                               : rejected(message);
+}
+
 Result<ArtifactCode> ArtifactCode::load(const ArtifactFile &file) {
   const std::string &path = file.path();
   constexpr int spellings = 64;
@@ -238,18 +256,10 @@ Result<ArtifactCode> ArtifactCode::load(const ArtifactFile &file) {
   setName(file.descriptor() >= 0 ? getLoadPath(file.descriptor()) : path);
   for (int i = 0; i != spellings; ++i, folder += "./") {
     ArtifactCode code;
+    errno = 0;
     code.handle = dlopen((folder + base).c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!code.handle) {
-      const char *given = dlerror();
-      const std::string reason = given ? given : "no reason given";
-      if (isOnNoexec(path))
-        return unavailable(path +
-                           ": is on a file system mounted with 'noexec', from "
-                           "which no code can run; move it to another");
-      const std::string message =
-          path + ": the dynamic loader refuses it: " + reason;
-      return isSystemReason(reason) ? unavailable(message) : rejected(message);
-    }
+    if (!code.handle)
+      return makeLoadError(path);
     LoadedRange range = getRange(code.handle);
     if (file.descriptor() >= 0 && !isPathOf(folder + base, file.descriptor())) {
       // Another file took the path meanwhile, and may have been loaded.

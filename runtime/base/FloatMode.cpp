@@ -1,7 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The control registers of x86-64 and AArch64; elsewhere nothing is set.
+// The control registers of x86-64 and AArch64; elsewhere nothing is set. The
+// project does not compute with the x87 unit, so that its registers are written
+// only where they differ, which is rare: it takes longer than the others.
 #include "runtime/base/FloatMode.h"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -14,20 +16,60 @@ using namespace transom;
 constexpr unsigned toNearest = 0x1f80;
 /// Flush to zero, denormals are zero.
 constexpr unsigned areZero = 1u << 15 | 1u << 6;
+/// The x87 unit: all exceptions masked, to nearest, 64 bits of precision.
+constexpr uint16_t x87Default = 0x037f;
+/// Its exception flags, that of the stack and the summary included.
+constexpr uint16_t x87Flags = 0xff;
 
-FloatMode::FloatMode(Denormals denormals) : saved(_mm_getcsr()) {
+void FloatMode::enter() {
+  sse = _mm_getcsr();
   _mm_setcsr(denormals == Denormals::AreZero ? toNearest | areZero : toNearest);
+  uint16_t x87Control;
+  __asm__ volatile("fnstcw %0" : "=m"(x87Control));
+  __asm__ volatile("fnstsw %0" : "=m"(x87Status));
+  changesX87 = x87Control != x87Default;
+  if (changesX87) {
+    __asm__ volatile("fnstenv %0" : "=m"(x87));
+    __asm__ volatile("fldcw %0" : : "m"(x87Default));
+  }
+  isEntered = true;
 }
-FloatMode::~FloatMode() { _mm_setcsr(unsigned(saved)); }
+
+void FloatMode::leave() {
+  if (!isEntered)
+    return;
+  isEntered = false;
+  _mm_setcsr(sse);
+  if (!changesX87) {
+    uint16_t status;
+    __asm__ volatile("fnstsw %0" : "=m"(status));
+    if (((status ^ x87Status) & x87Flags) == 0)
+      return;
+    // A function of the C library has raised flags.
+    __asm__ volatile("fnstenv %0" : "=m"(x87));
+    x87.control = x87Default;
+    x87.status = uint16_t((status & ~x87Flags) | (x87Status & x87Flags));
+  }
+  __asm__ volatile("fldenv %0" : : "m"(x87));
+}
 #elif defined(__aarch64__)
-FloatMode::FloatMode(Denormals denormals) {
-  __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
+void FloatMode::enter() {
+  __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+  __asm__ volatile("mrs %0, fpsr" : "=r"(status));
   // Flush to zero, to nearest.
-  uint64_t mode = uint64_t(denormals == Denormals::AreZero) << 24;
+  const uint64_t mode = uint64_t(denormals == Denormals::AreZero) << 24;
   __asm__ volatile("msr fpcr, %0" ::"r"(mode));
+  isEntered = true;
 }
-FloatMode::~FloatMode() { __asm__ volatile("msr fpcr, %0" ::"r"(saved)); }
+
+void FloatMode::leave() {
+  if (!isEntered)
+    return;
+  __asm__ volatile("msr fpcr, %0" ::"r"(control));
+  __asm__ volatile("msr fpsr, %0" ::"r"(status));
+  isEntered = false;
+}
 #else
-FloatMode::FloatMode(Denormals) : saved(0) {}
-FloatMode::~FloatMode() {}
+void FloatMode::enter() { isEntered = true; }
+void FloatMode::leave() { isEntered = false; }
 #endif

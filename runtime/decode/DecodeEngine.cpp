@@ -6,6 +6,7 @@
 // runs leaves the sequences as they were.
 #include "runtime/decode/DecodeEngine.h"
 #include "runtime/abi/RowSummary.h"
+#include "runtime/base/Finally.h"
 #include "runtime/kvcache/KvFile.h"
 
 using namespace transom;
@@ -182,12 +183,10 @@ StepCutter DecodeEngine::cut(const StepInput *inputs, size_t count) const {
 
 Result<void> DecodeEngine::checkRoom(int64_t positions) {
   TRANSOM_ASSIGN(int32_t sequence, create());
+  const Finally release([&] { free(sequence); });
   StepInput input{sequence, nullptr, positions, 0};
-  Result<void> done = checkLength(input);
-  if (done)
-    done = cache.reserve(cut(&input, 1));
-  free(sequence);
-  return done;
+  TRANSOM_TRY(checkLength(input));
+  return cache.reserve(cut(&input, 1));
 }
 
 Result<const float *> DecodeEngine::step(const StepInput *inputs,
@@ -233,9 +232,8 @@ Result<const float *> DecodeEngine::stepListed(const StepInput *inputs,
                       std::to_string(given.ids[i]) + "; ids are 0 to " +
                       std::to_string(width() - 1));
   listed = given;
-  Result<const float *> done = step(inputs, count);
-  listed = {};
-  return done;
+  const Finally reset([&] { listed = {}; });
+  return step(inputs, count);
 }
 
 Result<void> DecodeEngine::stepInto(const StepInput *inputs, size_t count,
@@ -249,10 +247,17 @@ Result<void> DecodeEngine::runStep(const StepInput *inputs, size_t count,
   TRANSOM_TRY(check(inputs, count));
   StepCutter cutter = cut(inputs, count);
   TRANSOM_TRY(cache.reserve(cutter));
-  Result<void> done = runChunks(cutter, out);
-  for (size_t i = 0; i != count && !done; ++i)
-    cache.rollBack(inputs[i].sequence);
-  return done;
+  bool isDone = false;
+  const Finally undo([&] {
+    if (isDone)
+      return;
+    copies.clear();
+    for (size_t i = 0; i != count; ++i)
+      cache.rollBack(inputs[i].sequence);
+  });
+  TRANSOM_TRY(runChunks(cutter, out));
+  isDone = true;
+  return {};
 }
 
 void DecodeEngine::clearBatch() {
@@ -367,23 +372,24 @@ void DecodeEngine::placeBatches() {
 }
 
 /// Copies the blocks that the next run needs, each of them on all threads.
-void DecodeEngine::copyBlocks() {
+Result<void> DecodeEngine::copyBlocks() {
   if (copies.empty())
-    return;
-  executor.forEach(
+    return {};
+  TRANSOM_TRY(executor.forEach(
       copies.size() * executor.config().threads,
       [](void *context, size_t index, unsigned) {
         const DecodeEngine &engine = *static_cast<DecodeEngine *>(context);
         const size_t shares = engine.executor.config().threads;
         engine.copies[index / shares].run({index % shares, shares});
       },
-      this);
+      this));
   copies.clear();
+  return {};
 }
 
 /// Runs the ragged batch and advances `out` by what it wrote.
 Result<void> DecodeEngine::runBatch(StepLogits &out) {
-  copyBlocks();
+  TRANSOM_TRY(copyBlocks());
   // A run that needs no logits computes one row into scratch, so kernels never
   // see an empty output.
   StepLogits rows = out;

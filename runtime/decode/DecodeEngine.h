@@ -147,7 +147,7 @@ private:
   void addReadOnlyKeys(int32_t sequence, int64_t tokens);
   void placeBatches();
   Result<void> runBatch(StepLogits &out);
-  void copyBlocks();
+  Result<void> copyBlocks();
   void clearBatch();
 
   Executor &executor;

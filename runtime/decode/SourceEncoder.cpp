@@ -5,6 +5,7 @@
 // states between the two entries are padded to the longest source of a group.
 // Results do not depend on the groups.
 #include "runtime/decode/SourceEncoder.h"
+#include "runtime/base/Finally.h"
 #include <algorithm>
 
 using namespace transom;
@@ -90,21 +91,18 @@ Result<void> SourceEncoder::add(const SourceInput *sources, size_t count,
                                 int32_t *sequences) {
   TRANSOM_TRY(executor.takeCancel());
   TRANSOM_TRY(check(sources, count));
-  Result<void> done;
   size_t made = 0;
-  for (; made != count && done; ++made) {
-    Result<int32_t> sequence = cache.create();
-    if (!sequence) {
-      done = sequence.takeError();
-      break;
-    }
-    sequences[made] = *sequence;
+  bool isDone = false;
+  const Finally undo([&] {
+    for (size_t i = 0; i != made && !isDone; ++i)
+      cache.free(sequences[i]);
+  });
+  for (; made != count; ++made) {
+    TRANSOM_ASSIGN(sequences[made], cache.create());
   }
-  if (done)
-    done = fillAll(sources, count, sequences);
-  for (size_t i = 0; i != made && !done; ++i)
-    cache.free(sequences[i]);
-  return done;
+  TRANSOM_TRY(fillAll(sources, count, sequences));
+  isDone = true;
+  return {};
 }
 
 Result<void> SourceEncoder::fillAll(const SourceInput *sources, size_t count,

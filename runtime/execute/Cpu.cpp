@@ -64,17 +64,15 @@ Result<size_t> transom::chooseIsa(const std::vector<std::string> &available,
 static std::vector<unsigned> allowedCpus() {
   std::vector<unsigned> cpus;
   for (size_t count = 1024; count <= (1u << 20); count *= 4) {
-    cpu_set_t *set = CPU_ALLOC(count);
-    if (!set)
-      break;
-    size_t size = CPU_ALLOC_SIZE(count);
-    bool known = sched_getaffinity(0, size, set) == 0;
-    for (size_t i = 0; known && i != count; ++i)
+    const size_t size = CPU_ALLOC_SIZE(count);
+    std::vector<unsigned char> memory(size);
+    auto *set = reinterpret_cast<cpu_set_t *>(memory.data());
+    if (sched_getaffinity(0, size, set) != 0)
+      continue;
+    for (size_t i = 0; i != count; ++i)
       if (CPU_ISSET_S(i, size, set))
         cpus.push_back(unsigned(i));
-    CPU_FREE(set);
-    if (known)
-      break;
+    break;
   }
   return cpus;
 }

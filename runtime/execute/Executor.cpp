@@ -90,6 +90,9 @@ Result<void> Executor::startThreads() {
       settings.parallelContext = oneDnn->handle();
     }
   }
+  if (settings.parallel)
+    pool = std::make_unique<HostPool>(
+        settings.parallel, settings.parallelContext, settings.threads);
   if (settings.threads > 1 && !settings.parallel && !settings.observer) {
     TRANSOM_ASSIGN(std::unique_ptr<Team> made,
                    Team::create(settings.threads, settings.fewerThreads));
@@ -303,62 +306,20 @@ Result<void> Executor::execute(const Entry &entry, const transom_frame &frame) {
   }
   if (settings.trace)
     run.workerTimes = at<transom_worker_time>(layout.workerTimes);
-  bool done = settings.observer ? run.runObserved(*settings.observer)
-              : settings.parallel
-                  ? run.runOnHost(settings.parallel, settings.parallelContext)
-              : team ? run.runOnTeam(*team)
-                     : run.runOnCaller();
+  bool done = true;
+  if (settings.observer)
+    done = run.runObserved(*settings.observer);
+  else if (!pool)
+    done = team ? run.runOnTeam(*team) : run.runOnCaller();
+  else {
+    TRANSOM_ASSIGN(done, run.runOnHost(*pool));
+  }
   if (run.failed)
     return internalError(oneDnn->message());
   if (done)
     return {};
   cancelFlag.store(0, std::memory_order_relaxed);
   return Error{cancelledStatus, "the call was cancelled", {}};
-}
-
-namespace {
-/// A call of forEach().
-struct IndexLoop {
-  size_t count;
-  Executor::Body body;
-  void *context;
-  size_t numWorkers;
-  Team *team;
-
-  void run(size_t worker) const {
-    FloatMode mode;
-    for (size_t index = worker; index < count; index += numWorkers)
-      body(context, index, unsigned(worker));
-  }
-};
-} // namespace
-
-void Executor::forEach(size_t count, Body body, void *context) {
-  IndexLoop loop{count, body, context, settings.threads, team.get()};
-  if (settings.parallel && count > 1) {
-    settings.parallel(
-        settings.parallelContext, loop.numWorkers,
-        [](void *arg, size_t worker) {
-          static_cast<const IndexLoop *>(arg)->run(worker);
-        },
-        &loop);
-    return;
-  }
-  // In a child process after fork() there are no threads.
-  if (team && count > 1 && getpid() == owner) {
-    team->run(
-        [](void *arg, unsigned worker) {
-          // After the barrier the caller's loop may be gone.
-          const IndexLoop &loop = *static_cast<const IndexLoop *>(arg);
-          Team &crew = *loop.team;
-          loop.run(worker);
-          crew.barrier([] {});
-        },
-        &loop);
-    return;
-  }
-  loop.numWorkers = 1;
-  loop.run(0);
 }
 
 void Executor::finishOutputs(const Entry &entry, const Call &call,

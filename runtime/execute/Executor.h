@@ -7,6 +7,7 @@
 #pragma once
 #include "runtime/execute/Call.h"
 #include "runtime/execute/ExecutorLayout.h"
+#include "runtime/execute/HostPool.h"
 #include "runtime/execute/RaggedBatch.h"
 #include "runtime/execute/Team.h"
 #include <atomic>
@@ -83,9 +84,11 @@ public:
 
   /// Calls body(context, index, worker) for all indices below `count`, on all
   /// threads; worker w of config().threads takes the indices w, w + threads,
-  /// and so on. Not for use while a call runs.
+  /// and so on. Denormals are kept. If a body throws, some indices are left
+  /// out and the exception comes out of this function. `Usage` if the host's
+  /// pool leaves tasks out. Not for use while a call runs.
   using Body = void (*)(void *context, size_t index, unsigned worker);
-  void forEach(size_t count, Body body, void *context);
+  Result<void> forEach(size_t count, Body body, void *context);
 
   /// Makes the current or the next call end at its next dispatch.
   void cancel() { cancelFlag.store(1, std::memory_order_relaxed); }
@@ -155,8 +158,9 @@ private:
   ExecutorConfig settings;
   ExecutorLayout layout;
   Mapping mapping;
-  int owner;                  // the process that started the threads
-  std::unique_ptr<Team> team; // NULL: a host's threads, or the caller alone
+  int owner;                      // the process that started the threads
+  std::unique_ptr<Team> team;     // NULL: a host's threads, or the caller alone
+  std::unique_ptr<HostPool> pool; // NULL unless there is a host's pool
   std::unique_ptr<OneDnnSession> oneDnn; // NULL: no dispatch is oneDNN's
   std::atomic<uint32_t> cancelFlag{0};
   size_t profiledDispatches = 0;

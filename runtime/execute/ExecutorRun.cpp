@@ -108,7 +108,7 @@ bool ExecutorRun::runOnTeam(Team &team) {
   return !stopped;
 }
 
-bool ExecutorRun::runOnHost(transom_parallel parallel, void *context) {
+Result<bool> ExecutorRun::runOnHost(HostPool &pool) {
   startClock();
   for (current = 0; current != entry->num_dispatches && !stopped;
        current = end) {
@@ -122,15 +122,15 @@ bool ExecutorRun::runOnHost(transom_parallel parallel, void *context) {
     }
     while (joinsNext(end - 1))
       ++end;
-    parallel(
-        context, size_t(numWorkers),
+    TRANSOM_TRY(pool.run(
+        size_t(numWorkers),
         [](void *arg, size_t worker) {
           FloatMode mode;
           ExecutorRun &run = *static_cast<ExecutorRun *>(arg);
           for (int64_t index = run.current; index != run.end; ++index)
             run.runWorker(index, int64_t(worker));
         },
-        this);
+        this));
     finishDispatch(end - 1);
   }
   return !stopped;

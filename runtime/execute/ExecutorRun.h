@@ -8,6 +8,7 @@
 #pragma once
 #include "runtime/abi/Abi.h"
 #include "runtime/base/FloatMode.h"
+#include "runtime/execute/HostPool.h"
 #include "runtime/execute/Team.h"
 #include "runtime/include/transom/transom.h"
 #include "runtime/onednn/OneDnn.h"
@@ -44,9 +45,9 @@ public:
       nullptr; ///< [dispatches][workers], or NULL
 
   /// Each of these runs all dispatches. They return false if the run was
-  /// cancelled between two dispatches.
+  /// cancelled between two dispatches, and the error of a host's pool.
   bool runOnTeam(Team &team);
-  bool runOnHost(transom_parallel parallel, void *context);
+  Result<bool> runOnHost(HostPool &pool);
   bool runOnCaller();
   /// On the calling thread, one worker after another.
   bool runObserved(DispatchObserver &observer);

@@ -252,9 +252,9 @@ const char *transom::dtypeText(transom_dtype dtype) {
   case TRANSOM_DTYPE_BOOL:
     return "bool";
   case TRANSOM_DTYPE_NONE:
-    break;
+    return "none";
   }
-  return "none";
+  return "unknown";
 }
 
 std::string transom::shapeText(const int64_t *shape, int64_t rank) {

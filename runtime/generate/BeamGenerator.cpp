@@ -28,7 +28,7 @@ public:
       : source(call.source), config(call.config), tokenizer(call.tokenizer),
         callback(call.callback), out(out),
         columns(call.source.width(), call.source.maxListed()),
-        most(BeamSearch::getCount(call.config)) {}
+        most(BeamSearch::getCount(call.config)), opened(call.source) {}
   ~BeamGeneration() {
     for (BeamGroup &group : groups)
       group.leave(source);
@@ -44,11 +44,11 @@ private:
   Result<void> admit();
   bool hasRoom(int64_t needed) const;
   Result<void> openAll();
-  Result<void> open(BeamGroup &group, int32_t sequence);
+  Result<void> open(BeamGroup &group);
   void addRows(size_t index);
   bool evictOne();
   Result<LogitRows> step();
-  void findTokens(const LogitRows &logits);
+  Result<void> findTokens(const LogitRows &logits);
   void findTokens(const LogitRows &logits, size_t row, BeamCandidates &finder);
   Result<void> advance(size_t firstRow, size_t endRow);
   void findStops(BeamGroup &group);
@@ -69,7 +69,7 @@ private:
   std::vector<size_t> active;  ///< groups with sequences
   std::vector<size_t> opening; ///< those that are to get some
   std::vector<const PreparedPrompt *> openingPrompts;
-  std::vector<int32_t> sequences;
+  NewSequences opened; ///< not yet those of a group
   std::vector<BeamRow> rows;
   std::vector<NewTokens> fed;          ///< by row
   std::vector<ScoredToken> found;      ///< [rows, most]
@@ -123,6 +123,9 @@ Result<void> BeamGeneration::prepare(const GenerationPrompts &given) {
   const size_t rowCount =
       std::min(groups.size() * getBeams(), size_t(source.maxLogits()));
   active.reserve(groups.size());
+  opening.reserve(groups.size());
+  openingPrompts.reserve(groups.size());
+  opened.reserve(groups.size());
   rows.reserve(rowCount);
   fed.reserve(rowCount);
   found.resize(rowCount * most);
@@ -145,12 +148,13 @@ int64_t BeamGeneration::getFreeSequences() const {
   return count;
 }
 
-/// Begins or restores the search of a group with an empty sequence.
-Result<void> BeamGeneration::open(BeamGroup &group, int32_t sequence) {
+/// Begins or restores the search of a group with the next new sequence.
+Result<void> BeamGeneration::open(BeamGroup &group) {
   if (group.search)
-    return group.restore(source, sequence);
+    return group.restore(source, opened.take());
   const PreparedPrompt &prompt = prompts[group.prompt];
-  group.begin(config, prompt, sequence);
+  group.begin(config, prompt);
+  group.slots[0].sequence = opened.take();
   if (config.stopStrings.empty())
     return {};
   TRANSOM_ASSIGN(group.slots[0].text,
@@ -163,24 +167,19 @@ Result<void> BeamGeneration::openAll() {
   openingPrompts.clear();
   for (size_t i : opening)
     openingPrompts.push_back(&prompts[groups[i].prompt]);
-  TRANSOM_ASSIGN(size_t made, createSequences(source, openingPrompts,
-                                              !active.empty(), sequences));
-  Result<void> opened;
-  for (size_t i = 0; i != made; ++i) {
+  TRANSOM_TRY(opened.create(openingPrompts, !active.empty()));
+  for (size_t i = 0; !opened.isEmpty(); ++i) {
     BeamGroup &group = groups[opening[i]];
-    if (!opened) {
-      source.free(sequences[i]);
-      continue;
-    }
-    opened = open(group, sequences[i]);
-    if (opened)
-      active.push_back(opening[i]);
-    else
+    if (Result<void> done = open(group); !done) {
       group.leave(source);
+      opened.freeAll();
+      return done.error().status == Status::Limit && !active.empty()
+                 ? Result<void>()
+                 : done;
+    }
+    active.push_back(opening[i]);
   }
-  if (opened || (opened.error().status == Status::Limit && !active.empty()))
-    return {};
-  return opened;
+  return {};
 }
 
 /// Whether there is room for the beams of one more group. `needed` positions
@@ -292,11 +291,11 @@ void BeamGeneration::findTokens(const LogitRows &logits, size_t index,
 }
 
 /// Finds the best tokens after all rows of logits, on all threads.
-void BeamGeneration::findTokens(const LogitRows &logits) {
+Result<void> BeamGeneration::findTokens(const LogitRows &logits) {
   auto find = [&](size_t row, unsigned worker) {
     findTokens(logits, row, finders[worker]);
   };
-  source.forEach(
+  return source.forEach(
       rows.size(),
       [](void *context, size_t row, unsigned worker) {
         (*static_cast<decltype(find) *>(context))(row, worker);
@@ -409,7 +408,7 @@ Result<void> BeamGeneration::run() {
         cancelAll();
       return logits.takeError();
     }
-    findTokens(*logits);
+    TRANSOM_TRY(findTokens(*logits));
     // The rows of a group are next to each other.
     for (size_t first = 0, end = 0; first != rows.size(); first = end) {
       while (end != rows.size() && rows[end].group == rows[first].group)

@@ -26,11 +26,10 @@ void BeamGroup::leave(LogitsSource &source) {
 }
 
 void BeamGroup::begin(const GenerationConfig &config,
-                      const PreparedPrompt &prepared, int32_t sequence) {
+                      const PreparedPrompt &prepared) {
+  slots.resize(size_t(config.numBeams));
   search =
       std::make_unique<BeamSearch>(config, prepared.tokens, prepared.mostNew);
-  slots.resize(size_t(config.numBeams));
-  slots[0].sequence = sequence;
 }
 
 Result<void> BeamGroup::copy(LogitsSource &source, size_t from, size_t to) {

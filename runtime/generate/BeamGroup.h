@@ -30,10 +30,11 @@ struct BeamGroup {
   int64_t countSequences() const;
   bool isOpen() const { return countSequences() != 0; }
 
-  /// Begins a search with an empty sequence, which the group owns then.
-  void begin(const GenerationConfig &config, const PreparedPrompt &prepared,
-             int32_t sequence);
-  /// Goes on with a search whose sequences were freed, from an empty sequence.
+  /// Begins a search. The first slot is to get an empty sequence, which the
+  /// group owns then.
+  void begin(const GenerationConfig &config, const PreparedPrompt &prepared);
+  /// Goes on with a search whose sequences were freed, from an empty sequence,
+  /// which the group owns from here on.
   /// What the beams have in common is fed once, so that they share its blocks
   /// again.
   Result<void> restore(LogitsSource &source, int32_t sequence);

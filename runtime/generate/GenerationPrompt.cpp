@@ -185,31 +185,45 @@ Result<LogitRows> transom::stepColumns(LogitsSource &source,
   return rows;
 }
 
+void NewSequences::reserve(size_t count) {
+  sequences.reserve(count);
+  if (source.hasSources())
+    sources.reserve(count);
+}
+
+void NewSequences::freeAll() {
+  for (; taken != sequences.size(); ++taken)
+    source.free(sequences[taken]);
+}
+
 /// Sequences of an encoder-decoder: as many sources together as fit.
-static Result<size_t>
-addSources(LogitsSource &source,
-           const std::vector<const PreparedPrompt *> &prompts,
-           std::vector<int32_t> &sequences) {
-  std::vector<SourceTokens> sources;
+Result<void>
+NewSequences::addSources(const std::vector<const PreparedPrompt *> &prompts) {
+  sources.clear();
   for (const PreparedPrompt *prompt : prompts)
     sources.push_back({prompt->source.data(),
                        prompt->mask.empty() ? nullptr : prompt->mask.data(),
                        int64_t(prompt->source.size())});
   for (size_t count = sources.size();; count /= 2) {
+    // Until all of them exist, none of the numbers is a sequence.
     sequences.resize(count);
+    taken = count;
     Result<void> added =
         source.addSources(sources.data(), count, sequences.data());
-    if (added)
-      return count;
+    if (added) {
+      taken = 0;
+      return {};
+    }
     if (count == 1 || added.error().status != Status::Limit)
-      return added.takeError();
+      return added;
   }
 }
 
 /// Sequences of a decoder.
-static Result<size_t> addSequences(LogitsSource &source, size_t count,
-                                   std::vector<int32_t> &sequences) {
+Result<void> NewSequences::addSequences(size_t count) {
   sequences.clear();
+  taken = 0;
+  sequences.reserve(count);
   for (size_t i = 0; i != count; ++i) {
     Result<int32_t> sequence = source.create();
     if (!sequence && i == 0)
@@ -218,20 +232,20 @@ static Result<size_t> addSequences(LogitsSource &source, size_t count,
       break;
     sequences.push_back(*sequence);
   }
-  return sequences.size();
+  return {};
 }
 
-Result<size_t>
-transom::createSequences(LogitsSource &source,
-                         const std::vector<const PreparedPrompt *> &prompts,
-                         bool mayWait, std::vector<int32_t> &sequences) {
+Result<void>
+NewSequences::create(const std::vector<const PreparedPrompt *> &prompts,
+                     bool mayWait) {
+  freeAll();
   if (prompts.empty())
-    return size_t(0);
-  Result<size_t> made = source.hasSources()
-                            ? addSources(source, prompts, sequences)
-                            : addSequences(source, prompts.size(), sequences);
-  return !made && mayWait && made.error().status == Status::Limit ? size_t(0)
-                                                                  : made;
+    return {};
+  Result<void> made =
+      source.hasSources() ? addSources(prompts) : addSequences(prompts.size());
+  if (!made && mayWait && made.error().status == Status::Limit)
+    return {};
+  return made;
 }
 
 Result<ContinuationText>

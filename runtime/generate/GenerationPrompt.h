@@ -40,13 +40,36 @@ Result<LogitRows> stepColumns(LogitsSource &source,
                               const std::vector<NewTokens> &fed,
                               ListedColumns &columns, bool needsSums);
 
-/// Creates sequences for prompts, which have seen no token of the decoder.
-/// Returns how many there is room for, from the first on. Without room for any
-/// the result is 0 if they may wait, else the error.
-Result<size_t>
-createSequences(LogitsSource &source,
-                const std::vector<const PreparedPrompt *> &prompts,
-                bool mayWait, std::vector<int32_t> &sequences);
+/// Sequences that were created and have no other owner yet. They are freed
+/// unless somebody takes them, so none is lost if memory runs out in between.
+class NewSequences {
+public:
+  explicit NewSequences(LogitsSource &source) : source(source) {}
+  ~NewSequences() { freeAll(); }
+  NewSequences(const NewSequences &) = delete;
+  NewSequences &operator=(const NewSequences &) = delete;
+
+  /// Takes the memory of as many sequences.
+  void reserve(size_t count);
+  /// Creates sequences for prompts, which have seen no token of the decoder: as
+  /// many as there is room for, from the first on. `Limit` without room for
+  /// any, unless they may wait.
+  Result<void> create(const std::vector<const PreparedPrompt *> &prompts,
+                      bool mayWait);
+  bool isEmpty() const { return taken == sequences.size(); }
+  /// The next sequence, which the caller owns then.
+  int32_t take() { return sequences[taken++]; }
+  void freeAll();
+
+private:
+  Result<void> addSources(const std::vector<const PreparedPrompt *> &prompts);
+  Result<void> addSequences(size_t count);
+
+  LogitsSource &source;
+  std::vector<int32_t> sequences;
+  std::vector<SourceTokens> sources; ///< of the prompts
+  size_t taken = 0;                  ///< the first ones have another owner
+};
 
 /// The text of a continuation, token by token. A copy continues on its own.
 class ContinuationText {

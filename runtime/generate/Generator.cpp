@@ -68,8 +68,8 @@ public:
              const Tokenizer *tokenizer, const GenerationCallback &callback)
       : source(source), config(config), tokenizer(tokenizer),
         callback(callback), sampler(config, source.width()),
-        columns(source.width(), source.maxListed()), context(source.longest()) {
-  }
+        columns(source.width(), source.maxListed()), context(source.longest()),
+        opened(source) {}
   ~Generation() {
     for (ContinuationState &state : states)
       leave(state);
@@ -109,7 +109,7 @@ private:
   std::vector<size_t> active;  ///< continuations with a sequence
   std::vector<size_t> opening; ///< those that are to get one
   std::vector<const PreparedPrompt *> openingPrompts;
-  std::vector<int32_t> sequences;
+  NewSequences opened;        ///< not yet those of a continuation
   std::vector<NewTokens> fed; ///< by active continuation
   size_t firstWaiting = 0;    ///< all continuations before it are finished
 };
@@ -170,7 +170,7 @@ Result<void> Generation::prepare(const GenerationPrompts &given,
   active.reserve(count);
   opening.reserve(count);
   openingPrompts.reserve(count);
-  sequences.reserve(count);
+  opened.reserve(count);
   fed.reserve(count);
   return {};
 }
@@ -207,11 +207,10 @@ Result<void> Generation::open() {
   openingPrompts.clear();
   for (size_t i : opening)
     openingPrompts.push_back(&prompts[states[i].out->prompt]);
-  TRANSOM_ASSIGN(size_t made, createSequences(source, openingPrompts,
-                                              !active.empty(), sequences));
-  for (size_t i = 0; i != made; ++i) {
-    states[opening[i]].sequence = sequences[i];
+  TRANSOM_TRY(opened.create(openingPrompts, !active.empty()));
+  for (size_t i = 0; !opened.isEmpty(); ++i) {
     active.push_back(opening[i]);
+    states[opening[i]].sequence = opened.take();
   }
   return {};
 }

@@ -94,11 +94,12 @@ public:
   virtual int64_t longest() const = 0;
 
   /// Calls body(context, index, worker) for all indices below `count`, on
-  /// numWorkers() threads if the source has some.
+  /// numWorkers() threads if the source has some. Fails if a host's threads do.
   using Body = void (*)(void *context, size_t index, unsigned worker);
-  virtual void forEach(size_t count, Body body, void *context) {
+  virtual Result<void> forEach(size_t count, Body body, void *context) {
     for (size_t index = 0; index != count; ++index)
       body(context, index, 0);
+    return {};
   }
   virtual unsigned numWorkers() const { return 1; }
 

@@ -42,18 +42,15 @@ static Result<void> checkScored(LogitsSource &source, const int64_t *tokens,
                        "'score' of an encoder-decoder scores targets");
   if (count == 0 || first == 0 || first > count)
     return rejected(name + " has no tokens to score");
-  if (Result<void> known =
-          checkTokens(tokens, count, source.vocabulary(), name);
-      !known)
-    return known;
-  if (int64_t(count) > source.longest())
+  // The length comes first, so that a wrong one reads nothing.
+  if (count > size_t(source.longest()))
     return limitError(name + " has " + std::to_string(count) +
                       " tokens, more than the " +
                       (source.context() && *source.context() == source.longest()
                            ? "model's context of "
                            : "session's cache of ") +
                       std::to_string(source.longest()));
-  return {};
+  return checkTokens(tokens, count, source.vocabulary(), name);
 }
 
 Result<TokenScores> transom::scoreTokens(LogitsSource &source,

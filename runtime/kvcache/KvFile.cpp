@@ -7,6 +7,7 @@
 #include "runtime/kvcache/KvFile.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Finally.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Utf8.h"
 #include <cstddef>
@@ -242,14 +243,15 @@ Result<int32_t> transom::loadSequence(PagedKvCache &pool,
                                       const char *path) {
   SequenceFile file(pool, path);
   TRANSOM_TRY(file.open(digest));
-  Result<int32_t> sequence = pool.importSequence(file.length());
-  if (!sequence)
-    return sequence;
-  if (Result<void> done = file.fillReadOnly(pool, *sequence); !done) {
-    pool.free(*sequence);
-    return done.takeError();
-  }
-  file.copyTo(*sequence);
-  pool.markAllUsed(*sequence);
+  TRANSOM_ASSIGN(const int32_t sequence, pool.importSequence(file.length()));
+  bool isDone = false;
+  const Finally undo([&] {
+    if (!isDone)
+      pool.free(sequence);
+  });
+  TRANSOM_TRY(file.fillReadOnly(pool, sequence));
+  file.copyTo(sequence);
+  pool.markAllUsed(sequence);
+  isDone = true;
   return sequence;
 }

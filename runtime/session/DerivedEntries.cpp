@@ -5,6 +5,7 @@
 // logits and the cache hold, or one longer sequence in chunks. In an
 // encoder-decoder the sequences of a group are created from their sources.
 #include "runtime/session/DerivedEntries.h"
+#include "runtime/base/Finally.h"
 #include "runtime/execute/Tensor.h"
 #include "runtime/generate/LogitsSource.h"
 #include "runtime/generate/Softmax.h"
@@ -261,14 +262,13 @@ void DerivedCall::addSource(int64_t row) {
 Result<void> DerivedCall::open(size_t count) {
   if (decoder.hasSources())
     return decoder.addSources(storage.sources, count, storage.sequences);
-  for (size_t i = 0; i != count; ++i) {
-    Result<int32_t> sequence = decoder.create();
-    if (!sequence) {
-      while (i-- != 0)
-        decoder.free(storage.sequences[i]);
-      return sequence.takeError();
-    }
-    storage.sequences[i] = *sequence;
+  size_t made = 0;
+  const Finally undo([&] {
+    for (size_t i = 0; i != made && made != count; ++i)
+      decoder.free(storage.sequences[i]);
+  });
+  for (; made != count; ++made) {
+    TRANSOM_ASSIGN(storage.sequences[made], decoder.create());
   }
   return {};
 }
@@ -280,21 +280,19 @@ Result<void> DerivedCall::runGroup() {
   const size_t count = grouped;
   clearGroup();
   TRANSOM_TRY(open(count));
+  const Finally release([&] {
+    for (size_t i = 0; i != count; ++i)
+      decoder.free(storage.sequences[i]);
+  });
   for (size_t i = 0; i != count; ++i)
     storage.inputs[i].sequence = storage.sequences[i];
-  Result<void> done;
-  Result<const float *> logits = decoder.step(storage.inputs, count);
-  if (!logits)
-    done = logits.takeError();
+  TRANSOM_ASSIGN(const float *logits, decoder.step(storage.inputs, count));
   for (size_t i = 0; i != count; ++i) {
     const StepInput &input = storage.inputs[i];
-    decoder.free(input.sequence);
-    if (!done)
-      continue;
-    done = give(storage.batchRows[i], 0, 0, input.num_tokens, *logits);
-    *logits += input.num_logits * decoder.width();
+    TRANSOM_TRY(give(storage.batchRows[i], 0, 0, input.num_tokens, logits));
+    logits += input.num_logits * decoder.width();
   }
-  return done;
+  return {};
 }
 
 /// Runs one sequence in chunks.
@@ -303,9 +301,8 @@ Result<void> DerivedCall::runLong(int64_t row, int64_t fed) {
   clearGroup();
   TRANSOM_TRY(open(1));
   const int32_t sequence = storage.sequences[0];
-  Result<void> done = runChunks(row, fed, sequence);
-  decoder.free(sequence);
-  return done;
+  const Finally release([&] { decoder.free(sequence); });
+  return runChunks(row, fed, sequence);
 }
 
 Result<void> DerivedCall::runChunks(int64_t row, int64_t fed,

@@ -42,8 +42,8 @@ public:
   int64_t maxSequences() const override { return decoder->maxSequences(); }
   int64_t freeSequences() const override { return decoder->freeSequences(); }
   int64_t longest() const override { return decoder->longest(); }
-  void forEach(size_t count, Body body, void *context) override {
-    executor->forEach(count, body, context);
+  Result<void> forEach(size_t count, Body body, void *context) override {
+    return executor->forEach(count, body, context);
   }
   unsigned numWorkers() const override { return executor->config().threads; }
 

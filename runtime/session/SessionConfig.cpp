@@ -83,6 +83,9 @@ SessionConfig::from(const Model &model, const transom_session_options *given) {
   if (!holdsByModel && (options.hold_results < 0 || options.hold_results > 1))
     return usageError("hold_results is 0, 1 or TRANSOM_FROM_MODEL, got " +
                       std::to_string(options.hold_results));
+  if (options.profile > 2)
+    return usageError("profile is 0, 1 or 2, got " +
+                      std::to_string(options.profile));
   SessionConfig config;
   config.threads = options.threads ? options.threads : usableCores();
   config.fewerThreads = options.threads == 0;

@@ -17,7 +17,7 @@ Result<size_t> transom::getQuantizedSize(transom_precision precision,
     return size;
   case TRANSOM_PRECISION_BINARY:
   case TRANSOM_PRECISION_UBINARY:
-    return (size + 7) / 8;
+    return size / 8 + (size % 8 != 0);
   }
   return usageError("precision is 1, 2 or 3, got " +
                     std::to_string(int(precision)));
@@ -67,6 +67,8 @@ Result<void> transom::quantizeEmbeddings(const float *embeddings, size_t count,
                                          transom_precision precision,
                                          const float *ranges, uint8_t *out) {
   TRANSOM_ASSIGN(const size_t bytes, getQuantizedSize(precision, size));
+  if (size == 0)
+    return {};
   if (precision != TRANSOM_PRECISION_INT8) {
     const uint8_t offset = precision == TRANSOM_PRECISION_BINARY ? 128 : 0;
     for (size_t i = 0; i != count; ++i)

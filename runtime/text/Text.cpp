@@ -93,19 +93,23 @@ static LabelScores getLabelScores(const Model &model) {
              : LabelScores::Softmax;
 }
 
-Result<void> transom::classifyTexts(Session &session, const transom_text *texts,
-                                    const transom_text *pairs, size_t count,
-                                    float *scores, size_t &cut) {
-  const Model &model = session.model();
+Result<size_t> transom::getTextLabels(const Model &model) {
   const Model::TextUse *use = model.classification();
   if (!model.tokenizer())
     return model.noTokenizer();
   if (!use || use->perToken)
     return unsupported("the model does not classify texts; its head is '" +
                        model.manifest().head + "'");
-  size_t labels = size_t(use->width);
+  return size_t(use->width);
+}
+
+Result<void> transom::classifyTexts(Session &session, const transom_text *texts,
+                                    const transom_text *pairs, size_t count,
+                                    float *scores, size_t &cut) {
+  const Model &model = session.model();
+  TRANSOM_ASSIGN(const size_t labels, getTextLabels(model));
   LabelScores kind = getLabelScores(model);
-  return runTexts(session, {*use}, texts, pairs, count, cut,
+  return runTexts(session, {*model.classification()}, texts, pairs, count, cut,
                   [&](const TextRows &found) {
                     float *out = scores + found.text * labels;
                     if (found.count)

@@ -23,6 +23,10 @@ Result<void> embedTexts(Session &session, const transom_text *texts,
                         size_t count, const transom_embed_options &options,
                         float *embeddings, size_t &cut);
 
+/// The number of labels that the model classifies texts by; `Unsupported` if it
+/// does not.
+Result<size_t> getTextLabels(const Model &model);
+
 /// Classifies texts or pairs, as transom_session_classify().
 Result<void> classifyTexts(Session &session, const transom_text *texts,
                            const transom_text *pairs, size_t count,

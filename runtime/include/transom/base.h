@@ -7,6 +7,12 @@
  * - C99, and C++11 or later.
  * - A function that can fail returns a transom_status and leaves one line of
  * text in transom_last_error(). On error it changes nothing, unless it says so.
+ * - A call computes with round-to-nearest, whatever floating-point mode its
+ * thread has, and leaves the mode and its exception flags as they were.
+ * Callbacks run in the host's own mode.
+ * - A callback may throw a C++ exception, which ends the call with
+ * TRANSOM_STATUS_USAGE. A pthread_cancel() takes effect in a callback or after
+ * the call; the objects stay usable.
  * - An object with a _create() or _load() function is freed with _free().
  * - A struct with a `struct_size` comes from its _default() function, so that
  *   later versions can add fields at the end. A library that is older than the
@@ -20,6 +26,8 @@
  * say".
  * - A `capacity` is the size in bytes of the memory that a pointer refers to.
  * If it is too small, the function returns TRANSOM_STATUS_LIMIT.
+ * - An enumeration is an int32_t. A value that the header does not name is
+ * TRANSOM_STATUS_USAGE; for the type of a tensor it is REJECTED.
  */
 #ifndef TRANSOM_BASE_H
 #define TRANSOM_BASE_H
@@ -36,6 +44,14 @@ extern "C" {
 #define TRANSOM_API
 #endif
 
+/* The type of enumerations. Without it a wrong value would be undefined
+ * behavior in C++. In C they have the same size. */
+#if defined(__cplusplus)
+#define TRANSOM_ENUM_TYPE : int32_t
+#else
+#define TRANSOM_ENUM_TYPE
+#endif
+
 /** Version of this header. */
 #define TRANSOM_VERSION_MAJOR 0
 #define TRANSOM_VERSION_MINOR 1
@@ -47,12 +63,13 @@ extern "C" {
 
 /** Status codes. The numbers are also the exit codes of the command line tool.
  */
-typedef enum transom_status {
+typedef enum transom_status TRANSOM_ENUM_TYPE {
   /** success */
   TRANSOM_STATUS_OK = 0,
   /** a comparison found a difference; only the tool uses it */
   TRANSOM_STATUS_CHECK_FAILED = 1,
-  /** an argument is wrong: NULL, out of range, or the name of nothing */
+  /** an argument is wrong: NULL, out of range, or the name of nothing; a
+   * session that is in use; a callback that threw an exception */
   TRANSOM_STATUS_USAGE = 2,
   /** a file, tensor or text is malformed or inconsistent */
   TRANSOM_STATUS_REJECTED = 3,

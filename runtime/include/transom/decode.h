@@ -4,7 +4,8 @@
  * Decoding step by step: sequences of tokens in the KV cache of a session.
  *
  * These functions return USAGE for a sequence that does not exist and for a
- * model without a decoder. On error the session is unchanged.
+ * model without a decoder. On error the session is unchanged, as after a lack
+ * of memory (UNAVAILABLE).
  */
 #ifndef TRANSOM_DECODE_H
 #define TRANSOM_DECODE_H
@@ -145,9 +146,9 @@ typedef struct transom_step_input {
  * split into steps and whatever else is in the step; if the logits of a token
  * are not finite, those of other tokens of the step may not be either.
  * Allocates no memory. Errors: USAGE (NULL arrays), REJECTED (no tokens, ids
- * out of range, a sequence twice), LIMIT (over the model's context, the cache
- * is full, or `capacity` is too small), CANCELLED (the sequences are unchanged,
- * `logits` may be written).
+ * out of range, a sequence twice), LIMIT (more inputs than max_sequences, over
+ * the model's context, the cache is full, or `capacity` is too small),
+ * CANCELLED (the sequences are unchanged, `logits` may be written).
  */
 TRANSOM_API transom_status
 transom_session_step(transom_session *session, const transom_step_input *inputs,

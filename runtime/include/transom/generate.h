@@ -29,7 +29,7 @@ typedef struct transom_logit_bias {
 } transom_logit_bias;
 
 /** Why a continuation ended. */
-typedef enum transom_finish {
+typedef enum transom_finish TRANSOM_ENUM_TYPE {
   /** it has not ended */
   TRANSOM_FINISH_NONE = 0,
   /** its last token is an end token */
@@ -49,7 +49,7 @@ TRANSOM_API const char *transom_finish_name(transom_finish finish);
 
 /** What happens to prompts that are longer than the model's context, and at the
  * end of the context. */
-typedef enum transom_context_policy {
+typedef enum transom_context_policy TRANSOM_ENUM_TYPE {
   /** longer prompts are refused (LIMIT); generation ends */
   TRANSOM_CONTEXT_STOP = 0,
   /** the last tokens of a longer prompt are used; generation ends */
@@ -209,13 +209,13 @@ typedef struct transom_generation transom_generation;
 /** Generates continuations of all prompts together; prompts wait while the
  * session has no room for them. A continuation does not depend on the other
  * prompts. `generation` is set on success, and on CANCELLED to what was
- * generated so far. The message of an error that one prompt causes begins with
- * `prompt N`; another prompt may be named if the logits are not finite, as
- * transom_session_step() says.
- * Errors: REJECTED (ids out of range, text that is not UTF-8, an empty prompt
- * for a model without a begin token, a logit that is not finite), LIMIT (prompt
- * longer than the context), UNSUPPORTED (no tokenizer, options that are not
- * supported), CANCELLED. */
+ * generated so far; on another error it is NULL. The message of an error that
+ * one prompt causes begins with `prompt N`; another prompt may be named if the
+ * logits are not finite, as transom_session_step() says. Errors: REJECTED (ids
+ * out of range, text that is not UTF-8, an empty prompt for a model without a
+ * begin token, a logit that is not finite), LIMIT (prompt longer than the
+ * context), UNSUPPORTED (no tokenizer, options that are not supported),
+ * CANCELLED. */
 TRANSOM_API transom_status transom_session_generate(
     transom_session *session, const transom_prompt *prompts, size_t count,
     const transom_generate_options *options, transom_generation **generation);

@@ -39,18 +39,25 @@ static inline transom_model_options transom_model_options_default(void) {
   return options;
 }
 
-/** Loads a compiled model from a file. The file's structure, size, ABI and
- * manifest are checked before any of its code is mapped. The model uses the
- * best instruction set that the file holds and this CPU runs, or the one that
- * the environment variable TRANSOM_FORCE_ISA names. `options` may be NULL.
+/** Loads a compiled model from a file, which runs its code: load files from
+ * sources that you trust, as any shared library. The file's structure, size,
+ * digest, ABI and manifest are checked before, which finds damage and other
+ * versions, but not a file that is made to do harm. To replace the file of a
+ * loaded model, rename a new file over it, and never write to it in place: the
+ * process maps its pages. The model uses the best instruction set that the file
+ * holds and this CPU runs, or the one that the environment variable
+ * TRANSOM_FORCE_ISA names. `options` may be NULL. On error `model` is set to
+ * NULL.
  * Errors: UNAVAILABLE (file missing or unreadable), REJECTED (truncated,
  * damaged, not a model, or of another ABI), UNSUPPORTED (no code for this
- * CPU). */
+ * CPU). UNAVAILABLE also if memory runs out. */
 TRANSOM_API transom_status
 transom_model_load(const char *path, const transom_model_options *options,
                    transom_model **model);
 
-/** Frees a model; NULL is allowed. Free its sessions first. */
+/** Frees a model; NULL is allowed. Its sessions keep what they need of it, so
+ * they may be freed before or after. Text that the model owns is freed with its
+ * last session. */
 TRANSOM_API void transom_model_free(transom_model *model);
 
 /** Properties of a model. The model owns all text. */

@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/** Memory and threads that run a model. One thread may use a session at a time.
- */
+/** Memory and threads that run a model. One thread may use a session at a time;
+ * a call on a session that is in use returns USAGE. */
 typedef struct transom_session transom_session;
 
 /** One of the tasks that a host runs: number `index`. */
@@ -21,7 +21,8 @@ typedef void (*transom_task)(void *arg, size_t index);
 
 /** A host's thread pool: calls `task(arg, i)` once for each i below `count`, in
  * any order and on any number of threads, and returns when all calls have
- * returned. */
+ * returned. A call whose pool leaves a task out, repeats one or returns before
+ * a task ends returns USAGE, and its results are not complete. */
 typedef void (*transom_parallel)(void *context, size_t count, transom_task task,
                                  void *arg);
 
@@ -60,7 +61,8 @@ typedef struct transom_session_options {
    * leaves out; 0: do not; TRANSOM_FROM_MODEL (default): if the model embeds or
    * classifies texts */
   int32_t hold_results;
-  /** 1: record the time of each dispatch; 2: also of each worker */
+  /** 0: record no times; 1: the time of each dispatch; 2: also of each worker
+   */
   uint32_t profile;
   /** for an encoder-decoder: maximum number of tokens of the sources whose keys
    * and values are in the caches, over all sequences. A source takes whole
@@ -98,13 +100,16 @@ transom_model_memory(const transom_model *model,
                      const transom_session_options *options, uint64_t *bytes);
 
 /** Creates a session: maps all its memory and starts its threads. `options` may
- * be NULL. Errors: USAGE (options out of range), LIMIT (more than mem_limit, or
- * more than the system has), UNAVAILABLE (threads cannot be started). */
+ * be NULL. On error `session` is set to NULL. Errors: USAGE (options out of
+ * range), LIMIT (more than mem_limit, or more than the system has), UNAVAILABLE
+ * (threads cannot be started). */
 TRANSOM_API transom_status transom_session_create(
     const transom_model *model, const transom_session_options *options,
     transom_session **session);
 
-/** Ends the session's threads and frees it; NULL is allowed. */
+/** Ends the session's threads and frees it; NULL is allowed. If a call on the
+ * session is in progress, as in a callback, that call returns CANCELLED at its
+ * next dispatch and frees the session. */
 TRANSOM_API void transom_session_free(transom_session *session);
 
 /** Computes the shape of result `name` of `entry` for inputs of these shapes.
@@ -120,7 +125,8 @@ TRANSOM_API transom_status transom_session_shape(const transom_session *session,
 /** Runs an entry. Inputs and results are found by name, in any order. Results
  * may be left out if the session holds results. On success each result's dtype,
  * rank and shape are filled in. On error no result is written, except after
- * CANCELLED and after REJECTED for a decoder's logits that are not finite.
+ * CANCELLED, after REJECTED for a decoder's logits that are not finite, and
+ * after USAGE for what `parallel` did.
  * Allocates no memory. An entry of a decoder uses free sequences of the session
  * during the call.
  * Errors: USAGE (no such entry, argument or result, NULL data), REJECTED (wrong

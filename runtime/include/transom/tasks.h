@@ -15,7 +15,7 @@ extern "C" {
 /** How labelled tokens become spans: the `aggregation_strategy` of
  * transformers. A span ends where the label changes, `B-` and `I-` before it
  * left aside, and before a label with `B-`. */
-typedef enum transom_span_merge {
+typedef enum transom_span_merge TRANSOM_ENUM_TYPE {
   /** each token is a span */
   TRANSOM_SPAN_MERGE_NONE = 0,
   /** tokens are merged by their own labels */
@@ -48,11 +48,10 @@ typedef struct transom_span {
 /** Labels the spans of a text with a token classification model. All tokens but
  * special ones are in a span, also those whose label means that there is
  * nothing (`O`). `spans` is [count]; `capacity` is its size in bytes; a text
- * has at most as many spans as tokens. `count` is set also if they do not fit,
- * which is LIMIT. `truncated` (may be NULL) is set to 1 if the text was
- * truncated, else to 0.
- * Errors: USAGE, REJECTED (not UTF-8), UNSUPPORTED (the model does not classify
- * tokens), LIMIT, CANCELLED. */
+ * has at most as many spans as tokens. `count` and `truncated` are set also if
+ * they do not fit, which is LIMIT. `truncated` (may be NULL) is set to 1 if the
+ * text was truncated, else to 0. Errors: USAGE, REJECTED (not UTF-8),
+ * UNSUPPORTED (the model does not classify tokens), LIMIT, CANCELLED. */
 TRANSOM_API transom_status transom_session_tag(transom_session *session,
                                                const transom_text *text,
                                                transom_span_merge merge,
@@ -99,8 +98,9 @@ static inline transom_entity_options transom_entity_options_default(void) {
 /** Finds the named entities of a text whose types are given as texts, such as
  * `person`, with a GLiNER model, in the order of their first words. A type that
  * is given twice counts once. `entities` is [count]; `capacity` is its size in
- * bytes. `count` is set also if they do not fit, which is LIMIT. `truncated`
- * (may be NULL) is set to 1 if the text or the types were truncated, else to 0.
+ * bytes. `count` and `truncated` are set also if they do not fit, which is
+ * LIMIT. `truncated` (may be NULL) is set to 1 if the text or the types were
+ * truncated, else to 0.
  * Errors: USAGE (no type, an empty one, or a threshold out of range), REJECTED
  * (not UTF-8), UNSUPPORTED (the model takes no types), LIMIT, CANCELLED. */
 TRANSOM_API transom_status transom_session_find_entities(
@@ -110,8 +110,8 @@ TRANSOM_API transom_status transom_session_find_entities(
     size_t capacity, size_t *count, uint32_t *truncated);
 
 /** Receives the entities of a text by its index, which are valid until it
- * returns; `truncated` is 1 if the text or the types were truncated. It calls
- * no function on the session. */
+ * returns; `truncated` is 1 if the text or the types were truncated. It may
+ * call transom_session_cancel() and no other function on the session. */
 typedef void (*transom_entities_callback)(void *context, size_t text,
                                           const transom_entity *entities,
                                           size_t count, uint32_t truncated);
@@ -161,9 +161,9 @@ static inline transom_fill_options transom_fill_options_default(void) {
 
 /** Fills the mask tokens of a text with a masked language model. `fills` is
  * [num_masks, num_fills], best first, `masks` is [num_masks]: indices of what
- * transom_model_tokenize() gives. Their capacities are in bytes. `num_masks`
- * and `num_fills` (of each mask) are set also if they do not fit, which is
- * LIMIT. `truncated` as in transom_session_tag().
+ * transom_model_tokenize() gives. Their capacities are in bytes. `num_masks`,
+ * `num_fills` (of each mask) and `truncated` are set also if they do not fit,
+ * which is LIMIT. `truncated` as in transom_session_tag().
  * Errors: as transom_session_tag(); REJECTED also if the text has no mask
  * token. */
 TRANSOM_API transom_status transom_session_fill_masks(
@@ -191,7 +191,8 @@ transom_model_similarity(const transom_model *model, const float *embeddings,
  * the logits of tokens such as yes and no. An embedding model compares
  * embeddings, and one that embeds tokens adds up each query token's closest
  * token of the document. `truncated` (may be NULL) is set to the number of
- * texts that were truncated. Errors: as transom_session_tag(). */
+ * texts that were truncated. Some scores may be written after an error.
+ * Errors: as transom_session_tag(). */
 TRANSOM_API transom_status transom_session_rerank(transom_session *session,
                                                   const transom_text *query,
                                                   const transom_text *documents,
@@ -290,8 +291,8 @@ TRANSOM_API transom_status transom_session_answer(
  * one that has a label that begins with `entail`. The score is the probability
  * of entailment among all hypotheses or, if `independent` is 1 or there is one
  * hypothesis, against contradiction. `scores` is [count]; `capacity` is its
- * size in bytes. `truncated` as in transom_session_tag().
- * Errors: as transom_session_tag(). */
+ * size in bytes. `truncated` as in transom_session_tag(). Some scores may be
+ * written after an error. Errors: as transom_session_tag(). */
 TRANSOM_API transom_status transom_session_zero_shot(
     transom_session *session, const transom_text *text,
     const transom_text *hypotheses, size_t count, uint32_t independent,

@@ -15,7 +15,7 @@ extern "C" {
 #define TRANSOM_MAX_RANK 8
 
 /** Element types. */
-typedef enum transom_dtype {
+typedef enum transom_dtype TRANSOM_ENUM_TYPE {
   /** not given */
   TRANSOM_DTYPE_NONE = 0,
   /** 32-bit float */
@@ -52,10 +52,11 @@ typedef struct transom_tensor {
 } transom_tensor;
 
 /** Returns the name of an element type, such as "f32"; "none" for
- * TRANSOM_DTYPE_NONE. */
+ * TRANSOM_DTYPE_NONE, "unknown" for other values. */
 TRANSOM_API const char *transom_dtype_name(transom_dtype dtype);
 
-/** Returns the size of one element in bytes; 0 for TRANSOM_DTYPE_NONE. */
+/** Returns the size of one element in bytes; 0 for TRANSOM_DTYPE_NONE
+ * and other values. */
 TRANSOM_API size_t transom_dtype_size(transom_dtype dtype);
 
 #ifdef __cplusplus

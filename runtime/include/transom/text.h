@@ -69,8 +69,8 @@ static inline transom_tokenize_options transom_tokenize_options_default(void) {
 /** Converts a text, or a pair of texts, into tokens. `pair` and `options` may
  * be NULL. `tokens` is [count]; `capacity` is its size in bytes. `count` is set
  * to the number of tokens also if they do not fit, which is LIMIT; then nothing
- * is written to `tokens`. `truncated` (may be NULL) is set to 1 if the text was
- * truncated, else to 0.
+ * is written to `tokens`. `truncated` (may be NULL) is set likewise, to 1 if
+ * the text was truncated, else to 0.
  * Errors: REJECTED (not UTF-8), UNSUPPORTED (no tokenizer), LIMIT, USAGE (a
  * language that the tokenizer does not know). */
 TRANSOM_API transom_status transom_model_tokenize(
@@ -93,7 +93,7 @@ transom_model_language_name(const transom_model *model, size_t index,
                             char *text, size_t capacity, size_t *size);
 
 /** How transom_model_detokenize() makes a text; flags. */
-typedef enum {
+typedef enum transom_detokenize_flags TRANSOM_ENUM_TYPE {
   TRANSOM_DETOKENIZE_SKIP_SPECIAL = 1, /**< leaves out special tokens */
   /** Keeps spaces before punctuation where the tokenizer's settings drop them
    * (`clean_up_tokenization_spaces`). */
@@ -103,7 +103,7 @@ typedef enum {
 /** Converts ids into text. `flags` is 0 or `transom_detokenize_flags`. `text`
  * is [size] bytes without a final 0; `capacity` is in bytes. `size` is set also
  * if the text does not fit, which is LIMIT. Ids that are not in the vocabulary
- * are left out. */
+ * are left out. USAGE for other flags. */
 TRANSOM_API transom_status transom_model_detokenize(
     const transom_model *model, const int64_t *ids, size_t count,
     uint32_t flags, char *text, size_t capacity, size_t *size);
@@ -116,7 +116,7 @@ TRANSOM_API transom_status transom_model_token_text(const transom_model *model,
                                                     size_t *size);
 
 /** How the hidden states of a text's tokens become one vector. */
-typedef enum transom_pooling {
+typedef enum transom_pooling TRANSOM_ENUM_TYPE {
   /** as the model's files say */
   TRANSOM_POOLING_FROM_MODEL = TRANSOM_FROM_MODEL,
   /** mean over all tokens */
@@ -170,7 +170,8 @@ static inline transom_embed_options transom_embed_options_default(void) {
  * model an embedding has a weight for each token of the vocabulary. Texts
  * longer than the model's maximum are truncated; `truncated` (may be NULL) is
  * set to their number. An embedding has the same bits whatever other texts are
- * in the call. Errors: USAGE (an option, such as a prompt that the model does
+ * in the call. After REJECTED, CANCELLED and UNAVAILABLE some embeddings may
+ * be written. Errors: USAGE (an option, such as a prompt that the model does
  * not have), REJECTED (not UTF-8), UNSUPPORTED (the model does not embed texts,
  * or has a pipeline that is not supported), LIMIT (`capacity`), CANCELLED. */
 TRANSOM_API transom_status
@@ -180,13 +181,12 @@ transom_session_embed(transom_session *session, const transom_text *texts,
 
 /** Embeds the tokens of one text with a model of late interaction (ColBERT).
  * `embeddings` is [count, token_embedding_size], `ids` (may be NULL) is
- * [count]; their capacities are in bytes. `count` is set also if they do not
- * fit, which is LIMIT. With the prompt_name "query" the text is a query, which
- * is filled up with expansion tokens if the model says so; else it is a
- * document, without the tokens of the model's skiplist, and its prompt is
- * "document". `truncated` (may be NULL) is set to 1 if the text was truncated,
- * else to 0.
- * Errors: as transom_session_embed(). */
+ * [count]; their capacities are in bytes. `count` and `truncated` are set also
+ * if they do not fit, which is LIMIT. With the prompt_name "query" the text is
+ * a query, which is filled up with expansion tokens if the model says so; else
+ * it is a document, without the tokens of the model's skiplist, and its prompt
+ * is "document". `truncated` (may be NULL) is set to 1 if the text was
+ * truncated, else to 0. Errors: as transom_session_embed(). */
 TRANSOM_API transom_status transom_session_embed_tokens(
     transom_session *session, const transom_text *text,
     const transom_embed_options *options, float *embeddings, size_t capacity,
@@ -208,8 +208,8 @@ typedef struct transom_token_vectors {
   uint32_t truncated;
 } transom_token_vectors;
 
-/** Receives the vectors of a text, which are valid until it returns. It calls
- * no function on the session. */
+/** Receives the vectors of a text, which are valid until it returns. It may
+ * call transom_session_cancel() and no other function on the session. */
 typedef void (*transom_token_vectors_callback)(
     void *context, const transom_token_vectors *vectors);
 
@@ -226,7 +226,7 @@ TRANSOM_API transom_status transom_session_embed_tokens_batch(
     size_t num_layers, transom_token_vectors_callback callback, void *context);
 
 /** Types of quantized embeddings. */
-typedef enum transom_precision {
+typedef enum transom_precision TRANSOM_ENUM_TYPE {
   /** int8_t: the range of a number in 256 steps, from -128 on */
   TRANSOM_PRECISION_INT8 = 1,
   /** int8_t: one bit for each number that is above 0, the first the highest of
@@ -241,7 +241,7 @@ typedef enum transom_precision {
  * in bytes. For int8 `ranges` [2, size] has the smallest and the largest value
  * of each number; NULL: those of `embeddings`, of which there are 2 or more.
  * Values outside are taken for the nearest inside.
- * Errors: USAGE, LIMIT (`capacity`). */
+ * Errors: USAGE (`precision`, no ranges), LIMIT (`capacity`). */
 TRANSOM_API transom_status
 transom_quantize_embeddings(const float *embeddings, size_t count, size_t size,
                             transom_precision precision, const float *ranges,
@@ -250,8 +250,8 @@ transom_quantize_embeddings(const float *embeddings, size_t count, size_t size,
 /** Classifies texts, or pairs of texts. `pairs` and the `data` of a pair may be
  * NULL. `scores` is [count, num_labels], dense; `capacity` is its size in
  * bytes. Scores are probabilities (softmax, or sigmoid for a multi-label head);
- * for a regression head they are the values. `truncated` as in
- * transom_session_embed(). Errors: as transom_session_embed(). */
+ * for a regression head they are the values. `truncated`, scores after an error
+ * and errors: as transom_session_embed(). */
 TRANSOM_API transom_status transom_session_classify(transom_session *session,
                                                     const transom_text *texts,
                                                     const transom_text *pairs,
@@ -261,9 +261,9 @@ TRANSOM_API transom_status transom_session_classify(transom_session *session,
 
 /** Classifies the tokens of one text. `tokens` is [count] as from
  * transom_model_tokenize(), `scores` is [count, num_labels]; their capacities
- * are in bytes. `count` is set also if they do not fit, which is LIMIT.
- * `truncated` (may be NULL) is set to 1 if the text was truncated, else to 0.
- * Errors: as transom_session_embed(). */
+ * are in bytes. `count` and `truncated` are set also if they do not fit, which
+ * is LIMIT. `truncated` (may be NULL) is set to 1 if the text was truncated,
+ * else to 0. Errors: as transom_session_embed(). */
 TRANSOM_API transom_status transom_session_classify_tokens(
     transom_session *session, const transom_text *text, transom_token *tokens,
     size_t tokens_capacity, float *scores, size_t scores_capacity,

@@ -224,13 +224,15 @@ public:
   int runBackwards() {
     int calls = 0;
     steps.clear();
-    EXPECT_TRUE(run.runOnHost(
+    HostPool pool(
         [](void *context, size_t count, transom_task task, void *arg) {
           ++*static_cast<int *>(context);
           while (count--)
             task(arg, count);
         },
-        &calls));
+        &calls, size_t(run.numWorkers));
+    Result<bool> done = run.runOnHost(pool);
+    EXPECT_TRUE(done && *done);
     return calls;
   }
 
@@ -298,12 +300,14 @@ TEST(ExecutorRun, times_and_observers_keep_the_barriers) {
 TEST(ExecutorRun, cancel_ends_a_call_at_the_next_barrier) {
   JoinedRun joined(1, 8, 2);
   joined.cancel = 1;
-  EXPECT_FALSE(joined.run.runOnHost(
+  HostPool pool(
       [](void *, size_t count, transom_task task, void *arg) {
         for (size_t i = 0; i != count; ++i)
           task(arg, i);
       },
-      nullptr));
+      nullptr, 2);
+  Result<bool> done = joined.run.runOnHost(pool);
+  EXPECT_TRUE(done && !*done);
   EXPECT_EQ(joined.steps,
             (std::vector<JoinedRun::Step>{{0, 0}, {1, 0}, {0, 1}, {1, 1}}));
 }

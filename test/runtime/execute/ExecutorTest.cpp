@@ -65,7 +65,7 @@ TEST(Executor, calls_a_function_for_each_index_on_all_threads) {
       auto session = makeSession(*model, config);
       for (size_t count : {0, 1, 2, 7, 100}) {
         std::vector<int> workers(count, -1);
-        session->executor().forEach(
+        Result<void> looped = session->executor().forEach(
             count,
             [](void *context, size_t index, unsigned worker) {
               int &of = (*static_cast<std::vector<int> *>(context))[index];
@@ -73,6 +73,7 @@ TEST(Executor, calls_a_function_for_each_index_on_all_threads) {
               of = int(worker);
             },
             &workers);
+        EXPECT_TRUE(bool(looped));
         for (size_t i = 0; i != count; ++i)
           EXPECT_EQ(workers[i], count == 1 ? 0 : int(i % threads));
       }

@@ -1,0 +1,45 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which thread uses a session. A second caller gets an error, and a session
+// that is freed during a call lives until the end of the call.
+#pragma once
+#include "runtime/base/Error.h"
+#include <atomic>
+#include <thread>
+
+namespace transom::api {
+
+class SessionLock {
+public:
+  /// Takes the session for a call. `Usage` if a call is in progress: that of
+  /// another thread, or the one whose callback runs.
+  Result<void> acquire();
+  /// Ends the call. Returns true if the session was given up during the call;
+  /// the caller then frees it.
+  bool release();
+  /// Gives the session up. Returns true if the caller is to free it now, false
+  /// if the call in progress will. `endCall` makes that call end soon.
+  template <typename EndCall> bool giveUp(EndCall endCall) {
+    while (!change(Idle, GivenUp)) {
+      // The session exists for certain until the state changes.
+      endCall();
+      if (change(Busy, GivenUp))
+        return false;
+    }
+    return true;
+  }
+
+private:
+  enum State : uint32_t { Idle, Busy, GivenUp };
+  bool change(State from, State to) {
+    uint32_t expected = from;
+    return state.compare_exchange_strong(
+        expected, to, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+
+  std::atomic<uint32_t> state{Idle};
+  std::atomic<std::thread::id> owner; // while Busy
+};
+
+} // namespace transom::api
