@@ -238,7 +238,7 @@ Result<void> ElfReader::checkDynamic(const Elf64_Phdr &segment) {
     for (int64_t refused : refusedTags)
       if (tag.d_tag == refused)
         return error("has the dynamic tag " + std::to_string(tag.d_tag) +
-                     "; artifacts need no library and run nothing at load");
+                     "; artifacts need no library and have no initializers");
     if (tags.size() == 256)
       return error("has more than 256 dynamic tags");
     tags.push_back(tag);

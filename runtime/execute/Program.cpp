@@ -4,7 +4,9 @@
 // The tables of the code are checked against the manifest once, here, so that
 // an executor run can trust every index.
 #include "runtime/execute/Program.h"
+#include "runtime/base/Utf8.h"
 #include "runtime/execute/Cpu.h"
+#include "runtime/manifest/DerivedEntries.h"
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -111,11 +113,18 @@ Result<void> Program::resolve(const std::string &forcedIsa,
 
 Result<void> Program::addEntry(const ManifestEntry &source,
                                const std::string &name) {
-  // Find the code of an entry that is not derived.
-  const bool isDerived = !source.derivedFrom.empty();
+  // Derived entries run as the step and the decoder say, so a manifest cannot
+  // say anything else.
+  const bool hasCode = source.derivedFrom.empty();
+  if (!hasCode && !isDerived(contents, source))
+    return rejected(name + ": entry '" + utf8::printable(source.name) +
+                    "' of its manifest differs from the one that is derived "
+                    "from the step");
+
+  // Find the code of the others.
   const transom_entry_code *code =
-      isDerived ? nullptr : findCode(*artifact, source.name);
-  if (!code && !isDerived)
+      hasCode ? findCode(*artifact, source.name) : nullptr;
+  if (!code && hasCode)
     return rejected(name + ": its manifest has the entry '" + source.name +
                     "', its code does not");
   if (code)

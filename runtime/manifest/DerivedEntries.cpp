@@ -4,7 +4,8 @@
 // The entries of a decoder without code of their own: the runtime derives them
 // from the step. This file defines the names, arguments and results that the
 // manifest, the command line and the C API show.
-#include "runtime/manifest/Manifest.h"
+#include "runtime/manifest/DerivedEntries.h"
+#include "runtime/manifest/ManifestWriter.h"
 
 namespace transom {
 namespace {
@@ -141,6 +142,20 @@ std::vector<ManifestEntry> getDerivedEntries(const Manifest &manifest) {
       step->outputs[0].shape.size() != 2)
     return {};
   return DerivedEntryMaker(manifest, *step).make();
+}
+
+static std::string getText(const ManifestEntry &entry) {
+  std::string text;
+  JsonWriter json(text);
+  manifest::Writer(json).writeObject(entry);
+  return text;
+}
+
+bool isDerived(const Manifest &manifest, const ManifestEntry &entry) {
+  for (const ManifestEntry &derived : getDerivedEntries(manifest))
+    if (derived.name == entry.name)
+      return getText(derived) == getText(entry);
+  return false;
 }
 
 } // namespace transom

@@ -31,6 +31,31 @@ TEST(Program, refuses_inconsistent_manifests) {
   });
 }
 
+TEST(Program, refuses_derived_entries_that_the_step_does_not_have) {
+  auto load = [](auto change) {
+    Manifest manifest = fakeDecoderManifest();
+    change(manifest.entries);
+    Result<std::unique_ptr<Model>> model =
+        Model::fromCode(manifest, "", transom_artifact, "", "", "fake");
+    return model ? std::string() : model.error().message;
+  };
+  using Entries = std::vector<ManifestEntry>;
+  EXPECT_EQ(load([](Entries &) {}), "");
+  EXPECT_EQ(load([](Entries &entries) { entries.pop_back(); }), "");
+  ASSERT_EQ(fakeDecoderManifest().entries[1].name, "logits");
+  const std::string differs =
+      "fake: entry 'logits' of its manifest differs from the one that is "
+      "derived from the step";
+  EXPECT_EQ(load([](Entries &e) { e[1].inputs[1].shape.pop_back(); }), differs);
+  EXPECT_EQ(load([](Entries &e) { e[1].inputs.pop_back(); }), differs);
+  EXPECT_EQ(load([](Entries &e) { e[1].outputs.clear(); }), differs);
+  EXPECT_EQ(load([](Entries &e) { e[1].inputs[0].bound.reset(); }), differs);
+  EXPECT_EQ(load([](Entries &e) { e[1].outputs[0].dtype = DType::I64; }),
+            differs);
+  EXPECT_EQ(load([](Entries &e) { e[1].kind = EntryKind::Score; }), differs);
+  EXPECT_NE(load([](Entries &e) { e[1].name = "other"; }), "");
+}
+
 TEST(Program, refuses_head_ranges_that_it_cannot_follow) {
   const auto load = [](std::vector<transom_dispatch> dispatches) {
     std::vector<transom_entry_code> entries(transom_artifact.entries,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The entries that the runtime derives from the entry of a decoder.
+#include "runtime/manifest/DerivedEntries.h"
 #include "test/runtime/manifest/ManifestFixture.h"
 
 using namespace transom;
@@ -53,6 +54,10 @@ TEST(DerivedEntries, of_an_encoder_decoder) {
   EXPECT_EQ(logits->inputs[2].bound, 500);
   EXPECT_EQ(logits->outputs[0].shape[1], poly("target"));
   EXPECT_EQ(logits->derivedFrom, "step");
+  EXPECT_TRUE(isDerived(m, *logits));
+  ManifestEntry other = *logits;
+  other.outputs.clear();
+  EXPECT_FALSE(isDerived(m, other));
   EXPECT_EQ(m.findEntry("score")->outputs[0].shape[1], poly("target"));
   EXPECT_EQ(m.findEntry("encode")->derivedFrom, "");
 }
