@@ -30,6 +30,8 @@ static Result<void> checkModel(const std::string &model,
   for (const auto &[name, hash] : manifest.inputsSha256) {
     const std::string path = folder.empty() ? name : joinPath(folder, name);
     Result<MappedFile> file = MappedFile::open(path);
+    if (!file && fileExists(path))
+      return file.takeError();
     if (!file || Sha256::getHex(file->bytes()) != hash)
       return usageError("'--model " + model +
                         "' is not the model that the artifact was compiled "

@@ -19,6 +19,8 @@ import tempfile
 SOURCE = os.environ["TRANSOM_SOURCE_DIR"]
 BINARY = os.environ["TRANSOM_BINARY_DIR"]
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(SOURCE, "test", "hardening"))
+from elf_files import find_bad_runpaths
 PROJECT = """cmake_minimum_required(VERSION 3.22)
 project(application C CXX)
 {find}
@@ -123,6 +125,8 @@ def check_plugin(folder, prefix):
     project = os.path.join(folder, "project")
     shutil.copytree(os.path.join(SOURCE, "examples", "pass-plugin"), project)
     build = build_project(project, prefix)
+    if bad := find_bad_runpaths(folder):
+        sys.exit(f"the dynamic loader searches relative folders: {bad}")
     run("ctest", "--test-dir", build, "--output-on-failure")
     model = os.path.join(SOURCE, "examples", "tiny-bert")
     plugin = f"--load-pass-plugin={build}/tanh-gelu.so"

@@ -44,6 +44,8 @@ class FatalErrors(ToolTest):
             "inspect-folder": (("inspect", bert), None),
             "explain": (("explain", bert, "--html", out), out),
             "verify": (("verify", bert), None),
+            "verify-code": (("verify", self.bert, "--model", bert), None),
+            "verify-bits": (("verify", self.bert, "--bits"), None),
             "bench": (("bench", self.bert, "-b", "1", "-s", "8", "-r", "1"), None),
         }
 

@@ -259,12 +259,12 @@ public:
     void *mapped = mmap(nullptr, memory.total, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED)
-      return limitError("no memory for a tensor of " + std::to_string(bytes) +
-                        " bytes");
+      return unavailable("no memory for a tensor of " + std::to_string(bytes) +
+                         " bytes");
     memory.base = static_cast<char *>(mapped);
     if (body && mprotect(memory.base + page, body, PROT_READ | PROT_WRITE))
-      return limitError("no memory for a tensor of " + std::to_string(bytes) +
-                        " bytes");
+      return unavailable("no memory for a tensor of " + std::to_string(bytes) +
+                         " bytes");
     memory.start = memory.base + page + (atEnd ? body - bytes : 0);
     return Result<ProtectedMemory>(std::move(memory));
   }
