@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The nearest name: one that continues the word, else by edit distance.
+// The nearest name: one that differs in case only, else one that continues the
+// word or ends in it, else by edit distance.
 #include "runtime/base/Suggest.h"
 #include <algorithm>
 
@@ -10,22 +11,45 @@ namespace {
 
 constexpr size_t longestWord = 100; // longer names are not compared
 
+/// The name in lower case.
+std::string toLower(std::string_view name) {
+  std::string lower(name);
+  for (char &c : lower)
+    if (c >= 'A' && c <= 'Z')
+      c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
 /// The letters of a name, without the dashes before a flag.
 std::string_view withoutDashes(std::string_view name) {
   name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
   return name;
 }
 
-/// The shortest candidate that continues the word, or null.
-const std::string *findPrefixed(std::string_view word,
-                                const std::vector<std::string> &candidates) {
-  const std::string *best = nullptr;
-  for (const std::string &candidate : candidates)
-    if (candidate.size() > word.size() &&
-        candidate.compare(0, word.size(), word) == 0 &&
-        (!best || candidate.size() < best->size()))
-      best = &candidate;
-  return best;
+/// The shortest candidate that continues the word, or that ends in it after a
+/// `-`, `_` or `.`; null without one.
+const std::string *findLonger(std::string_view word,
+                              const std::vector<std::string> &candidates) {
+  constexpr size_t leastEnd = 4; // short words are the end of many names
+  const std::string *best = nullptr, *bestEnd = nullptr;
+  auto keepShortest = [](const std::string *&kept, const std::string &found) {
+    if (!kept || found.size() < kept->size())
+      kept = &found;
+  };
+  for (const std::string &candidate : candidates) {
+    if (candidate.size() <= word.size() || candidate.size() > 2 * longestWord)
+      continue;
+    const std::string lower = toLower(candidate);
+    const size_t start = lower.size() - word.size();
+    if (lower.compare(0, word.size(), word) == 0)
+      keepShortest(best, candidate);
+    else if (word.size() >= leastEnd &&
+             lower.compare(start, word.size(), word) == 0 &&
+             std::string_view("-_.").find(lower[start - 1]) !=
+                 std::string_view::npos)
+      keepShortest(bestEnd, candidate);
+  }
+  return best ? best : bestEnd;
 }
 
 /// Insertions, deletions, substitutions and swaps of neighbours from a to b.
@@ -50,14 +74,18 @@ size_t editDistance(std::string_view a, std::string_view b) {
 
 } // namespace
 
-std::string suggest(std::string_view word,
+std::string suggest(std::string_view name,
                     const std::vector<std::string> &candidates) {
-  size_t bestDistance = std::max<size_t>(1, word.size() / 3) + 1;
+  size_t bestDistance = std::max<size_t>(1, name.size() / 3) + 1;
   const std::string *best = nullptr;
   // A single letter is near to every short name.
-  if (word.size() > longestWord || withoutDashes(word).size() < 2)
+  if (name.size() > longestWord || withoutDashes(name).size() < 2)
     return "";
-  if (const std::string *longer = findPrefixed(word, candidates))
+  const std::string word = toLower(name);
+  for (const std::string &candidate : candidates)
+    if (candidate.size() == word.size() && toLower(candidate) == word)
+      return "; did you mean '" + candidate + "'?";
+  if (const std::string *longer = findLonger(word, candidates))
     return "; did you mean '" + *longer + "'?";
   for (const std::string &candidate : candidates) {
     size_t difference = candidate.size() > word.size()
@@ -66,7 +94,7 @@ std::string suggest(std::string_view word,
     if (difference >= bestDistance || candidate.size() > 2 * longestWord ||
         withoutDashes(candidate).size() < 2)
       continue;
-    size_t distance = editDistance(word, candidate);
+    size_t distance = editDistance(word, toLower(candidate));
     // A name that shares no letter with the word is not suggested.
     if (distance < bestDistance && distance < candidate.size()) {
       bestDistance = distance;

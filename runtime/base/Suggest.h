@@ -9,9 +9,11 @@
 
 namespace transom {
 
-/// `; did you mean 'x'?` for the candidate nearest to `word` by edits (at most
-/// a third of its length), or nothing when none is near.
-std::string suggest(std::string_view word,
+/// `; did you mean 'x'?` for the candidate that continues `name`, that ends in
+/// it
+/// (`fuse-attention` in `attn-fuse-attention`), or that is nearest by edits (at
+/// most a third of its length); empty without one. Case is ignored.
+std::string suggest(std::string_view name,
                     const std::vector<std::string> &candidates);
 
 /// The candidates as `a, b, c`, for `supported: ...`.
