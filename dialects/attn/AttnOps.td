@@ -259,6 +259,7 @@ def Attn_SliceOp : Attn_ShapedOp<"slice",
   }];
   let arguments = (ins AnyTensor:$input, I64Attr:$axis, I64Attr:$start, Attn_SizeAttr:$size);
   let results = (outs AnyTensor:$result);
+  let hasCanonicalizer = 1;
   let assemblyFormat = [{
     $input `axis` $axis `from` $start `size` custom<Size>($size) attr-dict `:`
     custom<Types>(type($input))
