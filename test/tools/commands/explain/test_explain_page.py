@@ -41,10 +41,28 @@ class ViewTest(Browser):
         self.assertEqual(page.inner_text("#inspector .title"), "attn.fused")
 
 
+# Words of visible text that are on two lines.
+BROKEN_WORDS = """() => {
+  const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; node = walker.nextNode();) {
+    if (!node.parentElement.offsetParent)
+      continue;
+    for (const {0: word, index} of node.data.matchAll(/[A-Za-z0-9]+/g)) {
+      const range = document.createRange();
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      if (new Set([...range.getClientRects()].map(({top}) => Math.round(top))).size > 1)
+        found.push(`${word} in ${node.data.slice(0, 60)}`);
+    }
+  }
+  return found;
+}"""
+
+
 class CompiledTest(Browser):
     def test_views_of_an_example(self):
         path = os.path.join(self.folder, "tiny-bert.html")
-        subprocess.run([TOOL, "explain", os.path.join(os.environ["TRANSOM_SOURCE_DIR"], "examples", "tiny-bert"), "--html", path], check=True)
+        subprocess.run([TOOL, "explain", os.path.join(os.environ["TRANSOM_SOURCE_DIR"], "examples", "tiny-bert"), "--html", path], check=True, stdout=subprocess.DEVNULL)
         page = self.open(path)
         for index, view in enumerate(VIEWS):
             page.keyboard.press(str(index + 1))
@@ -59,6 +77,18 @@ class CompiledTest(Browser):
         self.assertTrue(page.is_visible("#inspector"))
         self.assertIn("transom.k.", page.inner_text("#inspector"))
 
+
+    def test_no_line_ends_inside_of_a_word(self):
+        path = os.path.join(self.folder, "words.html")
+        flags = ["--other-flags", "--dtype bf16 --disable-pass attn-fuse-attention"]
+        subprocess.run([TOOL, "explain", os.path.join(os.environ["TRANSOM_SOURCE_DIR"], "examples", "tiny-bert"), "--html", path, *flags], check=True, stdout=subprocess.DEVNULL)
+        for width in (1280, 900, 420):
+            page = self.open(path, size=(width, 900))
+            for view in ["overview", "memory", "operations", "compare", "model"]:
+                page.evaluate(f"location.hash = '#{view},0,3'")
+                page.wait_for_selector(f"html[data-ready={view}]")
+                with self.subTest(width=width, view=view):
+                    self.assertEqual(page.evaluate(BROKEN_WORDS), [])
 
     def test_first_interaction(self):
         page = self.open(self.make(made_up.explanation(48)))

@@ -36,6 +36,25 @@ class CompareTest(Browser):
         page.keyboard.press("1")
         self.assertIn("2 sequences of 128 and 32 tokens; nothing of it for padding", page.inner_text(".tiles"))
 
+    def test_colors_are_those_of_single_amounts(self):
+        a, b = made_up.explanation(2), made_up.explanation(2)
+        entry = b["entries"][0]
+        entry["bf16_flops"]["value"] = entry["flops"]["value"]
+        entry["arena_bytes"]["value"] //= 2
+        entry["barriers"] += 3
+        entry["phases"][1]["flops"]["value"] += 1000
+        entry["phases"][1]["bytes"]["value"] -= 64
+        page = self.open(self.make(a, b), hash="#compare")
+
+        def colors(label):
+            return page.locator(f".comparison tr:has(td:text-is('{label}')) .change").get_attribute("class").split()[2:]
+
+        # Less memory is better, more barriers are worse; work in bf16 is neither.
+        self.assertEqual([colors(label) for label in ("memory", "barriers", "of it in bf16")], [["better"], ["worse"], []])
+        # A phase that has more work and moves less is not one of both.
+        changes = page.locator(".comparison tr:has-text('mlp') td").last.locator("span")
+        self.assertEqual([one.get_attribute("class") for one in changes.all()], ["worse", "better"])
+
     def test_phases_have_the_names_of_their_projections(self):
         a, b = made_up.explanation(2), made_up.explanation(2)
         for one in (a, b):

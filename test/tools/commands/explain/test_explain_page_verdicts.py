@@ -98,7 +98,7 @@ class VerdictsTest(Browser):
 class CompiledTest(Browser):
     def test_views_of_an_example(self):
         path = os.path.join(self.folder, "tiny-bert.html")
-        subprocess.run([TOOL, "explain", os.path.join(os.environ["TRANSOM_SOURCE_DIR"], "examples", "tiny-bert"), "--verify", "--html", path], check=True)
+        subprocess.run([TOOL, "explain", os.path.join(os.environ["TRANSOM_SOURCE_DIR"], "examples", "tiny-bert"), "--verify", "--html", path], check=True, stdout=subprocess.DEVNULL)
         (explanation,) = read_data(path)["explanations"]
         page = self.open(path, hash="#passes")
         self.assertEqual(list_signs(page), ["✓"] * sum(one["changed"] and not one["isa"] for one in explanation["passes"])

@@ -1,6 +1,6 @@
 // Two compilations: what differs in options, passes, remarks, costs and code.
 
-/** Rows of numbers of an entry: [label, format, value]. */
+/** Rows of numbers of an entry: [label, format, value, true where more is neither worse nor better]. */
 function getCosts(explanation, name) {
   const entry = explanation.entries.find(one => one.name === name);
   if (!entry)
@@ -8,11 +8,11 @@ function getCosts(explanation, name) {
   const {flops, padded, example} = entry;
   const call = `${plural(example.batch, 'sequence')} of ${plural(example.length, 'token')}${example.past ? ` after ${formatExact(example.past)}` : ''}`;
   const moved = entry.phases.reduce((sum, phase) => sum + (phase.bytes.value + phase.weight_bytes) * phase.runs, 0);
-  return [[`work of ${call}`, formatFlops, flops.value], ['of it in bf16', formatFlops, entry.bf16_flops.value],
-    ['of it of whole numbers', formatFlops, entry.int8_flops.value], ['weights read', formatBytes, entry.streamed_bytes], ['weights and buffers moved', formatBytes, moved], ['memory', formatBytes, entry.arena_bytes.value], ['least memory of any plan', formatBytes, getLeastMemory(entry, null)],
+  return [[`work of ${call}`, formatFlops, flops.value], ['of it in bf16', formatFlops, entry.bf16_flops.value, true],
+    ['of it of whole numbers', formatFlops, entry.int8_flops.value, true], ['weights read', formatBytes, entry.streamed_bytes], ['weights and buffers moved', formatBytes, moved], ['memory', formatBytes, entry.arena_bytes.value], ['least memory of any plan', formatBytes, getLeastMemory(entry, null)],
     ...padded ? [[`work of ${describeBatch(padded)} in a batch`, formatFlops, padded.flops], ['of it for padding', formatFlops, padded.flops - padded.flops_alone],
       ['weights and buffers moved by the batch', formatBytes, padded.bytes], ['memory of the batch', formatBytes, padded.arena_bytes]] : [],
-    ['phases', formatExact, entry.phases.length], ['barriers', formatExact, entry.barriers], ['buffers', formatExact, entry.buffers.length]];
+    ['phases', formatExact, entry.phases.length, true], ['barriers', formatExact, entry.barriers], ['buffers', formatExact, entry.buffers.length, true]];
 }
 
 const remarkKey = ({remark, location, message}) => [remark.kind, remark.category, message, location].join('\n');
@@ -43,19 +43,19 @@ const compare = {
 
   makeCosts(a, b) {
     const rows = [];
-    const add = (label, format, x, y) => {
+    const add = (label, format, x, y, isNeutral = false) => {
       if (!x && !y)
         return;
       const change = isNumber(x) && isNumber(y) && x ? 100 * (y / x - 1) : NaN;
       const text = x === y ? '' : isNumber(change) ? `${change > 0 ? '+' : '\u2212'}${Math.abs(change) >= 1000 ? formatRatio(y / x) + '×' : Math.abs(change).toFixed(1) + ' %'}` : isNumber(x) && isNumber(y) ? 'new' : `only ${isNumber(x) ? 'A' : 'B'}`;
-      rows.push(make('tr', x === y ? 'quiet' : '', make('td', '', label), make('td', 'right', numberNode(x, format)), make('td', 'right', numberNode(y, format)), make('td', `right change ${change > 0 || text === 'new' ? 'worse' : change < 0 ? 'better' : ''}`, text)));
+      rows.push(make('tr', x === y ? 'quiet' : '', make('td', '', label), make('td', 'right', numberNode(x, format)), make('td', 'right', numberNode(y, format)), make('td', `right change ${isNeutral ? '' : change > 0 || text === 'new' ? 'worse' : change < 0 ? 'better' : ''}`, text)));
     };
     const names = [...new Set([...a.entries, ...b.entries].map(entry => entry.name))];
     for (const name of names) {
       const [left, right] = [getCosts(a, name), getCosts(b, name)];
       const find = (costs, label) => (costs.find(cost => cost[0] === label) || [])[2] ?? NaN;
-      for (const [label, format] of [...left, ...right.filter(cost => !left.some(([other]) => other === cost[0]))])
-        add(names.length > 1 ? `${name}: ${label}` : label, format, find(left, label), find(right, label));
+      for (const [label, format, , isNeutral] of [...left, ...right.filter(cost => !left.some(([other]) => other === cost[0]))])
+        add(names.length > 1 ? `${name}: ${label}` : label, format, find(left, label), find(right, label), isNeutral);
     }
     add('packed weights', formatBytes, a.weight_bytes, b.weight_bytes);
     const measured = this.findMeasured();
@@ -99,7 +99,7 @@ const compare = {
     if (!only.length)
       return make('div', 'note', 'All remarks are the same.');
     const show = all => make('div', 'remarks', ...all.map(([side, {remark, location, message}]) => make('div', `remark-item ${remark.kind}`, make('span', `kind side-${side.toLowerCase()}`, `only ${side}`),
-      make('span', 'message', `${remark.kind}: ${message}`), make('span', 'category', remark.category), make('span', 'path', location))));
+      make('span', 'message', `${remark.kind}: ${message}`), make('span', 'category', remark.category), make('span', 'path', ...pathNodes(location)))));
     // What a pass only found out follows from what others did.
     const [found, done] = [only.filter(([, {remark}]) => remark.kind === 'analysis'), only.filter(([, {remark}]) => remark.kind !== 'analysis')];
     return make('div', '', done.length ? show(done) : null, found.length ? make('details', 'more', make('summary', '', `${formatExact(found.length)} more that passes found out`), show(found)) : null);
@@ -121,13 +121,14 @@ const compare = {
     const rows = groups.map(({rest, titles, layers, entry, sides: [x, y]}) => {
       const isSame = x.texts.join() === y.texts.join() && x.runs === y.runs && x.bytes === y.bytes && x.flops === y.flops;
       const seconds = measured ? difference({sides: [x, y]}) : 0;
-      const change = measured ? signedAs(formatSeconds, Math.abs(seconds) < 1e-9 ? 0 : seconds)
-        : [signedAs(formatFlops, y.flops - x.flops), signedAs(formatBytes, y.bytes - x.bytes), signedAs(value => plural(value, 'run'), y.runs - x.runs)].filter(Boolean).join(' · ');
-      const worse = seconds || y.bytes - x.bytes;
+      // Each amount has the colour of its own change.
+      const paint = (format, value) => value ? make('span', value > 0 ? 'worse' : 'better', signedAs(format, value)) : null;
+      const changes = (measured ? [paint(formatSeconds, Math.abs(seconds) < 1e-9 ? 0 : seconds)]
+        : [paint(formatFlops, y.flops - x.flops), paint(formatBytes, y.bytes - x.bytes), paint(value => plural(value, 'run'), y.runs - x.runs)]).filter(Boolean);
       const [onlyX, onlyY] = [x.texts.filter(text => !y.texts.includes(text)), y.texts.filter(text => !x.texts.includes(text))];
       const what = [...x.texts.filter(text => y.texts.includes(text)), ...onlyX.map(text => `A: ${text}`), ...onlyY.map(text => `B: ${text}`)].join('; ');
       return make('tr', isSame && !measured ? 'quiet' : '', make('td', '', make('b', '', commonPath(rest) || titles.join('; ') || 'layer'), [...layers].length ? ` layers ${[...layers].join(', ')}` : '', make('div', 'note', a.entries.length > 1 ? `${entry}: ${what}` : what)),
-        make('td', 'right', describe(x)), make('td', 'right', describe(y)), make('td', `right ${worse > 0 ? 'worse' : worse < 0 ? 'better' : ''}`, change));
+        make('td', 'right', describe(x)), make('td', 'right', describe(y)), make('td', 'right', ...changes.flatMap((node, index) => index ? [' · ', node] : [node])));
     });
     return this.makeTable(rows, ['', 'A', 'B', 'B \u2212 A']);
   },

@@ -81,8 +81,8 @@ function hideTip() {
   $('tip').hidden = true;
 }
 
-/** A module path that is broken after points. */
-const pathNodes = path => path.split('.').flatMap((word, index, all) => index + 1 < all.length ? [`${word}.`, make('wbr')] : [word]);
+/** A module path, file or pointer that is broken between its words. */
+const pathNodes = path => path.split(/(?<=[.,:/_])/).flatMap((word, index) => index ? [make('wbr'), word] : [word]);
 
 /** A formula that is broken after its signs. */
 const formulaNodes = formula => formula.split(/(?<=[*+])/).flatMap((term, index) => index ? [make('wbr'), term] : [term]);

@@ -93,7 +93,7 @@ const inspector = {
     const close = button('×', () => select({op: -1}), {className: 'close', title: 'Close (Esc)'});
     const place = op.origins.length ? op.origins.flatMap(originNodes) : [make('div', 'note', 'made by a pass')];
     const other = state.where === 'before' ? 'after' : 'before', otherListing = getSide(other);
-    box.replaceChildren(close, make('div', 'title', op.name), make('div', 'path', op.location || 'no module'),
+    box.replaceChildren(close, make('div', 'title', ...pathNodes(op.name)), make('div', 'path', ...pathNodes(op.location || 'no module')),
       heading('In the model'), ...place,
       heading(other === 'before' ? 'Before this pass' : 'After this pass'),
       ...(op.location && otherListing ? listOps(otherListing, otherListing.findRelated(op.location), {where: other}) : [make('div', 'note', 'none')]),
@@ -122,7 +122,7 @@ const inspector = {
     const ops = sourceView.findOps(file, pointer), listing = getListingOf(getMade(-1));
     const phases = getExplanation().entries.flatMap(entry => entry.phases.flatMap(phase => phase.operations.filter(isHere).slice(0, 1).map(operation => [phase, operation])));
     const remarks = getExplanation().remarks.filter(isHere);
-    box.replaceChildren(close, make('div', 'title', pointer.split('/').pop()), make('div', 'path', `${file}: ${pointer}`),
+    box.replaceChildren(close, make('div', 'title', ...pathNodes(pointer.split('/').pop())), make('div', 'path', ...pathNodes(`${file}: ${pointer}`)),
       heading('Operations', make('small', '', 'as imported')), ...(listing ? listOps(listing, ops.map(op => op.index), {view: 'passes', pass: findFirstPass(), where: 'before'}) : []));
     if (phases.length)
       box.append(heading('Code'), ...phases.slice(0, 4).flatMap(phaseNodes));

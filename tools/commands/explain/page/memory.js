@@ -20,7 +20,7 @@ const memory = {
     this.canvas.setAttribute('role', 'img');
     this.canvas.setAttribute('aria-label', `Memory plan: ${formatBytes(arena)}, fullest in step ${this.steps[this.peak] || this.peak}`);
     const tiles = make('div', 'tiles', tile('Arena', numberNode(arena, formatBytes), make('span', '', ...formulaNodes(entry.arena_bytes.formula))), tile('Lower bound', numberNode(bound, formatBytes), `no plan takes less: what lives in the fullest step${bound > Math.max(...this.live) ? ', in multiples of 64 bytes' : ''}`),
-      tile('Fullest step', this.steps[this.peak] || `step ${this.peak}`, `${formatBytes(this.live[this.peak])} in ${plural(this.getLive(this.peak).length, 'buffer')}`), tile('Buffers', numberNode(entry.buffers.length, formatExact), `${formatBytes(this.buffers.reduce((sum, buffer) => sum + buffer.size, 0))} without sharing`));
+      tile('Fullest step', make('span', '', ...pathNodes(this.steps[this.peak] || `step ${this.peak}`)), `${formatBytes(this.live[this.peak])} in ${plural(this.getLive(this.peak).length, 'buffer')}`), tile('Buffers', numberNode(entry.buffers.length, formatExact), `${formatBytes(this.buffers.reduce((sum, buffer) => sum + buffer.size, 0))} without sharing`));
     this.box = make('div', 'chart', this.canvas);
     view.replaceChildren(make('div', 'page', head, tiles, this.box, heading('Buffers', make('small', '', 'largest first')), this.makeTable()));
     this.canvas.addEventListener('pointermove', event => this.hover(event));

@@ -94,7 +94,7 @@ const overview = {
     for (const {remark, all, location, message} of groups) {
       const item = button('', () => this.openRemark(remark, passOf.get(remark)), {className: `remark-item ${remark.kind}`, title: remark.help});
       item.append(make('span', 'kind', remark.kind), make('span', 'message', message, all.length > 1 ? make('i', '', ` ×${all.length}`) : null),
-        make('span', 'category', remark.category), make('span', 'path', location, remark.pointer ? make('i', '', ` ${remark.file}${remark.pointer}`) : null));
+        make('span', 'category', remark.category), make('span', 'path', ...pathNodes(location), remark.pointer ? make('i', '', ' ', ...pathNodes(`${remark.file}${remark.pointer}`)) : null));
       if (remark.help && remark.kind !== 'passed')
         item.append(make('span', 'help', remark.help));
       (remark.kind === 'analysis' ? found : list).append(item);

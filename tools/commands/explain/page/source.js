@@ -116,7 +116,7 @@ function originNodes(origin) {
   const {file, pointer} = splitOrigin(origin);
   const source = getSource(file);
   if (!source)
-    return [make('div', 'origin', origin)];
+    return [make('div', 'origin', ...pathNodes(origin))];
   const [first, last] = source.find(pointer);
   const shown = source.lines.slice(first, Math.min(last + 1, first + MOST_EXCERPT));
   const indent = Math.min(...shown.filter(line => line.trim()).map(line => line.length - line.trimStart().length));
