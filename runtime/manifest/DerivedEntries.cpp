@@ -152,9 +152,12 @@ static std::string getText(const ManifestEntry &entry) {
 }
 
 bool isDerived(const Manifest &manifest, const ManifestEntry &entry) {
-  for (const ManifestEntry &derived : getDerivedEntries(manifest))
-    if (derived.name == entry.name)
+  // Entries run by their kind, and their names are free.
+  for (ManifestEntry &derived : getDerivedEntries(manifest)) {
+    derived.name = entry.name;
+    if (derived.kind == entry.kind)
       return getText(derived) == getText(entry);
+  }
   return false;
 }
 

@@ -8,7 +8,8 @@
 
 namespace transom {
 
-/// Whether an entry is one of getDerivedEntries(), and the same in all fields.
+/// Whether an entry is one of getDerivedEntries(), and the same in all fields
+/// but its name.
 bool isDerived(const Manifest &manifest, const ManifestEntry &entry);
 
 } // namespace transom
