@@ -27,6 +27,7 @@ private:
   Tensor getAngles(const WeightExpr &e, const Sizes &sizes);
   Tensor multiply(const Tensor &a, const Tensor &b);
   Tensor normalize(const WeightExpr &e, ArrayRef<Tensor> operands);
+  Tensor setNorms(ArrayRef<Tensor> operands);
   /// One element of `e` from where it is among those of the operands.
   Number pick(const WeightExpr &e, ArrayRef<int64_t> index,
               ArrayRef<Tensor> operands);
@@ -80,6 +81,20 @@ Tensor WeightResidues::normalize(const WeightExpr &e,
   for (size_t row = 0; n > 0 && row < result.real.size(); row += n)
     layerNorm(llvm::MutableArrayRef(result.real).slice(row, n),
               operands[1].real, &beta, (*e).number);
+  return result;
+}
+
+/// Rows of the first operand with the norms of the second.
+Tensor WeightResidues::setNorms(ArrayRef<Tensor> operands) {
+  DomainScope scope(&domain);
+  Tensor result = operands[0];
+  const int64_t width = result.sizes[1];
+  for (int64_t row = 0; row < result.sizes[0]; ++row) {
+    Number *numbers = &result.real[row * width];
+    const Number root = sqrt(domain.dot(0.0, numbers, 1, numbers, 1, width));
+    for (int64_t i = 0; i < width; ++i)
+      numbers[i] = numbers[i] * (operands[1].real[row] / root);
+  }
   return result;
 }
 
@@ -159,7 +174,7 @@ Result<Tensor> WeightResidues::run(const WeightExpr &e) {
   case WeightExpr::Kind::Matmul:
     return multiply(operands[0], operands[1]);
   case WeightExpr::Kind::LayerNorm:
-    return normalize(e, operands);
+    return node.rowNorms ? setNorms(operands) : normalize(e, operands);
   default:
     break;
   }

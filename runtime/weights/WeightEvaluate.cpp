@@ -207,10 +207,12 @@ private:
       auto read = [&](size_t operand, const Block &of, double *to) {
         return run((*e).operand(operand), of, to);
       };
-      return e.kind() == Kind::Matmul
-                 ? evaluateMatmul(first[1], block, read, out)
-                 : evaluateLayerNorm({first.back(), (*e).number}, block, read,
-                                     out);
+      if (e.kind() == Kind::Matmul)
+        return evaluateMatmul(first[1], block, read, out);
+      if ((*e).rowNorms)
+        return evaluateWithNorms({first[0], first[1], &source}, *(*e).rowNorms,
+                                 block, read, out);
+      return evaluateLayerNorm({first.back(), (*e).number}, block, read, out);
     }
   }
 

@@ -4,6 +4,7 @@
 // The node of a weight expression, shared by its text form and its
 // evaluation.
 #pragma once
+#include "runtime/weights/RowNorms.h"
 #include "runtime/weights/StoredGroups.h"
 
 namespace transom {
@@ -29,6 +30,7 @@ struct WeightExpr::Node {
   double number = 0; ///< Scale, Fill; Angles: factor; LayerNorm: epsilon
   SinusoidOrder order = SinusoidOrder::InTurn; ///< Sinusoid
   std::vector<double> data;                    ///< Values; Angles: frequencies
+  std::shared_ptr<RowNorms> rowNorms; ///< LayerNorm: of `with_norms`, else null
 
   const WeightExpr &operand(size_t i = 0) const { return operands[i]; }
 };

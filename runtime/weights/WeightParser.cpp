@@ -171,7 +171,7 @@ private:
            utf8::printable(text.substr(begin, end - begin), 40) +
            "'; supported: file, transpose, slice, concat, scale, add, pad, "
            "reshape, fill, sinusoid, values, angles, gather, interleave, "
-           "matmul, layer_norm");
+           "matmul, layer_norm, with_norms");
     }
     if (!e || !expect(')'))
       return {};
@@ -255,7 +255,7 @@ private:
   Expr composite(std::string_view op, unsigned depth) {
     if (op != "transpose" && op != "slice" && op != "scale" && op != "add" &&
         op != "pad" && op != "reshape" && op != "gather" && op != "matmul" &&
-        op != "layer_norm")
+        op != "layer_norm" && op != "with_norms")
       return {};
     Expr inner = expression(depth + 1);
     if (!inner || !expect(','))
@@ -269,10 +269,11 @@ private:
       e = WeightExpr::gather(*inner, integers());
     } else if (op == "scale") {
       e = WeightExpr::scale(*inner, real());
-    } else if (op == "add" || op == "matmul") {
+    } else if (op == "add" || op == "matmul" || op == "with_norms") {
       if (Expr second = expression(depth + 1))
-        e = op == "add" ? WeightExpr::add(*inner, std::move(*second))
-                        : WeightExpr::matmul(*inner, std::move(*second));
+        e = op == "add"      ? WeightExpr::add(*inner, std::move(*second))
+            : op == "matmul" ? WeightExpr::matmul(*inner, std::move(*second))
+                             : withNorms(*inner, std::move(*second));
     } else if (op == "layer_norm") {
       e = norm(*inner, depth);
     } else {

@@ -90,4 +90,52 @@ Result<void> evaluateLayerNorm(const NormOfRows &norm, const Block &block,
   return {};
 }
 
+/// Adds the squares of rows of a tile to the sum of each row.
+static void addSquares(const Numbers &tile, Numbers &sums) {
+  const size_t width = tile.size() / sums.size();
+  for (size_t row = 0; row < sums.size(); ++row)
+    for (size_t column = 0; column < width; ++column) {
+      const double x = tile[row * width + column];
+      sums[row] += x * x;
+    }
+}
+
+/// Numbers of a tile of columns that is read for the norms of rows.
+static constexpr int64_t normTile = 1 << 18;
+
+/// Norms that are not known are computed from whole rows, tile by tile.
+Result<void> evaluateWithNorms(const ScaledMatrix &matrix, RowNorms &norms,
+                               const Block &block, const ReadOperand &read,
+                               double *out) {
+  const int64_t begin = block.offsets[0], rows = block.sizes[0];
+  const int64_t width = block.sizes[1];
+  TRANSOM_TRY(read(0, block, out));
+  Numbers scales = makeNumbers(rows);
+  TRANSOM_TRY(read(1, {{begin}, {rows}}, scales.data()));
+
+  // The norms of the rows, as they are known or from their numbers.
+  Numbers lengths = makeNumbers(rows);
+  if (!norms.find(matrix.source, begin, rows, lengths.data())) {
+    std::fill(lengths.begin(), lengths.end(), 0.0);
+    if (width == matrix.columns) {
+      addSquares(Numbers(out, out + block.count()), lengths);
+    } else {
+      const int64_t step = std::max<int64_t>(1, normTile / rows);
+      for (int64_t at = 0; at < matrix.columns; at += step) {
+        const int64_t count = std::min(step, matrix.columns - at);
+        Numbers tile = makeNumbers(rows * count);
+        TRANSOM_TRY(read(0, {{begin, at}, {rows, count}}, tile.data()));
+        addSquares(tile, lengths);
+      }
+    }
+    for (double &length : lengths)
+      length = std::sqrt(length);
+    norms.add(matrix.source, matrix.rows, begin, lengths);
+  }
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < width; ++column)
+      *out++ *= scales[row] / lengths[row];
+  return {};
+}
+
 } // namespace transom

@@ -4,6 +4,7 @@
 // Blocks of products and norms of weights, in float64. Sums have one order, so
 // that a block has the bits of the whole.
 #pragma once
+#include "runtime/weights/RowNorms.h"
 #include "runtime/weights/WeightTables.h"
 #include <functional>
 
@@ -26,5 +27,17 @@ struct NormOfRows {
 /// `LayerNorm`, of rows, gamma and beta.
 Result<void> evaluateLayerNorm(const NormOfRows &norm, const Block &block,
                                const ReadOperand &read, double *out);
+
+/// A matrix whose rows are scaled, and the source of its numbers.
+struct ScaledMatrix {
+  int64_t rows, columns;
+  const TensorSource *source;
+};
+
+/// `with_norms`, of a matrix and the norms. The squares of a row are summed
+/// over ascending columns.
+Result<void> evaluateWithNorms(const ScaledMatrix &matrix, RowNorms &norms,
+                               const Block &block, const ReadOperand &read,
+                               double *out);
 
 } // namespace transom

@@ -117,3 +117,14 @@ TEST_F(ResidueWeights, areMultipliedAndNormalized) {
   for (int i = 0; i < 6; ++i)
     EXPECT_EQ(domain.get(norm[6 + i]), domain.get(row[i])) << i;
 }
+
+TEST_F(ResidueWeights, getTheNormsOfTheirRows) {
+  std::vector<Number> a = getWeight(R"(file("a"))");
+  std::vector<Number> scaled =
+      getWeight(R"(with_norms(file("a"), values([4], [1.0, 2.0, 3.0, 4.0])))");
+  const Number root = sqrt(dot(0.0, &a[6], 1, &a[6], 1, 6));
+  for (int i = 0; i < 6; ++i)
+    EXPECT_EQ(domain.get(scaled[6 + i]),
+              domain.get(a[6 + i] * (constant(2.0) / root)))
+        << i;
+}

@@ -14,18 +14,26 @@ static std::string parseError(const std::string &text) {
 
 TEST(WeightParser, text_round_trips) {
   for (const char *text :
-       {"file(\"a.weight\")", "file(\"a\\22\\5Cb\\0A\")",
-        "transpose(file(\"a\"), [1, 0])", "slice(file(\"a\"), 0, 1, 2)",
+       {"file(\"a.weight\")",
+        "file(\"a\\22\\5Cb\\0A\")",
+        "transpose(file(\"a\"), [1, 0])",
+        "slice(file(\"a\"), 0, 1, 2)",
         "concat(1, file(\"a\"), file(\"b\"), fill([2, 3], 1.0))",
-        "scale(file(\"a\"), 0.125)", "scale(file(\"a\"), 1e-30)",
-        "add(file(\"a\"), file(\"b\"))", "pad(file(\"a\"), 1, 32)",
-        "reshape(file(\"a\"), [2, 3])", "fill([], -inf)",
-        "sinusoid(512, 768, 0)", "sinusoid(9, 5, 2)",
-        "values([2, 1], [1.0, 2.5])", "values([0], [])",
+        "scale(file(\"a\"), 0.125)",
+        "scale(file(\"a\"), 1e-30)",
+        "add(file(\"a\"), file(\"b\"))",
+        "pad(file(\"a\"), 1, 32)",
+        "reshape(file(\"a\"), [2, 3])",
+        "fill([], -inf)",
+        "sinusoid(512, 768, 0)",
+        "sinusoid(9, 5, 2)",
+        "values([2, 1], [1.0, 2.5])",
+        "values([0], [])",
         "angles(4096, 1.0, [1.0, 0.5])",
         "interleave(8, file(\"a\"), scale(file(\"b\"), 2.0))",
         "matmul(file(\"a\"), file(\"b\"))",
-        "layer_norm(file(\"a\"), file(\"g\"), file(\"b\"), 1e-05)"})
+        "layer_norm(file(\"a\"), file(\"g\"), file(\"b\"), 1e-05)",
+        "with_norms(file(\"a\"), file(\"n\"))"})
     EXPECT_EQ(expr(text).str(), text);
   EXPECT_EQ(expr(" add( file( \"a\" ) ,file(\"b\") ) ").str(),
             "add(file(\"a\"), file(\"b\"))");
@@ -62,7 +70,8 @@ TEST(WeightParser, malformed_text_is_rejected_with_its_column) {
         "interleave(, file(\"a\"))", "angles(8, 1)", "angles(8, [1])",
         "angles(8, 1, [1, ])", "matmul(file(\"a\"))",
         "layer_norm(file(\"a\"), file(\"g\"), 1)",
-        "layer_norm(file(\"a\"), file(\"g\"), file(\"b\"))"})
+        "layer_norm(file(\"a\"), file(\"g\"), file(\"b\"))",
+        "with_norms(file(\"a\"))"})
     EXPECT_EQ(parseError(text).substr(0, 18), "weight expression:") << text;
   std::string deep;
   for (int i = 0; i < 100000; ++i)

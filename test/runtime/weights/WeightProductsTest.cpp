@@ -21,6 +21,7 @@ protected:
     source.add("beta", {k}, random);
     source.add("w", {n, k}, random);
     source.add("b", {n}, random);
+    source.add("norms", {m}, random);
   }
 
   const std::vector<float> &file(const std::string &name) {
@@ -61,6 +62,7 @@ protected:
   MemorySource source;
   const std::string norm =
       "layer_norm(file(\"table\"), file(\"gamma\"), file(\"beta\"), 0.5)";
+  const std::string scaled = "with_norms(file(\"table\"), file(\"norms\"))";
   const std::string projection =
       "add(matmul(" + norm + ", transpose(file(\"w\"), [1, 0])), file(\"b\"))";
 };
@@ -100,7 +102,9 @@ TEST_F(WeightProducts, are_rounded_once) {
 
 TEST_F(WeightProducts, blocks_have_the_bits_of_the_whole) {
   for (const std::string &text :
-       {norm, projection, "transpose(" + projection + ", [1, 0])"}) {
+       {norm, projection, "transpose(" + projection + ", [1, 0])", scaled,
+        "transpose(" + scaled + ", [1, 0])",
+        "with_norms(" + projection + ", file(\"norms\"))"}) {
     WeightExpr e = expr(text);
     EXPECT_EQ(e.str(), text);
     Shape shape = *e.shape(source);
@@ -120,6 +124,37 @@ TEST_F(WeightProducts, blocks_have_the_bits_of_the_whole) {
               << text;
     }
   }
+}
+
+TEST_F(WeightProducts, set_norms_of_rows) {
+  std::vector<double> all(m * k);
+  ASSERT_TRUE(expr(scaled).evaluate(source, {0, 0}, {m, k}, all.data()));
+  for (int64_t row = 0; row < m; ++row) {
+    const float *x = file("table").data() + row * k;
+    double square = 0;
+    for (int64_t i = 0; i < k; ++i)
+      square += double(x[i]) * x[i];
+    for (int64_t i : {0, 17}) {
+      const double expected = x[i] * file("norms")[row] / std::sqrt(square);
+      EXPECT_NEAR(all[row * k + i], expected, 1e-12 * std::abs(expected));
+    }
+  }
+}
+
+// Norms are kept for the blocks that follow, but never for another source.
+TEST_F(WeightProducts, keep_norms_for_one_source) {
+  const WeightExpr e = expr(scaled);
+  const std::vector<float> column = evaluate(e, source, {0, 3}, {m, 1});
+  source.largestRead = 0;
+  EXPECT_EQ(evaluate(e, source, {0, 3}, {m, 1}), column);
+  EXPECT_EQ(source.largestRead, m);
+  MemorySource other;
+  other.tensors = source.tensors;
+  for (float &x : other.tensors["table"].data)
+    x += 1;
+  EXPECT_EQ(evaluate(e, other, {0, 3}, {m, 1}),
+            evaluate(expr(scaled), other, {0, 3}, {m, 1}));
+  EXPECT_NE(evaluate(e, other, {0, 3}, {m, 1}), column);
 }
 
 TEST_F(WeightProducts, of_nothing_are_zero) {
