@@ -138,10 +138,17 @@ BERT = {
     "encoder.layer.{}.attention.output.LayerNorm": "blk.{}.attn_output_norm",
     "encoder.layer.{}.intermediate.dense": "blk.{}.ffn_up", "encoder.layer.{}.output.dense": "blk.{}.ffn_down",
     "encoder.layer.{}.output.LayerNorm": "blk.{}.layer_output_norm"}
+NOMIC = {
+    "embeddings.word_embeddings": "token_embd", "embeddings.token_type_embeddings": "token_types", "emb_ln": "token_embd_norm",
+    "encoder.layers.{}.attn.Wqkv": "blk.{}.attn_qkv", "encoder.layers.{}.attn.out_proj": "blk.{}.attn_output",
+    "encoder.layers.{}.norm1": "blk.{}.attn_output_norm", "encoder.layers.{}.mlp.fc11": "blk.{}.ffn_up",
+    "encoder.layers.{}.mlp.fc12": "blk.{}.ffn_gate", "encoder.layers.{}.mlp.fc2": "blk.{}.ffn_down",
+    "encoder.layers.{}.norm2": "blk.{}.layer_output_norm"}
 # The architecture and the names of a model_type.
 KINDS = {"llama": ("llama", DECODER), "mistral": ("llama", DECODER), "qwen2": ("qwen2", DECODER), "qwen3": ("qwen3", DECODER),
          "phi3": ("phi3", DECODER), "gemma": ("gemma", DECODER), "gemma2": ("gemma2", GEMMA), "gemma3_text": ("gemma3", GEMMA),
-         "olmo2": ("olmo2", GEMMA), "starcoder2": ("starcoder2", DECODER), "gpt2": ("gpt2", GPT2), "bert": ("bert", BERT)}
+         "olmo2": ("olmo2", GEMMA), "starcoder2": ("starcoder2", DECODER), "gpt2": ("gpt2", GPT2), "bert": ("bert", BERT),
+         "nomic_bert": ("nomic-bert", NOMIC)}
 PREFIXES = ("model.", "transformer.", "bert.")
 
 
@@ -175,7 +182,7 @@ def set_parameters(writer, kind, config):
     set_key("embedding_length", hidden)
     set_key("feed_forward_length", first("intermediate_size", "n_inner") or 4 * hidden)
     set_key("attention.head_count", heads)
-    if kind not in ("gpt2", "bert"):
+    if kind not in ("gpt2", "bert", "nomic-bert"):
         set_key("attention.head_count_kv", first("num_key_value_heads") or heads)
     if epsilon := first("rms_norm_eps"):
         set_key("attention.layer_norm_rms_epsilon", float(epsilon))
@@ -189,9 +196,11 @@ def set_parameters(writer, kind, config):
             set_key(key, float(value))
     if kind in ("phi3", "gemma2", "gemma3", "starcoder2") or config["model_type"] == "mistral":
         set_key("attention.sliding_window", first("sliding_window") or 0)
-    if kind == "bert":
+    if kind in ("bert", "nomic-bert"):
         set_key("attention.causal", False)
-    elif kind != "gpt2":
+    if kind == "nomic-bert":
+        set_key("rope.freq_base", float(config["rotary_emb_base"]))
+    elif kind not in ("gpt2", "bert"):
         set_rope(writer, kind, config, first("head_dim") or hidden // heads)
 
 

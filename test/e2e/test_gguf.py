@@ -86,6 +86,28 @@ class Gguf(unittest.TestCase):
             results.append(self.output("embed", self.path("m.so"), "--text", "a door"))
         self.assertEqual(*results)
 
+    def test_pieces_of_xlm_roberta(self):
+        folder = os.path.join(ROOT, "test", "goldens", "gguf", "xlm-roberta")
+        done = self.run_tool("compile", os.path.join(folder, "model.gguf"), "-o", self.path("m.so"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("'tokenizer.ggml.mask_token_id' is 4294967295, but there are 604 tokens; it was ignored", done.stderr)
+        with open(os.path.join(folder, "texts.json"), encoding="utf-8") as file:
+            for case in json.load(file):
+                line = json.loads(self.output("tokenize", self.path("m.so"), "--text", case["text"], "--json"))
+                self.assertEqual(line["ids"], case["ids"], case["text"])
+
+    def test_ids_of_no_token_and_a_factor_of_zero(self):
+        folder = os.path.join(ROOT, "examples", "tiny-llama")
+        results = []
+        for changes in ({}, {"tokenizer.ggml.padding_token_id": 0xFFFFFFFF, "llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 0.0}):
+            writer = gguf_files.convert_to(gguf_files.Writer(), folder, "m.gguf")
+            for key, value in changes.items():
+                writer.set(key, value)
+            writer.write(self.path("m.gguf"))
+            self.output("compile", self.path("m.gguf"), "-o", self.path("m.so"), "-q")
+            results.append(self.output("generate", self.path("m.so"), "-p", TEXTS[0], "-n", "6", "--temperature", "0"))
+        self.assertEqual(*results)
+
     def test_inspect(self):
         folder = os.path.join(ROOT, "examples", "tiny-llama")
         gguf_files.convert(folder, self.path("m.gguf"))

@@ -73,6 +73,8 @@ public:
   uint64_t count() const { return elements; }
   /// The elements of an array.
   std::vector<Value> asArray() const;
+  /// An array of uint8 or int8; nothing for other types.
+  std::optional<std::string_view> asBytes() const;
 
 private:
   ValueType kind, elementKind = ValueType::Uint8;

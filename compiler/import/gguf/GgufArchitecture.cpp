@@ -296,14 +296,48 @@ static Architecture bert() {
   return row;
 }
 
+/// Nomic BERT with GLUs, whose config has the keys of GPT-2.
+static Architecture nomicBert() {
+  Architecture row = {"nomic-bert", "nomic_bert", "NomicBertModel", {}, {}};
+  row.keys = {
+      {"block_count", "n_layer"},
+      {"context_length", "n_positions"},
+      {"embedding_length", "n_embd"},
+      {"feed_forward_length", "n_inner"},
+      {"attention.head_count", "n_head"},
+      {"attention.layer_norm_epsilon", "layer_norm_epsilon", Type::Number},
+      {"rope.freq_base", "rotary_emb_base", Type::Number, Absent::Theta}};
+  row.fixedConfig = {
+      {"activation_function", "swiglu"}, {"qkv_proj_bias", false},
+      {"mlp_fc1_bias", false},           {"mlp_fc2_bias", false},
+      {"rotary_emb_fraction", 1.0},      {"rotary_emb_interleaved", false}};
+  row.tensors = {{"token_embd", "embeddings.word_embeddings"},
+                 {"token_types", "embeddings.token_type_embeddings",
+                  TensorChange::None, Needs::Maybe},
+                 {"token_embd_norm", "emb_ln"},
+                 {"blk.{i}.attn_qkv", "encoder.layers.{i}.attn.Wqkv"},
+                 {"blk.{i}.attn_output", "encoder.layers.{i}.attn.out_proj"},
+                 {"blk.{i}.attn_output_norm", "encoder.layers.{i}.norm1"},
+                 {"blk.{i}.ffn_up", "encoder.layers.{i}.mlp.fc11"},
+                 {"blk.{i}.ffn_gate", "encoder.layers.{i}.mlp.fc12"},
+                 {"blk.{i}.ffn_down", "encoder.layers.{i}.mlp.fc2"},
+                 {"blk.{i}.layer_output_norm", "encoder.layers.{i}.norm2"}};
+  forRows(row.tensors,
+          {"token_embd_norm", "attn_output_norm", "layer_output_norm"},
+          [](TensorMap &tensor) { tensor.bias = Needs::Always; });
+  row.isEncoder = true;
+  row.tokenTypes = true;
+  return row;
+}
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
 static const std::vector<Architecture> &getRows() {
   static const std::vector<Architecture> rows = {
-      bert(),  gemma(), gemma2(), gemma3(), gpt2(),      llama(),
-      olmo2(), phi3(),  qwen2(),  qwen3(),  starcoder2()};
+      bert(),  gemma(),     gemma2(), gemma3(), gpt2(),  llama(),
+      olmo2(), nomicBert(), phi3(),   qwen2(),  qwen3(), starcoder2()};
   return rows;
 }
 

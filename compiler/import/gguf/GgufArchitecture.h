@@ -7,6 +7,7 @@
 #include "compiler/import/gguf/Gguf.h"
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace transom::gguf {
@@ -73,6 +74,10 @@ struct Architecture {
   bool tokenTypes = false;
   /// The same with a window; empty: they are the same with and without.
   std::pair<const char *, const char *> windowed = {"", ""};
+  /// Keys of config.json with the value that all models of it have.
+  std::vector<
+      std::pair<const char *, std::variant<std::string_view, double, bool>>>
+      fixedConfig = {};
   /// Keys of config.json that say whether a tensor is there.
   std::vector<std::pair<const char *, const char *>> biases = {};
   /// The key of config.json for the period of layers without a window; empty:

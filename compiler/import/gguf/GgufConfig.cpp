@@ -21,6 +21,10 @@ Result<ConfigText> ConfigMaker::run() {
   TRANSOM_TRY(writeKind());
   for (const KeyMap &key : row.keys)
     TRANSOM_TRY(writeKey(key));
+  for (const auto &[key, value] : row.fixedConfig) {
+    json.key(key);
+    std::visit([&](auto fixed) { json.value(fixed); }, value);
+  }
   TRANSOM_TRY(writeTensorFacts());
   TRANSOM_TRY(writeWindowPeriod());
   TRANSOM_TRY(writeRope());

@@ -19,12 +19,8 @@ Result<void> TokenizerMaker::makePieces() {
   json.member("type", "Sequence");
   json.key("normalizers");
   json.beginArray();
-  if (prefix) {
-    json.beginObject();
-    json.member("type", "Prepend");
-    json.member("prepend", spaceMark);
-    json.endObject();
-  }
+  if (prefix)
+    writePrepend();
   writeReplace(" ", spaceMark);
   json.endArray();
   json.endObject();
@@ -42,6 +38,13 @@ Result<void> TokenizerMaker::makePieces() {
   json.endObject();
   json.endObject();
   return {};
+}
+
+void TokenizerMaker::writePrepend() {
+  json.beginObject();
+  json.member("type", "Prepend");
+  json.member("prepend", spaceMark);
+  json.endObject();
 }
 
 void TokenizerMaker::writeReplace(std::string_view from, std::string_view to) {

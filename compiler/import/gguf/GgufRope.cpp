@@ -71,12 +71,14 @@ Result<std::string> ConfigMaker::getScaling() {
                   Status::Unsupported);
     type = *text == "none" ? "" : *text;
   } else if (factor || old) {
-    // Files before the key have linear scaling.
-    TRANSOM_ASSIGN(const double number, getNumber(factor ? "rope.scaling.factor"
-                                                         : "rope.scale_linear",
-                                                  *(factor ? factor : old)));
-    type = number == 0 || number == 1 ? "" : "linear";
+    type = "linear"; // as in files before the key
   }
+  // Without a factor, and with a factor of 0, nothing is scaled.
+  TRANSOM_ASSIGN(
+      const double number,
+      getNumber(factor ? "rope.scaling.factor" : "rope.scale_linear", 0.0));
+  if (number == 0 || (number == 1 && !value))
+    type.clear();
   for (const char *name : {"rope_factors_long", "rope_factors_short"})
     if (const Tensor *tensor = file.findTensor(std::string(name) + ".weight"))
       return file.error(tensor->entry,
@@ -100,8 +102,6 @@ Result<void> ConfigMaker::writeScaling(const std::string &type) {
   const char *key =
       find("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
   const Value *factor = find(key);
-  if (!factor)
-    return missing("rope.scaling.factor");
   TRANSOM_TRY(getNumber(key, *factor));
   writeNumber("factor", *factor);
   setOrigin("rope_scaling/factor", getKey(key));
@@ -110,7 +110,8 @@ Result<void> ConfigMaker::writeScaling(const std::string &type) {
   if (const Value *value = find("rope.scaling.original_context_length")) {
     TRANSOM_ASSIGN(const int64_t length,
                    getSize("rope.scaling.original_context_length", *value));
-    json.member("original_max_position_embeddings", length);
+    if (length != 0) // else it is the context of the model
+      json.member("original_max_position_embeddings", length);
     setOrigin("rope_scaling/original_max_position_embeddings",
               getKey("rope.scaling.original_context_length"));
   }

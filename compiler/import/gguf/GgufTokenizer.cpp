@@ -26,9 +26,10 @@ Result<TokenizerTexts> TokenizerMaker::run() {
     Error error = made.takeError();
     if (error.status != Status::Unsupported)
       return error;
-    result.notes.push_back(error.message + "; texts cannot be given");
+    notes.push_back(error.message + "; texts cannot be given");
     result.refusal = std::move(error.message);
   }
+  result.notes = std::move(notes);
   result.texts["generation_config.json"] = writeGeneration();
   return result;
 }
@@ -40,40 +41,59 @@ Result<void> TokenizerMaker::makeModel(const std::string &model) {
     return makePieces();
   if (model == "bert")
     return makeWordPiece();
+  if (model == "t5")
+    return makeUnigram();
   return reader.fail("model", *reader.find("model"),
                      "is '" + utf8::printable(model) +
-                         "'; supported: bert, gpt2, llama",
+                         "'; supported: bert, gpt2, llama, t5",
                      Status::Unsupported);
 }
 
 Result<void> TokenizerMaker::readRole(const char *name, const char *key,
                                       std::optional<int64_t> absent) {
   const auto count = static_cast<int64_t>(tokens.size());
-  TRANSOM_ASSIGN(std::optional<int64_t> id, reader.readId(key, count));
+  TRANSOM_ASSIGN(const std::optional<int64_t> given, reader.readId(key));
+  const bool isToken = given && *given >= 0 && *given < count;
+  std::optional<int64_t> id = isToken ? given : std::nullopt;
   if (!id && absent && *absent < count)
     id = absent;
   if (id)
     roles[name] = *id;
+  // A writer that has no such token may give its id as -1.
+  if (given && !isToken && !id)
+    ignored.insert(name);
+  if (given && !isToken)
+    notes.push_back(
+        reader.getNotePrefix(key) + "is " + std::to_string(*given) +
+        ", but there are " + std::to_string(count) + " tokens; it was ignored" +
+        (id ? ", and the token is '" + utf8::printable(tokens[*id].text) + "'"
+            : ""));
   return {};
 }
 
 Result<void> TokenizerMaker::readRoles(const std::string &model) {
-  const bool pieces = model == "llama", words = model == "bert";
+  const bool pieces = model == "llama", words = model == "bert",
+             scored = model == "t5";
   using Id = std::optional<int64_t>;
   const Id none;
   TRANSOM_TRY(readRole("bos", "bos_token_id",
                        pieces  ? Id(1)
                        : words ? Id(101)
                                : none));
-  TRANSOM_TRY(readRole("eos", "eos_token_id", pieces ? Id(2) : none));
+  TRANSOM_TRY(readRole("eos", "eos_token_id",
+                       pieces   ? Id(2)
+                       : scored ? Id(1)
+                                : none));
   TRANSOM_TRY(readRole("eot", "eot_token_id", none));
   TRANSOM_TRY(readRole("eom", "eom_token_id", none));
   TRANSOM_TRY(readRole("unk", "unknown_token_id",
-                       pieces  ? Id(0)
-                       : words ? Id(100)
-                               : none));
+                       pieces   ? Id(0)
+                       : words  ? Id(100)
+                       : scored ? Id(2)
+                                : none));
   TRANSOM_TRY(readRole("sep", "seperator_token_id", words ? Id(102) : none));
-  TRANSOM_TRY(readRole("pad", "padding_token_id", words ? Id(0) : none));
+  TRANSOM_TRY(
+      readRole("pad", "padding_token_id", words || scored ? Id(0) : none));
   TRANSOM_TRY(readRole("mask", "mask_token_id", words ? Id(103) : none));
   return {};
 }
@@ -94,7 +114,7 @@ Result<void> TokenizerMaker::readBoundary(const char *key, const char *role,
   TRANSOM_ASSIGN(const bool adds, reader.readFlag(key, absent));
   if (adds)
     id = getRole(role);
-  if (adds && !id && reader.find(key))
+  if (adds && !id && reader.find(key) && !ignored.count(role))
     return reader.fail(key, *reader.find(key),
                        std::string("is true, but the file names no ") + role +
                            " token");

@@ -8,6 +8,7 @@
 #include "compiler/import/gguf/GgufTokens.h"
 #include "runtime/json/Json.h"
 #include <map>
+#include <set>
 
 namespace transom::gguf {
 
@@ -71,12 +72,25 @@ private:
   //===--- Pieces with scores --------------------------------------------===//
 
   Result<void> makePieces();
+  /// A normalizer that puts the mark before a text.
+  void writePrepend();
   void writeReplace(std::string_view from, std::string_view to);
   void writePieceDecoder(bool prefix);
   /// Pairs of pieces in the order in which SentencePiece joins them: by the
   /// score of what they make; those that make the same one as transformers
   /// orders them, by the lengths of both.
   void writeMergesOfScores();
+
+  //===--- Unigram -------------------------------------------------------===//
+
+  Result<void> makeUnigram();
+  /// The character map of the normalizer; nothing where the file has none.
+  Result<void> writeCharacterMap();
+  /// Words between spaces, with a mark before each.
+  void writeWords();
+  /// A Metaspace as the value of a key, or as an element.
+  void writeMetaspace(const char *key);
+  void writeScores();
 
   //===--- WordPiece -----------------------------------------------------===//
 
@@ -99,8 +113,10 @@ private:
   const int64_t vocabulary;
   std::vector<Token> tokens;
   std::map<std::string, int64_t> roles;
+  std::set<std::string> ignored;      ///< roles whose id is no token
   std::optional<int64_t> first, last; ///< around a text
-  std::string text;                   ///< of tokenizer.json
+  std::vector<std::string> notes;
+  std::string text; ///< of tokenizer.json
   JsonWriter json;
 };
 

@@ -23,6 +23,10 @@ Error TokenReader::fail(const char *key, const Value &value,
                     status);
 }
 
+std::string TokenReader::getNotePrefix(const char *key) const {
+  return getFileName(file.path()) + ": '" + getFullKey(key) + "' ";
+}
+
 static std::string expected(const Value &value, const char *what) {
   return "is " + std::string(describe(value.type())) + "; expected " + what;
 }
@@ -45,18 +49,13 @@ Result<bool> TokenReader::readFlag(const char *key, bool absent) const {
   return fail(key, *value, expected(*value, "a bool"));
 }
 
-Result<std::optional<int64_t>> TokenReader::readId(const char *key,
-                                                   int64_t count) const {
+Result<std::optional<int64_t>> TokenReader::readId(const char *key) const {
   const Value *value = find(key);
   if (!value)
     return std::optional<int64_t>();
   const std::optional<int64_t> id = value->asInt();
   if (!id)
     return fail(key, *value, expected(*value, "an integer"));
-  if (*id < 0 || *id >= count)
-    return fail(key, *value,
-                "is " + std::to_string(*id) + ", but there are " +
-                    std::to_string(count) + " tokens");
   return id;
 }
 

@@ -37,14 +37,17 @@ public:
   /// A text; empty without the key.
   Result<std::string> readText(const char *key) const;
   Result<bool> readFlag(const char *key, bool absent) const;
-  /// An id of a token; nothing without the key.
-  Result<std::optional<int64_t>> readId(const char *key, int64_t count) const;
+  /// An id of a token, which may be outside of the vocabulary; nothing without
+  /// the key.
+  Result<std::optional<int64_t>> readId(const char *key) const;
   /// A list of texts; nothing without the key.
   Result<std::optional<std::vector<std::string>>>
   readTexts(const char *key) const;
   Error fail(const char *key, const Value &value, const std::string &text,
              Status status = Status::Rejected) const;
   const Value *find(const char *key) const;
+  /// What a note on a key says before the text.
+  std::string getNotePrefix(const char *key) const;
 
 private:
   /// A list of numbers, one for each token; empty without the key.

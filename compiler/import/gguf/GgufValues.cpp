@@ -50,6 +50,13 @@ std::optional<double> Value::asNumber() const {
   return std::nullopt;
 }
 
+std::optional<std::string_view> Value::asBytes() const {
+  const bool isByte =
+      elementKind == ValueType::Uint8 || elementKind == ValueType::Int8;
+  return isArray() && isByte ? std::optional(bytes.substr(0, elements))
+                             : std::nullopt;
+}
+
 std::optional<bool> Value::asBool() const {
   if (kind != ValueType::Bool)
     return std::nullopt;

@@ -25,7 +25,7 @@ static Result<void> readToken(JsonValue value, Draft &draft) {
   return {};
 }
 
-void finishScores(Draft &draft) {
+void finishScores(Draft &draft, std::optional<double> leastScore) {
   auto &tokens = draft.modelTokens;
   // The last of equal texts stays.
   std::sort(tokens.begin(), tokens.end(), [](const auto &a, const auto &b) {
@@ -39,7 +39,7 @@ void finishScores(Draft &draft) {
   double least = std::numeric_limits<double>::infinity();
   for (double score : draft.scores)
     least = std::min(least, score);
-  draft.scores.push_back(least - unknownPenalty);
+  draft.scores.push_back(leastScore.value_or(least) - unknownPenalty);
 }
 
 static Result<void> readUnknown(JsonValue model, Draft &draft) {
@@ -66,7 +66,13 @@ Result<void> readUnigram(JsonValue model, Draft &draft) {
   TRANSOM_TRY(readScoredTokens(model, draft));
   TRANSOM_TRY(readUnknown(model, draft));
   TRANSOM_ASSIGN(auto fallback, readFlag(model, "byte_fallback", false));
-  finishScores(draft);
+  // Files that the importer of GGUF makes give the score; others have no such
+  // key.
+  std::optional<double> least;
+  if (auto value = model.find("least_score")) {
+    TRANSOM_ASSIGN(least, value->asDouble());
+  }
+  finishScores(draft, least);
   if (fallback) {
     draft.parameters.flags |= ByteFallback;
     addByteTokens(draft);

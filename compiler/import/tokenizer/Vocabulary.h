@@ -32,8 +32,10 @@ Result<void> readUnigram(JsonValue model, Draft &draft);
 /// Its tokens and scores, by id.
 Result<void> readScoredTokens(JsonValue model, Draft &draft);
 /// Completes a Unigram model whose entries, tokens and scores are by id: sorts
-/// the tokens by text, and adds the score of an unknown character.
-void finishScores(Draft &draft);
+/// the tokens by text, and adds the score of an unknown character, which is
+/// lower than the least score: that of all tokens, or the given one.
+void finishScores(Draft &draft,
+                  std::optional<double> leastScore = std::nullopt);
 /// The tokens `<0x00>` to `<0xFF>`.
 void addByteTokens(Draft &draft);
 /// `vocab`: entries, sorted by id, and tokens, sorted by text.

@@ -131,12 +131,13 @@ TEST(GgufConfig, a_window_makes_it_a_mistral) {
 }
 
 TEST(GgufConfig, kinds_of_files) {
-  EXPECT_EQ(withoutByte(modelError(
-                withKey(tinyLlama(), "general.architecture", ggufValue("lama")),
-                Status::Unsupported)),
-            "unsupported architecture 'lama'; supported: bert, gemma, gemma2, "
-            "gemma3, gpt2, llama, olmo2, phi3, qwen2, qwen3, starcoder2; "
-            "did you mean 'llama'?");
+  EXPECT_EQ(
+      withoutByte(modelError(
+          withKey(tinyLlama(), "general.architecture", ggufValue("lama")),
+          Status::Unsupported)),
+      "unsupported architecture 'lama'; supported: bert, gemma, gemma2, "
+      "gemma3, gpt2, llama, nomic-bert, olmo2, phi3, qwen2, qwen3, starcoder2; "
+      "did you mean 'llama'?");
   EXPECT_EQ(modelError(withoutKey(tinyLlama(), "general.architecture")),
             "m.gguf: missing key 'general.architecture'");
   EXPECT_EQ(unsupportedKey("general.type", ggufValue("adapter")),

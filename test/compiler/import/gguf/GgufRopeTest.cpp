@@ -28,12 +28,35 @@ TEST(GgufRope, scaling_of_rope) {
   EXPECT_EQ(unsupportedKey("llama.rope.scaling.type", ggufValue("longrope")),
             "'llama.rope.scaling.type' is 'longrope'; supported: none, linear, "
             "yarn");
-  EXPECT_EQ(keyError("llama.rope.scaling.type", ggufValue("linear")),
-            "m.gguf: missing key 'llama.rope.scaling.factor'");
   EXPECT_EQ(
       unsupportedKey("llama.rope.scaling.yarn_attn_factor", ggufValue(0.5f)),
       "'llama.rope.scaling.yarn_attn_factor' is 0.5, which is not "
       "supported");
+}
+
+/// As in llama.cpp, a factor of 0 has no effect.
+TEST(GgufRope, without_a_factor_nothing_is_scaled) {
+  for (const char *type : {"linear", "yarn"}) {
+    GgufWriter writer =
+        withKey(tinyLlama(), "llama.rope.scaling.type", ggufValue(type));
+    EXPECT_FALSE(makeConfig(writer).root().find("rope_scaling")) << type;
+    writer = withKey(writer, "llama.rope.scaling.factor", ggufValue(0.0f));
+    EXPECT_FALSE(makeConfig(writer).root().find("rope_scaling")) << type;
+  }
+  for (const char *key :
+       {"llama.rope.scaling.factor", "llama.rope.scale_linear"})
+    EXPECT_FALSE(makeConfig(withKey(tinyLlama(), key, ggufValue(0.0f)))
+                     .root()
+                     .find("rope_scaling"))
+        << key;
+  GgufWriter writer =
+      withKey(tinyLlama(), "llama.rope.scaling.factor", ggufValue(4.0f));
+  writer = withKey(writer, "llama.rope.scaling.type", ggufValue("yarn"));
+  JsonDocument config = makeConfig(withKey(
+      writer, "llama.rope.scaling.original_context_length", ggufValue(0u)));
+  EXPECT_FALSE(config.root()
+                   .find("rope_scaling")
+                   ->find("original_max_position_embeddings"));
 }
 
 TEST(GgufRope, a_length_before_scaling_says_nothing_without_scaling) {

@@ -38,8 +38,8 @@ TEST(GgufTokenizer, texts_end_at_all_tokens_for_it) {
 
 TEST(GgufTokenizer, what_is_not_supported_is_a_note) {
   EXPECT_EQ(
-      textsNote(withKey(smallBpe(), "tokenizer.ggml.model", ggufValue("t5"))),
-      "'tokenizer.ggml.model' is 't5'; supported: bert, gpt2, llama; "
+      textsNote(withKey(smallBpe(), "tokenizer.ggml.model", ggufValue("rwkv"))),
+      "'tokenizer.ggml.model' is 'rwkv'; supported: bert, gpt2, llama, t5; "
       "texts cannot be given");
   const std::string note =
       textsNote(withKey(smallBpe(), "tokenizer.ggml.pre", ggufValue("qwen22")));
@@ -48,10 +48,41 @@ TEST(GgufTokenizer, what_is_not_supported_is_a_note) {
   EXPECT_TRUE(makeTexts(GgufWriter())->texts.empty());
 }
 
+/// As in llama.cpp, the default of the kind takes the place of such an id.
+TEST(GgufTokenizer, ids_outside_of_the_vocabulary_are_ignored) {
+  GgufWriter writer = smallBpe();
+  writer.set("tokenizer.ggml.padding_token_id", uint32_t(0xffffffff));
+  writer.setBytes("tokenizer.ggml.eos_token_id",
+                  ggufValue(5, ggufNumber(int32_t(-1))));
+  writer.set("tokenizer.ggml.bos_token_id", uint32_t(5));
+  writer.set("tokenizer.ggml.add_bos_token", true);
+  Result<gguf::TokenizerTexts> made = makeTexts(writer);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->notes,
+            (std::vector<std::string>{
+                "m.gguf: 'tokenizer.ggml.bos_token_id' is 5, but there are 5 "
+                "tokens; it was ignored",
+                "m.gguf: 'tokenizer.ggml.eos_token_id' is -1, but there are 5 "
+                "tokens; it was ignored",
+                "m.gguf: 'tokenizer.ggml.padding_token_id' is 4294967295, but "
+                "there are 5 tokens; it was ignored"}));
+  EXPECT_EQ(made->texts["generation_config.json"], "{}");
+
+  writer = GgufWriter();
+  writer.set("tokenizer.ggml.model", "llama");
+  writer.set("tokenizer.ggml.tokens",
+             std::vector<std::string>{"<unk>", "<s>", "</s>"});
+  writer.set("tokenizer.ggml.eos_token_id", uint32_t(0xffffffff));
+  made = makeTexts(writer);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->notes,
+            std::vector<std::string>{
+                "m.gguf: 'tokenizer.ggml.eos_token_id' is 4294967295, but "
+                "there are 3 tokens; it was ignored, and the token is "
+                "'</s>'"});
+}
+
 TEST(GgufTokenizer, contradictions_are_errors) {
-  EXPECT_EQ(textsError(withKey(smallBpe(), "tokenizer.ggml.bos_token_id",
-                               ggufValue(5u))),
-            "'tokenizer.ggml.bos_token_id' is 5, but there are 5 tokens");
   EXPECT_EQ(textsError(withKey(smallBpe(), "tokenizer.ggml.add_bos_token",
                                ggufValue(true))),
             "'tokenizer.ggml.add_bos_token' is true, but the file names no bos "

@@ -23,11 +23,17 @@ struct Vocabulary {
   std::vector<int32_t> types;
   std::map<std::string, int64_t> ids;
   std::vector<std::string> merges; ///< `left right`
+  std::string pieceScores;         ///< of a unigram model, as a file has them
 
   explicit Vocabulary(JsonValue root) {
     JsonValue model = *root.find("model");
     for (JsonValue::Member member : model.find("vocab")->members())
       add(*member.value.asInt(), std::string(member.key), 1);
+    for (JsonValue piece : model.find("vocab")->elements()) {
+      add(static_cast<int64_t>(tokens.size()),
+          std::string(*piece[0].asString()), 1);
+      pieceScores += ggufNumber(static_cast<float>(*piece[1].asDouble()));
+    }
     for (JsonValue token : root.find("added_tokens")->elements())
       add(*token.find("id")->asInt(),
           std::string(*token.find("content")->asString()),
@@ -41,6 +47,10 @@ struct Vocabulary {
     for (size_t i = 0; i < tokens.size(); ++i)
       if (tokens[i].size() == 6 && tokens[i].substr(0, 3) == "<0x")
         types[i] = 6;
+    while (pieceScores.size() < tokens.size() * sizeof(float))
+      pieceScores += ggufNumber(-1000.0f);
+    if (auto unknown = model.find("unk_id"))
+      types[*unknown->asInt()] = 2;
   }
   void add(int64_t id, const std::string &text, int32_t type) {
     if (static_cast<size_t>(id) >= tokens.size()) {
@@ -85,6 +95,10 @@ inline GgufWriter writeVocabulary(const Vocabulary &vocabulary,
     writer.setBytes(
         "tokenizer.ggml.scores",
         ggufArray(6, vocabulary.tokens.size(), vocabulary.getScores()));
+  if (model == "t5")
+    writer.setBytes(
+        "tokenizer.ggml.scores",
+        ggufArray(6, vocabulary.tokens.size(), vocabulary.pieceScores));
   return writer;
 }
 
