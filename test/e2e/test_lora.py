@@ -40,7 +40,7 @@ class Lora(ToolTest):
         return artifact
 
     def test_results(self):
-        for name in ("patterns", "transposed", "classifier", "embeddings"):
+        for name in sorted(os.listdir(ADAPTERS)):
             with self.subTest(name):
                 self.check(name)
 
@@ -54,6 +54,11 @@ class Lora(ToolTest):
         path = self.path("m.gguf")
         gguf_files.convert(os.path.join(GOLDENS, "gpt2"), path)
         self.check("transposed", path)
+
+    def test_tied_tensors_of_a_gguf_file(self):
+        path = self.path("tied.gguf")
+        gguf_files.convert(os.path.join(GOLDENS, "llama-mqa"), path)
+        self.check("embeddings", path)
 
     def copy(self, change_config=None, change_header=None):
         """A copy of an adapter with another config or another header of its tensors."""
@@ -80,12 +85,13 @@ class Lora(ToolTest):
         self.fail_with(code, "compile", os.path.join(GOLDENS, base), "--lora", self.copy(**changes), "-o", self.path("x.so"), says=says)
 
     def test_wrong_configs(self):
-        for key, value in (("use_dora", True), ("lora_bias", True), ("layer_replication", [[0, 2]]), ("trainable_token_indices", [3]),
-                           ("target_parameters", ["x"]), ("alora_invocation_tokens", [1]), ("use_qalora", True)):
+        for key, value in (("layer_replication", [[0, 2]]), ("alora_invocation_tokens", [1]), ("use_qalora", True)):
             self.refuse(4, f"'/{key}': is not supported; supported: null or false", change_config=lambda c: c.update({key: value}))
-        self.refuse(4, "adapters of the kind 'LOHA' are not supported; supported: LORA", change_config=lambda c: c.update(peft_type="LOHA"))
+        self.refuse(4, "adapters of the kind 'LOHA' are not supported; supported: LORA, TRAINABLE_TOKENS", change_config=lambda c: c.update(peft_type="LOHA"))
         self.refuse(4, "'pissa' changes the model's own weights", change_config=lambda c: c.update(init_lora_weights="pissa"))
-        self.refuse(4, "patterns of regular expressions", change_config=lambda c: c.update(alpha_pattern={".*q_proj": 2}))
+        self.refuse(4, "has look-around", change_config=lambda c: c.update(alpha_pattern={"(?=q)_proj": 2}))
+        self.refuse(4, "parameter 'experts.down_proj' is not supported", change_config=lambda c: c.update(target_parameters=["experts.down_proj"]))
+        self.refuse(3, "has no 'lora_magnitude_vector', but 'use_dora'", change_config=lambda c: c.update(use_dora=True))
         self.refuse(3, "by the rank of adapter_config.json", change_config=lambda c: c.update(rank_pattern={}))
         self.refuse(3, "expected a number", change_config=lambda c: c.update(lora_alpha="much"))
         self.refuse(3, "'/r'", change_config=lambda c: c.update(r=0))
@@ -93,15 +99,18 @@ class Lora(ToolTest):
         self.refuse(3, "missing key 'peft_type'", change_config=lambda c: c.pop("peft_type"))
 
     def test_wrong_tensors(self):
-        self.refuse(3, "that the model does not have; expected an adapter of this model", base="gpt2")
+        self.refuse(3, "which 'GPT2LMHeadModel' does not have", base="gpt2")
         self.refuse(3, "has shape [64], but the model's is [40]", base="qwen2-tied")
         self.refuse(3, "has no 'lora_B.weight'", change_header=lambda h: {
             key.replace("layers.0.mlp.down_proj.lora_B", "layers.7.mlp.down_proj.lora_B"): value for key, value in h.items()})
         self.refuse(4, "is of a kind of adapter that is not supported",
-                    change_header=lambda h: {key.replace("q_proj.base_layer.bias", "q_proj.lora_magnitude_vector"): value
+                    change_header=lambda h: {key.replace("q_proj.base_layer.bias", "q_proj.lora_diag"): value
                                              for key, value in h.items()})
 
     def test_other_uses(self):
+        folder = self.copy()
+        os.rename(os.path.join(folder, "adapter_model.safetensors"), os.path.join(folder, "adapter_model.bin"))
+        self.fail_with(4, "compile", os.path.join(GOLDENS, "qwen2"), "--lora", folder, "-o", self.path("x.so"), says="only 'adapter_model.bin'")
         self.fail_with(6, "compile", os.path.join(GOLDENS, "qwen2"), "--lora", self.path("none"), "-o", self.path("x.so"), says="no such folder")
         self.fail_with(6, "compile", os.path.join(GOLDENS, "qwen2"), "--lora", GOLDENS, "-o", self.path("x.so"), says="adapter_config.json")
 

@@ -4,6 +4,7 @@
 // Formats are recognized by their first bytes, folders by the files in them.
 #include "tools/commands/ModelPath.h"
 #include "runtime/base/File.h"
+#include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include <cerrno>
 #include <cstring>
@@ -209,14 +210,32 @@ static std::string findGguf(const std::string &folder) {
   return first;
 }
 
+/// The model that an adapter was trained on, as its config names it; empty
+/// where it names none.
+static std::string findBaseModel(const std::string &folder) {
+  Result<JsonDocument> config =
+      parseJsonFile(joinPath(folder, "adapter_config.json"));
+  if (!config || !config->root().isObject())
+    return {};
+  auto name = config->root().find("base_model_name_or_path");
+  return name && name->isString() ? std::string(*name->asString()) : "";
+}
+
+/// Files of an adapter in place of a model.
+static Error refuseAdapter(const std::string &folder) {
+  const std::string base = findBaseModel(folder);
+  return unsupported(
+      quote(folder) +
+      " holds a LoRA adapter, not a model; compile its base "
+      "model" +
+      (base.empty() ? "" : " " + quote(base)) + " with it: 'transom compile " +
+      (isFolder(base) ? base : "MODEL") + " --lora " + folder + "'");
+}
+
 /// A folder that has none of the files that describe a model.
 static Result<void> checkOtherFolder(const std::string &folder) {
   if (fileExists(joinPath(folder, "adapter_config.json")))
-    return unsupported(
-        quote(folder) +
-        " holds a LoRA adapter, which is not supported; merge it "
-        "into its base model with 'merge_and_unload' of peft and "
-        "compile the result");
+    return refuseAdapter(folder);
   if (fileExists(joinPath(folder, "model_index.json"))) {
     const std::string part =
         findFile(folder, {"text_encoder/config.json", "prior/config.json"});
@@ -256,8 +275,20 @@ Result<void> tools::checkModelSource(const std::string &path) {
     if (findFile(path, {"config.json", "gliner_config.json", "graph.json"})
             .empty())
       return checkOtherFolder(path);
+    // A config and a tokenizer may lie beside an adapter.
+    if (fileExists(joinPath(path, "adapter_config.json")) &&
+        findFile(path, {"model.safetensors", "model.safetensors.index.json",
+                        "pytorch_model.bin", "pytorch_model.bin.index.json",
+                        "graph.json"})
+            .empty())
+      return refuseAdapter(path);
     return {};
   }
+  const std::string name = getFileName(path);
+  if (name == "adapter_config.json" || startsWith(name, "adapter_model."))
+    return refuseAdapter(path.size() > name.size()
+                             ? path.substr(0, path.size() - name.size() - 1)
+                             : ".");
   const std::string head = readHead(path);
   if (startsWith(head, "GGUF"))
     return {};

@@ -51,13 +51,13 @@ Result<void> HuggingFaceImport::readQuantization() {
   return {};
 }
 
-Result<void> HuggingFaceImport::mergeLora(const std::string &modelPrefix) {
+Result<void> HuggingFaceImport::mergeLora(const AdapterBase &base) {
   if (options.lora.empty())
     return {};
   if (options.configOnly)
     return usageError("'--lora' needs the weights of the model");
   TRANSOM_ASSIGN(std::vector<std::string> notes,
-                 mergeAdapter(info.files, options.lora, modelPrefix));
+                 mergeAdapter(info.files, options.lora, base));
   info.notes.insert(info.notes.end(), notes.begin(), notes.end());
   for (const char *name : {adapterConfig, adapterWeights})
     info.adapterFiles.emplace_back(adapterPrefix + std::string(name),
@@ -282,7 +282,7 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
     return headInfo.takeError();
   TRANSOM_TRY(openFiles(family.modelType,
                         std::string(family.className) + head->suffix));
-  TRANSOM_TRY(mergeLora(family.prefix ? family.prefix : ""));
+  TRANSOM_TRY(mergeLora(getAdapterBase(family, *head, models)));
   if (head->labels || (info.pipeline && info.pipeline->pairs))
     TRANSOM_TRY(readScoreActivation());
   info.generationDefaults = family.generationDefaults;

@@ -5,6 +5,7 @@
 // the module, HuggingFaceHeads.cpp the head and its labels.
 #pragma once
 #include "compiler/import/gguf/GgufModel.h"
+#include "compiler/import/huggingface/AdapterBase.h"
 #include "compiler/import/huggingface/GlinerConfig.h"
 #include "compiler/import/huggingface/HeadSteps.h"
 #include "compiler/import/huggingface/HuggingFace.h"
@@ -56,7 +57,7 @@ private:
   /// How the checkpoint is quantized, into `quantization`.
   Result<void> readQuantization();
   /// Merges the adapter of the options into the files.
-  Result<void> mergeLora(const std::string &modelPrefix);
+  Result<void> mergeLora(const AdapterBase &base);
   Result<void> addInputFiles();
   /// False where no files are read, or they cannot be.
   bool hasTensor(const std::string &name) const;

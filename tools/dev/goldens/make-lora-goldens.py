@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes LoRA adapters of golden folders into test/goldens/lora, as PEFT saves them, with the results of PEFT's merged models in
-float64 for the inputs of the folder: NAME.out.safetensors for NAME.in.safetensors there. Needs peft, torch, transformers and
+"""Writes LoRA adapters of golden folders into test/goldens/lora, as PEFT saves them, with the results of PEFT's models in float64 for
+the inputs of the folder: NAME.out.safetensors for NAME.in.safetensors there. Models are merged where PEFT can merge them: it merges
+what a class ties into all tied tensors, and no bias into a module without bias. Needs peft, torch, transformers and
 safetensors; the tests that read the folders do not.
 
 usage: make-lora-goldens.py [NAME ...]"""
@@ -25,7 +26,7 @@ def recipe(function):
     return function
 
 
-def make(folder, base, architecture, entry, result, **settings):
+def make(folder, base, architecture, entry, result, merges=True, save={}, kind_of_adapter=peft.LoraConfig, **settings):
     base_folder = ROOT / base
     kind = getattr(tf, architecture)
 
@@ -33,14 +34,14 @@ def make(folder, base, architecture, entry, result, **settings):
         return kind.from_pretrained(base_folder, dtype=torch.float64, attn_implementation="eager").eval()
 
     generator = torch.Generator().manual_seed(sum(map(ord, folder.name)))
-    model = peft.get_peft_model(load(), peft.LoraConfig(**settings))
+    model = peft.get_peft_model(load(), kind_of_adapter(**settings))
     with torch.no_grad():
         for name, parameter in sorted(model.named_parameters()):
             if parameter.requires_grad:
                 noise = torch.randn(parameter.shape, generator=generator).double()
                 scale = 0.2 if "lora_" in name else 0.1
                 parameter.copy_((noise * scale + (0 if "lora_" in name else parameter)).float().double())
-    model.save_pretrained(folder)
+    model.save_pretrained(folder, **save)
     (folder / "README.md").unlink(missing_ok=True)
     # What counts is the adapter as written, in single precision.
     path = folder / "adapter_model.safetensors"
@@ -48,12 +49,16 @@ def make(folder, base, architecture, entry, result, **settings):
     described = json.loads((folder / "adapter_config.json").read_text())
     described["base_model_name_or_path"] = base
     (folder / "adapter_config.json").write_text(json.dumps(described, indent=1, sort_keys=True) + "\n")
-    merged = peft.PeftModel.from_pretrained(load(), folder).merge_and_unload().double().eval()
+    loaded = peft.PeftModel.from_pretrained(load(), folder).double().eval()
+    if merges:
+        loaded = loaded.merge_and_unload().double().eval()
     cases = []
     for file in sorted(base_folder.glob(f"{entry}.?.in.safetensors"))[:2]:
         given = load_file(file)
         with torch.no_grad():
-            found = merged(**given)[result].float()
+            found = loaded(**given)[result].float()
+        if entry == "encode" and found.dim() == 3:  # results of tokens are zero at padding
+            found = found * given["attention_mask"][..., None]
         save_file({result: found.contiguous()}, folder / file.name.replace(".in.", ".out."))
         cases.append(file.name)
     (folder / "cases.json").write_text(json.dumps({"base": base, "entry": entry, "cases": cases,
@@ -84,7 +89,107 @@ def classifier(folder):
 
 @recipe
 def embeddings(folder):
-    make(folder, "llama-mqa", "LlamaForCausalLM", "logits", "logits", r=2, lora_alpha=4, target_modules=["embed_tokens", "o_proj"], task_type="CAUSAL_LM")
+    """The token embedding alone: the head, which is tied to it, stays as it is."""
+    make(folder, "llama-mqa", "LlamaForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, target_modules=["embed_tokens", "o_proj"], task_type="CAUSAL_LM")
+
+
+@recipe
+def magnitudes(folder):
+    """DoRA of projections and of the token embedding, whose magnitudes are by column."""
+    make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=5, use_dora=True,
+         target_modules=["q_proj", "down_proj", "embed_tokens"], task_type="CAUSAL_LM")
+
+
+@recipe
+def magnitudes_transposed(folder):
+    """DoRA of weights that are [in, out]."""
+    make(folder, "gpt2", "GPT2LMHeadModel", "logits", "logits", r=2, lora_alpha=3, use_dora=True, use_rslora=True, target_modules=["c_attn"],
+         task_type="CAUSAL_LM")
+
+
+@recipe
+def tied_head(folder):
+    """Factors of a head whose weight is the token embedding, which stays as it is."""
+    make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, target_modules=["q_proj", "lm_head"],
+         task_type="CAUSAL_LM")
+
+
+@recipe
+def tied_factors(folder):
+    """Factors of the token embedding and of the head that are tied, too."""
+    make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, target_modules=["lm_head"],
+         ensure_weight_tying=True, task_type="CAUSAL_LM")
+
+
+@recipe
+def saved_embedding(folder):
+    """A token embedding that was trained as a whole; the head stays as it is."""
+    make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, target_modules=["v_proj"],
+         modules_to_save=["embed_tokens"], task_type="CAUSAL_LM")
+
+
+@recipe
+def tokens(folder):
+    """Rows of the token embedding, which count for the head, too."""
+    make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, target_modules=["v_proj"],
+         trainable_token_indices=[5, 96, 6, 7, 0], task_type="CAUSAL_LM")
+
+
+@recipe
+def tokens_of_tables(folder):
+    """Rows of the head and others of the token embedding."""
+    make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, target_modules=["v_proj"],
+         trainable_token_indices={"embed_tokens": list(range(3, 40)), "lm_head": [2, 90]}, task_type="CAUSAL_LM")
+
+
+@recipe
+def tokens_alone(folder):
+    """An adapter that has rows of tables and no factors."""
+    make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, kind_of_adapter=peft.TrainableTokensConfig,
+         token_indices=[1, 50, 51], task_type="CAUSAL_LM")
+
+
+@recipe
+def biases(folder):
+    """Biases of the product, for modules with a bias and without one."""
+    make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, lora_bias=True,
+         target_modules=["q_proj", "o_proj", "gate_proj", "lm_head"], task_type="CAUSAL_LM")
+
+
+@recipe
+def expressions(folder):
+    """Ranks and alphas by regular expressions, and a parameter in place of a module."""
+    make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", r=3, lora_alpha=4, target_modules=["q_proj", "up_proj", "down_proj"],
+         target_parameters=["k_proj.weight"], rank_pattern={r"layers\.\d+\.mlp\.(?:up|down)_proj": 2, "k_.*": 1},
+         alpha_pattern={r"^model\.layers\.[0]\..*q_proj": 7, r".*\.1\..*_proj": 5}, task_type="CAUSAL_LM")
+
+
+@recipe
+def masked_words(folder):
+    """The head of an encoder whose weight is the token embedding, and a bias of it."""
+    make(folder, "electra", "ElectraForMaskedLM", "encode", "logits", merges=False, r=2, lora_alpha=4, lora_bias=True,
+         target_modules=["query", "generator_lm_head"], bias="all")
+
+
+@recipe
+def two_halves(folder):
+    """Both tables of an encoder-decoder, of which its head keeps neither."""
+    make(folder, "encoder-decoders/bart", "BartForConditionalGeneration", "logits", "logits", merges=False, r=2, lora_alpha=4,
+         target_modules=["q_proj", "fc1", "encoder.embed_tokens"], modules_to_save=["decoder.embed_tokens"], task_type="SEQ_2_SEQ_LM")
+
+
+@recipe
+def tokens_of_halves(folder):
+    """Rows of the table that the halves and the head share."""
+    make(folder, "encoder-decoders/bart", "BartForConditionalGeneration", "logits", "logits", merges=False, r=2, lora_alpha=4,
+         target_modules=["v_proj"], trainable_token_indices=[4, 9, 30], task_type="SEQ_2_SEQ_LM")
+
+
+@recipe
+def kept_embeddings(folder):
+    """The embedding and the head beside the factors, which the class still ties."""
+    make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, save={"save_embedding_layers": True}, r=2, lora_alpha=4,
+         target_modules=["v_proj"], task_type="CAUSAL_LM")
 
 
 def main():

@@ -131,12 +131,12 @@ Value AttentionBlock::projectByKvHead(Value state, const std::string &layer,
       module, "weight", {all, config.hidden}, words + " x hidden size",
       operandSuffixes[operand],
       [&](WeightExpr file) { return sliceOperand(file, {config.hidden}); });
+  const char *name = context.getBiasName(module, config.qkvBias);
   Value bias =
-      config.qkvBias
-          ? parameters.getDerived(
-                module, "bias", {all}, words, operandSuffixes[operand],
-                [&](WeightExpr file) { return sliceOperand(file, {}); })
-          : ownBias(layer, operand);
+      name ? parameters.getDerived(
+                 module, name, {all}, words, operandSuffixes[operand],
+                 [&](WeightExpr file) { return sliceOperand(file, {}); })
+           : ownBias(layer, operand);
   return context.emit.linear(state, weight, bias);
 }
 

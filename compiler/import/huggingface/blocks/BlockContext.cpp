@@ -4,6 +4,7 @@
 // Projections are read in the orientation of the files and, where several are
 // stored as one, in slices; each is a product of its own, and the passes join
 // what reads one input.
+#include "compiler/import/huggingface/AdapterBase.h"
 #include "compiler/import/huggingface/blocks/Blocks.h"
 
 using namespace mlir;
@@ -116,9 +117,17 @@ Value BlockContext::project(Value input, const std::string &module,
   else
     weight =
         parameters.get(module, "weight", {width, in}, words + " x " + from);
+  const char *name = getBiasName(module, bias);
   return emit.linear(input, weight,
-                     bias ? parameters.get(module, "bias", {width}, words)
+                     name ? parameters.get(module, name, {width}, words)
                           : Value());
+}
+
+const char *BlockContext::getBiasName(const std::string &module,
+                                      bool bias) const {
+  if (bias)
+    return "bias";
+  return parameters.has(module, adapterBias) ? adapterBias : nullptr;
 }
 
 Value BlockContext::projectSlice(Value input, const std::string &module,
@@ -139,8 +148,9 @@ Value BlockContext::projectSlice(Value input, const std::string &module,
       module, "weight", shape, sizes, suffix, [&](WeightExpr file) {
         return slice(transposed ? WeightExpr::transpose(file, {1, 0}) : file);
       });
+  const char *name = getBiasName(module, bias);
   Value addend =
-      bias ? parameters.getDerived(module, "bias", {all}, words, suffix, slice)
+      name ? parameters.getDerived(module, name, {all}, words, suffix, slice)
            : Value();
   return emit.linear(input, weight, addend);
 }

@@ -62,6 +62,9 @@ public:
   std::string getKeyWords() const;
   /// The same of query, key and value side by side.
   std::string getQkvWords() const;
+  /// The bias of a module that has one, or the parameter that an adapter adds
+  /// in its place; null without both.
+  const char *getBiasName(const std::string &module, bool bias) const;
   Value normalize(Value input, const std::string &module);
   /// A norm outside of layers.
   Value normalizeOuter(Value input, const std::string &module);
@@ -245,6 +248,8 @@ private:
   Value cap(Value logits);
   Value scale(Value state);
   std::string getTiedModule() const;
+  /// The bias of a vocabulary, with the one that an adapter adds.
+  mlir::Value withAdapterBias(mlir::Value bias, const std::string &module);
 
   BlockContext &context;
   Value pooled;                 ///< the pooler's output, once made

@@ -190,7 +190,23 @@ Value HeadBlock::vocabulary(const HeadStep &step, Value state) {
           : context.parameters.getDerived(
                 stored, "weight", shape, sizes, getChosenSuffix(),
                 [&](WeightExpr table) { return chooseRows(std::move(table)); });
-  return context.emit.linear(state, weight, vocabularyBias(step, module));
+  return context.emit.linear(
+      state, weight, withAdapterBias(vocabularyBias(step, module), module));
+}
+
+Value HeadBlock::withAdapterBias(Value bias, const std::string &module) {
+  Emitter &emit = context.emit;
+  if (emit.failed() || !context.parameters.has(module, adapterBias))
+    return bias;
+  std::optional<WeightExpr> own;
+  if (bias)
+    own = emit.getWeightExpr(bias);
+  return context.parameters.getDerived(
+      module, adapterBias, {context.config.vocab}, "vocabulary",
+      getChosenSuffix(), [&](WeightExpr added) {
+        const WeightExpr rows = chooseRows(std::move(added));
+        return own ? WeightExpr::add(*own, rows) : rows;
+      });
 }
 
 /// cap * tanh(logits / cap).
