@@ -63,6 +63,17 @@ StringRef PhaseReader::getSymbol(Value weight, kern::LayersOp site) {
   return {};
 }
 
+/// A copy reads and writes a range along one axis of its buffers.
+static Polynomial getMovedBytes(kern::CopyOp op) {
+  auto type = cast<kern::BufferType>(op.getInput().getType());
+  Polynomial count = *Polynomial::parse(op.getSize().str());
+  for (auto [axis, size] : llvm::enumerate(type.getDims()))
+    if (static_cast<int64_t>(axis) != static_cast<int64_t>(op.getAxis()))
+      count = count * size;
+  return Polynomial(type.getElementType().getIntOrFloatBitWidth() / 8 * 2) *
+         count;
+}
+
 PhaseOperation PhaseReader::readOperation(kern::BufferOp op,
                                           kern::LayersOp site) {
   PhaseOperation result;
@@ -76,6 +87,8 @@ PhaseOperation PhaseReader::readOperation(kern::BufferOp op,
   Polynomial bytes;
   for (Value buffer : buffers)
     bytes = bytes + cast<kern::BufferType>(buffer.getType()).getByteSize();
+  if (auto copy = dyn_cast<kern::CopyOp>(*op))
+    bytes = getMovedBytes(copy);
   result.bytes = toAmount(bounds.getBound(bytes));
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<kern::WeightType>(operand.getType());

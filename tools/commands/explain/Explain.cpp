@@ -115,12 +115,11 @@ static Result<std::vector<MeasuredCall>> readCalls(const std::string &path) {
   return readProfile(document);
 }
 
-static Result<void> runComparison(const ExplainFlags &flags,
-                                  const CommonFlags &common) {
-  TRANSOM_ASSIGN(Explanation first,
-                 getWholeExplanation(flags.compile.options, {}));
-  TRANSOM_ASSIGN(Explanation second, getOther(flags, {}));
-  keepCommon(first, second);
+/// Prints what differs between two explanations, as text or JSON.
+static Result<void> printComparison(const Explanation &first,
+                                    const Explanation &second,
+                                    const ExplainFlags &flags,
+                                    const CommonFlags &common) {
   TRANSOM_ASSIGN(std::vector<MeasuredCall> callsA, readCalls(flags.profile));
   TRANSOM_ASSIGN(std::vector<MeasuredCall> callsB,
                  readCalls(flags.otherProfile));
@@ -129,6 +128,33 @@ static Result<void> runComparison(const ExplainFlags &flags,
   return writeOut(common.json
                       ? toJson(comparison)
                       : escapeLines(toText(comparison, common.verbose)));
+}
+
+static Result<void> runComparison(const ExplainFlags &flags,
+                                  const CommonFlags &common) {
+  TRANSOM_ASSIGN(Explanation first,
+                 getWholeExplanation(flags.compile.options, {}));
+  TRANSOM_ASSIGN(Explanation second, getOther(flags, {}));
+  keepCommon(first, second);
+  return printComparison(first, second, flags, common);
+}
+
+/// Prints one explanation, as text or JSON.
+static Result<void> printExplanation(const Explanation &explanation,
+                                     const ExplainFlags &flags,
+                                     const CommonFlags &common) {
+  TRANSOM_ASSIGN(std::vector<MeasuredCall> calls, readCalls(flags.profile));
+  return writeOut(
+      common.json ? toJson(explanation)
+                  : escapeLines(toText({explanation, calls}, common.verbose)));
+}
+
+/// Removes what only a page, or `--ir`, shows.
+static void dropIr(Explanation &explanation) {
+  explanation.importedIr.reset();
+  explanation.code.clear();
+  for (ExplainedPass &pass : explanation.passes)
+    pass.ir.reset();
 }
 
 /// The text of a file; empty where no file is named.
@@ -204,6 +230,11 @@ static Result<void> writePageFile(const ExplainFlags &flags,
   TRANSOM_TRY(file.commit());
   if (!common.quiet && isatty(STDERR_FILENO))
     say("wrote " + quote(flags.page));
+  // The page comes beside the text, not in its place.
+  if (!flags.ir)
+    dropIr(first);
+  TRANSOM_TRY(second ? printComparison(first, *second, flags, common)
+                     : printExplanation(first, flags, common));
   TRANSOM_TRY(checkVerification(first));
   return second ? checkVerification(*second) : Result<void>();
 }
@@ -255,10 +286,7 @@ static Result<void> runExplain(ExplainFlags &flags, const CommonFlags &common) {
   TRANSOM_ASSIGN(
       Explanation explanation,
       getExplanation(flags.compile.options, {flags.ir, flags.verify}));
-  TRANSOM_ASSIGN(std::vector<MeasuredCall> calls, readCalls(flags.profile));
-  TRANSOM_TRY(writeOut(
-      common.json ? toJson(explanation)
-                  : escapeLines(toText({explanation, calls}, common.verbose))));
+  TRANSOM_TRY(printExplanation(explanation, flags, common));
   if (explanation.failure)
     return toError(*explanation.failure);
   return checkVerification(explanation);
@@ -268,8 +296,8 @@ static Result<void> runExplain(ExplainFlags &flags, const CommonFlags &common) {
 static void addFileFlags(CLI::App &app, ExplainFlags &flags) {
   CLI::Option *page =
       app.add_option("--html", flags.page,
-                     "write a page with the IR after each pass, graphs, the "
-                     "memory plan and the operations")
+                     "also write a page with the IR after each pass, graphs, "
+                     "the memory plan and the operations")
           ->type_name("FILE");
   app.add_option("--profile", flags.profile,
                  "show the times that 'bench --profile --json' printed")

@@ -8,6 +8,7 @@
 #include "tools/commands/explain/ExplainFormat.h"
 #include "tools/commands/explain/UnusedColumns.h"
 #include <algorithm>
+#include <map>
 
 using namespace transom;
 using namespace transom::tools;
@@ -26,6 +27,7 @@ private:
   void findDisabledPasses();
   void findPadding();
   void findUnfusedAttention(const ExplainedEntry &entry);
+  void findCopies(const ExplainedEntry &entry);
   void findColumns(const ExplainedEntry &entry);
   void findMasks();
   std::vector<RemarkGroup> getRemarks(const std::string &pass,
@@ -105,6 +107,80 @@ void CostFinder::findMasks() {
     found.push_back({"Attention reads a mask for each score.",
                      group.getMessage(), remark.help, remark.category,
                      remark.place});
+  }
+}
+
+namespace {
+
+/// What some phases move.
+struct MovedBytes {
+  int64_t copies = 0, all = 0;
+  std::map<std::string, int64_t> places; ///< bytes of copies by place
+  const ModelPlace *largest = nullptr;   ///< of the copy with most bytes
+  int64_t largestBytes = 0;
+};
+
+} // namespace
+
+/// The bytes that phases of the same layers move, by these layers.
+static std::map<std::string, MovedBytes>
+getMovedBytes(const ExplainedEntry &entry) {
+  std::map<std::string, MovedBytes> moved;
+  for (const ExplainedPhase &phase : entry.phases) {
+    MovedBytes &group =
+        moved[formatLayers(splitLayer(phase.place.location).layers)];
+    for (const PhaseOperation &operation : phase.operations) {
+      const int64_t bytes = getBufferBytes(phase, operation);
+      group.all += bytes + operation.weightBytes * phase.runs;
+      if (operation.name != "kern.copy" && operation.name != "kern.transpose")
+        continue;
+      group.copies += bytes;
+      group.places[describePlace(operation)] += bytes;
+      if (bytes > group.largestBytes) {
+        group.largest = &operation.place;
+        group.largestBytes = bytes;
+      }
+    }
+  }
+  return moved;
+}
+
+/// Copies and transposes have no FLOP; layers that consist of them to this part
+/// are told.
+static constexpr double leastCopyShare = 0.25;
+
+void CostFinder::findCopies(const ExplainedEntry &entry) {
+  int64_t all = 0;
+  const std::map<std::string, MovedBytes> moved = getMovedBytes(entry);
+  for (const auto &[layers, group] : moved)
+    all += group.all;
+  for (const auto &[layers, group] : moved) {
+    const double share = getShare(group.copies, group.all);
+    // Parts of an entry that move little are no matter.
+    if (share < leastCopyShare || getShare(group.copies, all) < 0.05)
+      continue;
+    std::vector<std::pair<int64_t, std::string>> places;
+    for (const auto &[place, bytes] : group.places)
+      places.push_back({-bytes, place});
+    std::sort(places.begin(), places.end());
+    std::vector<std::string> most;
+    for (const auto &[bytes, place] : places)
+      if (most.size() < 3)
+        most.push_back(place + " (" +
+                       formatBytes(static_cast<uint64_t>(-bytes)) + ")");
+    found.push_back(
+        {formatPercent(share) + " of the bytes that " +
+             (layers.empty() ? "operations outside of layers" : layers) +
+             getEntryText(entry) + " read and write are copies: " +
+             formatBytes(static_cast<uint64_t>(group.copies)) + " of " +
+             formatBytes(static_cast<uint64_t>(group.all)) + " in a call.",
+         "slices, joins and transposes that no kernel absorbs: " + join(most),
+         "Copies have no FLOP and take time by their bytes. Kernels read a "
+         "range of the last axis in place, so take query, key and value from a "
+         "packed projection by 'slice' or 'split' along the last axis, or give "
+         "each a 'linear'; keep the order [batch, seq, heads, size] up to the "
+         "transpose in front of an attention.",
+         "", *group.largest});
   }
 }
 
@@ -197,6 +273,8 @@ std::vector<Finding> CostFinder::run() {
     findUnfusedAttention(entry);
   findMasks();
   findPadding();
+  for (const ExplainedEntry &entry : explanation.entries)
+    findCopies(entry);
   for (const ExplainedEntry &entry : explanation.entries)
     findColumns(entry);
   return std::move(found);

@@ -17,7 +17,8 @@ struct Finding {
 };
 
 /// Passes that were left out, attention that is not fused, padding that is
-/// computed, and columns that are computed and not used: causes come first.
+/// computed, layers that mostly copy, and columns that are computed and not
+/// used: causes come first.
 std::vector<Finding> findCosts(const Explanation &explanation);
 
 } // namespace transom::tools

@@ -48,6 +48,16 @@ class ExplainHtml(ExplainTest):
         self.check(data, 0, explanation, modules)
         self.assertEqual((len(data["explanations"]), data["profiles"], data["assembly"]), (1, [None], [{}]))
 
+    def test_prints_what_it_prints_without_a_page(self):
+        model, page = self.example("tiny-bert"), os.path.join(self.folder, "page.html")
+        for flags in ([], ["-v"], ["--json"], ["--other-flags", "--dtype bf16"], ["--other-flags", "--dtype bf16", "--json"]):
+            with self.subTest(flags):
+                plain = self.succeed("explain", model, *flags).stdout
+                self.assertGreater(len(plain), 300)
+                self.assertEqual(self.succeed("explain", model, *flags, "--html", page).stdout, plain)
+                self.assertTrue(os.path.exists(page))
+                os.remove(page)
+
     def test_two_compilations_with_a_profile(self):
         profile = os.path.join(self.folder, "profile.json")
         with open(profile, "w", encoding="utf-8") as file:

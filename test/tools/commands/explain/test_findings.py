@@ -5,7 +5,7 @@ import json
 import os
 import unittest
 
-from explains import ExplainTest, read_scores, write_graph
+from explains import SOURCE, ExplainTest, read_scores, write_graph
 
 HEADING = "What makes it slower than it has to be"
 
@@ -87,6 +87,36 @@ class Findings(ExplainTest):
         self.assertIn("argument 'mask' with the sizes [batch, seq] hides keys in 3 attentions, but is not marked as the mask of padding", found)
         self.assertIn("graph.json /inputs/1", found)
         self.assertIn('"mask_of": "ids"', found)
+
+    def test_layers_that_mostly_copy(self):
+        nodes = [{"name": "first", "op": "linear", "inputs": ["x"], "attrs": {"weight": "q.weight"}},
+                 {"name": "turned", "op": "transpose", "inputs": ["first"], "attrs": {"permutation": [1, 0, 2]}},
+                 {"name": "twice", "op": "concat", "inputs": ["turned", "turned"], "attrs": {"axis": 2}},
+                 {"name": "last", "op": "transpose", "inputs": ["twice"], "attrs": {"permutation": [1, 0, 2]}}]
+        path = self.write_nodes(nodes, ["last"])
+        found = self.findings(path)
+        self.assertRegex(found, r"\d\d % of the bytes that operations outside of layers read and write are copies: \d+\.\d KiB of \d+\.\d KiB in a call")
+        self.assertRegex(found, r"slices, joins and transposes that no kernel absorbs: .*twice")
+        self.assertIn("Copies have no FLOP and take time by their bytes", found)
+
+    def test_a_packed_projection_is_not_copied(self):
+        graph = {"nodes": [{"name": "packed", "op": "linear", "inputs": ["x"], "attrs": {"weight": "in_proj.weight"}},
+                           {"name": "three", "op": "reshape", "inputs": ["packed"], "attrs": {"shape": ["batch", "seq", 3, 16]}},
+                           {"name": "first", "op": "transpose", "inputs": ["three"], "attrs": {"permutation": [2, 0, 1, 3]}}]}
+        for index, name in enumerate("qkv"):
+            graph["nodes"] += [{"name": f"{name}1", "op": "slice", "inputs": ["first"], "attrs": {"axis": 0, "start": index, "size": 1}},
+                               {"name": f"{name}2", "op": "reshape", "inputs": [f"{name}1"], "attrs": {"shape": ["batch", "seq", 2, 8]}},
+                               {"name": name, "op": "transpose", "inputs": [f"{name}2"], "attrs": {"permutation": [0, 2, 1, 3]}}]
+        graph["nodes"] += [{"name": "scores", "op": "matmul", "inputs": ["q", "k"], "attrs": {"transpose_b": True}},
+                           {"name": "shares", "op": "softmax", "inputs": ["scores"]},
+                           {"name": "mixed", "op": "matmul", "inputs": ["shares", "v"]},
+                           {"name": "turned", "op": "transpose", "inputs": ["mixed"], "attrs": {"permutation": [0, 2, 1, 3]}},
+                           {"name": "y", "op": "reshape", "inputs": ["turned"], "attrs": {"shape": ["batch", "seq", 16]}}]
+        path = self.write_nodes(graph["nodes"], ["y"])
+        explanation = json.loads(self.succeed("explain", path, "--json").stdout)
+        (entry,) = explanation["entries"]
+        self.assertEqual([operation["name"] for phase in entry["phases"] for operation in phase["operations"]], ["kern.gemm", "kern.attention"])
+        self.assertNotIn("are copies", self.findings(path))
 
     def read(self, path):
         with open(path, encoding="utf-8") as file:
