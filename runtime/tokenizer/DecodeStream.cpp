@@ -7,6 +7,7 @@
 #include "runtime/tokenizer/DecodeStream.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/ByteLevel.h"
+#include "runtime/tokenizer/Splitter.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include "runtime/tokenizer/Unicode.h"
 #include <algorithm>
@@ -125,6 +126,19 @@ static void replaceAll(std::string &text, std::string_view from,
     at = next + from.size();
   }
   text.erase(put, at - put);
+}
+
+/// Appends `token`, each match of `program` replaced by `content`.
+static void replaceMatches(std::string_view program, std::string_view content,
+                           std::string_view token, std::string &made) {
+  const std::optional<Splitter> splitter = Splitter::open(program);
+  const Characters characters = getCharacters(token);
+  if (!splitter)
+    return;
+  Characters result;
+  splitter->replace(characters, {0, characters.size()}, getCharacters(content),
+                    result);
+  made += toUtf8(result);
 }
 
 /// Takes back the spaces that cutting at punctuation put into English. The
@@ -325,6 +339,8 @@ void DecodeStream::runStage(Stage &stage, std::string_view token, bool starts) {
   case DecoderStep::StripWhitespace:
     return stripWhitespace(stage, token);
   case DecoderStep::Replace:
+    if (step.option)
+      return replaceMatches(first, getText(step.second), token, made);
     made = token;
     return replaceAll(made, first, getText(step.second));
   case DecoderStep::Metaspace:

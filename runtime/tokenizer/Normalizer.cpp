@@ -7,6 +7,7 @@
 #include "runtime/tokenizer/Normalizer.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Aligner.h"
+#include "runtime/tokenizer/ByteLevel.h"
 #include "runtime/tokenizer/CharacterMap.h"
 #include "runtime/tokenizer/Splitter.h"
 #include "runtime/tokenizer/Unicode.h"
@@ -255,6 +256,26 @@ static void strip(Characters &text, bool left) {
                text.end());
 }
 
+void appendBytes(const Character &character, Characters &result) {
+  auto append = [&](uint8_t byte) {
+    result.push_back({characterOfByte(byte), character.begin, character.end});
+  };
+  if (character.code < 0x80)
+    return append(static_cast<uint8_t>(character.code));
+  std::string bytes;
+  utf8::append(bytes, character.code);
+  for (char byte : bytes)
+    append(static_cast<uint8_t>(byte));
+}
+
+static void toBytes(Characters &text) {
+  Characters result;
+  result.reserve(text.size());
+  for (const Character &character : text)
+    appendBytes(character, result);
+  text = std::move(result);
+}
+
 static void collapseSpaces(Characters &text) {
   Characters result;
   result.reserve(text.size());
@@ -309,6 +330,8 @@ static void runStep(const StepList &list, Step step, Characters &text) {
         list.text(step.first), list.text(step.second), text);
   case NormalizerStep::CollapseSpaces:
     return collapseSpaces(text);
+  case NormalizerStep::ToBytes:
+    return toBytes(text);
   }
 }
 

@@ -44,9 +44,10 @@ enum class NormalizerStep : uint32_t {
   DecomposeCompatibly, ///< NFKD
   ComposeCompatibly,   ///< NFKC
   CleanControls,       ///< Nmt: drop controls; other spaces to space
+  ToBytes,             ///< each byte becomes the character that stands for it
 };
 /// One more than the last step's number.
-inline constexpr uint32_t normalizerStepEnd = 17;
+inline constexpr uint32_t normalizerStepEnd = 18;
 
 /// True where `first` is a program.
 inline bool normalizerHasProgram(Step step) {
@@ -55,6 +56,9 @@ inline bool normalizerHasProgram(Step step) {
 
 /// The characters of `text`, which is valid UTF-8 of less than 4 GiB.
 Characters getCharacters(std::string_view text);
+
+/// Appends the characters that stand for the bytes of `character`.
+void appendBytes(const Character &character, Characters &result);
 
 /// Runs `steps` on `text` (others than `NormalizerStep`s do nothing). Time is
 /// linear.

@@ -5,8 +5,6 @@
 // character is dropped, is a word of its own, or joins a run of its kind. The
 // others cut by a program, or rewrite the words into a new text.
 #include "runtime/tokenizer/PreTokenizer.h"
-#include "runtime/base/Utf8.h"
-#include "runtime/tokenizer/ByteLevel.h"
 #include "runtime/tokenizer/Unicode.h"
 #include <algorithm>
 
@@ -47,6 +45,12 @@ static void cutByKind(PreTokenizerStep step, const Characters &text, Span span,
   }
 }
 
+static void removeEmpty(Words &words) {
+  words.erase(std::remove_if(words.begin(), words.end(),
+                             [](Span word) { return word.begin == word.end; }),
+              words.end());
+}
+
 static void cutByProgram(const StepList &list, Step step,
                          const Characters &text, Words &words) {
   std::optional<Splitter> splitter = Splitter::open(list.text(step.first));
@@ -56,6 +60,7 @@ static void cutByProgram(const StepList &list, Step step,
   for (Span word : words)
     applyBehavior(static_cast<Behavior>(step.option), step.secondOption != 0,
                   splitter->find(text, word), next);
+  removeEmpty(next);
   words = std::move(next);
 }
 
@@ -69,9 +74,7 @@ static void rewrite(Characters &text, Words &words, const Rewriter &rewriter) {
     rewriter(text, word, result);
     word = {begin, result.size()};
   }
-  words.erase(std::remove_if(words.begin(), words.end(),
-                             [](Span word) { return word.begin == word.end; }),
-              words.end());
+  removeEmpty(words);
   text = std::move(result);
 }
 
@@ -102,23 +105,21 @@ static void addPrefix(std::string_view prefix, bool onlyFirst, Characters &text,
 }
 
 static void toBytes(Characters &text, Words &words) {
-  std::string bytes;
   rewrite(text, words,
           [&](const Characters &from, Span word, Characters &result) {
-            for (size_t i = word.begin; i < word.end; ++i) {
-              if (from[i].code < 0x80) {
-                result.push_back(
-                    {characterOfByte(static_cast<uint8_t>(from[i].code)),
-                     from[i].begin, from[i].end});
-                continue;
-              }
-              bytes.clear();
-              utf8::append(bytes, from[i].code);
-              for (char byte : bytes)
-                result.push_back({characterOfByte(static_cast<uint8_t>(byte)),
-                                  from[i].begin, from[i].end});
-            }
+            for (size_t i = word.begin; i < word.end; ++i)
+              appendBytes(from[i], result);
           });
+}
+
+static void cutByLength(size_t length, Words &words) {
+  if (length == 0)
+    return;
+  Words next;
+  for (Span word : words)
+    for (size_t at = word.begin; at < word.end; at += length)
+      next.push_back({at, std::min(at + length, word.end)});
+  words = std::move(next);
 }
 
 static void replaceInWords(const StepList &list, Step step, Characters &text,
@@ -153,6 +154,8 @@ static void runStep(const StepList &list, Step step, Characters &text,
     return toBytes(text, words);
   case PreTokenizerStep::Rewrite:
     return replaceInWords(list, step, text, words);
+  case PreTokenizerStep::CutByLength:
+    return cutByLength(step.option, words);
   }
 }
 

@@ -21,9 +21,10 @@ enum class PreTokenizerStep : uint32_t {
                        ///< option 1: only at the start of the text
   ToBytes,             ///< each byte becomes the character that stands for it
   Rewrite,             ///< each match of the program `first` becomes `second`
+  CutByLength,         ///< into parts of `option` characters
 };
 /// One more than the last step's number.
-inline constexpr uint32_t preTokenizerStepEnd = 8;
+inline constexpr uint32_t preTokenizerStepEnd = 9;
 
 /// True where `first` is a program.
 inline bool preTokenizerHasProgram(Step step) {

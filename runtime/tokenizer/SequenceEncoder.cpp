@@ -17,7 +17,7 @@ bool isTrimmed(char32_t code) {
 
 SequenceEncoder::SequenceEncoder(const Tables &tables)
     : tables(tables), wordPiece(tables), bpe(tables), unigram(tables),
-      added(tables.array<AddedToken>(Section::AddedTokens)),
+      wordLevel(tables), added(tables.array<AddedToken>(Section::AddedTokens)),
       rawTrie(tables.trie(Section::RawTrie)),
       normalizedTrie(tables.trie(Section::NormalizedTrie)) {}
 
@@ -28,6 +28,9 @@ Result<std::vector<Token>> SequenceEncoder::encode(std::string_view text) {
   encodeAll(characters);
   if (auto missing = unigram.takeMissing())
     return rejected("the character at byte " + std::to_string(*missing) +
+                    " is not in the vocabulary, which has no unknown token");
+  if (auto missing = wordLevel.takeMissing())
+    return rejected("the word at byte " + std::to_string(*missing) +
                     " is not in the vocabulary, which has no unknown token");
   return tokens;
 }
@@ -114,6 +117,9 @@ void SequenceEncoder::encodeWords(Characters &text) {
       break;
     case ModelKind::Unigram:
       unigram.tokenize(text, part, tokens);
+      break;
+    case ModelKind::WordLevel:
+      wordLevel.tokenize(text, part, tokens);
       break;
     }
     for (size_t i = first; i != tokens.size(); ++i)

@@ -9,6 +9,7 @@
 #include "runtime/tokenizer/AddedTokens.h"
 #include "runtime/tokenizer/Bpe.h"
 #include "runtime/tokenizer/Unigram.h"
+#include "runtime/tokenizer/WordLevel.h"
 #include "runtime/tokenizer/WordPiece.h"
 #include <memory>
 #include <mutex>
@@ -43,6 +44,7 @@ private:
   WordPiece wordPiece;
   Bpe bpe;
   Unigram unigram;
+  WordLevel wordLevel;
   ArrayView<AddedToken> added;
   Trie rawTrie, normalizedTrie;
   std::vector<Token> tokens;

@@ -11,60 +11,32 @@
 namespace transom::tokenizer {
 
 std::optional<Splitter> Splitter::open(std::string_view program) {
+  std::optional<Automaton> automaton = Automaton::open(program);
+  if (!automaton)
+    return std::nullopt;
   Splitter splitter;
-  ProgramHeader &header = splitter.header;
-  if (program.size() < sizeof header)
-    return std::nullopt;
-  std::memcpy(&header, program.data(), sizeof header);
-  if (header.states < 2 || header.states > stateLimit || header.classes == 0 ||
-      header.classes > 256 || header.blocks == 0 || header.blocks > 0x10000 ||
-      header.numberBlocks == 0 || header.numberBlocks > 0x10000)
-    return std::nullopt;
-  size_t transitionBytes = size_t(header.states) * (header.classes + 1) * 2;
-  size_t blockBytes = size_t(header.blocks) * 2;
-  size_t numberBytes = size_t(header.numberBlocks) << classShift;
-  if (program.size() !=
-      sizeof header + transitionBytes + blockBytes + numberBytes)
-    return std::nullopt;
-  program.remove_prefix(sizeof header);
-  splitter.transitions =
-      ArrayView<uint16_t>(program.substr(0, transitionBytes));
-  splitter.blocks =
-      ArrayView<uint16_t>(program.substr(transitionBytes, blockBytes));
-  splitter.numbers =
-      ArrayView<uint8_t>(program.substr(transitionBytes + blockBytes));
+  splitter.automaton = std::move(*automaton);
   return splitter;
-}
-
-uint32_t Splitter::getClass(char32_t code) const {
-  size_t block = code >> classShift, low = code & ((1u << classShift) - 1);
-  if (block >= header.blocks) {
-    block = header.blocks - 1;
-    low = (1u << classShift) - 1;
-  }
-  size_t index = (size_t(blocks[block]) << classShift) + low;
-  uint32_t number = index < numbers.size() ? numbers[index] : 0;
-  return std::min(number, header.classes - 1);
-}
-
-uint16_t Splitter::transition(uint32_t state, uint32_t label) const {
-  uint16_t next = transitions[size_t(state) * (header.classes + 1) + label];
-  return (next & ~matchBit) < header.states ? next : 0;
 }
 
 /// The search for matches in one span.
 class Splitter::Scan {
 public:
-  Scan(const Splitter &splitter, const Characters &text, Span span)
-      : splitter(splitter), text(text), span(span) {}
+  Scan(const Automaton &automaton, const Characters &text, Span span)
+      : automaton(automaton), text(text), span(span) {
+    if (automaton.hasPasses())
+      columns = automaton.getColumns(text, span);
+  }
 
   std::vector<Cut> run() {
-    return splitter.header.literal != 0 ? findLiteral() : findAll();
+    if (span.begin == span.end)
+      return {};
+    return automaton.literal() != 0 ? findLiteral() : findAll();
   }
 
 private:
   std::vector<Cut> findLiteral() {
-    const char32_t literal = splitter.header.literal;
+    const char32_t literal = automaton.literal();
     size_t taken = span.begin;
     for (size_t at = span.begin; at < span.end; ++at) {
       if (text[at].code != literal)
@@ -80,17 +52,20 @@ private:
   }
 
   std::vector<Cut> findAll() {
-    size_t taken = span.begin;
-    for (size_t at = span.begin; at < span.end;) {
-      size_t end = longest(at);
-      if (end == at) {
+    size_t taken = span.begin; // also where the last match ended
+    bool hasMatch = false;
+    for (size_t at = span.begin; at <= span.end;) {
+      const size_t end = longest(at);
+      if (end == none || (end == at && hasMatch && at == taken)) {
         ++at;
         continue;
       }
       if (taken < at)
         cuts.push_back({{taken, at}, false});
       cuts.push_back({{at, end}, true});
-      at = taken = end;
+      at = end == at ? at + 1 : end;
+      taken = end;
+      hasMatch = true;
     }
     if (taken < span.end)
       cuts.push_back({{taken, span.end}, false});
@@ -99,21 +74,26 @@ private:
 
   /// Marking begins where so many characters were read in vain.
   static constexpr size_t patience = 32;
+  static constexpr size_t none = SIZE_MAX;
 
-  uint32_t labelAt(size_t at) const {
-    return at < span.end ? splitter.getClass(text[at].code)
-                         : splitter.header.classes;
+  uint32_t columnAt(size_t at) const {
+    if (!columns.empty())
+      return columns[at - span.begin];
+    return at < span.end ? automaton.getClass(text[at].code)
+                         : automaton.endClass();
   }
 
-  /// The end of the match that starts at `begin`, or `begin`.
+  /// The end of the match that starts at `begin`, or `none`.
   size_t longest(size_t begin) {
     uint32_t state = 1, matchState = 1;
     size_t end = begin, at = begin;
+    bool hasMatch = false;
     for (;; ++at) {
-      uint16_t next = splitter.transition(state, labelAt(at));
+      uint16_t next = automaton.transition(state, columnAt(at));
       if (next & matchBit) {
         end = at;
         matchState = state;
+        hasMatch = true;
       } else if (at > end && isMarked(state, at)) {
         break;
       }
@@ -123,17 +103,17 @@ private:
     }
     if (at - end > patience)
       mark(matchState, end, at);
-    return end;
+    return hasMatch ? end : none;
   }
 
   /// Marks the states after `state` at `from`, up to the place `to`: none of
   /// them leads to a match.
   void mark(uint32_t state, size_t from, size_t to) {
     if (marks.empty())
-      marks.resize((splitter.header.states * (span.end - span.begin + 1) + 63) /
+      marks.resize((automaton.states() * (span.end - span.begin + 1) + 63) /
                    64);
     for (size_t at = from; at < to; ++at) {
-      state = splitter.transition(state, labelAt(at)) & ~matchBit;
+      state = automaton.transition(state, columnAt(at)) & ~matchBit;
       size_t bit = getBit(state, at + 1);
       marks[bit / 64] |= uint64_t(1) << bit % 64;
     }
@@ -147,18 +127,19 @@ private:
   }
 
   size_t getBit(uint32_t state, size_t at) const {
-    return (at - span.begin) * splitter.header.states + state;
+    return (at - span.begin) * automaton.states() + state;
   }
 
-  const Splitter &splitter;
+  const Automaton &automaton;
   const Characters &text;
   Span span;
+  std::vector<uint16_t> columns; ///< of positions, where there are passes
   std::vector<Cut> cuts;
   std::vector<uint64_t> marks;
 };
 
 std::vector<Cut> Splitter::find(const Characters &text, Span span) const {
-  return Scan(*this, text, span).run();
+  return Scan(automaton, text, span).run();
 }
 
 void Splitter::replace(const Characters &text, Span span,
@@ -169,7 +150,8 @@ void Splitter::replace(const Characters &text, Span span,
                     text.begin() + cut.span.end);
       continue;
     }
-    const Character &last = text[cut.span.end - 1];
+    const Character last =
+        cut.span.end > 0 ? text[cut.span.end - 1] : Character{0, 0, 0};
     for (const Character &character : content)
       result.push_back({character.code, last.begin, last.end});
   }

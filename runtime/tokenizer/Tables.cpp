@@ -155,12 +155,17 @@ static bool validSteps(StepList list, uint32_t end, bool (*hasProgram)(Step)) {
   return true;
 }
 
+static bool decoderHasProgram(Step step) {
+  return step.kind == static_cast<uint32_t>(DecoderStep::Replace) &&
+         step.option != 0;
+}
+
 template <typename Enum> static bool inRange(Enum value, Enum last) {
   return static_cast<uint32_t>(value) >= 1 && value <= last;
 }
 
 Result<void> Tables::checkContents() const {
-  if (!inRange(params.model, ModelKind::Unigram))
+  if (!inRange(params.model, ModelKind::WordLevel))
     return bad("unknown model kind " +
                std::to_string(static_cast<uint32_t>(params.model)));
   // Parameters.
@@ -178,14 +183,15 @@ Result<void> Tables::checkContents() const {
                   preTokenizerHasProgram) ||
       !validSteps(steps(Section::DecoderSteps),
                   static_cast<uint32_t>(DecoderStep::Unsupported) + 1,
-                  [](Step) { return false; }))
+                  decoderHasProgram))
     return bad("malformed step of the normalizer, pre-tokenizer or decoder");
   if (!validTemplate(array<TemplateItem>(Section::SingleTemplate), false) ||
       !validTemplate(array<TemplateItem>(Section::PairTemplate), true))
     return bad("malformed template");
-  if (params.model != ModelKind::WordPiece &&
-      array<uint32_t>(Section::ByteTokens).size() !=
-          (params.flags & ByteFallback ? 256u : 0u))
+  const bool hasBytes =
+      params.model == ModelKind::Bpe || params.model == ModelKind::Unigram;
+  if (hasBytes && array<uint32_t>(Section::ByteTokens).size() !=
+                      (params.flags & ByteFallback ? 256u : 0u))
     return bad("malformed tokens of bytes");
   if (params.model == ModelKind::Unigram &&
       array<double>(Section::Scores).size() == 0)

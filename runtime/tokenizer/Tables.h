@@ -18,7 +18,7 @@
 namespace transom::tokenizer {
 
 inline constexpr char tablesMagic[8] = {'t', 'r', 'n', 's', 'm', 't', 'o', 'k'};
-inline constexpr uint32_t tablesVersion = 8;
+inline constexpr uint32_t tablesVersion = 9;
 /// Token ids are below this.
 inline constexpr uint32_t idLimit = 0x80000000u;
 
@@ -53,7 +53,7 @@ enum class Section : uint32_t {
 inline constexpr size_t sectionCount = 20;
 
 /// The kinds of model.
-enum class ModelKind : uint32_t { WordPiece = 1, Bpe, Unigram };
+enum class ModelKind : uint32_t { WordPiece = 1, Bpe, Unigram, WordLevel };
 /// How ids become text: the stages of a decoder.
 enum class DecoderStep : uint32_t {
   JoinWithSpaces = 1, ///< no decoder: a space between tokens
@@ -64,7 +64,8 @@ enum class DecoderStep : uint32_t {
   Strip,              ///< drop characters `first` at both ends of a token:
                       ///< option at the start, second option at the end
   StripWhitespace,    ///< drop whitespace at both ends of the text
-  Replace,            ///< each `first` becomes `second`
+  Replace,            ///< each `first` becomes `second`; option 1: each match
+                      ///< of the program `first` in a token
   Metaspace,          ///< `first` becomes a space; option 1: not at the start
   WordEnd,            ///< `first` becomes a space, but not in the last token
   CleanUp,            ///< drop spaces before punctuation, in all of the text

@@ -15,7 +15,7 @@ from tree import Findings, list_files, read_text
 PRODUCT = ("runtime/", "dialects/", "passes/", "compiler/", "tools/")
 FILE_LINES, FUNCTION_LINES, LONG_SHARE = 500, 60, 0.005
 # Generated tables, and the pages of dialects and passes.
-LARGE = re.compile(r"(UnicodeTables|UnicodeCategories|CompatibilityTables)\.cpp$|\.td$")
+LARGE = re.compile(r"(UnicodeTables|UnicodeCategories|RegexTables|CompatibilityTables)\.cpp$|\.td$")
 # What begins at the margin, or at that of a class, and is not a function.
 NO_FUNCTION = re.compile(r"^(namespace|struct|class|enum|union|extern|typedef|public|private|protected|#|//|/\*|\}|template|using|friend)")
 CLASS = re.compile(r"^(?:template <.*> )?(?:class|struct) .*\{$")

@@ -25,6 +25,7 @@ UNTESTED = {
     "runtime/tokenizer/CompatibilityTables.cpp": "generated tables",
     "runtime/tokenizer/GraphemeTables.cpp": "generated tables",
     "runtime/tokenizer/UnicodeTables.cpp": "generated tables",
+    "compiler/import/tokenizer/RegexTables.cpp": "generated tables",
     "compiler/import/tokenizer/UnicodeCategories.cpp": "generated tables",
     "compiler/driver/PassPlugins.cpp": "needs a plug-in; test/install builds one and loads it",
     "compiler/verify/VerifyArtifact.cpp": "compiles a model for an artifact; test/tools/commands/verify/test_verify_code.py runs it",

@@ -33,6 +33,9 @@ SHARED = {
     "test/compiler/import/huggingface/GoldenImportTest.cpp": ("texts beside encoders", ["TextConfig.cpp"]),
     "test/compiler/import/huggingface/ModelNumbersTest.cpp": ("each block with numbers of another library", [
         "blocks/Attention.cpp", "blocks/BlockContext.cpp", "blocks/Convolution.cpp", "blocks/Embedding.cpp", "blocks/Head.cpp", "blocks/Layer.cpp", "blocks/Mlp.cpp"]),
+    "test/compiler/import/tokenizer/RegexTest.cpp": ("the matches of patterns with all constructs", ["RegexAutomaton.cpp", "RegexCode.cpp"]),
+    "test/compiler/import/tokenizer/RegexTreeTest.cpp": ("the errors of the parser; RegexTest.cpp has what it takes", ["RegexParser.cpp"]),
+    "test/compiler/import/tokenizer/CharSetTest.cpp": ("classes in patterns, with and without case", ["RegexClasses.cpp", "RegexFold.cpp"]),
     "test/compiler/import/tokenizer/ImportPiecesTest.cpp": ("what the classes share", ["PieceImporter.cpp"]),
     "test/compiler/import/tokenizer/ImportMarianTest.cpp": ("pieces with ids of a vocabulary", ["VocabularyPieces.cpp"]),
     "test/runtime/tokenizer/TokenizerTest.cpp": ("the steps of encoding", ["SequenceEncoder.cpp"]),

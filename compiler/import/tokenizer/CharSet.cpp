@@ -4,8 +4,10 @@
 // Operations keep the ranges sorted and apart, so that equal sets are equal
 // lists.
 #include "compiler/import/tokenizer/CharSet.h"
+#include "compiler/import/tokenizer/RegexTables.h"
 #include "runtime/tokenizer/Unicode.h"
 #include <algorithm>
+#include <string>
 
 namespace transom::tokenizer {
 
@@ -25,11 +27,6 @@ CharSet CharSet::ofBits(uint32_t anyOf) {
   return ofRuns([=](uint32_t properties) { return properties & anyOf; });
 }
 
-CharSet CharSet::ofCategories(uint32_t numbers) {
-  return ofRuns(
-      [=](uint32_t properties) { return numbers >> (properties & 31) & 1; });
-}
-
 CharSet CharSet::punctuation() {
   CharSet set;
   for (uint32_t code = 0; code < limit; ++code)
@@ -40,22 +37,26 @@ CharSet CharSet::punctuation() {
 }
 
 std::optional<CharSet> CharSet::named(std::string_view name) {
-  static constexpr std::string_view scripts[] = {"Han", "Hiragana", "Katakana"};
-  for (unsigned i = 0; i < 3; ++i)
-    if (name == scripts[i])
-      return ofBits(1u << (8 + i));
-  // In the order of the generated numbers.
-  static constexpr std::string_view categories =
-      "LuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCoCn";
-  uint32_t numbers = 0;
-  for (uint32_t i = 0; i < categories.size() / 2; ++i) {
-    std::string_view category = categories.substr(2 * i, 2);
-    if (name == category || (name.size() == 1 && name[0] == category[0]))
-      numbers |= 1u << i;
+  // Case and separators do not count in the name of a property.
+  std::string key;
+  for (char c : name)
+    if (c != ' ' && c != '_' && (c != '-' || name[0] == '['))
+      key += c >= 'A' && c <= 'Z' && name[0] != '[' ? static_cast<char>(c + 32)
+                                                    : c;
+  for (size_t i = 0; i < namedRangeCount; ++i) {
+    const NamedRanges &ranges = namedRanges[i];
+    if (key != ranges.name)
+      continue;
+    CharSet set;
+    const uint32_t *step = rangeSteps + ranges.first;
+    for (uint32_t k = 0, begin = 0; k + 1 < ranges.count; k += 2) {
+      begin += step[k];
+      set.list.push_back({begin, begin + step[k + 1]});
+      begin += step[k + 1];
+    }
+    return set;
   }
-  if (numbers == 0)
-    return std::nullopt;
-  return ofCategories(numbers);
+  return std::nullopt;
 }
 
 void CharSet::normalize() {
@@ -102,23 +103,22 @@ bool CharSet::contains(uint32_t code) const {
   return after != list.begin() && (after - 1)->end > code;
 }
 
-bool CharSet::ignoreCase() {
-  CharSet letters = without(CharSet(0, 0x80)), known = *named("L");
-  if (!letters.without(known.complement()).empty())
-    return false;
-  CharSet other;
-  for (uint32_t code = 'a'; code <= 'z'; ++code) {
-    if (!contains(code) && !contains(code - 0x20))
-      continue;
-    other.add(CharSet(code, code + 1));
-    other.add(CharSet(code - 0x20, code - 0x20 + 1));
-    if (code == 's')
-      other.add(CharSet(0x17F, 0x180)); // long s
-    if (code == 'k')
-      other.add(CharSet(0x212A, 0x212B)); // kelvin
+void CharSet::ignoreCase() {
+  constexpr uint32_t firstBit = 0x80000000;
+  std::vector<Range> added;
+  for (size_t begin = 0, end; begin < foldGroupsSize; begin = end) {
+    for (end = begin + 1;
+         end < foldGroupsSize && (foldGroups[end] & firstBit) == 0;)
+      ++end;
+    auto isIn = [&](uint32_t code) { return contains(code & ~firstBit); };
+    if (std::any_of(foldGroups + begin, foldGroups + end, isIn))
+      for (size_t i = begin; i < end; ++i) {
+        const uint32_t code = foldGroups[i] & ~firstBit;
+        added.push_back({code, code + 1});
+      }
   }
-  add(other);
-  return true;
+  list.insert(list.end(), added.begin(), added.end());
+  normalize();
 }
 
 } // namespace transom::tokenizer

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace transom::tokenizer {
@@ -35,14 +36,18 @@ public:
   CharSet() = default;
   /// The code points of [begin, end).
   CharSet(uint32_t begin, uint32_t end) : list{{begin, end}} {}
+  /// The code points of ranges in any order.
+  explicit CharSet(std::vector<Range> ranges) : list(std::move(ranges)) {
+    normalize();
+  }
   static CharSet all() { return CharSet(0, limit); }
   static CharSet whitespace() { return ofBits(1u << 5); }
   static CharSet word() { return ofBits(1u << 6); }
   static CharSet numeric() { return ofBits(1u << 7); }
   /// ASCII punctuation and category P as the runtime has them.
   static CharSet punctuation();
-  /// What `\p{name}` means: a category (`Lu`, `L`) or script; nothing for a
-  /// name that is not known.
+  /// The characters of `\p{name}` (a category, script, block or property) or
+  /// of a class `[:name:]`; nothing for an unknown name.
   static std::optional<CharSet> named(std::string_view name);
 
   void add(const CharSet &other);
@@ -53,13 +58,11 @@ public:
   const std::vector<Range> &ranges() const { return list; }
   bool operator<(const CharSet &other) const { return list < other.list; }
 
-  /// Adds the other cases of the letters in it, as regular expressions that
-  /// ignore case have it; false where it has letters beyond ASCII.
-  bool ignoreCase();
+  /// Adds the characters that match one of it if case is ignored.
+  void ignoreCase();
 
 private:
   static CharSet ofBits(uint32_t anyOf);
-  static CharSet ofCategories(uint32_t numbers);
   template <typename Predicate> static CharSet ofRuns(Predicate matches);
   void normalize();
   std::vector<Range> list;

@@ -33,17 +33,24 @@ static Result<void> readReplace(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto content, readText(value, "content"));
   TRANSOM_ASSIGN(auto pattern, value.get("pattern"));
   auto literal = pattern.find("String");
-  if (!literal) {
-    addUnsupported(draft, "Replace of a regular expression");
-    return {};
-  }
-  TRANSOM_ASSIGN(auto text, literal->asString());
-  if (text.empty()) {
-    addUnsupported(draft, "Replace of an empty text");
-    return {};
+  const bool isText =
+      literal && literal->isString() && !literal->asString()->empty();
+
+  // A regular expression, or the empty text, is a program.
+  std::string first;
+  if (isText) {
+    first = *literal->asString();
+  } else {
+    auto program = readPattern(value);
+    if (!program && program.error().status == Status::Unsupported) {
+      addUnsupported(draft, "Replace of a regular expression");
+      return {};
+    }
+    TRANSOM_ASSIGN(first, std::move(program));
   }
   Step &step = addStep(draft, DecoderStep::Replace);
-  step.first = draft.addStepText(text);
+  step.option = !isText;
+  step.first = draft.addStepText(first);
   step.second = draft.addStepText(content);
   return {};
 }
@@ -116,7 +123,7 @@ static void refuseUnusualOrder(Draft &draft) {
       return addUnsupported(draft, "ByteFallback without Fuse after it");
     bool works = kind == DecoderStep::Fuse || kind == DecoderStep::Strip ||
                  kind == DecoderStep::Unsupported ||
-                 (kind == DecoderStep::Replace &&
+                 (kind == DecoderStep::Replace && steps[i].option == 0 &&
                   utf8::length(std::string_view(draft.stepTexts)
                                    .substr(steps[i].first.offset,
                                            steps[i].first.length)) == 1);

@@ -4,6 +4,7 @@
 // Pre-tokenizers become steps of the runtime; what cuts at characters or
 // patterns becomes a program.
 #include "compiler/import/tokenizer/Regex.h"
+#include "compiler/import/tokenizer/RegexTables.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "runtime/tokenizer/PreTokenizer.h"
 
@@ -98,6 +99,41 @@ static Result<void> readDelimiter(JsonValue value, Draft &draft) {
   return {};
 }
 
+static Result<void> readFixedLength(JsonValue value, Draft &draft) {
+  int64_t length = 5;
+  if (auto member = value.find("length")) {
+    TRANSOM_ASSIGN(length, member->asInt(1, INT32_MAX));
+  }
+  add(draft, PreTokenizerStep::CutByLength).option =
+      static_cast<uint32_t>(length);
+  return {};
+}
+
+/// Words of one script; what is common to all scripts joins the word before it,
+/// and is dropped at the start.
+static Result<void> readScripts(JsonValue, Draft &draft) {
+  std::vector<CharSet> scripts;
+  for (size_t i = 0; i < scriptRunCount; ++i) {
+    const size_t script = scriptRuns[i] & 0xFF;
+    if (script >= scripts.size())
+      scripts.resize(script + 1);
+    const uint32_t end =
+        i + 1 < scriptRunCount ? scriptRuns[i + 1] >> 8 : CharSet::limit;
+    scripts[script].add(CharSet(scriptRuns[i] >> 8, end));
+  }
+  RegexTree words = makeTree(RegexNode::Kind::Alternatives);
+  for (size_t script = 1; script < scripts.size(); ++script) {
+    CharSet others = scripts[0];
+    others.add(scripts[script]);
+    words->parts.push_back(makeTree(
+        RegexNode::Kind::Sequence, setTree(std::move(scripts[script])),
+        repeatTree(setTree(std::move(others)), 0, RegexNode::unbounded)));
+  }
+  TRANSOM_ASSIGN(std::string program, compileTree(*words));
+  addSplit(draft, program, Behavior::Removed, /*invert=*/true);
+  return {};
+}
+
 Result<PrependScheme> readPrependScheme(JsonValue value) {
   TRANSOM_ASSIGN(auto scheme,
                  readName(value, "prepend_scheme", {"always", "first", "never"},
@@ -117,9 +153,10 @@ Result<PrependScheme> readPrependScheme(JsonValue value) {
 Result<void> readPreTokenizer(JsonValue value, Draft &draft) {
   using Reader = Result<void> (*)(JsonValue, Draft &);
   static constexpr std::pair<const char *, Reader> readers[] = {
-      {"ByteLevel", readByteLevel},     {"CharDelimiterSplit", readDelimiter},
-      {"Digits", readDigits},           {"Metaspace", readMetaspace},
-      {"Punctuation", readPunctuation}, {"Split", readSplit}};
+      {"ByteLevel", readByteLevel}, {"CharDelimiterSplit", readDelimiter},
+      {"Digits", readDigits},       {"FixedLength", readFixedLength},
+      {"Metaspace", readMetaspace}, {"Punctuation", readPunctuation},
+      {"Split", readSplit},         {"UnicodeScripts", readScripts}};
   TRANSOM_ASSIGN(auto type, readType(value));
   if (type == "Sequence")
     return readEach(value, "pretokenizers", [&](JsonValue element) {
@@ -138,8 +175,9 @@ Result<void> readPreTokenizer(JsonValue value, Draft &draft) {
   } else {
     return unsupportedType(
         value, "pre-tokenizer", type,
-        "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, Metaspace, "
-        "Punctuation, Sequence, Split, Whitespace, WhitespaceSplit");
+        "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, FixedLength, "
+        "Metaspace, Punctuation, Sequence, Split, UnicodeScripts, Whitespace, "
+        "WhitespaceSplit");
   }
   return {};
 }

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Regular expressions to programs of the runtime's splitter. The syntax is
-// Oniguruma's for Ruby, which the tokenizers library uses, as far as an
-// automaton without memory can follow it: characters, classes, groups,
-// alternatives, quantifiers, and a look at the next character.
+// Oniguruma's for Ruby, which the tokenizers library uses, as far as automata
+// without memory can follow it: everything but backreferences, calls of groups,
+// absent and conditional groups, and the escapes \G, \K, \X and \y.
 #pragma once
-#include "compiler/import/tokenizer/CharSet.h"
+#include "compiler/import/tokenizer/RegexTree.h"
 #include "runtime/base/Error.h"
 #include <string>
 #include <string_view>
@@ -14,10 +14,14 @@
 namespace transom::tokenizer {
 
 /// The program of a pattern, or `Unsupported` with the construct that is not
-/// supported: `unsupported regular expression 'a(?<=b)': look-behind`.
+/// supported: `unsupported regular expression '(a)\1': a backreference '\1'`.
 Result<std::string> compileRegex(std::string_view pattern);
 
-/// The program that finds `text` itself, which is not empty.
+/// The program of a parsed pattern; the error does not name the pattern.
+/// `literal` is the only match, if that is one character, else 0.
+Result<std::string> compileTree(const RegexNode &tree, char32_t literal = 0);
+
+/// The program that finds `text` itself.
 Result<std::string> compileLiteral(std::string_view text);
 
 /// The program that finds single characters of `set`.

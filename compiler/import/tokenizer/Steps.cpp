@@ -75,8 +75,6 @@ Result<std::string> readPattern(JsonValue object) {
     return pattern.error("expected a 'String' or a 'Regex'");
   JsonValue value = regex ? *regex : *literal;
   TRANSOM_ASSIGN(auto text, value.asString());
-  if (text.empty())
-    return value.error("unsupported empty pattern", Status::Unsupported);
   auto program = regex ? compileRegex(text) : compileLiteral(text);
   if (!program)
     return value.error(program.error().message, Status::Unsupported);
@@ -216,6 +214,7 @@ Result<void> readNormalizer(JsonValue value, Draft &draft) {
   if (type == "Strip")
     return readStrip(value, draft);
   static constexpr std::pair<const char *, NormalizerStep> steps[] = {
+      {"ByteLevel", NormalizerStep::ToBytes},
       {"Lowercase", NormalizerStep::Lowercase},
       {"NFC", NormalizerStep::Compose},
       {"NFD", NormalizerStep::Decompose},
@@ -230,9 +229,8 @@ Result<void> readNormalizer(JsonValue value, Draft &draft) {
     }
   return unsupportedType(
       value, "normalizer", type,
-      "BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, "
-      "Precompiled, Prepend, Replace, Sequence, Strip, "
-      "StripAccents");
+      "BertNormalizer, ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, "
+      "Precompiled, Prepend, Replace, Sequence, Strip, StripAccents");
 }
 
 //===-- Truncation --------------------------------------------------------===//

@@ -81,6 +81,16 @@ static Result<void> readWordPiece(JsonValue model, Draft &draft) {
   return {};
 }
 
+static Result<void> readWordLevel(JsonValue model, Draft &draft) {
+  TRANSOM_ASSIGN(auto unknown, readText(model, "unk_token"));
+  TRANSOM_ASSIGN(auto vocabulary, model.get("vocab"));
+  TRANSOM_TRY(readTokens(vocabulary, draft));
+  const uint32_t *unknownId = findToken(draft, unknown);
+  draft.parameters.model = ModelKind::WordLevel;
+  draft.parameters.unknownId = unknownId ? *unknownId : Trie::none;
+  return {};
+}
+
 Result<void> readModel(JsonValue model, Draft &draft) {
   TRANSOM_ASSIGN(auto type, readModelType(model));
   if (type == "WordPiece")
@@ -89,8 +99,10 @@ Result<void> readModel(JsonValue model, Draft &draft) {
     return readBpe(model, draft);
   if (type == "Unigram")
     return readUnigram(model, draft);
+  if (type == "WordLevel")
+    return readWordLevel(model, draft);
   return unsupportedType(model, "tokenizer model", type,
-                         "BPE, Unigram, WordPiece");
+                         "BPE, Unigram, WordLevel, WordPiece");
 }
 
 } // namespace transom::tokenizer

@@ -126,7 +126,8 @@ INSTANTIATE_TEST_SUITE_P(Decoders, BpeGolden, withCorpus, getName);
 INSTANTIATE_TEST_SUITE_P(Decoders, BpeCorpus, withCorpus, getName);
 // The reference takes too long on the corpus with these.
 INSTANTIATE_TEST_SUITE_P(WholeWords, BpeGolden,
-                         testing::Values("bpe/word_end", "bpe/no_unknown"),
+                         testing::Values("bpe/word_end", "bpe/no_unknown",
+                                         "bpe/script_words", "bpe/bytes_first"),
                          getName);
 const auto unigram =
     testing::Values("unigram/t5", "unigram/xlmr", "unigram/unigram_bytes",

@@ -5,11 +5,14 @@
 // compare-tokenizers.py reads. Strings are u32 lengths and bytes; a length with
 // the highest bit is that of u32 ids to decode. A result is the number of ids,
 // ids, offsets, and the decoded text with and without special tokens. Fails
-// where a stream gives half a character.
+// where a stream gives half a character. With --patterns in place of the
+// tokenizer, the strings are patterns and texts, and the results matches.
 #include "compiler/import/tokenizer/ImportFolder.h"
+#include "compiler/import/tokenizer/Regex.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/DecodeStream.h"
+#include "runtime/tokenizer/Splitter.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include <cstdio>
 #include <cstring>
@@ -84,12 +87,51 @@ static Result<ImportedTokenizer> importFrom(const std::string &path) {
   return std::move(folder->tokenizer);
 }
 
+/// Writes the text with each match in brackets, or a NUL and the error, for
+/// each pattern and text.
+static std::string matchAll(std::string_view strings) {
+  std::string out;
+  auto take = [&](size_t &at) {
+    uint32_t size;
+    std::memcpy(&size, strings.data() + at, sizeof size);
+    at += sizeof size + size;
+    return strings.substr(at - size, size);
+  };
+  for (size_t at = 0; at < strings.size();) {
+    const std::string_view pattern = take(at), text = take(at);
+    auto program = tokenizer::compileRegex(pattern);
+    std::string found = program ? "" : '\0' + program.error().message;
+    const tokenizer::Characters characters = tokenizer::getCharacters(text);
+    if (program)
+      for (auto [span, match] : tokenizer::Splitter::open(*program)->find(
+               characters, {0, characters.size()})) {
+        found += match ? "[" : "";
+        for (size_t i = span.begin; i < span.end; ++i)
+          utf8::append(found, characters[i].code);
+        found += match ? "]" : "";
+      }
+    put(out, found.size());
+    out += found;
+  }
+  return out;
+}
+
+static int write(const char *path, const std::string &out) {
+  FILE *file = fopen(path, "wbe");
+  bool written = file && fwrite(out.data(), 1, out.size(), file) == out.size();
+  if (!file || fclose(file) != 0 || !written)
+    return fail(std::string("cannot write ") + path);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   if (argc != 4)
     return fail("expected TOKENIZER STRINGS RESULTS");
   auto strings = readSmallFile(argv[2], uint64_t(1) << 30);
   if (!strings)
     return fail(strings.error().message);
+  if (std::string_view(argv[1]) == "--patterns")
+    return write(argv[3], matchAll(*strings));
   auto imported = importFrom(argv[1]);
   if (!imported)
     return fail(imported.error().message);
@@ -112,9 +154,5 @@ int main(int argc, char **argv) {
       return fail("the string at byte " + std::to_string(at) + ": " + wrong);
     at += 4 + size;
   }
-  FILE *file = fopen(argv[3], "wbe");
-  bool written = file && fwrite(out.data(), 1, out.size(), file) == out.size();
-  if (!file || fclose(file) != 0 || !written)
-    return fail(std::string("cannot write ") + argv[3]);
-  return 0;
+  return write(argv[3], out);
 }

@@ -86,8 +86,8 @@ TEST(TokenizerTables, HeaderIsChecked) {
   };
   EXPECT_EQ(getMessage(0, 'x'),
             "tokenizer tables: do not start with 'trnsmtok'");
-  EXPECT_EQ(getMessage(8, 9), "tokenizer tables: version 9 with 20 sections; "
-                              "supported: 8 with 20");
+  EXPECT_EQ(getMessage(8, 10), "tokenizer tables: version 10 with 20 sections; "
+                               "supported: 9 with 20");
   EXPECT_NE(getMessage(16, 1), "");
   EXPECT_NE(getMessage(24, 1), "");
 }

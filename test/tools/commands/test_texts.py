@@ -33,9 +33,9 @@ class Texts(TextsTest):
         folder = self.path("model")
         shutil.copytree(os.path.join(GOLDENS, "bert"), folder)
         with open(os.path.join(folder, "tokenizer.json"), "w") as file:
-            json.dump(dict(tokenizer(), model={"type": "WordLevel", "unk_token": "a", "vocab": {"a": 0}}), file)
+            json.dump(dict(tokenizer(), model={"type": "Letters", "unk_token": "a", "vocab": {"a": 0}}), file)
         result = self.succeed("compile", folder, "-o", self.path("m.so"))
-        self.assertIn("WordLevel", result.stderr)
+        self.assertIn("'Letters'", result.stderr)
         self.assertTrue(all(line.startswith("transom: note: ") for line in result.stderr.splitlines()))
         reason = result.stderr.splitlines()[0].removeprefix("transom: note: ").removesuffix("; texts cannot be given")
         for command in ("tokenize", "embed", "fill-mask"):

@@ -247,8 +247,32 @@ def mistral(size):
     return tokenizer
 
 
+def script_words(size):
+    """WordLevel, words of one script of a limited length, conditions in patterns."""
+    tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Replace(Regex("(?<=[a-z])(?=[A-Z])"), " "), normalizers.Replace(Regex("(?<!\\w)'|'(?!\\w)"), '"'), normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.UnicodeScripts(), pre_tokenizers.FixedLength(length=4)])
+    trainer = trainers.WordLevelTrainer(vocab_size=size, show_progress=False, special_tokens=["[UNK]"])
+    tokenizer.train_from_iterator((string("train %d" % i) for i in range(6000)), trainer)
+    tokenizer.add_tokens([AddedToken("NewTok", normalized=True), AddedToken("<both>", lstrip=True, rstrip=True)])
+    tokenizer.decoder = decoders.Sequence([decoders.Replace(Regex("(?<=[ae])n?\\b|^x"), "+"), decoders.Fuse()])
+    return tokenizer
+
+
+def bytes_first(size):
+    """ByteLevel as the normalizer, and groups of digits that a long lookahead finds."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.ByteLevel()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(r"\d{1,3}(?=(?:\d{3})*\b)"), "isolated"), pre_tokenizers.Split(Regex(r"(?<=[a-z]{2})(?=[A-Z\u0120])|\b(?:ka|lo)++"), "merged_with_next")])
+    train(tokenizer, size, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    tokenizer.add_tokens([AddedToken("caf\u00e9", normalized=True)])
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
 TOKENIZERS = dict(bloom=bloom, falcon=falcon, starcoder=starcoder, gemma=gemma, mistral=mistral, gpt2=gpt2, llama3=llama3, qwen2=qwen2, llama2=llama2, metaspace=metaspace, roberta=roberta, o200k=o200k, cl100k=cl100k,
-                  scripts=scripts, word_end=word_end, no_unknown=no_unknown)
+                  scripts=scripts, word_end=word_end, no_unknown=no_unknown, script_words=script_words, bytes_first=bytes_first)
 
 
 def added_of(tokenizer):

@@ -9,6 +9,7 @@
 #
 #   pip install tokenizers==0.23.3
 #   tools/dev/goldens/compare-tokenizers.py build/release/bin/tokenizer-compare [--count 40000] [NAME | tokenizer.json]...
+#   tools/dev/goldens/compare-tokenizers.py build/release/bin/tokenizer-compare --patterns 5000
 import argparse
 import itertools
 import os
@@ -19,9 +20,10 @@ import subprocess
 import sys
 import tempfile
 
-from tokenizers import Tokenizer
+from tokenizers import Regex, Tokenizer
 
 import bpe_tokenizers
+import regex_patterns
 import unigram_tokenizers  # noqa: F401, adds its tokenizers
 
 
@@ -117,15 +119,41 @@ def compare(program, name, json_text, count, folder):
     return sum(wrong.values())
 
 
+def compare_patterns(program, count, folder):
+    """Matches of random patterns; how many differ, and how many patterns are refused."""
+    cases = [regex_patterns.random_case(seed) for seed in range(count)]
+    pairs = [(pattern, text) for pattern, texts in cases for text in texts]
+    paths = [os.path.join(folder, p) for p in ("patterns", "matches")]
+    with open(paths[0], "wb") as file:
+        for item in itertools.chain(*pairs):
+            file.write(struct.pack("<I", len(item.encode())) + item.encode())
+    subprocess.run([program, "--patterns", *paths], check=True)
+    data, at, wrong, refused = open(paths[1], "rb").read(), 0, 0, {}
+    for pattern, text in pairs:
+        size = struct.unpack_from("<I", data, at)[0]
+        got, at = data[at + 4 : at + 4 + size].decode(), at + 4 + size
+        want = regex_patterns.marked(text, Regex(pattern))
+        if got.startswith("\0"):
+            refused[pattern] = got[1:]
+        elif got != want:
+            wrong += 1
+            print("%r on %r\n  got      %r\n  expected %r" % (pattern, text, got, want))
+    print("%d patterns, %d texts; wrong: %d; refused: %s" % (len(cases), len(pairs), wrong, sorted(refused.values())[:5]), flush=True)
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--count", type=int, default=40000)
+    parser.add_argument("--patterns", type=int, default=0, help="compare the matches of so many random patterns instead")
     parser.add_argument("--size", type=int, default=2000, help="tokens of a trained vocabulary")
     arguments = parser.parse_args()
     total = 0
     with tempfile.TemporaryDirectory() as folder:
+        if arguments.patterns:
+            sys.exit(1 if compare_patterns(arguments.program, arguments.patterns, folder) else 0)
         for name in arguments.names or bpe_tokenizers.TOKENIZERS:
             text = open(name).read() if os.path.exists(name) else bpe_tokenizers.make(name, arguments.size)
             total += compare(arguments.program, name, text, arguments.count, folder)

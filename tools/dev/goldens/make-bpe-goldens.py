@@ -27,11 +27,11 @@ import unigram_tokenizers  # adds its tokenizers
 
 corpus = importlib.import_module("make-tokenizer-goldens")
 
-NAMES = ["gpt2", "llama3", "qwen2", "llama2", "metaspace", "roberta", "o200k", "cl100k", "scripts", "word_end", "no_unknown"]
+NAMES = ["gpt2", "llama3", "qwen2", "llama2", "metaspace", "roberta", "o200k", "cl100k", "scripts", "word_end", "no_unknown", "script_words", "bytes_first"]
 UNIGRAM = ["t5", "xlmr", "unigram_bytes", "unigram_first"]
 FULL = ["gpt2", "llama3", "qwen2", "llama2", "metaspace"]  # with more cases
 # The package takes too long on the corpus with these.
-WITHOUT_CORPUS = ["word_end", "no_unknown"]
+WITHOUT_CORPUS = ["word_end", "no_unknown", "script_words", "bytes_first"]
 CORPUS = list(range(8192)) + list(range(corpus.RANDOM_STRINGS, corpus.CORPUS_SIZE))
 TEXTS = [
     "", " ", "  ", "\n", " a", "a ", "Hello, world!", "I've don't WE'LL they're it's 'S '\u017f x'x", "1234567 12 3.14e-10 \u0661\u0662\u0663 \u00bd\u2167\u2463",

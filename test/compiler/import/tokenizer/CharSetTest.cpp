@@ -21,6 +21,10 @@ TEST(TokenizerCharSet, Classes) {
   EXPECT_EQ(cut("[^(\\s|[.,!])]+", "a|b (c.d[e])"), "[a]|[b] ([c].[d[e]])");
   EXPECT_EQ(cut("[a[^b-z]]+", "abAz1"), "[a]b[A]z[1]");
   EXPECT_EQ(cut("\\.", "a.b"), "a[.]b");
+  EXPECT_EQ(cut("[a-z&&[^b]]+", "abc"), "[a]b[c]");
+  EXPECT_EQ(cut("[[:upper:]_]+", "aBC_d"), "a[BC_]d");
+  EXPECT_EQ(cut("\\p{greek}|\\p{ Uppercase-Letter }", "\u03b1aB"),
+            "[\u03b1]a[B]");
 }
 
 TEST(TokenizerCharSet, IgnoresCaseWhereAsked) {
@@ -28,6 +32,9 @@ TEST(TokenizerCharSet, IgnoresCaseWhereAsked) {
   EXPECT_EQ(cut("(?i:'s)", "'\u017f"), "['\u017f]");
   EXPECT_EQ(cut("(?i:k[a-c])", "\u212aBKc"), "[\u212aB][Kc]");
   EXPECT_EQ(cut("(?i:a(?-i:b))", "AbAB"), "[Ab]AB");
+  EXPECT_EQ(cut("(?i:stra\u00dfe)", "STRASSE strase"), "[STRASSE] strase");
+  EXPECT_EQ(cut("(?i:ss)x", "\u00dfx sx"), "[\u00dfx] sx");
+  EXPECT_EQ(cut("(?i:[^\u00e9])", "\u00c9a"), "\u00c9[a]");
 }
 
 } // namespace

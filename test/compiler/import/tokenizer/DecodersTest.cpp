@@ -27,8 +27,9 @@ TEST(TokenizerDecoders, OrdersThatAreNotBuiltAreNamedWhenUsed) {
       const char *order :
       {R"({"type": "ByteFallback"}, {"type": "Metaspace", "replacement": "_"})",
        R"({"type": "Fuse"}, {"type": "ByteLevel"})",
-       R"({"type": "Replace", "pattern": {"Regex": "a"}, "content": ""})",
-       R"({"type": "Replace", "pattern": {"String": ""}, "content": "a"})"}) {
+       R"({"type": "Fuse"},
+           {"type": "Replace", "pattern": {"Regex": "ab"}, "content": ""})",
+       R"({"type": "Replace", "pattern": {"Regex": "(a)\\1"}, "content": ""})"}) {
     Loaded loaded =
         load(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
  "decoder": {"type": "Sequence", "decoders": [)" +
@@ -37,6 +38,17 @@ TEST(TokenizerDecoders, OrdersThatAreNotBuiltAreNamedWhenUsed) {
     ASSERT_FALSE(text);
     EXPECT_EQ(text.error().status, Status::Unsupported);
   }
+}
+
+TEST(TokenizerDecoders, PatternsAreReplacedInEachToken) {
+  Loaded loaded = load(
+      R"({"model": {"type": "BPE", "vocab": {"ab": 0, "b": 1, "": 2},
+ "merges": []}, "decoder": {"type": "Sequence", "decoders": [
+ {"type": "Replace", "pattern": {"Regex": "(?<=a)b|^b"}, "content": "x"},
+ {"type": "Replace", "pattern": {"String": ""}, "content": "-"},
+ {"type": "Fuse"}]}})");
+  ASSERT_TRUE(loaded.tokenizer);
+  EXPECT_EQ(*loaded->decode({0, 1}), "-a-x--x-");
 }
 
 TEST(TokenizerDecoders, StripAndMetaspaceAreOfOneCharacter) {

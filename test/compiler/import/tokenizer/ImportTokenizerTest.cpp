@@ -9,10 +9,10 @@ namespace transom::test {
 namespace {
 
 TEST(TokenizerImport, UnsupportedTypesAreNamed) {
-  expectError(R"("type": "WordPiece", "unk)", R"("type": "WordLevel", "unk)",
+  expectError(R"("type": "WordPiece", "unk)", R"("type": "Letters", "unk)",
               Status::Unsupported,
-              "13:10: '/model': unsupported tokenizer model 'WordLevel'; "
-              "supported: BPE, Unigram, WordPiece");
+              "13:10: '/model': unsupported tokenizer model 'Letters'; "
+              "supported: BPE, Unigram, WordLevel, WordPiece");
   expectError(R"("version": "1.0")", R"("version": "2.0")", Status::Unsupported,
               "1:13: '/version': unsupported tokenizer version '2.0'; "
               "supported: 1.0");

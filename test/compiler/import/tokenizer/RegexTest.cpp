@@ -3,8 +3,11 @@
 //
 // Patterns that cut text: what matches, and time that grows with the text and
 // no faster.
+#include "runtime/base/Utf8.h"
+#include "runtime/json/Json.h"
 #include "runtime/tokenizer/Splitter.h"
 #include "test/compiler/import/tokenizer/Matches.h"
+#include "test/runtime/tokenizer/Fixture.h"
 #include "test/support/TimeLimit.h"
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -50,13 +53,51 @@ TEST(TokenizerRegex, LooksAheadByOneCharacter) {
   EXPECT_EQ(cut("a\\z", "a\na"), "a\n[a]");
 }
 
+TEST(TokenizerRegex, LooksAround) {
+  EXPECT_EQ(cut("(?<=[a-z])(?=[A-Z])", "fooBarB"), "foo[]Bar[]B");
+  EXPECT_EQ(cut("(?<=a|bc)x", "ax bcx cx"), "a[x] bc[x] cx");
+  EXPECT_EQ(cut("(?<!ab+)x", "abbx bx"), "abbx b[x]");
+  EXPECT_EQ(cut("\\d{1,3}(?=(?:\\d{3})*\\b)", "1234567 12"),
+            "[1][234][567] [12]");
+  EXPECT_EQ(cut("a(?!b+c)", "abbc abb"), "abbc [a]bb");
+  EXPECT_EQ(cut("^\\w|\\w\\b", "ab\ncd\n"), "[a][b]\n[c][d]\n");
+  EXPECT_EQ(cut("\\A\\w|\\w\\Z", "ab\ncd\n"), "[a]b\nc[d]\n");
+}
+
+TEST(TokenizerRegex, AtomicGroupsHaveOneMatch) {
+  EXPECT_EQ(cut("(?>a|ab)c", "abc ac"), "abc [ac]");
+  EXPECT_EQ(cut("(?>(?:a|)*)b", "aab"), "[aab]");
+  EXPECT_EQ(cut("(?:ab|a)*+b", "abab aab"), "a[b]a[b] aa[b]");
+  EXPECT_EQ(cut("(?>a(?>b|bc)|ab)d", "abcd abd"), "abcd [abd]");
+}
+
+TEST(TokenizerRegex, EmptyMatchesAreNotNextToOthers) {
+  EXPECT_EQ(cut("a*", "baa"), "[]b[aa]");
+  EXPECT_EQ(cut("", "ab"), "[]a[]b[]");
+  EXPECT_EQ(cut("$", "a\n"), "a[]\n[]");
+  EXPECT_EQ(cut("(|a)*", "aa"), "[]a[]a[]");
+}
+
+/// Matches as the PyPI package tokenizers finds them.
+TEST(TokenizerRegex, GoldenPatterns) {
+  auto document = parseJson(test::golden("patterns.json"), "patterns.json");
+  ASSERT_TRUE(document) << document.error().message;
+  ASSERT_GE(document->root().size(), 700u);
+  for (JsonValue line : document->root().elements()) {
+    const std::string pattern(*line[0].asString());
+    for (JsonValue pair : line[1].elements())
+      EXPECT_EQ(cut(pattern, *pair[0].asString()), *pair[1].asString())
+          << utf8::printable(pattern);
+  }
+}
+
 /// Whatever the pattern is: a program that can be run, or an error.
 TEST(TokenizerRegex, RandomPatternsNeverCrash) {
   const std::string_view elements[] = {
-      "a",   "b",      "(",    ")",   "(?:", "(?i:",   "(?!", "(?=",
-      "|",   "[",      "]",    "[^",  "-",   "*",      "+",   "?",
-      "{2}", "{,3}",   "{1,}", "\\s", "\\S", "\\p{L}", "$",   "\\z",
-      "&&",  "\u00e9", ".",    "^",   "\\",  "{"};
+      "a",    "b",   "(",   ")",      "(?:",  "(?i:", "(?!", "(?=",    "|",
+      "[",    "]",   "[^",  "-",      "*",    "+",    "?",   "{2}",    "{,3}",
+      "{1,}", "\\s", "\\S", "\\p{L}", "$",    "\\z",  "&&",  "\u00e9", ".",
+      "^",    "\\",  "{",   "(?<=",   "(?<!", "(?>",  "\\b", "\\A",    "++"};
   std::mt19937 random(3);
   Characters text = getCharacters("ab aab\n\u00e9 bA-b");
   size_t compiled = 0;
@@ -104,7 +145,10 @@ TEST(TokenizerRegex, AdversarialTextsTakeLinearTime) {
       {"(a|b)*c|a|b", "ab"},
       {"\\s+(?!\\S)|\\s+", " "},
       {"\\s*[\\r\\n]+|\\s+x", " "},
-      {"[A-Z]*[a-z]+|[A-Z]+", "A"}};
+      {"[A-Z]*[a-z]+|[A-Z]+", "A"},
+      {"(?<=a+)b|a(?=a*c)|(?!a*b)a", "a"},
+      {"(?>a*)(?=a*c)|a(?<!ba*)", "a"},
+      {"\\b(?:a|b)*+c|^a|(?<=\\ba{1,9})b", "ab"}};
   for (auto &[pattern, unit] : cases) {
     std::string text;
     while (text.size() < 50000)
