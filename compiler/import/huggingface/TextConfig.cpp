@@ -3,6 +3,7 @@
 //
 // The tokenizer's files, and the lengths in sentence_bert_config.json.
 #include "compiler/import/huggingface/TextConfig.h"
+#include "compiler/import/tokenizer/CheckIds.h"
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
 #include "runtime/json/JsonParser.h"
@@ -95,6 +96,10 @@ Result<void> TextReader::tokenizer(bool expected,
   if (!read || !*read)
     return {};
   ImportedTokenizer &imported = (*read)->tokenizer;
+  if (Result<void> checked =
+          checkTokenIds(imported, model.source, (*read)->paddingToken);
+      !checked)
+    return rejected(folder + ": " + checked.error().message);
   tokenizerLength = (*read)->maxLength;
   fillToken = (*read)->expansionToken;
   config.manifest.maskToken = (*read)->maskToken;

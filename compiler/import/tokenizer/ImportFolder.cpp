@@ -124,6 +124,12 @@ private:
             !found.maskToken && id && built.isSpecial(*id))
           take(usual);
     }
+    const NamedToken *padding = settings.find("pad_token");
+    for (const char *usual : {"[PAD]", "<pad>"})
+      if (!padding && !found.paddingToken)
+        found.paddingToken = built.getId(usual);
+    if (padding && padding->token)
+      found.paddingToken = built.getId(padding->token->content);
     const NamedToken *end = settings.find("eos_token");
     if (!found.maskToken && end && end->token)
       found.expansionToken = end->token->content;

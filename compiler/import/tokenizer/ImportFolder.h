@@ -18,6 +18,8 @@ struct FolderTokenizer {
   /// The token that a masked language model fills in: `mask_token` of the
   /// settings, or one spelled as in the models that have no settings.
   std::optional<int64_t> maskToken;
+  /// The padding token of the settings, or one spelled as usual.
+  std::optional<int64_t> paddingToken;
   /// The model gets token types. False where the settings leave them out of
   /// `model_input_names`: it gets zeros.
   bool givesTypes = true;

@@ -3,6 +3,7 @@
 """tokenize: ids and back, pairs, errors, with tokenizers of bytes and of words; with the WordPiece of MPNet: the ids of transformers."""
 import json
 import os
+import subprocess
 import unittest
 
 import texts
@@ -93,6 +94,35 @@ class TokenizeWords(texts.TextsTest):
         for config in ({}, {"model_max_length": 10**30}, {"model_max_length": None}):
             model = self.with_tokenizer("bert", f"uncut-{len(str(config))}", tokenizer=tokenizer, tokenizer_config=config)
             self.assertEqual(len(self.lines("tokenize", model, "--text", "a big cat sat on a mat")[0]["ids"]), 9)
+
+    def test_conditions_in_patterns(self):
+        parts = texts.tokenizer()
+        split = {"type": "Replace", "pattern": {"Regex": "(?<=[a-z])(?=[A-Z])"}, "content": " "}
+        parts["normalizer"] = {"type": "Sequence", "normalizers": [split, {"type": "Lowercase"}]}
+        model = self.with_tokenizer("bert", "conditions", tokenizer=parts, tokenizer_config={"tokenizer_class": "PreTrainedTokenizerFast"})
+        (line,) = self.lines("tokenize", model, "--text", "theCatSat onTHE", "--no-special")
+        self.assertEqual(line["ids"], [4, 5, 7, 8, 4])
+        parts["normalizer"] = {**split, "pattern": {"Regex": "(a)\\1"}}
+        folder = os.path.join(self.shared, "text-conditions")
+        with open(os.path.join(folder, "tokenizer.json"), "w") as file:
+            json.dump(parts, file)
+        done = self.succeed("compile", folder, "--emit", "attn", "-o", self.path("attn.mlir"))
+        self.assertIn("unsupported regular expression '(a)\\1': a backreference '\\1'", done.stderr)
+
+    def test_ids_beyond_the_embedding(self):
+        parts = texts.tokenizer()
+        parts["model"]["vocab"]["dogs"] = 211
+        settings = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "[PAD]"}
+        says = "token 'dogs' has id 211, but the model's embedding has 211 rows; supported: ids below that"
+        with self.assertRaises(subprocess.CalledProcessError):
+            self.with_tokenizer("bert", "beyond", tokenizer=parts, tokenizer_config=settings)
+        self.fail_with(3, "compile", os.path.join(self.shared, "text-beyond"), "-o", self.path("m.so"), says=says)
+        parts["model"]["vocab"]["dogs"] = 210
+        parts["added_tokens"].append({**parts["added_tokens"][0], "id": 211, "content": "<pad>"})
+        parts["model"]["vocab"].update({f"word{i}": i for i in range(len(parts["model"]["vocab"]) - 1, 210)})
+        model = self.with_tokenizer("bert", "padding", tokenizer=parts, tokenizer_config={**settings, "pad_token": "<pad>"})
+        self.assertEqual(self.lines("tokenize", model, "--text", "dogs", "--no-special")[0]["ids"], [210])
+        self.fail_with(3, "embed", model, "--text", "the<pad>")
 
 
 if __name__ == "__main__":
