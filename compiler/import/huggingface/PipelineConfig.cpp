@@ -9,6 +9,7 @@
 #include "runtime/base/Utf8.h"
 #include "runtime/json/JsonParser.h"
 #include <algorithm>
+#include <unordered_set>
 
 using namespace transom;
 
@@ -193,11 +194,12 @@ Result<void> PipelineReader::module(JsonValue entry) {
 //===----------------------------------------------------------------------===//
 
 Result<void> PipelineReader::prompts(JsonValue config) {
+  std::unordered_set<std::string> known;
+  for (const auto &[name, prompt] : result.prompts)
+    known.insert(name);
   auto add = [&](std::string name, std::string prompt) {
-    for (auto &[known, value] : result.prompts)
-      if (known == name)
-        return;
-    result.prompts.emplace_back(std::move(name), std::move(prompt));
+    if (known.insert(name).second)
+      result.prompts.emplace_back(std::move(name), std::move(prompt));
   };
   if (auto values = findValue(config, "prompts")) {
     TRANSOM_TRY(values->expectObject());

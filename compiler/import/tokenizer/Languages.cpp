@@ -5,6 +5,7 @@
 // that a template puts one of them beside the text.
 #include "compiler/import/tokenizer/Languages.h"
 #include <algorithm>
+#include <unordered_set>
 
 namespace transom::tokenizer {
 
@@ -36,20 +37,18 @@ static std::string getLanguageName(std::string_view token) {
 }
 
 void findLanguages(Draft &draft) {
-  auto isLanguage = [&](uint32_t id) {
-    return std::any_of(
-        draft.languages.begin(), draft.languages.end(),
-        [&](const DraftLanguage &language) { return language.id == id; });
-  };
   if (draft.languages.empty())
     for (const DraftAdded &token : draft.added)
       if (std::string name = getLanguageName(token.content); !name.empty())
         draft.languages.push_back({std::move(name), token.id});
 
+  std::unordered_set<uint32_t> ids;
+  for (const DraftLanguage &language : draft.languages)
+    ids.insert(language.id);
   bool used = false;
   for (auto *items : {&draft.single, &draft.pair})
     for (TemplateItem &item : *items)
-      if (item.kind == TemplateItemKind::Token && isLanguage(item.id)) {
+      if (item.kind == TemplateItemKind::Token && ids.count(item.id) != 0) {
         item.kind = TemplateItemKind::SourceLanguage;
         used = true;
       }

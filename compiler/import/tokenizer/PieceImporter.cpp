@@ -9,6 +9,7 @@
 #include "runtime/base/Utf8.h"
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace transom::tokenizer {
 
@@ -204,22 +205,23 @@ static AddedElement getElement(const TokenSetting &token, bool special) {
   return element;
 }
 
-/// True for tokens with the same text and flags.
-static bool isSame(const AddedElement &a, const AddedElement &b) {
-  return a.content == b.content && a.special == b.special &&
-         a.singleWord == b.singleWord && a.leftStrip == b.leftStrip &&
-         a.rightStrip == b.rightStrip && a.normalized == b.normalized;
+/// The flags of a token before its text: the same for tokens that are the same.
+static std::string getForm(const AddedElement &token) {
+  std::string form;
+  for (bool flag : {token.special, token.singleWord, token.leftStrip,
+                    token.rightStrip, token.normalized})
+    form += flag ? '1' : '0';
+  return form.append(token.content);
 }
 
 /// The tokens with a role, in the order in which they are added.
 std::vector<NamedToken>
 PieceImporter::getNamed(const std::vector<RoleDefault> &roles) const {
   std::vector<NamedToken> named;
+  std::unordered_set<std::string> known;
   auto add = [&](const NamedToken &token) {
-    for (const NamedToken &known : named)
-      if (known.key == token.key)
-        return;
-    named.push_back(token);
+    if (known.insert(token.key).second)
+      named.push_back(token);
   };
   for (const char *key : {"bos_token", "eos_token", "unk_token", "sep_token",
                           "pad_token", "cls_token", "mask_token"}) {
@@ -263,41 +265,46 @@ std::vector<RoleDefault> getBertRoles(const char *unknown,
 
 Result<void> PieceImporter::addTokens(const std::vector<RoleDefault> &roles) {
   const std::vector<NamedToken> named = getNamed(roles);
-  auto isNamed = [&](const std::string &content) {
-    return std::any_of(named.begin(), named.end(),
-                       [&](const NamedToken &token) {
-                         return token.token && token.token->content == content;
-                       });
-  };
-  // The first are those of the list, which may change those of the file.
-  const size_t fromFile = elements.size();
-  for (const TokenSetting &token : settings.added)
-    if (!std::any_of(
-            elements.begin(), elements.begin() + fromFile,
-            [element = getElement(token, false)](const AddedElement &known) {
-              return isSame(element, known);
-            }))
-      elements.push_back(getElement(token, isNamed(token.content)));
-  const std::vector<AddedElement> listed = elements;
-  auto isAdded = [&](const std::string &content) {
-    return std::any_of(
-        listed.begin(), listed.end(),
-        [&](const AddedElement &token) { return token.content == content; });
-  };
+  std::unordered_set<std::string> roleTexts, fromFile, listed;
   for (const NamedToken &token : named)
-    if (token.token && !isAdded(token.token->content))
+    if (token.token)
+      roleTexts.insert(token.token->content);
+  auto hasRole = [&](const std::string &content) {
+    return roleTexts.count(content) != 0;
+  };
+
+  // The first are those of the list, which may change those of the file.
+  for (const AddedElement &element : elements)
+    fromFile.insert(getForm(element));
+  for (const TokenSetting &token : settings.added)
+    if (fromFile.count(getForm(getElement(token, false))) == 0)
+      elements.push_back(getElement(token, hasRole(token.content)));
+
+  // Then tokens with a role, and further ones.
+  for (const AddedElement &element : elements)
+    listed.insert(element.content);
+  for (const NamedToken &token : named)
+    if (token.token && listed.count(token.token->content) == 0)
       elements.push_back(getElement(*token.token, true));
   for (const TokenSetting &token : settings.extra ? *settings.extra : extra)
-    if (!isAdded(token.content))
-      elements.push_back(getElement(token, isNamed(token.content)));
+    if (listed.count(token.content) == 0)
+      elements.push_back(getElement(token, hasRole(token.content)));
   TRANSOM_TRY(tokenizer::addTokens(elements, draft, notes));
   TRANSOM_ASSIGN(bool splits, settings.getFlag("split_special_tokens", false));
   if (splits)
-    for (DraftAdded &token : draft.added)
-      for (const AddedElement &element : elements)
-        if (element.special && element.content == token.content)
-          token.searched = false;
+    splitSpecial();
   return {};
+}
+
+/// Special tokens are not found in text.
+void PieceImporter::splitSpecial() {
+  std::unordered_set<std::string> special;
+  for (const AddedElement &element : elements)
+    if (element.special)
+      special.insert(element.content);
+  for (DraftAdded &token : draft.added)
+    if (special.count(token.content) != 0)
+      token.searched = false;
 }
 
 Result<std::string> PieceImporter::finish(bool lowersCase) {

@@ -127,6 +127,7 @@ public:
 
 private:
   void addMerges();
+  void splitSpecial();
   std::vector<NamedToken> getNamed(const std::vector<RoleDefault> &roles) const;
 
   std::vector<std::string> &notes;

@@ -8,6 +8,9 @@
 #include "runtime/json/JsonParser.h"
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace transom::tokenizer {
 
@@ -167,12 +170,12 @@ public:
 
 private:
   void name(std::string_view key, std::optional<TokenSetting> token) {
-    for (NamedToken &known : settings.named)
-      if (known.key == key) {
-        known.token = std::move(token);
-        return;
-      }
-    settings.named.push_back({std::string(key), std::move(token)});
+    auto [place, fresh] =
+        namedPlaces.insert({std::string(key), settings.named.size()});
+    if (fresh)
+      settings.named.push_back({std::string(key), std::move(token)});
+    else
+      settings.named[place->second].token = std::move(token);
   }
 
   Result<void> readNamed(JsonValue root, bool special) {
@@ -252,29 +255,34 @@ private:
 
   /// Tokens with a role are those of the list, with its flags.
   void takeFlags() {
-    for (NamedToken &named : settings.named)
+    for (NamedToken &named : settings.named) {
+      if (!named.token || !isRole(named.key))
+        continue;
       for (const TokenSetting &token : settings.added)
-        if (named.token && isRole(named.key) &&
-            named.token->content == token.content)
+        if (named.token->content == token.content)
           named.token = token;
+    }
   }
 
   /// `added_tokens` of tokenizer.json; a token replaces one with its id.
   Result<void> readSerialized(JsonValue list) {
     TRANSOM_TRY(list.expectArray());
+    std::map<uint32_t, TokenSetting> byId;
     for (JsonValue element : list.elements()) {
       TRANSOM_ASSIGN(TokenSetting token, readToken(element, false));
       TRANSOM_ASSIGN(JsonValue number, element.get("id"));
       TRANSOM_ASSIGN(int64_t id, number.asInt(0, idLimit - 1));
       token.id = static_cast<uint32_t>(id);
-      auto &added = settings.added;
-      added.erase(std::remove_if(added.begin(), added.end(),
-                                 [&](const TokenSetting &old) {
-                                   return old.id == token.id;
-                                 }),
-                  added.end());
-      added.push_back(std::move(token));
+      byId.insert_or_assign(*token.id, std::move(token));
     }
+    auto &added = settings.added;
+    added.erase(std::remove_if(added.begin(), added.end(),
+                               [&](const TokenSetting &old) {
+                                 return byId.count(*old.id) != 0;
+                               }),
+                added.end());
+    for (auto &[id, token] : byId)
+      added.push_back(std::move(token));
     sortAdded();
     takeFlags();
     return {};
@@ -300,13 +308,14 @@ private:
     TRANSOM_ASSIGN(JsonDocument document,
                    parseJson(file.bytes, file.name, JsonNumbers::Python));
     TRANSOM_TRY(document.root().expectObject());
+    const std::unordered_set<std::string_view> special = getSpecial();
     for (JsonValue::Member member : document.root().members()) {
       TokenSetting token;
       token.content = member.key;
       token.value = member.value;
       TRANSOM_ASSIGN(int64_t id, member.value.asInt(0, idLimit - 1));
       token.id = static_cast<uint32_t>(id);
-      token.special = isSpecial(member.key);
+      token.special = special.count(member.key) != 0;
       token.normalized = !token.special;
       settings.added.push_back(std::move(token));
     }
@@ -315,15 +324,16 @@ private:
     return {};
   }
 
-  bool isSpecial(std::string_view text) const {
+  /// The tokens that another key makes special.
+  std::unordered_set<std::string_view> getSpecial() const {
+    std::unordered_set<std::string_view> special;
     for (const NamedToken &named : settings.named)
-      if (isRole(named.key) && named.token && named.token->content == text)
-        return true;
-    if (!settings.extra)
-      return false;
-    return std::any_of(
-        settings.extra->begin(), settings.extra->end(),
-        [&](const TokenSetting &token) { return token.content == text; });
+      if (isRole(named.key) && named.token)
+        special.insert(named.token->content);
+    if (settings.extra)
+      for (const TokenSetting &token : *settings.extra)
+        special.insert(token.content);
+    return special;
   }
 
   void sortAdded() {
@@ -334,6 +344,7 @@ private:
   }
 
   TokenizerSettings settings;
+  std::unordered_map<std::string, size_t> namedPlaces; ///< by key
 };
 } // namespace
 
