@@ -7,6 +7,7 @@
 #include "dialects/common/FirstError.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/base/Checked.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace transom;
@@ -165,6 +166,8 @@ Value Emitter::infer(Operation *op) {
   }
   if (mlir::failed(types)) {
     op->erase();
+    // The number of the constraint belongs to the description of the operation.
+    text = llvm::Regex(" op \\([0-9]+\\) ").sub(" op ", text);
     return fail(rejected(errorPrefix + text));
   }
   op->getResult(0).setType(types->front());

@@ -74,8 +74,9 @@ static LogicalResult checkMaskShape(SdpaOp op, const Shaped &query,
     fits = mask.dims == scores;
   if (fits)
     return success();
-  return violated(emitError, 8) << "expects a mask that broadcasts to "
-                                << text(scores) << ", got " << text(mask.dims);
+  return violated(emitError, 8)
+         << "expects a mask that broadcasts to " << text(scores) << ", got "
+         << text(mask.dims) << suggestReshape(mask.dims, scores);
 }
 
 /// Rule 9: what the cache's type says is what the operation does.

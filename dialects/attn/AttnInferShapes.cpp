@@ -90,7 +90,9 @@ static Types inferBinary(Value left, Value right, bool logical,
   if (!dims)
     return violated(emitError, 2)
            << "expects shapes that broadcast, got " << text(lhs.dims) << " and "
-           << text(rhs.dims);
+           << text(rhs.dims)
+           << (lhs.rank() < rhs.rank() ? suggestReshape(lhs.dims, rhs.dims)
+                                       : suggestReshape(rhs.dims, lhs.dims));
   return oneResult(*dims, lhs.element);
 }
 
@@ -153,7 +155,8 @@ Types WhereOp::inferShapes(EmitError emitError) {
   if (!dims)
     return violated(emitError, 3)
            << "expects shapes that broadcast, got " << text(condition.dims)
-           << ", " << text(a.dims) << " and " << text(b.dims);
+           << ", " << text(a.dims) << " and " << text(b.dims)
+           << (values ? suggestReshape(condition.dims, *values) : "");
   return oneResult(*dims, a.element);
 }
 
@@ -167,7 +170,8 @@ Types MaskOp::inferShapes(EmitError emitError) {
   if (!dims || *dims != scores.dims)
     return violated(emitError, 2)
            << "expects a mask that broadcasts to " << text(scores.dims)
-           << ", got " << text(mask.dims);
+           << ", got " << text(mask.dims)
+           << suggestReshape(mask.dims, scores.dims);
   return oneResult(scores.dims, scores.element);
 }
 

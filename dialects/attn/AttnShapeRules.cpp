@@ -38,6 +38,20 @@ std::string rules::text(const Shaped &shaped) {
   return all;
 }
 
+std::string rules::suggestReshape(ArrayRef<Polynomial> dims,
+                                  ArrayRef<Polynomial> target) {
+  // The last sizes are aligned first, as NumPy does.
+  const Polynomial one(1);
+  SmallVector<Polynomial> wide(target.size(), one);
+  size_t left = dims.size();
+  for (size_t axis = target.size(); axis-- > 0 && left > 0;)
+    if (dims[left - 1] == target[axis] || dims[left - 1] == one)
+      wide[axis] = dims[--left];
+  if (left > 0 || dims.size() >= target.size())
+    return "";
+  return "; reshape it to " + text(wide);
+}
+
 LogicalResult rules::expectFloat(const Shaped &shaped, StringRef name,
                                  int64_t minRank, EmitError emitError,
                                  int constraint) {

@@ -36,6 +36,11 @@ std::string text(llvm::ArrayRef<Polynomial> dims);
 /// `f32 [batch, seq, 64]`.
 std::string text(const Shaped &shaped);
 
+/// `; reshape it to [batch, 1, seq, seq]` where sizes of 1 make `dims`
+/// broadcast to the target; empty where they do not.
+std::string suggestReshape(llvm::ArrayRef<Polynomial> dims,
+                           llvm::ArrayRef<Polynomial> target);
+
 /// One result of these sizes.
 inline Types oneResult(llvm::ArrayRef<Polynomial> dims, mlir::Type element) {
   return llvm::SmallVector<mlir::Type>{getTensorType(dims, element)};

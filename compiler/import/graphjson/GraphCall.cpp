@@ -5,6 +5,7 @@
 // place, operands of the right types, indices that stay in their table.
 #include "compiler/import/graphjson/GraphOps.h"
 #include "runtime/base/Suggest.h"
+#include "runtime/base/Utf8.h"
 #include <cmath>
 
 using namespace mlir;
@@ -122,6 +123,26 @@ static std::string wrongElements(const GraphOp &op, char letter) {
          "; the op 'cast' converts";
 }
 
+void OpCall::checkAttributeNames() {
+  std::vector<std::string> names;
+  for (const OpAttr &attr : op.attrs)
+    names.push_back(attr.name);
+  if (!node.attrs)
+    return;
+  for (JsonValue::Member member : node.attrs->members()) {
+    const std::string name(member.key);
+    if (llvm::is_contained(names, name))
+      continue;
+    const std::string suggestion = suggest(name, names);
+    emit.fail(node.attrs->error("unknown attribute '" + utf8::printable(name) +
+                                "' of op '" + op.name + "'" +
+                                (!suggestion.empty() ? suggestion
+                                 : names.empty()
+                                     ? "; it has none"
+                                     : "; supported: " + joinNames(names))));
+  }
+}
+
 void OpCall::check() {
   // The number of inputs and their element types.
   if (inputs.size() < op.minInputs || inputs.size() > op.maxInputs) {
@@ -144,12 +165,7 @@ void OpCall::check() {
 
   // No attributes but those of the op, and the required ones. One that is
   // misspelt is both unknown and missing: the first says more.
-  std::vector<std::string> names;
-  for (const OpAttr &attr : op.attrs)
-    names.push_back(attr.name);
-  if (node.attrs)
-    if (Result<void> known = node.attrs->expectOnlyKeys(names); !known)
-      emit.fail(known.takeError());
+  checkAttributeNames();
   for (const OpAttr &attr : op.attrs)
     if (attr.required && !has(attr.name))
       fail("op '" + std::string(op.name) + "' needs the attribute '" +

@@ -178,14 +178,14 @@ static Result<GraphCache> readCache(JsonValue value) {
 }
 
 static Result<void> readCaches(JsonValue object, GraphBody &body) {
-  std::set<std::string> names;
+  std::map<std::string, JsonValue> names;
   return forEach(object, "caches", [&](JsonValue each) {
     Result<GraphCache> cache = readCache(each);
     if (!cache)
       return Result<void>(cache.takeError());
-    if (!names.insert(cache->name).second)
-      return Result<void>(
-          each.error("name '" + cache->name + "' is used twice"));
+    auto [first, isNew] = names.emplace(cache->name, each);
+    if (!isNew)
+      return Result<void>(usedTwice(cache->name, first->second, each));
     body.caches.push_back(*cache);
     return Result<void>();
   });
@@ -212,14 +212,14 @@ static Result<void> readBody(JsonValue object, GraphBody &body) {
   });
   if (!nodes)
     return nodes;
-  std::set<std::string> outputNames;
+  std::map<std::string, JsonValue> outputNames;
   Result<void> outputs = forEach(object, "outputs", [&](JsonValue each) {
     Result<GraphOutput> output = readOutput(each);
     if (!output)
       return Result<void>(output.takeError());
-    if (!outputNames.insert(output->name).second)
-      return Result<void>(
-          each.error("name '" + output->name + "' is used twice"));
+    auto [first, isNew] = outputNames.emplace(output->name, each);
+    if (!isNew)
+      return Result<void>(usedTwice(output->name, first->second, each));
     body.outputs.push_back(*output);
     return Result<void>();
   });

@@ -76,6 +76,7 @@ struct GraphBody {
   std::vector<GraphParameter> inputs;
   std::vector<GraphNode> nodes;
   std::vector<GraphOutput> outputs;
+  std::vector<std::string> notes; ///< nodes that nothing reads
 };
 
 /// What a graph computes in a call.
@@ -116,6 +117,12 @@ Result<GraphFile> readGraphFile(const JsonDocument &document);
 /// of a body in an order in which each comes after what it reads; refuses
 /// cycles.
 Result<void> orderBody(GraphBody &body);
+
+/// The error of a name that is defined at two places.
+Error usedTwice(const std::string &name, JsonValue first, JsonValue second);
+
+/// The notes of all bodies, and a note for each block that no node names.
+std::vector<std::string> getNotes(const GraphFile &file);
 
 /// `[A-Za-z_][A-Za-z0-9_.-]*`, at most 255 bytes; `what` says whose name.
 Result<std::string> readName(JsonValue value, const std::string &what);

@@ -18,7 +18,7 @@ using Values = SmallVector<Value>;
 
 /// Caps: nodes with blocks written out, and elements of a tensor for dims of
 /// size 1.
-constexpr size_t maxNodes = 1000000;
+constexpr size_t maxExpandedNodes = 1000000;
 constexpr uint64_t maxElements = uint64_t(1) << 40;
 
 /// An input that marks padding: bool [batch, seq].
@@ -210,8 +210,8 @@ Value GraphBuilder::resolve(const GraphEdge &edge, const Scope &scope) {
 
 /// Empty blocks count too, so that the work is bounded.
 void GraphBuilder::countNode(const GraphNode &node) {
-  if (++nodes > maxNodes)
-    emit.fail(node.at.error("more than " + std::to_string(maxNodes) +
+  if (++nodes > maxExpandedNodes)
+    emit.fail(node.at.error("more than " + std::to_string(maxExpandedNodes) +
                             " nodes with all blocks written out"));
 }
 
@@ -231,11 +231,8 @@ Values GraphBuilder::operation(const GraphNode &node, Values inputs,
                                const NodeScope &scope) {
   const GraphOp *op = findGraphOp(node.op);
   if (!op) {
-    std::vector<std::string> names;
-    for (const GraphOp &known : graphOps())
-      names.push_back(known.name);
     emit.fail(node.at.find("op")->error("unknown op '" + node.op + "'" +
-                                            suggest(node.op, names),
+                                            describeGraphOps(node.op),
                                         Status::Unsupported));
     return {};
   }
@@ -366,8 +363,8 @@ Value GraphBuilder::result(const GraphOutput &output, Value value) {
   JsonValue at = output.edge.at;
   Operation *op = value.getDefiningOp();
   if (!op || isa<attn::GetWeightOp>(op))
-    return emit.fail(at.error("an output that is an input or a weight is not "
-                              "built",
+    return emit.fail(at.error("an output that is an input, a weight or a "
+                              "constant is not supported",
                               Status::Unsupported));
   if (!isa<FloatType>(cast<TensorType>(value.getType()).getElementType()))
     return emit.fail(
@@ -471,6 +468,8 @@ Result<OwningOpRef<ModuleOp>> transom::importGraph(MLIRContext &context,
                  parseJsonFile(joinPath(info.folder, info.baseFile)));
   TRANSOM_ASSIGN(GraphFile file, readGraphFile(document));
   TRANSOM_TRY(openFiles(file, info));
+  for (std::string &note : getNotes(file))
+    info.notes.push_back(std::move(note));
 
   // The encoder's entry, the graph's, and the one between the two.
   Emitter emit(context, info.files, info.baseFile);

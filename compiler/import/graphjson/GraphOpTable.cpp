@@ -4,6 +4,7 @@
 // Collects the table of operations from its groups, in the order of the
 // reference.
 #include "compiler/import/graphjson/GraphOpGroups.h"
+#include "runtime/base/Suggest.h"
 
 using namespace mlir;
 using namespace transom;
@@ -33,4 +34,12 @@ const GraphOp *transom::findGraphOp(const std::string &name) {
     if (name == op.name)
       return &op;
   return nullptr;
+}
+
+std::string transom::describeGraphOps(const std::string &name) {
+  std::vector<std::string> names;
+  for (const GraphOp &known : graphOps())
+    names.push_back(known.name);
+  const std::string suggestion = suggest(name, names);
+  return suggestion.empty() ? "; supported: " + joinNames(names) : suggestion;
 }

@@ -56,6 +56,9 @@ struct GraphOp {
 const std::vector<GraphOp> &graphOps();
 /// The row of that name, or null.
 const GraphOp *findGraphOp(const std::string &name);
+/// The end of an error about a name that is not a row: the nearest name, or
+/// all.
+std::string describeGraphOps(const std::string &name);
 
 /// The declared dims and how large they can be.
 class DimTable {
@@ -139,6 +142,8 @@ public:
   /// The tensor as a weight; null when absent.
   mlir::Value tensor(const char *attr);
 
+  /// Refuses attributes that the operation does not have.
+  void checkAttributeNames();
   mlir::Value fail(const std::string &text, Status status = Status::Rejected);
 
   Emitter &emit;

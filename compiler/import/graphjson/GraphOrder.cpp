@@ -6,6 +6,7 @@
 // node reads what it makes.
 #include "compiler/import/graphjson/GraphFile.h"
 #include "runtime/base/Suggest.h"
+#include <set>
 
 using namespace transom;
 
@@ -15,6 +16,7 @@ namespace {
 struct Definition {
   static constexpr size_t anInput = SIZE_MAX;
   size_t node = anInput;
+  JsonValue at;
 };
 
 /// Checks the edges of one body and puts its nodes in order.
@@ -24,11 +26,11 @@ public:
   Result<void> run();
 
 private:
-  Result<void> define(const std::string &name, Definition definition,
-                      JsonValue at);
+  Result<void> define(const std::string &name, Definition definition);
   Result<void> visit(size_t start);
   Result<const Definition *> find(const GraphEdge &edge) const;
   Error cycleError(size_t node) const;
+  void findUnread();
 
   GraphBody &body;
   std::map<std::string, Definition> names;
@@ -40,11 +42,17 @@ private:
 
 } // namespace
 
-Result<void> BodyOrder::define(const std::string &name, Definition definition,
-                               JsonValue at) {
-  if (names.emplace(name, definition).second)
-    return {};
-  return at.error("name '" + name + "' is used twice");
+Error transom::usedTwice(const std::string &name, JsonValue first,
+                         JsonValue second) {
+  return second.error("name '" + name + "' is used twice; first in line " +
+                      std::to_string(first.line()) + ", '" + first.pointer() +
+                      "'");
+}
+
+Result<void> BodyOrder::define(const std::string &name, Definition definition) {
+  auto [known, isNew] = names.emplace(name, definition);
+  return isNew ? Result<void>()
+               : usedTwice(name, known->second.at, definition.at);
 }
 
 Result<const Definition *> BodyOrder::find(const GraphEdge &edge) const {
@@ -101,17 +109,37 @@ Result<void> BodyOrder::visit(size_t start) {
   return {};
 }
 
+/// Notes the nodes that no other node and no output reads.
+void BodyOrder::findUnread() {
+  std::vector<bool> isRead(body.nodes.size());
+  auto read = [&](const GraphEdge &edge) {
+    const size_t node = names.find(edge.source)->second.node;
+    if (node != Definition::anInput)
+      isRead[node] = true;
+  };
+  for (const GraphNode &node : body.nodes)
+    for (const GraphEdge &edge : node.inputs)
+      read(edge);
+  for (const GraphOutput &output : body.outputs)
+    read(output.edge);
+  for (size_t i = 0; i < body.nodes.size(); ++i)
+    if (!isRead[i])
+      body.notes.push_back(body.nodes[i].at.where() + ": nothing reads node '" +
+                           body.nodes[i].name + "'");
+}
+
 Result<void> BodyOrder::run() {
   for (const GraphParameter &input : body.inputs)
-    if (Result<void> done = define(input.name, {}, input.at); !done)
+    if (Result<void> done = define(input.name, {Definition::anInput, input.at});
+        !done)
       return done;
   for (size_t i = 0; i < body.nodes.size(); ++i) {
     const GraphNode &node = body.nodes[i];
-    if (Result<void> done = define(node.name, {i}, node.at); !done)
+    if (Result<void> done = define(node.name, {i, node.at}); !done)
       return done;
     for (const std::string &output : node.outputNames)
       if (output != node.name)
-        if (Result<void> done = define(output, {i}, node.at); !done)
+        if (Result<void> done = define(output, {i, node.at}); !done)
           return done;
   }
   marks.assign(body.nodes.size(), Mark::New);
@@ -121,6 +149,7 @@ Result<void> BodyOrder::run() {
   for (const GraphOutput &output : body.outputs)
     if (Result<const Definition *> found = find(output.edge); !found)
       return found.takeError();
+  findUnread();
   std::vector<GraphNode> sorted;
   for (size_t node : order)
     sorted.push_back(std::move(body.nodes[node]));
@@ -130,4 +159,23 @@ Result<void> BodyOrder::run() {
 
 Result<void> transom::orderBody(GraphBody &body) {
   return BodyOrder(body).run();
+}
+
+std::vector<std::string> transom::getNotes(const GraphFile &file) {
+  std::vector<std::string> notes;
+  std::set<std::string> used;
+  auto visit = [&](const GraphBody &body) {
+    notes.insert(notes.end(), body.notes.begin(), body.notes.end());
+    for (const GraphNode &node : body.nodes)
+      used.insert(node.block);
+  };
+  if (file.encoder)
+    visit(file.encoder->body);
+  visit(file.main.body);
+  for (const auto &[name, block] : file.blocks)
+    visit(block);
+  for (const auto &[name, block] : file.blocks)
+    if (!used.count(name))
+      notes.push_back("no node names block '" + name + "'");
+  return notes;
 }

@@ -27,6 +27,7 @@ private:
   void closeObject();
   void attribute(const OpAttr &attr);
   void numbers(const char *type);
+  void anyOperation();
   void operation(const GraphOp &op);
   void instance();
   void body();
@@ -37,6 +38,14 @@ private:
 };
 
 } // namespace
+
+template <typename Write>
+void SchemaWriter::plain(const char *name, Write write) {
+  json.key(name);
+  json.beginObject();
+  write();
+  json.endObject();
+}
 
 void SchemaWriter::reference(const char *name) {
   json.beginObject();
@@ -137,35 +146,76 @@ void SchemaWriter::attribute(const OpAttr &attr) {
   json.endObject();
 }
 
+/// The keys of all operations; the conditions of `operation` refine them.
+void SchemaWriter::anyOperation() {
+  object({"name", "op"});
+  json.key("name");
+  reference("name");
+  plain("op", [&] {
+    std::vector<const char *> names;
+    for (const GraphOp &op : graphOps())
+      names.push_back(op.name);
+    json.key("enum");
+    json.array(names);
+  });
+  json.key("inputs");
+  writeArray("edge");
+  plain("attrs", [&] { json.member("type", "object"); });
+  json.key("outputs");
+  writeArray("name");
+  json.endObject();
+  json.key("allOf");
+  json.beginArray();
+  for (const GraphOp &op : graphOps())
+    operation(op);
+  json.endArray();
+  json.endObject();
+}
+
+/// `if` the op has this name, `then` these are its inputs and attributes.
 void SchemaWriter::operation(const GraphOp &op) {
-  std::vector<const char *> requiredAttrs;
+  std::vector<const char *> requiredAttrs, required;
   for (const OpAttr &attr : op.attrs)
     if (attr.required)
       requiredAttrs.push_back(attr.name);
-  std::vector<const char *> required = {"name", "op"};
   if (op.minInputs)
     required.push_back("inputs");
   if (!requiredAttrs.empty())
     required.push_back("attrs");
-  object(required);
-  json.key("name");
-  reference("name");
-  json.key("op");
   json.beginObject();
-  json.member("const", op.name);
-  json.member("description", op.doc);
+  plain("if", [&] {
+    json.key("properties");
+    json.beginObject();
+    plain("op", [&] { json.member("const", op.name); });
+    json.endObject();
+    // Without an op no condition holds.
+    json.key("required");
+    json.array(std::vector<const char *>{"op"});
+  });
+  plain("then", [&] {
+    if (!required.empty()) {
+      json.key("required");
+      json.array(required);
+    }
+    json.key("properties");
+    json.beginObject();
+    plain("op", [&] { json.member("description", op.doc); });
+    json.key("inputs");
+    json.beginObject();
+    json.member("description", op.inputs);
+    if (op.minInputs)
+      json.member("minItems", int64_t(op.minInputs));
+    if (op.maxInputs != SIZE_MAX)
+      json.member("maxItems", int64_t(op.maxInputs));
+    json.endObject();
+    json.key("attrs");
+    object(requiredAttrs);
+    for (const OpAttr &attr : op.attrs)
+      attribute(attr);
+    closeObject();
+    json.endObject();
+  });
   json.endObject();
-  json.key("inputs");
-  writeArray("edge", op.minInputs,
-             op.maxInputs == SIZE_MAX ? -1 : int64_t(op.maxInputs));
-  json.key("attrs");
-  object(requiredAttrs);
-  for (const OpAttr &attr : op.attrs)
-    attribute(attr);
-  closeObject();
-  json.key("outputs");
-  writeArray("name");
-  closeObject();
 }
 
 void SchemaWriter::instance() {
@@ -201,14 +251,6 @@ void SchemaWriter::body() {
   writeArray("node");
   json.key("outputs");
   writeArray("output", 1);
-}
-
-template <typename Write>
-void SchemaWriter::plain(const char *name, Write write) {
-  json.key(name);
-  json.beginObject();
-  write();
-  json.endObject();
 }
 
 /// Names, edges and sizes.
@@ -296,13 +338,20 @@ void SchemaWriter::definitions() {
   writeArray("name");
   body();
   closeObject();
+  json.key("instance");
+  instance();
+  json.key("operation");
+  anyOperation();
   plain("node", [&] {
-    json.key("anyOf");
-    json.beginArray();
-    instance();
-    for (const GraphOp &op : graphOps())
-      operation(op);
-    json.endArray();
+    json.member("type", "object");
+    plain("if", [&] {
+      json.key("required");
+      json.array(std::vector<const char *>{"block"});
+    });
+    json.key("then");
+    reference("instance");
+    json.key("else");
+    reference("operation");
   });
 }
 

@@ -77,7 +77,7 @@ def misspell_key(document):
 CASES = (
     ("op", GRAPH, node(0, op="linaer"), 4, ["graph.json:", "'/blocks/layer/nodes/0/op'", "unknown op 'linaer'; did you mean 'linear'?"]),
     ("attribute", GRAPH, node(0, attrs={"weigth": "attention.query.weight"}), 3,
-     ["graph.json:", "'/blocks/layer/nodes/0/attrs'", "unknown key 'weigth'", "in 'layers.0.query'", "did you mean 'weight'?"]),
+     ["graph.json:", "'/blocks/layer/nodes/0/attrs'", "unknown attribute 'weigth' of op 'linear'", "in 'layers.0.query'", "did you mean 'weight'?"]),
     ("type of an attribute", GRAPH, node(3, attrs={"heads": "4"}), 3,
      ["graph.json:", "'/blocks/layer/nodes/3/attrs/heads'", "expected an integer, got a string", "in 'layers.0.mixed'"]),
     ("edge out of a block", GRAPH, node(3, inputs=["query", "key", "value", "mask"]), 3,

@@ -67,7 +67,8 @@ TEST(GraphFileErrors, cross_belongs_to_an_attention) {
       graph(
           R"({"name": "a", "op": "relu", "inputs": ["x"], "attrs": {"cross": "encoder"}})",
           "\"a\""),
-      Status::Rejected, {"'/nodes/0/attrs'", "unknown key 'cross'"});
+      Status::Rejected,
+      {"'/nodes/0/attrs'", "unknown attribute 'cross' of op"});
 }
 
 TEST(GraphFileErrors, weights_are_plain_file_names) {
