@@ -72,11 +72,10 @@ transom::writeArtifact(const ArtifactPlan &plan,
                        const std::vector<IsaObject> &objects,
                        const TensorSource &source,
                        const std::function<void(const std::string &)> &release,
-                       const std::string &path, const WriteProgress &progress) {
+                       OutputFile &file, const WriteProgress &progress) {
   Manifest manifest = preliminary(plan, objects);
   const size_t room = (manifest.toJson().size() + 3) / 4 * 4;
   TRANSOM_ASSIGN(LinkedImage image, link(plan, objects, room));
-  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
   TRANSOM_TRY(writeImage(image, file));
   TRANSOM_ASSIGN(
       PackedWeights packed,
@@ -89,6 +88,20 @@ transom::writeArtifact(const ArtifactPlan &plan,
   if (manifest.tokenizer)
     manifest.tokenizer->offset = image.tokenizerOffset;
   TRANSOM_TRY(writeManifest(manifest, room, image, file));
+  return report;
+}
+
+Result<ArtifactReport>
+transom::writeArtifact(const ArtifactPlan &plan,
+                       const std::vector<IsaObject> &objects,
+                       const TensorSource &source,
+                       const std::function<void(const std::string &)> &release,
+                       const std::string &path, const WriteProgress &progress) {
+  OutputOptions options;
+  options.randomAccess = true;
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path, options));
+  TRANSOM_ASSIGN(ArtifactReport report,
+                 writeArtifact(plan, objects, source, release, file, progress));
   TRANSOM_TRY(file.commit());
   return report;
 }

@@ -6,7 +6,7 @@
 // read from the module that the kernel passes leave; `writeArtifact` makes the
 // one file of it.
 #pragma once
-#include "runtime/base/Error.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/manifest/Manifest.h"
 #include "runtime/weights/Importance.h"
 #include "runtime/weights/OperandFormat.h"
@@ -110,10 +110,17 @@ struct ArtifactReport {
 /// stops the writing with an error.
 using WriteProgress = std::function<bool(uint64_t done, uint64_t total)>;
 
-/// Links the objects with the plan's tables and writes the shared object at
-/// `path`: code first, then the weights, evaluated from `source` into their
-/// place. The file appears complete or not at all. `release` lets go of the
-/// pages of a file tensor that no later weight reads.
+/// Links the objects with the plan's tables and writes the shared object to
+/// `file`, which allows random access: code first, then the weights, evaluated
+/// from `source` into their location. The caller commits the file. `release`
+/// lets go of the pages of a file tensor that no later weight reads.
+Result<ArtifactReport>
+writeArtifact(const ArtifactPlan &plan, const std::vector<IsaObject> &objects,
+              const TensorSource &source,
+              const std::function<void(const std::string &)> &release,
+              OutputFile &file, const WriteProgress &progress);
+
+/// The same into the file at `path`, which appears complete or not at all.
 Result<ArtifactReport>
 writeArtifact(const ArtifactPlan &plan, const std::vector<IsaObject> &objects,
               const TensorSource &source,

@@ -6,7 +6,6 @@
 // size of the model.
 #pragma once
 #include "compiler/artifact/Artifact.h"
-#include "runtime/base/File.h"
 
 namespace transom {
 

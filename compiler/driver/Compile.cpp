@@ -308,11 +308,13 @@ compileStages(OwningOpRef<ModuleOp> module, ModelFacts &facts,
               const CompileOptions &options,
               const std::optional<ResumedStage> &resumed,
               CompileObserver *observer) {
+  OutputSet outputs;
   std::optional<StageWriter> stages;
   if (!options.stagesFolder.empty()) {
-    TRANSOM_ASSIGN(stages, StageWriter::create(options.stagesFolder));
+    TRANSOM_ASSIGN(stages, StageWriter::create(options.stagesFolder, outputs));
   }
   ModuleSource source;
+  source.outputs = &outputs;
   const BalancedTensors tensors(facts.info.files, facts.balanced);
   source.tensors = &tensors;
   source.resumed = resumed ? &*resumed : nullptr;
@@ -338,6 +340,7 @@ compileStages(OwningOpRef<ModuleOp> module, ModelFacts &facts,
     TRANSOM_ASSIGN(const FileHashes *inputs, facts.getHashes());
     TRANSOM_TRY(stages->finish(*inputs, options));
   }
+  TRANSOM_TRY(outputs.commit());
   return report;
 }
 

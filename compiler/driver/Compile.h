@@ -150,6 +150,9 @@ struct CompileReport {
 /// a file with a reproducer.
 Result<CompileReport> compile(const CompileOptions &options);
 
+// In runtime/base/FileUse.h.
+class FileUse;
+
 // In compiler/inspect/Inspection.h.
 struct Inspection;
 struct InspectOptions;
@@ -185,6 +188,8 @@ struct CompilerApi {
                                              ArtifactStepper &);
   Result<Certificate> (*verifyModel)(const VerifyOptions &);
   Result<LayerErrors> (*compareLayers)(const ExpectOptions &);
+  /// `FileUse::record` of the library, which has a record of its own.
+  void (*recordFiles)(FileUse *);
 };
 
 } // namespace transom

@@ -10,6 +10,7 @@
 #include "compiler/driver/CompileCode.h"
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/Diagnostics.h"
+#include "compiler/driver/EmittedFiles.h"
 #include "compiler/driver/KernelNames.h"
 #include "compiler/driver/ModuleOptions.h"
 #include "compiler/driver/ModuleText.h"
@@ -37,10 +38,11 @@ namespace {
 class ModuleCompiler {
 public:
   ModuleCompiler(OwningOpRef<ModuleOp> module, const ModuleSource &source,
-                 const CompileOptions &options, CompileObserver *observer)
+                 OutputSet &outputs, const CompileOptions &options,
+                 CompileObserver *observer)
       : module(std::move(module)), source(source), options(options),
         isExplained(observer && options.emit == Stage::LlvmIr),
-        monitor(options) {
+        monitor(options), emitted(outputs, options, report) {
     if (observer)
       observers.add(observer);
     if (monitor.isNeeded())
@@ -56,7 +58,8 @@ private:
   Result<void> tell(Stage stage, uint64_t done, uint64_t total);
   /// Reports the progress and begins to measure a stage.
   Result<void> begin(Stage stage);
-  void end(Stage stage);
+  /// Measures a stage, and reports that all of it is done.
+  Result<void> end(Stage stage);
   /// The report, complete.
   CompileReport finish();
   /// Runs the passes of a stage, then writes and reads the module.
@@ -82,8 +85,6 @@ private:
   Result<void> readBackLlvm(std::vector<IsaModule> &modules);
   Result<void> writeCode(std::vector<IsaObject> objects);
   Result<void> writeLibrary(std::vector<IsaObject> objects);
-  /// Hands a stage's text over, one an instruction set where `isa` is given.
-  Result<void> emitText(const std::string &text, const std::string &isa);
 
   OwningOpRef<ModuleOp> module;
   const ModuleSource &source;
@@ -94,9 +95,11 @@ private:
   KernelNames kernelNames;
   Observers observers;
   CompileReport report;
+  EmittedFiles emitted;
   std::vector<const InstructionSet *> isas;
   std::optional<CodeListing> listing; ///< of the module whose code has lines
   std::chrono::steady_clock::time_point started;
+  uint64_t unfinished = 0; ///< total of the stage, until all of it is reported
 };
 
 } // namespace
@@ -110,6 +113,7 @@ void transom::prepareContext(MLIRContext &context) {
 }
 
 Result<void> ModuleCompiler::tell(Stage stage, uint64_t done, uint64_t total) {
+  unfinished = done < total ? total : 0;
   if (options.progress &&
       !options.progress({getStageInfo(stage).progress, done, total}))
     return unavailable("interrupted");
@@ -121,11 +125,12 @@ Result<void> ModuleCompiler::begin(Stage stage) {
   return tell(stage, 0, 0);
 }
 
-void ModuleCompiler::end(Stage stage) {
+Result<void> ModuleCompiler::end(Stage stage) {
   report.seconds.emplace_back(
       getStageInfo(stage).progress,
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started)
           .count());
+  return unfinished ? tell(stage, unfinished, unfinished) : Result<void>();
 }
 
 CompileReport ModuleCompiler::finish() {
@@ -231,8 +236,7 @@ Result<void> ModuleCompiler::runPasses(Stage stage) {
   }
   TRANSOM_TRY(readBack(stage));
   observers.finished(stage, *module);
-  end(stage);
-  return {};
+  return end(stage);
 }
 
 Result<void> ModuleCompiler::readBack(Stage stage) {
@@ -257,32 +261,6 @@ Result<void> ModuleCompiler::readBackLlvm(std::vector<IsaModule> &modules) {
     code = std::move(*read);
   }
   return {};
-}
-
-/// `model.s` for an instruction set: `model.avx2.s`.
-static std::string getIsaPath(const std::string &path, const std::string &isa) {
-  size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
-  size_t dot = path.rfind('.');
-  if (dot == std::string::npos || dot <= name)
-    return path + "." + isa;
-  return path.substr(0, dot) + "." + isa + path.substr(dot);
-}
-
-Result<void> ModuleCompiler::emitText(const std::string &text,
-                                      const std::string &isa) {
-  if (options.output.empty()) {
-    // The codes of several sets follow each other, each after a comment.
-    if (isas.size() > 1 && !isa.empty())
-      report.text += (options.emit == Stage::Asm ? "# " : "; ") +
-                     std::string("code for ") + isa + "\n";
-    report.text += text;
-    return {};
-  }
-  const std::string path = isas.size() > 1 && !isa.empty()
-                               ? getIsaPath(options.output, isa)
-                               : options.output;
-  report.written.push_back(path);
-  return writeTextFile(path, text);
 }
 
 Error ModuleCompiler::withLowering(Error error) {
@@ -352,10 +330,10 @@ Result<std::vector<IsaObject>> ModuleCompiler::getObjects(CodeKind kind) {
     for (const IsaModule &code : modules)
       TRANSOM_TRY(
           source.stages->add(Stage::LlvmIr, code.isa->name, printLLVM(code)));
-  end(Stage::LlvmIr);
+  TRANSOM_TRY(end(Stage::LlvmIr));
   if (options.emit == Stage::LlvmIr) {
     for (const IsaModule &code : modules)
-      TRANSOM_TRY(emitText(printLLVM(code), code.isa->name));
+      TRANSOM_TRY(emitted.write(printLLVM(code), code.isa->name));
     return std::vector<IsaObject>();
   }
 
@@ -367,7 +345,7 @@ Result<std::vector<IsaObject>> ModuleCompiler::getObjects(CodeKind kind) {
       generate(std::move(modules), how, [&](uint64_t done, uint64_t total) {
         return tell(Stage::Obj, done, total);
       }));
-  end(Stage::Obj);
+  TRANSOM_TRY(end(Stage::Obj));
   return Result<std::vector<IsaObject>>(std::move(objects));
 }
 
@@ -388,24 +366,19 @@ Result<void> ModuleCompiler::makeCode() {
   if (!options.debugInfo)
     return writeCode(std::move(objects));
 
-  // The listing appears when the code has been written.
   if (!listing)
     return usageError("'--debug-info' needs the module of stage 'kern' or of "
                       "one before; '" +
                       options.resumeFrom + "' is of a later one");
-  const std::string path = getListingPath(options.output);
-  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
-  TRANSOM_TRY(file.append(listing->text));
-  TRANSOM_TRY(writeCode(std::move(objects)));
-  report.written.insert(report.written.begin(), path);
-  return file.commit();
+  TRANSOM_TRY(emitted.writeListing(listing->text));
+  return writeCode(std::move(objects));
 }
 
 Result<void> ModuleCompiler::writeCode(std::vector<IsaObject> objects) {
   if (options.emit == Stage::So)
     return writeLibrary(std::move(objects));
   for (const IsaObject &object : objects)
-    TRANSOM_TRY(emitText(object.object, object.isa));
+    TRANSOM_TRY(emitted.write(object.object, object.isa));
   return {};
 }
 
@@ -423,14 +396,12 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
   TRANSOM_TRY(begin(Stage::So));
   Result<ArtifactReport> written =
       writeArtifact(plan, objects, *source.tensors, source.release,
-                    options.output, [&](uint64_t done, uint64_t total) {
-                      return !options.progress ||
-                             options.progress({getStageInfo(Stage::So).progress,
-                                               done, total});
+                    emitted.getArtifact(), [&](uint64_t done, uint64_t total) {
+                      return static_cast<bool>(tell(Stage::So, done, total));
                     });
   if (!written)
     return written.takeError();
-  end(Stage::So);
+  TRANSOM_TRY(end(Stage::So));
   report.notes = written->rounding.getNotes();
   report.fileBytes = written->fileBytes;
   report.parameters = static_cast<uint64_t>(plan.manifest.parameters);
@@ -449,6 +420,7 @@ Result<CompileReport> ModuleCompiler::run() {
                 hasStoredWeights(*module));
   TRANSOM_ASSIGN(isas, selectTargets(options.targets, types));
   setModuleOptions(*module, options);
+  TRANSOM_TRY(emitted.open(isas));
   const Stage first = source.resumed ? source.resumed->stage : Stage::Attn;
   for (Stage stage : {Stage::Attn, Stage::AttnOpt, Stage::Kern}) {
     if (stage < first)
@@ -464,7 +436,7 @@ Result<CompileReport> ModuleCompiler::run() {
       TRANSOM_TRY(checkAttentionEntry(*module, options));
     if (options.emit == stage) {
       TRANSOM_TRY(
-          emitText(printForReading(*module, options.emitLocations), {}));
+          emitted.write(printForReading(*module, options.emitLocations), {}));
       return finish();
     }
   }
@@ -477,7 +449,14 @@ Result<CompileReport> transom::compileModule(OwningOpRef<ModuleOp> module,
                                              const CompileOptions &options,
                                              CompileObserver *observer) {
   TRANSOM_TRY(checkOptions(options));
-  return ModuleCompiler(std::move(module), source, options, observer).run();
+  OutputSet own;
+  TRANSOM_ASSIGN(CompileReport report,
+                 ModuleCompiler(std::move(module), source,
+                                source.outputs ? *source.outputs : own, options,
+                                observer)
+                     .run());
+  TRANSOM_TRY(own.commit());
+  return report;
 }
 
 Result<CompileReport> transom::compileModule(ModuleOp module,

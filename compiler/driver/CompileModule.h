@@ -25,6 +25,9 @@ struct ModuleSource {
   const ResumedStage *resumed = nullptr;
   /// Gets the stages; null for none.
   StageWriter *stages = nullptr;
+  /// Gets the files, for a caller that commits them; null commits them when the
+  /// module has been compiled.
+  OutputSet *outputs = nullptr;
   /// Lets go of the pages of a file tensor; may be empty.
   std::function<void(const std::string &)> release;
   /// Adds to the plan what the module does not know; may be empty.

@@ -6,7 +6,6 @@
 #include "compiler/driver/Diagnostics.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/Parser/Parser.h"
-#include "runtime/base/File.h"
 #include "llvm/Support/FileSystem.h"
 #include <unistd.h>
 
@@ -120,12 +119,4 @@ std::string transom::writeReproducer(const std::string &text) {
     return {};
   }
   return path.str().str();
-}
-
-Result<void> transom::writeTextFile(const std::string &path,
-                                    const std::string &text) {
-  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
-  if (Result<void> written = file.append(text); !written)
-    return written;
-  return file.commit();
 }

@@ -33,7 +33,4 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &context,
 /// empty when it cannot be written.
 std::string writeReproducer(const std::string &text);
 
-/// Writes a file that appears complete or not at all.
-Result<void> writeTextFile(const std::string &path, const std::string &text);
-
 } // namespace transom

@@ -8,6 +8,7 @@
 #include "compiler/verify/LayerErrors.h"
 #include "compiler/verify/VerifyArtifact.h"
 #include "compiler/verify/VerifyModel.h"
+#include "runtime/base/FileUse.h"
 #include <exception>
 #include <new>
 #include <system_error>
@@ -44,6 +45,7 @@ transom_compiler() {
                                   guard<explainModel>(explainModel),
                                   guard<verifyArtifact>(verifyArtifact),
                                   guard<verifyModel>(verifyModel),
-                                  guard<compareLayers>(compareLayers)};
+                                  guard<compareLayers>(compareLayers),
+                                  FileUse::record};
   return &api;
 }

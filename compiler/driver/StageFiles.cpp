@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The index is written last. What it says is not trusted: names have no
-// folders, and hashes tell whether a file is what the compile wrote.
+// The index gets its name after the files that it lists. It is not trusted:
+// names have no folders, and hashes tell whether a file is what the compile
+// wrote.
 #include "compiler/driver/StageFiles.h"
-#include "compiler/driver/ModuleText.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Suggest.h"
@@ -48,14 +48,15 @@ static std::string getStageFileName(Stage stage, const std::string &isa) {
          (isa.empty() ? "" : "." + isa) + extension;
 }
 
-Result<StageWriter> StageWriter::create(const std::string &folder) {
+Result<StageWriter> StageWriter::create(const std::string &folder,
+                                        OutputSet &outputs) {
   if (std::error_code error = llvm::sys::fs::create_directories(folder))
     return systemError("cannot create the folder", folder, error.value());
-  const std::string index = joinPath(folder, kIndexName);
-  if (unlink(index.c_str()) != 0 && errno != ENOENT)
-    return systemError("cannot remove", index, errno);
   StageWriter writer;
   writer.folder = folder;
+  writer.outputs = &outputs;
+  TRANSOM_ASSIGN(writer.index, outputs.create(joinPath(folder, kIndexName), {},
+                                              OutputSet::Order::Result));
   return Result<StageWriter>(std::move(writer));
 }
 
@@ -67,7 +68,9 @@ Result<void> StageWriter::add(Stage stage, const std::string &isa,
           ? (kStageLine + getStageInfo(stage).name + "\n" + contents).str()
           : contents;
   file.sha256 = Sha256::getHex(text);
-  TRANSOM_TRY(writeTextFile(joinPath(folder, file.file), text));
+  TRANSOM_ASSIGN(OutputFile * output,
+                 outputs->create(joinPath(folder, file.file)));
+  TRANSOM_TRY(output->append(text));
   files.push_back(std::move(file));
   return {};
 }
@@ -105,7 +108,7 @@ Result<void> StageWriter::finish(const FileHashes &inputs,
   }
   json.endArray();
   json.endObject();
-  return writeTextFile(joinPath(folder, kIndexName), text + "\n");
+  return index->append(text + "\n");
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 #pragma once
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/Hashes.h"
+#include "runtime/base/OutputFile.h"
 #include <map>
 #include <optional>
 #include <string>
@@ -29,12 +30,13 @@ struct StageIndex {
   unsigned optLevel = 2;
 };
 
-/// Writes the files of a folder.
+/// Writes the files of a folder. They replace older ones when `outputs` are
+/// committed, the index after the others.
 class StageWriter {
 public:
-  /// Makes the folder where it is missing. An index in it is removed, so that
-  /// none lists what a failing compile has left.
-  static Result<StageWriter> create(const std::string &folder);
+  /// Makes the folder if it is missing, and begins the index.
+  static Result<StageWriter> create(const std::string &folder,
+                                    OutputSet &outputs);
   /// Writes a file, `3-kern.mlir` or `5-obj.avx2.o`.
   Result<void> add(Stage stage, const std::string &isa,
                    const std::string &contents);
@@ -43,6 +45,8 @@ public:
 
 private:
   std::string folder;
+  OutputSet *outputs = nullptr;
+  OutputFile *index = nullptr;
   std::vector<StageFile> files;
 };
 

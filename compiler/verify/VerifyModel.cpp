@@ -17,6 +17,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Remarks.h"
 #include "runtime/base/File.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/base/Sha256.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -294,10 +295,18 @@ Result<void> ModelVerifier::writeStages(const StageTexts &texts) const {
   const std::string &folder = options.stagesFolder;
   if (std::error_code error = llvm::sys::fs::create_directories(folder))
     return systemError("cannot create the folder", folder, error.value());
-  for (const auto &[stage, text] : texts)
-    TRANSOM_TRY(writeTextFile(
-        joinPath(folder, getCheckedStageFile(getStageInfo(stage).name)), text));
-  return writeTextFile(joinPath(folder, certificateFile), certificate.toJson());
+  OutputSet outputs;
+  for (const auto &[stage, text] : texts) {
+    TRANSOM_ASSIGN(OutputFile * file,
+                   outputs.create(joinPath(
+                       folder, getCheckedStageFile(getStageInfo(stage).name))));
+    TRANSOM_TRY(file->append(text));
+  }
+  TRANSOM_ASSIGN(OutputFile * file,
+                 outputs.create(joinPath(folder, certificateFile), {},
+                                OutputSet::Order::Result));
+  TRANSOM_TRY(file->append(certificate.toJson()));
+  return outputs.commit();
 }
 
 Result<Certificate> ModelVerifier::run(OwningOpRef<ModuleOp> module) {

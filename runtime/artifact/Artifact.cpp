@@ -13,6 +13,7 @@
 #include "runtime/artifact/Digest.h"
 #include "runtime/artifact/Elf.h"
 #include "runtime/base/File.h"
+#include "runtime/base/FileUse.h"
 #include "runtime/base/Finally.h"
 #include "runtime/base/Sha256.h"
 #include <algorithm>
@@ -92,6 +93,7 @@ Result<ArtifactFile> ArtifactFile::open(const std::string &path) {
   // Map the file through its descriptor, or by its path without /proc. A path
   // that cannot be opened gives the error of the second way.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  TRANSOM_TRY(FileUse::addInput(file.number, path));
   Result<MappedFile> opened = mapFile(file, path);
   if (!opened && file.number >= 0) {
     opened = MappedFile::open(path);

@@ -3,6 +3,7 @@
 //
 // Mapped files, paths and errors of the system.
 #include "runtime/base/File.h"
+#include "runtime/base/FileUse.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>
 #include <cerrno>
@@ -32,6 +33,7 @@ public:
       return unavailable("cannot read '" + utf8::printable(path, 400) +
                          "': expected a regular file, got " +
                          kindName(info.st_mode));
+    TRANSOM_TRY(FileUse::addInput(info, path));
     handle.length = static_cast<uint64_t>(info.st_size);
     return handle;
   }
@@ -151,7 +153,7 @@ Result<std::string> readSmallFile(const std::string &path, uint64_t cap) {
 
 bool fileExists(const std::string &path) {
   struct stat info;
-  return stat(path.c_str(), &info) == 0;
+  return stat(path.c_str(), &info) == 0 || errno == EACCES;
 }
 
 bool isFolder(const std::string &path) {

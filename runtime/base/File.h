@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Files: read-only mappings whose pages can be released, whole small files, and
-// output files that appear under their name only when they are complete.
+// paths. Output files are in OutputFile.h.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -45,7 +45,8 @@ private:
 /// it cannot be read, `Rejected` when it is longer.
 Result<std::string> readSmallFile(const std::string &path, uint64_t cap);
 
-/// True when `path` leads to something that exists.
+/// True when `path` leads to something that exists, or that this process may
+/// not look up: opening it tells why.
 bool fileExists(const std::string &path);
 /// True when `path` leads to a folder.
 bool isFolder(const std::string &path);
@@ -67,53 +68,5 @@ Error systemError(const std::string &action, const std::string &path,
 /// that is about to end. Allocates nothing, and may be called in a handler of a
 /// signal.
 void removeTemporaryOutputs();
-
-/// A file being written. It has no name until `commit`, so that nothing
-/// half-written remains on an error, a signal or a full disk. Where the file
-/// system has no unnamed files it is `.NAME.transom-tmp` beside the target,
-/// which is removed on errors, on SIGINT and SIGTERM, and by the next output of
-/// that name. Move-only; destroying it without commit discards it.
-class OutputFile {
-public:
-  /// How the file exists in its folder before commit; `Named` is for file
-  /// systems without unnamed files, and for tests.
-  enum class Mode { Automatic, Named };
-
-  /// Starts writing the file that becomes `path`; its folder exists. Refuses a
-  /// target that exists and is neither a regular file nor a link.
-  static Result<OutputFile> create(const std::string &path,
-                                   Mode mode = Mode::Automatic);
-  OutputFile() = default;
-  OutputFile(OutputFile &&other) noexcept;
-  OutputFile &operator=(OutputFile &&other) noexcept;
-  ~OutputFile();
-
-  /// Appends at the end of what was appended.
-  Result<void> append(std::string_view bytes);
-  /// Writes at an offset; does not change where `append` writes.
-  Result<void> writeAt(uint64_t offset, std::string_view bytes);
-  /// Sets the length; new room is a hole of zeros.
-  Result<void> resize(uint64_t size);
-  /// Sets the permission bits of the file (0644 less the umask at first).
-  Result<void> setMode(unsigned bits);
-  /// Flushes to disk and gives the file its name, over an older one.
-  Result<void> commit();
-
-  /// The open descriptor, -1 when committed or moved from.
-  int descriptor() const { return fd; }
-  /// Bytes appended so far.
-  uint64_t appended() const { return position; }
-  const std::string &path() const { return target; }
-
-private:
-  void discard();
-  Result<void> linkTemporary();
-  std::string target;
-  std::string temporary; // `.NAME.transom-tmp` beside the target
-  int fd = -1;
-  int guard = -1; // slot of the removal on signals
-  bool named = false;
-  uint64_t position = 0;
-};
 
 } // namespace transom

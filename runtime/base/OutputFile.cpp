@@ -1,199 +1,198 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Output that is complete or absent. The unnamed file gets the temporary name
-// only for the instant between link and rename; a temporary file that another
-// process still writes is told from an abandoned one by its lock.
+// Output that is complete or absent. Streams that need random access are
+// spooled to an unnamed temporary file.
+#include "runtime/base/OutputFile.h"
 #include "runtime/base/File.h"
-#include "runtime/base/Utf8.h"
-#include <atomic>
+#include <algorithm>
 #include <cerrno>
-#include <csignal>
-#include <cstring>
+#include <cstdlib>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
-namespace transom {
-namespace {
+using namespace transom;
 
-constexpr int guardCount = 16;
-constexpr size_t longestPath = 4096;
-
-/// Temporary files to remove on a signal. A slot is free, being filled, or
-/// armed; the handler reads armed slots only.
-enum class GuardState { Free, Filling, Armed };
-struct Guard {
-  std::atomic<GuardState> state{GuardState::Free};
-  char path[longestPath];
-};
-Guard guards[guardCount];
-
-void removeAndDie(int signal) {
-  removeTemporaryOutputs();
-  // The handler was reset on entry (SA_RESETHAND): this ends the process.
-  ::raise(signal);
-}
-
-/// Takes a signal over unless the program handles or ignores it itself.
-void handleIfDefault(int signal) {
-  struct sigaction current;
-  if (sigaction(signal, nullptr, &current) != 0 ||
-      (current.sa_flags & SA_SIGINFO) || current.sa_handler != SIG_DFL)
-    return;
-  struct sigaction action = {};
-  action.sa_handler = removeAndDie;
-  action.sa_flags = SA_RESETHAND;
-  sigemptyset(&action.sa_mask);
-  sigaction(signal, &action, nullptr);
-}
-
-int armGuard(const std::string &path) {
-  if (path.size() >= longestPath)
-    return -1;
-  for (int i = 0; i < guardCount; ++i) {
-    GuardState expected = GuardState::Free;
-    if (!guards[i].state.compare_exchange_strong(expected, GuardState::Filling))
-      continue;
-    std::memcpy(guards[i].path, path.c_str(), path.size() + 1);
-    guards[i].state = GuardState::Armed;
-    handleIfDefault(SIGINT);
-    handleIfDefault(SIGTERM);
-    return i;
-  }
-  return -1;
-}
-
-void disarmGuard(int slot) {
-  if (slot >= 0)
-    guards[slot].state = GuardState::Free;
-}
-
-std::string getFolder(const std::string &path) {
-  size_t slash = path.rfind('/');
-  if (slash == std::string::npos)
-    return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-/// Removes a temporary file that no process writes any more. False when one
-/// does.
-bool removeLeftOver(const std::string &temporary) {
-  int fd =
-      ::open(temporary.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) {
-    if (errno == ENOENT)
-      return true;
-    return ::unlink(temporary.c_str()) == 0 || errno == ENOENT;
-  }
-  bool free = flock(fd, LOCK_EX | LOCK_NB) == 0;
-  if (free)
-    ::unlink(temporary.c_str());
-  ::close(fd);
-  return free;
-}
-
-Result<void> writeAll(int fd, std::string_view bytes, uint64_t offset,
-                      const std::string &path) {
+/// Writes all bytes, at the descriptor's own position if `offset` is negative.
+static Result<void> writeAll(int fd, std::string_view bytes, off_t offset,
+                             const std::string &path) {
   while (!bytes.empty()) {
-    ssize_t done =
-        ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const ssize_t done = offset < 0
+                             ? ::write(fd, bytes.data(), bytes.size())
+                             : ::pwrite(fd, bytes.data(), bytes.size(), offset);
     if (done < 0 && errno == EINTR)
       continue;
     if (done < 0)
       return systemError("cannot write", path, errno);
     bytes.remove_prefix(static_cast<size_t>(done));
-    offset += static_cast<uint64_t>(done);
+    if (offset >= 0)
+      offset += done;
   }
   return {};
 }
 
-} // namespace
-
-void removeTemporaryOutputs() {
-  for (Guard &guard : guards)
-    if (guard.state.load() == GuardState::Armed)
-      ::unlink(guard.path);
+/// Calls `use` on the bytes of a file from the front.
+template <typename Use>
+static Result<void> forEachBlock(int fd, const std::string &path, Use use) {
+  std::string block(size_t(1) << 20, '\0');
+  for (off_t at = 0;;) {
+    const ssize_t got = ::pread(fd, block.data(), block.size(), at);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return systemError("cannot read", path, errno);
+    if (got == 0)
+      return {};
+    TRANSOM_TRY(use({block.data(), static_cast<size_t>(got)}, at));
+    at += got;
+  }
 }
 
-Result<OutputFile> OutputFile::create(const std::string &path, Mode mode) {
-  std::string name = getFileName(path), folder = getFolder(path);
-  if (name.empty() || name == "." || name == "..")
-    return unavailable("cannot write '" + utf8::printable(path, 400) +
-                       "': not a file name");
-  // Refuse devices, folders and the like.
-  struct stat info;
-  if (lstat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) &&
-      !S_ISLNK(info.st_mode))
-    return unavailable("cannot write '" + utf8::printable(path, 400) +
-                       "': it exists and is not a regular file");
-  // Remove the temporary file of a process that ended; refuse a live one.
+/// An unnamed temporary file.
+static int openSpool() {
+  const char *folder = getenv("TMPDIR");
+  std::string name =
+      joinPath(folder && *folder ? folder : "/tmp", "transom-XXXXXX");
+  const int fd = mkostemp(name.data(), O_CLOEXEC);
+  if (fd >= 0)
+    ::unlink(name.c_str());
+  return fd;
+}
+
+//===----------------------------------------------------------------------===//
+// Opening
+//===----------------------------------------------------------------------===//
+
+bool OutputFile::isStream(const std::string &path) {
+  Result<OutputPath> place = resolveOutputPath(path);
+  return place && place->kind != OutputPath::Kind::File;
+}
+
+/// A copy of the file that is there, to go on with.
+Result<void> OutputFile::copyExisting(const OutputPath &place) {
+  const int from = ::open(place.path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (from < 0)
+    return errno == ENOENT ? Result<void>()
+                           : systemError("cannot read", target, errno);
+  Result<void> done =
+      forEachBlock(from, target, [&](std::string_view bytes, off_t at) {
+        return writeAll(fd, bytes, at, target);
+      });
+  ::close(from);
+  return done;
+}
+
+Result<void> OutputFile::openFile(const OutputPath &place,
+                                  const OutputOptions &options) {
+  // The existing file first: an input is refused before anything is created.
+  if (place.existing)
+    TRANSOM_TRY(FileUse::checkOutput({*place.existing}, target));
+  TRANSOM_ASSIGN(partial, PartialFile::open(place, options.resume));
+  fd = partial.descriptor();
+  struct stat status;
+  if (fstat(fd, &status) != 0)
+    return systemError("cannot write", target, errno);
+  std::vector<FileId> used = {*getFileId(status)};
+  if (place.existing)
+    used.push_back(*place.existing);
+  TRANSOM_TRY(FileUse::addOutput(used, target));
+  ids = std::move(used);
+  return options.resume && !partial.isResumed() ? copyExisting(place)
+                                                : Result<void>();
+}
+
+Result<void> OutputFile::openStream(const OutputPath &place,
+                                    bool randomAccess) {
+  kind = place.isNull ? Kind::Null : Kind::Stream;
+  // The record has stdout and stderr already.
+  if (place.existing && place.descriptor != STDOUT_FILENO &&
+      place.descriptor != STDERR_FILENO) {
+    TRANSOM_TRY(FileUse::addOutput({*place.existing}, target));
+    ids = {*place.existing};
+  }
+  do
+    fd = place.descriptor >= 0
+             ? fcntl(place.descriptor, F_DUPFD_CLOEXEC, 3)
+             : ::open(place.path.c_str(),
+                      O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+  while (fd < 0 && errno == EINTR);
+  if (fd < 0)
+    return systemError("cannot write", target, errno);
+  if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+    return systemError("cannot write", target, EBADF);
+  if (!randomAccess || kind == Kind::Null)
+    return {};
+  kind = Kind::Spool;
+  stream = std::exchange(fd, openSpool());
+  return fd >= 0
+             ? Result<void>()
+             : systemError("cannot create a temporary file for", target, errno);
+}
+
+Result<OutputFile> OutputFile::create(const std::string &path,
+                                      const OutputOptions &options) {
+  TRANSOM_ASSIGN(OutputPath place, resolveOutputPath(path));
   OutputFile file;
   file.target = path;
-  file.temporary = joinPath(folder, "." + name + ".transom-tmp");
-  if (!removeLeftOver(file.temporary))
-    return unavailable("cannot write '" + utf8::printable(path, 400) +
-                       "': another process is writing it");
-  // Prefer an unnamed file; some file systems have none.
-  if (mode == Mode::Automatic) {
-    file.fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-    if (file.fd < 0 && errno != EOPNOTSUPP && errno != EISDIR &&
-        errno != EINVAL && errno != ENOENT)
-      return systemError("cannot write", path, errno);
-  }
-  // Else create the temporary file, which signals remove.
-  if (file.fd < 0) {
-    file.fd = ::open(file.temporary.c_str(),
-                     O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
-    if (file.fd < 0)
-      return systemError("cannot write", path, errno);
-    file.named = true;
-    file.guard = armGuard(file.temporary);
-  }
-  flock(file.fd, LOCK_EX | LOCK_NB);
-  return file;
+  if (place.kind == OutputPath::Kind::File)
+    TRANSOM_TRY(file.openFile(place, options));
+  else
+    TRANSOM_TRY(file.openStream(place, options.randomAccess || options.resume));
+  return Result<OutputFile>(std::move(file));
 }
-
-OutputFile::OutputFile(OutputFile &&other) noexcept
-    : target(std::move(other.target)), temporary(std::move(other.temporary)),
-      fd(std::exchange(other.fd, -1)), guard(std::exchange(other.guard, -1)),
-      named(std::exchange(other.named, false)), position(other.position) {}
 
 OutputFile &OutputFile::operator=(OutputFile &&other) noexcept {
   std::swap(target, other.target);
-  std::swap(temporary, other.temporary);
+  std::swap(kind, other.kind);
+  std::swap(partial, other.partial);
   std::swap(fd, other.fd);
-  std::swap(guard, other.guard);
-  std::swap(named, other.named);
+  std::swap(stream, other.stream);
+  std::swap(ids, other.ids);
   std::swap(position, other.position);
+  std::swap(prepared, other.prepared);
   return *this;
 }
 
-OutputFile::~OutputFile() { discard(); }
+OutputFile::~OutputFile() { close(); }
 
-void OutputFile::discard() {
-  if (named)
-    ::unlink(temporary.c_str());
-  named = false;
-  disarmGuard(std::exchange(guard, -1));
-  if (fd >= 0)
-    ::close(std::exchange(fd, -1));
+void OutputFile::close() {
+  if (kind != Kind::File && fd >= 0)
+    ::close(fd);
+  if (stream >= 0)
+    ::close(stream);
+  fd = stream = -1;
+  partial = PartialFile();
+  FileUse::removeOutput(std::exchange(ids, {}));
 }
 
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
 Result<void> OutputFile::append(std::string_view bytes) {
-  Result<void> done = writeAll(fd, bytes, position, target);
+  const bool direct = kind == Kind::Stream || kind == Kind::Null;
+  Result<void> done =
+      writeAll(fd, bytes, direct ? -1 : static_cast<off_t>(position), target);
   if (done)
     position += bytes.size();
   return done;
 }
 
 Result<void> OutputFile::writeAt(uint64_t offset, std::string_view bytes) {
-  return writeAll(fd, bytes, offset, target);
+  if (kind == Kind::Null)
+    return {};
+  if (kind == Kind::Stream)
+    return internalError("output '" + target + "' is written out of order");
+  return writeAll(fd, bytes, static_cast<off_t>(offset), target);
 }
 
 Result<void> OutputFile::resize(uint64_t size) {
+  if (kind == Kind::Null)
+    return {};
+  if (kind == Kind::Stream)
+    return internalError("output '" + target + "' is written out of order");
   if (size > static_cast<uint64_t>(INT64_MAX) ||
       ftruncate(fd, static_cast<off_t>(size)) != 0)
     return systemError("cannot write", target,
@@ -201,52 +200,117 @@ Result<void> OutputFile::resize(uint64_t size) {
   return {};
 }
 
+Result<void> OutputFile::resumeAt(uint64_t size) {
+  TRANSOM_TRY(resize(size));
+  position = size;
+  return {};
+}
+
+Result<size_t> OutputFile::readAt(uint64_t offset, char *bytes,
+                                  size_t size) const {
+  size_t filled = 0;
+  while (filled < size) {
+    const ssize_t got = ::pread(fd, bytes + filled, size - filled,
+                                static_cast<off_t>(offset + filled));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return systemError("cannot read", target, errno);
+    if (got == 0)
+      break;
+    filled += static_cast<size_t>(got);
+  }
+  return filled;
+}
+
+Result<uint64_t> OutputFile::getSize() const {
+  struct stat status;
+  if (fstat(fd, &status) != 0)
+    return systemError("cannot read", target, errno);
+  return static_cast<uint64_t>(status.st_size);
+}
+
 Result<void> OutputFile::setMode(unsigned bits) {
-  if (fchmod(fd, static_cast<mode_t>(bits)) != 0)
+  if (kind == Kind::File && fchmod(fd, static_cast<mode_t>(bits)) != 0)
     return systemError("cannot set the mode of", target, errno);
   return {};
 }
 
-/// Gives the unnamed file its temporary name. An existing one belongs to
-/// a process between link and rename, or to one that died there.
-Result<void> OutputFile::linkTemporary() {
-  std::string source = "/proc/self/fd/" + std::to_string(fd);
-  int reason = 0;
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, temporary.c_str(),
-                 AT_SYMLINK_FOLLOW) == 0) {
-      named = true;
-      return {};
-    }
-    reason = errno;
-    if (reason != EEXIST)
-      break;
-    if (!removeLeftOver(temporary))
-      ::usleep(2000);
-  }
-  return systemError("cannot write", target, reason);
+Result<void> OutputFile::sync() {
+  return kind == Kind::File ? syncFile(fd, target) : Result<void>();
 }
 
-Result<void> OutputFile::commit() {
+//===----------------------------------------------------------------------===//
+// Completing
+//===----------------------------------------------------------------------===//
+
+Result<void> OutputFile::copySpool() {
+  return forEachBlock(fd, target, [&](std::string_view bytes, off_t) {
+    return writeAll(stream, bytes, -1, target);
+  });
+}
+
+Result<void> OutputFile::prepare() {
   if (fd < 0)
     return internalError("output '" + target + "' is not open");
-  if (::fsync(fd) != 0)
+  if (FileUse *use = FileUse::get())
+    if (std::optional<Error> conflict = use->getConflict())
+      return *conflict;
+  if (kind == Kind::Spool)
+    return {};
+  TRANSOM_TRY(syncFile(fd, target));
+  // Closing a copy flushes as closing the file does (network file systems);
+  // the lock is held until the file has its name.
+  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  if (copy < 0 || (::close(copy) != 0 && errno != EINTR))
     return systemError("cannot write", target, errno);
-  if (!named)
-    if (Result<void> linked = linkTemporary(); !linked)
-      return linked;
-  if (::rename(temporary.c_str(), target.c_str()) != 0)
-    return systemError("cannot write", target, errno);
-  named = false;
-  discard();
-  // The name itself; a file system without this keeps the file all the same.
-  int folder =
-      ::open(getFolder(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    ::fsync(folder);
-    ::close(folder);
-  }
+  prepared = true;
   return {};
 }
 
-} // namespace transom
+Result<void> OutputFile::commit() {
+  if (!prepared)
+    TRANSOM_TRY(prepare());
+  if (kind == Kind::Spool) {
+    TRANSOM_TRY(copySpool());
+    TRANSOM_TRY(syncFile(stream, target));
+    if (::close(std::exchange(stream, -1)) != 0 && errno != EINTR)
+      return systemError("cannot write", target, errno);
+  }
+  if (kind == Kind::File)
+    TRANSOM_TRY(partial.rename());
+  close();
+  return {};
+}
+
+Result<void> transom::writeFile(const std::string &path,
+                                std::string_view bytes) {
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
+  TRANSOM_TRY(file.append(bytes));
+  return file.commit();
+}
+
+//===----------------------------------------------------------------------===//
+// OutputSet
+//===----------------------------------------------------------------------===//
+
+Result<OutputFile *> OutputSet::create(const std::string &path,
+                                       const OutputOptions &options,
+                                       Order order) {
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path, options));
+  auto &files = order == Order::Normal ? normal : results;
+  files.push_back(std::make_unique<OutputFile>(std::move(file)));
+  return files.back().get();
+}
+
+Result<void> OutputSet::commit() {
+  for (const auto *files : {&normal, &results})
+    for (const auto &file : *files)
+      TRANSOM_TRY(file->prepare());
+  for (const auto *files : {&normal, &results})
+    for (const auto &file : *files)
+      TRANSOM_TRY(file->commit());
+  normal.clear();
+  results.clear();
+  return {};
+}

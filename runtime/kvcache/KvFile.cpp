@@ -8,6 +8,7 @@
 #include "runtime/base/Checked.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Finally.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Utf8.h"
 #include <cstddef>
@@ -209,7 +210,9 @@ Result<void> transom::saveSequence(const PagedKvCache &pool, int32_t sequence,
     groups.push_back(
         getGroup(pool, g, header.length, pool.readOnlyLength(sequence, g)));
 
-  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
+  OutputOptions access;
+  access.randomAccess = true;
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path, access));
   Sha256 hash;
   hash.update(&header, offsetof(FileHeader, sum));
   if (Result<void> done = file.append(asBytes(&header, sizeof header)); !done)

@@ -8,6 +8,7 @@
 #include "runtime/base/DType.h"
 #include "runtime/base/Error.h"
 #include "runtime/base/File.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/weights/StoredGroups.h"
 #include "runtime/weights/WeightExpr.h"
 #include <cstdint>
@@ -207,7 +208,7 @@ private:
 ///
 ///   SafetensorsWriter writer;
 ///   writer.add("x", DType::F32, {2, 3});
-///   writer.begin(path); writer.append(bytes); writer.commit();
+///   writer.begin(std::move(file)); writer.append(bytes); writer.commit();
 class SafetensorsWriter {
 public:
   /// Announces a tensor; names are unique.
@@ -216,7 +217,8 @@ public:
   void addMetadata(std::string key, std::string value);
   /// The 8 bytes of the length and the header; its end is a multiple of 8.
   std::string headerBytes() const;
-  /// Creates the file and writes the header.
+  /// Writes the header to an output, or to a new file at `path`.
+  Result<void> begin(OutputFile file);
   Result<void> begin(const std::string &path);
   Result<void> append(std::string_view bytes);
   /// Checks that all data came, and gives the file its name.
@@ -242,7 +244,10 @@ struct TensorView {
   std::vector<int64_t> shape;
   const void *data = nullptr;
 };
-/// Writes tensors from memory in one call.
+/// Writes tensors from memory to an output and commits it.
+Result<void> writeSafetensors(OutputFile file,
+                              const std::vector<TensorView> &tensors);
+/// The same into a file at `path`.
 Result<void> writeSafetensors(const std::string &path,
                               const std::vector<TensorView> &tensors);
 

@@ -63,11 +63,15 @@ std::string SafetensorsWriter::headerBytes() const {
   return header + text;
 }
 
-Result<void> SafetensorsWriter::begin(const std::string &path) {
-  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
+Result<void> SafetensorsWriter::begin(OutputFile file) {
   out = std::move(file);
   written = 0;
   return out.append(headerBytes());
+}
+
+Result<void> SafetensorsWriter::begin(const std::string &path) {
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
+  return begin(std::move(file));
 }
 
 Result<void> SafetensorsWriter::append(std::string_view bytes) {
@@ -85,13 +89,19 @@ Result<void> SafetensorsWriter::commit() {
 
 Result<void> writeSafetensors(const std::string &path,
                               const std::vector<TensorView> &tensors) {
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
+  return writeSafetensors(std::move(file), tensors);
+}
+
+Result<void> writeSafetensors(OutputFile file,
+                              const std::vector<TensorView> &tensors) {
   SafetensorsWriter writer;
   for (const TensorView &tensor : tensors)
     if (Result<void> added =
             writer.add(tensor.name, tensor.dtype, tensor.shape);
         !added)
       return added;
-  if (Result<void> begun = writer.begin(path); !begun)
+  if (Result<void> begun = writer.begin(std::move(file)); !begun)
     return begun;
   for (const TensorView &tensor : tensors) {
     size_t bytes = *tensorBytes(tensor.dtype, tensor.shape);

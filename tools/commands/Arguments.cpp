@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 using namespace transom;
 using namespace transom::tools;
@@ -173,7 +174,13 @@ const Command *tools::parseArguments(CLI::App &app, const CommandList &commands,
     // CLI11 takes a list of arguments from its end.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success &success) { // help or version
-    code = app.exit(success);
+    std::ostringstream text;
+    code = app.exit(success, text, text);
+    Result<void> written = writeOut(text.str());
+    if (written)
+      written = finishOut();
+    if (!written)
+      code = reportError(written.error(), false);
     return nullptr;
   } catch (const CLI::ParseError &error) {
     const Command *command = chosen();

@@ -1,12 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Registration of commands, checks of flag values, and output.
+// Registration of commands, checks of flag values, and messages.
 #include "tools/commands/Command.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 
@@ -35,7 +34,25 @@ Command &tools::addCommand(CLI::App &app, CommandList &commands,
   return commands.back();
 }
 
+namespace {
+
+/// Help without the variable of each flag: the end of the help explains them.
+class HelpFormatter : public CLI::Formatter {
+public:
+  std::string make_option_opts(const CLI::Option *option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const std::string variable =
+        " (" + get_label("Env") + ":" + option->get_envname() + ")";
+    if (const size_t at = text.find(variable); at != std::string::npos)
+      text.erase(at, variable.size());
+    return text;
+  }
+};
+
+} // namespace
+
 void tools::addEnvironmentVariables(CLI::App &command) {
+  std::string without;
   for (CLI::Option *option : command.get_options()) {
     if (option->get_lnames().empty() || option == command.get_help_ptr())
       continue;
@@ -45,13 +62,19 @@ void tools::addEnvironmentVariables(CLI::App &command) {
     if (name == "output" || name == "in" || name == "out" || name == "stages" ||
         name == "resume-from" || name == "load-pass-plugin" ||
         (name == "target" && command.get_name() != "compile" &&
-         command.get_name() != "explain"))
+         command.get_name() != "explain")) {
+      without += (without.empty() ? "; not --" : ", --") + name;
       continue;
+    }
     std::string variable = "TRANSOM_";
     for (char c : name)
       variable += c == '-' ? '_' : static_cast<char>(toupper(c));
     option->envname(variable);
   }
+  command.formatter(std::make_shared<HelpFormatter>());
+  command.footer("A variable of the environment, TRANSOM_ and the name of a "
+                 "flag, sets that flag: TRANSOM_THREADS=4" +
+                 without + ".");
 }
 
 CLI::Option *tools::addChoice(CLI::App &command, const std::string &flag,
@@ -141,21 +164,4 @@ void tools::say(const std::string &text) {
 void tools::note(const CommonFlags &common, const std::string &text) {
   if (!common.quiet)
     say("note: " + text);
-}
-
-static Error cannotWrite() {
-  std::string reason = strerror(errno);
-  if (!reason.empty())
-    reason[0] = static_cast<char>(tolower(reason[0]));
-  return unavailable("cannot write to stdout: " + reason);
-}
-
-Result<void> tools::writeOut(const std::string &data) {
-  if (fwrite(data.data(), 1, data.size(), stdout) != data.size())
-    return cannotWrite();
-  return {};
-}
-
-Result<void> tools::flushOut() {
-  return fflush(stdout) == 0 ? Result<void>() : cannotWrite();
 }

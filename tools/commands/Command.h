@@ -5,6 +5,7 @@
 // has, and output. Data goes to stdout, messages go to stderr.
 #pragma once
 #include "runtime/base/Error.h"
+#include "tools/commands/StandardStreams.h"
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -89,10 +90,5 @@ std::string escapeLines(const std::string &text);
 void say(const std::string &text);
 /// Prints one line `transom: note: TEXT` to stderr unless `-q` was given.
 void note(const CommonFlags &common, const std::string &text);
-
-/// Writes data to stdout.
-Result<void> writeOut(const std::string &data);
-/// Flushes stdout.
-Result<void> flushOut();
 
 } // namespace transom::tools

@@ -53,37 +53,41 @@ void tools::addList(CLI::App &app, const std::string &flag,
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-/// Flags that decide what the code computes with.
-static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
-  addChoice(app, "--dtype", flags.options.dtype, {"f32", "bf16"},
+void tools::addTypeFlags(CLI::App &app, CompileOptions &options) {
+  addChoice(app, "--dtype", options.dtype, {"f32", "bf16"},
             "type of weights and activations (default f32)");
-  addChoice(app, "--kv-dtype", flags.options.kvDtype, getCacheOptions(),
+  addChoice(app, "--kv-dtype", options.kvDtype, getCacheOptions(),
             "type of a decoder's cached keys and values (default: as --dtype)");
-  addChoice(app, "--quantize", flags.options.quantize, {"int8", "int4", "none"},
+  addChoice(app, "--quantize", options.quantize, {"int8", "int4", "none"},
             "quantize weights of products, and what they multiply (default: "
             "those that the model has quantized; none: not these either)");
-  addChoice(app, "--quantize-head", flags.options.quantizeHead,
+  addChoice(app, "--quantize-head", options.quantizeHead,
             {"int8", "int4", "none"},
             "with --quantize, or for a quantized model: the output head, with "
             "the token embedding that it shares (default: as --quantize; none: "
             "f32)");
-  addChoice(app, "--quantize-embeddings", flags.options.quantizeEmbeddings,
+  addChoice(app, "--quantize-embeddings", options.quantizeEmbeddings,
             {"int8", "int4", "none"},
             "the same for other tables of embeddings (default: int8 with "
             "--quantize, else as the model has them)");
   addChoice(
-      app, "--activations", flags.options.activations, {"int8", "f32"},
+      app, "--activations", options.activations, {"int8", "f32"},
       "what products with quantized weights multiply: int8, as they come, "
       "or f32, which is more exact and slower with many tokens (default "
       "int8)");
   app.add_option(
-         "--group-size", flags.options.groupSize,
+         "--group-size", options.groupSize,
          "with --quantize: weights with one scale; more are less exact, "
          "and faster with many tokens (default: 128 of int8, 32 of "
          "int4)")
       ->type_name("N")
       ->check(CLI::IsMember(std::vector<unsigned>(std::begin(quantizedGroups),
                                                   std::end(quantizedGroups))));
+}
+
+/// Flags that decide what the code computes with.
+static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
+  addTypeFlags(app, flags.options);
   app.add_option("--calibrate", flags.options.calibrate,
                  "with --quantize: texts, one per line, on which the model is "
                  "run; weights that they use most are the most exact")

@@ -4,6 +4,7 @@
 // Finds the compiler's library beside the tool.
 #include "tools/commands/Compiler.h"
 #include "runtime/base/File.h"
+#include "runtime/base/FileUse.h"
 #include "tools/commands/FatalErrors.h"
 #include "transom/transom.h"
 #include <cstring>
@@ -53,5 +54,6 @@ Result<const CompilerApi *> tools::openCompiler() {
     return unavailable("the compiler has version " + std::string(api->version) +
                        ", the tool " + transom_version());
   api->setFatalErrorHandler(endProcess);
+  api->recordFiles(FileUse::get());
   return api;
 }

@@ -48,6 +48,7 @@ private:
   Result<void> embedTokens(const std::vector<std::string> &texts);
   Result<void> writeQuantized(const std::vector<std::string> &texts,
                               const std::vector<float> &embeddings);
+  Error withSuspended(Error error);
   void writeNumbers(JsonWriter &json, const float *embedding) const;
   void writeTerms(JsonWriter &json, const float *embedding) const;
 
@@ -297,6 +298,13 @@ Result<void> Embedder::embed(std::vector<std::string> texts) {
   return output->append(lines, texts.size());
 }
 
+/// An error with a note on how to continue.
+Error Embedder::withSuspended(Error error) {
+  if (std::optional<std::string> how = output->suspend())
+    error.notes.push_back(*how);
+  return error;
+}
+
 Result<void> Embedder::run() {
   TRANSOM_TRY(prepare());
   Result<void> done =
@@ -310,8 +318,10 @@ Result<void> Embedder::run() {
                     std::to_string(output->getCount()) +
                     " embeddings, more than texts; continue with the input "
                     "that the file was begun with");
+  if (done)
+    done = output->commit();
   cuts.tell(common, opened.info.max_text_tokens);
-  return done;
+  return done ? done : withSuspended(done.takeError());
 }
 
 void tools::addEmbed(CLI::App &app, CommandList &commands) {

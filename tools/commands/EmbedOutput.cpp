@@ -1,18 +1,16 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The header of an array has a fixed size and is written again after each
-// batch, with the rows that are there then. What an interrupted run wrote
-// after its last whole row or line is cut off.
+// The header of an array has a fixed size. It is written again once a second,
+// after the rows that it counts are on disk, so that also a power failure
+// leaves no row of zeros. Bytes after the counted rows or the last whole line
+// are dropped when a file is continued.
 #include "tools/commands/EmbedOutput.h"
 #include "runtime/base/File.h"
 #include "runtime/json/JsonParser.h"
 #include "tools/commands/Command.h"
-#include <cerrno>
+#include <algorithm>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace transom;
 using namespace transom::tools;
@@ -24,11 +22,6 @@ static bool endsWith(const std::string &path, std::string_view end) {
 
 bool EmbedOutput::isArray(const std::string &path) {
   return endsWith(path, ".npy") || endsWith(path, ".safetensors");
-}
-
-EmbedOutput::~EmbedOutput() {
-  if (fd >= 0)
-    close(fd);
 }
 
 Result<std::unique_ptr<EmbedOutput>>
@@ -44,31 +37,36 @@ EmbedOutput::open(const std::string &path, const EmbeddingRows &rows,
 }
 
 Result<void> EmbedOutput::openFile(bool resume) {
-  if (isFolder(path))
-    return systemError("cannot write", path, EISDIR);
-  fd = ::open(path.c_str(),
-              O_RDWR | O_CREAT | O_CLOEXEC | (resume ? 0 : O_TRUNC), 0666);
-  struct stat status;
-  if (fd < 0 || fstat(fd, &status) != 0)
-    return systemError("cannot write", path, errno);
-  const auto size = uint64_t(status.st_size);
-  if (kind == Kind::Lines)
-    TRANSOM_TRY(resumeLines(size));
-  else
-    TRANSOM_TRY(resumeArray(size));
-  if (ftruncate(fd, off_t(end)) != 0)
-    return systemError("cannot write", path, errno);
+  if (resume && OutputFile::isStream(path))
+    return usageError("'--resume' continues a file; " + quote(path) +
+                      " is a pipe or a device");
+  OutputOptions options;
+  options.randomAccess = isArray();
+  options.resume = resume;
+  TRANSOM_ASSIGN(file, OutputFile::create(path, options));
+  flushed = std::chrono::steady_clock::now();
+  if (resume) {
+    TRANSOM_ASSIGN(const uint64_t size, file.getSize());
+    TRANSOM_TRY(isArray() ? resumeArray(size) : resumeLines(size));
+    TRANSOM_TRY(file.resumeAt(end));
+  }
   count = start;
-  return kind == Kind::Lines ? Result<void>() : writeAt(0, makeHeader(count));
+  if (!isArray())
+    return {};
+  const std::string header = makeHeader(count);
+  return resume ? file.writeAt(0, header) : file.append(header);
 }
 
-/// Counts the lines and keeps the text of the last whole one.
+/// Counts the lines and keeps the text of the last whole one. Bytes of zero are
+/// no JSON: a power failure left them.
 Result<void> EmbedOutput::resumeLines(uint64_t size) {
   std::string block(size_t(1) << 16, '\0'), line, whole;
   for (uint64_t at = 0; at < size;) {
-    const ssize_t got = pread(fd, block.data(), block.size(), off_t(at));
-    if (got <= 0)
-      return systemError("cannot read", path, got ? errno : EIO);
+    TRANSOM_ASSIGN(size_t got, file.readAt(at, block.data(), block.size()));
+    if (const void *zero = std::memchr(block.data(), '\0', got)) {
+      got = size_t(static_cast<const char *>(zero) - block.data());
+      size = at + got;
+    }
     for (const char *from = block.data(), *stop = from + got; from != stop;) {
       const void *newline = std::memchr(from, '\n', size_t(stop - from));
       const char *to = newline ? static_cast<const char *>(newline) : stop;
@@ -81,7 +79,9 @@ Result<void> EmbedOutput::resumeLines(uint64_t size) {
       whole.swap(line);
       line.clear();
     }
-    at += uint64_t(got);
+    if (got == 0)
+      break;
+    at += got;
   }
   if (!start)
     return {};
@@ -105,8 +105,7 @@ Result<void> EmbedOutput::resumeArray(uint64_t size) {
   if (size < headerSize) // nothing, or cut within the header
     return {};
   std::string header(headerSize, '\0');
-  if (pread(fd, header.data(), header.size(), 0) != ssize_t(header.size()))
-    return systemError("cannot read", path, errno);
+  TRANSOM_TRY(file.readAt(0, header.data(), header.size()));
   const std::string_view key =
       kind == Kind::Numpy ? "'shape': (" : "\"shape\":[";
   size_t written = 0;
@@ -117,7 +116,7 @@ Result<void> EmbedOutput::resumeArray(uint64_t size) {
     return rejected(path + ": not an array of rows of " +
                     std::to_string(rows.size) + " " + std::string(rows.type) +
                     "; continue with the flags that the file was begun with");
-  start = size_t((size - headerSize) / rows.bytes);
+  start = std::min(written, size_t((size - headerSize) / rows.bytes));
   end = headerSize + start * rows.bytes;
   return {};
 }
@@ -158,24 +157,39 @@ Result<void> EmbedOutput::checkLast(const std::string &text) const {
   return {};
 }
 
-Result<void> EmbedOutput::writeAt(uint64_t offset, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = pwrite(fd, bytes.data(), bytes.size(), off_t(offset));
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done < 0)
-      return systemError("cannot write", path, errno);
-    offset += uint64_t(done);
-    bytes.remove_prefix(size_t(done));
-  }
-  return {};
-}
-
 Result<void> EmbedOutput::append(std::string_view bytes, size_t texts) {
   count += texts;
   if (path.empty())
     return writeOut(std::string(bytes));
-  TRANSOM_TRY(writeAt(end, bytes));
-  end += bytes.size();
-  return isArray() ? writeAt(0, makeHeader(count)) : Result<void>();
+  TRANSOM_TRY(file.append(bytes));
+  file.keepPartial();
+  constexpr auto interval = std::chrono::seconds(1);
+  if (const auto now = std::chrono::steady_clock::now();
+      now - flushed >= interval) {
+    flushed = now;
+    return checkpoint();
+  }
+  return {};
+}
+
+Result<void> EmbedOutput::checkpoint() {
+  TRANSOM_TRY(file.sync());
+  return isArray() ? file.writeAt(0, makeHeader(count)) : Result<void>();
+}
+
+Result<void> EmbedOutput::commit() {
+  if (path.empty())
+    return {};
+  if (isArray())
+    TRANSOM_TRY(file.writeAt(0, makeHeader(count)));
+  return file.commit();
+}
+
+std::optional<std::string> EmbedOutput::suspend() {
+  if (!file.isOpen() || file.partialPath().empty() || count == start ||
+      !checkpoint())
+    return std::nullopt;
+  return quote(file.partialPath()) + " has the embeddings of " +
+         std::to_string(count) + (count == 1 ? " text" : " texts") +
+         "; '--resume' continues it";
 }

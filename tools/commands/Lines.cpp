@@ -4,6 +4,7 @@
 // Reads with read(2) and poll(2), since stdio would wait for a full buffer.
 #include "tools/commands/Lines.h"
 #include "runtime/base/File.h"
+#include "runtime/base/FileUse.h"
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
@@ -28,7 +29,7 @@ Result<void> LineReader::open(const std::string &path) {
     name = "stdin";
     fd = STDIN_FILENO;
     findSize();
-    return {};
+    return FileUse::addInput(fd, name);
   }
   name = path;
   if (isFolder(path))
@@ -38,7 +39,7 @@ Result<void> LineReader::open(const std::string &path) {
     return systemError("cannot read", path, errno);
   owned = true;
   findSize();
-  return {};
+  return FileUse::addInput(fd, path);
 }
 
 /// Sets the size of a regular file.

@@ -151,7 +151,8 @@ static bool isHubName(const std::string &path) {
              "-_./") == std::string::npos;
 }
 
-/// An error for a broken link, and for a hub name where nothing is.
+/// An error for a broken link, for a folder that may not be entered, and for a
+/// hub name where nothing is.
 static Result<void> checkExists(const std::string &path) {
   struct stat info;
   if (lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode) &&
@@ -164,6 +165,8 @@ static Result<void> checkExists(const std::string &path) {
              ? " to " + quote(std::string(target, static_cast<size_t>(length)))
              : ""));
   }
+  if (isFolder(path) && access(path.c_str(), X_OK) != 0)
+    return systemError("cannot open", path, errno);
   if (!fileExists(path) && isHubName(path))
     return unavailable("no file or folder " + quote(path) +
                        "; to compile a model of the Hugging Face hub, download "

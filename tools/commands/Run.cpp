@@ -81,7 +81,8 @@ static bool hasScores(const transom_generation *generation) {
 static Result<void> runGeneration(const transom_model *model,
                                   const RunFlags &flags,
                                   const CommonFlags &common,
-                                  const std::vector<transom_tensor> &inputs) {
+                                  const std::vector<transom_tensor> &inputs,
+                                  OutputFile file) {
   TRANSOM_ASSIGN(SessionPtr session,
                  generationSession(model, flags, inputs, common.threads));
   const CancelOnSignal signals(session.get());
@@ -108,7 +109,7 @@ static Result<void> runGeneration(const transom_model *model,
     results.push_back(scores);
     views.push_back({scores.name, DType::F32, {scores.shape[0]}, scores.data});
   }
-  TRANSOM_TRY(writeSafetensors(flags.out, views));
+  TRANSOM_TRY(writeSafetensors(std::move(file), views));
   return common.json ? writeOut(toJson(results)) : Result<void>();
 }
 
@@ -147,8 +148,10 @@ static Result<void> runEntry(RunFlags &flags, const CommonFlags &common) {
 
   // Read the inputs; the length of generated results is known afterwards only.
   TRANSOM_ASSIGN(InputTensors inputs, InputTensors::read(flags.in));
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.out));
   if (isGeneration)
-    return runGeneration(model.get(), flags, common, inputs.tensors());
+    return runGeneration(model.get(), flags, common, inputs.tensors(),
+                         std::move(file));
 
   // Run the entry, and write the results.
   TRANSOM_ASSIGN(
@@ -165,7 +168,7 @@ static Result<void> runEntry(RunFlags &flags, const CommonFlags &common) {
           outputs.tensors().size()));
       !ran)
     return ran;
-  if (Result<void> written = outputs.write(flags.out); !written)
+  if (Result<void> written = outputs.write(std::move(file)); !written)
     return written;
   return common.json ? writeOut(toJson(outputs.tensors())) : Result<void>();
 }

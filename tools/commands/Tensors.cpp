@@ -129,12 +129,12 @@ Result<void> OutputTensors::allocate(
   return {};
 }
 
-Result<void> OutputTensors::write(const std::string &path) const {
+Result<void> OutputTensors::write(OutputFile file) const {
   std::vector<TensorView> tensors;
   for (const transom_tensor &view : views)
     tensors.push_back({view.name,
                        fileType(view.dtype),
                        {view.shape, view.shape + view.rank},
                        view.data});
-  return writeSafetensors(path, tensors);
+  return writeSafetensors(std::move(file), tensors);
 }

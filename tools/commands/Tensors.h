@@ -41,8 +41,8 @@ public:
                         const std::string &entry,
                         const std::vector<transom_tensor> &inputs);
   std::vector<transom_tensor> &tensors() { return views; }
-  /// Writes them to a safetensors file.
-  Result<void> write(const std::string &path) const;
+  /// Writes them to a safetensors file and commits it.
+  Result<void> write(OutputFile file) const;
 
 private:
   std::vector<std::unique_ptr<char[]>> memory;

@@ -28,6 +28,7 @@ UNTESTED = {
     "compiler/import/tokenizer/RegexTables.cpp": "generated tables",
     "compiler/import/tokenizer/UnicodeCategories.cpp": "generated tables",
     "compiler/driver/PassPlugins.cpp": "needs a plug-in; test/install builds one and loads it",
+    "compiler/pipeline/ToolOutput.cpp": "test/tools/transom-opt/output.test and test/tools/transom-reduce run it",
     "compiler/verify/VerifyArtifact.cpp": "compiles a model for an artifact; test/tools/commands/verify/test_verify_code.py runs it",
     "tools/transom/Main.cpp": "lists the commands; test/tools/commands/test_arguments.py runs it",
     "tools/transom-opt/Main.cpp": "registers dialects and passes; every lit test runs it",

@@ -5,6 +5,8 @@
 # test mirrors; check-tests.py checks that all of them exist.
 
 SHARED = {
+    "test/runtime/base/OutputFileTest.cpp": ("where an output goes, and its locked file", ["OutputPath.cpp", "PartialFile.cpp"]),
+    "test/tools/commands/test_outputs.py": ("outputs and standard streams of all commands", ["StandardStreams.cpp", "../../compiler/driver/EmittedFiles.cpp"]),
     "test/runtime/generate/BeamGeneratorTest.cpp": ("the sequences of the beams that it generates with", ["BeamGroup.cpp"]),
     "test/dialects/kern/move-ops-invalid.mlir": ("constraints that many ops share", ["KernVerify.cpp"]),
     "test/passes/graph/row-forms-refused.mlir": ("each reason of an op, as a pass reports it", ["../../dialects/attn/AttnRows.cpp"]),

@@ -18,12 +18,19 @@ static int fail(const Error &error) {
   return static_cast<int>(error.status);
 }
 
+/// Prints to stdout. Returns the exit code.
+static int print(const std::string &text) {
+  if (fputs(text.c_str(), stdout) >= 0 && fflush(stdout) == 0)
+    return 0;
+  return fail(unavailable("cannot write to stdout"));
+}
+
 int main(int argc, char **argv) {
   const char *folder = nullptr;
   bool json = false;
   for (int i = 1; i < argc; ++i) {
     if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help"))
-      return fputs(usage, stdout) < 0;
+      return print(usage);
     if (!strcmp(argv[i], "--json"))
       json = true;
     else if (folder || argv[i][0] == '-')
@@ -38,8 +45,8 @@ int main(int argc, char **argv) {
   if (!certificate)
     return fail(certificate.error());
   const std::string text = json ? certificate->toJson() : certificate->toText();
-  if (fputs(text.c_str(), stdout) < 0 || fflush(stdout) != 0)
-    return fail(unavailable("cannot write to stdout"));
+  if (const int code = print(text))
+    return code;
   Result<void> checked = certificate->check();
   return checked ? 0 : fail(checked.error());
 }

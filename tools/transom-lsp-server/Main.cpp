@@ -5,10 +5,12 @@
 // the language server protocol show types, definitions, uses and errors in the
 // text of any stage before LLVM IR.
 #include "compiler/pipeline/Register.h"
+#include "compiler/pipeline/ToolOutput.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "llvm/Support/LogicalResult.h"
 
 int main(int argc, char **argv) {
+  transom::initializeTool("transom-lsp-server");
   mlir::DialectRegistry registry;
   transom::registerTransomDialects(registry);
   return llvm::failed(mlir::MlirLspServerMain(argc, argv, registry));

@@ -6,13 +6,13 @@
 // `--stop-after` run a part of the pipeline of `transom compile`.
 #include "compiler/pipeline/PassRange.h"
 #include "compiler/pipeline/Register.h"
+#include "compiler/pipeline/ToolOutput.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace transom;
@@ -80,15 +80,14 @@ Result<void> RangeFlags::populate(mlir::OpPassManager &manager) const {
   return populateRange(manager, first, last, options);
 }
 
-static LogicalResult fail(const llvm::Twine &message) {
-  llvm::WithColor::error(llvm::errs(), "transom-opt") << message << "\n";
-  return llvm::failure();
+static int fail(const Error &error) {
+  llvm::WithColor::error(llvm::errs(), "transom-opt") << error.message << "\n";
+  return static_cast<int>(error.status);
 }
 
-/// Runs the passes of the flags on one file.
-static LogicalResult run(StringRef input, StringRef output,
-                         const RangeFlags &flags,
-                         mlir::DialectRegistry &registry) {
+/// Runs the passes of the flags on one file. Returns the exit code.
+static int run(const std::string &input, const std::string &output,
+               const RangeFlags &flags, mlir::DialectRegistry &registry) {
   mlir::MlirOptMainConfig config =
       mlir::MlirOptMainConfig::createFromCLOptions();
   if (flags.areGiven()) {
@@ -96,25 +95,31 @@ static LogicalResult run(StringRef input, StringRef output,
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     mlir::PassManager passes(&context);
     if (auto done = flags.populate(passes); !done)
-      return fail(done.error().message);
+      return fail(done.error());
     config.setPassPipelineSetupFn([&flags](mlir::PassManager &manager) {
       return llvm::success(static_cast<bool>(flags.populate(manager)));
     });
   }
 
-  std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(input, &error);
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> file =
+      mlir::openInputFile(input, &message);
   if (!file)
-    return fail(error);
-  std::unique_ptr<llvm::ToolOutputFile> out =
-      mlir::openOutputFile(output, &error);
+    return fail(unavailable(message));
+  if (Result<void> added = addToolInput(input); !added)
+    return fail(added.error());
+  Result<ToolOutput> out = ToolOutput::create(output);
   if (!out)
-    return fail(error);
-  if (llvm::failed(
-          mlir::MlirOptMain(out->os(), std::move(file), registry, config)))
-    return llvm::failure();
-  out->keep();
-  return llvm::success();
+    return fail(out.error());
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  const LogicalResult done =
+      mlir::MlirOptMain(stream, std::move(file), registry, config);
+  // Modules before the one that failed are printed, but replace no file.
+  if (llvm::succeeded(done) || out->isStdout())
+    if (Result<void> written = out->write(text); !written)
+      return fail(written.error());
+  return llvm::failed(done);
 }
 
 int main(int argc, char **argv) {
@@ -127,7 +132,8 @@ int main(int argc, char **argv) {
   mlir::registerStripDebugInfoPass();
   registerTransomPasses();
   RangeFlags flags;
+  initializeTool("transom-opt");
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "the transom optimizer driver\n", registry);
-  return llvm::failed(run(input, output, flags, registry));
+  return run(input, output, flags, registry);
 }

@@ -4,13 +4,12 @@
 // transom-reduce: makes the module of a reproducer smaller while its pipeline
 // fails with the same error.
 #include "compiler/pipeline/Register.h"
+#include "compiler/pipeline/ToolOutput.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "mlir/Transforms/Passes.h"
 #include "tools/transom-reduce/Reducer.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -40,6 +39,8 @@ static int fail(const Error &error) {
 }
 
 static Result<void> reduce(MLIRContext &context, const Flags &flags) {
+  TRANSOM_TRY(addToolInput(flags.input));
+  TRANSOM_ASSIGN(ToolOutput out, ToolOutput::create(flags.output));
   TRANSOM_ASSIGN(Reproducer reproducer, readReproducer(context, flags.input));
   Reducer reducer(reproducer, [](size_t numOperations) {
     llvm::errs() << "transom-reduce: " << numOperations << " operations\n";
@@ -49,19 +50,13 @@ static Result<void> reduce(MLIRContext &context, const Flags &flags) {
     error.message = flags.input + ": " + error.message;
     return error;
   }
-  std::error_code code;
-  llvm::ToolOutputFile out(flags.output, code, llvm::sys::fs::OF_Text);
-  if (code)
-    return unavailable("cannot write '" + flags.output +
-                       "': " + code.message());
-  out.os() << printReproducer(*reproducer.module, reproducer.pipeline);
-  out.keep();
-  return {};
+  return out.write(printReproducer(*reproducer.module, reproducer.pipeline));
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Flags flags;
+  initializeTool("transom-reduce");
   cl::HideUnrelatedOptions(flags.category);
   cl::ParseCommandLineOptions(argc, argv,
                               "makes the module of a reproducer smaller\n");

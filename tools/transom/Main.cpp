@@ -3,16 +3,37 @@
 //
 // The command-line tool: parses the arguments, runs the command, and reports an
 // error as one line and an exit code.
+#include "runtime/base/FileUse.h"
 #include "tools/commands/Arguments.h"
 #include "tools/commands/FatalErrors.h"
 #include "transom/transom.h"
 #include <csignal>
+#include <set>
+#include <sys/stat.h>
 
 using namespace transom;
 using namespace transom::tools;
 
 /// Before the constructors of static objects, which may throw.
 [[gnu::constructor(101)]] static void prepare() { handleUncaughtExceptions(); }
+
+/// Records the files that flags name as inputs. Done before a command begins an
+/// output, which would replace an input with the name of its partial file.
+static void recordInputs(const CLI::App &command) {
+  const std::set<std::string> types = {"F", "FILE", "FILE..", "PATH", "SO"};
+  const std::set<std::string> outputs = {"output", "out", "html",
+                                         "model-explorer", "trace"};
+  for (const CLI::Option *option : command.get_options()) {
+    if (option->get_lnames().empty() ||
+        outputs.count(option->get_lnames().front()) ||
+        !types.count(option->get_type_name()))
+      continue;
+    struct stat status;
+    for (const std::string &path : option->results())
+      if (stat(path.c_str(), &status) == 0)
+        (void)FileUse::addInput(status, path);
+  }
+}
 
 static int runTool(int argc, char **argv) {
   CLI::App app("transom compiles Transformers to shared objects and runs them.",
@@ -35,9 +56,10 @@ static int runTool(int argc, char **argv) {
   const Command *command = parseArguments(app, commands, arguments, code);
   if (!command)
     return code;
-  Result<void> done = command->run(*command->common);
+  recordInputs(*command->app);
+  Result<void> done = withFileConflict(command->run(*command->common));
   if (done)
-    done = flushOut();
+    done = finishOut();
   if (done)
     return 0;
   return reportError(
@@ -48,5 +70,6 @@ static int runTool(int argc, char **argv) {
 int main(int argc, char **argv) {
   // A file over the limit of the shell is an error like a full disk.
   signal(SIGXFSZ, SIG_IGN);
+  openStandardStreams();
   return runProgram([&] { return runTool(argc, argv); });
 }

@@ -115,8 +115,10 @@ TRANSOM_API transom_status transom_sequence_rewind(transom_session *session,
                                                    int32_t sequence,
                                                    int64_t length);
 
-/** Writes a sequence to a file. On error no file is written. UNAVAILABLE if it
- * cannot be written. */
+/** Writes a sequence to a file: to `path` with the suffix `.partial`, which is
+ * renamed when it is complete. On error no file is written and an older one
+ * stays. UNAVAILABLE if it cannot be written, or is being written by another
+ * call. */
 TRANSOM_API transom_status transom_sequence_save(const transom_session *session,
                                                  int32_t sequence,
                                                  const char *path);

@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import resource
 import shutil
 import unittest
 
@@ -37,9 +38,33 @@ class StageFiles(StagesTest):
         self.succeed("compile", BERT, "-q", "--emit", "asm", "-o", self.path("m.s"), "--stages", self.path("d"))
         self.assertEqual(sorted(os.listdir(self.path("d"))),
                          ["1-attn.mlir", "2-attn-opt.mlir", "3-kern.mlir", "4-llvm-ir.avx2.ll", "5-asm.avx2.s", "index.json"])  # fmt: skip
-        # A failing compile leaves no index.
-        self.fail_with(6, "compile", BERT, "-q", "-o", self.path("no/m.so"), "--stages", self.path("d"))
-        self.assertNotIn("index.json", os.listdir(self.path("d")))
+
+    def test_a_failing_compile_changes_nothing(self):
+        folder = self.dump(BERT)
+        before = {name: read(os.path.join(folder, name)) for name in os.listdir(folder)}
+        artifact = read(self.path("m.so"))
+
+        def check(code, *flags, **options):
+            self.fail_with(code, "compile", BERT, "-q", "--stages", folder, *flags, **options)
+            self.assertEqual({name: read(os.path.join(folder, name)) for name in os.listdir(folder) if os.path.isfile(os.path.join(folder, name))}, before)
+            self.assertEqual(read(self.path("m.so")), artifact)
+            self.assertEqual(sorted(os.listdir(self.folder)), ["m.so", "stages"])
+
+        check(6, "-o", self.path("no/m.so"))
+        check(6, "-o", self.path("m.so"), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536)))
+        # An index or a stage that cannot be written.
+        for name in ("index.json", "5-obj.avx2.o"):
+            path, old = os.path.join(folder, name), before.pop(name)
+            os.remove(path)
+            os.mkdir(path)
+            check(6, "-o", self.path("m.so"), says=name)
+            os.rmdir(path)
+            write(path, old)
+            before[name] = old
+        # The artifact as one of the stages, by its name and by a link.
+        check(2, "-o", os.path.join(folder, "index.json"), says="are one file")
+        os.link(os.path.join(folder, "3-kern.mlir"), self.path("link"))
+        self.fail_with(2, "compile", BERT, "-q", "--stages", folder, "-o", self.path("link"), says="are one file")
 
     def test_paths_of_stages(self):
         folder = self.dump(BERT)

@@ -13,6 +13,14 @@ class Arguments(ToolTest):
         for command in ["compile", "run", "embed", "classify", "tokenize", "inspect", "bench"]:
             self.assertIn("Usage: transom " + command, self.succeed(command, "-h").stdout)
 
+    def test_the_help_explains_variables_once(self):
+        help = self.succeed("compile", "-h").stdout
+        self.assertNotIn("(Env:", help)
+        self.assertIn("  -t,--threads N:1 to 1024 ", help)
+        self.assertEqual(help.count("TRANSOM_"), 2)
+        self.assertIn("TRANSOM_THREADS=4", help)
+        self.assertIn("not --output, --load-pass-plugin, --stages, --resume-from", help.replace("\n", " "))
+
     def test_no_command(self):
         self.fail_with(2, says="no command given")
 

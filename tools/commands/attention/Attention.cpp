@@ -3,7 +3,7 @@
 //
 // transom attention: the weights of a text's attention as a page, a picture or
 // JSON.
-#include "runtime/base/File.h"
+#include "runtime/base/OutputFile.h"
 #include "tools/commands/GenerationFlags.h"
 #include "tools/commands/Texts.h"
 #include "tools/commands/attention/AttentionEntry.h"
@@ -162,7 +162,7 @@ static Result<AttentionReport> makeReport(const transom_model *model,
 }
 
 static Result<void> writeReport(const AttentionReport &report,
-                                const AttentionFlags &flags,
+                                const AttentionFlags &flags, OutputFile &file,
                                 const CommonFlags &common) {
   auto write = [&](const ByteSink &sink) {
     if (flags.format == "json")
@@ -170,10 +170,9 @@ static Result<void> writeReport(const AttentionReport &report,
     return flags.format == "png" ? writePicture(report, sink)
                                  : writePage(report, sink);
   };
-  if (flags.output == "-")
+  if (!file.isOpen())
     return write(
         [](std::string_view bytes) { return writeOut(std::string(bytes)); });
-  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.output));
   TRANSOM_TRY(
       write([&](std::string_view bytes) { return file.append(bytes); }));
   const uint64_t size = file.appended();
@@ -189,9 +188,13 @@ static Result<void> runAttention(const AttentionFlags &flags,
   TRANSOM_TRY(checkFlags(flags));
   TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
   TRANSOM_TRY(checkModel(model.get(), flags));
+  OutputFile file;
+  if (flags.output != "-") {
+    TRANSOM_ASSIGN(file, OutputFile::create(flags.output));
+  }
   TRANSOM_ASSIGN(AttentionReport report,
                  makeReport(model.get(), flags, common));
-  return writeReport(report, flags, common);
+  return writeReport(report, flags, file, common);
 }
 
 /// Flags that say what is shown, and as what.

@@ -4,7 +4,7 @@
 // transom bench: the time of an entry point, or of a decoder's prompts and new
 // tokens, beside what the machine could do at most, which is measured between
 // the runs; against another artifact; and where the time goes.
-#include "runtime/base/File.h"
+#include "runtime/base/OutputFile.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/bench/BenchDecode.h"
 #include "tools/commands/bench/BenchReport.h"
@@ -186,17 +186,6 @@ static void noteBusyMachine(const CommonFlags &common,
                           "were measured; repeat on an idle machine");
 }
 
-static Result<void> writeTrace(const std::string &path,
-                               const std::string &text) {
-  FILE *file = fopen(path.c_str(), "wbe");
-  if (!file)
-    return systemError("cannot write", path, errno);
-  const bool written = fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (fclose(file) != 0 || !written)
-    return systemError("cannot write", path, errno);
-  return {};
-}
-
 static Result<void> checkFlags(const BenchFlags &flags) {
   if (!flags.in.empty() && !flags.texts.empty())
     return usageError("'--in' and '--texts' exclude each other");
@@ -266,12 +255,18 @@ static Result<void> runBench(const BenchFlags &flags,
   options.repeat = flags.repeat;
   options.profile = flags.profile;
   options.trace = !flags.trace.empty();
+  OutputFile trace;
+  if (options.trace) {
+    TRANSOM_ASSIGN(trace, OutputFile::create(flags.trace));
+  }
   LimitMeter meter(bench.isa, bench.threads, getLargestRead(bench, works));
   TRANSOM_ASSIGN(BenchTable table, measureAll(bench, other ? &*other : nullptr,
                                               works, options, meter));
-  if (!flags.trace.empty())
-    TRANSOM_TRY(writeTrace(flags.trace, getTrace(table.rows.back(), bench,
-                                                 works.back()->runs(bench))));
+  if (options.trace) {
+    TRANSOM_TRY(trace.append(
+        getTrace(table.rows.back(), bench, works.back()->runs(bench))));
+    TRANSOM_TRY(trace.commit());
+  }
   noteLimits(common, bench, meter.best());
   noteBusyMachine(common, table.rows);
   if (common.json || flags.format == "json")

@@ -4,6 +4,7 @@
 // transom explain: what the compiler does with a model and why, pass by pass.
 #include "compiler/explain/ExplanationJson.h"
 #include "runtime/base/File.h"
+#include "runtime/base/OutputFile.h"
 #include "tools/commands/CompileFlags.h"
 #include "tools/commands/Compiler.h"
 #include "tools/commands/ModelPath.h"
@@ -207,6 +208,7 @@ static Result<ShownCompilation> getShown(const std::string &model,
 
 static Result<void> writePageFile(const ExplainFlags &flags,
                                   const CommonFlags &common) {
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.page));
   std::vector<ShownCompilation> shown;
   const std::string &model = flags.compile.options.model;
   const Extent extent{true, flags.verify};
@@ -224,7 +226,6 @@ static Result<void> writePageFile(const ExplainFlags &flags,
                    getShown(flags.other.empty() ? model : flags.other, *second,
                             flags.otherProfile, flags.otherAssembly));
   }
-  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.page));
   TRANSOM_TRY(writeExplainPage(
       shown, [&](std::string_view bytes) { return file.append(bytes); }));
   TRANSOM_TRY(file.commit());
@@ -240,10 +241,10 @@ static Result<void> writePageFile(const ExplainFlags &flags,
 }
 
 static Result<void> writeGraphs(const ExplainFlags &flags) {
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.modelExplorer));
   TRANSOM_ASSIGN(Explanation explanation,
                  getWholeExplanation(flags.compile.options, {true, false}));
   TRANSOM_ASSIGN(std::string graphs, toModelExplorer(explanation));
-  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.modelExplorer));
   TRANSOM_TRY(file.append(graphs));
   return file.commit();
 }

@@ -5,9 +5,8 @@
 // it is executed. A model folder, or a config without weights, is read by the
 // compiler's importer.
 #include "compiler/inspect/Inspection.h"
-#include "runtime/base/File.h"
-#include "runtime/weights/OperandFormat.h"
-#include "tools/commands/Command.h"
+#include "runtime/base/OutputFile.h"
+#include "tools/commands/CompileFlags.h"
 #include "tools/commands/Compiler.h"
 #include "tools/commands/ModelPath.h"
 #include "tools/commands/inspect/ArtifactReport.h"
@@ -25,11 +24,19 @@ struct InspectFlags {
   std::string output = "-";
   bool verify = false;
   MemorySizes sizes;
-  std::string dtype, kvDtype;
+  CompileOptions compile; ///< types of a model that is not compiled
+  std::vector<CLI::Option *> typeFlags;
 
-  /// Flags that need the plan of a model that is not compiled.
-  bool needsPlan() const {
-    return !sizes.isEmpty() || !dtype.empty() || !kvDtype.empty();
+  /// True with a flag that needs the plan of a model that is not compiled.
+  bool needsPlan() const { return !sizes.isEmpty() || getTypeFlag(true); }
+  /// The first flag that sets a type, if there is one. Variables of the
+  /// environment may be meant for other commands.
+  const CLI::Option *getTypeFlag(bool fromEnvironment) const {
+    for (const CLI::Option *option : typeFlags)
+      if (option->count() &&
+          (fromEnvironment || !getenv(option->get_envname().c_str())))
+        return option;
+    return nullptr;
   }
 };
 
@@ -61,9 +68,7 @@ static Result<Inspection> inspect(const std::string &path,
   options.model = path;
   options.plans = flags.needsPlan() && !draws;
   options.draws = draws;
-  if (!flags.dtype.empty())
-    options.compile.dtype = flags.dtype;
-  options.compile.kvDtype = flags.kvDtype;
+  options.compile = flags.compile;
   return compiler->inspectModel(options);
 }
 
@@ -128,18 +133,27 @@ static Result<void> runGraph(const InspectFlags &flags) {
     return usageError("--graph: '" + flags.path +
                       "' is compiled; expected a model folder, a config.json, "
                       "a GGUF file or a graph.json");
+  OutputFile file;
+  if (flags.output != "-") {
+    TRANSOM_ASSIGN(file, OutputFile::create(flags.output));
+  }
   TRANSOM_ASSIGN(Inspection inspection, inspect(flags.path, flags, true));
   const std::string picture = flags.graph == "dot" ? drawDot(*inspection.graph)
                                                    : drawSvg(*inspection.graph);
-  if (flags.output == "-")
+  if (!file.isOpen())
     return writeOut(picture);
-  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.output));
   TRANSOM_TRY(file.append(picture));
   return file.commit();
 }
 
 static Result<void> runInspect(const InspectFlags &flags,
                                const CommonFlags &common) {
+  if (const CLI::Option *flag = flags.getTypeFlag(false);
+      flag && !isModelSource(flags.path) &&
+      (flags.other.empty() || !isModelSource(flags.other)))
+    return usageError("'--" + flag->get_lnames().front() +
+                      "': " + quote(flags.path) +
+                      " is compiled; expected a model that is not");
   if (!flags.graph.empty())
     return runGraph(flags);
   if (!flags.other.empty())
@@ -156,17 +170,17 @@ static void addSizes(CLI::App &app, InspectFlags &flags) {
       ->delimiter(',')
       ->check(size);
   app.add_option("-s,--seq", flags.sizes.lengths,
-                 "their lengths (default 128,512,2048 and the maximum); of a "
-                 "model that is not compiled, -b, -s or a type of its weights "
-                 "ask for the table, which runs the passes of a compile")
+                 "their lengths (default 128,512,2048 and the maximum); for a "
+                 "model that is not compiled, -b, -s and the flags of types "
+                 "below request the table, which runs the passes of a compile")
       ->type_name("N,N..")
       ->delimiter(',')
       ->check(size);
-  addChoice(app, "--dtype", flags.dtype, {"f32", "bf16"},
-            "type of the weights of a model that is not compiled (default "
-            "f32)");
-  addChoice(app, "--kv-dtype", flags.kvDtype, getCacheOptions(),
-            "type of its keys and values (default: that of the weights)");
+  const size_t before = app.get_options().size();
+  addTypeFlags(app, flags.compile);
+  flags.typeFlags = app.get_options();
+  flags.typeFlags.erase(flags.typeFlags.begin(),
+                        flags.typeFlags.begin() + ptrdiff_t(before));
 }
 
 void tools::addInspect(CLI::App &app, CommandList &commands) {

@@ -6,7 +6,7 @@
 // model. KIND is encoder, decoder, pair (an encoder, a decoder and what is
 // between them, with aligned words), malformed, whose names and tokens are
 // HTML, or malformed-pair.
-#include "runtime/base/File.h"
+#include "runtime/base/OutputFile.h"
 #include "tools/commands/attention/Alignment.h"
 #include <cmath>
 #include <cstdio>

@@ -102,8 +102,10 @@ class MemoryTable(ToolTest):
         self.assertGreater(compared, 0)
 
     def test_a_model_has_the_table_of_its_artifact(self):
-        for name, flags in (("bert", ()), ("llama-gqa", ("--kv-dtype", "bf16")), ("encoder-decoders/t5", ())):
-            with self.subTest(name):
+        int4 = ("--quantize", "int4", "--group-size", "32", "--quantize-head", "int8", "--quantize-embeddings", "none", "--activations", "f32")
+        for name, flags in (("bert", ()), ("bert", ("--quantize", "int8")), ("llama-gqa", ("--kv-dtype", "bf16")), ("llama-gqa", int4),
+                            ("encoder-decoders/t5", ())):  # fmt: skip
+            with self.subTest(name=name, flags=flags):
                 sizes = ("-b", "1,3", "-s", "7,40")
                 folder = os.path.join(GOLDENS, name)
                 self.assertEqual(self.rows(folder, *sizes, *flags), self.rows(self.compiled(name, *flags), *sizes))
@@ -116,11 +118,23 @@ class MemoryTable(ToolTest):
         halves = json.loads(self.succeed("inspect", self.path("alone"), "--json", "-b", "2", "--dtype", "bf16").stdout)
         whole = json.loads(self.succeed("inspect", self.path("alone"), "--json", "-b", "2").stdout)
         self.assertLess(halves["memory"]["weights_bytes"], 0.7 * whole["memory"]["weights_bytes"])
+        # A flag of types requests the table.
+        bytes = json.loads(self.succeed("inspect", self.path("alone"), "--json", "--quantize", "int8").stdout)
+        self.assertLess(bytes["memory"]["weights_bytes"], halves["memory"]["weights_bytes"])
+        self.assertIn("memory", json.loads(self.succeed("inspect", self.path("alone"), "--json", env={"TRANSOM_QUANTIZE": "int8"}).stdout))
 
     def test_text(self):
         text = self.succeed("inspect", self.compiled("llama-gqa"), "-b", "8", "-s", "64").stdout
         line = next(line for line in text.splitlines() if "next token" in line)
         self.assertEqual(line.split()[:6], ["batch", "length", "weights", "arena", "caches", "all"])
+
+    def test_flags_that_are_refused(self):
+        folder, artifact = os.path.join(GOLDENS, "bert"), self.compiled("bert")
+        self.fail_with(2, "inspect", artifact, "--quantize", "int8", says="'--quantize': '")
+        self.succeed("inspect", artifact, env={"TRANSOM_QUANTIZE": "int8"})
+        self.succeed("inspect", folder, "--diff", artifact, "--quantize", "int8")
+        self.fail_with(2, "inspect", folder, "--group-size", "32", says="'--group-size' needs '--quantize'")
+        self.fail_with(2, "inspect", folder, "--quantize", "int5", says="int5")
 
     def test_sizes_that_are_refused(self):
         self.fail_with(2, "inspect", self.compiled("bert"), "-s", "4096", says="takes at most")
