@@ -75,32 +75,6 @@ TEST(GgufUnigram, marks_and_bytes) {
   expectCases(writer, "unigram/unigram_bytes");
 }
 
-/// The pre-tokenizer of that file keeps a space at the end.
-TEST(GgufUnigram, words_as_of_xlm_roberta) {
-  GgufWriter writer = ofUnigram("xlmr");
-  set(writer, "remove_extra_whitespaces", true);
-  set(writer, "add_bos_token", true);
-  for (auto [key, id] : {std::pair("bos", 0u), std::pair("padding", 1u),
-                         std::pair("eos", 2u), std::pair("unknown", 3u)})
-    writer.set("tokenizer.ggml." + std::string(key) + "_token_id", id);
-  std::unique_ptr<Opened> opened = openTokenizer(writer);
-  ASSERT_TRUE(opened->tokenizer);
-  JsonDocument cases = parseGolden("unigram/xlmr.cases.json");
-  int compared = 0;
-  for (JsonValue expected : cases.root().elements()) {
-    const std::string text(*expected.find("text")->asString());
-    if (expected.find("pair") || text.empty() ||
-        std::string(" \n\t\r").find(text.back()) != std::string::npos ||
-        text.find("<") != std::string::npos)
-      continue;
-    SCOPED_TRACE(utf8::printable(text));
-    EXPECT_EQ(encode(*opened, text),
-              *expected.find("ids")->asIntArray(0, INT32_MAX));
-    ++compared;
-  }
-  EXPECT_GT(compared, 50);
-}
-
 /// As llama.cpp makes them: without `remove_extra_whitespaces` each space is a
 /// mark, and one more begins a text.
 TEST(GgufUnigram, spaces_go_by_their_keys) {
