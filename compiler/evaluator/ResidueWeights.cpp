@@ -185,6 +185,12 @@ Result<Tensor> WeightResidues::run(const WeightExpr &e) {
   return result;
 }
 
+void Residues::forget() {
+  keptWeights.clear();
+  numKeptNumbers = 0;
+  keptSums = llvm::DenseMap<WordsHash, Residue>();
+}
+
 Result<std::shared_ptr<const Tensor>>
 Residues::weight(const WeightExpr &expr, const TensorSource &source) {
   const std::string text = expr.str();
@@ -194,7 +200,7 @@ Residues::weight(const WeightExpr &expr, const TensorSource &source) {
   TRANSOM_ASSIGN(Tensor tensor, WeightResidues(*this, source).run(expr));
   auto shared = std::make_shared<const Tensor>(std::move(tensor));
   // Numbers of the pool are gone after the call.
-  constexpr size_t most = size_t(1) << 26;
+  constexpr size_t most = size_t(1) << 25;
   if (mark() == before && numKeptNumbers + shared->real.size() <= most) {
     numKeptNumbers += shared->real.size();
     keptWeights[text] = shared;

@@ -64,6 +64,9 @@ public:
   /// All elements of such a tensor.
   void getLeaves(const std::string &name, llvm::MutableArrayRef<Number> out);
 
+  /// Drops the weights and sums of products that are kept for later
+  /// evaluations.
+  void forget();
   /// Numbers made from now on are dropped by `release`.
   size_t mark() const { return pool.size(); }
   void release(size_t mark);

@@ -21,12 +21,21 @@ bool Certificate::leavesLayersOut() const {
   return false;
 }
 
+std::string Certificate::describeWidths() const {
+  std::string text;
+  for (const ShrunkSize &width : widths)
+    text += (text.empty() ? "" : ", ") + width.name + " " +
+            std::to_string(width.size) + " -> " + std::to_string(width.run);
+  return text;
+}
+
 std::string Certificate::getVerdict() const {
   if (difference)
     return "difference " + difference->str();
-  return lanes > 1 ? "proved equal (chance of a miss below 2^-60)"
-                   : "no difference found (proved chance of a miss at most "
-                     "2^-11)";
+  const std::string where = isAtFullWidths() ? "" : " at smaller widths";
+  return lanes > 1 ? "proved equal" + where + " (chance of a miss below 2^-60)"
+                   : "no difference found" + where +
+                         " (proved chance of a miss at most 2^-11)";
 }
 
 std::vector<std::string> Certificate::getShown() const {
@@ -44,6 +53,14 @@ std::vector<std::string> Certificate::getShown() const {
       "file.",
       "In the planned module no operation reads what another one overwrote, "
       "and workers of one phase do not touch the same memory."};
+  if (!isAtFullWidths())
+    lines.push_back(
+        otherStructure.empty()
+            ? "At the widths of the model the same passes change it, and after "
+              "each stage it has the same operations, operands and attributes "
+              "as the model that was run, but for numbers, offsets in memory "
+              "and the padding of rows."
+            : "The widths listed are smaller than those of the model.");
   if (rounds())
     lines.push_back(
         "Rounding to bf16 or int8 counts as no change where "
@@ -66,7 +83,16 @@ std::vector<std::string> Certificate::getNotShown() const {
   if (leavesLayersOut())
     lines.insert(lines.begin() + 1,
                  "Layers that were left out: they are equal to layers that "
-                 "were run, but for their weights. '--all-layers' runs them.");
+                 "were run, but for their weights. '--full' runs them.");
+  if (!isAtFullWidths())
+    lines.insert(lines.begin() + 1,
+                 "The widths of the model: sizes, and numbers that passes "
+                 "compute from sizes (offsets, bounds, group counts), may be "
+                 "wrong at the model's own widths alone. '--full' runs these.");
+  if (!otherStructure.empty())
+    lines.insert(lines.begin() + 2,
+                 "What passes make of the model at its own widths alone: " +
+                     otherStructure + ".");
   lines.push_back(
       "Intent to deceive: the key follows from the text of the stages, so that "
       "the check can be repeated. It guards against mistakes, not against "
@@ -129,6 +155,10 @@ std::string Certificate::toText() const {
     text += "  layers  " + joinWords(run.kept) + " of '" + run.entry +
             "': " + std::to_string(run.numKept) + " of " +
             std::to_string(run.numLayers) + " equal ones\n";
+  if (!isAtFullWidths())
+    text += "  widths  " + describeWidths() + "\n";
+  if (!whyFullWidths.empty())
+    text += "  widths  all as they are: " + whyFullWidths + "\n";
   for (const std::string &call : calls)
     text += "  call    " + call + "\n";
   for (const std::string &call : endCalls)

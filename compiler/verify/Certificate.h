@@ -25,6 +25,12 @@ struct EqualLayers {
   int64_t numLayers = 0, numKept = 0;
 };
 
+/// A size that was replaced by a smaller one.
+struct ShrunkSize {
+  std::string name;          ///< `hidden`, `heads`, ...
+  int64_t size = 0, run = 0; ///< of the model, and of what was run
+};
+
 /// A pass after which a module is another function.
 struct VerifyDifference {
   std::string pass;
@@ -74,6 +80,14 @@ struct Certificate {
   /// the keys of the residues are derived.
   std::string key;
   std::vector<EqualLayers> layers;
+  /// Sizes that were replaced, ascending; empty: the model ran at its widths.
+  std::vector<ShrunkSize> widths;
+  /// Why a large model ran at its widths; empty where it did not, or was asked
+  /// to.
+  std::string whyFullWidths;
+  /// How the modules at the model's widths differ from those that were run, but
+  /// for sizes: their first line that does; empty where none does.
+  std::string otherStructure;
   /// Calls after each pass, and those after all passes.
   std::vector<std::string> calls, endCalls;
   std::vector<CertifiedPass> passes;
@@ -88,6 +102,9 @@ struct Certificate {
     return dtype != "f32" || kvDtype != "f32" || !quantize.empty();
   }
   bool leavesLayersOut() const;
+  bool isAtFullWidths() const { return widths.empty(); }
+  /// `hidden 1536 -> 384, heads 16 -> 4`.
+  std::string describeWidths() const;
   /// `no difference found (chance of a miss at most 2^-11)`; from two lanes on
   /// `proved equal (chance of a miss below 2^-60)`; or the difference.
   std::string getVerdict() const;

@@ -21,6 +21,21 @@ static void writeLayers(JsonWriter &json, const EqualLayers &run) {
   json.endObject();
 }
 
+static void writeWidths(JsonWriter &json, const Certificate &certificate) {
+  json.key("widths");
+  json.beginArray();
+  for (const ShrunkSize &width : certificate.widths) {
+    json.beginObject();
+    json.member("name", width.name);
+    json.member("size", width.size);
+    json.member("run", width.run);
+    json.endObject();
+  }
+  json.endArray();
+  json.member("full_widths_because", certificate.whyFullWidths);
+  json.member("other_structure", certificate.otherStructure);
+}
+
 static void writeDifference(JsonWriter &json,
                             const VerifyDifference &difference) {
   json.key("difference");
@@ -66,6 +81,7 @@ std::string Certificate::toJson(unsigned indent) const {
   for (const EqualLayers &run : layers)
     writeLayers(json, run);
   json.endArray();
+  writeWidths(json, *this);
   writeTexts(json, "calls", calls);
   writeTexts(json, "end_calls", endCalls);
   json.key("passes");
@@ -147,6 +163,23 @@ static Result<void> readLayers(JsonValue root, Certificate &certificate) {
   return {};
 }
 
+/// Certificates of earlier versions have no widths.
+static Result<void> readWidths(JsonValue root, Certificate &certificate) {
+  if (!root.find("widths"))
+    return {};
+  TRANSOM_ASSIGN(JsonValue widths, getArray(root, "widths"));
+  for (JsonValue element : widths.elements()) {
+    ShrunkSize &width = certificate.widths.emplace_back();
+    TRANSOM_TRY(readText(element, "name", width.name));
+    TRANSOM_ASSIGN(JsonValue size, element.get("size"));
+    TRANSOM_ASSIGN(width.size, size.asInt());
+    TRANSOM_ASSIGN(JsonValue run, element.get("run"));
+    TRANSOM_ASSIGN(width.run, run.asInt());
+  }
+  TRANSOM_TRY(readText(root, "full_widths_because", certificate.whyFullWidths));
+  return readText(root, "other_structure", certificate.otherStructure);
+}
+
 static Result<void> readStages(JsonValue root, Certificate &certificate) {
   TRANSOM_ASSIGN(JsonValue passes, getArray(root, "passes"));
   for (JsonValue element : passes.elements()) {
@@ -205,6 +238,7 @@ Result<Certificate> transom::parseCertificate(const JsonDocument &document) {
   TRANSOM_TRY(readTexts(root, "equal_constants", certificate.equalConstants));
   TRANSOM_TRY(readTexts(root, "disabled_passes", certificate.disabledPasses));
   TRANSOM_TRY(readLayers(root, certificate));
+  TRANSOM_TRY(readWidths(root, certificate));
   TRANSOM_TRY(readStages(root, certificate));
   TRANSOM_TRY(readTensors(root, certificate));
   return Result<Certificate>(std::move(certificate));

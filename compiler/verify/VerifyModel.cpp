@@ -5,90 +5,26 @@
 // keys are derived, then with checks.
 #include "compiler/verify/VerifyModel.h"
 #include "compiler/driver/CompileModule.h"
-#include "compiler/driver/CompileObserver.h"
 #include "compiler/driver/ModuleOptions.h"
 #include "compiler/driver/ModuleText.h"
 #include "compiler/import/Import.h"
-#include "compiler/pipeline/Reproducer.h"
 #include "compiler/verify/CheckStages.h"
 #include "compiler/verify/CutLayers.h"
-#include "compiler/verify/TensorShapes.h"
-#include "compiler/verify/VerifyPasses.h"
-#include "mlir/Pass/PassManager.h"
-#include "passes/Remarks.h"
+#include "compiler/verify/SameStructure.h"
+#include "compiler/verify/ShrinkModule.h"
+#include "compiler/verify/VerifyingObserver.h"
+#include "dialects/kern/KBlockLimits.h"
+#include "dialects/kern/Kern.h"
 #include "runtime/base/File.h"
 #include "runtime/base/OutputFile.h"
 #include "runtime/base/Sha256.h"
 #include "llvm/Support/FileSystem.h"
+#include <unistd.h>
 
 using namespace mlir;
 using namespace transom;
 
 namespace {
-
-/// The text of each stage.
-using StageTexts = std::map<Stage, std::string>;
-
-/// Keeps the texts of a compile.
-class StageRecorder : public CompileObserver {
-public:
-  void passed(const transom::PassInfo &, ModuleOp,
-              const InstructionSet *) override {}
-  void finished(Stage stage, ModuleOp module) override {
-    texts[stage] = printModule(module);
-  }
-
-  StageTexts texts;
-};
-
-/// Some calls of a model, compared after each pass or after all of them.
-class CallCheck {
-public:
-  CallCheck(const PassVerifierOptions &options, std::vector<VerifyCase> cases,
-            bool afterEachPass)
-      : options(options), cases(cases), erased(options, std::move(cases)),
-        afterEachPass(afterEachPass) {}
-
-  Result<void> start(ModuleOp module) { return erased.start(module); }
-  std::optional<VerifyDifference> check(ModuleOp module, StringRef pass,
-                                        bool rounds);
-
-  const PassVerifierOptions options;
-  const std::vector<VerifyCase> cases;
-  /// Roundings are nothing, and a function: from the pass on that inserts them.
-  PassVerifier erased;
-  std::optional<PassVerifier> opaque;
-  const bool afterEachPass;
-  Result<void> status;
-};
-
-/// Compares the modules of a compile.
-class VerifyingObserver : public CompileObserver {
-public:
-  VerifyingObserver(std::vector<std::unique_ptr<CallCheck>> &checks,
-                    const CompileOptions &options, Certificate &certificate)
-      : checks(checks), options(options), certificate(certificate) {}
-
-  void willRun(const transom::PassInfo &pass, ModuleOp module,
-               const InstructionSet *isa) override;
-  void passed(const transom::PassInfo &pass, ModuleOp module,
-              const InstructionSet *isa) override;
-  void finished(Stage stage, ModuleOp module) override;
-
-  /// The error of an evaluation before all passes.
-  Result<void> status;
-  /// The difference was found by calls after all passes: its pass is not known.
-  bool isUnnamed = false;
-
-private:
-  void compare(CallCheck &check, ModuleOp module, StringRef pass);
-  void writeReproducer(const transom::PassInfo &pass, ModuleOp before);
-
-  std::vector<std::unique_ptr<CallCheck>> &checks;
-  const CompileOptions &options;
-  Certificate &certificate;
-  std::optional<OperationFingerPrint> before;
-};
 
 /// Checks one imported model.
 class ModelVerifier {
@@ -96,10 +32,11 @@ public:
   ModelVerifier(const ImportInfo &info, const CompileOptions &recorded,
                 const VerifyOptions &options)
       : info(info), options(options), compileOptions(recorded),
-        shapes(info.tensorShapes) {
+        shapes(info.tensorShapes), source(shapes) {
     // Nothing is printed.
     compileOptions.printAfter.clear();
     compileOptions.printChanged = compileOptions.timePasses = false;
+    compileOptions.progress = nullptr;
   }
 
   Result<Certificate> run(OwningOpRef<ModuleOp> module);
@@ -107,7 +44,18 @@ public:
 private:
   void describe();
   Result<void> compile(ModuleOp module, CompileObserver &observer);
-  Result<void> check(ModuleOp module, bool allAfterEachPass, bool &isUnnamed);
+  Result<void> shrink(OwningOpRef<ModuleOp> &module);
+  Result<std::string> compareStructure(const ShrunkModel &shrunk,
+                                       const StageRecorder &whole);
+  void take(ShrunkModel shrunk, OwningOpRef<ModuleOp> &module);
+  std::set<int64_t> getGroups(MLIRContext *context) const;
+  Result<void> runModule(ModuleOp module);
+  VerifyEstimate estimate(ModuleOp module, const StageRecorder &recorder,
+                          bool allAfterEachPass) const;
+  Result<void> checkMemory(ModuleOp module,
+                           const StageRecorder &recorder) const;
+  Result<void> check(ModuleOp module, const StageRecorder &recorder,
+                     bool allAfterEachPass, bool &isUnnamed);
   Result<void> addCheck(ModuleOp module, CallLengths lengths,
                         bool afterEachPass);
   Result<void> compareStages(const StageTexts &texts) const;
@@ -116,110 +64,14 @@ private:
   const ImportInfo &info;
   const VerifyOptions &options;
   CompileOptions compileOptions;
-  const TensorShapes shapes;
+  TensorShapes::Map shapes; ///< of what runs
+  SizeMap sizes;            ///< of what runs, if it is smaller than the model
+  const TensorShapes source;
   Certificate certificate;
   std::vector<std::unique_ptr<CallCheck>> checks;
 };
 
 } // namespace
-
-static constexpr llvm::StringLiteral roundingPass = "kern-choose-precision";
-
-std::optional<VerifyDifference> CallCheck::check(ModuleOp module,
-                                                 StringRef pass, bool rounds) {
-  if (auto difference = erased.check(module, pass))
-    return difference;
-  if (opaque)
-    return opaque->check(module, pass);
-  if (rounds && pass == roundingPass) {
-    PassVerifierOptions own = options;
-    own.rounding = Rounding::Opaque;
-    opaque.emplace(own, cases);
-    status = opaque->start(module);
-  }
-  return std::nullopt;
-}
-
-/// The fingerprint of a module without its remarks.
-static OperationFingerPrint getFingerPrint(ModuleOp module) {
-  Attribute remarks = module->removeAttr(Remarks::attributeName);
-  OperationFingerPrint fingerPrint(module);
-  if (remarks)
-    module->setAttr(Remarks::attributeName, remarks);
-  return fingerPrint;
-}
-
-void VerifyingObserver::willRun(const transom::PassInfo &, ModuleOp module,
-                                const InstructionSet *) {
-  before.emplace(getFingerPrint(module));
-}
-
-void VerifyingObserver::compare(CallCheck &check, ModuleOp module,
-                                StringRef pass) {
-  if (certificate.difference || !status)
-    return;
-  certificate.difference = check.check(module, pass, certificate.rounds());
-  if (!check.status)
-    status = check.status.takeError();
-}
-
-void VerifyingObserver::passed(const transom::PassInfo &pass, ModuleOp module,
-                               const InstructionSet *) {
-  const bool changed = getFingerPrint(module) != *before;
-  if (certificate.difference || !status)
-    return;
-  certificate.passes.push_back(
-      {getStageInfo(pass.stage).name, pass.flag.str(), changed});
-  if (!changed)
-    return;
-  for (const auto &check : checks) {
-    if (!check->afterEachPass)
-      continue;
-    compare(*check, module, pass.flag);
-    if (certificate.difference)
-      return writeReproducer(pass, check->erased.getBefore());
-  }
-}
-
-void VerifyingObserver::writeReproducer(const transom::PassInfo &pass,
-                                        ModuleOp before) {
-  PipelineOptions pipeline;
-  pipeline.disabled = {options.disabledPasses.begin(),
-                       options.disabledPasses.end()};
-  pipeline.backend = *parseBackend(options.backend);
-  PassManager manager(before.getContext(), ModuleOp::getOperationName());
-  manager.addPass(pass.create(pipeline));
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  manager.printAsTextualPipeline(stream);
-  VerifyDifference &difference = *certificate.difference;
-  difference.reproducer =
-      transom::writeReproducer(printReproducer(before, text));
-  if (difference.reproducer.empty())
-    return;
-  difference.replay = "transom-opt --run-reproducer " + difference.reproducer;
-  for (const std::string &plugin : options.passPlugins)
-    difference.replay += " --load-pass-plugin=" + plugin;
-}
-
-void VerifyingObserver::finished(Stage stage, ModuleOp module) {
-  CertifiedStage &certified = certificate.stages.emplace_back();
-  certified.stage = getStageInfo(stage).name;
-  certified.sha256 = Sha256::getHex(printModule(module));
-  if (certificate.difference || !status)
-    return;
-  for (const auto &check : checks) {
-    if (stage == Stage::Attn) {
-      if (Result<void> started = check->start(module); !started)
-        status = started.takeError();
-    } else if (!check->afterEachPass && stage == Stage::Kern) {
-      compare(*check, module, getStageInfo(stage).name);
-      isUnnamed = certificate.difference.has_value();
-    }
-  }
-  if (!certificate.difference && status)
-    certified.results = checks.front()->erased.getDigest();
-}
 
 void ModelVerifier::describe() {
   certificate.transom = TRANSOM_VERSION;
@@ -235,11 +87,127 @@ void ModelVerifier::describe() {
 
 Result<void> ModelVerifier::compile(ModuleOp module,
                                     CompileObserver &observer) {
-  ModuleSource source;
-  source.tensors = &info.files;
-  Result<CompileReport> report = compileModule(
-      OwningOpRef<ModuleOp>(module.clone()), source, compileOptions, &observer);
+  ModuleSource tensors;
+  tensors.tensors = &source;
+  std::optional<kern::ScaledKBlocks> limits;
+  if (!sizes.isIdentity())
+    limits.emplace([this](int64_t limit) { return sizes.getLimit(limit); });
+  Result<CompileReport> report =
+      compileModule(OwningOpRef<ModuleOp>(module.clone()), tensors,
+                    compileOptions, &observer);
   return report ? Result<void>() : report.takeError();
+}
+
+//===----------------------------------------------------------------------===//
+// Widths
+//===----------------------------------------------------------------------===//
+
+/// Models with less work run at their widths.
+static constexpr WeightWork smallWork = {uint64_t(8) << 20, uint64_t(48) << 20};
+/// Products a token takes in a model of smaller widths that is not made
+/// smaller.
+static constexpr uint64_t shortProducts = uint64_t(24) << 20;
+
+/// The sizes of groups in which the compile quantizes weights.
+std::set<int64_t> ModelVerifier::getGroups(MLIRContext *context) const {
+  OwningOpRef<ModuleOp> empty(ModuleOp::create(UnknownLoc::get(context)));
+  setModuleOptions(*empty, compileOptions);
+  std::set<int64_t> groups;
+  for (NamedAttribute attribute : (*empty)->getAttrs())
+    if (auto format = dyn_cast<kern::OperandFormatAttr>(attribute.getValue()))
+      if (format.getStorage().group > 0)
+        groups.insert(format.getStorage().group);
+  return groups;
+}
+
+/// How the stages of the smaller model differ from the model's.
+Result<std::string>
+ModelVerifier::compareStructure(const ShrunkModel &shrunk,
+                                const StageRecorder &whole) {
+  TensorShapes::Map original = std::exchange(shapes, shrunk.shapes);
+  sizes = shrunk.sizes;
+  StageRecorder recorder;
+  Result<void> compiled = compile(*shrunk.module, recorder);
+  shapes = std::move(original);
+  sizes = {};
+  TRANSOM_TRY(std::move(compiled));
+  return findStructureDifference(whole.structure, recorder.structure);
+}
+
+/// Runs the smaller model from now on.
+void ModelVerifier::take(ShrunkModel shrunk, OwningOpRef<ModuleOp> &module) {
+  module = std::move(shrunk.module);
+  shapes = std::move(shrunk.shapes);
+  sizes = std::move(shrunk.sizes);
+  for (auto [size, run] : sizes.getChanged()) {
+    auto name = shrunk.names.find(size);
+    certificate.widths.push_back(
+        {name == shrunk.names.end() ? "size" : name->second, size, run});
+  }
+}
+
+/// The rules to try one after another, those that keep most first.
+static std::vector<SizeRules> getRules() {
+  std::vector<SizeRules> all;
+  for (bool keepsGroupRemainders : {true, false})
+    for (bool keepsOrder : {true, false})
+      for (bool keepsDifferent : {true, false})
+        for (int64_t headPeriod : {4, 2}) {
+          SizeRules rules;
+          rules.keepsGroupRemainders = keepsGroupRemainders;
+          rules.keepsOrder = keepsOrder;
+          rules.keepsDifferent = keepsDifferent;
+          rules.headPeriod = headPeriod;
+          // Sizes in order are different.
+          if (keepsDifferent || !keepsOrder)
+            all.push_back(rules);
+        }
+  return all;
+}
+
+/// Replaces a large module by one of smaller widths, of which the passes make
+/// the same if possible, and whose check is short.
+Result<void> ModelVerifier::shrink(OwningOpRef<ModuleOp> &module) {
+  const WeightWork work = countWeightWork(*module);
+  if (work.products <= smallWork.products &&
+      work.elements <= smallWork.elements)
+    return {};
+  StageRecorder whole;
+  TRANSOM_TRY(compile(*module, whole));
+  const std::set<int64_t> groups = getGroups(module->getContext());
+  std::optional<ShrunkModel> best;
+  uint64_t bestProducts = 0;
+  bool isBestSame = false;
+  for (const SizeRules &rules : getRules()) {
+    Result<ShrunkModel> shrunk =
+        shrinkModule(*module, info.tensorShapes, groups, rules);
+    Result<std::string> difference =
+        shrunk ? compareStructure(*shrunk, whole)
+               : Result<std::string>(shrunk.takeError());
+    if (!difference) {
+      if (certificate.whyFullWidths.empty())
+        certificate.whyFullWidths = difference.error().message;
+      continue;
+    }
+    const uint64_t products = countWeightWork(*shrunk->module).products;
+    // Rules are relaxed for a model of the same structure, or a shorter check.
+    const bool isSame = difference->empty();
+    if (!best || isSame > isBestSame ||
+        (isSame == isBestSame && bestProducts > shortProducts &&
+         products < bestProducts)) {
+      best = std::move(*shrunk);
+      bestProducts = products;
+      isBestSame = isSame;
+      certificate.otherStructure = *difference;
+    }
+    if (isSame && products <= shortProducts)
+      break;
+  }
+  if (!best)
+    return {};
+  certificate.whyFullWidths.clear();
+  take(std::move(*best), module);
+  return {};
 }
 
 Result<void> ModelVerifier::addCheck(ModuleOp module, CallLengths lengths,
@@ -252,7 +220,7 @@ Result<void> ModelVerifier::addCheck(ModuleOp module, CallLengths lengths,
     for (const VerifyCall &call : test)
       texts.push_back(call.str());
   PassVerifierOptions own;
-  own.source = &shapes;
+  own.source = &source;
   own.keyText = certificate.key;
   own.numLanes = static_cast<int>(options.lanes);
   checks.push_back(
@@ -260,16 +228,60 @@ Result<void> ModelVerifier::addCheck(ModuleOp module, CallLengths lengths,
   return {};
 }
 
+/// What a check takes, by measurements: the evaluator multiplies each weight
+/// with about 11 rows, hashes it once a call, and has a word for each element,
+/// also of those that are computed from others.
+VerifyEstimate ModelVerifier::estimate(ModuleOp module,
+                                       const StageRecorder &recorder,
+                                       bool allAfterEachPass) const {
+  constexpr double secondsOfProduct = 6e-8;
+  constexpr uint64_t baseBytes = uint64_t(200) << 20, bytesOfElement = 24,
+                     bytesOfRounded = 40;
+  const WeightWork work = countWeightWork(module);
+  const bool isTwice = certificate.rounds();
+  VerifyEstimate estimate;
+  // The imported module, each change, and the calls after all passes.
+  estimate.evaluations = allAfterEachPass ? 2 * (1 + recorder.numChanges)
+                                          : 3 + recorder.numChanges;
+  estimate.seconds = secondsOfProduct * options.lanes * (isTwice ? 1.5 : 1) *
+                     static_cast<double>(work.products) *
+                     static_cast<double>(estimate.evaluations);
+  estimate.bytes =
+      baseBytes + work.elements * (isTwice ? bytesOfElement + bytesOfRounded
+                                           : bytesOfElement);
+  return estimate;
+}
+
+/// Refuses a check that would take more memory than the limit.
+Result<void> ModelVerifier::checkMemory(ModuleOp module,
+                                        const StageRecorder &recorder) const {
+  const uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                           static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t limit = options.memLimit ? options.memLimit : machine;
+  const uint64_t needed = estimate(module, recorder, false).bytes;
+  if (needed <= limit)
+    return {};
+  return limitError(
+      "the check takes about " + std::to_string(needed) + " bytes, over " +
+      (options.memLimit ? "'--mem-limit' of " : "this machine's memory of ") +
+      std::to_string(limit) +
+      (options.full ? "; without '--full' it takes less" : ""));
+}
+
 /// Compiles with checks. `isUnnamed`: what was found has no pass yet.
-Result<void> ModelVerifier::check(ModuleOp module, bool allAfterEachPass,
-                                  bool &isUnnamed) {
+Result<void> ModelVerifier::check(ModuleOp module,
+                                  const StageRecorder &recorder,
+                                  bool allAfterEachPass, bool &isUnnamed) {
   checks.clear();
   certificate.passes.clear();
   certificate.stages.clear();
   certificate.difference.reset();
   TRANSOM_TRY(addCheck(module, CallLengths::Short, true));
   TRANSOM_TRY(addCheck(module, CallLengths::Panel, allAfterEachPass));
-  VerifyingObserver observer(checks, compileOptions, certificate);
+  EvaluationCounter counter(options,
+                            estimate(module, recorder, allAfterEachPass));
+  TRANSOM_TRY(counter.begin());
+  VerifyingObserver observer(checks, compileOptions, certificate, counter);
   TRANSOM_TRY(compile(module, observer));
   TRANSOM_TRY(std::move(observer.status));
   isUnnamed = observer.isUnnamed;
@@ -309,23 +321,46 @@ Result<void> ModelVerifier::writeStages(const StageTexts &texts) const {
   return outputs.commit();
 }
 
-Result<Certificate> ModelVerifier::run(OwningOpRef<ModuleOp> module) {
-  describe();
-  if (!options.allLayers)
-    certificate.layers = cutLayers(*module);
+/// Compiles and checks what runs.
+Result<void> ModelVerifier::runModule(ModuleOp module) {
   StageRecorder recorder;
-  TRANSOM_TRY(compile(*module, recorder));
+  TRANSOM_TRY(compile(module, recorder));
+  TRANSOM_TRY(checkMemory(module, recorder));
   std::vector<std::string> texts;
   for (const auto &[stage, text] : recorder.texts)
     texts.push_back(text);
   certificate.key = deriveKey(certificate.transom, texts);
   bool isUnnamed = false;
-  TRANSOM_TRY(check(*module, false, isUnnamed));
+  TRANSOM_TRY(check(module, recorder, false, isUnnamed));
   if (isUnnamed)
-    TRANSOM_TRY(check(*module, true, isUnnamed));
+    TRANSOM_TRY(check(module, recorder, true, isUnnamed));
   TRANSOM_TRY(compareStages(recorder.texts));
-  certificate.tensors = info.tensorShapes;
-  TRANSOM_TRY(writeStages(recorder.texts));
+  certificate.tensors = shapes;
+  return writeStages(recorder.texts);
+}
+
+Result<Certificate> ModelVerifier::run(OwningOpRef<ModuleOp> module) {
+  describe();
+  if (options.full) {
+    TRANSOM_TRY(runModule(*module));
+    return std::move(certificate);
+  }
+  certificate.layers = cutLayers(*module);
+  OwningOpRef<ModuleOp> whole(module->clone());
+  TRANSOM_TRY(shrink(module));
+  Result<void> done = runModule(*module);
+  const bool canRunWhole = !certificate.isAtFullWidths() && !done &&
+                           (done.error().status == Status::Rejected ||
+                            done.error().status == Status::Unsupported);
+  if (canRunWhole) {
+    certificate.whyFullWidths = done.takeError().message;
+    certificate.widths.clear();
+    certificate.otherStructure.clear();
+    shapes = info.tensorShapes;
+    sizes = {};
+    done = runModule(*whole);
+  }
+  TRANSOM_TRY(std::move(done));
   return std::move(certificate);
 }
 

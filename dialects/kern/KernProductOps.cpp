@@ -3,6 +3,7 @@
 //
 // Products: what they read and write, and their verifiers. Numbers are those of
 // the constraints in the descriptions.
+#include "dialects/kern/KBlockLimits.h"
 #include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernVerify.h"
 
@@ -275,7 +276,7 @@ static LogicalResult verifyGlu(GemmOp op) {
               "beside a GLU";
   // A weight may become bf16 until it has a layout.
   int64_t longest = type.getLayout() == WeightLayout::Unset
-                        ? 2 * kMaxKBlock
+                        ? getMaxKBlockOfBits(16)
                         : getMaxKBlock(type);
   if (type.getShape()[0] % 16 || type.getShape()[1] > longest)
     return Constraint{op, 23}.expects()

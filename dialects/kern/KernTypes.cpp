@@ -5,6 +5,7 @@
 // forms, their sizes and their verifiers. Numbers are those of the constraints
 // in the descriptions.
 #include "dialects/common/SizeParser.h"
+#include "dialects/kern/KBlockLimits.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -20,10 +21,24 @@ using namespace transom::kern;
 #define GET_TYPEDEF_CLASSES
 #include "dialects/kern/KernTypes.cpp.inc"
 
+/// The innermost scope of this thread; null: the usual limits.
+static thread_local const ScaledKBlocks *scaledKBlocks = nullptr;
+
+ScaledKBlocks::ScaledKBlocks(std::function<int64_t(int64_t)> scale)
+    : scale(std::move(scale)), outer(scaledKBlocks) {
+  scaledKBlocks = this;
+}
+
+ScaledKBlocks::~ScaledKBlocks() { scaledKBlocks = outer; }
+
+int64_t kern::getMaxKBlockOfBits(int64_t bits) {
+  const int64_t limit = kMaxKBlock * 32 / bits;
+  return scaledKBlocks ? scaledKBlocks->scale(limit) : limit;
+}
+
 int64_t kern::getMaxKBlock(WeightType weight) {
-  int64_t bits =
-      getStorageBits(weight.getFormat().getStorage().getOperandType());
-  return kMaxKBlock * 32 / bits;
+  return getMaxKBlockOfBits(
+      getStorageBits(weight.getFormat().getStorage().getOperandType()));
 }
 
 bool kern::suitsAmx(WeightType weight) {

@@ -3,6 +3,7 @@
 //
 // A product takes over what its only reader does with each element.
 #include "dialects/common/Location.h"
+#include "dialects/kern/KBlockLimits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
@@ -136,14 +137,14 @@ struct FuseEpiloguesPass
     bool inPlace =
         kern::getStorage(residual) == kern::getStorage(reader.getOuts());
     if (inPlace &&
-        (gemm.getActivation() ||
-         gemm.getWeight().getType().getShape()[1] > kern::kMaxKBlock)) {
+        (gemm.getActivation() || gemm.getWeight().getType().getShape()[1] >
+                                     kern::getMaxKBlockOfBits(32))) {
       remarks.report(reader,
                      {RemarkId::TilesOverwriteResidual,
                       {{"reader", op},
                        {"activation", gemm.getActivation() ? "yes" : "no"},
                        {"k", gemm.getWeight().getType().getShape()[1]},
-                       {"limit", kern::kMaxKBlock}}});
+                       {"limit", kern::getMaxKBlockOfBits(32)}}});
       return false;
     }
     gemm.getResidualMutable().assign(residual);

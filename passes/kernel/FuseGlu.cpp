@@ -4,6 +4,7 @@
 // The GLU of an MLP becomes the epilogue of one product: rows of both weights
 // are interleaved, so that a tile holds act(g) and u side by side.
 #include "dialects/common/Location.h"
+#include "dialects/kern/KBlockLimits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
@@ -187,7 +188,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     bool bf16 = false;
     if (auto dtype = getOperation()->getAttrOfType<StringAttr>("transom.dtype"))
       bf16 = dtype.getValue() == "bf16";
-    if (int64_t limit = (bf16 ? 2 : 1) * kern::kMaxKBlock;
+    if (int64_t limit = kern::getMaxKBlockOfBits(bf16 ? 16 : 32);
         type.getShape()[1] > limit)
       return RemarkReason(RemarkId::GluOfLongK,
                           {{"k", type.getShape()[1]}, {"limit", limit}});

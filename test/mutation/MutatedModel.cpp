@@ -8,6 +8,7 @@
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "test/e2e/random/RandomDecoder.h"
 #include <numeric>
@@ -115,13 +116,17 @@ void MutatedModel::makeEncoderDecoder(uint64_t seed) {
 // Models
 //===----------------------------------------------------------------------===//
 
-MutatedModel::MutatedModel(uint64_t seed) {
+void MutatedModel::prepareContext() {
   DialectRegistry registry;
   registerTransomDialects(registry);
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
   context.getDiagEngine().registerHandler(
       [](Diagnostic &) { return success(); });
+}
+
+MutatedModel::MutatedModel(uint64_t seed) {
+  prepareContext();
   const bool isDecoder = seed % 3 == 2;
   if (isDecoder && seed % 2 == 0)
     makeEncoderDecoder(seed);
@@ -130,9 +135,26 @@ MutatedModel::MutatedModel(uint64_t seed) {
   else
     makeGraph(seed);
   options.source = &weights;
-  options.keyText = "mutants " + std::to_string(seed);
+  chooseOptions(seed, isDecoder);
+}
 
-  // What the driver may ask for.
+MutatedModel::MutatedModel(const ModelText &text, uint64_t seed)
+    : shapes(text.shapes) {
+  prepareContext();
+  module = parseSourceString<ModuleOp>(text.module, &context);
+  options.source = &shapeSource.emplace(shapes);
+  for (auto [lengths, calls] : {std::pair(CallLengths::Short, &few),
+                                std::pair(CallLengths::Panel, &many)})
+    if (auto made = makeCalls(*module, lengths))
+      *calls = std::move(*made);
+  const bool isDecoder = llvm::any_of(few, [](const VerifyCase &test) {
+    return !test.back().sequences.empty();
+  });
+  chooseOptions(seed, isDecoder);
+}
+
+void MutatedModel::chooseOptions(uint64_t seed, bool isDecoder) {
+  options.keyText = "mutants " + std::to_string(seed);
   Random random(seed ^ 0x3e7a);
   auto ask = [&](const char *name, Attribute value) {
     (*module)->setAttr(name, value);

@@ -5,6 +5,7 @@
 // of the module compute.
 #pragma once
 #include "compiler/pipeline/Pipeline.h"
+#include "compiler/verify/TensorShapes.h"
 #include "compiler/verify/VerifyPasses.h"
 #include "mlir/IR/MLIRContext.h"
 #include "test/e2e/random/RandomGraph.h"
@@ -20,12 +21,20 @@ struct Finding {
   std::string text;
 };
 
+/// A module with what a check of it needs, for another context.
+struct ModelText {
+  std::string module;
+  TensorShapes::Map shapes; ///< of its file tensors
+};
+
 /// One model: a graph, of which a quarter have relative positions and
 /// convolutions and a quarter end as pipelines do, or for every third seed a
 /// decoder, of which half have an encoder.
 class MutatedModel {
 public:
   explicit MutatedModel(uint64_t seed);
+  /// A model of a file, with the options that the seed chooses.
+  MutatedModel(const ModelText &text, uint64_t seed);
 
   /// True for a model that hides bugs: few rows, attention to a single key, or
   /// a test for zero of numbers that are never zero.
@@ -39,10 +48,13 @@ public:
   Finding check(mlir::ModuleOp mutant);
 
   mlir::ModuleOp getModule() { return *module; }
-  const TensorSource &getWeights() const { return weights; }
+  const TensorSource &getWeights() const { return *options.source; }
   const PipelineOptions &getPasses() const { return passes; }
 
 private:
+  void prepareContext();
+  /// Asks for what the driver may ask for.
+  void chooseOptions(uint64_t seed, bool isDecoder);
   void makeGraph(uint64_t seed);
   void makeDecoder(uint64_t seed);
   void makeEncoderDecoder(uint64_t seed);
@@ -51,6 +63,8 @@ private:
 
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   RandomWeights weights;
+  TensorShapes::Map shapes;
+  std::optional<TensorShapes> shapeSource; ///< in place of `weights`
   PipelineOptions passes;
   /// The module before all passes, and as it is now.
   mlir::OwningOpRef<mlir::ModuleOp> original, module;

@@ -95,6 +95,22 @@ CLI::Option *tools::addChoice(CLI::App &command, const std::string &flag,
   return option;
 }
 
+Result<uint64_t> tools::parseBytes(const std::string &flag,
+                                   const std::string &text) {
+  size_t end = 0;
+  while (end < text.size() && isdigit(static_cast<unsigned char>(text[end])))
+    ++end;
+  const std::string unit = text.substr(end);
+  const std::pair<const char *, int> units[] = {
+      {"", 0}, {"K", 10}, {"M", 20}, {"G", 30}, {"T", 40}};
+  if (end > 0 && end < 16)
+    for (auto [name, shift] : units)
+      if (unit == name)
+        return static_cast<uint64_t>(std::stoull(text.substr(0, end))) << shift;
+  return usageError("invalid size " + quote(text) + " for '" + flag +
+                    "': expected bytes, optionally with suffix K, M, G or T");
+}
+
 /// Returns true if the text is a decimal number in [low, high].
 static bool isWhole(const std::string &text, int64_t low, uint64_t high) {
   const char *begin = text.data(), *end = begin + text.size();

@@ -78,6 +78,9 @@ CLI::Option *addChoice(CLI::App &command, const std::string &flag,
 /// Checks that a flag's value is a whole decimal number in [low, high].
 CLI::Validator wholeNumber(int64_t low, uint64_t high = INT64_MAX);
 
+/// Parses a size such as `512M`, the value of `flag`.
+Result<uint64_t> parseBytes(const std::string &flag, const std::string &text);
+
 /// A name or value of the user for a message: in quotes, shortened, with
 /// control characters escaped.
 std::string quote(const std::string &name);

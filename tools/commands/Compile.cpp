@@ -164,23 +164,6 @@ static void tellReport(const CompileReport &report, const CommonFlags &common) {
       formatBytes(report.fileBytes) + ", " + line + ", code for " + isas);
 }
 
-/// Parses a size such as `512M`.
-static Result<uint64_t> parseBytes(const std::string &text) {
-  size_t end = 0;
-  while (end < text.size() && isdigit(static_cast<unsigned char>(text[end])))
-    ++end;
-  const std::string unit = text.substr(end);
-  const std::pair<const char *, int> units[] = {
-      {"", 0}, {"K", 10}, {"M", 20}, {"G", 30}, {"T", 40}};
-  if (end > 0 && end < 16)
-    for (auto [name, shift] : units)
-      if (unit == name)
-        return static_cast<uint64_t>(std::stoull(text.substr(0, end))) << shift;
-  return usageError("invalid size " + quote(text) +
-                    " for '--mem-limit': expected bytes, optionally with "
-                    "suffix K, M, G or T");
-}
-
 /// Completes the options from the flags that are text.
 static Result<void> finishFlags(Flags &flags, const CommonFlags &common) {
   CompileOptions &options = flags.options;
@@ -192,7 +175,7 @@ static Result<void> finishFlags(Flags &flags, const CommonFlags &common) {
     options.output.clear();
   }
   if (!flags.memLimit.empty()) {
-    TRANSOM_ASSIGN(options.memLimit, parseBytes(flags.memLimit));
+    TRANSOM_ASSIGN(options.memLimit, parseBytes("--mem-limit", flags.memLimit));
   }
   if (options.jobs == 0)
     options.jobs = common.threads;

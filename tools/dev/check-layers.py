@@ -82,6 +82,10 @@ LAYERS = {
     "compiler/verify/VerifyModel": [
         "compiler/verify", "compiler/driver", "compiler/import", "compiler/pipeline", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
     ],
+    "compiler/verify/VerifyingObserver": [
+        "compiler/verify", "compiler/driver", "compiler/pipeline", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
+    ],
+    "compiler/verify/SameStructure": ["compiler/verify/SameStructure", "passes/*", *DIALECTS, *SUPPORT, *MLIR],
     "compiler/verify/CompareLayers": [
         "compiler/verify", "compiler/evaluator", "compiler/driver", "compiler/import", *DIALECTS, *SUPPORT, *MLIR,
     ],

@@ -41,6 +41,8 @@ UNTESTED = {
     "compiler/verify/LayerErrors.cpp": "words; test/tools/commands/verify/test_verify_model.py prints them",
     "compiler/verify/VerifyCalls.cpp": "test/tools/commands/verify/test_verify_model.py checks all examples with its calls",
     "compiler/verify/VerifyModel.cpp": "test/tools/commands/verify/test_verify_model.py and test/install run it",
+    "compiler/verify/VerifyingObserver.cpp": "test/tools/commands/verify/test_verify_model.py reads verdicts, progress and structures",
+    "tools/commands/verify/PassProgress.cpp": "test/tools/commands/verify/test_verify_model.py reads the progress",
     "tools/commands/verify/BitsMatrix.cpp": "test/tools/commands/verify/test_verify.py reads the matrix",
     "tools/transom-check/Main.cpp": "flags; test/tools/commands/verify/test_verify_model.py runs it",
     "tools/transom-lsp-server/Main.cpp": "registers dialects; test/tools/transom-lsp-server runs it",

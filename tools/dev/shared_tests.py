@@ -53,6 +53,8 @@ SHARED = {
     "test/tools/commands/verify/BitsEntryTest.cpp": ("the calls that entries are compared by", ["BitsTensors.cpp"]),
     "test/tools/commands/verify/BitsStepsTest.cpp": ("the texts that steps are compared by", ["BitsReader.cpp"]),
     "test/tools/commands/verify/test_verify_code.py": ("the calls of real programs, and their compiles", ["MachineStepper.cpp"]),
+    "test/compiler/verify/ShrinkModuleTest.cpp": ("a module of smaller widths from its sizes to its weights", [
+        "CollectSizes.cpp", "ShrinkWeights.cpp"]),
     "test/compiler/verify/CheckDispatchesTest.cpp": ("a machine by hand, before and after each dispatch", [
         "CompareMemory.cpp", "MachineSnapshot.cpp"]),
     "test/tools/commands/verify/test_verify.py": ("processes and compiles of the real program", ["BitsElsewhere.cpp"]),

@@ -13,6 +13,7 @@
 #include "tools/commands/explain/ExplainText.h"
 #include "tools/commands/explain/ModelExplorer.h"
 #include "tools/commands/explain/Verification.h"
+#include "tools/commands/verify/PassProgress.h"
 #include <set>
 #include <unistd.h>
 
@@ -26,12 +27,16 @@ struct ExplainFlags {
   std::string other, otherFlags;
   bool ir = false;
   bool verify = false;
+  PassCheckFlags check;
+  VerifyOptions passes; ///< from `check`
   /// Files to write: the page, the graphs; empty: none.
   std::string page, modelExplorer;
   /// Files to show: profiles and assembly; empty: none.
   std::string profile, otherProfile, assembly, otherAssembly;
 
   bool compares() const { return !other.empty() || !otherFlags.empty(); }
+  /// How passes are checked; null without `--verify`.
+  const VerifyOptions *getCheck() const { return verify ? &passes : nullptr; }
 };
 
 } // namespace
@@ -47,7 +52,8 @@ static bool isExplanation(const std::string &path) {
 
 /// What an explanation has besides what is always told.
 struct Extent {
-  bool ir = false, verify = false;
+  bool ir = false;
+  const VerifyOptions *verify = nullptr; ///< how passes are checked
 };
 
 /// Compiles a model, or reads what was explained before.
@@ -63,7 +69,7 @@ static Result<Explanation> getExplanation(const CompileOptions &options,
                  compiler->explainModel({options, extent.ir}));
   // A compile that fails has no code, and its passes no certificate.
   if (extent.verify && !explanation.failure)
-    TRANSOM_TRY(addVerification(options, explanation));
+    TRANSOM_TRY(addVerification(options, *extent.verify, explanation));
   return Result<Explanation>(std::move(explanation));
 }
 
@@ -211,7 +217,7 @@ static Result<void> writePageFile(const ExplainFlags &flags,
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.page));
   std::vector<ShownCompilation> shown;
   const std::string &model = flags.compile.options.model;
-  const Extent extent{true, flags.verify};
+  const Extent extent{true, flags.getCheck()};
   TRANSOM_ASSIGN(Explanation first,
                  getWholeExplanation(flags.compile.options, extent));
   std::optional<Explanation> second;
@@ -243,7 +249,7 @@ static Result<void> writePageFile(const ExplainFlags &flags,
 static Result<void> writeGraphs(const ExplainFlags &flags) {
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.modelExplorer));
   TRANSOM_ASSIGN(Explanation explanation,
-                 getWholeExplanation(flags.compile.options, {true, false}));
+                 getWholeExplanation(flags.compile.options, {true, nullptr}));
   TRANSOM_ASSIGN(std::string graphs, toModelExplorer(explanation));
   TRANSOM_TRY(file.append(graphs));
   return file.commit();
@@ -278,6 +284,7 @@ static Result<void> checkFlags(const ExplainFlags &flags, bool json) {
 static Result<void> runExplain(ExplainFlags &flags, const CommonFlags &common) {
   TRANSOM_TRY(finishOptions(flags.compile));
   TRANSOM_TRY(checkFlags(flags, common.json));
+  TRANSOM_TRY(flags.check.apply(flags.passes, common.quiet));
   if (!flags.modelExplorer.empty())
     return writeGraphs(flags);
   if (!flags.page.empty())
@@ -286,7 +293,7 @@ static Result<void> runExplain(ExplainFlags &flags, const CommonFlags &common) {
     return runComparison(flags, common);
   TRANSOM_ASSIGN(
       Explanation explanation,
-      getExplanation(flags.compile.options, {flags.ir, flags.verify}));
+      getExplanation(flags.compile.options, {flags.ir, flags.getCheck()}));
   TRANSOM_TRY(printExplanation(explanation, flags, common));
   if (explanation.failure)
     return toError(*explanation.failure);
@@ -336,9 +343,11 @@ void tools::addExplain(CLI::App &app, CommandList &commands) {
       ->type_name("FLAGS");
   command.app->add_flag("--ir", flags->ir,
                         "with --json: also the IR after each pass");
-  command.app->add_flag("--verify", flags->verify,
-                        "check the passes and the machine code: a verdict on "
-                        "each pass, and the error of each operation");
+  CLI::Option *verify = command.app->add_flag(
+      "--verify", flags->verify,
+      "check the passes and the machine code: a verdict on each pass, and the "
+      "error of each operation");
+  addPassCheckFlags(*command.app, flags->check, verify);
   addFileFlags(*command.app, *flags);
   addCompileFlags(*command.app, flags->compile);
   command.run = [flags](const CommonFlags &common) {

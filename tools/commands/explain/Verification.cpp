@@ -30,6 +30,9 @@ static ExplainedVerification summarize(const Certificate &certificate) {
   if (certificate.leavesLayersOut())
     verification.notRun.push_back(
         "passes: layers that are equal to others but for their weights");
+  if (!certificate.isAtFullWidths())
+    verification.notRun.push_back("passes: the model's own widths; " +
+                                  certificate.describeWidths() + " ran");
   if (const auto &difference = certificate.difference)
     verification.difference = {difference->pass,   difference->str(),
                                difference->place,  difference->operation,
@@ -179,9 +182,10 @@ static Result<void> measure(const CompilerApi &compiler,
 }
 
 Result<void> tools::addVerification(const CompileOptions &options,
+                                    const VerifyOptions &how,
                                     Explanation &explanation) {
   TRANSOM_ASSIGN(const CompilerApi *compiler, openCompiler());
-  VerifyOptions passes;
+  VerifyOptions passes = how;
   passes.compile = options;
   TRANSOM_ASSIGN(Certificate certificate, compiler->verifyModel(passes));
   TRANSOM_TRY(setVerdicts(certificate, explanation));

@@ -8,13 +8,18 @@
 #include "compiler/verify/Certificate.h"
 #include "compiler/verify/CodeVerification.h"
 
+namespace transom {
+struct VerifyOptions;
+} // namespace transom
+
 namespace transom::tools {
 
 /// Checks the passes of a compile as `verify MODEL` does, and its machine code
 /// as `verify MODEL.so` does, and adds what was found to the explanation of
-/// that compile. Without weights, or where the code does not run here, only the
-/// passes are checked.
+/// that compile; `how` has the options of the check of passes. Without weights,
+/// or where the code does not run here, only the passes are checked.
 Result<void> addVerification(const CompileOptions &options,
+                             const VerifyOptions &how,
                              Explanation &explanation);
 
 /// The error of what was found, with status `CheckFailed`.

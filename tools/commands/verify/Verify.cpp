@@ -10,6 +10,7 @@
 #include "tools/commands/Compiler.h"
 #include "tools/commands/ModelPath.h"
 #include "tools/commands/verify/BitsMatrix.h"
+#include "tools/commands/verify/PassProgress.h"
 #include "tools/commands/verify/VerifyCode.h"
 
 using namespace transom;
@@ -23,6 +24,7 @@ struct VerifyFlags {
   BitsMatrixOptions matrix;
   CompileFlags compile;
   VerifyOptions passes;
+  PassCheckFlags check;
   ExpectOptions expect;
 };
 
@@ -35,6 +37,7 @@ static Result<void> verifyPasses(VerifyFlags &flags,
   flags.compile.options.model = flags.subject;
   TRANSOM_TRY(finishOptions(flags.compile));
   flags.passes.compile = flags.compile.options;
+  TRANSOM_TRY(flags.check.apply(flags.passes, common.quiet));
   TRANSOM_ASSIGN(const CompilerApi *compiler, openCompiler());
   TRANSOM_ASSIGN(Certificate certificate, compiler->verifyModel(flags.passes));
   TRANSOM_TRY(writeOut(common.json ? certificate.toJson()
@@ -90,9 +93,7 @@ static void addPassFlags(CLI::App &app, VerifyFlags &flags) {
                  "(default 1)")
       ->type_name("N")
       ->check(wholeNumber(1, 2));
-  app.add_flag("--all-layers", flags.passes.allLayers,
-               "run all layers; else of equal ones the first, the second and "
-               "the last");
+  addPassCheckFlags(app, flags.check);
   app.add_option("--stages", flags.passes.stagesFolder,
                  "write the module of each stage and the certificate to a "
                  "folder, for transom-check")

@@ -62,7 +62,7 @@ class VerifyModel(ToolTest):
         one = self.succeed("verify", BERT).stdout
         self.assertIn("no difference found (proved chance of a miss at most 2^-11)", one)
         self.assertNotIn("proved equal", one)
-        two = self.succeed("verify", BERT, "--lanes", "2", "--all-layers").stdout
+        two = self.succeed("verify", BERT, "--lanes", "2", "--full").stdout
         self.assertIn("proved equal (chance of a miss below 2^-60)", two)
         for text in (one, two):
             for word in ("shown:", "not shown:", "key ", "encode: input_ids [3, 5]"):
@@ -83,10 +83,77 @@ class VerifyModel(ToolTest):
         cut = self.verify(self.deep_bert(9))
         self.assertEqual(cut["layers"], [{"entry": "encode", "run": ["encoder.layer.0", "encoder.layer.1", "encoder.layer.8"], "num_run": 3,
                                           "num_layers": 9}])
-        self.assertTrue(any("--all-layers" in line for line in cut["not_shown"]))
-        whole = self.verify(self.deep_bert(9), "--all-layers")
-        self.assertFalse(any("--all-layers" in line for line in whole["not_shown"]))
+        self.assertTrue(any("--full" in line for line in cut["not_shown"]))
+        whole = self.verify(self.deep_bert(9), "--full")
+        self.assertFalse(any("--full" in line for line in whole["not_shown"]))
         self.assertEqual(whole["layers"], [])
+
+    # Smaller widths
+
+    def config(self, name, **config):
+        """The folder of a config.json alone."""
+        folder = self.path(name)
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        return folder
+
+    def large_llama(self, **changes):
+        """A decoder like those of 7 billion weights, with grouped queries."""
+        return self.config("large", **{**{
+            "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,
+            "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "rms_norm_eps": 1e-5,
+            "max_position_embeddings": 8192, "rope_theta": 500000.0, "bos_token_id": 1, "eos_token_id": 2}, **changes})
+
+    def test_large_models_run_at_smaller_widths(self):
+        for flags in ((), ("--quantize", "int4", "--kv-dtype", "int8")):
+            with self.subTest(flags=flags):
+                certificate = self.verify(self.large_llama(), *flags, "--mem-limit", "2G")
+                self.assertEqual((certificate["verdict"], certificate["other_structure"], certificate["full_widths_because"]), ("equal", "", ""))
+                names = {width["name"]: width["size"] for width in certificate["widths"]}
+                runs = {width["size"]: width["run"] for width in certificate["widths"]}
+                self.assertEqual((names["vocabulary"], names["hidden"], names["heads"], names["key-value heads"]), (128256, 4096, 32, 8))
+                self.assertEqual(runs[4096], runs[32] * runs[128])
+                self.assertEqual(runs[32] / runs[8], 4)
+                group = 128 if "--quantize" in flags else 32
+                for size in (4096, 14336):
+                    self.assertEqual(runs[size] % group, size % group)
+                    self.assertLess(runs[size], size)
+                self.assertTrue(any("The widths of the model" in line for line in certificate["not_shown"]))
+                self.assertTrue(any("At the widths of the model the same passes" in line for line in certificate["shown"]))
+        text = self.succeed("verify", self.large_llama()).stdout
+        self.assertRegex(text, r"widths  .*hidden 4096 -> \d+")
+        self.assertIn("no difference found at smaller widths", text)
+
+    def test_other_large_models(self):
+        bert = {"architectures": ["BertModel"], "model_type": "bert", "hidden_act": "gelu", "hidden_size": 1024, "intermediate_size": 4096,
+                "num_hidden_layers": 24, "num_attention_heads": 16, "max_position_embeddings": 512, "layer_norm_eps": 1e-12,
+                "type_vocab_size": 2, "vocab_size": 30522, "pad_token_id": 0}
+        t5 = {"architectures": ["T5ForConditionalGeneration"], "model_type": "t5", "d_ff": 16384, "d_kv": 128, "d_model": 1024, "num_heads": 16,
+              "num_layers": 24, "relative_attention_num_buckets": 32, "vocab_size": 32128, "decoder_start_token_id": 0, "eos_token_id": 1,
+              "pad_token_id": 0, "layer_norm_epsilon": 1e-6, "feed_forward_proj": "relu", "is_encoder_decoder": True}
+        for name, config in (("bert", bert), ("t5", t5)):
+            with self.subTest(name=name):
+                certificate = self.verify(self.config(name, **config))
+                self.assertEqual((certificate["verdict"], certificate["other_structure"]), ("equal", ""))
+                self.assertIn("hidden", [width["name"] for width in certificate["widths"]])
+
+    def test_stages_of_smaller_widths_are_checked_again(self):
+        self.assertIn("at smaller widths", self.check(self.stages("small", model=self.large_llama())))
+
+    def test_memory_limit(self):
+        result = self.tool("verify", self.large_llama(), "--full", "--mem-limit", "4G")
+        self.assertEqual(result.returncode, 5)
+        self.assertRegex(result.stderr, r"the check takes about \d+ bytes, over '--mem-limit' of 4294967296; without '--full' it takes less\n$")
+
+    def test_progress(self):
+        lines = [json.loads(line) for line in self.succeed("verify", BERT, "--progress", "json").stderr.splitlines()]
+        self.assertEqual([line["done"] for line in lines], list(range(len(lines))))
+        self.assertEqual({line["total"] for line in lines}, {len(lines) - 1})
+        self.assertLessEqual({"convert-attn-to-kern", "kern-plan-memory"}, {line["pass"] for line in lines})
+        self.assertEqual(lines[-1]["seconds_left"], 0)
+        self.assertTrue(all(line["bytes"] > 0 for line in lines))
+        self.assertEqual(self.succeed("verify", BERT).stderr, "")
 
     def test_certificate_is_the_same_each_time(self):
         first, second = (self.succeed("verify", BERT, "--json").stdout for _ in range(2))

@@ -1,0 +1,117 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The comparison is one of texts: what an operation or attribute prints is
+// compared without a list of operations.
+#include "compiler/verify/SameStructure.h"
+#include "passes/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace transom {
+
+/// True for a digit that begins a number: not part of a name or type.
+static bool beginsNumber(StringRef text, size_t i) {
+  if (!llvm::isDigit(text[i]))
+    return false;
+  // The sizes of a tensor type are joined by 'x'.
+  return i == 0 || text[i - 1] == 'x' ||
+         !(llvm::isAlnum(text[i - 1]) || text[i - 1] == '_');
+}
+
+/// The end of the number, also a hexadecimal one, at the start of a text.
+static size_t getNumberEnd(StringRef text, size_t i) {
+  if (text.substr(i).starts_with("0x") && i + 2 < text.size() &&
+      llvm::isHexDigit(text[i + 2])) {
+    for (i += 2; i < text.size() && llvm::isHexDigit(text[i]);)
+      ++i;
+    return i;
+  }
+  auto isPart = [&](size_t at) {
+    const char c = text[at];
+    const bool isSign =
+        (c == '-' || c == '+') && (text[at - 1] == 'e' || text[at - 1] == 'E');
+    const bool isExponent = (c == 'e' || c == 'E') && at + 1 < text.size() &&
+                            (llvm::isDigit(text[at + 1]) ||
+                             text[at + 1] == '-' || text[at + 1] == '+');
+    return llvm::isDigit(c) || c == '.' || isExponent || isSign;
+  };
+  while (i < text.size() && isPart(i))
+    ++i;
+  return i;
+}
+
+/// Makes one of each list of equal elements: `~, ~, ~`, `[~], [~]`.
+static void joinLists(std::string &text, StringRef element) {
+  const std::string twice = (element + ", " + element).str();
+  for (size_t at = text.find(twice); at != std::string::npos;
+       at = text.find(twice, at))
+    text.erase(at, element.size() + 2);
+}
+
+/// Replaces offsets in memory, which are sums of sizes.
+static void maskOffsets(std::string &text) {
+  static constexpr llvm::StringLiteral name = "offset = \"";
+  for (size_t at = text.find(name); at != std::string::npos;
+       at = text.find(name, at)) {
+    at += name.size();
+    text.replace(at, text.find('"', at) - at, "~");
+  }
+}
+
+/// Some text around the first difference of two lines.
+static std::pair<StringRef, StringRef> getDifference(StringRef a, StringRef b) {
+  constexpr size_t before = 40, length = 120;
+  size_t at = 0;
+  while (at < a.size() && at < b.size() && a[at] == b[at])
+    ++at;
+  const size_t begin = at > before ? at - before : 0;
+  return {a.substr(begin, length), b.substr(begin, length)};
+}
+
+std::string printStructure(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy(module.clone());
+  (*copy)->removeAttr(Remarks::attributeName);
+  std::string printed, text;
+  llvm::raw_string_ostream stream(printed);
+  // Names of aliases have sizes in them.
+  copy->print(stream, OpPrintingFlags().useLocalScope());
+  for (size_t i = 0; i < printed.size();) {
+    if (!beginsNumber(printed, i)) {
+      text += printed[i++];
+      continue;
+    }
+    if (!text.empty() && text.back() == '-')
+      text.pop_back();
+    text += '~';
+    i = getNumberEnd(printed, i);
+  }
+  // Rows of some sizes are padded, so that they do not share cache sets.
+  static constexpr llvm::StringLiteral padding = ", stride ~";
+  for (size_t at = text.find(padding); at != std::string::npos;
+       at = text.find(padding, at))
+    text.erase(at, padding.size());
+  maskOffsets(text);
+  for (StringRef element : {"~", "[~]", "[[~]]"})
+    joinLists(text, element);
+  return text;
+}
+
+std::string findStructureDifference(const std::string &a,
+                                    const std::string &b) {
+  StringRef left(a), right(b);
+  while (!left.empty() || !right.empty()) {
+    auto [leftLine, leftRest] = left.split('\n');
+    auto [rightLine, rightRest] = right.split('\n');
+    if (leftLine != rightLine) {
+      auto [ours, theirs] = getDifference(leftLine.trim(), rightLine.trim());
+      return ("'" + ours + "', not '" + theirs + "'").str();
+    }
+    left = leftRest;
+    right = rightRest;
+  }
+  return {};
+}
+
+} // namespace transom
