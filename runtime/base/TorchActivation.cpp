@@ -7,7 +7,7 @@
 
 using namespace transom;
 
-static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+static double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 static double softplus(double x) {
   return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x)));

@@ -24,9 +24,9 @@ namespace transom {
   ROW(CELU, x > 0 ? x : std::expm1(x))                                         \
   ROW(SELU, seluScale *(x > 0 ? x : seluAlpha * std::expm1(x)))                \
   ROW(GELU, 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))))                      \
-  ROW(SiLU, x *sigmoid(x))                                                     \
+  ROW(SiLU, x *logistic(x))                                                    \
   ROW(Mish, x *std::tanh(softplus(x)))                                         \
-  ROW(Sigmoid, sigmoid(x))                                                     \
+  ROW(Sigmoid, logistic(x))                                                    \
   ROW(LogSigmoid, -softplus(-x))                                               \
   ROW(Softplus, softplus(x))                                                   \
   ROW(Softsign, x / (1 + std::fabs(x)))                                        \

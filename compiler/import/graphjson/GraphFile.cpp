@@ -456,6 +456,16 @@ static Result<void> readGraphs(JsonValue graphs, GraphFile &file) {
   return readHalf(graphs, file.dims, file.main);
 }
 
+/// The class names of the output `logits`.
+static Result<void> readLabels(JsonValue root, GraphFile &file) {
+  file.labelsAt = root.find("labels");
+  return forEach(root, "labels", [&](JsonValue each) -> Result<void> {
+    TRANSOM_ASSIGN(std::string_view label, each.asString());
+    file.labels.emplace_back(label);
+    return {};
+  });
+}
+
 Result<GraphFile> transom::readGraphFile(const JsonDocument &document) {
   JsonValue root = document.root();
   TRANSOM_TRY(root.expectObject());
@@ -473,7 +483,8 @@ Result<GraphFile> transom::readGraphFile(const JsonDocument &document) {
   // One graph, whose keys are those of the file.
   TRANSOM_TRY(root.expectOnlyKeys({"$schema", "transom", "name", "entry",
                                    "weights", "dims", "inputs", "blocks",
-                                   "caches", "nodes", "outputs"}));
+                                   "caches", "nodes", "outputs", "labels"}));
+  TRANSOM_TRY(readLabels(root, file));
   const bool decoder = hasCaches(root);
   TRANSOM_TRY(readDims(root, decoder, file.dims));
   TRANSOM_TRY(readBlocks(root, file));

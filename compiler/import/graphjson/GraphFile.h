@@ -104,6 +104,8 @@ struct GraphFile {
   std::vector<std::string> weights; ///< plain file names
   std::vector<GraphDim> dims;
   std::map<std::string, GraphBody> blocks;
+  std::vector<std::string> labels; ///< class names of the output `logits`
+  std::optional<JsonValue> labelsAt;
   std::optional<Graph> encoder; ///< of an encoder-decoder
   Graph main;                   ///< its decoder, or the one graph
 };
@@ -123,6 +125,9 @@ Error usedTwice(const std::string &name, JsonValue first, JsonValue second);
 
 /// The notes of all bodies, and a note for each block that no node names.
 std::vector<std::string> getNotes(const GraphFile &file);
+
+/// The largest value of each symbol; -1 if the file gives none.
+std::vector<std::pair<std::string, int64_t>> getSymbols(const GraphFile &file);
 
 /// `[A-Za-z_][A-Za-z0-9_.-]*`, at most 255 bytes; `what` says whose name.
 Result<std::string> readName(JsonValue value, const std::string &what);

@@ -4,6 +4,7 @@
 // From a parsed graph.json to a module: inputs and masks, nodes through the
 // table of operations, blocks written out for each repetition.
 #include "compiler/import/graphjson/GraphImport.h"
+#include "compiler/import/graphjson/GraphLabels.h"
 #include "compiler/import/graphjson/GraphSource.h"
 #include "compiler/import/graphjson/GraphStep.h"
 #include "runtime/base/Checked.h"
@@ -39,8 +40,8 @@ public:
   }
   /// Makes the entry; errors are the emitter's.
   void build();
-  /// The manifest's word for the head.
-  const char *head() const { return step.head(); }
+  /// The head's name in the manifest.
+  const char *head() const { return classifier ? classifier : step.head(); }
   /// The longest sequence of a decoder.
   std::optional<int64_t> longest() const { return step.state.context; }
 
@@ -74,7 +75,8 @@ private:
   GraphSource *source;
   DimTable dims;
   std::vector<PaddingMask> masks;
-  GraphStep step;               // of a decoder
+  GraphStep step; // of a decoder
+  const char *classifier = nullptr;
   std::set<std::string> active; // blocks being written out
   size_t nodes = 0;
 };
@@ -399,6 +401,8 @@ void GraphBuilder::endEntry(const Values &results) {
   for (auto [output, value] : llvm::zip_equal(graph.body.outputs, results))
     if (!emit.failed())
       outputs.push_back({output.name, result(output, value)});
+  if (file.labelsAt && !emit.failed())
+    classifier = getClassifier(file, outputs, emit);
   emit.at(graph.entry, graph.pointer + "/outputs");
   emit.endEntry(outputs);
 }
@@ -445,23 +449,6 @@ static Result<void> openFiles(const GraphFile &file, ImportInfo &info) {
   return {};
 }
 
-/// The largest value of each symbol.
-static std::vector<std::pair<std::string, int64_t>>
-getSymbols(const GraphFile &file) {
-  const bool decoder = file.main.role == GraphRole::Decoder;
-  std::vector<std::pair<std::string, int64_t>> symbols;
-  if (file.encoder || !decoder)
-    for (const GraphDim &dim : (file.encoder ? *file.encoder : file.main).dims)
-      symbols.push_back({dim.name, dim.largest});
-  if (decoder)
-    for (const char *name : {"keys", "rows", "wanted"})
-      symbols.push_back({name, -1});
-  if (file.encoder)
-    for (const char *name : {"keys1", "rows1"})
-      symbols.push_back({name, -1});
-  return symbols;
-}
-
 Result<OwningOpRef<ModuleOp>> transom::importGraph(MLIRContext &context,
                                                    ImportInfo &info) {
   TRANSOM_ASSIGN(JsonDocument document,
@@ -494,6 +481,9 @@ Result<OwningOpRef<ModuleOp>> transom::importGraph(MLIRContext &context,
           source ? source->longest() : graph.longest())
     extra.push_back(builder.getNamedAttr("max_length",
                                          builder.getI64IntegerAttr(*longest)));
+  SmallVector<StringRef> labels(file.labels.begin(), file.labels.end());
+  extra.push_back(
+      builder.getNamedAttr("labels", builder.getStrArrayAttr(labels)));
   emit.finish(info, getSymbols(file), extra);
   return emit.take();
 }

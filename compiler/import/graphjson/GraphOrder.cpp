@@ -179,3 +179,19 @@ std::vector<std::string> transom::getNotes(const GraphFile &file) {
       notes.push_back("no node names block '" + name + "'");
   return notes;
 }
+
+std::vector<std::pair<std::string, int64_t>>
+transom::getSymbols(const GraphFile &file) {
+  const bool decoder = file.main.role == GraphRole::Decoder;
+  std::vector<std::pair<std::string, int64_t>> symbols;
+  if (file.encoder || !decoder)
+    for (const GraphDim &dim : (file.encoder ? *file.encoder : file.main).dims)
+      symbols.push_back({dim.name, dim.largest});
+  if (decoder)
+    for (const char *name : {"keys", "rows", "wanted"})
+      symbols.push_back({name, -1});
+  if (file.encoder)
+    for (const char *name : {"keys1", "rows1"})
+      symbols.push_back({name, -1});
+  return symbols;
+}

@@ -410,6 +410,11 @@ void SchemaWriter::run() {
   json.member("description", "plain names of safetensors files beside this");
   numbers("string");
   json.endObject();
+  json.key("labels");
+  json.beginObject();
+  json.member("description", "class names of the output 'logits'");
+  numbers("string");
+  json.endObject();
   for (auto [key, of] : {std::pair<const char *, const char *>{"dims", "dim"},
                          {"blocks", "block"}}) {
     json.key(key);

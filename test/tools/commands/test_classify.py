@@ -4,9 +4,10 @@
 import json
 import math
 import os
+import shutil
 import unittest
 
-from base import GOLDENS
+from base import GOLDENS, QUICK, SOURCE, ToolTest, write_tensors
 from tasks import TaskTest
 from texts import TextsTest
 
@@ -53,6 +54,48 @@ class ClassifyByDecoders(TaskTest):
             lines = self.on_texts("classify", self.models[name], [text for text in expected["texts"] if text])
             lines += [line for text in expected["texts"] if not text for line in self.lines("classify", self.models[name], "--text", text)]
             self.assert_like([line["scores"] for line in lines], expected["scores"], name)
+
+
+class ClassifyByGraphs(ToolTest):
+    """A graph.json with 'labels' classifies texts or their tokens by the output 'logits'."""
+
+    def compile_graph(self, edge):
+        folder = self.path(edge)
+        os.mkdir(folder)
+        shutil.copy(os.path.join(SOURCE, "examples", "tiny-bert", "tokenizer.json"), folder)
+        table = [(7 * i % 11 - 5) / 8 for i in range(186 * 2)]
+        write_tensors(os.path.join(folder, "model.safetensors"), {"table": ("F32", [186, 2], table)})
+        nodes = [{"name": "visible", "op": "cast", "inputs": ["attention_mask"], "attrs": {"to": "bool"}},
+                 {"name": "tokens", "op": "embedding", "inputs": ["input_ids"], "attrs": {"table": "table"}},
+                 {"name": "texts", "op": "pool", "inputs": ["tokens", "visible"], "attrs": {"kind": "mean"}}]
+        inputs = [{"name": "input_ids", "dtype": "i64", "shape": ["batch", "seq"]},
+                  {"name": "attention_mask", "dtype": "i64", "shape": ["batch", "seq"], "mask_of": "input_ids"}]
+        with open(os.path.join(folder, "graph.json"), "w", encoding="utf-8") as file:
+            json.dump({"transom": 1, "weights": ["model.safetensors"], "dims": {"batch": {}, "seq": {"max": 64}}, "inputs": inputs,
+                       "nodes": nodes if edge == "texts" else nodes[:2], "labels": ["low", "high"],
+                       "outputs": [{"name": "logits", "edge": edge}]}, file)
+        artifact = self.path(edge + ".so")
+        self.succeed("compile", folder, "-o", artifact, env=QUICK)
+        return artifact, [table[2 * i : 2 * i + 2] for i in range(186)]
+
+    def get_ids(self, artifact, text):
+        return json.loads(self.succeed("tokenize", artifact, "--text", text).stdout)["ids"]
+
+    def test_scores_of_texts(self):
+        artifact, table = self.compile_graph("texts")
+        rows = [table[id] for id in self.get_ids(artifact, "the cat")]
+        logits = [sum(column) / len(rows) for column in zip(*rows)]
+        line = json.loads(self.succeed("classify", artifact, "--text", "the cat").stdout)
+        total = sum(math.exp(value) for value in logits)
+        for label, value in zip(("low", "high"), logits):
+            self.assertAlmostEqual(line["scores"][label], math.exp(value) / total, places=5)
+
+    def test_labels_of_tokens(self):
+        artifact, table = self.compile_graph("tokens")
+        ids = self.get_ids(artifact, "the cat")
+        line = json.loads(self.succeed("classify", artifact, "--text", "the cat").stdout)
+        expected = [("low", "high")[table[id][1] > table[id][0]] for id in ids[1:-1]]
+        self.assertEqual([token["label"] for token in line["tokens"]], expected)
 
 
 if __name__ == "__main__":
