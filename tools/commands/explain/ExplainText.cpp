@@ -7,6 +7,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/explain/ExplainFormat.h"
 #include "tools/commands/explain/Findings.h"
+#include "tools/commands/explain/PhaseTables.h"
 #include "tools/commands/explain/UnusedColumns.h"
 #include "tools/commands/explain/Verification.h"
 #include <algorithm>
@@ -33,8 +34,6 @@ private:
   void addPasses();
   void addMissed();
   void addEntry(const ExplainedEntry &entry);
-  void addPhases(const ExplainedEntry &entry);
-  void addOperations(const ExplainedEntry &entry);
   void addMemory(const ExplainedEntry &entry);
   void addKernels();
   void addNotes();
@@ -303,91 +302,6 @@ void TextWriter::addMissed() {
 }
 
 //===----------------------------------------------------------------------===//
-// What runs
-//===----------------------------------------------------------------------===//
-
-void TextWriter::addPhases(const ExplainedEntry &entry) {
-  const MeasuredCall *call = findCall(calls, entry);
-  // Columns of times come before the others, that of errors after numbers.
-  TextTable table(std::string(call ? "rr" : "") + (isVerified ? "r" : "") +
-                  "rrrrll");
-  auto addRow = [&](const std::vector<std::string> &times,
-                    const std::string &error, std::vector<std::string> cells) {
-    if (isVerified)
-      cells.insert(cells.begin() + 4, error);
-    if (call)
-      cells.insert(cells.begin(), times.begin(), times.end());
-    table.add(std::move(cells));
-  };
-  auto add = [&](const PhaseTime &time, const std::string &error,
-                 std::vector<std::string> cells) {
-    addRow({formatTime(time.ms),
-            time.limitShare > 0 ? formatPercent(time.limitShare) : ""},
-           error, std::move(cells));
-  };
-  if (call) {
-    page += "  Measured: " + call->getSizes() + " tokens take " +
-            formatTime(call->ms) +
-            (call->limitShare > 0 ? ", " + formatPercent(call->limitShare) +
-                                        " of the machine's limit"
-                                  : "") +
-            ".\n";
-  }
-  addRow({"time", "of limit"}, "error",
-         {"share", "FLOP", "weights", "layers", "what it computes", "where"});
-  const int64_t whole = entry.flops.value.value_or(0);
-  int64_t rest = 0, restFlops = 0;
-  PhaseTime restTime;
-  for (const ExplainedPhase &phase : entry.phases) {
-    const int64_t flops = phase.flops.value.value_or(0) * phase.runs;
-    const PhaseTime *known = call ? call->find(phase.name) : nullptr;
-    const PhaseTime time = known ? *known : PhaseTime();
-    const bool isShort = !call || time.ms < 0.005 * call->ms;
-    if (!all && isShort && getShare(flops, whole) < 0.005) {
-      ++rest;
-      restFlops += flops;
-      restTime.ms += time.ms;
-      continue;
-    }
-    const LayerPath place = splitLayer(phase.place.location);
-    const std::string layers = formatLayers(place.layers);
-    add(time, formatLargestError(phase.operations),
-        {formatPercent(getShare(flops, whole)), formatCount(flops),
-         phase.weightBytes
-             ? formatBytes(static_cast<uint64_t>(phase.weightBytes) *
-                           static_cast<uint64_t>(phase.runs))
-             : "",
-         layers.substr(layers.find(' ') + 1), describePhase(phase),
-         describePlace(phase)});
-  }
-  if (rest)
-    add(restTime, "",
-        {formatPercent(getShare(restFlops, whole)), formatCount(restFlops), "",
-         "", formatNumber(rest, "more phase"), ""});
-  page += table.str();
-}
-
-void TextWriter::addOperations(const ExplainedEntry &entry) {
-  for (const ExplainedPhase &phase : entry.phases) {
-    page += "\n  phase " + phase.name + ", " + formatNumber(phase.runs, "run") +
-            "\n";
-    TextTable table(isVerified ? "lrrlrl" : "lrrll");
-    for (const PhaseOperation &operation : phase.operations) {
-      std::vector<std::string> cells = {
-          "  " + operation.name, formatCount(operation.flops),
-          formatBytes(operation.bytes), operation.split};
-      if (isVerified)
-        cells.push_back("error " + formatLargestError({operation}));
-      cells.push_back(operation.detail +
-                      (operation.detail.empty() ? "" : "; ") +
-                      operation.place.location);
-      table.add(std::move(cells));
-    }
-    page += table.str();
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
@@ -436,10 +350,10 @@ void TextWriter::addEntry(const ExplainedEntry &entry) {
             formatNumber(entry.minBarriers, "barrier") +
             ", if the threads divide its heads evenly.\n";
   page += "  FLOP and shares count useful work, without columns that are "
-          "computed and not used.\n";
-  addPhases(entry);
+          "computed and not used;\n  bytes are those of weights and buffers.\n";
+  page += listPhases(entry, findCall(calls, entry), isVerified, all);
   if (all) {
-    addOperations(entry);
+    page += listOperations(entry, isVerified);
     page += listUnusedColumns(explanation, entry);
   }
   addMemory(entry);

@@ -9,6 +9,7 @@
 #include "tools/commands/explain/UnusedColumns.h"
 #include <algorithm>
 #include <map>
+#include <set>
 
 using namespace transom;
 using namespace transom::tools;
@@ -27,6 +28,7 @@ private:
   void findDisabledPasses();
   void findPadding();
   void findUnfusedAttention(const ExplainedEntry &entry);
+  void findNoSoftmax(const ExplainedEntry &entry);
   void findCopies(const ExplainedEntry &entry);
   void findColumns(const ExplainedEntry &entry);
   void findMasks();
@@ -107,6 +109,56 @@ void CostFinder::findMasks() {
     found.push_back({"Attention reads a mask for each score.",
                      group.getMessage(), remark.help, remark.category,
                      remark.place});
+  }
+}
+
+/// True for remarks on two products without a softmax.
+static bool isNoSoftmax(const RemarkGroup &group) {
+  return group.first->name == "attention-without-softmax";
+}
+
+/// The value of an argument of a remark; empty without it.
+static std::string getArgument(const ExplainedRemark &remark,
+                               const std::string &key) {
+  for (const ExplainedArgument &argument : remark.args)
+    if (argument.key == key)
+      return argument.value;
+  return "";
+}
+
+/// The module path in the text of an operation, `'attn.add' at 'PATH'`.
+static std::string getPath(const std::string &operation) {
+  const std::string before = " at '";
+  const size_t at = operation.find(before);
+  return at == std::string::npos
+             ? ""
+             : operation.substr(at + before.size(),
+                                operation.size() - at - before.size() - 1);
+}
+
+void CostFinder::findNoSoftmax(const ExplainedEntry &entry) {
+  for (const RemarkGroup &group : getRemarks("attn-fuse-attention", "missed")) {
+    const ExplainedRemark &remark = *group.first;
+    if (!isNoSoftmax(group) || remark.function != entry.name)
+      continue;
+    // Both products, in all layers.
+    const std::set<std::string> places = {
+        splitLayer(remark.place.location).rest,
+        splitLayer(getPath(getArgument(remark, "product"))).rest};
+    int64_t bytes = 0;
+    for (const ExplainedPhase &phase : entry.phases)
+      for (const PhaseOperation &operation : phase.operations)
+        if (operation.name == "kern.batch_matmul" &&
+            places.count(splitLayer(operation.place.location).rest))
+          bytes += getBufferBytes(phase, operation);
+    found.push_back(
+        {formatNumber(static_cast<int64_t>(group.count), "attention") +
+             getEntryText(entry) + (group.count > 1 ? " have" : " has") +
+             " no softmax and " + (group.count > 1 ? "are" : "is") +
+             " not fused: scores go through memory, and the "
+             "products read and write " +
+             formatBytes(static_cast<uint64_t>(bytes)) + " in a call.",
+         group.getMessage(), remark.help, remark.category, remark.place});
   }
 }
 
@@ -200,8 +252,10 @@ void CostFinder::findUnfusedAttention(const ExplainedEntry &entry) {
   if (count == 0)
     return;
   keepsAttention = true;
-  const std::vector<RemarkGroup> reasons =
+  std::vector<RemarkGroup> reasons =
       getRemarks("attn-fuse-attention", "missed");
+  reasons.erase(std::remove_if(reasons.begin(), reasons.end(), isNoSoftmax),
+                reasons.end());
   std::string advice = reasons.empty() ? "" : reasons.front().first->help;
   if (reasons.size() > 1)
     advice +=
@@ -271,6 +325,8 @@ std::vector<Finding> CostFinder::run() {
   findDisabledPasses();
   for (const ExplainedEntry &entry : explanation.entries)
     findUnfusedAttention(entry);
+  for (const ExplainedEntry &entry : explanation.entries)
+    findNoSoftmax(entry);
   findMasks();
   findPadding();
   for (const ExplainedEntry &entry : explanation.entries)

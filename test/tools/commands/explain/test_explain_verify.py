@@ -125,7 +125,7 @@ class ExplainVerify(ExplainTest):
     def test_text(self):
         text = self.succeed("explain", self.example("tiny-bert"), "--verify").stdout
         for line in [r"passes +no difference found \(proved chance of a miss at most 2\^-11\)", r"machine code +entry 'encode' on avx2: the bits of the kern module",
-                     r"kern-fuse-norm +\d+ +equal ", r"kern-fuse-cross-layer-norm +\d+ +unchanged ", r"layers +error +what it computes",
+                     r"kern-fuse-norm +\d+ +equal ", r"kern-fuse-cross-layer-norm +\d+ +unchanged ", r"layer +error +what it computes",
                      r" \d\.\de-0[6-8]  attention 2 heads of 16"]:
             self.assertRegex(text, line)
         self.assertRegex(self.succeed("explain", self.example("tiny-bert"), "--verify", "-v").stdout, r"kern\.norm .* error \d\.\de-0[6-8] ")

@@ -23,7 +23,7 @@ class Profile(ExplainTest):
         told = self.explain(model)
         text = self.succeed("explain", model, "--profile", self.write_profile("p.json", told)).stdout
         self.assertRegex(text, r"Measured: 1 x 64 tokens take 3\.19 ms, 50 % of the machine's limit")
-        self.assertRegex(text, r"\n +1\.05 ms +25 % +33 % +1\.0 M +0-1  attention 2 heads of 16")
+        self.assertRegex(text, r"\n +1\.05 ms +25 % +33 % +1\.0 M +64\.0 KiB +0-1  attention 2 heads of 16")
 
     def test_the_nearer_limit_counts(self):
         model = self.example("tiny-bert")
