@@ -159,6 +159,12 @@ Result<Tensor> WeightResidues::run(const WeightExpr &e) {
     for (auto [element, value] : llvm::zip_equal(result.real, node.data))
       element = domain.constant(value);
     return result;
+  case WeightExpr::Kind::Triangle:
+    forEachIndex(sizes, [&, i = size_t(0)](ArrayRef<int64_t> index) mutable {
+      const bool isUpTo = index.back() - index[index.size() - 2] <= node.start;
+      result.real[i++] = domain.constant(node.data[isUpTo ? 0 : 1]);
+    });
+    return result;
   case WeightExpr::Kind::Reshape:
     result.real = std::move(operands[0].real);
     return result;

@@ -262,6 +262,29 @@ std::optional<WeightExpr> Emitter::getWeightExpr(Value value) const {
 // Operations
 //===----------------------------------------------------------------------===//
 
+Value Emitter::constant(ArrayRef<int64_t> shape, ArrayRef<double> numbers) {
+  if (failed())
+    return {};
+  auto type = RankedTensorType::get(shape, builder.getF32Type());
+  const SmallVector<float> elements(numbers.begin(), numbers.end());
+  return builder.create<attn::ConstantOp>(
+      loc, type,
+      llvm::cast<ElementsAttr>(
+          DenseElementsAttr::get(type, ArrayRef<float>(elements))));
+}
+
+Value Emitter::asWeight(Value value) {
+  auto constant = value ? value.getDefiningOp<attn::ConstantOp>() : nullptr;
+  if (!constant || failed())
+    return value;
+  auto elements = llvm::cast<DenseElementsAttr>(constant.getValue());
+  const std::vector<double> numbers(elements.getValues<float>().begin(),
+                                    elements.getValues<float>().end());
+  return weight(
+      getModulePath(constant.getLoc()),
+      WeightExpr::values(elements.getType().getShape().vec(), numbers));
+}
+
 Value Emitter::linear(Value input, Value weight, Value bias) {
   return make<attn::LinearOp>(input, weight, bias);
 }
@@ -380,9 +403,13 @@ Dims Emitter::getShape(Value value) const {
 // The module
 //===----------------------------------------------------------------------===//
 
-/// Weights that a builder made and replaced.
+/// Weights and constants that a builder made and replaced.
 void Emitter::dropUnusedWeights() {
   std::set<StringRef> used;
+  module->walk([&](attn::ConstantOp constant) {
+    if (constant->use_empty())
+      constant->erase();
+  });
   module->walk([&](attn::GetWeightOp get) {
     if (get->use_empty())
       get->erase();
@@ -412,7 +439,7 @@ void Emitter::countTensors(ImportInfo &info) {
     const SafetensorsTensor *tensor = files.find(name);
     if (used.count(name))
       count(name, tensor->getTypeName(), tensor->shape);
-    else
+    else if (!usedTensors.count(name))
       info.unusedTensors.push_back(name);
   }
   if (assumed)

@@ -132,6 +132,17 @@ public:
   /// The expression of a value that is a weight.
   std::optional<WeightExpr> getWeightExpr(mlir::Value value) const;
 
+  /// A constant of f32 with these numbers in row-major order.
+  mlir::Value constant(llvm::ArrayRef<int64_t> shape,
+                       llvm::ArrayRef<double> numbers);
+  /// A constant as a weight, for operations that take weights only; another
+  /// value as it is.
+  mlir::Value asWeight(mlir::Value value);
+  /// Records that the model uses a tensor of the files, although no weight
+  /// refers to it.
+  void markUsed(const std::string &file) { usedTensors.insert(file); }
+  const ModelFiles &getFiles() const { return files; }
+
   mlir::Value linear(mlir::Value input, mlir::Value weight, mlir::Value bias);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value scale(mlir::Value input, double factor, double offset = 0);
@@ -211,7 +222,7 @@ private:
   std::optional<AssumedTensors> assumed;
   std::string assumedDtype;
   std::map<std::string, std::pair<std::string, std::vector<int64_t>>> weights;
-  std::set<std::string> caches, entryNames;
+  std::set<std::string> caches, entryNames, usedTensors;
   mlir::func::FuncOp entry;
   mlir::Location loc;
   std::optional<Error> failure;

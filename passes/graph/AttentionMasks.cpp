@@ -4,6 +4,7 @@
 // Follows a mask that is written as numbers back to the bool mask that it is
 // made of, or to a constant whose elements say what is hidden.
 #include "passes/graph/AttentionMasks.h"
+#include "passes/graph/ConstantElements.h"
 #include <cmath>
 
 using namespace mlir;
@@ -28,10 +29,11 @@ std::optional<double> constantFactor(Operation *op, Value &input) {
     std::optional<double> number = constantNumber(op->getOperand(side));
     if (!number || (divides && side == 0))
       continue;
-    input = op->getOperand(1 - side);
     // A constant that broadcasts the operand is not only a factor.
-    if (getDims(input) != getDims(op->getResult(0)))
+    Value other = op->getOperand(1 - side);
+    if (getDims(other) != getDims(op->getResult(0)))
       return std::nullopt;
+    input = other;
     return divides ? 1 / *number : *number;
   }
   return std::nullopt;
@@ -72,10 +74,20 @@ struct AffineMask {
   double factor = 1, offset = 0;
 };
 
-static std::optional<AffineMask> affineMask(Value value, int depth = 0) {
+/// Products of more factors than 2 to the power of this are not followed.
+static constexpr int maxProducts = 4;
+
+static bool isMaskFactor(Value factor, int products = 0);
+
+static std::optional<AffineMask> affineMask(Value value, int depth = 0,
+                                            int products = 0) {
   Operation *op = value.getDefiningOp();
   if (!op || depth > maxLinks)
     return std::nullopt;
+  if (isa<MulOp>(op) && products < maxProducts &&
+      isMaskFactor(op->getOperand(0), products + 1) &&
+      isMaskFactor(op->getOperand(1), products + 1))
+    return AffineMask{value};
   if (auto cast = dyn_cast<CastOp>(op)) {
     if (isZeroOrOne(cast.getInput()))
       return AffineMask{cast.getInput()};
@@ -103,7 +115,7 @@ static std::optional<AffineMask> affineMask(Value value, int depth = 0) {
   }
 
   // Insert what `input` is in turn.
-  auto inner = affineMask(input, depth + 1);
+  auto inner = affineMask(input, depth + 1, products);
   if (!inner || getDims(input) != getDims(value))
     return std::nullopt;
   return AffineMask{inner->mask, inner->factor * factor,
@@ -135,25 +147,15 @@ std::optional<MaskLink> additiveAsBool(Value value, double factor) {
   return std::nullopt;
 }
 
-/// True for a constant of zeros and ones.
-static bool isZeroOrOneConstant(Operation *op) {
-  auto constant = dyn_cast_or_null<ConstantOp>(op);
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
-                           : DenseElementsAttr();
-  if (!elements || !isa<FloatType>(elements.getElementType()))
-    return false;
-  return llvm::all_of(elements.getValues<APFloat>(), [](const APFloat &number) {
-    return number.isZero() || number.isExactlyValue(1);
-  });
-}
-
 /// True for a factor that is 0 or 1, whatever it is made of.
-static bool isMaskFactor(Value factor) {
+static bool isMaskFactor(Value factor, int products) {
+  auto isBit = [](double number) { return number == 0 || number == 1; };
+  if (std::optional<ConstantElements> elements = getConstantElements(factor))
+    return llvm::all_of(elements->numbers, isBit);
   while (Operation *op = factor.getDefiningOp()) {
-    if (isZeroOrOneConstant(op) || isZeroOrOne(factor))
+    if (isZeroOrOne(factor))
       return true;
-    auto isBit = [](double number) { return number == 0 || number == 1; };
-    if (auto affine = affineMask(factor))
+    if (auto affine = affineMask(factor, 0, products))
       return isBit(affine->offset) && isBit(affine->factor + affine->offset);
     if (auto where = dyn_cast<WhereOp>(op))
       return isBit(constantNumber(where.getOnTrue()).value_or(-1)) &&
@@ -179,82 +181,107 @@ Value findMaskOfProbabilities(Operation *op, Value probabilities) {
   return isMaskFactor(factor) ? factor : Value();
 }
 
-/// Compares a constant `[1, .., n, n]` with one that shows the keys up to the
-/// diagonal (1, or 0 if it is added), and hides the keys after it.
-static std::optional<TriangleDifference>
-compareWithTriangle(ConstantOp op, const MaskLink &link) {
-  // Check shape and element type.
-  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
-  ArrayRef<int64_t> shape = op.getValue().getShapedType().getShape();
-  if (!elements || shape.size() < 2)
-    return std::nullopt;
-  int64_t rows = shape[shape.size() - 2], columns = shape.back();
-  if (rows != columns || rows < 2 ||
-      op.getValue().getNumElements() != rows * columns)
-    return std::nullopt;
-  bool adds = link.kind == MaskLink::Adds;
-  Type element = elements.getElementType();
+//===----------------------------------------------------------------------===//
+// Masks that are made of others
+//===----------------------------------------------------------------------===//
 
-  // Check each element: shown up to the diagonal, hidden after it.
-  auto sees = [&](int64_t index) {
-    if (isa<IntegerType>(element))
-      return elements.getValues<APInt>()[index].isZero() == link.inverted;
-    double number = elements.getValues<APFloat>()[index].convertToDouble();
-    return adds ? number == 0 : (number == 0) == link.inverted;
-  };
-  auto hides = [&](int64_t index) {
-    if (!adds)
-      return !sees(index);
-    return elements.getValues<APFloat>()[index].convertToDouble() *
-               link.factor <=
-           hidingValue;
-  };
-  TriangleDifference difference;
-  difference.entries = rows * columns;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      if (j <= i ? !sees(i * columns + j) : !hides(i * columns + j))
-        if (difference.wrong++ == 0) {
-          difference.row = i;
-          difference.column = j;
-        }
-  return difference;
-}
-
-/// The constant that a mask is cut from, starting at its first row and column.
-/// Looks through casts that keep what the mask means: which elements are zero,
-/// or, for a mask that is added, each number.
-static ConstantOp triangleSource(Value mask, bool adds) {
-  for (int links = 0; links < maxLinks; ++links) {
-    Operation *op = mask.getDefiningOp();
-    if (!op || isa<ConstantOp>(op))
-      return dyn_cast_or_null<ConstantOp>(op);
-    if (auto slice = dyn_cast<SliceOp>(op)) {
-      if (slice.getStart() != 0)
-        return {};
-    } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-      // Leading sizes of 1 may be added or dropped.
-      Dims from = getDims(reshape.getInput()),
-           to = getDims(reshape.getResult());
-      if (from.size() < 2 || to.size() < 2 ||
-          ArrayRef(from).take_back(2) != ArrayRef(to).take_back(2))
-        return {};
-    } else if (auto cast = dyn_cast<CastOp>(op)) {
-      bool floats = isa<FloatType>(getElementTypeOrSelf(cast.getInput())) &&
-                    isa<FloatType>(cast.getTo());
-      if (!floats && (adds || !cast.getTo().isInteger(1)))
-        return {};
-    } else {
-      return {};
-    }
-    mask = op->getOperand(0);
-  }
+/// The two masks that hide together what a bool mask, or a mask of 0 and 1,
+/// hides; both null where it is not made of two.
+static std::pair<Value, Value> getConjuncts(Value mask, bool inverted) {
+  Operation *op = mask.getDefiningOp();
+  if (auto cast = dyn_cast_or_null<CastOp>(op);
+      cast && cast.getTo().isInteger(1))
+    op = cast.getInput().getDefiningOp<MulOp>();
+  if (isa_and_nonnull<MulOp>(op) &&
+      !(isMaskFactor(op->getOperand(0)) && isMaskFactor(op->getOperand(1))))
+    op = nullptr;
+  if (inverted ? isa_and_nonnull<OrOp>(op) : isa_and_nonnull<AndOp, MulOp>(op))
+    return {op->getOperand(0), op->getOperand(1)};
   return {};
 }
 
+SmallVector<MaskLink> splitMask(const MaskLink &link) {
+  SmallVector<MaskLink> masks, open = {link};
+  while (!open.empty() && masks.size() < maxLinks) {
+    MaskLink next = open.pop_back_val();
+    if (next.kind == MaskLink::Adds) {
+      auto sum = next.mask.getDefiningOp<AddOp>();
+      std::optional<MaskLink> bools = additiveAsBool(next.mask, next.factor);
+      if (bools && bools->kind == MaskLink::Hides) {
+        open.push_back(*bools);
+        continue;
+      }
+      if (!sum) {
+        masks.push_back(next);
+        continue;
+      }
+      for (Value term : {sum.getRhs(), sum.getLhs()}) {
+        open.push_back(next);
+        open.back().mask = term;
+      }
+      continue;
+    }
+    if (auto inverse = next.mask.getDefiningOp<NotOp>()) {
+      next.mask = inverse.getInput();
+      next.inverted = !next.inverted;
+      open.push_back(next);
+      continue;
+    }
+    auto [lhs, rhs] = getConjuncts(next.mask, next.inverted);
+    if (!lhs) {
+      masks.push_back(next);
+      continue;
+    }
+    for (Value mask : {rhs, lhs}) {
+      open.push_back(next);
+      open.back().mask = mask;
+    }
+  }
+  return open.empty() ? masks : SmallVector<MaskLink>{link};
+}
+
+//===----------------------------------------------------------------------===//
+// Triangles
+//===----------------------------------------------------------------------===//
+
 std::optional<TriangleDifference> compareWithTriangle(const MaskLink &link) {
-  ConstantOp source = triangleSource(link.mask, link.kind == MaskLink::Adds);
-  return source ? compareWithTriangle(source, link) : std::nullopt;
+  std::optional<ConstantElements> mask = getConstantElements(link.mask);
+  if (!mask || mask->sizes.size() < 2)
+    return std::nullopt;
+  const int64_t rows = mask->sizes[mask->sizes.size() - 2],
+                columns = mask->sizes.back(), size = std::min(rows, columns);
+  if (size < 2)
+    return std::nullopt;
+
+  // A finite number that is added hides if it is the only one.
+  TriangleDifference difference;
+  const bool adds = link.kind == MaskLink::Adds;
+  const double corner = mask->numbers[columns - 1] * link.factor;
+  if (adds && corner < 0 && corner > hidingValue)
+    difference.hidesWith = corner;
+  else if (link.kind == MaskLink::HidesWith)
+    difference.hidesWith = link.value;
+  auto isRight = [&](double number, bool isShown) {
+    if (!adds)
+      return (number != 0) == (isShown != link.inverted);
+    if (isShown)
+      return number == 0;
+    return difference.hidesWith ? number * link.factor == corner
+                                : number * link.factor <= hidingValue;
+  };
+
+  // Check each element: shown up to the diagonal, hidden after it.
+  for (size_t start = 0; start < mask->numbers.size(); start += rows * columns)
+    for (int64_t i = 0; i < size; ++i)
+      for (int64_t j = 0; j < size; ++j) {
+        ++difference.entries;
+        if (isRight(mask->numbers[start + i * columns + j], j <= i) ||
+            difference.wrong++ > 0)
+          continue;
+        difference.row = i;
+        difference.column = j;
+      }
+  return difference;
 }
 
 } // namespace transom

@@ -47,6 +47,15 @@ LogicalResult AttentionMatcher::matchProbabilities() {
       probabilities = cast.getResult();
       continue;
     }
+    // A constant factor applies to the result as well.
+    Value input;
+    if (auto factor = constantFactor(user, input);
+        factor && input == probabilities && std::isfinite(*factor) &&
+        *factor != 0) {
+      match.resultFactor *= *factor;
+      probabilities = user->getResult(0);
+      continue;
+    }
     if (isa<TransposeOp>(user))
       return fail(RemarkId::ProbabilitiesAreTransposed, {{"product", user}},
                   user);
@@ -80,7 +89,7 @@ LogicalResult AttentionMatcher::matchScores() {
     match.chain.push_back(op);
     match.scores = dyn_cast<MatmulOp>(op);
     if (match.scores) {
-      match.scale = factor;
+      match.scale = match.softCap ? factor * match.softCap : factor;
       std::reverse(match.masks.begin(), match.masks.end());
       return success();
     }
@@ -96,6 +105,8 @@ LogicalResult AttentionMatcher::matchScores() {
   return fail(RemarkId::ChainBeforeSoftmaxIsLong, {{"limit", maxLinks}});
 }
 
+static bool leadsToProduct(Value value, int depth = 0);
+
 /// Goes one operation back: `scores` becomes that operation's operand.
 LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
                                           double &factor) {
@@ -105,7 +116,12 @@ LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
       return fail(RemarkId::ScaleIsNotFinite, {{"scale", factor}});
     return success();
   }
+  if (match.softCap && isa<AddOp, MaskOp, WhereOp>(op))
+    return fail(RemarkId::MaskInsideSoftCap, {{"operation", op}}, op);
   return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](ActivationOp activation) {
+        return matchSoftCap(activation, scores, factor);
+      })
       .Case([&](CastOp cast) {
         scores = cast.getInput();
         if (isFloatCast(cast))
@@ -130,22 +146,39 @@ LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
                     op);
       })
       .Case<MulOp, DivOp>([&](auto) {
-        return fail(RemarkId::ScaleIsNotConstant,
-                    {{"operation", op}, {"factor", op->getOperand(1)}}, op);
+        // The factor is the operand that does not lead to the product.
+        const bool isSwapped = leadsToProduct(op->getOperand(1)) &&
+                               !leadsToProduct(op->getOperand(0));
+        return fail(
+            RemarkId::ScaleIsNotConstant,
+            {{"operation", op}, {"factor", op->getOperand(isSwapped ? 0 : 1)}},
+            op);
       })
       .Default([&](Operation *) {
         return fail(RemarkId::OperationBeforeSoftmax, {{"operation", op}}, op);
       });
 }
 
+/// `c * tanh(x)` caps the scores s = c x: it is c tanh(s / c).
+LogicalResult AttentionMatcher::matchSoftCap(ActivationOp op, Value &scores,
+                                             double &factor) {
+  if (op.getKind() != Activation::Tanh || match.softCap || factor < 0)
+    return fail(RemarkId::OperationBeforeSoftmax,
+                {{"operation", op.getOperation()}}, op);
+  match.softCap = factor;
+  factor = 1;
+  scores = op.getInput();
+  return success();
+}
+
 /// True when a chain of links leads from a value to a product of its shape.
-static bool leadsToProduct(Value value, int depth = 0) {
+static bool leadsToProduct(Value value, int depth) {
   Operation *op = value.getDefiningOp();
   if (!op || depth > maxLinks)
     return false;
   if (isa<MatmulOp>(op))
     return true;
-  if (isa<CastOp, ScaleOp, MaskOp, DivOp>(op))
+  if (isa<ActivationOp, CastOp, ScaleOp, MaskOp, DivOp>(op))
     return leadsToProduct(op->getOperand(0), depth + 1);
   if (isa<AddOp, MulOp>(op))
     return leadsToProduct(op->getOperand(0), depth + maxLinks / 4) ||
@@ -239,10 +272,9 @@ static Value unrepeatedHeads(Value value, int64_t axis) {
   return widen.getInput();
 }
 
-/// Follows transposes, repeats of heads and, if `takesScale`, constant factors
-/// back from an operand, and finds out what each axis means.
+/// Follows transposes, repeats of heads and constant factors back from an
+/// operand, and finds out what each axis means.
 LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
-                                           bool takesScale,
                                            HeadOperand &heads) {
   // Start from the axes of the product's operand: batch, len, [heads,] d.
   size_t rank = getDims(operand).size();
@@ -260,8 +292,7 @@ LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
   // Follow transposes and repeats to the base, and map the axes along.
   heads.base = operand;
   for (int links = 0; links < maxLinks; ++links) {
-    if (takesScale)
-      heads.scale *= followScales(heads.base);
+    heads.scale *= followScales(heads.base);
     auto transpose = heads.base.getDefiningOp<TransposeOp>();
     if (!transpose) {
       Value fewer =
@@ -296,20 +327,19 @@ LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
   Dims flat = {heads.batch, heads.length, Polynomial(*count * *width)};
   if (rank == 4 && split && inOrder && getDims(split.getInput()) == flat) {
     heads.merged = split.getInput();
-    if (takesScale)
-      heads.scale *= followScales(heads.merged);
+    heads.scale *= followScales(heads.merged);
   }
   return success();
 }
 
 LogicalResult AttentionMatcher::matchOperands() {
   MatmulOp scores = match.scores, context = match.context;
-  if (failed(matchHeads(scores.getLhs(), scores.getTransposeLhs(), true,
-                        match.query)) ||
-      failed(matchHeads(scores.getRhs(), !scores.getTransposeRhs(), true,
-                        match.key)) ||
-      failed(matchHeads(context.getRhs(), context.getTransposeRhs(), false,
-                        match.value)))
+  if (failed(
+          matchHeads(scores.getLhs(), scores.getTransposeLhs(), match.query)) ||
+      failed(
+          matchHeads(scores.getRhs(), !scores.getTransposeRhs(), match.key)) ||
+      failed(
+          matchHeads(context.getRhs(), context.getTransposeRhs(), match.value)))
     return failure();
 
   // Check that the three fit together.
@@ -339,9 +369,11 @@ LogicalResult AttentionMatcher::matchOperands() {
                  {"value", getElementTypeOrSelf(value.base)},
                  {"result", getElementTypeOrSelf(context.getResult())}});
 
-  // The factors of query and key are factors of the scores.
+  // The factors of query and key are factors of the scores, and that of the
+  // value is one of the result.
   match.scale *= query.scale * key.scale;
-  if (!std::isfinite(match.scale))
+  match.resultFactor *= value.scale;
+  if (!std::isfinite(match.scale) || !std::isfinite(match.resultFactor))
     return fail(RemarkId::ScaleIsNotFinite, {{"scale", match.scale}});
   return success();
 }
@@ -354,10 +386,29 @@ static constexpr int64_t nearlyCausal = 5;
 void AttentionMatcher::matchCausalMask() {
   if (match.query.length != match.key.length)
     return;
-  size_t before = match.masks.size();
-  llvm::erase_if(match.masks,
-                 [&](const MaskLink &link) { return isCausalMask(link); });
-  match.causal = match.masks.size() < before;
+  // A number that replaces hidden scores later also replaces those that the
+  // triangle hid.
+  const MaskLink *lastNumber = nullptr;
+  for (const MaskLink &link : match.masks)
+    if (link.kind == MaskLink::HidesWith)
+      lastNumber = &link;
+  SmallVector<MaskLink> kept;
+  for (const MaskLink &link : match.masks) {
+    if (lastNumber && &link < lastNumber) {
+      kept.push_back(link);
+      continue;
+    }
+    SmallVector<MaskLink> masks = splitMask(link);
+    const size_t before = masks.size();
+    llvm::erase_if(masks,
+                   [&](const MaskLink &mask) { return isCausalMask(mask); });
+    if (masks.size() == before)
+      masks = {link};
+    else
+      match.causal = true;
+    kept.append(masks);
+  }
+  match.masks = std::move(kept);
 }
 
 /// Whether a mask hides the keys after each query with minus infinity. One that
@@ -371,10 +422,10 @@ bool AttentionMatcher::isCausalMask(const MaskLink &link) {
   if (!difference)
     return false;
   RemarkArgument mask("mask", link.mask);
-  if (difference->wrong == 0 && link.kind == MaskLink::HidesWith)
+  if (difference->wrong == 0 && difference->hidesWith)
     match.keptTriangles.emplace_back(
         RemarkId::CausalMaskHidesWithNumber,
-        std::vector<RemarkArgument>{mask, {"value", link.value}});
+        std::vector<RemarkArgument>{mask, {"value", *difference->hidesWith}});
   else if (difference->wrong > 0 &&
            difference->wrong <= difference->entries / nearlyCausal)
     match.keptTriangles.emplace_back(
@@ -388,7 +439,7 @@ bool AttentionMatcher::isCausalMask(const MaskLink &link) {
             {"difference", difference->column > difference->row
                                ? "shows a key after its query"
                                : "hides a key that is not after its query"}});
-  return difference->wrong == 0 && link.kind != MaskLink::HidesWith;
+  return difference->wrong == 0 && !difference->hidesWith;
 }
 
 /// What a mask does, for a remark.

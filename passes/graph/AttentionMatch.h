@@ -47,6 +47,8 @@ struct AttentionMatch {
   attn::MatmulOp scores, context;
   HeadOperand query{"query"}, key{"key"}, value{"value"};
   double scale = 1;
+  double softCap = 0;      ///< c of c tanh(s / c), after the scale; 0: none
+  double resultFactor = 1; ///< constant factors of probabilities and value
   /// From the product to the softmax, without causal triangles.
   llvm::SmallVector<MaskLink> masks;
   bool causal = false; ///< a triangle hides the keys after each query
@@ -78,6 +80,8 @@ private:
   mlir::LogicalResult matchScores();
   mlir::LogicalResult matchLink(mlir::Operation *op, mlir::Value &scores,
                                 double &factor);
+  mlir::LogicalResult matchSoftCap(attn::ActivationOp op, mlir::Value &scores,
+                                   double &factor);
   mlir::LogicalResult matchAdd(attn::AddOp op, mlir::Value &scores,
                                double factor);
   mlir::LogicalResult matchMask(mlir::Value mask, bool inverted, double value);
@@ -85,7 +89,7 @@ private:
                                  double factor);
   mlir::LogicalResult matchOperands();
   mlir::LogicalResult matchHeads(mlir::Value operand, bool swapped,
-                                 bool takesScale, HeadOperand &heads);
+                                 HeadOperand &heads);
   void matchCausalMask();
   bool isCausalMask(const MaskLink &link);
   mlir::LogicalResult checkMasks();

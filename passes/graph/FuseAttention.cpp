@@ -5,6 +5,7 @@
 // as one attn.sdpa in the place of its last product. Each softmax is looked at
 // once.
 #include "passes/Remarks.h"
+#include "passes/graph/AttentionMasks.h"
 #include "passes/graph/AttentionMatch.h"
 #include "passes/graph/Passes.h"
 #include <cmath>
@@ -218,8 +219,13 @@ SdpaOp AttentionWriter::write() {
       integer(match.key.heads), rewriter.getF64FloatAttr(match.scale),
       MaskKindAttr::get(rewriter.getContext(), mask.kind),
       match.causal ? rewriter.getUnitAttr() : UnitAttr(), integer(0),
-      rewriter.getF64FloatAttr(0), mask.maskValue, integer(0));
-  replaceContext(sdpa.getResult());
+      rewriter.getF64FloatAttr(match.softCap), mask.maskValue, integer(0));
+  Value result = sdpa.getResult();
+  if (match.resultFactor != 1)
+    result = createInferred<ScaleOp>(
+        rewriter, loc, result, rewriter.getF64FloatAttr(match.resultFactor),
+        rewriter.getF64FloatAttr(0));
+  replaceContext(result);
   return sdpa;
 }
 
@@ -233,6 +239,7 @@ public:
     getOperation().walk([&](SoftmaxOp op) { all.push_back(op); });
     for (SoftmaxOp op : all)
       runOnSoftmax(op, rewriter, remarks);
+    getOperation().walk([&](MatmulOp op) { reportNoSoftmax(op, remarks); });
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isDeclaration())
         eraseDeadOps(function.getBody().front());
@@ -240,7 +247,46 @@ public:
 
 private:
   void runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter, Remarks &remarks);
+  void reportNoSoftmax(MatmulOp op, Remarks &remarks);
 };
+
+/// The product of two activations that a value is computed from, element by
+/// element; null for a value of other origin.
+MatmulOp findScores(Value value) {
+  const Dims dims = getDims(value);
+  llvm::SetVector<Value> open;
+  open.insert(value);
+  for (size_t i = 0; i < open.size() && i < maxLinks; ++i) {
+    Operation *op = open[i].getDefiningOp();
+    if (auto product = dyn_cast_or_null<MatmulOp>(op))
+      return product;
+    auto tokenwise = dyn_cast_or_null<TokenwiseOpInterface>(op);
+    if (tokenwise && tokenwise.isElementwise())
+      for (Value operand : op->getOperands())
+        if (getDims(operand) == dims)
+          open.insert(operand);
+  }
+  return {};
+}
+
+/// Reports products whose left operand are scores of each query and key that no
+/// softmax turned into probabilities.
+void FuseAttentionPass::reportNoSoftmax(MatmulOp op, Remarks &remarks) {
+  MatmulOp scores = op.getTransposeLhs() ? MatmulOp() : findScores(op.getLhs());
+  if (!scores)
+    return;
+  // Scores grow with the length, or have more columns than the query.
+  Dims sizes = getDims(scores.getResult()), lhs = getDims(scores.getLhs());
+  std::optional<int64_t>
+      keys = sizes.back().constant(),
+      inner = lhs[lhs.size() - (scores.getTransposeLhs() ? 2 : 1)].constant();
+  if (!inner || (keys && *keys <= *inner))
+    return;
+  remarks.report(op, {RemarkId::AttentionWithoutSoftmax,
+                      {{"product", scores.getOperation()},
+                       {"sizes", sizes},
+                       {"result", op.getOperation()}}});
+}
 
 void FuseAttentionPass::runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter,
                                      Remarks &remarks) {
@@ -261,6 +307,11 @@ void FuseAttentionPass::runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter,
                          {"kv_heads", match.key.heads},
                          {"head_size", match.query.width},
                          {"scale", match.scale}}});
+  if (match.softCap)
+    remarks.report(sdpa, {RemarkId::SoftCapFused, {{"cap", match.softCap}}});
+  if (match.resultFactor != 1)
+    remarks.report(sdpa,
+                   {RemarkId::FactorMoved, {{"factor", match.resultFactor}}});
   for (const RemarkReason &kept : match.keptTriangles)
     remarks.report(sdpa, kept);
   if (sdpa.getMaskKind() == MaskKind::Additive)

@@ -7,6 +7,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
+#include "passes/graph/LayerConstants.h"
 #include "passes/graph/LayerRuns.h"
 #include "passes/graph/LayerScales.h"
 #include "passes/graph/Passes.h"
@@ -196,6 +197,7 @@ void OutlineLayersPass::runOnEntry(func::FuncOp entry, SymbolTable &symbols,
                                    Remarks &remarks) {
   Block &block = entry.getBody().front();
   hoistMaskOps(block);
+  shareConstants(entry, symbols);
   equalizeScales(entry, symbols, remarks);
   LayerFinder finder(block);
   finder.find();

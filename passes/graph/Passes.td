@@ -43,9 +43,11 @@ def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
     Starts at each `attn.softmax` and follows the chain of operations in both
     directions:
     - probabilities: their one user is a matmul that has them on the left;
+      constant factors between, and those of the value, apply to the result;
     - scores: back through constant scales (`scale`, `mul`, `div`) and masks
       (`add` of a broadcastable float tensor, `mask`, `where` with a constant)
-      to a matmul of two activations;
+      to a matmul of two activations. A tanh between constant factors and after
+      all masks is a soft cap;
     - heads: an operand `[batch, heads, len, d]` is a transpose of
       `[batch, len, heads, d]`, which is a reshape of `[batch, len, heads*d]`;
       any permutation is followed, with `transpose_rhs` or without it; scales of
@@ -63,10 +65,13 @@ def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
     minus infinity: only a row whose keys are all masked can tell, it then gives
     zeros in place of a mean. `0 / value` float masks made of a bool mask in that
     way are bool masks again. A finite value above -1e30 is data: it becomes
-    `mask_value`, or stays additive. A mask, bool or float, that is cut from the
-    first row and column of a constant `[n, n]` which shows keys up to the
-    diagonal and hides all others becomes `causal` if there are as many queries as
-    keys.
+    `mask_value`, or stays additive. A mask, bool or float, that shows keys up to
+    the diagonal and hides all others with minus infinity becomes `causal` if
+    there are as many queries as keys. Its elements are computed from
+    `attn.constant` and from weights that are a `triangle`, through slices,
+    transposes, casts, arithmetic and choices. A mask that is made of a triangle
+    and of others (`and`, a product of 0 and 1, a sum of added masks) is taken
+    apart for that.
 
     Pre-condition: shapes are inferred.
     Post-condition: a chain without a reason below is one `attn.sdpa`.
@@ -74,9 +79,10 @@ def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
     Refuses, reported at the softmax's location: scores or probabilities with a
     second use; an operation of another kind between the links; probabilities on
     the right or transposed; a scale that is not a constant or not positive after
-    a mask; a mask that enlarges the scores; a masked value that another mask
-    follows; operands whose last sizes are symbols; query, key and value of
-    different batches, head counts or lengths.
+    a mask; a mask that enlarges the scores, or that is in front of a soft cap; a
+    masked value that another mask follows; operands whose last sizes are symbols; query, key and value of
+    different batches, head counts or lengths. Two products without a softmax
+    between them are reported, too.
 
     Example:
     ```mlir

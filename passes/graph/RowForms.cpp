@@ -109,12 +109,15 @@ void RowForms::visit(Operation *op) {
     sawRows = true;
 }
 
-/// No operand depends on the length; a slice of a weight may bring it in.
+/// No operand depends on the length; a slice of a weight or constant may bring
+/// it in.
 RowForms::Verdict RowForms::classifyFixed(Operation *op) {
   if (op->getNumResults() != 1 || !mentionsLength(getDims(op->getResult(0))))
     return RowForm::Fixed;
   auto slice = dyn_cast<SliceOp>(op);
-  if (!slice || !slice.getInput().getDefiningOp<GetWeightOp>() ||
+  if (!slice ||
+      !isa_and_nonnull<GetWeightOp, ConstantOp>(
+          slice.getInput().getDefiningOp()) ||
       slice.getAxis() != 0 || getDims(slice.getInput()).size() != 2)
     return {RemarkId::LengthFromNoArgument,
             {{"sizes", getDims(op->getResult(0))}}};

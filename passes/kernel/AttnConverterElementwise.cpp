@@ -91,15 +91,34 @@ static Value emitMask(attn::MaskOp op, OpBuilder &b, ValueRange x) {
 // Conversions
 //===----------------------------------------------------------------------===//
 
+/// The element of a constant whose elements are equal; null for other values.
+static TypedAttr getScalar(Value value) {
+  auto constant = value.getDefiningOp<attn::ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                           : DenseElementsAttr();
+  return elements && elements.isSplat()
+             ? cast<TypedAttr>(elements.getSplatValue<Attribute>())
+             : TypedAttr();
+}
+
 /// Converts an op of single elements, whose scalar form `emit` makes.
 template <typename OpT, Value (*emit)(OpT, OpBuilder &, ValueRange)>
 static LogicalResult convertElementwise(OpT op, AttnConverter &c) {
   SmallVector<Value> inputs;
   for (Value operand : op->getOperands())
-    inputs.push_back(c.getLowered(operand));
+    if (!getScalar(operand))
+      inputs.push_back(c.getLowered(operand));
   c.elementwise(op.getLoc(), inputs, c.outBuffer(op.getResult()),
                 [&](OpBuilder &inner, ValueRange scalars) {
-                  return emit(op, inner, scalars);
+                  SmallVector<Value> all;
+                  size_t next = 0;
+                  for (Value operand : op->getOperands())
+                    if (TypedAttr scalar = getScalar(operand))
+                      all.push_back(
+                          inner.create<arith::ConstantOp>(op.getLoc(), scalar));
+                    else
+                      all.push_back(scalars[next++]);
+                  return emit(op, inner, all);
                 });
   return success();
 }

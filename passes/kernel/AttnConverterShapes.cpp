@@ -14,8 +14,38 @@ static LogicalResult convertGetWeight(attn::GetWeightOp op, AttnConverter &c) {
   return success();
 }
 
+/// The elements of a constant as a weight of f32; a bool is 0 or 1.
+static Value makeConstantWeight(attn::ConstantOp op, AttnConverter &c) {
+  auto values = cast<DenseElementsAttr>(op.getValue());
+  const bool isBool = values.getElementType().isInteger(1);
+  std::vector<double> data;
+  for (Attribute value : values.getValues<Attribute>())
+    if (auto number = dyn_cast<FloatAttr>(value))
+      data.push_back(number.getValueAsDouble());
+    else if (const APInt integer = cast<IntegerAttr>(value).getValue(); isBool)
+      data.push_back(integer.isZero() ? 0 : 1);
+    else
+      data.push_back(double(integer.getSExtValue()));
+  return c.makeWeight(
+      op.getLoc(), "constant", values.getType().getShape().vec(),
+      WeightExpr::values(values.getType().getShape().vec(), data));
+}
+
+/// True for operations whose bodies have equal elements as a scalar.
+static bool isScalarForm(Operation *op) {
+  auto tokenwise = dyn_cast<attn::TokenwiseOpInterface>(op);
+  return tokenwise && tokenwise.isElementwise();
+}
+
 static LogicalResult convertConstant(attn::ConstantOp op, AttnConverter &c) {
   auto values = cast<DenseElementsAttr>(op.getValue());
+  // Elementwise operations have equal elements as a scalar of their own.
+  if (values.isSplat() && llvm::all_of(op->getUsers(), isScalarForm))
+    return success();
+  if (!values.isSplat() && values.getElementType().isF32()) {
+    c.setLowered(op.getResult(), makeConstantWeight(op, c));
+    return success();
+  }
   Value out = c.alloc(op.getLoc(), c.bufferType(op.getType()));
   c.setLowered(op.getResult(), out);
   if (values.isSplat()) {
@@ -27,24 +57,11 @@ static LogicalResult convertConstant(attn::ConstantOp op, AttnConverter &c) {
     return success();
   }
   // Other constants are weights, converted where they are not f32.
-  std::vector<double> data;
   Type element = values.getElementType();
-  for (Attribute value : values.getValues<Attribute>())
-    data.push_back(
-        isa<FloatAttr>(value)
-            ? cast<FloatAttr>(value).getValueAsDouble()
-            : double(cast<IntegerAttr>(value).getValue().getSExtValue() != 0 &&
-                             element.isInteger(1)
-                         ? 1
-                         : cast<IntegerAttr>(value).getValue().getSExtValue()));
-  std::vector<int64_t> shape(values.getType().getShape());
-  Value constant = c.makeWeight(op.getLoc(), "constant", shape,
-                                WeightExpr::values(shape, data));
+  Value constant = makeConstantWeight(op, c);
   c.elementwise(
       op.getLoc(), constant, out,
       [&](OpBuilder &inner, ValueRange scalars) -> Value {
-        if (element.isF32())
-          return scalars[0];
         if (element.isInteger(1)) {
           Value zero = inner.create<arith::ConstantOp>(
               op.getLoc(), inner.getF32FloatAttr(0));

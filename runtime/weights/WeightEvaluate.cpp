@@ -75,6 +75,9 @@ public:
     case Kind::Values:
       evaluateValues(e, block, out);
       return {};
+    case Kind::Triangle:
+      evaluateTriangle(e, block, out);
+      return {};
     case Kind::Angles: {
       TRANSOM_ASSIGN(Shape shape, e.shape(source));
       evaluateAngles(e, shape, block, out);

@@ -101,6 +101,15 @@ WeightExpr WeightExpr::values(Shape shape, std::vector<double> data) {
   return WeightExpr(std::move(node));
 }
 
+WeightExpr WeightExpr::triangle(Shape shape, int64_t diagonal, double upTo,
+                                double after) {
+  auto node = makeNode(Kind::Triangle);
+  node->dims = std::move(shape);
+  node->start = diagonal;
+  node->data = {upTo, after};
+  return WeightExpr(std::move(node));
+}
+
 WeightExpr WeightExpr::angles(int64_t limit, double factor,
                               std::vector<double> frequencies) {
   auto node = makeNode(Kind::Angles);
@@ -249,6 +258,9 @@ std::string WeightExpr::str() const {
   case Kind::Values:
     return "values(" + shapeText(n.dims) + ", " + listText(n.data, numberText) +
            ")";
+  case Kind::Triangle:
+    return "triangle(" + shapeText(n.dims) + ", " + number(n.start) + ", " +
+           numberText(n.data[0]) + ", " + numberText(n.data[1]) + ")";
   case Kind::Angles:
     return "angles(" + number(n.size) + ", " + numberText(n.number) + ", " +
            listText(n.data, numberText) + ")";

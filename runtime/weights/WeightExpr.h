@@ -69,6 +69,9 @@ enum class SinusoidOrder {
 ///                                        positions; order = 0, 1 or 2, see
 ///                                        SinusoidOrder
 ///   values([2, 2], [1.0, 2.0, ...])      small literal tensor
+///   triangle([1, 8, 8], d, a, b)         a constant tensor: a where column -
+///                                        row <= d along the last two axes,
+///                                        else b
 ///   angles(limit, factor, [f, ...])      cosines and sines of positions below
 ///                                        limit for n frequencies: [C + 256,
 ///                                        2n] with C = ceil(limit / 256). Row
@@ -98,6 +101,7 @@ public:
     Fill,
     Sinusoid,
     Values,
+    Triangle,
     Angles,
     Gather,
     Interleave,
@@ -120,6 +124,8 @@ public:
                              SinusoidOrder order);
   static WeightExpr values(std::vector<int64_t> shape,
                            std::vector<double> data);
+  static WeightExpr triangle(std::vector<int64_t> shape, int64_t diagonal,
+                             double upTo, double after);
   static WeightExpr angles(int64_t limit, double factor,
                            std::vector<double> frequencies);
   static WeightExpr gather(WeightExpr e, std::vector<int64_t> indices);

@@ -22,14 +22,15 @@ struct WeightExpr::Node {
   std::optional<StoredGroups> stored; ///< File
   std::vector<WeightExpr> operands;
   std::vector<int64_t> dims; ///< Transpose: permutation; Reshape, Fill,
-                             ///< Values: shape; Sinusoid: positions, width;
-                             ///< Gather: indices
+                             ///< Values, Triangle: shape; Sinusoid: positions,
+                             ///< width; Gather: indices
   int64_t axis = 0;          ///< Slice, Concat, Pad
-  int64_t start = 0;         ///< Slice
+  int64_t start = 0;         ///< Slice; Triangle: diagonal
   int64_t size = 0;          ///< Slice, Pad, Interleave; Angles: limit
   double number = 0; ///< Scale, Fill; Angles: factor; LayerNorm: epsilon
   SinusoidOrder order = SinusoidOrder::InTurn; ///< Sinusoid
-  std::vector<double> data;                    ///< Values; Angles: frequencies
+  std::vector<double> data; ///< Values; Angles: frequencies; Triangle:
+  ///< the numbers up to the diagonal and after it
   std::shared_ptr<RowNorms> rowNorms; ///< LayerNorm: of `with_norms`, else null
 
   const WeightExpr &operand(size_t i = 0) const { return operands[i]; }

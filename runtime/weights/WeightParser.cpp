@@ -170,8 +170,8 @@ private:
       fail("unknown operation '" +
            utf8::printable(text.substr(begin, end - begin), 40) +
            "'; supported: file, transpose, slice, concat, scale, add, pad, "
-           "reshape, fill, sinusoid, values, angles, gather, interleave, "
-           "matmul, layer_norm, with_norms");
+           "reshape, fill, sinusoid, values, triangle, angles, gather, "
+           "interleave, matmul, layer_norm, with_norms");
     }
     if (!e || !expect(')'))
       return {};
@@ -193,6 +193,11 @@ private:
       if (expect(','))
         data = list<double>([this] { return real(); });
       e = WeightExpr::values(std::move(shape), std::move(data));
+    } else if (op == "triangle") {
+      Shape shape = integers();
+      int64_t diagonal = nextInteger();
+      double upTo = expect(',') ? real() : 0, after = expect(',') ? real() : 0;
+      e = WeightExpr::triangle(std::move(shape), diagonal, upTo, after);
     } else if (op == "angles") {
       int64_t limit = integer();
       double factor = expect(',') ? real() : 0;

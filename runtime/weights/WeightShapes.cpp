@@ -201,6 +201,8 @@ Result<Shape> literalShape(const WeightExpr &e) {
     return shapeError(e, "shape " + shapeText(n.dims) + " takes " +
                              std::to_string(*count) + " values, got " +
                              std::to_string(n.data.size()));
+  if (n.kind == Kind::Triangle && n.dims.size() < 2)
+    return shapeError(e, "shape " + shapeText(n.dims) + " has no diagonal");
   if (n.kind == Kind::Sinusoid && n.order == SinusoidOrder::Fairseq &&
       n.dims[1] < 4)
     return shapeError(e,

@@ -89,13 +89,28 @@ void evaluateValues(const WeightExpr &e, const Block &block, Element *out) {
   }
 }
 
+template <typename Element>
+void evaluateTriangle(const WeightExpr &e, const Block &block, Element *out) {
+  const size_t last = block.sizes.size() - 1;
+  const int64_t rows = block.sizes[last - 1], columns = block.sizes[last];
+  const int64_t count = block.count();
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t row = block.offsets[last - 1] + i / columns % rows;
+    const int64_t column = block.offsets[last] + i % columns;
+    const bool isUpTo = column - row <= (*e).start;
+    out[i] = static_cast<Element>((*e).data[isUpTo ? 0 : 1]);
+  }
+}
+
 template void evaluateSinusoid(const WeightExpr &, const Block &, float *);
 template void evaluateAngles(const WeightExpr &, const Shape &, const Block &,
                              float *);
 template void evaluateValues(const WeightExpr &, const Block &, float *);
+template void evaluateTriangle(const WeightExpr &, const Block &, float *);
 template void evaluateSinusoid(const WeightExpr &, const Block &, double *);
 template void evaluateAngles(const WeightExpr &, const Shape &, const Block &,
                              double *);
 template void evaluateValues(const WeightExpr &, const Block &, double *);
+template void evaluateTriangle(const WeightExpr &, const Block &, double *);
 
 } // namespace transom

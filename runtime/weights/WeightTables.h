@@ -35,5 +35,8 @@ void evaluateAngles(const WeightExpr &e, const Shape &shape, const Block &block,
 /// `Values`.
 template <typename Element>
 void evaluateValues(const WeightExpr &e, const Block &block, Element *out);
+/// `Triangle`.
+template <typename Element>
+void evaluateTriangle(const WeightExpr &e, const Block &block, Element *out);
 
 } // namespace transom

@@ -364,7 +364,7 @@ Values GraphBuilder::body(const GraphBody &body, Scope scope,
 Value GraphBuilder::result(const GraphOutput &output, Value value) {
   JsonValue at = output.edge.at;
   Operation *op = value.getDefiningOp();
-  if (!op || isa<attn::GetWeightOp>(op))
+  if (!op || isa<attn::GetWeightOp, attn::ConstantOp>(op))
     return emit.fail(at.error("an output that is an input, a weight or a "
                               "constant is not supported",
                               Status::Unsupported));

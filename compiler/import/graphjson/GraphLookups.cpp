@@ -23,9 +23,12 @@ static Values buildGather(OpCall &call) {
     return {call.fail("op 'gather' of a table whose rows are not fixed",
                       Status::Unsupported)};
   Value result;
-  if (call.emit.getWeightExpr(table) && shape.size() == 2)
-    result = call.emit.make<attn::EmbeddingOp>(
-        indices, table, call.emit.ops().getF64FloatAttr(1.0));
+  const bool isStored =
+      call.emit.getWeightExpr(table) || table.getDefiningOp<attn::ConstantOp>();
+  if (isStored && shape.size() == 2)
+    result =
+        call.emit.make<attn::EmbeddingOp>(indices, call.emit.asWeight(table),
+                                          call.emit.ops().getF64FloatAttr(1.0));
   else
     result = call.emit.make<attn::GatherOp>(table, indices);
   boundIndices(call, indices, *rows);

@@ -21,6 +21,7 @@ bool isBoolValue(mlir::Value value);
 Values buildCrossAttention(OpCall &call);
 
 // Each function gives the rows of its group.
+std::vector<GraphOp> getWeightOps();
 std::vector<GraphOp> getProductOps();
 std::vector<GraphOp> getElementwiseOps();
 std::vector<GraphOp> getShapeOps();

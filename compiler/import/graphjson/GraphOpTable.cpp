@@ -20,9 +20,9 @@ const std::vector<GraphOp> &transom::graphOps() {
   static const std::vector<GraphOp> table = [] {
     std::vector<GraphOp> ops;
     for (auto getGroup :
-         {graph::getProductOps, graph::getElementwiseOps, graph::getShapeOps,
-          graph::getLookupOps, graph::getRopeOps, graph::getNormOps,
-          graph::getAttentionOps})
+         {graph::getWeightOps, graph::getProductOps, graph::getElementwiseOps,
+          graph::getShapeOps, graph::getLookupOps, graph::getRopeOps,
+          graph::getNormOps, graph::getAttentionOps})
       llvm::append_range(ops, getGroup());
     return ops;
   }();

@@ -135,7 +135,8 @@ void SchemaWriter::attribute(const OpAttr &attr) {
     break;
   case AttrKind::Value:
     json.key("type");
-    json.array(std::vector<const char *>{"number", "array"});
+    json.array(std::vector<const char *>{"number", "array", "string"});
+    json.member("pattern", "^-inf$");
     break;
   case AttrKind::MaskValue:
     json.key("type");

@@ -146,7 +146,8 @@ void GraphStep::end(ArrayRef<Value> results) {
   Value value = results[0];
   Dims shape = emit.getShape(value);
   if (!value.getDefiningOp() || emit.getWeightExpr(value) ||
-      shape.size() != 2 || shape[0] != Polynomial::symbol("rows") ||
+      value.getDefiningOp<attn::ConstantOp>() || shape.size() != 2 ||
+      shape[0] != Polynomial::symbol("rows") ||
       !isa<FloatType>(cast<TensorType>(value.getType()).getElementType()))
     return (void)emit.fail(
         at.error("the output of a decoder is f32 [rows, width]"));

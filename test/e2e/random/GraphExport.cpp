@@ -11,6 +11,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 #include <set>
 
@@ -150,29 +151,26 @@ SmallVector<Value> Exporter::getOperands(Operation *op) {
   return llvm::to_vector(op->getOperands());
 }
 
-/// A vector or matrix of numbers; bool as 0 and 1.
+/// Nested arrays of numbers; bool as 0 and 1.
 void Exporter::writeConstant(ConstantOp op) {
   auto value = cast<DenseElementsAttr>(op.getValue());
   ArrayRef<int64_t> shape = value.getType().getShape();
-  auto element = [&](int64_t index) {
+  int64_t next = 0;
+  std::function<void(size_t)> writeAxis = [&](size_t axis) {
+    if (axis < shape.size()) {
+      json.beginArray();
+      for (int64_t i = 0; i < shape[axis]; ++i)
+        writeAxis(axis + 1);
+      return json.endArray();
+    }
+    const int64_t index = next++;
     if (value.getElementType().isInteger(1))
-      json.value(int64_t(value.getValues<bool>()[index]));
-    else
-      json.value(double(value.getValues<float>()[index]));
+      return json.value(int64_t(value.getValues<bool>()[index]));
+    const float number = value.getValues<float>()[index];
+    number == -INFINITY ? json.value("-inf") : json.value(double(number));
   };
   json.key("value");
-  json.beginArray();
-  for (int64_t i = 0; i < shape[0]; ++i) {
-    if (shape.size() == 1) {
-      element(i);
-      continue;
-    }
-    json.beginArray();
-    for (int64_t j = 0; j < shape[1]; ++j)
-      element(i * shape[1] + j);
-    json.endArray();
-  }
-  json.endArray();
+  writeAxis(0);
 }
 
 bool Exporter::writeSdpa(SdpaOp op) {
@@ -285,11 +283,6 @@ bool Exporter::writeNode(Operation *op) {
   auto constant = dyn_cast<ConstantOp>(op);
   bool isBool =
       constant && constant.getResult().getType().getElementType().isInteger(1);
-  if (constant && !isBool)
-    for (float value :
-         cast<DenseElementsAttr>(constant.getValue()).getValues<float>())
-      if (std::isinf(value))
-        return false;
   std::string name = "n" + std::to_string(next++);
   json.beginObject();
   json.member("name", name);

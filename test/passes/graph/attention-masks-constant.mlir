@@ -113,9 +113,9 @@ func.func @cut_inside(%q: !x, %k: !x, %v: !x) -> !x {
   return %c : !x
 }
 
-// Only squares are compared.
+// The cut of a rectangle is a square.
 // CHECK-LABEL: func.func @cut_from_a_rectangle(
-// CHECK: attn.sdpa {{.*}} <select>
+// CHECK: attn.sdpa {{.*}} <none> {causal}
 func.func @cut_from_a_rectangle(%q: !x, %k: !x, %v: !x) -> !x {
   %s = attn.matmul %q, %k {transpose_rhs} : !x
   %m = attn.constant dense<[[true, false, false, false], [true, true, false, false], [true, true, true, false], [true, true, true, true], [true, true, true, true], [true, true, true, true]]> : tensor<6x4xi1>
@@ -126,9 +126,9 @@ func.func @cut_from_a_rectangle(%q: !x, %k: !x, %v: !x) -> !x {
   return %c : !x
 }
 
-// Reshapes that move entries are not followed.
+// A reshape of all entries is followed.
 // CHECK-LABEL: func.func @made_of_a_row(
-// CHECK: attn.sdpa {{.*}} <select>
+// CHECK: attn.sdpa {{.*}} <none> {causal}
 func.func @made_of_a_row(%q: !x, %k: !x, %v: !x) -> !x {
   %s = attn.matmul %q, %k {transpose_rhs} : !x
   %m = attn.constant dense<[true, false, false, false, true, true, false, false, true, true, true, false, true, true, true, true]> : tensor<16xi1>
@@ -140,7 +140,7 @@ func.func @made_of_a_row(%q: !x, %k: !x, %v: !x) -> !x {
 }
 
 // CHECK-LABEL: func.func @made_of_other_rows(
-// CHECK: attn.sdpa {{.*}} <select>
+// CHECK: attn.sdpa {{.*}} <none> {causal}
 func.func @made_of_other_rows(%q: !x, %k: !x, %v: !x) -> !x {
   %s = attn.matmul %q, %k {transpose_rhs} : !x
   %m = attn.constant dense<[[true, false, false, false, true, true, false, false], [true, true, true, false, true, true, true, true]]> : tensor<2x8xi1>
@@ -151,6 +151,7 @@ func.func @made_of_other_rows(%q: !x, %k: !x, %v: !x) -> !x {
   return %c : !x
 }
 
+// Every second row is not a row of the triangle.
 // CHECK-LABEL: func.func @made_of_halves_of_rows(
 // CHECK: attn.sdpa {{.*}} <select>
 func.func @made_of_halves_of_rows(%q: !x, %k: !x, %v: !x) -> !x {
@@ -165,7 +166,7 @@ func.func @made_of_halves_of_rows(%q: !x, %k: !x, %v: !x) -> !x {
 }
 
 // CHECK-LABEL: func.func @transposed(
-// CHECK: attn.sdpa {{.*}} <select>
+// CHECK: attn.sdpa {{.*}} <none> {causal}
 func.func @transposed(%q: !x, %k: !x, %v: !x) -> !x {
   %s = attn.matmul %q, %k {transpose_rhs} : !x
   %m = attn.constant dense<[[true, true, true, true], [false, true, true, true], [false, false, true, true], [false, false, false, true]]> : !m

@@ -53,7 +53,7 @@ func.func @operation_behind_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
 !s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
 !ht = tensor<?x4x16x?xf32, #attn.shape<[batch, 4, 16, seq]>>
 
-// CHECK: args = {operation = "'attn.activation <tanh>'"}{{[^{}]*}}name = "operation-before-softmax"
+// CHECK: args = {operation = "'attn.activation <gelu>'"}{{[^{}]*}}name = "operation-before-softmax"
 // CHECK-SAME: args = {product = "'attn.matmul'"}{{[^{}]*}}function = "transposed_probabilities"{{[^{}]*}}name = "probabilities-are-transposed"
 // CHECK-SAME: args = {product = "'attn.transpose'"}{{[^{}]*}}function = "softmax_over_queries"{{[^{}]*}}name = "probabilities-are-transposed"
 // CHECK-SAME: name = "probabilities-on-the-right"
@@ -61,7 +61,7 @@ func.func @operation_behind_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
 // CHECK-NOT: attn.sdpa
 func.func @operation_in_front_of_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
   %s = attn.matmul %q, %k {transpose_rhs} : !h
-  %r = attn.activation <tanh> %s : !s
+  %r = attn.activation <gelu> %s : !s
   %p = attn.softmax %r : !s
   %c = attn.matmul %p, %v : !s, !h
   return %c : !h

@@ -29,6 +29,7 @@ TEST(WeightParser, text_round_trips) {
         "sinusoid(9, 5, 2)",
         "values([2, 1], [1.0, 2.5])",
         "values([0], [])",
+        "triangle([1, 8, 8], -1, 0.0, -inf)",
         "angles(4096, 1.0, [1.0, 0.5])",
         "interleave(8, file(\"a\"), scale(file(\"b\"), 2.0))",
         "matmul(file(\"a\"), file(\"b\"))",

@@ -23,6 +23,10 @@ TEST(WeightShapes, are_checked) {
   EXPECT_EQ(error("with_norms(file(\"a\"), fill([2], 1))"), "shape [2, 3]");
   EXPECT_EQ(error("layer_norm(file(\"a\"), fill([3], 1), fill([3], 0), 0)"),
             "shape [2, 3]");
+  EXPECT_EQ(error("triangle([2, 3, 4], -1, 1, 0)"), "shape [2, 3, 4]");
+  EXPECT_EQ(error("triangle([], 0, 1, 0)"),
+            "weight expression 'triangle([], 0, 1.0, 0.0)': shape [] has no "
+            "diagonal");
   EXPECT_EQ(error("add(file(\"a\"), file(\"b\"))"),
             "weight expression 'add(file(\"a\"), file(\"b\"))': shapes [2, 3] "
             "and [3, 2] differ");
@@ -45,6 +49,8 @@ TEST(WeightShapes, are_checked) {
         "values([2], [1])",
         "sinusoid(-1, 2, 0)",
         "sinusoid(2, 3, 2)",
+        "triangle([3], 0, 1, 0)",
+        "triangle([-1, 3], 0, 1, 0)",
         "interleave(2, file(\"a\"), file(\"b\"))",
         "interleave(4, file(\"a\"), file(\"a\"))",
         "interleave(0, file(\"a\"))",

@@ -17,6 +17,20 @@ TEST(WeightTables, list_values) {
             std::vector<float>{3});
 }
 
+// torch.tril and torch.triu of the same diagonals.
+TEST(WeightTables, triangles_have_two_numbers) {
+  MemorySource source;
+  EXPECT_EQ(evaluateAll(expr("triangle([2, 2, 3], 0, 1, 0)"), source),
+            (std::vector<float>{1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0}));
+  EXPECT_EQ(evaluateAll(expr("triangle([3, 3], 1, 0, -inf)"), source),
+            (std::vector<float>{0, 0, -INFINITY, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(evaluateAll(expr("triangle([2, 2], -1, 0, 1)"), source),
+            (std::vector<float>{1, 1, 0, 1}));
+  WeightExpr large = expr("triangle([9, 9], -2, 5, 7)");
+  EXPECT_EQ(evaluate(large, source, {4, 1}, {2, 3}),
+            (std::vector<float>{5, 5, 7, 5, 5, 5}));
+}
+
 // Vaswani et al. 2017, section 3.5.
 TEST(WeightTables, sinusoids_interleave_or_stand_in_halves) {
   MemorySource source;
