@@ -13,7 +13,7 @@ from elf_files import (DT_NEEDED, DT_TEXTREL, EM_X86_64, ET_DYN, ElfFile, PF_W, 
 SOURCE = os.environ["TRANSOM_SOURCE_DIR"]
 BINARY = os.environ["TRANSOM_BINARY_DIR"]
 # The components of `cmake --install`.
-COMPONENTS = ("runtime", "compiler-dev")
+COMPONENTS = ("runtime", "tools", "compiler-dev")
 # A function of each product file that is called from outside.
 ENTRIES = {"libtransom.so": "transom_version", "libtransom-compiler.so": "transom_compiler"}
 

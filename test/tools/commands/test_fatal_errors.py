@@ -38,6 +38,7 @@ class FatalErrors(ToolTest):
             "compile": (("compile", bert, "-o", out), out),
             "emit": (("compile", bert, "--emit", "llvm-ir", "-o", out), out),
             "embed": (("embed", self.bert, "--file", self.texts), None),
+            "embed-out": (("embed", self.bert, "--file", self.texts, "-o", out), out),
             "generate": (("generate", self.llama, "-p", "Once upon a time", "--max-new-tokens", "8"), None),
             "translate": (("translate", self.nllb, "--text", "The door is open.", "--target-lang", "deu_Latn", "--num-beams", "2"), None),
             "inspect": (("inspect", self.bert, "--json"), None),
