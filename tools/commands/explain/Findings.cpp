@@ -176,7 +176,7 @@ struct MovedBytes {
 
 /// The bytes that phases of the same layers move, by these layers.
 static std::map<std::string, MovedBytes>
-getMovedBytes(const ExplainedEntry &entry) {
+getMovedByLayers(const ExplainedEntry &entry) {
   std::map<std::string, MovedBytes> moved;
   for (const ExplainedPhase &phase : entry.phases) {
     MovedBytes &group =
@@ -203,7 +203,7 @@ static constexpr double leastCopyShare = 0.25;
 
 void CostFinder::findCopies(const ExplainedEntry &entry) {
   int64_t all = 0;
-  const std::map<std::string, MovedBytes> moved = getMovedBytes(entry);
+  const std::map<std::string, MovedBytes> moved = getMovedByLayers(entry);
   for (const auto &[layers, group] : moved)
     all += group.all;
   for (const auto &[layers, group] : moved) {
