@@ -117,6 +117,7 @@ Result<void> ExpressionShrinker::changeSizes(WeightExpr::Node &node) {
   case WeightExpr::Kind::Reshape:
   case WeightExpr::Kind::Fill:
   case WeightExpr::Kind::Sinusoid:
+  case WeightExpr::Kind::Triangle:
     node.dims = shrinkShape(sizes, node.dims);
     return {};
   case WeightExpr::Kind::Angles:

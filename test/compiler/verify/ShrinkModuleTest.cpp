@@ -115,6 +115,11 @@ TEST_F(ShrinkModule, FirstElementsOfLiteralsStay) {
   SizeMap sizes;
   sizes.sizes = {{3, 2}};
   EXPECT_EQ(getKeptElements(sizes, {3, 3}), (std::vector<int64_t>{0, 1, 3, 4}));
+  const WeightExpr triangle = *WeightExpr::parse("triangle([3, 3], 0, 1, 0)");
+  Result<WeightExpr> fewer =
+      shrinkExpression(sizes, triangle, TensorShapes(shapes));
+  ASSERT_TRUE(fewer) << fewer.error().message;
+  EXPECT_EQ(fewer->str(), "triangle([2, 2], 0, 1.0, 0.0)");
 }
 
 TEST_F(ShrinkModule, RefusesWhatHasNoSmallerSizes) {
