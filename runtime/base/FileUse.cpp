@@ -23,6 +23,16 @@ void FileUse::record(FileUse *use) { current = use; }
 
 FileUse *FileUse::get() { return current; }
 
+/// Whether a recorded path still leads to its file. The system gives the number
+/// of a removed file, such as a temporary artifact, to another one. Names
+/// without a folder may be those of standard streams, which have no path.
+static bool isCurrent(const FileId &id, const std::string &path) {
+  if (path.find('/') == std::string::npos)
+    return true;
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && getFileId(status) == id;
+}
+
 static std::string quote(const std::string &path) {
   return "'" + utf8::printable(path, 400) + "'";
 }
@@ -44,7 +54,7 @@ Result<void> FileUse::addInput(const struct stat &status,
   if (auto found = use->outputs.find(*id); found != use->outputs.end())
     return use->refuse("input " + quote(path) + " is also the output " +
                        quote(found->second) + "; write to another file");
-  use->inputs.emplace(*id, path);
+  use->inputs.insert_or_assign(*id, path);
   return {};
 }
 
@@ -57,7 +67,8 @@ Result<void> FileUse::addInput(int descriptor, const std::string &path) {
 Result<void> FileUse::check(const std::vector<FileId> &ids,
                             const std::string &path) {
   for (const FileId &id : ids) {
-    if (auto found = inputs.find(id); found != inputs.end())
+    if (auto found = inputs.find(id);
+        found != inputs.end() && isCurrent(id, found->second))
       return refuse("output " + quote(path) + " is also the input " +
                     quote(found->second) + "; write to another file");
     if (auto found = outputs.find(id); found != outputs.end())

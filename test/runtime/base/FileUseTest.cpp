@@ -49,6 +49,16 @@ TEST_F(RecordedUse, an_output_that_was_read_is_refused) {
   EXPECT_TRUE(use.getConflict());
 }
 
+TEST_F(RecordedUse, a_removed_input_leaves_its_number_to_others) {
+  const std::string input = folder.write("in", "text");
+  ASSERT_TRUE(MappedFile::open(input));
+  // An output that gets the number of the removed file.
+  const std::string output = input + ".other";
+  ASSERT_EQ(rename(input.c_str(), output.c_str()), 0);
+  EXPECT_TRUE(OutputFile::create(output));
+  EXPECT_FALSE(use.getConflict());
+}
+
 TEST_F(RecordedUse, an_input_that_is_written_is_refused) {
   const std::string output = folder.write("out", "text");
   Result<OutputFile> file = OutputFile::create(output);
