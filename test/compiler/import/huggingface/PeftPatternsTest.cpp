@@ -62,10 +62,10 @@ TEST(ModulePattern, others_are_refused) {
             "4: pattern '(?=q)_proj' has look-around, a flag or a back "
             "reference, which is not supported");
   EXPECT_EQ(refuse(R"(\bq_proj)"),
-            "4: pattern '\\\\bq_proj' has '\\b', which is not supported");
+            "4: pattern '\\bq_proj' has '\\b', which is not supported");
   EXPECT_EQ(refuse("q++"), "4: pattern 'q++' has a possessive quantifier, "
                            "which is not supported");
-  EXPECT_EQ(refuse("q_proj\\"), "3: pattern 'q_proj\\\\' ends in a backslash");
+  EXPECT_EQ(refuse("q_proj\\"), "3: pattern 'q_proj\\' ends in a backslash");
   EXPECT_EQ(refuse("[q_proj"), "3: pattern '[q_proj' has a set without an end");
   EXPECT_EQ(refuse("(q_proj").substr(0, 40),
             "3: '(q_proj' is no regular expression: p");
