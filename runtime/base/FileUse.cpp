@@ -27,7 +27,7 @@ FileUse *FileUse::get() { return current; }
 /// of a removed file, such as a temporary artifact, to another one. Names
 /// without a folder may be those of standard streams, which have no path.
 static bool isCurrent(const FileId &id, const std::string &path) {
-  if (path.find('/') == std::string::npos)
+  if (path.find('/') == std::string::npos || path.rfind("/proc/", 0) == 0)
     return true;
   struct stat status;
   return stat(path.c_str(), &status) == 0 && getFileId(status) == id;
@@ -54,7 +54,9 @@ Result<void> FileUse::addInput(const struct stat &status,
   if (auto found = use->outputs.find(*id); found != use->outputs.end())
     return use->refuse("input " + quote(path) + " is also the output " +
                        quote(found->second) + "; write to another file");
-  use->inputs.insert_or_assign(*id, path);
+  const auto [entry, isNew] = use->inputs.emplace(*id, path);
+  if (!isNew && !isCurrent(*id, entry->second))
+    entry->second = path;
   return {};
 }
 

@@ -15,6 +15,7 @@
 #include "tools/commands/explain/Verification.h"
 #include "tools/commands/verify/PassProgress.h"
 #include <set>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace transom;
@@ -212,6 +213,13 @@ static Result<ShownCompilation> getShown(const std::string &model,
   return Result<ShownCompilation>(std::move(shown));
 }
 
+/// Whether a path, such as /dev/stdout, is the standard output.
+static bool isStandardOutput(const std::string &path) {
+  struct stat file, output;
+  return stat(path.c_str(), &file) == 0 && fstat(STDOUT_FILENO, &output) == 0 &&
+         file.st_dev == output.st_dev && file.st_ino == output.st_ino;
+}
+
 static Result<void> writePageFile(const ExplainFlags &flags,
                                   const CommonFlags &common) {
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.page));
@@ -237,11 +245,12 @@ static Result<void> writePageFile(const ExplainFlags &flags,
   TRANSOM_TRY(file.commit());
   if (!common.quiet && isatty(STDERR_FILENO))
     say("wrote " + quote(flags.page));
-  // The page comes beside the text, not in its place.
+  // The text follows, unless the page was printed in its place.
   if (!flags.ir)
     dropIr(first);
-  TRANSOM_TRY(second ? printComparison(first, *second, flags, common)
-                     : printExplanation(first, flags, common));
+  if (!isStandardOutput(flags.page))
+    TRANSOM_TRY(second ? printComparison(first, *second, flags, common)
+                       : printExplanation(first, flags, common));
   TRANSOM_TRY(checkVerification(first));
   return second ? checkVerification(*second) : Result<void>();
 }
