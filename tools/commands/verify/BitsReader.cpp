@@ -4,6 +4,7 @@
 // Steps that are compared, and random ones.
 #include "tools/commands/verify/BitsReader.h"
 #include <algorithm>
+#include <unistd.h>
 
 using namespace transom;
 using namespace transom::tools;
@@ -105,6 +106,8 @@ Result<void> RandomReading::change(BitsReader &reader) {
       reader.at = length;
   }
   if (isOneIn(60)) {
+    // A file that was read is not written over.
+    unlink(file.c_str());
     TRANSOM_TRY(decoder.save(reader.sequence, file.c_str()));
     decoder.free(reader.sequence);
     TRANSOM_ASSIGN(reader.sequence, decoder.load(file.c_str()));

@@ -7,6 +7,7 @@
 #include "runtime/base/File.h"
 #include "tools/commands/verify/BitsReader.h"
 #include <algorithm>
+#include <unistd.h>
 
 using namespace transom;
 using namespace transom::tools;
@@ -218,6 +219,8 @@ Result<BitsCell> BitsSteps::checkCaches() const {
       BitsReader &reader = readers[0];
       TRANSOM_TRY(readUpTo(*session->decoder(), reader, past, past, cell,
                            "before it is saved"));
+      // A file that was read is not written over.
+      unlink(file.c_str());
       TRANSOM_TRY(session->decoder()->save(reader.sequence, file.c_str()));
       session->decoder()->free(reader.sequence);
       TRANSOM_ASSIGN(auto another, createSession(way));
