@@ -206,9 +206,15 @@ Residues::weight(const WeightExpr &expr, const TensorSource &source) {
   TRANSOM_ASSIGN(Tensor tensor, WeightResidues(*this, source).run(expr));
   auto shared = std::make_shared<const Tensor>(std::move(tensor));
   // Numbers of the pool are gone after the call.
-  constexpr size_t most = size_t(1) << 25;
-  if (mark() == before && numKeptNumbers + shared->real.size() <= most) {
-    numKeptNumbers += shared->real.size();
+  constexpr size_t most = size_t(1) << 26;
+  const size_t size = shared->real.size();
+  // Expressions of earlier modules make room for those of this one.
+  if (numKeptNumbers + size > most) {
+    keptWeights.clear();
+    numKeptNumbers = 0;
+  }
+  if (mark() == before && size <= most) {
+    numKeptNumbers += size;
     keptWeights[text] = shared;
   }
   return std::shared_ptr<const Tensor>(shared);

@@ -50,9 +50,10 @@ static void joinLists(std::string &text, StringRef element) {
     text.erase(at, element.size() + 2);
 }
 
-/// Replaces offsets in memory, which are sums of sizes.
-static void maskOffsets(std::string &text) {
-  static constexpr llvm::StringLiteral name = "offset = \"";
+/// Replaces the values of an attribute that is a place or size in the arena: a
+/// sum of sizes.
+static void maskSums(std::string &text, StringRef attribute) {
+  const std::string name = (attribute + " = \"").str();
   for (size_t at = text.find(name); at != std::string::npos;
        at = text.find(name, at)) {
     at += name.size();
@@ -92,7 +93,9 @@ std::string printStructure(ModuleOp module) {
   for (size_t at = text.find(padding); at != std::string::npos;
        at = text.find(padding, at))
     text.erase(at, padding.size());
-  maskOffsets(text);
+  for (StringRef attribute :
+       {"offset", "kern.arena_bytes", "kern.arena_lower_bound"})
+    maskSums(text, attribute);
   for (StringRef element : {"~", "[~]", "[[~]]"})
     joinLists(text, element);
   return text;

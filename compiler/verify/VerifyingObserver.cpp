@@ -88,6 +88,12 @@ Result<void> CallCheck::start(ModuleOp module) {
   return started;
 }
 
+void CallCheck::forget() {
+  erased.forget();
+  if (opaque)
+    opaque->forget();
+}
+
 std::optional<VerifyDifference> CallCheck::check(ModuleOp module,
                                                  StringRef pass, bool rounds) {
   if (auto difference = erased.check(module, pass))
@@ -164,6 +170,9 @@ void VerifyingObserver::finished(Stage stage, ModuleOp module) {
   if (certificate.difference || !status)
     return;
   for (const auto &check : checks) {
+    // The calls after all passes need the memory.
+    if (stage == Stage::Kern && check->afterEachPass)
+      check->forget();
     if (stage == Stage::Attn) {
       if (Result<void> started = check->start(module); !started)
         status = started.takeError();

@@ -73,6 +73,8 @@ public:
         afterEachPass(afterEachPass) {}
 
   Result<void> start(mlir::ModuleOp module);
+  /// Drops what makes the next evaluation faster.
+  void forget();
   std::optional<VerifyDifference> check(mlir::ModuleOp module,
                                         llvm::StringRef pass, bool rounds);
 

@@ -66,7 +66,9 @@ std::string scaleConfig(std::string text, const std::string &keys,
 /// The config of a golden model with widths like those of a real model. Every
 /// second seed has more heads, the others have wider ones.
 std::string makeConfig(const std::string &name, uint64_t seed) {
-  std::string text = test::readAll("test/goldens/" + name + "/config.json");
+  const char *source = std::getenv("TRANSOM_SOURCE_DIR");
+  std::string text = test::readAll(std::string(source ? source : ".") +
+                                   "/test/goldens/" + name + "/config.json");
   const bool hasManyHeads = seed / std::size(models) % 2 == 1;
   text = scaleConfig(text,
                      "hidden_size|d_model|n_embd|intermediate_size|n_inner|"
@@ -114,7 +116,7 @@ public:
   explicit PairPlanter(uint64_t firstSeed) : nextSeed(firstSeed) {}
 
   void run(int64_t count) {
-    while (planted < count)
+    while (planted < count && !::testing::Test::HasFatalFailure())
       runModel(nextSeed++, count);
   }
 
