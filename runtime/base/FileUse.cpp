@@ -24,8 +24,9 @@ void FileUse::record(FileUse *use) { current = use; }
 FileUse *FileUse::get() { return current; }
 
 /// Whether a recorded path still leads to its file. The system gives the number
-/// of a removed file, such as a temporary artifact, to another one. Names
-/// without a folder may be those of standard streams, which have no path.
+/// of a removed file, such as a temporary artifact, to another one. Standard
+/// streams, which have names without a folder, and descriptors below /proc have
+/// no path of their own.
 static bool isCurrent(const FileId &id, const std::string &path) {
   if (path.find('/') == std::string::npos || path.rfind("/proc/", 0) == 0)
     return true;

@@ -3,11 +3,14 @@
 //
 // Look-ups in the table of torch's activation modules.
 #include "runtime/base/TorchActivation.h"
+#include "runtime/base/Activation.h"
 #include <cmath>
 
 using namespace transom;
 
-static double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+static double logistic(double x) {
+  return getActivationInfo(Activation::Sigmoid).evaluate(x);
+}
 
 static double softplus(double x) {
   return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x)));

@@ -3,6 +3,7 @@
 //
 // Compares the class names with the output that they name.
 #include "compiler/import/graphjson/GraphLabels.h"
+#include "dialects/attn/AttnShapeRules.h"
 
 using namespace transom;
 
@@ -26,12 +27,9 @@ const char *transom::getClassifier(const GraphFile &file,
     return shape.size() == 2 ? "sequence_classification"
                              : "token_classification";
   const std::string columns = std::to_string(count);
-  std::string found;
-  for (const Polynomial &size : shape)
-    found += (found.empty() ? "" : ", ") + size.str();
   emit.fail(file.labelsAt->error(
       "'labels' has " + columns + " names, but the output 'logits' has shape " +
-      "[" + found + "]" + ", expected [batch, " + columns +
+      attn::rules::text(shape) + ", expected [batch, " + columns +
       "] or [batch, seq, " + columns + "]"));
   return nullptr;
 }

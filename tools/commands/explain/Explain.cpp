@@ -5,6 +5,7 @@
 #include "compiler/explain/ExplanationJson.h"
 #include "runtime/base/File.h"
 #include "runtime/base/OutputFile.h"
+#include "runtime/base/OutputPath.h"
 #include "tools/commands/CompileFlags.h"
 #include "tools/commands/Compiler.h"
 #include "tools/commands/ModelPath.h"
@@ -15,7 +16,6 @@
 #include "tools/commands/explain/Verification.h"
 #include "tools/commands/verify/PassProgress.h"
 #include <set>
-#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace transom;
@@ -213,15 +213,9 @@ static Result<ShownCompilation> getShown(const std::string &model,
   return Result<ShownCompilation>(std::move(shown));
 }
 
-/// Whether a path, such as /dev/stdout, is the standard output.
-static bool isStandardOutput(const std::string &path) {
-  struct stat file, output;
-  return stat(path.c_str(), &file) == 0 && fstat(STDOUT_FILENO, &output) == 0 &&
-         file.st_dev == output.st_dev && file.st_ino == output.st_ino;
-}
-
 static Result<void> writePageFile(const ExplainFlags &flags,
                                   const CommonFlags &common) {
+  TRANSOM_ASSIGN(const OutputPath place, resolveOutputPath(flags.page));
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.page));
   std::vector<ShownCompilation> shown;
   const std::string &model = flags.compile.options.model;
@@ -248,7 +242,7 @@ static Result<void> writePageFile(const ExplainFlags &flags,
   // The text follows, unless the page was printed in its place.
   if (!flags.ir)
     dropIr(first);
-  if (!isStandardOutput(flags.page))
+  if (place.descriptor != STDOUT_FILENO)
     TRANSOM_TRY(second ? printComparison(first, *second, flags, common)
                        : printExplanation(first, flags, common));
   TRANSOM_TRY(checkVerification(first));

@@ -31,6 +31,14 @@ tools::createReaders(DecodeEngine &decoder,
   return Result<std::vector<BitsReader>>(std::move(readers));
 }
 
+Result<void> tools::moveToFile(DecodeEngine &decoder, int32_t sequence,
+                               const std::string &file) {
+  unlink(file.c_str());
+  TRANSOM_TRY(decoder.save(sequence, file.c_str()));
+  decoder.free(sequence);
+  return {};
+}
+
 Result<void> tools::readStep(DecodeEngine &decoder,
                              const std::vector<BitsStep> &steps, BitsCell &cell,
                              const std::string &how) {
@@ -106,10 +114,7 @@ Result<void> RandomReading::change(BitsReader &reader) {
       reader.at = length;
   }
   if (isOneIn(60)) {
-    // A file that was read is not written over.
-    unlink(file.c_str());
-    TRANSOM_TRY(decoder.save(reader.sequence, file.c_str()));
-    decoder.free(reader.sequence);
+    TRANSOM_TRY(moveToFile(decoder, reader.sequence, file));
     TRANSOM_ASSIGN(reader.sequence, decoder.load(file.c_str()));
   }
   return {};

@@ -22,6 +22,11 @@ Result<std::vector<BitsReader>>
 createReaders(DecodeEngine &decoder,
               const std::vector<const BitsText *> &texts);
 
+/// Moves a sequence to a file, which is made anew: a command does not write
+/// over a file that it has read.
+Result<void> moveToFile(DecodeEngine &decoder, int32_t sequence,
+                        const std::string &file);
+
 /// New tokens of one reader.
 struct BitsStep {
   BitsReader *reader;

@@ -7,7 +7,6 @@
 #include "runtime/base/File.h"
 #include "tools/commands/verify/BitsReader.h"
 #include <algorithm>
-#include <unistd.h>
 
 using namespace transom;
 using namespace transom::tools;
@@ -219,10 +218,7 @@ Result<BitsCell> BitsSteps::checkCaches() const {
       BitsReader &reader = readers[0];
       TRANSOM_TRY(readUpTo(*session->decoder(), reader, past, past, cell,
                            "before it is saved"));
-      // A file that was read is not written over.
-      unlink(file.c_str());
-      TRANSOM_TRY(session->decoder()->save(reader.sequence, file.c_str()));
-      session->decoder()->free(reader.sequence);
+      TRANSOM_TRY(moveToFile(*session->decoder(), reader.sequence, file));
       TRANSOM_ASSIGN(auto another, createSession(way));
       for (Session *to : {session.get(), another.get()}) {
         BitsReader loaded{&text, -1, past};
