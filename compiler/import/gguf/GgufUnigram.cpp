@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pieces of SentencePiece whose scores are those of a unigram model, as of T5
-// and of XLM-RoBERTa.
+// SentencePiece unigram tokenizers, used by T5 and XLM-RoBERTa.
 #include "compiler/import/gguf/GgufTokenizerMaker.h"
 #include <algorithm>
 

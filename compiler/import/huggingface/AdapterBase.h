@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an adapter of PEFT has to know of the class of its model: names of
-// tensors, which of them are tied, and which are stored transposed.
+// The model class that a PEFT adapter applies to: tensor names, tied tensors
+// and tensors that are stored transposed.
 #pragma once
 #include <string>
 #include <vector>

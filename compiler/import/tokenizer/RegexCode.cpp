@@ -77,7 +77,7 @@ static std::optional<size_t> getWidth(const RegexNode &node) {
 }
 
 namespace {
-/// What the code of an expression and that of its passes share.
+/// State shared by an expression and its passes.
 struct Shared {
   std::vector<CharSet> sets;
   std::map<CharSet, uint32_t> numbers;

@@ -1,11 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory that runs out at each allocation of the calls of the C API, for that
-// allocation alone and for all after it: an error, no leak, as many free
-// sequences as before, and the same bits in the next call. Allocations are
-// those of malloc and its kin; under sanitizers, which replace them, those of
-// `new`.
+// Injects a failure into each allocation of each C API call, once and for all
+// later allocations. The call must return an error, leak nothing and keep the
+// number of free sequences, and the next call must return the same bits. malloc
+// and related functions are replaced; sanitizers replace these themselves, so
+// sanitizer builds replace `operator new`.
 #include "test/runtime/text/TextModel.h"
 #include "test/support/fake/FakeGeneration.h"
 #include <atomic>

@@ -221,7 +221,7 @@ class Outputs(TextsTest):
                 piped = subprocess.run([TOOL, *arguments, flag, "/dev/stdout"], capture_output=True, timeout=400, env=environment)
                 self.assertEqual(piped.returncode, 0, piped.stderr)
                 self.assertEqual(piped.stdout, read(self.path("file")))
-        # Code of several instruction sets has names made from that of the output, and a listing lies beside it.
+        # With several instruction sets, file names are derived from the output name; the listing is next to the output.
         for flags in (["--emit", "llvm-ir"], ["--emit", "obj"], ["--debug-info"]):
             self.succeed("compile", self.bert, "-q", "-o", "/dev/null", *flags, env={"TRANSOM_TARGET": "x86-64-v3,x86-64-v4"})
         self.assertEqual(sorted(os.listdir("/dev")), before)

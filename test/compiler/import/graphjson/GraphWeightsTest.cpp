@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights and constants: what is a constant of the IR, what a weight, and what
-// a triangle. test/e2e/spellings has their uses in attention.
+// Import of weights, constants and triangular masks. test/e2e/spellings tests
+// them in attention.
 #include "test/compiler/import/graphjson/GraphFixture.h"
 
 using namespace transom;
