@@ -213,11 +213,12 @@ class Checker:
                          ((ids, new), (mask, [[1] * len(row) for row in new])))
         shape, path = [len(whole), len(whole[0])], artifact + ".replay"
         write_tensors(path, {"input_ids": (shape, sum(whole, [])), "attention_mask": (shape, sum(longer, []))})
-        run = self.call(["run", artifact, "logits", "--in", path, "--out", path], isa)
+        out = artifact + ".logits"
+        run = self.call(["run", artifact, "logits", "--in", path, "--out", out], isa)
         if run.returncode:
             return f"run of logits exits {run.returncode}: {last_line(run)}"
         end = None if "ignored" in case.get("sampling", "") else case.get("eos_token_id")
-        return unlikely(ids, mask, new, read_tensors(path)["logits"], end)
+        return unlikely(ids, mask, new, read_tensors(out)["logits"], end)
 
     def replay_targets(self, folder, artifact, case, got, isa):
         """Looks at what an encoder-decoder generated: greedy ids by their logits, the scores of beams by those of the entry `score`."""
@@ -235,10 +236,11 @@ class Checker:
         entry, name, rows = ("score", "labels", [row + [-100] * (columns - len(row)) for row in new]) if beams else \
                             ("logits", "decoder_input_ids", [[start] + row[:-1] for row in new])
         write_tensors(path, {key: ([len(value), len(value[0])], sum(value, [])) for key, value in {**sources, name: rows}.items()})
-        run = self.call(["run", artifact, entry, "--in", path, "--out", path], isa)
+        out = f"{artifact}.{entry}"
+        run = self.call(["run", artifact, entry, "--in", path, "--out", out], isa)
         if run.returncode:
             return f"run of {entry} exits {run.returncode}: {last_line(run)}"
-        found = read_tensors(path)["logprobs" if beams else "logits"]
+        found = read_tensors(out)["logprobs" if beams else "logits"]
         for number, row in enumerate(new):
             problem = (wrong_score(row, rows_of(found)[number], got["scores"][1][number], case["length_penalty"]) if beams else
                        unlikely_target(row, found, number, end))

@@ -16,7 +16,8 @@ std::string getProgram() {
 }
 
 TEST(Automaton, ColumnsDependOnWhatIsAround) {
-  auto automaton = Automaton::open(getProgram());
+  const std::string program = getProgram(); // the automaton points into it
+  auto automaton = Automaton::open(program);
   ASSERT_TRUE(automaton);
   EXPECT_TRUE(automaton->hasPasses());
   const Characters text = getCharacters("abcc");
