@@ -92,7 +92,7 @@ static Residue fromHashes(const uint64_t *hashes, int numLanes) {
 
 Residues::Residues(const std::string &keyText, int numLanes, Rounding rounding)
     : keyText(keyText), numLanes(numLanes), rounding(rounding),
-      keys(deriveKeys("functions")) {}
+      keys(deriveKeys("functions")), pool(numLanes) {}
 
 Residues::Keys Residues::deriveKeys(const std::string &text) const {
   Sha256 sha;
@@ -106,12 +106,12 @@ Residues::Keys Residues::deriveKeys(const std::string &text) const {
 }
 
 Number Residues::put(const Residue &residue) {
-  pool.push_back(residue);
+  pool.append(residue);
   return Number::refer(pool.size() - 1);
 }
 
 void Residues::release(size_t mark) {
-  pool.resize(mark);
+  pool.truncate(mark);
   lastDivisor = Number();
   lastInverse = Residue();
 }
@@ -130,10 +130,32 @@ static uint64_t getLeafTensor(uint64_t reference) {
 }
 
 uint64_t Residues::getTensor(const std::string &name) {
-  auto [entry, isNew] = tensors.try_emplace(name, tensorKeys.size());
+  auto [entry, isNew] = tensors.try_emplace(name, leafTensors.size());
   if (isNew)
-    tensorKeys.push_back(deriveKeys("tensor " + name));
+    leafTensors.push_back({deriveKeys("tensor " + name), ~uint64_t(0)});
   return entry->second;
+}
+
+uint64_t Residues::getRoundedTensor(uint64_t tensor, uint64_t mask) {
+  if (lastRounded.tensor == tensor && lastRounded.mask == mask)
+    return lastRounded.rounded;
+  auto [entry, isNew] =
+      roundedTensors.try_emplace({tensor, mask}, leafTensors.size());
+  if (isNew)
+    leafTensors.push_back(
+        {leafTensors[tensor].keys, leafTensors[tensor].mask & mask});
+  lastRounded = {tensor, mask, entry->second};
+  return entry->second;
+}
+
+/// Clears the bits of a residue that are not in the mask.
+static Residue clearBits(Residue residue, uint64_t mask, int numLanes) {
+  for (int i = 0; i < numLanes; ++i) {
+    residue.p[i] &= mask;
+    if (residue.hasExponent())
+      residue.q[i] &= mask;
+  }
+  return residue;
 }
 
 static Residue makeLeaf(const std::array<uint64_t, Residue::maxLanes> &keys,
@@ -150,8 +172,9 @@ static constexpr size_t numKeptLeaves = size_t(1) << 18;
 bool Residues::isLeaf(uint64_t reference) { return reference & leafBit; }
 
 Residue Residues::hashLeaf(uint64_t reference) const {
-  return makeLeaf(tensorKeys[getLeafTensor(reference)],
-                  getLeafElement(reference), numLanes);
+  const LeafTensor &tensor = leafTensors[getLeafTensor(reference)];
+  return clearBits(makeLeaf(tensor.keys, getLeafElement(reference), numLanes),
+                   tensor.mask, numLanes);
 }
 
 const Residue &Residues::getLeafAt(uint64_t reference) {
@@ -168,7 +191,8 @@ const Residue &Residues::getLeafAt(uint64_t reference) {
 
 Number Residues::getLeaf(uint64_t tensor, int64_t index) {
   if (tensor >> tensorBits || index >> elementBits)
-    return put(makeLeaf(tensorKeys[tensor], index, numLanes));
+    return put(clearBits(makeLeaf(leafTensors[tensor].keys, index, numLanes),
+                         leafTensors[tensor].mask, numLanes));
   return Number::refer(leafBit | tensor << elementBits |
                        static_cast<uint64_t>(index));
 }
@@ -430,13 +454,12 @@ Number Residues::round(StorageType type, Number x) {
     return x;
   // Storage types keep different bits.
   const uint64_t kept = ~uint64_t(0) << (6 + 2 * static_cast<int>(type));
-  Residue result = get(x);
-  for (int i = 0; i < numLanes; ++i) {
-    result.p[i] &= kept;
-    if (result.hasExponent())
-      result.q[i] &= kept;
-  }
-  return put(result);
+  // A rounded weight is a leaf, too.
+  const uint64_t reference = x.getReference();
+  if (isLeaf(reference))
+    return getLeaf(getRoundedTensor(getLeafTensor(reference), kept),
+                   static_cast<int64_t>(getLeafElement(reference)));
+  return put(clearBits(get(x), kept, numLanes));
 }
 
 Number Residues::normalized(Number x) {

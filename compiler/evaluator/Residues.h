@@ -10,8 +10,10 @@
 #include "llvm/ADT/DenseMap.h"
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace transom {
 
@@ -27,6 +29,48 @@ struct Residue {
   void dropExponent() { q[0] = gone; }
   bool operator==(const Residue &other) const { return p == other.p; }
   bool operator!=(const Residue &other) const { return p != other.p; }
+};
+
+/// Residues by index, in blocks of memory that stay in place. An element takes
+/// 16 bytes for each lane.
+class ResiduePool {
+public:
+  explicit ResiduePool(int numLanes) : numLanes(numLanes) {}
+
+  size_t size() const { return count; }
+  void append(const Residue &residue) {
+    if (count == blocks.size() * blockSize)
+      blocks.push_back(std::make_unique<uint64_t[]>(2 * numLanes * blockSize));
+    uint64_t *words = locate(count++);
+    for (int i = 0; i < numLanes; ++i) {
+      words[2 * i] = residue.p[i];
+      words[2 * i + 1] = residue.q[i];
+    }
+  }
+  Residue operator[](size_t index) const {
+    Residue residue;
+    const uint64_t *words = locate(index);
+    for (int i = 0; i < numLanes; ++i) {
+      residue.p[i] = words[2 * i];
+      residue.q[i] = words[2 * i + 1];
+    }
+    return residue;
+  }
+  /// Drops all elements from index `size` on.
+  void truncate(size_t size) {
+    count = size;
+    blocks.resize((size + blockSize - 1) / blockSize);
+  }
+
+private:
+  static constexpr size_t blockSize = size_t(1) << 16;
+  uint64_t *locate(size_t index) const {
+    return &blocks[index / blockSize][2 * numLanes * (index % blockSize)];
+  }
+
+  int numLanes;
+  size_t count = 0;
+  std::vector<std::unique_ptr<uint64_t[]>> blocks;
 };
 
 /// Without an exponent where one has none.
@@ -136,20 +180,33 @@ private:
   const Residue &getLeafAt(uint64_t reference);
   Number getLeaf(uint64_t tensor, int64_t index);
   uint64_t getTensor(const std::string &name);
+  /// The tensor whose leaves are those of `tensor` with other bits cleared.
+  uint64_t getRoundedTensor(uint64_t tensor, uint64_t mask);
 
   std::string keyText;
   int numLanes;
   Rounding rounding;
   Keys keys;
-  std::vector<Residue> pool;
+  ResiduePool pool;
   /// Leaves that were looked at, by their element and tensor.
   struct KeptLeaf {
     uint64_t reference = ~uint64_t(0);
     Residue residue;
   };
   std::vector<KeptLeaf> leaves;
-  std::vector<Keys> tensorKeys;            ///< by number of a named tensor
-  std::map<std::string, uint64_t> tensors; ///< their numbers
+  /// A tensor of leaves, and the bits of its residues that rounding keeps.
+  struct LeafTensor {
+    Keys keys;
+    uint64_t mask;
+  };
+  std::vector<LeafTensor> leafTensors;
+  /// Indices in `leafTensors`, by name and by unrounded tensor and mask.
+  std::map<std::string, uint64_t> tensors;
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> roundedTensors;
+  /// The last tensor that was rounded: weights are rounded in order.
+  struct {
+    uint64_t tensor = ~uint64_t(0), mask = 0, rounded = 0;
+  } lastRounded;
   /// Weights all of whose elements are leaves, by their expressions.
   std::map<std::string, std::shared_ptr<const Tensor>> keptWeights;
   size_t numKeptNumbers = 0;

@@ -236,7 +236,7 @@ VerifyEstimate ModelVerifier::estimate(ModuleOp module,
                                        bool allAfterEachPass) const {
   constexpr double secondsOfProduct = 6e-8;
   constexpr uint64_t baseBytes = uint64_t(200) << 20, bytesOfElement = 24,
-                     bytesOfRounded = 40;
+                     bytesOfRounded = 8;
   const WeightWork work = countWeightWork(module);
   const bool isTwice = certificate.rounds();
   VerifyEstimate estimate;

@@ -139,6 +139,40 @@ TEST(Residues, roundsOpaquelyByType) {
   EXPECT_EQ(bf16(1.0).real(), 1);
 }
 
+TEST_P(ResidueLaws, roundsWeightsAsTheSameNumbers) {
+  Residues opaque("key", GetParam(), Rounding::Opaque);
+  DomainScope scope(&opaque);
+  const size_t mark = opaque.mark();
+  for (int64_t i = 0; i < 3; ++i) {
+    const Number weight = opaque.getLeaf("x", i);
+    for (StorageType first : {StorageType::BF16, StorageType::I8})
+      for (StorageType second : {StorageType::BF16, StorageType::I8}) {
+        opaque.release(mark);
+        const Number once = roundToStorage(first, weight);
+        const Number twice = roundToStorage(second, once);
+        EXPECT_EQ(opaque.mark(), mark); // rounded weights take no memory
+        const Number copy =
+            roundToStorage(first, opaque.put(opaque.get(weight)));
+        EXPECT_EQ(opaque.get(once), opaque.get(copy));
+        EXPECT_EQ(opaque.get(once).q, opaque.get(copy).q);
+        EXPECT_EQ(opaque.get(twice), opaque.get(roundToStorage(second, copy)));
+      }
+  }
+}
+
+TEST_P(ResidueLaws, keepsManyNumbers) {
+  const size_t mark = domain.mark();
+  const Residue first = domain.get(leaf(0) + leaf(1));
+  std::vector<Number> sums;
+  for (int64_t i = 0; i < 200000; ++i)
+    sums.push_back(leaf(i) + leaf(i + 1));
+  EXPECT_EQ(domain.get(sums[0]), first);
+  for (int64_t i = 0; i < 200000; i += 997)
+    EXPECT_EQ(domain.get(sums[i]), domain.get(leaf(i) + leaf(i + 1)));
+  domain.release(mark);
+  EXPECT_EQ(domain.get(leaf(0) + leaf(1)), first);
+}
+
 TEST(Residues, dependOnTheKeyText) {
   Residues a("a", 1, Rounding::Erased), b("b", 1, Rounding::Erased),
       again("a", 1, Rounding::Erased);
