@@ -74,8 +74,9 @@ def resize(path, rows):
         begin, end = entry["data_offsets"]
         piece, count = body[begin:end], next((count for part, count in rows.items() if part in name), None)
         if count:
-            row = len(piece) // entry["shape"][0]
-            piece, entry["shape"][0] = piece[: row * count].ljust(row * count, b"\0"), count
+            dim = 1 if entry["shape"][0] == 1 else 0
+            row = len(piece) // entry["shape"][dim]
+            piece, entry["shape"][dim] = piece[: row * count].ljust(row * count, b"\0"), count
         entry["data_offsets"] = [len(new), len(new) + len(piece)]
         new += piece
     text = json.dumps(header).encode()
@@ -285,6 +286,51 @@ def gguf_array(folder, n):
     edit_gguf(folder, keys=[gguf_string("other.list") + struct.pack("<IIQ", 9, 8, n) + b"".join(gguf_string("text%d" % i) for i in range(n))])
 
 
+# --- Adapters and shortlists: these return the flags of the command ---
+
+
+def adapter(folder, tensors=None, **settings):
+    """An adapter of the query projections with more tensors and settings."""
+    path, width = os.path.join(folder, "adapter"), 64
+    os.makedirs(path, exist_ok=True)
+    if not os.path.exists(os.path.join(path, "adapter_model.safetensors")):
+        with open(os.path.join(path, "adapter_model.safetensors"), "wb") as file:
+            file.write(struct.pack("<Q", 8) + b"{}      ")
+        names = ["base_model.model.model.layers.%d.self_attn.q_proj.lora_" % i for i in range(2)]
+        add_tensors(os.path.join(path, "adapter_model.safetensors"),
+                    {**{name + "A.weight": [2, width] for name in names}, **{name + "B.weight": [width, 2] for name in names}})
+        patch(path, "adapter_config.json", peft_type="LORA", r=2, lora_alpha=4, target_modules=["q_proj"])
+    add_tensors(os.path.join(path, "adapter_model.safetensors"), tensors or {})
+    patch(path, "adapter_config.json", **settings)
+    return ["--lora", path]
+
+
+def target_modules(folder, n):
+    return adapter(folder, target_modules=["module%d" % i for i in range(n)])
+
+
+def rank_patterns(folder, n):
+    return adapter(folder, rank_pattern={"module%d" % i: 3 for i in range(n)}, alpha_pattern={"module%d" % i: 5 for i in range(n)})
+
+
+def trained_tokens(folder, n):
+    names = {"base_model.model.model.embed_tokens.token_adapter.trainable_tokens_delta": [n, 64]}
+    return adapter(folder, names, trainable_token_indices={"embed_tokens": list(range(n))})
+
+
+def shortlist(folder, n):
+    words = ["<s>", "<pad>", "</s>", "<unk>", *("w%d" % i for i in range(n))]
+    vocabulary = {word: i for i, word in enumerate(words)}
+    with open(os.path.join(folder, "tokenizer.json"), "w", encoding="utf-8") as file:
+        json.dump({"version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "WhitespaceSplit"},
+                   "model": {"type": "WordLevel", "unk_token": "<unk>", "vocab": vocabulary}}, file)
+    patch(folder, "config.json", decoder_vocab_size=ROWS)
+    path = os.path.join(folder, "lex.s2t")
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines("w%d w%d 0.%d\n" % ((7 * i + k) % n, i, 9 - k) for i in range(n) for k in range(3))
+    return ["--shortlist", path]
+
+
 GROUPS = {
     "encoder": ("bert-classify", [added_tokens, extra_tokens, named_tokens, special_map, vocabulary, template, replacements, character_class, labels, config_keys, tensors]),
     "settings": ("bert", [added_tokens_of_settings, extra_tokens, prompts]),
@@ -300,6 +346,8 @@ GROUPS = {
     ]),
     "graph": (os.path.join("..", "..", "examples", "decomposed-attention"), [nodes, outputs]),
     "gguf": (os.path.join("gguf", "q8-0"), [gguf_keys, gguf_array]),
+    "adapter": ("llama-gqa", [target_modules, rank_patterns, trained_tokens]),
+    "shortlist": (os.path.join("encoder-decoders", "marian"), [shortlist]),
 }
 
 
@@ -313,12 +361,11 @@ class Growth(ToolTest):
         if os.path.exists(os.path.join(folder, "config.json")):
             patch(folder, "tokenizer_config.json", tokenizer_class="PreTrainedTokenizerFast")
             patch(folder, "config.json", vocab_size=ROWS)
-            resize(os.path.join(folder, "model.safetensors"), dict.fromkeys(("word_embeddings", "embed_tokens", "lm_head"), ROWS))
-        for make in lists:
-            make(folder, n)
+            resize(os.path.join(folder, "model.safetensors"), dict.fromkeys(("word_embeddings", "embed_tokens", "lm_head", "shared", "final_logits"), ROWS))
+        flags = list(dict.fromkeys(flag for make in lists for flag in make(folder, n) or []))
         model = next((os.path.join(folder, name) for name in ("graph.json", "model.gguf") if os.path.exists(os.path.join(folder, name))), folder)
         counter = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
-        done = subprocess.run([*counter, TOOL, "compile", model, "--emit", "attn", "-o", self.path("out.mlir")], capture_output=True, text=True, env={**os.environ, **QUICK})
+        done = subprocess.run([*counter, TOOL, "compile", model, *flags, "--emit", "attn", "-o", self.path("out.mlir")], capture_output=True, text=True, env={**os.environ, **QUICK})
         self.assertEqual(done.returncode, 0, done.stderr)
         shutil.rmtree(folder)
         return int(re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)[1].replace(",", ""))
