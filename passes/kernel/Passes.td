@@ -14,14 +14,21 @@ def ConvertAttnToKernPass : Pass<"convert-attn-to-kern", "::mlir::ModuleOp"> {
     that write the buffer of its result. An entry gets a buffer argument for
     each result; a layer body updates its state in place. Reshapes become views.
 
-    Pre-condition: shapes are inferred; every weight of `attn.linear` is a
-    weight. Post-condition: no attn operation remains.
+    An `attn.linear` whose weight is an activation becomes a
+    `kern.batch_matmul`.
 
-    Refuses, with an error at the operation's place: a ragged mask that is no
-    input of the entry; two attentions with one cache; an attention over
-    `attn.decode_batch` without a cache, or with one over other ragged; a window or
-    slopes over rows of `attn.ragged_batch`, whose columns may have gaps; several
-    `attn.decode_batch`; an operation that kern does not have.
+    Pre-condition: shapes are inferred. Post-condition: no attn operation
+    remains.
+
+    Over rows of `attn.ragged_batch`, whose columns may have gaps, attention with
+    a window, slopes, a relative bias or relative positions gets `by_column`: distances are
+    differences of columns then.
+
+    Refuses, with an error at the operation's location: a ragged mask that is not
+    an input of the entry; two attentions with one cache; an attention over
+    `attn.decode_batch` without a cache, or with one over another ragged batch;
+    several `attn.decode_batch`; a bias of attention, or a gamma or beta, that is
+    not a weight; an operation that kern does not have.
 
     Example:
     ```mlir
@@ -43,7 +50,7 @@ def FuseGluPass : Pass<"kern-fuse-glu", "::mlir::ModuleOp"> {
     of u in turn. Neither factor is written to memory.
 
     Pre-condition: each buffer is written once, activations have not joined
-    products. Post-condition: such a product has the attribute `gate`.
+    products. Post-condition: such a product has an epilogue `glu`.
 
     Refuses: factors of different inputs or widths, of a width that is not a multiple
     of 8, or with one bias; a factor that is not a product, or one with an epilogue;
