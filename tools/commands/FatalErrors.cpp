@@ -4,6 +4,7 @@
 // Nothing here allocates memory, since none may be left. The C++ library keeps
 // a reserve for exceptions.
 #include "tools/commands/FatalErrors.h"
+#include "runtime/base/File.h"
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -38,6 +39,7 @@ void tools::endProcess(Status status, const char *message) {
   static std::atomic_flag isEnding = ATOMIC_FLAG_INIT;
   while (isEnding.test_and_set())
     pause();
+  removeTemporaryOutputs();
   printError(message);
   _exit(static_cast<int>(status));
 }
