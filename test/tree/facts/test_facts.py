@@ -15,11 +15,11 @@ FACTS = {
         ("docs/migration.md", r"ABI has version (\d+)"),
         ("CHANGELOG.md", r"ABI version is (\d+)"),
     ],
-    "the value of a quantized weight": [
-        ("runtime/weights/OperandFormat.h", r"element \* scale ([+−-] \w+)"),
-        ("dialects/kern/KernDialect.td", r"element \* scale ([+−-] \w+)"),
-        ("runtime/weights/README.md", r"element \* scale ([+−-] \w+)"),
-        ("docs/glossary.md", r"element \* scale ([+−-] \w+)"),
+    "the sign of the offset of a group": [
+        ("runtime/weights/OperandFormat.h", r"element \* scale ([+−-]) \w+"),
+        ("dialects/kern/KernDialect.td", r"element \* scale ([+−-]) \w+"),
+        ("runtime/weights/README.md", r"element \* scale ([+−-]) \w+"),
+        ("docs/glossary.md", r"element \* scale ([+−-]) \w+"),
     ],
     "the KV block size": [
         ("runtime/abi/Layout.h", r"#define TRANSOM_KV_BLOCK_SIZE (\d+)"),
