@@ -12,7 +12,7 @@ from glob import glob
 FACTS = {
     "the ABI version": [
         ("runtime/abi/Abi.h", r"#define TRANSOM_ABI_VERSION (\d+)"),
-        ("docs/migration.md", r"ABI has version (\d+)"),
+        ("docs/migration.md", r"ABI\D+version (\d+)"),
         ("CHANGELOG.md", r"ABI version is (\d+)"),
     ],
     "the sign of the offset of a group": [
@@ -24,13 +24,13 @@ FACTS = {
     "the KV block size": [
         ("runtime/abi/Layout.h", r"#define TRANSOM_KV_BLOCK_SIZE (\d+)"),
         ("docs/glossary.md", r"(?m)^\| KV block \|.*?(\d+) positions"),
-        ("passes/kernel/Passes.td", r"A block holds (\d+) positions"),
-        ("passes/kernel/PlanRemarks.def", r"for a block of (\d+) positions"),
+        ("passes/kernel/Passes.td", r"(\d+)[\s-]+positions?\b"),
+        ("passes/kernel/PlanRemarks.def", r"(\d+)[\s-]+positions?\b"),
     ],
     "the panel width": [
         ("runtime/abi/Layout.h", r"#define TRANSOM_PANEL_WIDTH (\d+)"),
         ("docs/glossary.md", r"(?m)^\| panel \| (\d+) columns"),
-        ("passes/kernel/Passes.td", r"panels of (\d+) columns"),
+        ("passes/kernel/Passes.td", r"(\d+)[\s-]+columns?\b"),
     ],
     "the largest K block of f32": [
         ("dialects/kern/Kern.h", r"kMaxKBlock = (\d+)"),
@@ -38,8 +38,8 @@ FACTS = {
     ],
     "the largest group": [
         ("runtime/weights/OperandFormat.h", r'quantizedGroupNames\[\] = "(?:\d+, )*(\d+)"'),
-        ("docs/quantization.md", r"`--group-size N`, from 32 to (\d+)"),
-        ("CHANGELOG.md", r"group sizes from 32 to (\d+)"),
+        ("docs/quantization.md", r"`--group-size N`\D+32\D+(\d+)"),
+        ("CHANGELOG.md", r"group sizes\D+32\D+(\d+)"),
     ],
 }
 
@@ -76,7 +76,8 @@ class Facts(unittest.TestCase):
             if re.search(r"^void tools::add\w+\(CLI::App &app, CommandList", text, re.MULTILINE):
                 lines[os.path.basename(path)] = text.count("\n")
         self.assertGreater(len(lines), 10)
-        named = re.search(r"Start reading with `(\w+\.cpp)`, the shortest command", self.read("tools/commands/README.md"))
+        named = re.search(r"`(\w+\.cpp)`[^.\n]*shortest command", self.read("tools/commands/README.md"))
+        self.assertIsNotNone(named, "'tools/commands/README.md' does not name the shortest command")
         self.assertEqual(named.group(1), min(lines, key=lines.get))
 
     def test_attributes(self):
