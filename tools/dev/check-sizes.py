@@ -10,38 +10,14 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
+from cpp_functions import functions
 from tree import Findings, list_files, read_text
 
 PRODUCT = ("runtime/", "dialects/", "passes/", "compiler/", "tools/")
 FILE_LINES, FUNCTION_LINES, LONG_SHARE = 500, 60, 0.005
 # Generated tables, and the pages of dialects and passes.
 LARGE = re.compile(r"(UnicodeTables|UnicodeCategories|RegexTables|CompatibilityTables)\.cpp$|\.td$")
-# What begins at the margin, or at that of a class, and is not a function.
-NO_FUNCTION = re.compile(r"^(namespace|struct|class|enum|union|extern|typedef|public|private|protected|#|//|/\*|\}|template|using|friend)")
-CLASS = re.compile(r"^(?:template <.*> )?(?:class|struct) .*\{$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-
-
-def functions(lines):
-    """(first line, its text, number of lines) of each function, at the margin or directly in a class that is at the margin.
-    The formatter puts the closing brace where the function begins."""
-    margin, start = "", None
-    for number, line in enumerate(lines, 1):
-        if start is None and CLASS.match(line):
-            margin = "  "
-        elif margin and line.startswith("};"):
-            margin, start = "", None
-        elif start is None and line.startswith(margin) and line[len(margin):][:1].isalpha() and not NO_FUNCTION.match(line[len(margin):]):
-            start = number
-        if start is None:
-            continue
-        head = "".join(lines[start - 1:number])
-        if line.startswith(margin + "}") or line.endswith(("{}", "{};")) or (number == start and line.endswith("}")):
-            if "(" in head.split("{")[0]:
-                yield start, lines[start - 1].strip(), number - start + 1
-            start = None
-        elif line.endswith(";") and ("{" not in head or "= {" in head.split(")")[-1] or "(" not in head.split("{")[0]):
-            start = None  # a declaration
 
 
 def check_functions(sources, findings):

@@ -1,8 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The words that docs/glossary.md retires: (word, regular expression, term to use), for identifiers in code and for prose.
-# The first column is an example that the expression matches; `check-words.py --table` prints it for the glossary.
+# Words that docs/glossary.md retires: (word, regular expression, term to use), for identifiers in code and for prose.
+# The first column is an example that the expression matches; `check-prose --glossary` prints it for the glossary.
 
 CODE = [
     ("segments", r"\b[sS]egments\b|\w[a-z](?<!Operand)Segments?\b|\bSegment\w*\b", "ragged batch, `cu_seqlens`"),

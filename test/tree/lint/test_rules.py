@@ -1,8 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Each rule of the checks of the source tree, shown on a small tree that keeps
-# every rule and then on the same tree with one rule broken.
+# Each lint rule, shown on a small tree that keeps all rules and then on the
+# same tree with one rule broken.
 import os
 import subprocess
 import sys
@@ -63,7 +63,7 @@ CLEAN = {
 
 class Rules(unittest.TestCase):
     def run_check(self, check, changes):
-        """The exit code and output of one check on the clean tree with some files replaced (None: removed)."""
+        """Returns exit code and output for one check on the clean tree with some files replaced (None: removed)."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in {**CLEAN, **changes}.items():
                 if text is None:
@@ -72,7 +72,7 @@ class Rules(unittest.TestCase):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(path, "w", encoding="utf-8") as stream:
                     stream.write(text)
-            script = os.path.join(CHECKS, f"check-{check}.py")
+            script = os.path.join(CHECKS, "check-prose" if check == "prose" else f"check-{check}.py")
             run = subprocess.run([sys.executable, script, "--root", folder], capture_output=True, text=True)
             self.assertEqual(run.stderr, "")
             return run.returncode, run.stdout
@@ -83,7 +83,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(code, 1, output)
 
     def test_clean_tree_passes(self):
-        for check in ("layers", "text", "pages", "td", "words", "sizes", "tests"):
+        for check in ("layers", "text", "pages", "td", "prose", "sizes", "tests"):
             self.assertEqual(self.run_check(check, {}), (0, ""), check)
 
     def test_runtime_may_not_include_mlir(self):
@@ -230,28 +230,28 @@ class Rules(unittest.TestCase):
         for word, _, term in retired_words.CODE + retired_words.PROSE:
             with self.subTest(word):
                 name, text = ("A.h", f"int {word};\n") if word in retired_words.IDENTIFIERS else ("README.md", f"Of {word}.\n")
-                self.expect("words", {f"fresh/{name}": text}, f"is retired; the glossary's term is: {term}")
+                self.expect("prose", {f"fresh/{name}": text}, f"is retired; the glossary's term is: {term}")
 
     def test_identifiers_are_free_in_prose(self):
         text = "// The parts of a walk, in pieces.\nint x; // wanted\nconst char *y = \"segments\";\n/* a part, and\n * parts, */\n"
-        self.assertEqual(self.run_check("words", {"fresh/A.h": text, "fresh/README.md": "Parts, pieces.\n"}), (0, ""))
+        self.assertEqual(self.run_check("prose", {"fresh/A.h": text, "fresh/README.md": "Parts, pieces.\n"}), (0, ""))
 
     def test_words_of_code_are_for_code(self):
-        self.assertEqual(self.run_check("words", {"fresh/list.txt": "twin\n"})[0], 0)
+        self.assertEqual(self.run_check("prose", {"fresh/list.txt": "twin\n"})[0], 0)
 
     def test_retired_file_names(self):
         for name in retired_words.FILES:
-            self.expect("words", {f"fresh/{name}": BANNER}, f"'fresh/{name}' is retired")
+            self.expect("prose", {f"fresh/{name}": BANNER}, f"'fresh/{name}' is retired")
 
     def test_words_within_others_are_fine(self):
         text = "The pass calls op->walk() and WalkResult, in place, with rotary_pct, isOneOf(1), indexOf(2) and a standalone tool.\n"
-        self.assertEqual(self.run_check("words", {"fresh/README.md": text}), (0, ""))
+        self.assertEqual(self.run_check("prose", {"fresh/README.md": text}), (0, ""))
 
     def test_glossary_lists_the_retired_words(self):
-        self.expect("words", {"docs/glossary.md": "# Glossary\n\n## Retired words\n\n| a | b |\n"}, "is not that of 'check-words.py --table'")
+        self.expect("prose", {"docs/glossary.md": "# Glossary\n\n## Retired words\n\n| a | b |\n"}, "differs from 'check-prose --glossary'")
 
     def test_glossary_links(self):
-        self.expect("words", {"docs/glossary.md": "see [x](../nowhere/x.h)\n"}, "links to '../nowhere/x.h', which does not exist")
+        self.expect("prose", {"docs/glossary.md": "see [x](../nowhere/x.h)\n"}, "links to '../nowhere/x.h', which does not exist")
 
     def test_long_file(self):
         self.expect("sizes", {"runtime/Load.cpp": BANNER + "\n" * 500}, "runtime/Load.cpp:504: 504 lines; product code has at most 500 per file")

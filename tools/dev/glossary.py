@@ -1,18 +1,13 @@
-#!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Checks that no file uses a word that docs/glossary.md retired, and that what the glossary links to exists.
-# With --table it prints the section of the glossary that lists the words; --count prints occurrences by folder.
-import argparse
+# The glossary test in check-prose: no file uses a word that docs/glossary.md retires, the glossary lists these words, and its
+# links lead to files.
 import os
 import re
-import sys
-from collections import Counter
 
-sys.dont_write_bytecode = True
 from retired_words import ALLOWED, CODE, FILES, HINTS, IDENTIFIERS, PROSE
-from tree import Findings, list_files, read_text
+from tree import list_files, read_text
 
 GLOSSARY = "docs/glossary.md"
 # Strings and comments of a line of code, also lines within a longer comment.
@@ -20,9 +15,9 @@ NOT_CODE = re.compile(r'"(?:[^"\\]|\\.)*"|//.*|/\*.*|^ \* .*')
 SECTION = "\n## Retired words\n"
 CODE_FILES = (".h", ".c", ".cpp", ".td", ".def")
 TEXT_FILES = CODE_FILES + (".md", ".py", ".mlir", ".test", ".txt", ".cmake", ".sh", ".json")
-# Data and texts of others, generated pages, and the two files that list the words.
+# Foreign data and texts, generated pages, and the file that lists the words.
 EXEMPT = re.compile(r"^(test/goldens/|docs/reference/|docs/migration\.md$|examples/.*\.(json|safetensors)$|test/e2e/configs\.json$"
-                    r"|tools/dev/(retired_words\.py|check-words\.py)$|test/tree/lint/rules\.py$)|Unicode(Tables|Categories)\.cpp$")
+                    r"|tools/dev/(retired_words\.py)$)|Unicode(Tables|Categories)\.cpp$")
 
 
 def is_text(name):
@@ -31,12 +26,12 @@ def is_text(name):
 
 
 def get_hint(word):
-    """Letters that each match of a word's expression contains; searching for them first is four times as fast."""
+    """Letters that every match contains; a search for them first is four times as fast."""
     return HINTS.get(word, word).lower()
 
 
 def occurrences(root):
-    """(word, term, file, line number, text) of each retired word."""
+    """Yields (word, term, file, line number, text) for each retired word."""
     code = [(word, term, get_hint(word), re.compile(pattern)) for word, pattern, term in CODE]
     prose = [(word, term, get_hint(word), re.compile(pattern, re.IGNORECASE)) for word, pattern, term in PROSE]
     for name in list_files(root):
@@ -63,7 +58,7 @@ def occurrences(root):
 
 
 def check_links(root, findings):
-    """Each relative link of the glossary leads to a file or folder."""
+    """Checks that each relative link leads to a file or folder."""
     text = read_text(root, GLOSSARY)
     for number, line in enumerate((text or "").splitlines(), 1):
         for target in re.findall(r"\]\(([^)#:]+)\)", line):
@@ -71,44 +66,23 @@ def check_links(root, findings):
                 findings.error(GLOSSARY, number, f"links to '{target}', which does not exist")
 
 
-def print_counts(root):
-    """Occurrences of each word by folder: what is left to do."""
-    counts = Counter((word, os.path.dirname(name)) for word, _, name, _, _ in occurrences(root))
-    for (word, folder), count in sorted(counts.items()):
-        print(f"{word:<24} {count:5} {folder}")
-
-
-def table():
-    """The glossary's list of retired words."""
+def get_table():
+    """Returns the table of retired words."""
     lines = ["| retired | term |", "|---|---|"]
     lines += [f"| {word} | {term} |" for word, _, term in CODE + PROSE]
     return "\n".join(lines + [f"| `{name}` | {term} |" for name, term in FILES.items()])
 
 
 def check_table(root, findings):
-    """The glossary lists the words that this check rejects."""
+    """Checks that the glossary lists the rejected words."""
     text = read_text(root, GLOSSARY)
-    if text is not None and text.split(SECTION)[-1].strip() != table():
-        findings.error(GLOSSARY, text.count("\n"), "the list of retired words is not that of 'check-words.py --table'")
+    if text is not None and text.split(SECTION)[-1].strip() != get_table():
+        findings.error(GLOSSARY, text.count("\n"), "the list of retired words differs from 'check-prose --glossary'")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    parser.add_argument("--root", default=here, help="the tree to check")
-    for mode in ("table", "count"):
-        parser.add_argument(f"--{mode}", action="store_true")
-    options = parser.parse_args()
-    if options.table:
-        return print(table())
-    if options.count:
-        return print_counts(options.root)
-    findings = Findings()
-    for _, term, name, number, found in occurrences(options.root):
+def check(root, findings):
+    """Reports retired words, dead links in the glossary and a table that differs."""
+    for _, term, name, number, found in occurrences(root):
         findings.error(name, number, f"'{found}' is retired; the glossary's term is: {term}")
-    check_links(options.root, findings)
-    check_table(options.root, findings)
-    findings.finish()
-
-
-main()
+    check_links(root, findings)
+    check_table(root, findings)
