@@ -8,14 +8,14 @@ import sys
 import unittest
 from glob import glob
 
-# The places of each fact: a file, and an expression whose groups are the fact. All matches of all places must be equal.
+# Locations for each fact: a file, and an expression whose group is the value. All matches must be equal.
 FACTS = {
     "the ABI version": [
         ("runtime/abi/Abi.h", r"#define TRANSOM_ABI_VERSION (\d+)"),
         ("docs/migration.md", r"ABI\D+version (\d+)"),
         ("CHANGELOG.md", r"ABI version is (\d+)"),
     ],
-    "the sign of the offset of a group": [
+    "the sign of a group's offset": [
         ("runtime/weights/OperandFormat.h", r"element \* scale ([+−-]) \w+"),
         ("dialects/kern/KernDialect.td", r"element \* scale ([+−-]) \w+"),
         ("runtime/weights/README.md", r"element \* scale ([+−-]) \w+"),
@@ -32,11 +32,11 @@ FACTS = {
         ("docs/glossary.md", r"(?m)^\| panel \| (\d+) columns"),
         ("passes/kernel/Passes.td", r"(\d+)[\s-]+columns?\b"),
     ],
-    "the largest K block of f32": [
+    "the max K block for f32": [
         ("dialects/kern/Kern.h", r"kMaxKBlock = (\d+)"),
         ("docs/glossary.md", r"(?m)^\| K block \|.*?(\d{4})"),
     ],
-    "the largest group": [
+    "the max group size": [
         ("runtime/weights/OperandFormat.h", r'quantizedGroupNames\[\] = "(?:\d+, )*(\d+)"'),
         ("docs/quantization.md", r"`--group-size N`\D+32\D+(\d+)"),
         ("CHANGELOG.md", r"group sizes\D+32\D+(\d+)"),
@@ -69,7 +69,7 @@ class Facts(unittest.TestCase):
         self.assertEqual(re.findall(r"`(\w+)`", row), sets)
 
     def test_shortest_command(self):
-        """The README of the commands begins with the shortest one."""
+        """The README starts with the shortest command."""
         lines = {}
         for path in glob(os.path.join(self.root, "tools/commands/*.cpp")):
             text = self.read(path)
@@ -81,7 +81,7 @@ class Facts(unittest.TestCase):
         self.assertEqual(named.group(1), min(lines, key=lines.get))
 
     def test_attributes(self):
-        """An attribute that the description of a pass names is one of the IR, or an attribute of a module."""
+        """Each attribute that a pass description names is declared in a dialect."""
         declared = set()
         for path in glob(os.path.join(self.root, "dialects/*/*.td")):
             declared.update(re.findall(r"\$(\w+)", self.read(path)))
