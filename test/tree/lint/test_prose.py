@@ -72,8 +72,9 @@ class Extraction(unittest.TestCase):
         self.expect("a/run", "#!/bin/bash\n# Runs\n# tests.\nx=${#a} # here\n", "Runs tests.", "here")
         self.expect("a/CMakeLists.txt", "# Tests.\nadd(x) # why\n", "Tests.", "why")
 
-    def test_lines_of_lit_tests(self):
+    def test_lines_in_lit_tests(self):
         self.expect("test/a.mlir", "// RUN: x of\n// CHECK-NEXT: of\n// A test.\n%0 = x // expected-error {{of}}\n", "A test.")
+        self.expect("test/a.test", "A test,\nwritten so.\n\nRUN: x of\n# More.\nCHECK-SAME: of\n", "A test, written so.", "More.")
 
     def test_files_that_are_not_measured(self):
         for name in ("docs/reference/attn.md", "test/goldens/x.py", "LICENSE", "a/UnicodeTables.cpp", "a/x.json", "a/x.txt"):
@@ -239,9 +240,11 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(self.run_tool("--changed", "HEAD")[0], 0)
         self.write("docs/a.md", BAD + "Even more.")
         self.git("mv", "docs/b.md", "docs/c.md")
+        self.write("docs/d.md", BAD + "New.")
         code, output = self.run_tool("--changed", "HEAD")
         self.assertEqual(code, 1)
         self.assertIn("docs/a.md:1: 'of'", output)
+        self.assertIn("docs/d.md:1: 'of'", output)
         self.assertNotIn("docs/c.md", output)
 
     def test_table_and_json(self):
