@@ -1,11 +1,10 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The structs that generated code and the runtime share, with a version.
- * Generated code reads the frame and writes the arena, the results and the
- * symbols that get their values during the call. It never waits and calls
- * nothing. The runtime runs the dispatches of an entry one after another, each
- * on all workers.
+ * The versioned structs that generated code and the runtime share. Generated
+ * code reads the frame and writes the arena, the results and the symbols that
+ * are set during the call. It never waits and has no calls. The runtime runs an
+ * entry's dispatches sequentially, each on all workers.
  */
 #ifndef TRANSOM_RUNTIME_ABI_ABI_H
 #define TRANSOM_RUNTIME_ABI_ABI_H
@@ -16,18 +15,18 @@
 extern "C" {
 #endif
 
-/* Raised with every incompatible change of the structs below and of the
- * manifest. */
+/* Raised with every incompatible change to the structs below or the manifest.
+ */
 #define TRANSOM_ABI_VERSION 7
 
-/* One sequence of a ragged batch. Its tokens are consecutive in ragged tensors.
- * Attention reads the first num_keys of them; a token after those (a kept first
- * column that the mask hides) is a query only. In a decode step the tokens are
- * new, they follow `past` cached positions, and num_keys is past + num_tokens.
- */
+/* One sequence in a ragged batch. Its tokens are consecutive in ragged tensors.
+ * Attention uses the first num_keys tokens as keys; a token after them (a first
+ * column that is persistent although the mask hides it) is only a query. In a
+ * decode step all tokens are new and follow `past` cached positions, and
+ * num_keys is past + num_tokens. */
 typedef struct transom_sequence {
   int64_t first_token; /* index of its first token in ragged tensors */
-  int64_t num_tokens;  /* number of its tokens */
+  int64_t num_tokens;  /* token count */
   int64_t num_keys;    /* tokens that are keys: <= num_tokens, or past +
                           num_tokens */
   int64_t key_base;    /* its first position in key panels, a multiple of 32 */
@@ -36,12 +35,12 @@ typedef struct transom_sequence {
   int64_t first_block;   /* its first entry in each block table */
 } transom_sequence;
 
-/* The table of a ragged batch. token_sequence, token_column and token_key have
+/* Ragged batch metadata. token_sequence, token_column and token_key have
  * num_tokens entries. */
 typedef struct transom_ragged_batch {
-  int64_t num_sequences; /* number of sequences */
-  int64_t columns;       /* columns of the caller's batch */
-  int64_t num_tokens;    /* number of tokens */
+  int64_t num_sequences; /* sequence count */
+  int64_t columns;       /* columns in the caller's batch */
+  int64_t num_tokens;    /* token count */
   int64_t key_positions; /* positions in key panels, <= num_tokens + 31 *
                             num_sequences rounded up to 32 */
   const transom_sequence *sequences; /* [num_sequences] */
@@ -51,46 +50,45 @@ typedef struct transom_ragged_batch {
   const int64_t *token_key;          /* [num_tokens] position in key panels */
 } transom_ragged_batch;
 
-/* The block table of one group of caches: entry first_block + p /
- * TRANSOM_KV_BLOCK_SIZE is the block of position p of a sequence. Blocks are
- * aligned to 64 bytes; an entry is NULL if its positions are not read any more.
- */
+/* The block table for one cache group. Entry first_block + p /
+ * TRANSOM_KV_BLOCK_SIZE points to the block that contains a sequence's position
+ * p. Blocks are 64-byte aligned; an entry is NULL if its positions are no
+ * longer read. */
 typedef struct transom_kv_cache {
   char *const *block_table;
 } transom_kv_cache;
 
-/* What a phase can reach. */
+/* The memory that a phase accesses. */
 typedef struct transom_frame {
   char *arena;            /* planned buffers and scratch */
   const char *weights;    /* packed weights */
   int64_t *symbols;       /* values of the entry's symbols */
-  const int64_t *offsets; /* byte offset in the arena of each planned buffer */
-  /* Inputs, then results, dense row-major. The summary of a step's logits,
-   * `maxima` and `sums`, may be NULL: both, or the sums. */
+  const int64_t *offsets; /* byte offsets of planned buffers in the arena */
+  /* Inputs, then results, dense row-major. The logits summary results of a
+   * step, `maxima` and `sums`, may be NULL: both, or only `sums`. */
   void *const *args;
   const transom_ragged_batch
-      *ragged_batches;            /* [ragged batches of the entry] */
-  int64_t *counters;              /* zeroed words that phases leave zero */
-  const transom_kv_cache *caches; /* [groups of the model's caches] */
+      *ragged_batches;            /* [ragged batches in the entry] */
+  int64_t *counters;              /* words, zero before and after each phase */
+  const transom_kv_cache *caches; /* [cache groups in the model] */
 } transom_frame;
 
-/* Does the share of worker `worker` of `num_workers` of a phase. `layer` is the
- * layer's entry: byte offsets of its weights, and of its caches in their
- * blocks; NULL outside of layers. Workers may run in any order and
- * concurrently. */
+/* Computes one worker's share of a phase. `layer` is the layer's entry: byte
+ * offsets of its weights, and its cache offsets within blocks; NULL outside of
+ * layers. Workers may run in any order and concurrently. */
 typedef void (*transom_phase)(const transom_frame *frame, const int64_t *layer,
                               int64_t worker, int64_t num_workers);
 
-/* One dispatch of an entry: the index of its phase, or -1 - i for call i of the
- * entry's library calls in the manifest; and the first index of its layer's
- * entry in `layers`, -1 for none.
+/* One dispatch in an entry. `phase` is the phase index, or -1 - i for library
+ * call i in the entry's manifest; `layer` is the first index of its layer's
+ * entry in `layers`, or -1 outside of layers.
  *
- * With `head_ranges` the phase is an attention after the product that makes its
- * operands, and the heads are this many ranges of equal size. Each worker reads
- * only what it made itself, and needs no barrier between both dispatches, if
- * the ragged batch `ragged_batch` has one sequence, whose tokens no worker owns
- * (`ownsRows` in Layout.h), and the ranges are a multiple of the workers. 0:
- * always a barrier. */
+ * A nonzero `head_ranges` marks an attention phase after the GEMM that computes
+ * its operands; the heads are split into this many ranges of equal size. No
+ * barrier between both dispatches is needed, because each worker reads only its
+ * own results, if the ragged batch `ragged_batch` has one sequence, no worker
+ * owns its tokens (`ownsRows` in Layout.h), and `head_ranges` is a multiple of
+ * the worker count. 0: always a barrier. */
 typedef struct transom_dispatch {
   int32_t phase;
   int32_t layer;
@@ -104,13 +102,13 @@ typedef struct transom_entry_code {
   int64_t num_dispatches;
 } transom_entry_code;
 
-/* The phases of one instruction set. */
+/* All phases for one instruction set. */
 typedef struct transom_isa_code {
   const char *name;            /* "avx2", "avx512", ... */
   const transom_phase *phases; /* [num_phases] */
 } transom_isa_code;
 
-/* What the shared object exports, under the name `transom_artifact`. */
+/* The symbol `transom_artifact` that the shared object exports. */
 typedef struct transom_artifact_code {
   uint32_t abi; /* TRANSOM_ABI_VERSION */
   uint32_t num_isas;

@@ -1,10 +1,10 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the runtime and the shim of oneDNN share. The shim is a small shared
- * library, one for each major version of oneDNN; the runtime opens it when a
- * model has steps that oneDNN does, and calls it through one table of
- * functions. Plain C, with a version of its own.
+ * The interface between the runtime and the oneDNN shims. A shim is a small
+ * shared library for one oneDNN major version. The runtime opens it if a model
+ * has oneDNN steps, and calls it through one function table. Plain C, with its
+ * own version.
  */
 #ifndef TRANSOM_RUNTIME_ABI_ONEDNN_H
 #define TRANSOM_RUNTIME_ABI_ONEDNN_H
@@ -15,27 +15,27 @@
 extern "C" {
 #endif
 
-/* Raised with every change of this header. */
+/* Raised with every change to this header. */
 #define TRANSOM_ONEDNN_VERSION 1
 
-/* Most dimensions of a tensor of a call. */
+/* Maximum tensor rank in a call. */
 #define TRANSOM_ONEDNN_MAX_RANK 8
 
-/* What a call computes; all of it in f32. No file contains the numbers. */
+/* Primitives, all in f32. The enumerators are not stored in any file. */
 typedef enum transom_onednn_primitive {
   /* out[r, n] = activation(sum over k of input[r, k] * weights[n, k] +
    * bias[n]) + residual[r, n], r over all dimensions but the last */
   TRANSOM_ONEDNN_MATMUL,
   /* out[.., m, n] = sum over k of input[.., m, k] * rhs[.., k, n]; leading
-   * dimensions of one broadcast */
+   * dimensions with size one broadcast */
   TRANSOM_ONEDNN_BATCH_MATMUL,
-  /* along the last dimension; a row of minus infinity gives zeros */
+  /* along the last dimension; a row with only minus infinity returns zeros */
   TRANSOM_ONEDNN_SOFTMAX,
-  /* of each row, times weights[n], plus bias[n] */
+  /* for each row, times weights[n], plus bias[n] */
   TRANSOM_ONEDNN_LAYER_NORM
 } transom_onednn_primitive;
 
-/* What follows a matmul's sum. */
+/* Activation after a matmul. */
 typedef enum transom_onednn_activation {
   TRANSOM_ONEDNN_NONE,
   TRANSOM_ONEDNN_RELU,
@@ -47,56 +47,57 @@ typedef enum transom_onednn_activation {
   TRANSOM_ONEDNN_SIGMOID
 } transom_onednn_activation;
 
-/* A dense row-major tensor of f32; `data` is NULL where a call has none. */
+/* A dense row-major f32 tensor; `data` is NULL if a call omits it. */
 typedef struct transom_onednn_tensor {
   float *data;
   int64_t rank;
   int64_t dims[TRANSOM_ONEDNN_MAX_RANK];
 } transom_onednn_tensor;
 
-/* One call. A residual may lie in the out's memory; a softmax or norm may
- * write its input. */
+/* One call. The residual may use the output memory; a softmax or norm may
+ * overwrite its input. */
 typedef struct transom_onednn_call {
   int32_t primitive;  /* transom_onednn_primitive */
   int32_t activation; /* transom_onednn_activation */
-  double epsilon;     /* of a norm */
+  double epsilon;     /* norms only */
   transom_onednn_tensor input, rhs, residual, out;
-  /* [n, k] of a matmul, [n] of a norm. Constant as long as the model lives:
-   * a matmul's are copied into oneDNN's layout once and known by their
+  /* [n, k] for a matmul, [n] for a norm. Constant for the model's lifetime: a
+   * matmul's weights are copied into oneDNN's layout once and looked up by
    * address. */
   const float *weights;
   const float *bias; /* [n] or NULL */
 } transom_onednn_call;
 
-/* Weights in oneDNN's layouts and primitives by size, shared by the sessions
- * of a model. */
+/* Weights in oneDNN layouts and primitives by size, shared by all sessions of a
+ * model. */
 typedef struct transom_onednn_model transom_onednn_model;
-/* Threads and scratch memory of one session. */
+/* A session's threads and scratch memory. */
 typedef struct transom_onednn_session transom_onednn_session;
 
-/* The functions of a shim. Those that give a pointer give NULL on failure. */
+/* The shim's functions. Functions with a pointer result return NULL on failure.
+ */
 typedef struct transom_onednn_api {
   uint32_t version;    /* TRANSOM_ONEDNN_VERSION */
-  const char *library; /* version of oneDNN, such as "2.6.3" */
-  /* `isa` is the instruction set of the generated code. The process keeps to
-   * AVX2 when the first model does. */
+  const char *library; /* oneDNN version, such as "2.6.3" */
+  /* `isa` is the instruction set of the generated code. If the first model uses
+   * AVX2, oneDNN is restricted to AVX2 for the whole process. */
   transom_onednn_model *(*create_model)(const char *isa);
   void (*free_model)(transom_onednn_model *model);
   transom_onednn_session *(*create_session)(transom_onednn_model *model,
                                             int32_t threads);
   void (*free_session)(transom_onednn_session *session);
-  /* Does a call, on the threads of the session. NULL, or what went wrong,
-   * valid until the session's next call. Sessions may run at once. */
+  /* Runs a call on the session's threads. Returns NULL or an error message that
+   * is valid until the session's next call. Sessions may run concurrently. */
   const char *(*run)(transom_onednn_session *session,
                      const transom_onednn_call *call);
   /* Calls `task(arg, i)` for each i below `count` on the threads that run()
-   * uses, so that two teams do not spin at once. NULL where oneDNN was built
-   * without OpenMP. `session` is a transom_onednn_session. */
+   * uses, so that two thread teams do not spin at once. NULL if oneDNN was
+   * built without OpenMP. `session` is a transom_onednn_session. */
   void (*parallel)(void *session, size_t count,
                    void (*task)(void *arg, size_t index), void *arg);
 } transom_onednn_api;
 
-/* The one symbol that a shim exports, and its type. */
+/* The only symbol that a shim exports, and its type. */
 #define TRANSOM_ONEDNN_SYMBOL "transom_onednn"
 typedef const transom_onednn_api *(*transom_onednn_entry)(void);
 

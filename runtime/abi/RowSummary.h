@@ -1,16 +1,16 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Summaries of rows of logits: for each group of columns its maximum m, which
- * is NaN where a logit is not finite, and the sum of exp(x - m). Generated code
- * writes them, the generator reads them.
+ * Row summaries for logits: for each group of columns the maximum m, which is
+ * NaN if a logit is not finite, and the sum of exp(x - m). Generated code
+ * writes them and the generator reads them.
  */
 #ifndef TRANSOM_RUNTIME_ABI_ROWSUMMARY_H
 #define TRANSOM_RUNTIME_ABI_ROWSUMMARY_H
 #include <stdint.h>
 
-/* Columns of a group; the last group of a row may have fewer. A multiple of the
- * panel's width. */
+/* Group size in columns, a multiple of the panel width; the last group in a row
+ * may have fewer. */
 #define TRANSOM_SUMMARY_GROUP 64
 
 #ifdef __cplusplus
@@ -18,7 +18,7 @@ namespace transom {
 
 inline constexpr int64_t summaryGroup = TRANSOM_SUMMARY_GROUP;
 
-/* The number of groups of a row of `columns` columns. */
+/* Returns the group count for rows with `columns` columns. */
 constexpr int64_t getNumSummaryGroups(int64_t columns) {
   return (columns + summaryGroup - 1) / summaryGroup;
 }

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** A token and the natural logarithm of its probability. */
+/** A token and its log-probability. */
 typedef struct transom_token_logprob {
   /** id in the vocabulary */
   int64_t id;
@@ -20,7 +20,7 @@ typedef struct transom_token_logprob {
   double logprob;
 } transom_token_logprob;
 
-/** A number that is added to the logit of a token. */
+/** A value to add to a token's logit. */
 typedef struct transom_logit_bias {
   /** id in the vocabulary */
   int64_t id;
@@ -28,7 +28,7 @@ typedef struct transom_logit_bias {
   double bias;
 } transom_logit_bias;
 
-/** Why a continuation ended. */
+/** The reason why a continuation ended. */
 typedef enum transom_finish TRANSOM_ENUM_TYPE {
   /** it has not ended */
   TRANSOM_FINISH_NONE = 0,
@@ -44,17 +44,17 @@ typedef enum transom_finish TRANSOM_ENUM_TYPE {
   TRANSOM_FINISH_CANCELLED = 5
 } transom_finish;
 
-/** Returns a reason as one word, such as "length". */
+/** Returns a reason in one word, such as "length". */
 TRANSOM_API const char *transom_finish_name(transom_finish finish);
 
-/** What happens to prompts that are longer than the model's context, and at the
- * end of the context. */
+/** Behavior for prompts longer than the model's context and at the end of the
+ * context. */
 typedef enum transom_context_policy TRANSOM_ENUM_TYPE {
-  /** longer prompts are refused (LIMIT); generation ends */
+  /** longer prompts are rejected (LIMIT); generation ends */
   TRANSOM_CONTEXT_STOP = 0,
-  /** the last tokens of a longer prompt are used; generation ends */
+  /** longer prompts are cut to their last tokens; generation ends */
   TRANSOM_CONTEXT_TRUNCATE = 1,
-  /** generation continues with the last tokens, half of the context */
+  /** generation continues with the last tokens that fill half the context */
   TRANSOM_CONTEXT_SHIFT = 2
 } transom_context_policy;
 
@@ -62,82 +62,84 @@ typedef enum transom_context_policy TRANSOM_ENUM_TYPE {
 typedef struct transom_generated_token {
   /** index of its prompt */
   size_t prompt;
-  /** number of its continuation among those of the prompt */
+  /** index of the continuation within its prompt */
   size_t continuation;
   /** id; -1: no token, the continuation was cancelled */
   int64_t id;
-  /** new final text: whole characters, may be empty */
+  /** newly completed text: whole characters, may be empty */
   transom_text text;
-  /** why the continuation ends with this token; TRANSOM_FINISH_NONE if it
-   * continues */
+  /** reason why the continuation ends with this token; TRANSOM_FINISH_NONE if
+   * it continues */
   transom_finish finish;
 } transom_generated_token;
 
-/** Receives each new token; with beams those of the results, when the search
- * for a prompt has ended. A result other than 0 ends the continuation. It may
- * call transom_session_cancel() and no other function on the session. */
+/** Receives each new token. With beams it receives the result tokens once
+ * the search for a prompt has ended. A nonzero return value ends the
+ * continuation. The callback may call transom_session_cancel() but no other
+ * function on the session. */
 typedef int (*transom_token_callback)(void *context,
                                       const transom_generated_token *token);
 
-/** How to generate. An option that is TRANSOM_FROM_MODEL comes from the model's
- * generation_config.json, else from its config.json, else it has the value in
- * brackets. Values out of range are USAGE. */
+/** Generation options. An option set to TRANSOM_FROM_MODEL takes its value from
+ * the model's generation_config.json, else from its config.json, else the
+ * default in brackets. Values out of range are USAGE errors. */
 typedef struct transom_generate_options {
   /** set by transom_generate_options_default() */
   size_t struct_size;
   /** maximum number of new tokens [256] */
   int64_t max_new_tokens;
-  /** number of new tokens before an end token may be chosen [0] */
+  /** minimum number of new tokens: no end token is chosen before [0] */
   int64_t min_new_tokens;
-  /** continuations of each prompt, each with its own random stream; with beams
-   * the best ones, at most num_beams [1] */
+  /** continuations per prompt, each with its own random stream; with beams the
+   * best ones, at most num_beams [1] */
   int64_t num_return_sequences;
-  /** number of beams [1]; 1: greedy or sampling. More than the session's
-   * max_sequences is LIMIT; with sampling UNSUPPORTED */
+  /** number of beams [1]; 1: greedy or sampling. LIMIT if larger than the
+   * session's max_sequences, UNSUPPORTED with sampling */
   int64_t num_beams;
   /** 0: greedy; 1: sampling; TRANSOM_FROM_MODEL: sampling if an option marked
-   * (sampling) is given, else as the model's files say [0] */
+   * (sampling) is given, else as specified by the model's files [0] */
   int32_t sample;
   /** (sampling) at least 0; 0 is greedy [1] */
   double temperature;
-  /** (sampling) at least 0; 0 is off [0; 50 if the model's files ask for
+  /** (sampling) at least 0; 0 is off [0; 50 if the model's files enable
    * sampling] */
   int64_t top_k;
   /** (sampling) in [0, 1]; 1 is off [1] */
   double top_p;
   /** (sampling) in [0, 1]; 0 is off [0] */
   double min_p;
-  /** divides (or multiplies) logits of tokens of the prompt and of new tokens
-   * [1] */
+  /** divides positive and multiplies negative logits of tokens that occur in
+   * the prompt or the new tokens [1] */
   double repetition_penalty;
-  /** subtracted from the logits of new tokens [0] */
+  /** subtracted from the logits of previously generated tokens [0] */
   double presence_penalty;
-  /** the same, times the number of occurrences [0] */
+  /** subtracted once per previous occurrence [0] */
   double frequency_penalty;
-  /** size of n-grams that may not occur twice; 0 is off [0] */
+  /** n-gram size for which no n-gram may occur twice; 0 is off [0] */
   int64_t no_repeat_ngram_size;
-  /** the same seed, options and logits give the same tokens everywhere */
+  /** random seed: the same seed, options and logits give the same tokens on
+   * every host */
   uint64_t seed;
   /** 1: an end token may be chosen and does not end the continuation */
   uint32_t ignore_end;
   /** a transom_context_policy */
   uint32_t context_policy;
-  /** end tokens; NULL: as the model's files say */
+  /** end tokens; NULL: from the model's files */
   const int64_t *end_ids;
-  /** number of end tokens */
+  /** end token count */
   size_t num_end_ids;
   /** logit biases; may be NULL */
   const transom_logit_bias *biases;
-  /** number of biases */
+  /** bias count */
   size_t num_biases;
   /** strings that end a continuation; may be NULL */
   const transom_text *stops;
-  /** number of strings */
+  /** stop string count */
   size_t num_stops;
-  /** record log-probabilities of the new tokens, and of this many most probable
-   * tokens; -1: do not */
+  /** number of most probable tokens to record with their log-probabilities,
+   * next to the log-probability of each new token; -1: record none */
   int32_t top_logprobs;
-  /** 1: prompts that are texts get no special tokens */
+  /** 1: prompts given as text get no special tokens */
   uint32_t no_special;
   /** called for each new token; may be NULL */
   transom_token_callback callback;
@@ -146,37 +148,38 @@ typedef struct transom_generate_options {
   /** (beams) scores are divided by the number of new tokens to this power, in
    * [-1e6, 1e6] [1] */
   double length_penalty;
-  /** (beams) 0: ends when the best beam, ended now, could not improve the
-   * results; 1: as soon as there are as many results as beams; 2: when no beam
-   * could improve them at any length [0] */
+  /** (beams) 0: the search ends when the best beam, ended now, could not
+   * improve the results; 1: when there are num_beams results; 2: when no beam
+   * could improve the results at any length [0] */
   int32_t early_stopping;
   /** (beams) 1: probabilities sum to one after penalties and exclusions [0] */
   int32_t renormalize_logits;
-  /** size of n-grams of the source, or of the prompt of a decoder, that may not
-   * be generated; 0 is off [0] */
+  /** n-gram size for which n-grams in the source, or in a decoder's prompt, are
+   * never generated; 0 is off [0] */
   int64_t encoder_no_repeat_ngram_size;
-  /** token after a prompt (or target prefix) of one token; -1: none [-1] */
+  /** token after a prompt (or target prefix) with one token; -1: none [-1] */
   int64_t forced_bos_id;
-  /** sequences of ids that are never generated, one after another; NULL: as the
-   * model's files say */
+  /** token sequences that are never generated, concatenated; NULL: from the
+   * model's files */
   const int64_t *bad_words;
-  /** number of ids of each sequence, at least 1; [num_bad_words] */
+  /** sequence lengths, at least 1; [num_bad_words] */
   const size_t *bad_word_sizes;
-  /** number of sequences */
+  /** sequence count */
   size_t num_bad_words;
-  /** (encoder-decoders) the first tokens of the target of each prompt, which
-   * its continuations follow and do not contain; a text is one in the target
-   * language and gets no special tokens. The decoder's start token is put
-   * before them unless they begin with it. An empty one is no prefix. NULL: no
-   * prompt has one. With another model USAGE */
+  /** (encoder-decoders) the first target tokens of each prompt, which the
+   * continuations follow and do not contain; text is in the target language and
+   * gets no special tokens. The decoder's start token is prepended unless the
+   * prefix begins with it. An empty prefix is no prefix. NULL: no prompt has a
+   * prefix. USAGE for other models */
   const transom_prompt *target_prefixes;
-  /** number of target prefixes: 0, or the number of prompts */
+  /** target prefix count: 0, or the prompt count */
   size_t num_target_prefixes;
-  /** (encoder-decoders) the token that the decoder begins with; -1: its begin
-   * token [as bos_token_id] */
+  /** (encoder-decoders) the decoder's first token; -1: its begin token [as
+   * bos_token_id] */
   int64_t decoder_start_id;
-  /** (encoder-decoders) 1: of a model with a lexical shortlist, only its tokens
-   * can come, and probabilities are of those; 0: all can [1] */
+  /** (encoder-decoders) 1: restricts generation and its probabilities to the
+   * tokens of the model's lexical shortlist, if it has one; 0: the whole
+   * vocabulary [1] */
   int32_t use_shortlist;
 } transom_generate_options;
 
@@ -186,41 +189,41 @@ TRANSOM_API void
 transom_generate_options_init(transom_generate_options *options,
                               size_t struct_size);
 
-/** Returns the default options: TRANSOM_FROM_MODEL for what may come from the
- * model's files. */
+/** Returns the default options: TRANSOM_FROM_MODEL for each option that the
+ * model's files may specify. */
 static inline transom_generate_options transom_generate_options_default(void) {
   transom_generate_options options;
   transom_generate_options_init(&options, sizeof options);
   return options;
 }
 
-/** Raises max_sequences, max_kv_tokens, max_batch and max_tokens of `session`,
- * and for an encoder-decoder max_source_tokens, to what generation for prompts
- * of these numbers of tokens needs to run at full speed. `prompt_tokens` is
- * [count]. Each target gets room for the longest of the target prefixes. It
- * plans 16 sequences at the same time, or max_sequences if that is more. */
+/** Raises max_sequences, max_kv_tokens, max_batch and max_tokens in `session`,
+ * and for an encoder-decoder max_source_tokens, to the values at which
+ * generation for prompts with these token counts runs at full speed.
+ * `prompt_tokens` is [count]. Each target gets room for the longest target
+ * prefix. The plan runs 16 sequences at the same time, or max_sequences if
+ * larger. */
 TRANSOM_API transom_status transom_session_options_fit_generate(
     const transom_model *model, const size_t *prompt_tokens, size_t count,
     const transom_generate_options *options, transom_session_options *session);
 
-/** The continuations of a call. */
+/** The continuations that a call generated. */
 typedef struct transom_generation transom_generation;
 
-/** Generates continuations of all prompts together; prompts wait while the
+/** Generates continuations for all prompts together; prompts wait while the
  * session has no room for them. A continuation does not depend on the other
- * prompts. `generation` is set on success, and on CANCELLED to what was
- * generated so far; on another error it is NULL. The message of an error that
- * one prompt causes begins with `prompt N`; another prompt may be named if the
- * logits are not finite, as transom_session_step() says. Errors: REJECTED (ids
- * out of range, text that is not UTF-8, an empty prompt for a model without a
- * begin token, a logit that is not finite), LIMIT (prompt longer than the
- * context), UNSUPPORTED (no tokenizer, options that are not supported),
- * CANCELLED. */
+ * prompts. On success `generation` is set to the results, and on CANCELLED to
+ * the partial results; on other errors it is NULL. If a single prompt causes an
+ * error, the message begins with `prompt N`; it may name another prompt if
+ * logits are not finite, see transom_session_step(). Errors: REJECTED (ids out
+ * of range, text that is not UTF-8, an empty prompt for a model without a begin
+ * token, a logit that is not finite), LIMIT (prompt longer than the context),
+ * UNSUPPORTED (no tokenizer, options that are not supported), CANCELLED. */
 TRANSOM_API transom_status transom_session_generate(
     transom_session *session, const transom_prompt *prompts, size_t count,
     const transom_generate_options *options, transom_generation **generation);
 
-/** The same for the inputs of the entry `generate`. */
+/** Runs transom_session_generate() with the inputs for the entry `generate`. */
 TRANSOM_API transom_status transom_session_generate_tensors(
     transom_session *session, const transom_tensor *inputs, size_t num_inputs,
     const transom_generate_options *options, transom_generation **generation);
@@ -228,33 +231,33 @@ TRANSOM_API transom_status transom_session_generate_tensors(
 /** Frees continuations; NULL is allowed. */
 TRANSOM_API void transom_generation_free(transom_generation *generation);
 
-/** One continuation. The generation owns all memory. */
+/** One continuation. The generation owns all its memory. */
 typedef struct transom_continuation {
   /** set by transom_continuation_default() */
   size_t struct_size;
   /** index of its prompt */
   size_t prompt;
-  /** number among the continuations of the prompt */
+  /** index of the continuation within its prompt */
   size_t number;
-  /** tokens of the prompt that were used; of an encoder-decoder the start token
-   * and those of the target prefix */
+  /** number of prompt tokens used; for an encoder-decoder the start token and
+   * the target prefix tokens */
   size_t prompt_tokens;
   /** the new tokens, [num_ids] */
   const int64_t *ids;
-  /** number of new tokens */
+  /** new token count */
   size_t num_ids;
-  /** their text; empty without a tokenizer */
+  /** the new tokens as text; empty without a tokenizer */
   transom_text text;
-  /** why it ended */
+  /** reason why it ended */
   transom_finish finish;
-  /** log-probabilities of the new tokens, [num_ids]; NULL if not recorded */
+  /** log-probabilities, [num_ids]; NULL if not recorded */
   const double *logprobs;
   /** most probable tokens for each new token, [num_ids, num_top] */
   const transom_token_logprob *top;
-  /** number of most probable tokens */
+  /** number of most probable tokens per new token */
   size_t num_top;
-  /** with beams the sum of log-probabilities / number of new tokens ^
-   * length_penalty, else NaN */
+  /** with beams: summed log-probabilities / new tokens ^ length_penalty; else
+   * NaN */
   double score;
 } transom_continuation;
 
@@ -270,8 +273,8 @@ static inline transom_continuation transom_continuation_default(void) {
   return continuation;
 }
 
-/** Fills in continuation `index`; they are ordered by prompt. USAGE if there is
- * none. */
+/** Fills in continuation `index`; continuations are ordered by prompt. USAGE if
+ * `index` is out of range. */
 TRANSOM_API transom_status
 transom_generation_get(const transom_generation *generation, size_t index,
                        transom_continuation *continuation);
@@ -280,23 +283,23 @@ transom_generation_get(const transom_generation *generation, size_t index,
 TRANSOM_API size_t
 transom_generation_count(const transom_generation *generation);
 
-/** Writes `output_ids` of the entry `generate`: [continuations, longest].
- * Shorter continuations are filled with the pad token, or else the first end
- * token. LIMIT if `capacity` is too small; it is then set to the bytes needed.
- */
+/** Writes the result `output_ids` for the entry `generate`: [continuations, max
+ * length]. Shorter continuations are filled with the pad token, or else the
+ * first end token. LIMIT if `capacity` is too small; it is then set to the
+ * required size in bytes. */
 TRANSOM_API transom_status transom_generation_output_ids(
     const transom_generation *generation, transom_tensor *result);
 
-/** Writes `scores` of the entry `generate`: f32 [continuations], the scores of
- * beams. USAGE for a generation without beams; LIMIT if `capacity` is too
- * small; it is then set to the bytes needed. */
+/** Writes the result `scores` for the entry `generate`: f32 [continuations],
+ * the beam scores. USAGE for a generation without beams; LIMIT if `capacity` is
+ * too small; it is then set to the required size in bytes. */
 TRANSOM_API transom_status transom_generation_scores(
     const transom_generation *generation, transom_tensor *result);
 
-/** Scores a text that is given as ids. `logprobs` is [count - 1]: number i
+/** Scores a text that is given as ids. `logprobs` is [count - 1]: element i
  * belongs to token i + 1. `top` (may be NULL) is [count - 1, num_top]: the most
- * probable tokens at its position. Errors: as transom_session_generate(); no
- * ids are REJECTED. */
+ * probable tokens at that position. Errors: as transom_session_generate();
+ * REJECTED for an empty list. */
 TRANSOM_API transom_status transom_session_score(transom_session *session,
                                                  const int64_t *ids,
                                                  size_t count, double *logprobs,
@@ -305,33 +308,32 @@ TRANSOM_API transom_status transom_session_score(transom_session *session,
 
 /** The score of a long text. */
 typedef struct transom_text_score {
-  /** sum of the tokens' log-probabilities */
+  /** sum of all log-probabilities */
   double sum;
-  /** number of scored tokens */
+  /** scored tokens */
   int64_t tokens;
-  /** number of windows */
+  /** window count */
   int64_t windows;
 } transom_text_score;
 
-/** Scores a text of any length in windows of `window` tokens that begin
- * `stride` tokens apart. Each token is scored once; from the second window on
- * each has at least window - stride tokens of context. The perplexity of the
- * text is exp(-sum / tokens). */
+/** Scores a text of any length in windows with `window` tokens each, whose
+ * starts are `stride` tokens apart. Each token is scored once; from the second
+ * window on each token has at least window - stride tokens as context. The
+ * text's perplexity is exp(-sum / tokens). */
 TRANSOM_API transom_status transom_session_score_windows(
     transom_session *session, const int64_t *ids, size_t count, int64_t window,
     int64_t stride, transom_text_score *score);
 
-/** Scores targets of an encoder-decoder: computes the log-probability of each
- * token of a target, given its source and the tokens before it. `sources` and
- * `targets` are [count]; a text gets the special tokens of a source or target,
- * and is not truncated. The first token of a target is predicted from the
- * decoder's start token, which is not a part of it.
- * `logprobs` holds the results of the first target, then of the second, and so
- * on; `capacity` is its size in bytes. `num_tokens` [count] is set to the
- * number of tokens of each target, also if they do not fit, which is LIMIT;
+/** Scores targets with an encoder-decoder: computes each target
+ * token's log-probability, given its source and the preceding tokens. `sources`
+ * and `targets` are [count]; text gets the special tokens for sources or
+ * targets and is not truncated. The first target token is predicted from the
+ * decoder's start token, which the target does not include. `logprobs` contains
+ * the concatenated results for all targets; `capacity` is its size in bytes.
+ * `num_tokens` [count] is set to the token count of each target, even on LIMIT;
  * then nothing is scored. `sums` [count], which may be NULL, is set to the sum
- * of each target. Results have the same bits whatever other pairs are in the
- * call. Needs memory for `count` times the longest source and target. Errors:
+ * for each target. Other pairs in the call do not change the bits in the
+ * results. Memory use is `count` times the longest source and target. Errors:
  * REJECTED (a source without tokens, ids out of range, text that is not UTF-8,
  * a model without a start token, a logit that is not finite), LIMIT (a source
  * or target that is too long, `capacity`), UNSUPPORTED (not an encoder-decoder,

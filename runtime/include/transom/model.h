@@ -1,8 +1,7 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Compiled models: load a model, and ask for its properties, entry points and
- * their arguments.
+ * Compiled models: loading, properties, entry points and their arguments.
  */
 #ifndef TRANSOM_MODEL_H
 #define TRANSOM_MODEL_H
@@ -12,18 +11,17 @@
 extern "C" {
 #endif
 
-/** A compiled model. It is immutable; many threads may use it at once. */
+/** A compiled model. It is immutable; threads may share it. */
 typedef struct transom_model transom_model;
 
-/** Options of transom_model_load(). */
+/** Options for transom_model_load(). */
 typedef struct transom_model_options {
   /** set by transom_model_options_default() */
   size_t struct_size;
   /** 1: read all weights from the file at load; 0 (default): at first use */
   uint32_t populate;
-  /** 1: compare the weights with the SHA-256 in the manifest, which reads all
-   * of them; 0 (default): trust them. Everything but the weights is always
-   * compared. */
+  /** 1: check the weights against the SHA-256 in the manifest, which reads them
+   * all; 0 (default): trust the weights. All other data is always checked. */
   uint32_t verify_weights;
 } transom_model_options;
 
@@ -39,32 +37,32 @@ static inline transom_model_options transom_model_options_default(void) {
   return options;
 }
 
-/** Loads a compiled model from a file, which runs its code: load files from
- * sources that you trust, as any shared library. The file's structure, size,
- * digest, ABI and manifest are checked before, which finds damage and other
- * versions, but not a file that is made to do harm. To replace the file of a
- * loaded model, rename a new file over it, and never write to it in place: the
- * process maps its pages. The model uses the best instruction set that the file
- * holds and this CPU runs, or the one that the environment variable
- * TRANSOM_FORCE_ISA names. `options` may be NULL. On error `model` is set to
- * NULL.
- * Errors: UNAVAILABLE (file missing or unreadable), REJECTED (truncated,
- * damaged, not a model, or of another ABI), UNSUPPORTED (no code for this
- * CPU). UNAVAILABLE also if memory runs out. */
+/** Loads a compiled model from a file. The file contains code that runs in this
+ * process: like any shared library, load it only from sources that you trust.
+ * Its structure, size, digest, ABI and manifest are checked before, which
+ * detects damage and other versions but not malicious files. To replace the
+ * file while a model is loaded, rename a new file over it; never write to it in
+ * place, because the process maps its pages. The model uses the best
+ * instruction set that the file contains and this CPU supports, or the one in
+ * the environment variable TRANSOM_FORCE_ISA. `options` may be NULL. On error
+ * `model` is set to NULL.
+ * Errors: UNAVAILABLE (the file is missing or unreadable, or memory runs out),
+ * REJECTED (truncated, damaged, not a model, or another ABI version),
+ * UNSUPPORTED (no code for this CPU). */
 TRANSOM_API transom_status
 transom_model_load(const char *path, const transom_model_options *options,
                    transom_model **model);
 
-/** Frees a model; NULL is allowed. Its sessions keep what they need of it, so
- * they may be freed before or after. Text that the model owns is freed with its
- * last session. */
+/** Frees a model; NULL is allowed. Sessions share ownership of its data, so
+ * they may be freed before or after the model. Strings that the model owns are
+ * freed with its last session. */
 TRANSOM_API void transom_model_free(transom_model *model);
 
-/** Properties of a model. The model owns all text. */
+/** Model properties. The model owns all strings. */
 typedef struct transom_model_info {
   /** set by transom_model_info_default() */
   size_t struct_size;
-  /** name of the model */
+  /** model name */
   const char *name;
   /** model family, such as "bert" */
   const char *family;
@@ -72,33 +70,33 @@ typedef struct transom_model_info {
   const char *architecture;
   /** "none", "masked_lm", "sequence_classification", ... */
   const char *head;
-  /** version of the compiler */
+  /** compiler version */
   const char *compiler;
-  /** type of weights and products, the value of `--dtype`, such as "f32" */
+  /** weight and GEMM type, the value of `--dtype`, such as "f32" */
   const char *dtype;
   /** instruction set in use, such as "avx512" */
   const char *isa;
-  /** the whole manifest, JSON text */
+  /** the whole manifest as JSON */
   const char *manifest;
-  /** size of the manifest in bytes */
+  /** manifest size in bytes */
   size_t manifest_size;
-  /** number of weights */
+  /** weight elements in the model */
   int64_t parameters;
-  /** size of the packed weights in bytes */
+  /** packed weight size in bytes */
   int64_t weights_bytes;
-  /** number of entry points */
+  /** entry point count */
   size_t num_entries;
-  /** number of labels; 0 without a classification head */
+  /** label count; 0 without a classification head */
   size_t num_labels;
-  /** floats of one text embedding; 0 if the model does not embed texts */
+  /** text embedding size in elements; 0 if the model does not embed texts */
   size_t embedding_size;
-  /** number of tokens of the tokenizer; 0 without one */
+  /** tokenizer vocabulary size in tokens; 0 without a tokenizer */
   size_t vocabulary_size;
-  /** maximum number of tokens of a text, longer texts are truncated; 0 without
-   * a tokenizer */
+  /** maximum text length in tokens, longer texts are truncated; 0 without a
+   * tokenizer */
   size_t max_text_tokens;
-  /** floats of the embedding of one token; 0 if the model does not embed the
-   * tokens of texts */
+  /** token embedding size in elements; 0 if the model does not embed the tokens
+   * of texts */
   size_t token_embedding_size;
 } transom_model_info;
 
@@ -114,7 +112,7 @@ static inline transom_model_info transom_model_info_default(void) {
   return info;
 }
 
-/** Fills in the properties of a model. */
+/** Fills in the model properties. */
 TRANSOM_API transom_status transom_model_get_info(const transom_model *model,
                                                   transom_model_info *info);
 
@@ -122,20 +120,20 @@ TRANSOM_API transom_status transom_model_get_info(const transom_model *model,
 TRANSOM_API const char *transom_model_label(const transom_model *model,
                                             size_t index);
 
-/** Properties of an entry point. */
+/** Entry point properties. */
 typedef struct transom_entry_info {
   /** set by transom_entry_info_default() */
   size_t struct_size;
-  /** name of the entry */
+  /** entry name */
   const char *name;
-  /** number of arguments */
+  /** argument count */
   size_t num_inputs;
-  /** number of results */
+  /** result count */
   size_t num_outputs;
-  /** number of dispatches of a run, see transom_session_get_profile() */
+  /** dispatches per run, see transom_session_get_profile() */
   size_t num_dispatches;
-  /** what it computes: "run", "encode", "embed", "rerank", "step", "logits",
-   * "score" or "generate" */
+  /** computation: "run", "encode", "embed", "rerank", "step", "logits", "score"
+   * or "generate" */
   const char *kind;
 } transom_entry_info;
 
@@ -151,24 +149,24 @@ static inline transom_entry_info transom_entry_info_default(void) {
   return info;
 }
 
-/** Fills in the properties of entry `index`. USAGE if it does not exist. */
+/** Fills in the properties for entry `index`. USAGE if it is out of range. */
 TRANSOM_API transom_status transom_model_get_entry(const transom_model *model,
                                                    size_t index,
                                                    transom_entry_info *info);
 
-/** Properties of an argument or result of an entry. */
+/** Properties of an entry's argument or result. */
 typedef struct transom_argument_info {
   /** set by transom_argument_info_default() */
   size_t struct_size;
-  /** name of the argument */
+  /** argument name */
   const char *name;
-  /** element type; I64 arguments may also be given as I32 */
+  /** element type; I64 arguments also accept I32 */
   transom_dtype dtype;
-  /** number of dimensions */
+  /** tensor rank */
   int32_t rank;
-  /** each dimension: a number, a symbol or a polynomial in symbols */
+  /** each dimension: an integer, a symbol or a polynomial in symbols */
   const char *dims[TRANSOM_MAX_RANK];
-  /** 1: the argument may be left out */
+  /** 1: the argument may be omitted */
   uint32_t optional;
 } transom_argument_info;
 
@@ -184,9 +182,9 @@ static inline transom_argument_info transom_argument_info_default(void) {
   return info;
 }
 
-/** Fills in the properties of argument `index` of an entry. The results follow
- * the arguments: result i has index num_inputs + i. USAGE if it does not exist.
- */
+/** Fills in the properties of an entry's argument `index`. Results follow the
+ * arguments: result i has index num_inputs + i. USAGE if `index` is out of
+ * range. */
 TRANSOM_API transom_status
 transom_model_get_argument(const transom_model *model, const char *entry,
                            size_t index, transom_argument_info *info);

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/** Maximum number of dimensions of a tensor. */
+/** Maximum tensor rank. */
 #define TRANSOM_MAX_RANK 8
 
 /** Element types. */
@@ -34,29 +34,30 @@ typedef enum transom_dtype TRANSOM_ENUM_TYPE {
 
 /** A tensor in the caller's memory. */
 typedef struct transom_tensor {
-  /** name of the entry's argument or result */
+  /** argument or result name */
   const char *name;
   /** element type; for a result TRANSOM_DTYPE_NONE is accepted and filled in */
   transom_dtype dtype;
-  /** number of dimensions; filled in for a result */
+  /** tensor rank; filled in for a result */
   int32_t rank;
   /** size of each dimension, in elements; filled in for a result */
   int64_t shape[TRANSOM_MAX_RANK];
-  /** stride of each dimension, in elements, not negative; all 0 means dense and
-   * row-major */
+  /** stride of each dimension, in elements, not negative; all 0: dense
+   * row-major
+   */
   int64_t strides[TRANSOM_MAX_RANK];
   /** first element; inputs are not written */
   void *data;
-  /** size of the memory at `data`, in bytes */
+  /** memory size at `data`, in bytes */
   size_t capacity;
 } transom_tensor;
 
-/** Returns the name of an element type, such as "f32"; "none" for
- * TRANSOM_DTYPE_NONE, "unknown" for other values. */
+/** Returns a name such as "f32"; "none" for TRANSOM_DTYPE_NONE, "unknown" for
+ * other values. */
 TRANSOM_API const char *transom_dtype_name(transom_dtype dtype);
 
-/** Returns the size of one element in bytes; 0 for TRANSOM_DTYPE_NONE
- * and other values. */
+/** Returns the element size in bytes; 0 for TRANSOM_DTYPE_NONE and other
+ * values. */
 TRANSOM_API size_t transom_dtype_size(transom_dtype dtype);
 
 #ifdef __cplusplus
