@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one interface by which the reference evaluator runs an operation.
+// The interface by which the reference evaluator runs an operation.
 #ifndef TRANSOM_COMPILER_EVALUATOR_EVALUABLE_TD
 #define TRANSOM_COMPILER_EVALUATOR_EVALUABLE_TD
 
@@ -10,11 +10,11 @@ include "mlir/IR/OpBase.td"
 def Evaluable : OpInterface<"Evaluable"> {
   let cppNamespace = "::transom";
   let description = [{
-    An operation that the reference evaluator can run in float64. Dialects know
-    nothing of it: the models are attached by `attachEvaluators`.
+    An operation that the reference evaluator can run in float64. Dialects do not
+    depend on it: `attachEvaluators` attaches the external models.
   }];
   let methods = [InterfaceMethod<
-    [{Computes the results from the operands, both held by the evaluation.}],
+    [{Computes the results from the operands; the evaluation stores both.}],
     "::transom::Result<void>", "evaluate",
     (ins "::transom::Evaluation &":$evaluation)>];
 }

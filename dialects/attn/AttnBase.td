@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the operations of attn share.
+// Base classes for the attn operations.
 #ifndef TRANSOM_DIALECTS_ATTN_ATTNBASE_TD
 #define TRANSOM_DIALECTS_ATTN_ATTNBASE_TD
 
@@ -16,8 +16,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Attn_Op<string mnemonic, list<Trait> traits = []>
     : Op<Attn_Dialect, mnemonic, traits>;
 
-/// An operation whose shape rule is `inferShapes`. Its assembly form has the
-/// types of the operands only.
+/// An operation with the shape rule `inferShapes`. Its assembly format contains
+/// operand types only.
 class Attn_InferredOp<string mnemonic, list<Trait> traits = []>
     : Attn_Op<mnemonic, !listconcat(traits,
         [DeclareOpInterfaceMethods<Attn_ShapeInferable>,
@@ -45,12 +45,12 @@ class Attn_InferredOp<string mnemonic, list<Trait> traits = []>
   }];
 }
 
-/// Such an operation without side effects.
+/// An operation with inferred shapes and no side effects.
 class Attn_ShapedOp<string mnemonic, list<Trait> traits = []>
     : Attn_InferredOp<mnemonic, !listconcat(traits, [Pure])>;
 
-/// An operation of which each output row depends on the same row of the inputs
-/// alone; a row of its first operand has at least `minRowRank` dimensions.
+/// An operation whose output rows each depend only on the same row in the inputs;
+/// a row in its first operand has at least `minRowRank` dimensions.
 class Attn_TokenwiseOp<string mnemonic, int minRowRank>
     : Attn_ShapedOp<mnemonic, [Attn_TokenwiseOpInterface]> {
   let extraClassDeclaration = [{
@@ -58,7 +58,7 @@ class Attn_TokenwiseOp<string mnemonic, int minRowRank>
   }];
 }
 
-/// An operation on single elements whose operands broadcast as in NumPy.
+/// An elementwise operation; its operands broadcast as in NumPy.
 class Attn_ElementwiseOp<string mnemonic>
     : Attn_ShapedOp<mnemonic, [Attn_TokenwiseOpInterface]> {
   let extraClassDeclaration = [{

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dialect that says what a Transformer means: its types and attributes.
+// The attn dialect, which represents Transformer models: types and attributes.
 #ifndef TRANSOM_DIALECTS_ATTN_ATTNDIALECT_TD
 #define TRANSOM_DIALECTS_ATTN_ATTNDIALECT_TD
 
@@ -14,12 +14,12 @@ include "mlir/IR/OpBase.td"
 def Attn_Dialect : Dialect {
   let name = "attn";
   let cppNamespace = "::transom::attn";
-  let summary = "what a Transformer model means";
+  let summary = "Transformer model operations";
   let description = [{
-    Operations on tensors whose batch and length are symbols. Each one is an
-    operation of the model; nothing here says how a machine computes it. Tensors
-    are builtin tensors with an `#attn.shape` encoding. The assembly form has a
-    tensor as `[batch, seq, 768] f32`, and the types of operands only.
+    Operations on tensors with symbolic batch and length dimensions. Each one is a
+    model operation; nothing in the dialect depends on the target. Tensors are
+    builtin tensors with an `#attn.shape` encoding. The assembly format prints a
+    tensor type as `[batch, seq, 768] f32` and contains operand types only.
   }];
   let dependentDialects = ["::transom::weights::WeightsDialect"];
   let useDefaultTypePrinterParser = 1;
@@ -32,9 +32,9 @@ def Attn_ShapeAttr : AttrDef<Attn_Dialect, "Shape", [
   let mnemonic = "shape";
   let summary = "the dimensions of a tensor as polynomials in symbols";
   let description = [{
-    One polynomial for each dimension, as canonical text, so that equal sizes
-    are equal attributes. A static dimension of the tensor is the same integer
-    here. The verifier rejects a `?` without a symbolic size.
+    One polynomial for each dimension, as a canonical string, so that equal sizes
+    are equal attributes. A static tensor dimension is the same integer here. The
+    verifier rejects a `?` without a symbolic size.
 
     Example: `tensor<?x?x768xf32, #attn.shape<[batch, seq, 768]>>`,
     `#attn.shape<[batch*seq+31*batch, 32]>`
@@ -43,10 +43,10 @@ def Attn_ShapeAttr : AttrDef<Attn_Dialect, "Shape", [
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// An attribute for these sizes.
+    /// Returns an attribute for these sizes.
     static ShapeAttr get(::mlir::MLIRContext *context,
                          ::llvm::ArrayRef<::transom::Polynomial> dims);
-    /// The sizes, outermost first.
+    /// Returns the sizes, outermost first.
     ::llvm::SmallVector<::transom::Polynomial> getDims() const;
   }];
 }
@@ -55,7 +55,7 @@ def Attn_SizeAttr : AttrDef<Attn_Dialect, "Size"> {
   let mnemonic = "size";
   let summary = "a size as a polynomial in symbols";
   let description = [{
-    One size, as canonical text, so that equal sizes are equal attributes.
+    One size, as a canonical string, so that equal sizes are equal attributes.
 
     Example: `#attn.size<batch*seq+1>`
   }];
@@ -64,9 +64,9 @@ def Attn_SizeAttr : AttrDef<Attn_Dialect, "Size"> {
   let skipDefaultBuilders = 1;
   let builders = [AttrBuilder<(ins "const ::transom::Polynomial &":$size)>];
   let extraClassDeclaration = [{
-    /// The size.
+    /// Returns the size.
     ::transom::Polynomial getPolynomial() const;
-    /// The canonical text as a string.
+    /// Returns the canonical string.
     std::string str() const { return getText().str(); }
   }];
 }
@@ -84,11 +84,11 @@ def Attn_RaggedType : TypeDef<Attn_Dialect, "Ragged"> {
   let mnemonic = "ragged";
   let summary = "which tokens of a ragged tensor belong to which sequence";
   let description = [{
-    For each sequence: its first token, its number of tokens, how many of them are
-    keys, and its past. For each token: its sequence and its column in the
-    caller's batch (with a past: its position). `rows` and `keys` name the symbols
-    for the number of tokens and of key positions (past and tokens together,
-    rounded up to 32 for each sequence).
+    For each sequence: its first token, the token count, the key count, and its
+    past. For each token: its sequence and its column in the caller's batch (with a
+    past: its position). `rows` and `keys` name the symbols for the total number of
+    tokens and of key positions (past and tokens together, rounded up to 32 for each
+    sequence).
     Example: `!attn.ragged<rows, keys>`
   }];
   let parameters = (ins "::mlir::StringAttr":$rows, "::mlir::StringAttr":$keys);
@@ -99,21 +99,21 @@ def Attn_CacheType : TypeDef<Attn_Dialect, "Cache"> {
   let mnemonic = "cache";
   let summary = "the keys and values that one layer keeps of each sequence";
   let description = [{
-    For each position of a sequence a key `[heads, key]` and a value `[heads,
-    value]`, where heads are those of keys and values. With a window w > 0 only
-    the last w positions are read. Sequences and their lengths are not part of the
-    type: they are state of the session.
+    For each position in a sequence, one key `[heads, key]` and one value `[heads,
+    value]`, where `heads` counts key-value heads. With a window w > 0 only the last w
+    positions are read. Sequences and their lengths are session state and not part of
+    the type.
 
     A cache grows with its sequences unless it is `read_only`. A read-only cache is
-    filled once for a sequence (`attn.append`) and then only read
-    (`attn.cross_sdpa`); `read_only` p holds at most p positions of a sequence.
+    filled once per sequence (`attn.append`) and then only read (`attn.cross_sdpa`);
+    `read_only` p holds at most p positions per sequence.
 
     Constraints:
     1. Heads, key and value are between 1 and 2^31 - 1.
-    2. All heads have at most 2^31 - 1 numbers a position.
+    2. All heads together have at most 2^31 - 1 elements per position.
     3. The window is between 0 (no window, not printed) and 2^31 - 1.
-    4. The positions of a read-only cache are between 0 (it grows, not printed) and
-       2^31 - 1, and such a cache has no window.
+    4. The read-only position count is between 0 (the cache grows, not printed) and
+       2^31 - 1, and a read-only cache has no window.
 
     Example: `!attn.cache<heads 4, key 64, value 64>`,
     `!attn.cache<heads 1, key 16, value 32, window 4096>`,

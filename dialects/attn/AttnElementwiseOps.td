@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations on single elements, whose operands broadcast as in NumPy.
+// Elementwise operations, whose operands broadcast as in NumPy.
 #ifndef TRANSOM_DIALECTS_ATTN_ATTNELEMENTWISEOPS_TD
 #define TRANSOM_DIALECTS_ATTN_ATTNELEMENTWISEOPS_TD
 
@@ -84,7 +84,7 @@ def Attn_ScaleOp : Attn_ElementwiseOp<"scale"> {
 }
 
 def Attn_ActivationOp : Attn_ElementwiseOp<"activation"> {
-  let summary = "a function of each element";
+  let summary = "an elementwise activation function";
   let description = [{
     `gelu` is x/2 (1 + erf(x / sqrt 2)); `gelu_tanh` is x/2 (1 + tanh(sqrt(2/pi)
     (x + 0.044715 x^3))); `quick_gelu` is x sigmoid(1.702 x); `silu` is
@@ -104,7 +104,7 @@ def Attn_ActivationOp : Attn_ElementwiseOp<"activation"> {
 }
 
 def Attn_WhereOp : Attn_ElementwiseOp<"where"> {
-  let summary = "chooses by a bool tensor, broadcast as in NumPy";
+  let summary = "selects by a bool tensor, broadcast as in NumPy";
   let description = [{
     Constraints:
     1. The condition is bool.
@@ -128,7 +128,7 @@ def Attn_MaskOp : Attn_ElementwiseOp<"mask"> {
   let summary = "scores where a bool mask is true, else minus infinity";
   let description = [{
     `scores [..., q, k]`, `mask` bool broadcastable to it, true = attend.
-    `value` replaces masked scores: minus infinity, or a finite number that the
+    `value` replaces masked scores: minus infinity, or a finite value that the
     model uses instead (then masked scores are data).
 
     Constraints:

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operations of a Transformer, one for each operation of a model. Shapes
-// are written with the names of the papers: batch, seq, heads, dk, dv.
+// Transformer operations, one for each model operation. Shapes use the names from
+// the papers: batch, seq, heads, dk, dv.
 #ifndef TRANSOM_DIALECTS_ATTN_ATTNOPS_TD
 #define TRANSOM_DIALECTS_ATTN_ATTNOPS_TD
 
@@ -16,7 +16,7 @@ include "dialects/attn/AttnSequenceOps.td"
 def Attn_WeightOp : Attn_Op<"weight", [Symbol]> {
   let summary = "defines a weight by an expression over file tensors";
   let description = [{
-    The data never enters the IR: `expr` is an expression over the tensors of the
+    The data never enters the IR: `expr` is an expression over the tensors in the
     model's files, evaluated when the artifact is written. The type is static.
 
     Example:
@@ -34,7 +34,7 @@ def Attn_WeightOp : Attn_Op<"weight", [Symbol]> {
 def Attn_GetWeightOp : Attn_Op<"get_weight", [Pure,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "the value of a weight";
+  let summary = "returns a weight";
   let description = [{
     Constraints:
     1. The symbol is an `attn.weight`.
@@ -54,11 +54,11 @@ def Attn_GetWeightOp : Attn_Op<"get_weight", [Pure,
 def Attn_CacheOp : Attn_Op<"cache", [Symbol]> {
   let summary = "declares the cache of one layer";
   let description = [{
-    The keys and values that the attention of a layer keeps from call to call. The
-    contents are state of the session; the symbol has the layer's name. At most one
-    attention of a function uses a cache, so the order of appends does not matter:
-    only the attention's own result depends on them. A read-only cache is filled by
-    an `attn.append` of another function.
+    The keys and values that a layer's attention stores across calls. The contents
+    are session state; the symbol is the layer's name. At most one attention per
+    function uses a cache, so the order of appends does not matter: only the
+    attention's own result depends on them. For a read-only cache, an `attn.append`
+    in another function fills the cache.
 
     Example:
     ```mlir
@@ -72,7 +72,7 @@ def Attn_CacheOp : Attn_Op<"cache", [Symbol]> {
 def Attn_GetCacheOp : Attn_Op<"get_cache", [Pure,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "the cache of a layer as an operand";
+  let summary = "returns a layer's cache";
   let description = [{
     Constraints:
     1. The symbol is an `attn.cache`.
@@ -94,7 +94,7 @@ def Attn_ConstantOp : Attn_Op<"constant", [Pure,
   let summary = "a small constant tensor";
   let description = [{
     Constraints:
-    1. The result has the shape and element type of the value.
+    1. The result has the value's shape and element type.
 
     Example:
     ```mlir
@@ -108,19 +108,18 @@ def Attn_ConstantOp : Attn_Op<"constant", [Pure,
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// Matrix multiplication
 //===----------------------------------------------------------------------===//
 
 def Attn_MatmulOp : Attn_ShapedOp<"matmul",
     [DeclareOpInterfaceMethods<Attn_RowwiseOpInterface, ["mixesRows"]>]> {
-  let summary = "product of two activations";
+  let summary = "matmul with two activations";
   let description = [{
-    `lhs [..., m, k] x rhs [..., k, n] -> [..., m, n]`, with the last two
-    dimensions of an operand exchanged where its flag says so; leading
-    dimensions broadcast as in NumPy.
+    `lhs [..., m, k] x rhs [..., k, n] -> [..., m, n]`. The flags transpose the last
+    two dimensions of an operand; leading dimensions broadcast as in NumPy.
 
     Constraints:
-    1. Both have a rank of at least 2.
+    1. Both have at least rank 2.
     2. One float element type.
     3. One inner size k.
     4. The leading dimensions broadcast.
@@ -137,19 +136,20 @@ def Attn_MatmulOp : Attn_ShapedOp<"matmul",
 }
 
 def Attn_LinearOp : Attn_ShapedOp<"linear", [Attn_TokenwiseOpInterface, AttrSizedOperandSegments]> {
-  let summary = "product with a weight, plus a bias";
+  let summary = "matmul with a weight, plus a bias";
   let description = [{
     `input [..., k] x weight [n, k]^T + bias [n] -> [..., n]`.
-    `weight` is a weight (or the parameter of a layer body), never an activation.
-    With `columns [c]` the result is `[..., c]`: column i of it is column
-    `columns[i]` of the product, bit for bit. The others are not computed.
+    `weight` is a weight (or a layer body parameter), never an activation.
+    With `columns [c]` only the selected columns are computed and the result is
+    `[..., c]`: its column i is bit-identical to column `columns[i]` of the full
+    result.
 
     Constraints:
-    1. The weight is static and of rank 2.
+    1. The weight is static with rank 2.
     2. The input's last size is the weight's second.
     3. The bias is [n].
     4. One float element type.
-    5. The columns are i64 of rank 1.
+    5. The columns are i64 with rank 1.
 
     Example:
     ```mlir
@@ -161,7 +161,7 @@ def Attn_LinearOp : Attn_ShapedOp<"linear", [Attn_TokenwiseOpInterface, AttrSize
                        Optional<AnyTensor>:$columns);
   let results = (outs AnyTensor:$result);
   let builders = [
-    /// All columns of the product.
+    /// Computes all columns.
     OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$input, "::mlir::Value":$weight,
                    "::mlir::Value":$bias), [{
       build($_builder, $_state, type, input, weight, bias, ::mlir::Value());
@@ -187,7 +187,7 @@ def Attn_TransposeOp : Attn_ShapedOp<"transpose",
   let summary = "permutes dimensions: result dimension i is input dimension permutation[i]";
   let description = [{
     Constraints:
-    1. The permutation holds each dimension of the input once.
+    1. The permutation contains each input dimension once.
 
     Example:
     ```mlir
@@ -203,10 +203,10 @@ def Attn_TransposeOp : Attn_ShapedOp<"transpose",
 
 def Attn_ReshapeOp : Attn_ShapedOp<"reshape",
     [DeclareOpInterfaceMethods<Attn_RowwiseOpInterface>]> {
-  let summary = "same elements in row-major order, other dimensions";
+  let summary = "changes the dimensions; elements stay in row-major order";
   let description = [{
     Constraints:
-    1. The products of both shapes are equal polynomials.
+    1. Both shapes have equal products as polynomials.
 
     Example:
     ```mlir
@@ -222,7 +222,7 @@ def Attn_ReshapeOp : Attn_ShapedOp<"reshape",
 
 def Attn_ConcatOp : Attn_ShapedOp<"concat",
     [DeclareOpInterfaceMethods<Attn_RowwiseOpInterface>]> {
-  let summary = "joins tensors along an axis";
+  let summary = "concatenates tensors along an axis";
   let description = [{
     Constraints:
     1. At least one input.
@@ -242,14 +242,13 @@ def Attn_ConcatOp : Attn_ShapedOp<"concat",
 
 def Attn_SliceOp : Attn_ShapedOp<"slice",
     [DeclareOpInterfaceMethods<Attn_RowwiseOpInterface>]> {
-  let summary = "a range along an axis";
+  let summary = "extracts a range along an axis";
   let description = [{
-    Elements `start <= i < start + size` of `axis`; `size` is a
-    polynomial.
+    Selects `start <= i < start + size` along `axis`; `size` is a polynomial.
 
     Constraints:
     1. The axis is a dimension.
-    2. The range does not start before 0 or, where this is known, end after the
+    2. The range starts at 0 or later and, if this is known, ends within the
        dimension.
 
     Example:
@@ -268,11 +267,11 @@ def Attn_SliceOp : Attn_ShapedOp<"slice",
 
 def Attn_GatherOp : Attn_ShapedOp<"gather",
     [DeclareOpInterfaceMethods<Attn_RowwiseOpInterface, ["mixesRows"]>]> {
-  let summary = "rows of the first axis by index";
+  let summary = "selects rows along the first axis by index";
   let description = [{
-    `table [n, ...]`, `indices` i64 of any shape -> `[indices..., ...]`. The
-    indices are checked before a run where they are an input with a bound.
-    `embedding` is the same with a weight.
+    `table [n, ...]`, `indices` i64 with any shape -> `[indices..., ...]`. Indices
+    that are an input with a bound are checked before a run. `embedding` is the same
+    operation with a weight.
 
     Constraints:
     1. The table has a first axis.
@@ -291,12 +290,12 @@ def Attn_GatherOp : Attn_ShapedOp<"gather",
 }
 
 def Attn_EmbeddingOp : Attn_TokenwiseOp<"embedding", 0> {
-  let summary = "rows of a weight by index";
+  let summary = "selects weight rows by index";
   let description = [{
     `ids` i64 [...], `table` a weight [n, d] -> [..., d], times `scale`.
 
     Constraints:
-    1. The table is static, float and of rank 2.
+    1. The table is static and float with rank 2.
     2. The ids are i64.
 
     Example:
@@ -311,14 +310,13 @@ def Attn_EmbeddingOp : Attn_TokenwiseOp<"embedding", 0> {
 }
 
 def Attn_PositionOp : Attn_TokenwiseOp<"position", 0> {
-  let summary = "the position of each token";
+  let summary = "computes each token's position";
   let description = [{
     `ids [batch, seq]` -> i64 `[batch, seq]`. `column`: the column. `nonpad_rank`
-    (RoBERTa): `pad` where the id is `pad`, else `pad` + the rank, from 1, among
-    the ids of its sequence that are not `pad`. Ragged ids (with `ragged`) have
-    `column` only: the token's column in the caller's batch. For
-    `attn.decode_batch` that is the token's position: past plus index among the new
-    tokens of its sequence.
+    (RoBERTa): `pad` where the id is `pad`, else `pad` + the rank, from 1, among the
+    ids in its sequence that are not `pad`. Ragged ids (with `ragged`) support only
+    `column`: the token's column in the caller's batch. For `attn.decode_batch` that
+    is the token's position: past plus index among the new tokens in its sequence.
 
     Constraints:
     1. The ids are i64.
@@ -344,15 +342,15 @@ def Attn_PositionOp : Attn_TokenwiseOp<"position", 0> {
 //===----------------------------------------------------------------------===//
 
 def Attn_RopeTableOp : Attn_TokenwiseOp<"rope_table", 0> {
-  let summary = "cosines and sines of positions times frequencies";
+  let summary = "computes cosines and sines for rotary position embeddings";
   let description = [{
-    `positions` i64 [...] -> [..., 2n] for n frequencies f (Su et al. 2021, 3.2):
-    for position p the n numbers `factor * cos(p * f)`, then the n numbers
-    `factor * sin(p * f)`. `factor` is the attention factor of scaled rope
-    (yarn). All positions are below `limit`, by which tables are made.
+    `positions` i64 [...] -> [..., 2n] for n frequencies f (Su et al. 2021, 3.2).
+    For position p the result contains n cosines `factor * cos(p * f)`, then n sines
+    `factor * sin(p * f)`. `factor` is the attention factor for scaled rope (yarn).
+    All positions are below `limit`, which determines the table size.
 
     Constraints:
-    1. The positions are i64 with a rank of at least 1.
+    1. The positions are i64 with at least rank 1.
     2. There is at least one frequency, all are finite.
     3. The factor is finite.
     4. The limit is between 1 and 2^31 - 1.
@@ -371,15 +369,16 @@ def Attn_RopeTableOp : Attn_TokenwiseOp<"rope_table", 0> {
 def Attn_RopeOp : Attn_TokenwiseOp<"rope", 1> {
   let summary = "applies rotary position embeddings to each head";
   let description = [{
-    `input [..., heads*d]`, `rope_table [..., 2n]` of `attn.rope_table` for the
-    same tokens. Of each head the first 2n numbers are n pairs (a, b): numbers i and i + n,
-    or with `interleaved` 2i and 2i + 1. They become (a c - b s, b c + a s) with c
-    and s of column i and n + i; the other numbers are copied.
+    `input [..., heads*d]`, `rope_table [..., 2n]` from `attn.rope_table` for the
+    same tokens. In each head the first 2n elements are n pairs (a, b): elements i
+    and i + n, or with `interleaved` 2i and 2i + 1. They become (a c - b s, b c + a s)
+    with the cosine c in column i and the sine s in column n + i; the other elements
+    are copied.
 
     Constraints:
-    1. Input and rope table are of one float type with equal leading sizes.
+    1. Input and rope table have one float type and equal leading sizes.
     2. Heads is positive and divides the input's width.
-    3. The table's width 2n is even, and at most the width of a head.
+    3. The table's width 2n is even, and at most the head width.
 
     Example:
     ```mlir
@@ -402,7 +401,7 @@ def Attn_RopeOp : Attn_TokenwiseOp<"rope", 1> {
 def Attn_SoftmaxOp : Attn_TokenwiseOp<"softmax", 1> {
   let summary = "softmax over the last dimension";
   let description = [{
-    A row of minus infinities gives zeros.
+    A row with only minus infinities returns zeros.
 
     Constraints:
     1. The input is float and has a last dimension.
@@ -418,17 +417,17 @@ def Attn_SoftmaxOp : Attn_TokenwiseOp<"softmax", 1> {
 }
 
 def Attn_RowSummaryOp : Attn_TokenwiseOp<"row_summary", 1> {
-  let summary = "maximum and sum of exponentials of each 64 elements of a row";
+  let summary = "maximum and sum of exponentials for each 64 elements in a row";
   let description = [{
     `input [..., n]` -> `maxima` and `sums [..., ceil(n / 64)]`: for each group of 64
-    elements in turn (the last one may have fewer) the maximum m and the sum of
-    exp(x - m). From them follow the maximum of a row and the logarithm of its sum
-    of exponentials, and which groups hold its largest elements, without another
-    look at all elements. The maximum of a group with a NaN or an infinity is NaN,
-    and its sum is not defined.
+    consecutive elements (the last may have fewer) the maximum m and the sum of
+    exp(x - m). They determine a row's maximum, the logarithm of its sum of
+    exponentials, and the groups that contain its largest elements, without reading
+    all elements again. For a group with a NaN or an infinity the maximum is NaN and
+    the sum is undefined.
 
     Constraints:
-    1. The input is float and has a constant last dimension of at least 1.
+    1. The input is float and its last dimension is a constant, at least 1.
 
     Example:
     ```mlir
@@ -443,7 +442,7 @@ def Attn_RowSummaryOp : Attn_TokenwiseOp<"row_summary", 1> {
 def Attn_LayerNormOp : Attn_TokenwiseOp<"layer_norm", 1> {
   let summary = "(x - mean) / sqrt(variance + eps) * gamma + beta over the last dimension";
   let description = [{
-    The variance is the mean of squared differences (divided by d, not d - 1).
+    The variance is the mean squared difference (divided by d, not d - 1).
 
     Constraints:
     1. One float element type.

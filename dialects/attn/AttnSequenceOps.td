@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What combines the tokens of a sequence (attention, pooling, neighbors), rows
-// of sequences without padding, and layers that share a body.
+// Operations that combine the tokens in a sequence (attention, pooling,
+// neighbors), ragged rows without padding, and layers that share a body.
 #ifndef TRANSOM_DIALECTS_ATTN_ATTNSEQUENCEOPS_TD
 #define TRANSOM_DIALECTS_ATTN_ATTNSEQUENCEOPS_TD
 
@@ -13,58 +13,57 @@ include "dialects/attn/AttnBase.td"
 //===----------------------------------------------------------------------===//
 
 def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
-  let summary = "scaled dot-product attention of several heads";
+  let summary = "multi-head scaled dot-product attention";
   let description = [{
     softmax(scale * Q K^T + mask) V for each head (Vaswani et al. 2017, 3.2).
 
     `query [batch, q, heads*dk]`, `key [batch, k, kv_heads*dk]`,
     `value [batch, k, kv_heads*dv]` -> `[batch, q, heads*dv]`; query head h reads
-    key head h / (heads / kv_heads). With `ragged` (mask kind `ragged`) the
-    tensors are ragged: `[rows, ...]`, and a row attends to the keys of its own
-    sequence. The query may be `[batch, q, ...]` then, where `batch` is the number
-    of sequences: its rows attend to all keys of their sequence.
+    key head h / (heads / kv_heads). With `ragged` (mask kind `ragged`) the tensors
+    are ragged, `[rows, ...]`, and a row attends to the keys in its own sequence. In
+    that case the query may also be `[batch, q, ...]`, where `batch` is the number of
+    sequences: its rows attend to all keys in their sequence.
 
-    Mask: `keys` a bool [batch, k]; `additive` a float tensor broadcastable to
-    [batch, heads, q, k] that is added to the scores; `select` a bool tensor
-    broadcastable to the same, true = attend. `causal`: a query at position i
+    Mask: `keys` is bool [batch, k]; `additive` is a float tensor broadcastable to
+    [batch, heads, q, k] that is added to the scores; `select` is a bool tensor
+    broadcastable to the same shape, true = attend. `causal`: a query at position i
     sees keys up to i (aligned at the end when q < k). `window` w > 0: a query at
     position i sees keys j > i - w, and without `causal` also only j < i + w (w = r + 1
     shows the keys with |i - j| <= r).
-    `soft_cap` c > 0 turns a score s into c tanh(s / c) before masks. `mask_value`
-    replaces a score hidden by `keys` or `select` where it is finite (then masked
-    scores are data). Keys hidden by `causal` and `window` get no weight at all.
+    `soft_cap` c > 0 turns a score s into c tanh(s / c) before masks. A finite
+    `mask_value` replaces scores hidden by `keys` or `select` (then masked scores are
+    data). Keys hidden by `causal` and `window` get zero weight.
 
     `slopes` [heads] (ALiBi, Press et al. 2022): a query at position i adds
-    `slope[h] * (j - i)` to its score of a key at position j, after the soft cap
-    and before masks. Slopes [heads, 2] are one for earlier and one for later keys:
+    `slope[h] * (j - i)` to its score for a key at position j, after the soft cap
+    and before masks. Slopes [heads, 2] specify earlier and later keys separately:
     `slope[h, 0] * (j - i)` for j <= i, else `slope[h, 1] * (j - i)`; so [s, -s]
-    subtracts `s * |j - i|`, as encoders with ALiBi do. `relative_bias` [heads, 2R + 1],
-    a number for each head and distance (T5, Raffel et al. 2020), adds
-    `relative_bias[h, min(max(j - i, -R), R) + R]` there.
+    subtracts `s * |j - i|`, as encoders with ALiBi do. `relative_bias`
+    [heads, 2R + 1], a value for each head and distance (T5, Raffel et al. 2020), adds
+    `relative_bias[h, min(max(j - i, -R), R) + R]` at the same point.
 
-    Disentangled attention (DeBERTa, He et al. 2021, 3.1) adds scores of content and
-    relative position. `position_keys` and `position_queries` are [heads * n, dk] for
-    an even number n of positions: row h * n + r belongs to head h and position r. They
+    Disentangled attention (DeBERTa, He et al. 2021, 3.1) adds scores between content
+    and relative position. `position_keys` and `position_queries` are [heads * n, dk]
+    for an even position count n: row h * n + r belongs to head h and position r. They
     add `scale * query_i . position_keys[h, r]` and `scale * key_j .
     position_queries[h, r]` after the soft cap and before masks, where r is the
-    position of the distance d = i - j. With the span s = n / 2 that is
-    `min(max(s + d, 0), n - 1)`. `max_distance` m > 0 makes buckets of far distances
+    position for the distance d = i - j. With the span s = n / 2 this is
+    `min(max(s + d, 0), n - 1)`. `max_distance` m > 0 maps large distances to buckets
     (DeBERTa-v2): with e = s / 2, rounded down, |d| > e counts as `sign(d) *
     (ceil(log(|d| / e) / log((m - 1) / e) * (e - 1)) + e)`, in f32.
 
-    A row without a visible key gives zeros. In a ragged batch the keys of a
-    sequence are its tokens that are keys. The position of a token, query or key,
-    is its column in the caller's batch: windows and biases go by the column, also
-    where columns between two tokens are padding.
+    A row without a visible key returns zeros. In a ragged batch, a sequence's keys
+    are its tokens that are keys. The position of a query or key token is its column
+    in the caller's batch: windows and biases use the column, even if columns between
+    two tokens are padding.
 
     With a `cache` each sequence has a past: its new tokens are at the positions
-    past, past + 1, ... Their keys and values are stored in the cache there. Then
-    each token attends to the keys of its sequence in the cache, from position 0 to
-    its own.
+    past, past + 1, ..., where their keys and values are stored in the cache. Then each
+    token attends to its sequence's cached keys, from position 0 to its own.
 
     Constraints:
     1. One float element type.
-    2. The mask operand is there for `keys`, `additive` and `select` only,
+    2. A mask operand is given for `keys`, `additive` and `select` only,
        a ragged batch for `ragged` only.
     3. Heads is a multiple of kv_heads, both positive.
     4. Query and key are heads*dk and kv_heads*dk wide.
@@ -72,19 +71,18 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     6. Key and value have one length.
     7. Query, key and value have one batch.
     8. The mask is bool (float for `additive`) and broadcasts.
-    9. A cache goes with a ragged batch and `causal`, and its heads, widths and window
-       are those of the operation.
-    10. Slopes are [heads] or [heads, 2] of the query's type.
-    11. The relative bias is [heads, an odd number] of the query's type.
-    12. A query [batch, q, ...] with a ragged batch goes without `causal`, window,
-        slopes, relative bias, positions and cache.
+    9. A cache requires a ragged batch and `causal`, and has the operation's heads,
+       widths and window.
+    10. Slopes are [heads] or [heads, 2] in the query's type.
+    11. The relative bias is [heads, an odd size] in the query's type.
+    12. A query [batch, q, ...] with a ragged batch excludes `causal`, window, slopes,
+        relative bias, positions and cache.
     13. The window and the soft cap are not negative.
-    14. Position keys and queries are [heads * n, dk] of the query's type with an
-        even n, the same for both.
-    15. With them heads is kv_heads, query and key have one length, and there is no
-        cache.
-    16. `max_distance` is 0 or, beside positions, from n / 4 + 2 to 65536 with n of at
-        least 4.
+    14. Position keys and queries are [heads * n, dk] in the query's type, with the
+        same even n for both.
+    15. With positions, heads equals kv_heads, query and key have one length, and there
+        is no cache.
+    16. `max_distance` is 0 or, with positions and n >= 4, from n / 4 + 2 to 65536.
 
     Example:
     ```mlir
@@ -117,29 +115,29 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     custom<Types>(type($query), type($key), type($value))
   }];
   let extraClassDeclaration = [{
-    /// The rule of position keys and queries; nothing without them.
+    /// Returns the rule for position keys and queries, or nullopt without them.
     std::optional<::transom::PositionBuckets> getPositionBuckets();
   }];
 }
 
 def Attn_AppendOp : Attn_InferredOp<"append"> {
-  let summary = "fills a read-only cache with the keys and values of sequences";
+  let summary = "fills a read-only cache with keys and values";
   let description = [{
-    Row r of `key [rows, heads*dk]` and `value [rows, heads*dv]` is stored in the
-    cache as the key and value of its sequence at position n, where n is the number
-    of keys of the sequence before r. So padding between two tokens leaves no hole.
-    What the cache had of the sequence before is dropped. A token that is not a key
-    (see `keep_first`) is not stored.
+    Row r in `key [rows, heads*dk]` and `value [rows, heads*dv]` is stored in the cache
+    as the key and value at position n of its sequence, where n counts the sequence's
+    keys before r. So padding between two tokens leaves no gap. Earlier cache contents
+    for the sequence are dropped. A token that is not a key (see `keep_first`) is not
+    stored.
 
-    The result is `state`, unchanged. Through it the operation belongs to a layer:
-    layers that only fill caches pass their input on.
+    The result is `state`, unchanged. It makes the operation part of a layer: layers
+    that only fill caches return their input.
 
     A function that fills a cache does not read it.
 
     Constraints:
     1. The cache is read-only.
-    2. Key and value are float [rows, the cache's heads * its key or value] of one
-       type, where rows is the number of tokens of the ragged batch.
+    2. Key and value are float [rows, the cache's heads * its key or value] with one
+       type, where rows is the ragged batch's token count.
 
     Example:
     ```mlir
@@ -158,23 +156,22 @@ def Attn_AppendOp : Attn_InferredOp<"append"> {
 }
 
 def Attn_CrossSdpaOp : Attn_ShapedOp<"cross_sdpa"> {
-  let summary = "attention to the keys and values of a read-only cache";
+  let summary = "attention to the keys and values in a read-only cache";
   let description = [{
-    softmax(scale * Q K^T) V for each head, where K and V are all that the cache has
-    of a query's sequence: attention of a decoder to the encoder (Vaswani et al.
-    2017, 3.2.3). `query [rows, heads*dk]` -> `[rows, heads*dv]`; query head h reads
-    head h / (heads / kv_heads) of the cache, whose heads are kv_heads. `soft_cap`
-    c > 0 turns a score s into c tanh(s / c). Keys have no positions, so there is no
-    mask and no bias. A sequence without keys gives zeros.
+    softmax(scale * Q K^T) V for each head, where K and V are all cache contents for a
+    query's sequence: decoder-encoder attention (Vaswani et al. 2017, 3.2.3).
+    `query [rows, heads*dk]` -> `[rows, heads*dv]`; query head h reads cache head
+    h / (heads / kv_heads), where the cache has kv_heads heads. `soft_cap` c > 0 turns
+    a score s into c tanh(s / c). Keys have no positions, so there is no mask and no
+    bias. A sequence without keys returns zeros.
 
     `ragged` is an `attn.decode_batch`.
 
     Constraints:
     1. The cache is read-only.
-    2. The query is float [rows, ...], where rows is the number of tokens of the
-       ragged batch.
+    2. The query is float [rows, ...], where rows is the ragged batch's token count.
     3. Heads is a positive multiple of the cache's heads.
-    4. The query is heads times the cache's key wide.
+    4. The query's width is heads times the cache's key.
 
     Example:
     ```mlir
@@ -198,15 +195,15 @@ def Attn_CrossSdpaOp : Attn_ShapedOp<"cross_sdpa"> {
 //===----------------------------------------------------------------------===//
 
 def Attn_PoolOp : Attn_ShapedOp<"pool", [AttrSizedOperandSegments]> {
-  let summary = "one row for each sequence";
+  let summary = "reduces each sequence to one row";
   let description = [{
     `input [batch, seq, d]`, or ragged `[rows, d]` with `ragged` -> `[batch, d]`.
-    `first` takes column 0, `first_key` and `last` the first and the last key, `sum`
-    and `max` are of the n keys; `mean` is the sum / n, `mean_sqrt` the sum / sqrt(n),
-    `weighted_mean` weights each key by its column + 1. Without a ragged batch `mask`
-    (bool [batch, seq]) says which tokens are keys, else all; with one (bool [rows]) it
-    says which keys count, and `batch` is the result's leading size. All kinds but
-    `first` give zeros for a sequence without such a key.
+    `first` selects column 0, `first_key` and `last` the first and the last key; `sum`
+    and `max` reduce the n keys; `mean` is the sum / n, `mean_sqrt` the sum / sqrt(n),
+    `weighted_mean` weights each key by its column + 1. Without a ragged batch the keys
+    are the tokens selected by `mask` (bool [batch, seq]), or all tokens; with one,
+    `mask` (bool [rows]) selects keys, and `batch` is the result's leading size. All
+    kinds except `first` return zeros for a sequence without selected keys.
 
     Constraints:
     1. Ragged: input [rows, d], `batch` is given, mask bool [rows].
@@ -231,13 +228,13 @@ def Attn_PoolOp : Attn_ShapedOp<"pool", [AttrSizedOperandSegments]> {
 }
 
 def Attn_NeighborsOp : Attn_ShapedOp<"neighbors", [AttrSizedOperandSegments]> {
-  let summary = "the rows of the columns next to each token, side by side";
+  let summary = "concatenates each token's neighboring rows";
   let description = [{
     `input [batch, seq, d]`, or ragged `[rows, d]` with `ragged` -> [..., (2 * reach +
-    1) * d]: the columns c - reach to c + reach of the token's sequence in turn, c its
-    own. A column outside of the sequence, or without a key, gives zeros. `mask` (bool
-    [batch, seq]) says which tokens are keys where there is no ragged batch; without it
-    all are. A convolution along the sequence is a product of them.
+    1) * d]: columns c - reach to c + reach of the token's sequence, concatenated, where
+    c is the token's column. A column outside the sequence, or without a key, is zero.
+    Without a ragged batch, `mask` (bool [batch, seq]) selects the tokens that are keys;
+    without a mask all are. A convolution along the sequence is a GEMM on the result.
 
     Constraints:
     1. Ragged: input [rows, d], no mask.
@@ -265,14 +262,14 @@ def Attn_NeighborsOp : Attn_ShapedOp<"neighbors", [AttrSizedOperandSegments]> {
 
 def Attn_RaggedBatchOp : Attn_Op<"ragged_batch", [Pure,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "the tokens of a batch without padding";
+  let summary = "the tokens in a batch without padding";
   let description = [{
-    From `mask` bool or i64 [batch, seq], one token for each 1. With `keep_first`
-    column 0 of a sequence is a token even where the mask hides it (a query, not a
-    key).
+    Created from `mask` bool or i64 [batch, seq], with one token for each 1. With
+    `keep_first` a sequence's column 0 is a token even if the mask hides it (a query,
+    not a key).
 
     Constraints:
-    1. The mask is bool or i64 of rank 2.
+    1. The mask is bool or i64 with rank 2.
 
     Example:
     ```mlir
@@ -287,12 +284,12 @@ def Attn_RaggedBatchOp : Attn_Op<"ragged_batch", [Pure,
 
 def Attn_DecodeBatchOp : Attn_Op<"decode_batch", [Pure,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "the new tokens of several sequences, each with its own past";
+  let summary = "new tokens in sequences that have a past";
   let description = [{
-    What the caller of a step asks for: for each sequence how many positions it has
-    already (its past) and how many tokens are new, one sequence after the other.
-    The runtime fills it in. A function has at most one, and attention over its
-    tokens takes a cache.
+    The tokens that a step's caller passes: for each sequence the number of cached
+    positions (its past) and the number of new tokens, one sequence after the other.
+    The runtime fills it in. A function has at most one, and attention over its tokens
+    requires a cache.
 
     Example:
     ```mlir
@@ -307,7 +304,7 @@ def Attn_GatherRowsOp : Attn_ShapedOp<"gather_rows"> {
   let summary = "`[batch, seq, ...]` to the ragged `[rows, ...]`";
   let description = [{
     Constraints:
-    1. The input has a rank of at least 2.
+    1. The input has at least rank 2.
 
     Example:
     ```mlir
@@ -324,11 +321,11 @@ def Attn_GatherRowsOp : Attn_ShapedOp<"gather_rows"> {
 def Attn_ScatterRowsOp : Attn_ShapedOp<"scatter_rows"> {
   let summary = "ragged `[rows, ...]` to `[batch, seq, ...]`, zero elsewhere";
   let description = [{
-    A token that is not a key (see `keep_first`) is left out. `batch` and `seq` are the
-    two leading sizes of the result.
+    Tokens that are not keys (see `keep_first`) are omitted. `batch` and `seq` are the
+    result's two leading sizes.
 
     Constraints:
-    1. The input's first size is the number of tokens of the ragged batch.
+    1. The input's first size is the ragged batch's token count.
 
     Example:
     ```mlir
@@ -347,17 +344,17 @@ def Attn_LayersOp : Attn_Op<"layers", [
     AllTypesMatch<["state", "result"]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "runs equal layers one after another";
+  let summary = "runs layers sequentially";
   let description = [{
     Each layer names a body, a `func.func private`, and the weights and caches for
     its trailing parameters. A body is (state, invariants..., parameters...) ->
-    state. The result of a layer is the state of the next.
+    state. Each layer's result is the next layer's state.
 
     Constraints:
     1. There is at least one layer.
-    2. The body of a layer is a private `func.func` of the type above.
-    3. The parameters of a layer are `attn.weight`s or `attn.cache`s of the types
-       of the body's trailing parameters.
+    2. A layer's body is a private `func.func` with the type above.
+    3. A layer's parameters are `attn.weight`s or `attn.cache`s with the types of the
+       body's trailing parameters.
 
     Example:
     ```mlir
@@ -377,14 +374,14 @@ def Attn_LayersOp : Attn_Op<"layers", [
                        TypedArrayAttrBase<Attn_LayerAttr, "layers">:$layers);
   let results = (outs AnyTensor:$result);
   let extraClassDeclaration = [{
-    /// The layers in the order in which they run.
+    /// Returns the layers in execution order.
     auto getLayerRange() { return getLayers().getAsRange<LayerAttr>(); }
-    /// The body of a layer; null where the symbol is not a function.
+    /// Returns a layer's body; null if the symbol is not a function.
     ::mlir::func::FuncOp getBody(LayerAttr layer,
                                  ::mlir::SymbolTableCollection &symbols);
-    /// The index of a body's first parameter after the state and invariants.
+    /// Returns the index of a body's first parameter after the state and invariants.
     unsigned getFirstParameter() { return 1 + getInvariants().size(); }
-    /// The weight or cache that a layer gives to an argument of its body.
+    /// Returns the weight or cache that a layer passes to a body argument.
     ::mlir::FlatSymbolRefAttr getParameter(LayerAttr layer, unsigned argument) {
       return layer.getParameters()[argument - getFirstParameter()];
     }

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The attribute of an activation function, for each dialect that needs one. The
+// The activation function attribute, for each dialect that needs one. The
 // functions are listed in runtime/base/Activation.h.
 #ifndef TRANSOM_DIALECTS_COMMON_ACTIVATION_TD
 #define TRANSOM_DIALECTS_COMMON_ACTIVATION_TD
@@ -14,7 +14,7 @@ def Transom_ActivationParameter
   let printer = "$_printer << ::llvm::StringRef(::transom::getActivationName($_self))";
 }
 
-/// `<gelu>`: accessors and builders of operations take `transom::Activation`.
+/// `<gelu>`: op accessors and builders take `transom::Activation`.
 class Transom_ActivationAttr<Dialect dialect> : AttrDef<dialect, "Activation"> {
   let mnemonic = "activation";
   let summary = "an activation function";

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dialect of weight expressions: one attribute, no operations or types.
+// The weight expression dialect: one attribute, no operations or types.
 #ifndef TRANSOM_DIALECTS_WEIGHTS_WEIGHTSDIALECT_TD
 #define TRANSOM_DIALECTS_WEIGHTS_WEIGHTSDIALECT_TD
 
@@ -11,11 +11,11 @@ include "mlir/IR/OpBase.td"
 def Weights_Dialect : Dialect {
   let name = "weight";
   let cppNamespace = "::transom::weights";
-  let summary = "expressions over the tensors of a model's files";
+  let summary = "expressions over the tensors in a model's files";
   let description = [{
     Weights never enter the IR. An operation that defines a weight has a
-    `#weight.expr` attribute, which says how the weight is computed from the
-    tensors of the model's files. `runtime/weights` has the expressions, their
+    `#weight.expr` attribute, which specifies how to compute the weight from the
+    tensors in the model's files. `runtime/weights` implements the expressions, their
     parser, their printer and their evaluation.
   }];
   let extraClassDeclaration = [{
@@ -31,11 +31,12 @@ def Weights_ExprAttr : AttrDef<Weights_Dialect, "Expr"> {
   let hasCustomAssemblyFormat = 1;
   let summary = "a weight as an expression over file tensors";
   let description = [{
-    The text between the angle brackets is a `transom::WeightExpr` in canonical
+
+    The string between the angle brackets is a `transom::WeightExpr` in canonical
     form, so equal expressions are equal attributes.
 
     Constraints:
-    1. The text is a valid weight expression.
+    1. The string is a valid weight expression.
 
     Example: `#weight.expr<concat(0, file("query.weight"), file("key.weight"))>`
   }];
@@ -43,12 +44,12 @@ def Weights_ExprAttr : AttrDef<Weights_Dialect, "Expr"> {
   let skipDefaultBuilders = 1;
   let builders = [AttrBuilder<(ins "const ::transom::WeightExpr &":$expr)>];
   let extraClassDeclaration = [{
-    /// The attribute for the text of an expression, or an error of its parser.
+    /// Returns the attribute for an expression string, or the parser's error.
     static ::transom::Result<ExprAttr> parseText(::mlir::MLIRContext *context,
                                                  ::llvm::StringRef text);
-    /// The expression.
+    /// Returns the expression.
     ::transom::WeightExpr getExpr() const;
-    /// The canonical text as a string.
+    /// Returns the canonical string.
     std::string str() const { return getText().str(); }
   }];
 }

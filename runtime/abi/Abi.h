@@ -25,12 +25,12 @@ extern "C" {
  * decode step all tokens are new and follow `past` cached positions, and
  * num_keys is past + num_tokens. */
 typedef struct transom_sequence {
-  int64_t first_token; /* index of its first token in ragged tensors */
+  int64_t first_token; /* first token index in ragged tensors */
   int64_t num_tokens;  /* token count */
   int64_t num_keys;    /* tokens that are keys: <= num_tokens, or past +
                           num_tokens */
   int64_t key_base;    /* its first position in key panels, a multiple of 32 */
-  int64_t column0_token; /* token of its column 0, -1 if it has none */
+  int64_t column0_token; /* token in column 0, -1 if there is none */
   int64_t past;          /* positions that are in the cache already */
   int64_t first_block;   /* its first entry in each block table */
 } transom_sequence;
@@ -44,7 +44,7 @@ typedef struct transom_ragged_batch {
   int64_t key_positions; /* positions in key panels, <= num_tokens + 31 *
                             num_sequences rounded up to 32 */
   const transom_sequence *sequences; /* [num_sequences] */
-  const int32_t *token_sequence;     /* [num_tokens] index of its sequence */
+  const int32_t *token_sequence;     /* [num_tokens] sequence index */
   const int32_t *token_column;       /* [num_tokens] column in the caller's
                                         batch; in a step its position */
   const int64_t *token_key;          /* [num_tokens] position in key panels */
@@ -62,10 +62,10 @@ typedef struct transom_kv_cache {
 typedef struct transom_frame {
   char *arena;            /* planned buffers and scratch */
   const char *weights;    /* packed weights */
-  int64_t *symbols;       /* values of the entry's symbols */
+  int64_t *symbols;       /* entry symbol values */
   const int64_t *offsets; /* byte offsets of planned buffers in the arena */
-  /* Inputs, then results, dense row-major. The logits summary results of a
-   * step, `maxima` and `sums`, may be NULL: both, or only `sums`. */
+  /* Inputs, then results, dense row-major. In a step, the logits summaries
+   * `maxima` and `sums` may be NULL: both, or only `sums`. */
   void *const *args;
   const transom_ragged_batch
       *ragged_batches;            /* [ragged batches in the entry] */
@@ -73,18 +73,18 @@ typedef struct transom_frame {
   const transom_kv_cache *caches; /* [cache groups in the model] */
 } transom_frame;
 
-/* Computes one worker's share of a phase. `layer` is the layer's entry: byte
- * offsets of its weights, and its cache offsets within blocks; NULL outside of
- * layers. Workers may run in any order and concurrently. */
+/* Computes one worker's share of a phase. `layer` is the layer's entry: weight
+ * offsets in bytes, and cache offsets within blocks; NULL outside layers.
+ * Workers may run in any order and concurrently. */
 typedef void (*transom_phase)(const transom_frame *frame, const int64_t *layer,
                               int64_t worker, int64_t num_workers);
 
 /* One dispatch in an entry. `phase` is the phase index, or -1 - i for library
  * call i in the entry's manifest; `layer` is the first index of its layer's
- * entry in `layers`, or -1 outside of layers.
+ * entry in `layers`, or -1 outside layers.
  *
  * A nonzero `head_ranges` marks an attention phase after the GEMM that computes
- * its operands; the heads are split into this many ranges of equal size. No
+ * its operands; the heads are split into this many equal ranges. No
  * barrier between both dispatches is needed, because each worker reads only its
  * own results, if the ragged batch `ragged_batch` has one sequence, no worker
  * owns its tokens (`ownsRows` in Layout.h), and `head_ranges` is a multiple of
@@ -118,7 +118,7 @@ typedef struct transom_artifact_code {
   uint32_t reserved;
   const transom_entry_code *entries;
   const int64_t *layers; /* the layers' entries */
-  const char *weights;   /* start of the packed weights */
+  const char *weights;   /* packed weights */
 } transom_artifact_code;
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Memory layouts of weights and caches. The compiler, generated code and the
+ * Weight and cache memory layouts. The compiler, generated code and the
  * runtime share these sizes, which are defined only here.
  */
 #ifndef TRANSOM_RUNTIME_ABI_LAYOUT_H
@@ -11,15 +11,15 @@
 /* Panel width: columns in a packed weight panel, positions in a key panel. */
 #define TRANSOM_PANEL_WIDTH 32
 
-/* KV block size in positions, a multiple of the panel width. Attention reaches
+/* KV block size in positions, divisible by the panel width. Attention reaches
  * keys and values through one pointer per block. */
 #define TRANSOM_KV_BLOCK_SIZE 256
 
-/* Alignment of the depth K of a bf16 weight in panels, which is padded with
+/* Depth alignment: K in bf16 weight panels is padded to it with
  * zeros. */
 #define TRANSOM_DEPTH_ALIGNMENT 32
 
-/* Alignment of arena buffers and KV blocks in bytes: a cache line. */
+/* Arena buffer and KV block alignment in bytes: a cache line. */
 #define TRANSOM_BUFFER_ALIGNMENT 64
 
 /* Up to 64 workers balance GEMM tiles by work stealing; with more workers the
@@ -63,7 +63,7 @@ template <typename T> constexpr auto ownsRows(T rows, T numWorkers) {
   return numWorkers * ownRows <= rows;
 }
 
-/* Returns the number of KV blocks for `positions` positions. */
+/* Returns the KV block count for `positions` positions. */
 constexpr int64_t getNumKvBlocks(int64_t positions) {
   return (positions + kvBlockSize - 1) / kvBlockSize;
 }
