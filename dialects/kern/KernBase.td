@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Base classes of the operations of kern.
+// Base classes for the kern operations.
 #ifndef TRANSOM_DIALECTS_KERN_KERNBASE_TD
 #define TRANSOM_DIALECTS_KERN_KERNBASE_TD
 
@@ -14,14 +14,14 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Kern_Op<string mnemonic, list<Trait> traits = []>
     : Op<Kern_Dialect, mnemonic, traits>;
 
-/// Defines what other operations use: comes before all phases.
+/// Defines a value for other operations; comes before all phases.
 def Kern_Definition : NativeOpTrait<"IsDefinition"> {
   let cppNamespace = "::transom::kern";
 }
 
-/// Reads and writes buffers; operands named `outs` are written. `methods` are
-/// those with a default in the interface that the operation defines itself. The
-/// interface also gives the memory effects.
+/// Reads and writes buffers; operands named `outs` are written. `methods` lists the
+/// interface methods with a default that the operation overrides. The interface also
+/// provides the memory effects.
 class Kern_BufferizedOp<string mnemonic, list<Trait> traits = [], list<string> methods = []>
     : Kern_Op<mnemonic, !listconcat(traits,
         [DeclareOpInterfaceMethods<Kern_BufferOp, methods>,

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dialect that says what the machine does: its types and interface.
+// The kern dialect, which represents target computations: types and attributes.
 #ifndef TRANSOM_DIALECTS_KERN_KERNDIALECT_TD
 #define TRANSOM_DIALECTS_KERN_KERNDIALECT_TD
 
@@ -13,33 +13,32 @@ include "mlir/IR/OpBase.td"
 def Kern_Dialect : Dialect {
   let name = "kern";
   let cppNamespace = "::transom::kern";
-  let summary = "what the machine does";
+  let summary = "operations on planned buffers";
   let description = [{
-    Few operations on buffers. Each reads buffers and writes buffers that it
-    names as `outs`; nothing is returned. Phases hold operations that run
-    without a barrier between them. Buffers have symbolic sizes and get an
-    offset in the arena from `kern-plan-memory`.
+    A small set of operations on buffers. Each reads buffers and writes its `outs`
+    buffers; there are no results. Phases contain operations that run without a
+    barrier between them. Buffers have symbolic sizes; `kern-plan-memory` assigns
+    their arena offsets.
 
-    Attributes of an entry, a public function:
+    Entry attributes (public functions):
     - `kern.inputs`: the number of arguments that are inputs; results follow.
-    - `kern.symbols`: the names of the sizes, in the order of the frame.
-    - `kern.buffers`: for each slot `offset` and `bytes`, both sizes, `location`,
-      and `first` and `last`, the first and the last step that uses it. Buffers
-      that live in one step share no byte, whatever the sizes are. Those with
-      `kept` last from call to call: they are at the end of the arena here, and
-      the runtime gives them memory of their own.
-    - `kern.memory_steps`: the steps in which lifetimes are counted. Each has the
-      name of a phase; the name is empty before the first phase and where layers
-      begin and end.
-    - `kern.arena_bytes`, `kern.arena_lower_bound`: the size of the arena, and the
-      least that any plan needs.
+    - `kern.symbols`: the size names, in frame order.
+    - `kern.buffers`: for each slot `offset` and `bytes` (both sizes), `location`,
+      and `first` and `last`, the first and the last step that uses it. Buffers with
+      a common step share no byte, for all sizes. Buffers marked `kept` are
+      persistent across calls: they are at the end of the arena here, and the
+      runtime allocates separate memory for them.
+    - `kern.memory_steps`: the steps for lifetimes. A step has its phase's name; the
+      name is empty before the first phase and at layer begins and ends.
+    - `kern.arena_bytes`, `kern.arena_lower_bound`: the arena size, and the minimum
+      over all possible plans.
 
-    Attributes of the module:
-    - `kern.weight_bytes`: bytes of all weights. Each weight then has an offset,
-      a multiple of 64, and no two share a byte.
-    - `kern.cache_groups`: for each group of caches `window`, `type`, `layers` and
-      `bytes` of a block, and `positions` of a read-only one. Each cache then is
-      in the group of its window, positions and type, and no two share a byte.
+    Module attributes:
+    - `kern.weight_bytes`: total size of all weights in bytes. Once it is set, each
+      weight has an offset, divisible by 64, and no two share a byte.
+    - `kern.cache_groups`: for each cache group `window`, `type`, `layers`, the block
+      size `bytes`, and `positions` for read-only caches. Once it is set, each cache
+      is in the group for its window, positions and type, and no two share a byte.
   }];
   let dependentDialects = ["::transom::weights::WeightsDialect"];
   let useDefaultTypePrinterParser = 1;
@@ -48,7 +47,7 @@ def Kern_Dialect : Dialect {
   let extraClassDeclaration = [{
     void registerAttributes();
     void registerAliases();
-    /// Prints modules of this context with short names for kern's types.
+    /// Prints modules in this context with short names for kern types.
     static void useTypeAliases(::mlir::MLIRContext *context, bool use = true);
   }];
 }
@@ -63,9 +62,9 @@ def Kern_EpilogueAttr : AttrDef<Kern_Dialect, "Epilogue"> {
   let mnemonic = "epilogue";
   let summary = "what a product does with its tiles before it stores them";
   let description = [{
-    An activation, `glu` of an activation (activation(g) * u, see `kern.gemm`),
-    and the norm of the finished rows, `layer_norm` or `rms_norm` with its
-    epsilon. Bias and residual are not part of it: the operands say that.
+    An activation, `glu` with an activation (activation(g) * u, see `kern.gemm`),
+    and a norm over the completed rows, `layer_norm` or `rms_norm` with its epsilon.
+    It does not include bias and residual, which are operands.
 
     Constraints:
     1. It has an activation or a norm.
@@ -84,7 +83,7 @@ def Kern_EpilogueAttr : AttrDef<Kern_Dialect, "Epilogue"> {
     }]>
   ];
   let extraClassDeclaration = [{
-    /// This epilogue (null: an empty one) with a norm of the rows.
+    /// Returns this epilogue (null: an empty one) with a row norm.
     static EpilogueAttr addNorm(EpilogueAttr epilogue, NormKind norm, ::mlir::FloatAttr eps);
   }];
 }
@@ -93,24 +92,25 @@ def Kern_OperandFormatAttr : AttrDef<Kern_Dialect, "OperandFormat"> {
   let mnemonic = "format";
   let summary = "how an operand of a product is stored";
   let description = [{
-    Numbers of type `element`. With `group` each group of so many numbers along K
-    has a scale, and perhaps a minimum: a number is element * scale + minimum.
-    With `block` scales and minimums are integers themselves, times one factor
-    each (`block_scales`) for so many numbers. In a panel `interleave` numbers
-    along K lie side by side in a column; K is zero-padded to whole blocks, and
-    to 32 where numbers are interleaved. The last group may be short.
+    Elements have type `element`. With `group`, each quantization group of this size
+    along K has a scale and optionally an offset (`minimums`): a value is element *
+    scale + offset. With `block`, scales and offsets are integers themselves; each
+    block of this size along K has one factor for its scales and one for its offsets
+    (`block_scales`). In a panel column, `interleave` consecutive elements along K are
+    adjacent; K is zero-padded to whole blocks, and to 32 if elements are interleaved.
+    The last group may be shorter.
 
-    Panels hold the elements, [k/interleave][32][interleave]. Those of a group are
-    followed by its scales, [32], and its minimums; those of a block by the factors
-    of either. An element of i8 is stored as the byte w + 128.
+    Panels contain the elements, [k/interleave][32][interleave]. Each group's elements
+    are followed by its scales, [32], and its offsets; each block's by its scale and
+    offset factors. An i8 element is stored as the byte w + 128.
 
     Constraints:
-    1. The interleave is 1, 2, 4 or 8 and makes whole bytes.
-    2. Integers, and only they, have a group with scales.
-    3. The group is a multiple of 8 and of the interleave.
-    4. Minimums come with scales only.
-    5. The block is a multiple of the group and has scales.
-    6. Scales and minimums are floats; below block scales they are integers.
+    1. The interleave is 1, 2, 4 or 8 and yields whole bytes.
+    2. Integer elements, and no others, have a group with scales.
+    3. The group size is divisible by 8 and by the interleave.
+    4. Minimums require scales.
+    5. The block size is divisible by the group size, and a block has scales.
+    6. Scales and minimums are floats; with block scales they are integers.
     7. Block scales are floats.
 
     Example: `#kern.format<f32>`, `#kern.format<bf16, interleave 2>`,
@@ -122,11 +122,11 @@ def Kern_OperandFormatAttr : AttrDef<Kern_Dialect, "OperandFormat"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The plain format of f32 or bf16.
+    /// Returns the plain f32 or bf16 format.
     static OperandFormatAttr get(::mlir::Type element);
-    /// The type of its numbers.
+    /// Returns the element type.
     ::mlir::Type getElementType() const;
-    /// The type that the other operand of a product with it has.
+    /// Returns the type for the other GEMM operand.
     ::mlir::Type getOperandType() const;
   }];
 }
@@ -135,8 +135,8 @@ def Kern_LayerAttr : AttrDef<Kern_Dialect, "Layer"> {
   let mnemonic = "layer";
   let summary = "one layer of `kern.layers`: a body, and its weights and caches";
   let description = [{
-    The parameters are symbols of weights and caches, for the trailing arguments
-    of the body. `kern.layers` prints a layer as `@body(@weight)`.
+    The parameters are symbols for weights and caches, one for each trailing body
+    argument. `kern.layers` prints a layer as `@body(@weight)`.
 
     Example: `#kern.layer<@body, [@weight, @cache]>`
   }];
@@ -150,8 +150,8 @@ def Kern_ScheduleAttr : AttrDef<Kern_Dialect, "Schedule"> {
   let mnemonic = "schedule";
   let summary = "how the work of an attention is divided";
   let description = [{
-    `auto`, `streaming`, `two_pass` or `split_kv`, and perhaps the most query rows
-    of a work item; see `kern.attention`.
+    `auto`, `streaming`, `two_pass` or `split_kv`, and optionally the maximum number
+    of query rows in a work item; see `kern.attention`.
 
     Constraints:
     1. A work item has 1 to 24 rows.
@@ -202,17 +202,17 @@ def Kern_BufferType : TypeDef<Kern_Dialect, "Buffer"> {
   let mnemonic = "buffer";
   let summary = "memory of symbolic size with a layout";
   let description = [{
-    `dims` are polynomials in the entry's symbols. Layout `rows` is row-major
-    with the last dimension padded to `stride` elements (0 = dense). Layout
-    `key_panels` holds keys for attention: [positions/32][columns][32] for the
-    dims [positions, columns]; in bf16 [positions/32][columns/2][32][2], two
-    columns of a key side by side.
+    `dims` are polynomials in the entry's symbols. Layout `rows` is row-major with the
+    last dimension padded to `stride` elements (0 = dense). Layout `key_panels`
+    contains attention keys: [positions/32][columns][32] for the dims [positions,
+    columns]; in bf16 [positions/32][columns/2][32][2], where two columns of a key are
+    adjacent.
 
     Constraints:
     1. Elements are i1 (stored as a byte), or integers or floats of whole bytes.
-    2. A stride is at least the last size, which is a constant then.
-    3. Key panels are f32 or bf16, of rank 2 and without a stride.
-    4. Key panels of bf16 have an even, constant number of columns.
+    2. A stride is at least the last size, which must be a constant then.
+    3. Key panels are f32 or bf16, with rank 2 and without a stride.
+    4. bf16 key panels have an even, constant column count.
 
     Example: `!kern.buffer<[rows, 768] x f32>`,
     `!kern.buffer<[rows, 3072] x f32, stride 3088>`,
@@ -228,20 +228,20 @@ def Kern_BufferType : TypeDef<Kern_Dialect, "Buffer"> {
                           ::llvm::ArrayRef<::transom::Polynomial> dims,
                           ::mlir::Type elementType, int64_t stride = 0,
                           bool keyPanels = false);
-    /// The sizes, outermost first.
+    /// Returns the sizes, outermost first.
     ::llvm::SmallVector<::transom::Polynomial> getDims() const;
     int64_t getRank() const { return getDimTexts().size(); }
-    /// Elements from one row of the last dimension to the next.
+    /// Returns the distance between rows along the last dimension, in elements.
     ::transom::Polynomial getRowStride() const;
-    /// Product of all dimensions but the last.
+    /// Returns the product of all dimensions except the last.
     ::transom::Polynomial getRowCount() const;
-    /// Bytes it takes in the arena.
+    /// Returns the size in the arena in bytes.
     ::transom::Polynomial getByteSize() const;
-    /// Bytes of one element.
+    /// Returns the element size in bytes.
     int64_t getElementBytes() const;
     bool isF32() const { return getElementType().isF32(); }
     bool isBf16() const { return getElementType().isBF16(); }
-    /// How a buffer of floats stores them: rows, or key panels.
+    /// Returns the storage format of a float buffer: rows, or key panels.
     ::transom::OperandFormat getFormat() const;
   }];
 }
@@ -250,19 +250,19 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
   let mnemonic = "weight";
   let summary = "a weight in the artifact, in a layout";
   let description = [{
-    Layout `rows` is row-major; `panels32` [n/32][k][32] of a weight [n, k], each
-    of its `splits` along n starting at a panel border; `padded32` a vector whose
-    splits start at multiples of 32. `unset` before `kern-pack-weights`. The format
-    (`#kern.format`) says how panels hold the numbers; f32 stands for
+    Layout `rows` is row-major; `panels32` is [n/32][k][32] for a weight [n, k], where
+    each of its `splits` along n starts at a panel boundary; `padded32` is a vector
+    whose splits start at multiples of 32. `unset` before `kern-pack-weights`. The
+    format (`#kern.format`) specifies element storage in panels; f32 stands for
     `#kern.format<f32>`, bf16 for `#kern.format<bf16, interleave 2>`.
 
     Constraints:
-    1. A layout other than `panels32` and `unset` holds f32 or bf16.
+    1. Layouts other than `panels32` and `unset` contain f32 or bf16.
     2. Sizes are not negative.
     3. Splits are positive.
     4. Splits add up to the first size.
     5. `panels32` has rank 2, `padded32` rank 1.
-    6. `padded32` holds f32.
+    6. `padded32` contains f32.
 
     Example: `!kern.weight<[768, 768] x f32, panels32>`,
     `!kern.weight<[768, 768] x bf16, panels32>`,
@@ -276,22 +276,22 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// A weight in the plain format of f32 or bf16.
+    /// Returns a weight type in the plain f32 or bf16 format.
     static WeightType get(::mlir::MLIRContext *context, ::llvm::ArrayRef<int64_t> shape,
                           ::mlir::Type element, ::transom::WeightLayout layout,
                           ::llvm::ArrayRef<int64_t> splits);
-    /// Bytes it takes in the artifact.
+    /// Returns the size in the artifact in bytes.
     int64_t getByteSize() const;
-    /// Bytes of one panel of `panels32`.
+    /// Returns the `panels32` panel size in bytes.
     int64_t getPanelBytes() const;
-    /// The type of its numbers.
+    /// Returns the element type.
     ::mlir::Type getElementType() const { return getFormat().getElementType(); }
     bool isBf16() const { return getElementType().isBF16(); }
-    /// True for whole numbers in groups with scales.
+    /// Returns true for integers in groups with scales.
     bool isGrouped() const { return getFormat().getStorage().isGrouped(); }
-    /// The k of `panels32` with its padding.
+    /// Returns k for `panels32`, including padding.
     int64_t getPaddedDepth() const;
-    /// First padded column of each split, then the padded size.
+    /// Returns the first padded column of each split, then the padded size.
     ::llvm::SmallVector<int64_t> getPaddedStarts() const;
   }];
 }
@@ -300,7 +300,7 @@ def Kern_RaggedType : TypeDef<Kern_Dialect, "Ragged"> {
   let mnemonic = "ragged";
   let summary = "the rows of a ragged buffer";
   let description = [{
-    `index` is the place of the table in the frame.
+    `index` is the table index in the frame.
 
     Example: `!kern.ragged<0>`
   }];
@@ -312,25 +312,25 @@ def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
   let mnemonic = "cache";
   let summary = "keys and values of a layer, in blocks of positions";
   let description = [{
-    `heads` heads with keys of `key` and values of `value` numbers; with a window w
-    only the last w positions are kept. A block holds 256 positions of all layers
-    of a group. At the layer's offset are the keys, head by head, as panels
-    [256/32][key][32], then the values, head by head, as rows [256][value]. In
-    bf16 keys lie in pairs along the key, [256/32][depth/2][32][2], values in
-    pairs along positions, [128][value][2]. In int8 a number is a byte times the
-    scale of its position and head: the scales of keys, f32 [heads][256], follow
-    the keys, those of values the values.
+    `heads` heads with `key` elements per key and `value` elements per value; with a
+    window w only the last w positions are stored. A block contains 256 positions for
+    all layers in a group. At the layer's offset it contains the keys, head by head, as
+    panels [256/32][key][32], then the values, head by head, as rows [256][value]. In
+    bf16, keys are paired along the key, [256/32][depth/2][32][2], and values along
+    positions, [128][value][2]. In int8 an element is a byte times the scale for its
+    position and head; key scales, f32 [heads][256], follow the keys, and value scales
+    follow the values.
 
-    With `read_only` p the cache does not grow with its sequences: it holds at
-    most p positions of each, filled once, as cross attention needs it.
+    With `read_only` p the cache does not grow with its sequences: it holds at most p
+    positions per sequence, filled once, for cross attention.
 
     Constraints:
-    1. Heads, key and value are positive, with at most 2^31 - 1 numbers a
+    1. Heads, key and value are positive, with at most 2^31 - 1 elements per
        position.
     2. The window is not negative.
-    3. Elements are of a type that `--kv-dtype` names.
-    4. The positions of a read-only cache are not negative (0: it grows), and
-       such a cache has no window.
+    3. The element type is a `--kv-dtype` value.
+    4. A read-only cache's position count is not negative (0: the cache grows), and
+       a read-only cache has no window.
 
     Example: `!kern.cache<heads 4, key 64, value 64, f32>`,
     `!kern.cache<heads 4, key 64, value 64, window 4096, bf16>`,
@@ -341,23 +341,23 @@ def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// How keys and values are stored.
+    /// Returns the storage format for keys and values.
     ::transom::OperandFormat getFormat() const;
     int64_t getElementBytes() const { return getFormat().getElementBytes(); }
     /// True if it is filled once and does not grow with its sequences.
     bool isReadOnly() const { return getPositions() > 0; }
-    /// What queries that read it are made of: f32 or bf16.
+    /// Returns the element type for queries that read it: f32 or bf16.
     ::mlir::Type getQueryType() const;
-    /// Numbers of a key with padding: in bf16 rounded up to even.
+    /// Returns the key size with padding: in bf16 rounded up to even.
     int64_t getDepth() const;
-    /// Bytes of all heads' keys and values in a block with their scales,
-    /// multiples of 64.
+    /// Returns the size of all keys or values in a block, for all heads, including
+    /// scales, in bytes; a multiple of 64.
     int64_t getKeyBytes() const;
     int64_t getValueBytes() const;
-    /// Where the scales of keys and values are, from the start of the layer.
+    /// Returns the offset of the key or value scales from the layer's start.
     int64_t getKeyScales() const;
     int64_t getValueScales() const;
-    /// Bytes of a layer in a block.
+    /// Returns a layer's size in a block in bytes.
     int64_t getByteSize() const;
   }];
 }

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The few operations that machines run on planned buffers: all groups of them.
+// All kern operations, which run on planned buffers.
 #ifndef TRANSOM_DIALECTS_KERN_KERNOPS_TD
 #define TRANSOM_DIALECTS_KERN_KERNOPS_TD
 

@@ -31,7 +31,6 @@ def Weights_ExprAttr : AttrDef<Weights_Dialect, "Expr"> {
   let hasCustomAssemblyFormat = 1;
   let summary = "a weight as an expression over file tensors";
   let description = [{
-
     The string between the angle brackets is a `transom::WeightExpr` in canonical
     form, so equal expressions are equal attributes.
 
