@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a decoder's step needs besides: caches of keys and values, rows of
-// sequences that have a past, rope.
+// Operations for decode steps: key-value caches, rows in sequences that have a
+// past, rope.
 #ifndef TRANSOM_DIALECTS_KERN_KERNCACHEOPS_TD
 #define TRANSOM_DIALECTS_KERN_KERNCACHEOPS_TD
 
@@ -13,10 +13,10 @@ include "dialects/kern/KernBase.td"
 //===----------------------------------------------------------------------===//
 
 def Kern_CacheOp : Kern_Op<"cache", [Symbol]> {
-  let summary = "declares the cache of a layer's keys and values";
+  let summary = "declares a layer's key-value cache";
   let description = [{
-    `kern-plan-caches` sets `group`, the number of the block table that its
-    positions are found in, and `offset`, the byte offset of the layer in a block.
+    `kern-plan-caches` sets `group`, the index of the block table for its positions, and
+    `offset`, the layer's byte offset in a block.
 
     Constraints:
     1. `group` and `offset` come together.
@@ -34,7 +34,7 @@ def Kern_CacheOp : Kern_Op<"cache", [Symbol]> {
 }
 
 def Kern_GetCacheOp : Kern_Op<"get_cache", [Pure, Kern_Definition, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the value of a cache";
+  let summary = "returns a cache";
   let description = [{
     Constraints:
     1. The symbol is a `kern.cache`.
@@ -51,11 +51,11 @@ def Kern_GetCacheOp : Kern_Op<"get_cache", [Pure, Kern_Definition, DeclareOpInte
 }
 
 def Kern_DecodeBatchOp : Kern_Op<"decode_batch", [Pure, Kern_Definition]> {
-  let summary = "the new rows of sequences that have a past";
+  let summary = "new rows in sequences that have a past";
   let description = [{
-    The runtime fills the table before the first step: a row for each new token,
-    its column is the token's position in its sequence. `rows` and `keys` name
-    the symbols for the numbers of new rows and of keys. See `kern.ragged_batch`.
+    The runtime fills in the table before the first step: one row for each new token,
+    whose column is the token's position in its sequence. `rows` and `keys` name the
+    symbols for the new row count and the key count. See `kern.ragged_batch`.
 
     Constraints:
     1. `rows` and `keys` are not empty.
@@ -72,15 +72,14 @@ def Kern_DecodeBatchOp : Kern_Op<"decode_batch", [Pure, Kern_Definition]> {
 }
 
 def Kern_CacheBatchOp : Kern_Op<"cache_batch", [Pure, Kern_Definition, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the positions that a read-only cache holds of a step's sequences";
+  let summary = "positions in a read-only cache for a step's sequences";
   let description = [{
-    The rows are those of `kern.decode_batch`, in the same order. The runtime
-    fills the table before the first step: the keys of a sequence are the
-    positions that the group of `cache` holds of it, at least one. Sequences of
-    the step that follow each other and share these positions, as copies do, are
-    one sequence here, so attention reads the keys once for all of their rows.
-    `keys` names the symbol for the most positions of one sequence, rounded up
-    to 32.
+    The rows are the same as in `kern.decode_batch`, in the same order. The runtime
+    fills in the table before the first step: a sequence's keys are its positions in
+    the group of `cache`, at least one. Consecutive sequences in the step that share
+    these positions, such as copies, are one sequence here, so attention reads the keys
+    once for all their rows. `keys` names the symbol for the maximum position count
+    over all sequences, rounded up to 32.
 
     Constraints:
     1. `keys` has a name.
@@ -103,19 +102,19 @@ def Kern_CacheBatchOp : Kern_Op<"cache_batch", [Pure, Kern_Definition, DeclareOp
 
 def Kern_AppendOp : Kern_BufferizedOp<"append", [],
     ["acceptsStride", "getAccessedCache", "writesCache"]> {
-  let summary = "writes keys and values of new rows into a cache";
+  let summary = "writes the keys and values for new rows into a cache";
   let description = [{
-    Row r of a sequence goes to a position, in the block that the sequence has
-    there: the key into panels, the value into rows, f32 rounded to nearest even
-    to a cache of narrower floats, or to whole numbers with a scale for each head.
-    Nothing else of the block changes. The position in a cache that grows is the
-    row's column. In a read-only cache it is the number of keys of the sequence
-    before the row, and each row is a key.
+    A row is written to one position in its sequence's block: the key into panels, the
+    value into rows. f32 elements are rounded to nearest even if the cache has narrower
+    floats, or quantized with a scale for each head. The rest of the block is
+    unchanged. In a growing cache the position is the row's column. In a read-only
+    cache it is the number of keys in the sequence before the row, and each row is a
+    key.
 
     Constraints:
-    1. Key and value have one element type: f32, or bf16 where the cache is bf16.
-    2. They are rows of heads*key and heads*value columns.
-    3. They have equal numbers of rows.
+    1. Key and value have one element type: f32, or bf16 if the cache is bf16.
+    2. They are rows with heads*key and heads*value columns.
+    3. They have equal row counts.
 
     Example:
     ```mlir
@@ -130,17 +129,17 @@ def Kern_AppendOp : Kern_BufferizedOp<"append", [],
 }
 
 def Kern_RopeTableOp : Kern_BufferizedOp<"rope_table", [], ["gathersWeight"]> {
-  let summary = "cosines and sines of the angles at each row's position";
+  let summary = "cosines and sines for the angles at each row's position";
   let description = [{
-    `angles` [C + 256, 2n] holds for n frequencies cosines, then sines: row i < C
-    of the angle at position 256 i, row C + j of that at position j, times a
-    factor. The row of position p is made of rows a = p / 256 and b = C + p mod
-    256: cos = fma(cos_a, cos_b, -(sin_a * sin_b)), sin = fma(sin_a, cos_b,
-    cos_a * sin_b). Positions lie below 256 C.
+    `angles` [C + 256, 2n] contains cosines, then sines, for n frequencies: row i < C
+    for the angle at position 256 i, row C + j for position j, times a factor. The row
+    for position p is computed from rows a = p / 256 and b = C + p mod 256:
+    cos = fma(cos_a, cos_b, -(sin_a * sin_b)), sin = fma(sin_a, cos_b,
+    cos_a * sin_b). Positions are below 256 C.
 
     Constraints:
     1. Outs is f32 in rows.
-    2. Positions are i64, one for each row of outs.
+    2. Positions are i64, one for each outs row.
     3. The angles are f32 with more than 256 rows, as wide as outs; the width is
        even.
     4. The angles are in `rows` or `unset`.
@@ -157,19 +156,19 @@ def Kern_RopeTableOp : Kern_BufferizedOp<"rope_table", [], ["gathersWeight"]> {
 }
 
 def Kern_RopeOp : Kern_BufferizedOp<"rope", [], ["acceptsStride", "canRoundOutput"]> {
-  let summary = "rotates pairs of columns of each head";
+  let summary = "rotates column pairs in each head";
   let description = [{
-    With n cosines c and n sines s in a row of the rope table, pair i of each head
-    becomes y1 = fma(x1, c, -(x2 * s)), y2 = fma(x2, c, x1 * s). The pairs are
-    columns (i, i + n) of the head, with `interleaved` (2i, 2i + 1); columns from
-    2n on pass. Outs may be the input's memory.
+    With n cosines c and n sines s in a rope table row, pair i in each head becomes
+    y1 = fma(x1, c, -(x2 * s)), y2 = fma(x2, c, x1 * s). The pairs are the head's
+    columns (i, i + n), or (2i, 2i + 1) with `interleaved`; columns from 2n on are
+    copied. Outs may use the input's memory.
 
     Constraints:
     1. The input is f32 in rows, outs f32 or bf16 in rows.
     2. Input and outs have equal sizes.
     3. The last size is a constant multiple of `heads`.
-    4. The rope table is f32 in rows, with the input's rows and an even number of
-       columns, at most those of a head.
+    4. The rope table is f32 in rows, with the input's rows and an even column count,
+       at most the head width.
 
     Example:
     ```mlir

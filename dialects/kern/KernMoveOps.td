@@ -1,18 +1,18 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Movements of rows and elements: rows of sequences gathered, scattered and
-// pooled, transposition, blocks and gathers.
+// Data movement: gather, scatter and pooling on sequence rows, transposition,
+// block copies and gathers.
 #ifndef TRANSOM_DIALECTS_KERN_KERNMOVEOPS_TD
 #define TRANSOM_DIALECTS_KERN_KERNMOVEOPS_TD
 
 include "dialects/kern/KernBase.td"
 
 def Kern_PositionsOp : Kern_BufferizedOp<"positions"> {
-  let summary = "positions of tokens by `nonpad_rank`";
+  let summary = "computes token positions by `nonpad_rank`";
   let description = [{
-    A token that is not `pad` gets `pad` + its rank among such tokens of its
-    line, counted from 1; a token that is `pad` gets `pad`. See `attn.position`.
+    A token other than `pad` gets `pad` + its rank among such tokens in its line,
+    counted from 1; a `pad` token gets `pad`. See `attn.position`.
 
     Constraints:
     1. Ids and outs are i64.
@@ -29,7 +29,7 @@ def Kern_PositionsOp : Kern_BufferizedOp<"positions"> {
 }
 
 def Kern_ColumnsOp : Kern_BufferizedOp<"columns"> {
-  let summary = "the column of each row in the caller's batch, as i64";
+  let summary = "returns each row's column in the caller's batch, as i64";
   let description = [{
     Constraints:
     1. Outs is i64.
@@ -47,11 +47,11 @@ def Kern_ColumnsOp : Kern_BufferizedOp<"columns"> {
 def Kern_GatherRowsOp : Kern_BufferizedOp<"gather_rows"> {
   let summary = "[batch, seq, ...] to the ragged [rows, ...]";
   let description = [{
-    Row r is the element of the batch at its sequence and column.
+    Row r is the batch element at the row's sequence and column.
 
     Constraints:
     1. Input and outs have one element type.
-    2. After its first two sizes the input has those of outs after its first.
+    2. The input's sizes after the second equal outs' sizes after the first.
     3. Both are dense.
 
     Example:
@@ -68,13 +68,13 @@ def Kern_GatherRowsOp : Kern_BufferizedOp<"gather_rows"> {
 def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows", [], ["acceptsStride"]> {
   let summary = "ragged [rows, ...] to [batch, seq, ...], zero elsewhere";
   let description = [{
-    A column 0 that only `keep_first` of `kern.ragged_batch` keeps is not copied:
-    its place is zero, too.
+    A column 0 that is present only due to `keep_first` in `kern.ragged_batch` is not
+    copied; its location is also zero.
 
     Constraints:
     1. Input and outs have one element type.
-    2. After its first two sizes outs has those of the input after its first.
-    3. Outs is dense; an input of rank 2 may be padded rows.
+    2. The sizes of outs after the second equal the input's sizes after the first.
+    3. Outs is dense; an input with rank 2 may be padded rows.
 
     Example:
     ```mlir
@@ -88,14 +88,14 @@ def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows", [], ["acceptsStride"]
 }
 
 def Kern_PoolOp : Kern_BufferizedOp<"pool", [], ["canRoundOutput"]> {
-  let summary = "one row for each sequence: one of its rows, a mean, sum or maximum";
+  let summary = "reduces each sequence to one row: one of its rows, a mean, sum or maximum";
   let description = [{
-    The kinds are those of `attn.pool`. All but `first` are taken of the keys of each
-    sequence; with `mask` (bool, one for each row) of those where it is true. A
-    sequence without such a row gives zeros. `first` is the row of column 0, whatever
-    the mask; zeros for a sequence without rows. The column that weights a row of
-    `weighted_mean` is that of the padded batch. Rows are added in their order, each
-    weighted product rounded first.
+    The kinds are defined by `attn.pool`. All kinds except `first` reduce each
+    sequence's keys; with `mask` (bool, one per row) only keys where it is true. A
+    sequence without such a row returns zeros. `first` is the row in column 0,
+    regardless of the mask; zeros for a sequence without rows. `weighted_mean` uses a
+    row's column in the padded batch as its weight. Rows are added in order; each
+    weighted product is rounded first.
 
     Constraints:
     1. The input is f32 in rows, outs f32 or bf16 in rows.
@@ -116,17 +116,17 @@ def Kern_PoolOp : Kern_BufferizedOp<"pool", [], ["canRoundOutput"]> {
 }
 
 def Kern_NeighborsOp : Kern_BufferizedOp<"neighbors"> {
-  let summary = "the rows of the columns next to each token, side by side";
+  let summary = "concatenates each token's neighboring rows";
   let description = [{
-    Columns [s*d, (s + 1)*d) of a token's row of outs are the row of the key of its
-    sequence that is s - reach columns after it, for s = 0 to 2*reach; zeros where no
-    key is there. `mask` (bool, one for each row) is false for rows that are no key.
+    Columns [s*d, (s + 1)*d) in a token's outs row contain the row of the key that is
+    s - reach columns after it in its sequence, for s = 0 to 2*reach; zeros if there is
+    no such key. `mask` (bool, one per row) is false for rows that are not keys.
 
     Constraints:
     1. The input is f32 in rows [rows, d], outs f32 in rows [rows, (2*reach + 1)*d].
     2. The reach is from 0 to 127.
     3. The mask is bool.
-    4. Outs is not in the input's memory.
+    4. Outs does not use the input's memory.
 
     Example:
     ```mlir
@@ -144,7 +144,7 @@ def Kern_TransposeOp : Kern_BufferizedOp<"transpose"> {
   let summary = "permutes dimensions: dimension i of outs is dimension permutation[i] of input";
   let description = [{
     Constraints:
-    1. The permutation has each dimension once.
+    1. The permutation contains each dimension once.
     2. The sizes of outs are the permuted sizes of the input.
     3. Input and outs have one element type.
 
@@ -159,15 +159,15 @@ def Kern_TransposeOp : Kern_BufferizedOp<"transpose"> {
 }
 
 def Kern_CopyOp : Kern_BufferizedOp<"copy"> {
-  let summary = "a block along one axis";
+  let summary = "copies a block along one axis";
   let description = [{
     `outs[.., to + i, ..] = input[.., from + i, ..]` for 0 <= i < size along `axis`; `to`,
     `from` and `size` are polynomials.
 
     Constraints:
-    1. The axis is one of both buffers.
+    1. The axis exists in both buffers.
     2. `from`, `to` and `size` are sizes.
-    3. Sizes other than that of the axis are equal.
+    3. All sizes except along the axis are equal.
     4. The block is within both buffers, as far as sizes are known.
     5. Input and outs have one element type.
 
@@ -183,17 +183,17 @@ def Kern_CopyOp : Kern_BufferizedOp<"copy"> {
 }
 
 def Kern_GatherOp : Kern_BufferizedOp<"gather", [], ["acceptsStride"]> {
-  let summary = "rows of an activation [n, ...] by i64 index";
+  let summary = "selects activation rows [n, ...] by i64 index";
   let description = [{
-    The runtime has checked the indices that come from outside; those that a
-    graph computes must lie within the table.
+    The runtime checks indices that come from the caller; indices computed in the graph
+    must be within the table.
 
     Constraints:
     1. Indices are i64.
-    2. The sizes of outs are those of the indices, then those of the table after
-       its first.
+    2. The sizes of outs are the index sizes, followed by the table's sizes after the
+       first.
     3. Table and outs have one element type.
-    4. All are dense; table and outs of rank 2 may be padded rows.
+    4. All are dense; table and outs with rank 2 may be padded rows.
 
     Example:
     ```mlir

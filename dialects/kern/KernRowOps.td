@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What happens to rows: norms, casts, softmax, embeddings, regions of elements.
+// Row operations: norms, casts, softmax, embeddings, elementwise regions.
 #ifndef TRANSOM_DIALECTS_KERN_KERNROWOPS_TD
 #define TRANSOM_DIALECTS_KERN_KERNROWOPS_TD
 
@@ -9,23 +9,23 @@ include "dialects/kern/KernBase.td"
 
 def Kern_NormOp : Kern_BufferizedOp<"norm", [AttrSizedOperandSegments],
     ["acceptsStride", "canRoundOutput", "roundOutput"]> {
-  let summary = "LayerNorm or RMSNorm of each row";
+  let summary = "LayerNorm or RMSNorm for each row";
   let description = [{
     LayerNorm: (x - mean) / sqrt(variance + eps) * gamma + beta; with `rms` x /
-    sqrt(mean(x^2) + eps) * gamma. Sums in 16 lanes by index and a fixed tree.
-    `outs` of bf16 or i8 is rounded; `copy` is a rounded copy of an f32 `outs`.
-    Whole numbers have `scales`, both as `kern.quantize` makes them of the norm.
+    sqrt(mean(x^2) + eps) * gamma. Sums run in 16 lanes by index, reduced by a fixed
+    tree. bf16 or i8 `outs` are rounded; `copy` is a rounded copy of f32 `outs`.
+    Quantized values have `scales`, both equal to `kern.quantize` on the norm.
 
     Constraints:
     1. The input is f32 in rows, outs f32, bf16 or i8 in rows.
     2. Input and outs have equal sizes.
     3. The last size is a constant.
-    4. Gamma and beta are f32 vectors of that size in `rows` or `unset`.
+    4. Gamma and beta are f32 vectors with that size in `rows` or `unset`.
     5. `eps` is not negative.
-    6. `copy` is bf16 or i8 in rows of the sizes of outs, which is f32 then.
-    7. `scales` are given exactly where outs or `copy` are i8: f32 in rows of the
-       leading sizes of outs and two columns for each group of 32 to 1024
-       columns; the last size is then a multiple of 4.
+    6. `copy` is bf16 or i8 in rows with the sizes of outs, which is f32 then.
+    7. `scales` are given exactly if outs or `copy` are i8: f32 in rows with the
+       leading sizes of outs and two columns for each group of 32 to 1024 columns; the
+       last size is then a multiple of 4.
 
     Example:
     ```mlir
@@ -41,10 +41,10 @@ def Kern_NormOp : Kern_BufferizedOp<"norm", [AttrSizedOperandSegments],
 }
 
 def Kern_CastOp : Kern_BufferizedOp<"cast", [], ["acceptsStride"]> {
-  let summary = "rounds rows of f32 to bf16";
+  let summary = "rounds f32 rows to bf16";
   let description = [{
-    To nearest, ties to even; NaN stays NaN. `kern-choose-precision` puts it where
-    nothing that writes the input can round it itself.
+    Rounds to nearest, ties to even; NaN stays NaN. `kern-choose-precision` inserts it
+    if no operation that writes the input can round it itself.
 
     Constraints:
     1. The input is f32 in rows, outs bf16 in rows.
@@ -61,21 +61,21 @@ def Kern_CastOp : Kern_BufferizedOp<"cast", [], ["acceptsStride"]> {
 }
 
 def Kern_QuantizeOp : Kern_BufferizedOp<"quantize", [], ["acceptsStride"]> {
-  let summary = "rows of f32 as whole numbers with scales";
+  let summary = "quantizes f32 rows to integers with scales";
   let description = [{
-    Each group of `group` numbers of a row has a scale, its largest magnitude /
-    127. The whole numbers are x * (127 / largest), to nearest, ties to even.
-    `scales` holds for each group the scale and the sum of its whole numbers, by
-    which products take off what weights are stored with, such as the 128 of the
-    bytes w + 128, and add minimums. A group whose numbers are all of at most 2^-100 has the scale 0 and zeros; one
-    with a number that is not finite has the scale NaN.
+    Each group of `group` elements in a row has a scale, its largest magnitude / 127.
+    The quantized values are x * (127 / largest), rounded to nearest, ties to even.
+    For each group `scales` contains the scale and the sum of its quantized values,
+    which GEMMs use to subtract the bias in stored weights, such as 128 in the bytes
+    w + 128, and to add offsets. A group in which no magnitude exceeds 2^-100 has scale
+    0 and zeros; a group with a value that is not finite has scale NaN.
 
     Constraints:
     1. The input is f32 in rows, outs are i8 in rows.
     2. Input and outs have equal sizes.
     3. The last size is a constant, a multiple of 4.
     4. The group is a power of two from 32 to 1024.
-    5. `scales` is f32 in rows, of the leading sizes of the input and two columns
+    5. `scales` is f32 in rows, with the leading sizes of the input and two columns
        for each group.
 
     Example:
@@ -90,9 +90,9 @@ def Kern_QuantizeOp : Kern_BufferizedOp<"quantize", [], ["acceptsStride"]> {
 }
 
 def Kern_SoftmaxOp : Kern_BufferizedOp<"softmax"> {
-  let summary = "softmax of each row; a row of minus infinity gives zeros";
+  let summary = "softmax over each row; a row with only minus infinity returns zeros";
   let description = [{
-    exp(x - maximum) over their sum, which runs in 16 lanes by index.
+    exp(x - maximum) divided by their sum, which runs in 16 lanes by index.
 
     Constraints:
     1. Input and outs are f32 in rows.
@@ -109,20 +109,19 @@ def Kern_SoftmaxOp : Kern_BufferizedOp<"softmax"> {
 }
 
 def Kern_RowSummaryOp : Kern_BufferizedOp<"row_summary"> {
-  let summary = "maximum and sum of exponentials of each 64 columns of a row";
+  let summary = "maximum and sum of exponentials for each 64 columns in a row";
   let description = [{
-    `outs` are maxima and sums: for columns 64 g to 64 g + 63 of row r `maxima[r, g]`
-    is their maximum m, and `sums[r, g]` the sum of exp2((x - m) * log2 e), which
-    runs in 16 lanes by column modulo 16 that a fixed tree adds up. The maximum of a
-    group with a NaN or an infinity is NaN.
+    `outs` are maxima and sums: for columns 64 g to 64 g + 63 in row r, `maxima[r, g]` is
+    the maximum m, and `sums[r, g]` the sum of exp2((x - m) * log2 e), which runs in 16
+    lanes by column modulo 16 that a fixed tree reduces. The maximum for a group with a
+    NaN or an infinity is NaN.
 
-    An entry's caller may give NULL for sums, or for both; they are then not
-    computed.
+    An entry's caller may pass NULL for sums, or for both; they are then not computed.
 
     Constraints:
     1. Input and outs are f32 in rows.
-    2. There are two outs. The input has a constant last size n, each of the outs
-       has the input's leading sizes, then ceil(n / 64).
+    2. There are two outs. The input has a constant last size n; each out has the
+       input's leading sizes, then ceil(n / 64).
 
     Example:
     ```mlir
@@ -137,17 +136,17 @@ def Kern_RowSummaryOp : Kern_BufferizedOp<"row_summary"> {
 
 def Kern_EmbeddingOp : Kern_BufferizedOp<"embedding", [SameVariadicOperandSize],
     ["acceptsStride", "gathersWeight"]> {
-  let summary = "sum of rows of weights by index";
+  let summary = "sums weight rows selected by index";
   let description = [{
-    `outs[r] = sum over i of scale * tables[i][ids[i][r]]`, in the order of the
-    tables. A table may be `rows` or `panels32` (a tied head's weight, whose columns are
-    read with a stride), f32 or bf16. Indices are checked by the runtime.
+    `outs[r] = sum over i of scale * tables[i][ids[i][r]]`, in table order. A table may
+    be `rows` or `panels32` (a tied head's weight, whose columns are read with a
+    stride), f32 or bf16. The runtime checks the indices.
 
     Constraints:
     1. There is at least one table, and an id and a scale for each.
     2. Outs is f32 in rows.
-    3. Ids are i64, one for each row of outs.
-    4. Each table is [any, width] with the width of outs.
+    3. Ids are i64, one for each outs row.
+    4. Each table is [any, width], where outs has this width.
     5. A table in panels has no splits.
 
     Example:
@@ -164,21 +163,20 @@ def Kern_EmbeddingOp : Kern_BufferizedOp<"embedding", [SameVariadicOperandSize],
 
 def Kern_ElementwiseOp : Kern_BufferizedOp<"elementwise", [NoTerminator, SingleBlock],
     ["acceptsStride", "canRoundOutput", "roundOutput"]> {
-  let summary = "a region of scalar operations for each element";
+  let summary = "runs a region with scalar operations for each element";
   let description = [{
-    Inputs broadcast to the dims of `outs` as in NumPy. The region has a
-    scalar argument for each input and ends with `kern.yield`; it holds arith
-    operations and `kern.apply`. Input and outs may be one buffer. Integer
-    division by zero gives the dividend. bf16 is only converted: `arith.extf` and
-    `arith.truncf`, to nearest even.
+    Inputs broadcast to the dims of `outs` as in NumPy. The region has a scalar argument
+    for each input and ends with `kern.yield`; it contains arith operations and
+    `kern.apply`. Input and outs may be one buffer. Integer division by zero returns the
+    dividend. bf16 is only converted: `arith.extf` and `arith.truncf`, to nearest even.
 
     Constraints:
     1. Inputs are buffers, or weights in `rows` or `unset`; neither they nor outs
        are key panels.
-    2. The sizes of inputs broadcast to those of outs.
-    3. The region has an argument of each input's element type.
+    2. Input sizes broadcast to outs' sizes.
+    3. The region has an argument with each input's element type.
     4. The region yields the element type of outs.
-    5. The region holds nothing but arith operations and `kern.apply`.
+    5. The region contains only arith operations and `kern.apply`.
 
     Example:
     ```mlir
@@ -196,9 +194,9 @@ def Kern_ElementwiseOp : Kern_BufferizedOp<"elementwise", [NoTerminator, SingleB
 }
 
 def Kern_ApplyOp : Kern_Op<"apply", [Pure]> {
-  let summary = "an activation of a scalar";
+  let summary = "applies an activation function to a scalar";
   let description = [{
-    The functions are those of `attn.activation`.
+    The functions are defined by `attn.activation`.
 
     Example:
     ```mlir
@@ -211,9 +209,9 @@ def Kern_ApplyOp : Kern_Op<"apply", [Pure]> {
 }
 
 def Kern_YieldOp : Kern_Op<"yield", [Pure, Terminator]> {
-  let summary = "the value of an elementwise region";
+  let summary = "yields an elementwise region's value";
   let description = [{
-    Ends the region of `kern.elementwise`, which checks its type.
+    Terminates the region in `kern.elementwise`, which checks its type.
 
     Example:
     ```mlir

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What holds numbers: weights, buffers and views of them; ragged batches.
+// Storage: weights, buffers and buffer views; ragged batches.
 #ifndef TRANSOM_DIALECTS_KERN_KERNSTORAGEOPS_TD
 #define TRANSOM_DIALECTS_KERN_KERNSTORAGEOPS_TD
 
@@ -10,9 +10,9 @@ include "dialects/kern/KernBase.td"
 def Kern_WeightOp : Kern_Op<"weight", [Symbol]> {
   let summary = "defines a packed weight";
   let description = [{
-    `expr` is an expression over the tensors of the model's files.
-    `kern-pack-weights` sets the type's layout and `offset`, the byte offset in the
-    artifact's weights.
+    `expr` is an expression over the tensors in the model's files.
+    `kern-pack-weights` sets the layout in the type, and `offset`, the byte offset in
+    the artifact's weights.
 
     Constraints:
     1. The offset is not negative and a multiple of 4.
@@ -29,7 +29,7 @@ def Kern_WeightOp : Kern_Op<"weight", [Symbol]> {
 }
 
 def Kern_GetWeightOp : Kern_Op<"get_weight", [Pure, Kern_Definition, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the value of a weight";
+  let summary = "returns a weight";
   let description = [{
     Constraints:
     1. The symbol is a `kern.weight`.
@@ -46,12 +46,12 @@ def Kern_GetWeightOp : Kern_Op<"get_weight", [Pure, Kern_Definition, DeclareOpIn
 }
 
 def Kern_AllocOp : Kern_Op<"alloc", [Kern_Definition]> {
-  let summary = "a buffer of the arena";
+  let summary = "allocates an arena buffer";
   let description = [{
-    Its content is undefined until something writes it. `slot` is its index in
-    the entry's table of offsets, set by `kern-plan-memory`. The panels of columns
-    of a `kern.gemm` are *kept*: their memory lasts from call to call, and is
-    zero before the first.
+    The content is undefined until an operation writes it. `slot` is the buffer's index
+    in the entry's offset table, set by `kern-plan-memory`. Column panels for a
+    `kern.gemm` are *kept*: their memory is persistent across calls, and zero before
+    the first.
 
     Constraints:
     1. The slot is not negative.
@@ -64,7 +64,7 @@ def Kern_AllocOp : Kern_Op<"alloc", [Kern_Definition]> {
   let arguments = (ins OptionalAttr<I64Attr>:$slot);
   let results = (outs Res<Kern_BufferType, "", [MemAlloc]>:$result);
   let extraClassDeclaration = [{
-    /// Whether its memory lasts from call to call.
+    /// Returns whether its memory is persistent across calls.
     bool isKept();
   }];
   let assemblyFormat = "attr-dict `:` type($result)";
@@ -72,11 +72,11 @@ def Kern_AllocOp : Kern_Op<"alloc", [Kern_Definition]> {
 }
 
 def Kern_ViewOp : Kern_Op<"view", [Pure, Kern_Definition]> {
-  let summary = "the same memory with other dimensions";
+  let summary = "views the same memory with other dimensions";
   let description = [{
     Constraints:
     1. Source and result have one element type.
-    2. They have equally many elements.
+    2. They have equal element counts.
     3. They are dense: no stride, no key panels.
 
     Example:
@@ -91,18 +91,18 @@ def Kern_ViewOp : Kern_Op<"view", [Pure, Kern_Definition]> {
 }
 
 def Kern_RaggedBatchOp : Kern_Op<"ragged_batch", [Pure, Kern_Definition]> {
-  let summary = "the rows of a batch";
+  let summary = "the rows in a batch";
   let description = [{
-    With `mask` (an input of the entry) one row for each 1, and with `keep_first`
-    one for a hidden column 0, which only asks; else `batch` sequences of
-    `columns` rows each. The runtime fills the table before the first step.
-    `rows` and `keys` name the symbols for their numbers. A layer body may repeat
-    the operation: the type's index says which table of the frame is meant.
+    With `mask` (an entry input) it has one row for each 1, and with `keep_first` one
+    for a hidden column 0, which is only a query; without `mask`, `batch` sequences
+    with `columns` rows each. The runtime fills in the table before the first step.
+    `rows` and `keys` name the symbols for the row and key counts. A layer body may
+    repeat the operation: the type's index specifies the table in the frame.
 
     Constraints:
     1. Without a mask `batch` and `columns` are sizes.
     2. `keep_first` comes with a mask only.
-    3. The mask is [batch, columns] of i64 or i1.
+    3. The mask is [batch, columns], i64 or i1.
     4. `rows` and `keys` are not empty.
 
     Example:
