@@ -1,34 +1,33 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernel passes: from what a model means to phases on planned memory.
+// The kernel passes: lower models to phases on planned memory.
 #ifndef TRANSOM_PASSES_KERNEL_PASSES_TD
 #define TRANSOM_PASSES_KERNEL_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
 def ConvertAttnToKernPass : Pass<"convert-attn-to-kern", "::mlir::ModuleOp"> {
-  let summary = "turns tensors into buffers and operations into kernels";
+  let summary = "converts tensors to buffers and attn operations to kernels";
   let description = [{
-    Each tensor becomes a buffer, each operation one or a few operations of kern
-    that write the buffer of its result. An entry gets a buffer argument for
-    each result; a layer body updates its state in place. Reshapes become views.
+    Each tensor becomes a buffer, and each operation becomes one or a few kern
+    operations that write its result's buffer. An entry gets a buffer argument for each
+    result; a layer body updates its state in place. Reshapes become views.
 
-    An `attn.linear` whose weight is an activation becomes a
-    `kern.batch_matmul`.
+    An `attn.linear` whose weight is an activation becomes a `kern.batch_matmul`.
 
-    Pre-condition: shapes are inferred. Post-condition: no attn operation
-    remains.
+    Pre-condition: shapes are inferred. Post-condition: no attn operation remains.
 
-    Over rows of `attn.ragged_batch`, whose columns may have gaps, attention with
-    a window, slopes, a relative bias or relative positions gets `by_column`: distances are
-    differences of columns then.
+    Over rows of `attn.ragged_batch`, whose columns may have gaps, attention with a
+    window, slopes, a relative bias or relative positions gets `by_column`: distances are
+    then differences between columns.
 
-    Refuses, with an error at the operation's location: a ragged mask that is not
-    an input of the entry; two attentions with one cache; an attention over
-    `attn.decode_batch` without a cache, or with one over another ragged batch;
-    several `attn.decode_batch`; a bias of attention, or a gamma or beta, that is
-    not a weight; an operation that kern does not have.
+    Fails with an error at the operation's location for: a ragged mask that is not an
+    entry input; two attentions with one cache; an attention over `attn.decode_batch`
+    without a cache, or an attention with a cache over another ragged batch; an
+    `attn.append` over a ragged batch with `keep_first`; more than one
+    `attn.decode_batch`; an attention bias, gamma or beta that is not a weight; an
+    operation without a kern equivalent.
 
     Example:
     ```mlir
@@ -39,23 +38,23 @@ def ConvertAttnToKernPass : Pass<"convert-attn-to-kern", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
-  let statistics = [Statistic<"converted", "converted", "attn operations that became kernels">];
+  let statistics = [Statistic<"converted", "converted", "attn operations converted">];
 }
 
 def FuseGluPass : Pass<"kern-fuse-glu", "::mlir::ModuleOp"> {
-  let summary = "makes the gate of an MLP in the registers of one product";
+  let summary = "fuses gated linear units into one GEMM";
   let description = [{
-    `activation(g) * u`, where g and u are two products of one input, or the two
-    halves of one product, becomes one product whose weight has 8 rows of g and 8
-    of u in turn. Neither factor is written to memory.
+    `activation(g) * u`, where g and u are two GEMMs with one input, or the two halves
+    of one GEMM, becomes one GEMM whose weight alternates 8 rows of g and 8 rows of u.
+    The GEMM computes the result in registers, and neither factor is written to memory.
 
-    Pre-condition: each buffer is written once, activations have not joined
-    products. Post-condition: such a product has an epilogue `glu`.
+    Pre-condition: each buffer is written once, activations are not yet fused into
+    GEMMs. Post-condition: a fused GEMM has `glu` in its epilogue.
 
-    Refuses: factors of different inputs or widths, of a width that is not a multiple
-    of 8, or with one bias; a factor that is not a product, or one with an epilogue;
-    weights that something else reads too; a k of several passes; a result in the
-    buffer of the product's input.
+    Rejects: factors with different inputs or widths, with a width that is not a
+    multiple of 8, or with only one bias; a factor that is not a GEMM, or one with an
+    epilogue; weights that have other readers; a k with several passes; a result in the
+    buffer of the GEMM input.
 
     Example:
     ```mlir
@@ -72,25 +71,24 @@ def FuseGluPass : Pass<"kern-fuse-glu", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
-  let statistics = [Statistic<"glus", "glus", "GLUs that joined a product">];
+  let statistics = [Statistic<"glus", "glus", "GLUs fused into a GEMM">];
 }
 
 def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
-  let summary = "lets products finish their tiles: activation, residual, head split";
+  let summary = "fuses activations, residuals and head splits into GEMM epilogues";
   let description = [{
-    What follows a product and is its only reader joins it: an activation; a
-    residual that is added; slices that together are all its columns, which
-    become its `outs`; key panels, which it then writes itself. A summary of what
-    it writes joins it beside other readers.
+    Operations after a GEMM that are its only readers are fused into it: an activation;
+    a residual that is added; slices that together cover all columns, which become its
+    `outs`; key panels, which it then writes directly. A row summary of its result is
+    fused even if there are other readers.
 
-    Pre-condition: each buffer is written once. Post-condition: no product is
-    followed by its own activation or residual alone.
+    Pre-condition: each buffer is written once. Post-condition: no GEMM is followed by
+    an activation or residual that is its only reader.
 
-    Refuses: a product that makes a GLU; another reader of the product; a residual
-    that is broadcast; a result
-    in the buffer of the product's input; a residual in the buffer of the result
-    where an activation or a long K makes tiles wait there; slices with a gap, of
-    a shared weight, or written to what a layer updates in place.
+    Rejects: a GEMM with `glu`; another reader of the GEMM; a broadcast residual; a
+    result in the buffer of the GEMM input; a residual in the buffer of the result if an
+    activation or a long K makes tiles wait there; slices with a gap, with a shared
+    weight, or written to a buffer that a layer updates in place.
 
     Example:
     ```mlir
@@ -106,30 +104,29 @@ def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::transom::kern::KernDialect"];
   let statistics = [
-    Statistic<"activations", "activations", "activations that joined a product">,
-    Statistic<"residuals", "residuals", "residuals that joined a product">,
-    Statistic<"splits", "splits", "products that write their slices">,
-    Statistic<"keys", "key-panels", "products that write key panels">,
-    Statistic<"summaries", "summaries", "products that summarize their rows">];
+    Statistic<"activations", "activations", "activations fused into a GEMM">,
+    Statistic<"residuals", "residuals", "residuals fused into a GEMM">,
+    Statistic<"splits", "splits", "GEMMs that write their slices">,
+    Statistic<"keys", "key-panels", "GEMMs that write key panels">,
+    Statistic<"summaries", "summaries", "GEMMs that summarize their rows">];
   let options = [
-    Option<"keyPanels", "key-panels", "bool", "true", "let products write key panels">];
+    Option<"keyPanels", "key-panels", "bool", "true", "let GEMMs write key panels">];
 }
 
 def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
-  let summary = "fuses a norm into a product: the worker that completes rows normalizes them";
+  let summary = "fuses a norm into a GEMM: the worker that completes rows normalizes them";
   let description = [{
-    A norm that is the first reader of a product's result joins the product: the
-    worker that finishes the last tile of a block of rows, counted by an atomic
-    word, normalizes these rows while they are in its cache. No worker waits, and
-    a barrier is gone. Others may read the result after the norm.
+    A norm that is the first reader of a GEMM result is fused into the GEMM: the worker
+    that completes the last tile in a block of rows, counted by an atomic word,
+    normalizes these rows while they are in its CPU cache. No worker waits, and one
+    barrier is removed. Other operations may read the result after the norm.
 
-    Pre-condition: epilogues are fused. Post-condition: such a product names the
-    norm's weights and writes `norm_out`.
+    Pre-condition: epilogues are fused. Post-condition: a fused GEMM has the norm's
+    weights as operands and writes `norm_out`.
 
-    Refuses: a reader or writer of the product between both; a norm that
-    overwrites the product or its operand, or follows an op that does; a norm
-    that is rounded already; several outs; a product that makes a GLU or has a
-    norm already.
+    Rejects: a reader or writer of the GEMM result between both; a norm that overwrites
+    the GEMM result or input, or follows an op that does; a norm that is already
+    rounded; several outs; a GEMM with `glu` or with a norm.
 
     Example:
     ```mlir
@@ -141,43 +138,47 @@ def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
-  let statistics = [Statistic<"fused", "fused", "norms that joined a product">];
+  let statistics = [Statistic<"fused", "fused", "norms fused into a GEMM">];
 }
 
 def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
-  let summary = "products and attention in bf16, with sums in f32";
+  let summary = "chooses bf16, integer and f32 types for GEMMs, attention and caches";
   let description = [{
-    Where the module says `transom.dtype = "bf16"`, weights of products and
-    tables of embeddings become bf16, and so does what products and attention
-    read. The hidden state, norms, softmax and elementwise operations stay f32.
-    What is read in bf16 is rounded by its producer: a product or attention that
-    nothing else reads, a norm (beside its f32 result where that is read too), a
-    pool, an elementwise region; else by a `kern.cast`. A state that layers read in bf16 is
-    carried from layer to layer in a second buffer that the last norm writes.
-    `transom.kv_dtype` gives the type of caches of keys and values (`storageTypes` of
-    runtime/weights/OperandFormat.cpp); what is appended is rounded then. With "bf16"
-    the queries that meet them are bf16, too. With "int8" each key and value of a head
-    is stored in bytes with a scale. `transom.quantize` is the format of weights of
-    products and of tables that these read, in groups; what the products read becomes
-    whole numbers with scales, once until it is written again: by the norm, the product or
-    the attention that writes it, else by a `kern.quantize`. Such a state is carried, too.
-    `transom.quantize_head` is that of the last products before results, which make
-    logits; `transom.quantize_embeddings` that of tables which no product reads, where
-    they take fewer bytes so. Each may be "none": these weights are f32 then, even if files
-    have whole numbers of them. With `transom.activations = "f32"` what products read
-    stays f32.
-    `transom.dtype` is for the other weights then.
-    A weight whose expression moves whole rows of tensors that files have in groups of
-    whole numbers keeps these numbers and scales, without any attribute, as does a
-    table of embeddings; another expression over such tensors is rounded to whole
-    numbers anew, or a table of f32.
+    Module attributes specify the types:
+    - `transom.dtype = "bf16"`: GEMM weights and embedding tables become bf16, and so do
+      the operands of GEMMs and attention. The hidden state, norms, softmax and
+      elementwise operations stay f32. The producer of a bf16 operand rounds it: a GEMM
+      or attention without other readers, a norm (in addition to its f32 result if that
+      is read too), a pool, an elementwise region; else a `kern.cast`. A state that
+      layers read in bf16 is passed from layer to layer in a second buffer that the last
+      norm writes.
+    - `transom.kv_dtype`: the key-value cache type (`storageTypes` in
+      runtime/weights/OperandFormat.cpp); appended values are rounded. With "bf16" the
+      queries are also bf16. With "int8" each key and value per head is stored in bytes
+      with a scale.
+    - `transom.quantize`: the grouped format for GEMM weights, and for tables that GEMMs
+      also read. GEMM operands are quantized once per write: by the norm, GEMM or
+      attention that writes the operand, else by a `kern.quantize`. A quantized state is
+      also passed from layer to layer. `transom.dtype` then applies to the other
+      weights.
+    - `transom.quantize_head`: the format for the last GEMMs before results, which
+      compute logits.
+    - `transom.quantize_embeddings`: the format for tables that no GEMM reads, if it
+      reduces their size.
+    - `transom.activations = "f32"`: GEMM operands stay f32.
 
-    Pre-condition: fusions are done, weights have no layout. Post-condition: a
-    product's input is bf16 exactly when its weight is.
+    Each format may be "none": these weights are then f32, even if the files contain them
+    as integers. Without any attribute, a weight or an embedding table whose expression
+    moves whole rows from quantized tensors in the files keeps the integers and scales;
+    other expressions over such tensors are quantized again, or become an f32 table.
 
-    Refuses: a weight that something else reads in f32; attention and caches with heads of an
-    odd size, or with keys that are not made for it alone; a cast or a `kern.quantize` whose producer
-    cannot round; whole numbers where k is no multiple of 4.
+    Pre-condition: fusions are done, weights have no layout. Post-condition: a GEMM
+    input is bf16 exactly if its weight is.
+
+    Rejects, and keeps f32 for: a weight that has other readers in f32; attention and
+    caches with an odd head size, or with keys that have other readers; a cast or a
+    `kern.quantize` whose producer cannot round; quantization if k is not a multiple
+    of 4.
 
     Example:
     ```mlir
@@ -190,23 +191,23 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
   let statistics = [
-    Statistic<"products", "products", "products in bf16 or of whole numbers">,
+    Statistic<"products", "products", "GEMMs in bf16 or on integers">,
     Statistic<"attentions", "attentions", "attention in bf16">,
-    Statistic<"caches", "caches", "caches of another type than f32">,
-    Statistic<"fused", "fused", "casts and quantizations that a producer took over">,
-    Statistic<"casts", "casts", "casts and quantizations that stay">];
+    Statistic<"caches", "caches", "caches with a type other than f32">,
+    Statistic<"fused", "fused", "casts and quantizations fused into a producer">,
+    Statistic<"casts", "casts", "casts and quantizations that remain">];
 }
 
 def PackWeightsPass : Pass<"kern-pack-weights", "::mlir::ModuleOp"> {
-  let summary = "chooses layout and place of each weight";
+  let summary = "chooses the layout and offset of each weight";
   let description = [{
-    The weight of a product lies in panels of 32 columns, its bias padded alike,
-    everything else in rows; equal weights are stored once. Each gets an offset,
-    a multiple of 64 bytes. No data is touched.
+    GEMM weights are stored in panels with 32 columns, with their biases padded in the
+    same way, and all other weights in rows; equal weights are stored once. Each weight
+    gets an offset, a multiple of 64 bytes. The pass does not touch any data.
 
-    Pre-condition: uses of weights are final. Post-condition: each weight has a
-    layout and an offset, and all types agree. A weight that is needed both in
-    panels and in rows outside embeddings is stored twice.
+    Pre-condition: weight uses are final. Post-condition: each weight has a layout and
+    an offset, and all types match. A weight that is needed both in panels and in rows
+    outside embeddings is stored twice.
 
     Example:
     ```mlir
@@ -218,23 +219,23 @@ def PackWeightsPass : Pass<"kern-pack-weights", "::mlir::ModuleOp"> {
   let dependentDialects = ["::transom::kern::KernDialect"];
   let statistics = [
     Statistic<"packed", "packed", "weights in panels">,
-    Statistic<"bytes", "bytes", "bytes of all weights">];
+    Statistic<"bytes", "bytes", "total weight size in bytes">];
 }
 
 def FuseCrossLayerNormPass : Pass<"kern-fuse-cross-layer-norm", "::mlir::ModuleOp"> {
-  let summary = "lets the last product of a layer make the norm that begins the next";
+  let summary = "fuses the norm that begins a layer into the previous layer's last GEMM";
   let description = [{
-    Where all bodies of layers begin with a norm of the state and end with a
-    product that writes it, that product normalizes its rows with the weights of
-    the next layer. The normalized rows are an argument of the bodies beside the
-    state. The first norm comes before the layers; a norm of gathered rows after
-    them becomes that of the last layer, and the gather takes its rows.
+    If all layer bodies begin with a norm of the state and end with a GEMM that writes
+    it, that GEMM normalizes its rows with the next layer's weights. The normalized rows
+    become an argument of the bodies, next to the state. The first norm is inserted
+    before the layers; a norm of gathered rows after them becomes the last layer's norm,
+    and the gather reads its rows.
 
-    Pre-condition: types of buffers are final, each body has one call site.
-    Post-condition: a layer has a barrier less.
+    Pre-condition: buffer types are final, each body has one call site.
+    Post-condition: a layer has one barrier less.
 
-    Refuses: layers that begin or end otherwise; norms that differ in more than
-    their weights, or whose weights or results have other readers.
+    Rejects: layers that begin or end differently; norms that differ in more than their
+    weights, or whose weights or results have other readers.
 
     Example:
     ```mlir
@@ -245,20 +246,19 @@ def FuseCrossLayerNormPass : Pass<"kern-fuse-cross-layer-norm", "::mlir::ModuleO
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
-  let statistics = [Statistic<"carried", "carried", "norms that joined a product of another layer">];
+  let statistics = [Statistic<"carried", "carried", "norms fused into the previous layer">];
 }
 
 def PlanCachesPass : Pass<"kern-plan-caches", "::mlir::ModuleOp"> {
-  let summary = "gives each layer its place in the blocks of a cache";
+  let summary = "assigns each layer's offset in cache blocks";
   let description = [{
-    Caches of equal window, positions and type are a group, which has a table of blocks of
-    its own: after a window blocks become free. A block holds 256 positions of
-    all layers of the group, in the order of their definition.
+    Caches with equal window, positions and type are a group with its own block table,
+    because blocks before a window become free. A block contains 256 positions for all
+    layers in the group, in definition order.
 
-    Pre-condition: types of caches are final. Post-condition: each cache has a
-    group and an offset; `kern.cache_groups` of the module lists window, type,
-    layers and bytes of a block of each group, and of a read-only one the
-    positions of a sequence.
+    Pre-condition: cache types are final. Post-condition: each cache has a group and an
+    offset; the module's `kern.cache_groups` lists window, type, layers and block size
+    in bytes for each group, and the positions per sequence for a read-only group.
 
     Example:
     ```mlir
@@ -271,27 +271,28 @@ def PlanCachesPass : Pass<"kern-plan-caches", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::transom::kern::KernDialect"];
   let statistics = [
-    Statistic<"caches", "caches", "caches placed">,
-    Statistic<"groups", "groups", "groups of caches">];
+    Statistic<"caches", "caches", "caches planned">,
+    Statistic<"groups", "groups", "cache groups">];
 }
 
 def FormPhasesPass : Pass<"kern-form-phases", "::mlir::ModuleOp"> {
-  let summary = "cuts the operations into phases between barriers";
+  let summary = "groups operations into phases between barriers";
   let description = [{
-    Each operation joins the first phase from which on it needs nothing that
-    another worker makes, and nothing there needs what it overwrites: they touch different buffers, or each
-    worker reads only rows that it wrote itself. What reads a cache never shares a
-    phase with what appends to one, nor what uses a bounded size with what writes it. A phase has at most 64 operations, so that
-    the time of code generation is linear in the number of operations and
-    buffers of long chains share memory.
+    Each operation joins the first phase from which on it reads nothing that another
+    worker writes and overwrites nothing that operations there need: they access
+    different buffers, or each worker reads only rows that it wrote itself. Cache
+    readers never share a phase with cache appends, and users of a bounded size never
+    share one with its writer. A phase has at most 64 operations, so that code
+    generation takes linear time in the operation count, and buffers in long chains
+    share memory.
 
-    An attention that needs nothing of the phase before but queries, keys and
-    values that products make there as columns gets `head_ranges`, if two or more
-    ranges of its heads are whole panels of 32 columns in each of them: the
-    runtime leaves out the barrier between both phases in short calls.
+    An attention gets `head_ranges` if its only operands from the previous phase are
+    queries, keys and values that GEMMs compute there as columns, and if two or more
+    ranges of its heads are whole panels with 32 columns in each operand: the runtime
+    omits the barrier between both phases in short calls.
 
-    Pre-condition: fusions are done. Post-condition: every operation on buffers
-    is in a phase with a name of its own, after its first product or attention.
+    Pre-condition: fusions are done. Post-condition: every operation on buffers is in a
+    phase, whose unique name is derived from its first GEMM or attention.
 
     Example:
     ```mlir
@@ -304,19 +305,19 @@ def FormPhasesPass : Pass<"kern-form-phases", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::transom::kern::KernDialect"];
   let statistics = [
-    Statistic<"phases", "phases", "phases made">,
+    Statistic<"phases", "phases", "phases formed">,
     Statistic<"joined", "joined", "operations that need no barrier before them">];
 }
 
 def PlanMemoryPass : Pass<"kern-plan-memory", "::mlir::ModuleOp"> {
-  let summary = "gives each buffer an offset in the arena, for all sizes";
+  let summary = "assigns each buffer an arena offset, for all sizes";
   let description = [{
-    Lifetimes are counted in phases. What one of two phases uses between which some
-    calls have no barrier is used in both. A buffer that layers read or update lives
-    through all of them. Offsets are polynomials in the entry's symbols that
-    hold for every value. A bounded size counts as its bound. Rows whose length
-    is a multiple of 4096 bytes, in bf16 of 512, are padded first, since they
-    fall on the same cache sets.
+    Lifetimes are counted in phases. If some calls have no barrier between two phases,
+    buffers used in one of them are live in both. A buffer that layers read or update is
+    live in all of them. Offsets are polynomials in the entry's symbols that are valid
+    for all values. A bounded size counts as its bound. Rows whose length is a multiple
+    of 4096 bytes, or 512 in bf16, are padded first, because they map to the same cache
+    sets.
 
     Pre-condition: phases are formed. Post-condition: each alloc has a slot; the
     entry has `kern.buffers`, `kern.arena_bytes` and `kern.arena_lower_bound`.
@@ -330,29 +331,28 @@ def PlanMemoryPass : Pass<"kern-plan-memory", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::transom::kern::KernDialect"];
   let statistics = [
-    Statistic<"buffers", "buffers", "buffers placed">,
+    Statistic<"buffers", "buffers", "buffers planned">,
     Statistic<"padded", "padded", "buffers whose rows were padded">];
 }
 
 def ConvertKernToOnednnPass : Pass<"convert-kern-to-onednn", "::mlir::ModuleOp"> {
-  let summary = "hands products, softmax and norms to oneDNN";
+  let summary = "converts GEMMs, softmax and norms to oneDNN calls";
   let description = [{
-    Each of them becomes a `kern.onednn`, which the runtime executes by one call
-    of oneDNN; bias, activation and residual of a product are part of the call.
-    Other operations keep their generated code: attention, embeddings, data
-    movement.
+    Each of them becomes a `kern.onednn`, which the runtime executes as one oneDNN call;
+    a GEMM's bias, activation and residual are part of the call. Attention, embeddings,
+    data movement and other operations remain generated code.
 
     Pre-condition: epilogues are fused, weights have no layout yet.
-    Post-condition: each operation that oneDNN has is converted, and its weights
+    Post-condition: each operation that oneDNN supports is converted, and its weights
     have the layout `rows`.
 
     Not converted:
-    - a product with several outs, key panels, a GLU or a fused norm;
-    - an activation that oneDNN lacks;
+    - a GEMM with several outs, key panels, a GLU or a fused norm;
+    - an activation that oneDNN does not support;
     - an RMSNorm;
     - elements that are not f32;
     - more than 8 dimensions;
-    - a product of activations that writes what it reads.
+    - a batched matmul that writes its operands.
 
     Example:
     ```mlir
@@ -363,10 +363,10 @@ def ConvertKernToOnednnPass : Pass<"convert-kern-to-onednn", "::mlir::ModuleOp">
   }];
   let dependentDialects = ["::transom::kern::KernDialect"];
   let statistics = [
-    Statistic<"products", "products", "products with a weight that oneDNN does">,
-    Statistic<"batchProducts", "batch-products", "products of activations that oneDNN does">,
-    Statistic<"softmaxes", "softmaxes", "softmaxes that oneDNN does">,
-    Statistic<"norms", "norms", "norms that oneDNN does">];
+    Statistic<"products", "products", "GEMMs converted to oneDNN">,
+    Statistic<"batchProducts", "batch-products", "batched matmuls converted to oneDNN">,
+    Statistic<"softmaxes", "softmaxes", "softmaxes converted to oneDNN">,
+    Statistic<"norms", "norms", "norms converted to oneDNN">];
 }
 
 #endif // TRANSOM_PASSES_KERNEL_PASSES_TD

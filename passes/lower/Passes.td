@@ -8,32 +8,31 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertKernToLlvmPass : Pass<"convert-kern-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "emits the functions of all phases for an instruction set";
+  let summary = "emits the functions for all phases for one instruction set";
   let description = [{
-    Replaces a planned kern module by code: a function
+    Replaces a planned kern module with code: a function
     `transom.p.<isa>.<phase>.<location>(frame, offsets, worker, num_workers)` for
-    each phase, in the order of the module, and the micro-kernels
-    `transom.k.<isa>.<type>.<MR>x<NR>...` that they call. All workers run the
-    function of a phase; each does its share of the work.
+    each phase, in module order, and the micro-kernels
+    `transom.k.<isa>.<type>.<MR>x<NR>...` that they call. All workers run a phase's
+    function; each computes its share.
 
-    In a module of many operations, phases call functions
+    In a module with many operations, phases call functions
     `transom.o.<isa>.<number>.<operation>(frame, offsets, worker, num_workers, ...)`
-    that do one operation each. Operations that differ only in the buffers,
-    weights and caches that they access share a function; the slots and offsets
-    of these are its other arguments. So the time of code generation depends on
-    the number of distinct operations.
+    that execute one operation each. Operations that differ only in the buffers, weights
+    and caches that they access share a function; its other arguments are their slots
+    and offsets. So code generation time depends on the number of distinct operations.
 
     The functions are in the LLVM dialect; their bodies also use `scf`, `arith`
     and `vector`, which the upstream conversions lower afterwards.
     `runtime/abi/Abi.h` defines the frame.
 
-    Pre-condition: phases are formed, memory is planned, weights have a layout
-    and an offset. Post-condition: no kern operation remains, and no attribute of
-    the module but the remarks of this pass: the tiles of each product and
-    attention. Operations that share a function have one remark.
+    Pre-condition: phases are formed, memory is planned, weights have a layout and an
+    offset. Post-condition: no kern operation remains, and no module attribute except
+    this pass's remarks: the tiles for each GEMM and attention. Operations that share a
+    function have one remark.
 
-    Skips phases that are calls of a library. Fails for an unknown instruction
-    set and for an operation without a lowering.
+    Skips phases that are library calls. Fails for an unknown instruction set and for an
+    operation without a lowering.
 
     Example, with `isa=avx2`:
     ```mlir
@@ -48,12 +47,12 @@ def ConvertKernToLlvmPass : Pass<"convert-kern-to-llvm", "::mlir::ModuleOp"> {
     Option<"isa", "isa", "std::string", [{"avx2"}],
            "Instruction set to emit code for: avx2, avxvnni, avx512, avx512vnni, avx512bf16, amx or neon">,
     Option<"shareFrom", "share-from", "int64_t", "1024",
-           "Number of operations in phases from which on equal operations share a function">];
+           "Minimum operation count in phases at which equal operations share a function">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
   let statistics = [
     Statistic<"numPhases", "phases", "phases that became functions">,
-    Statistic<"numShared", "shared", "functions that phases call for their operations">,
+    Statistic<"numShared", "shared", "functions shared by operations">,
     Statistic<"numKernels", "kernels", "micro-kernels emitted">];
 }
 
