@@ -139,10 +139,11 @@ def Attn_LinearOp : Attn_ShapedOp<"linear", [Attn_TokenwiseOpInterface, AttrSize
   let summary = "matmul with a weight, plus a bias";
   let description = [{
     `input [..., k] x weight [n, k]^T + bias [n] -> [..., n]`.
-    `weight` is a weight (or a layer body parameter), never an activation.
-    With `columns [c]` only the selected columns are computed and the result is
-    `[..., c]`: its column i is bit-identical to column `columns[i]` of the full
-    result.
+    `weight` is usually a weight (or a layer body parameter), but may be an activation
+    that the graph computes.
+    With `columns [c]`, which requires a weight, only the selected columns are computed
+    and the result is `[..., c]`: its column i is bit-identical to column `columns[i]`
+    of the full result.
 
     Constraints:
     1. The weight is static with rank 2.
