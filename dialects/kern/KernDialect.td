@@ -93,8 +93,8 @@ def Kern_OperandFormatAttr : AttrDef<Kern_Dialect, "OperandFormat"> {
   let summary = "how an operand of a product is stored";
   let description = [{
     Elements have type `element`. With `group`, each quantization group of this size
-    along K has a scale and optionally an offset (`minimums`): a value is element *
-    scale + offset. With `block`, scales and offsets are integers themselves; each
+    along K has a scale and optionally an offset (`minimums`): a value is
+    element * scale + offset. With `block`, scales and offsets are integers themselves; each
     block of this size along K has one factor for its scales and one for its offsets
     (`block_scales`). In a panel column, `interleave` consecutive elements along K are
     adjacent; K is zero-padded to whole blocks, and to 32 if elements are interleaved.

@@ -22,11 +22,11 @@ def Kern_BufferOp : OpInterface<"BufferOp"> {
       "bool", "acceptsStride", (ins), "", "return false;">,
     InterfaceMethod<"Returns true if it reads only some weight rows, by index.",
       "bool", "gathersWeight", (ins), "", "return false;">,
-    InterfaceMethod<"Returns the cache that it reads or writes; null if there is none.",
+    InterfaceMethod<"Returns the cache that it reads or writes; null without one.",
       "::mlir::Value", "getAccessedCache", (ins), "", "return {};">,
     InterfaceMethod<"Returns true if it writes its cache.",
       "bool", "writesCache", (ins), "", "return false;">,
-    InterfaceMethod<"Returns the bounded size that it writes; null if there is none.",
+    InterfaceMethod<"Returns the bounded size that it writes; null without one.",
       "::mlir::FlatSymbolRefAttr", "getWrittenSize", (ins), "", "return {};">,
     InterfaceMethod<[{
       Returns true if it can round its f32 output `out` to bf16 or to quantized

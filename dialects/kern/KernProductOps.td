@@ -22,8 +22,8 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments, Kern_Weig
     it, which `norm_counters` (zero before and after) determine. With `rms_norm` in the
     epilogue it is the RMSNorm.
 
-    With `glu` in the epilogue the weight's rows are interleaved, alternating 8 rows of
-    g and 8 of u, and `outs [m, n/2] = activation(g) * u` is computed in registers.
+    With `glu` in the epilogue the weight's rows are interleaved, alternating 8 g
+    rows and 8 u rows, and `outs [m, n/2] = activation(g) * u` is computed in registers.
 
     With `summary` the maxima and the sums of exponentials for each 64 columns in the
     single out go to its two buffers, as in `kern.row_summary`.
@@ -39,11 +39,11 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments, Kern_Weig
     by the f32 GEMM.
 
     With `columns [c]`, column i of the single out is bit-identical to column
-    `columns[i]` of the full result. The selected columns of weight and bias are copied
+    `columns[i]` of the full result. The selected weight and bias columns are copied
     into `panels`, which have the weight's format: a worker copies one panel with 32
     columns and multiplies with it. A panel also stores the index of each column that
     it contains, so columns that are still present from the last call are not copied.
-    The memory of `panels` is therefore persistent across calls, and zero before the
+    The `panels` memory is therefore persistent across calls, and zero before the
     first (`kern-plan-memory`).
 
     Each out is f32 or bf16, rounded to nearest even, for any input type. A single i8
@@ -77,7 +77,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments, Kern_Weig
     21. A residual uses the out's memory only without an activation and if k fits in
         one K block, because tiles wait there.
     22. With `glu` there is a single out in rows, no residual, no norm and no splits.
-    23. With `glu`, n is a multiple of 16 and k has one K block; one bf16 K block if
+    23. With `glu`, n is divisible by 16 and k has one K block; one bf16 K block if
         the weight is `unset` and may become bf16.
     24. With a summary there is a single out, f32 in rows, no norm and no `glu`; the
         summary is two buffers, f32 in rows, with the out's leading sizes and
@@ -86,9 +86,9 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments, Kern_Weig
         two columns for each weight group.
     26. `out_scales` are given exactly if an out or `norm_copy` is i8: f32 in rows with
         the out's leading sizes and two columns for each group of 32 to 1024 columns;
-        the out's column count is a multiple of 4.
+        the out's column count is divisible by 4.
     27. With an i8 out there is no other out.
-    28. k is a multiple of a grouped weight's interleave.
+    28. k is divisible by a grouped weight's interleave.
     29. Columns are dense i64 [c]; the out then has c columns instead of n.
     30. With columns there is a single out, f32 in rows, no epilogue, residual or
         summary and no splits.
@@ -133,13 +133,13 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments, Kern_Weig
   let extraClassDeclaration = [{
     /// Returns the epilogue's activation, unless it is a GLU activation.
     std::optional<::transom::Activation> getActivation();
-    /// Returns the activation of the epilogue's GLU.
+    /// Returns the GLU activation in the epilogue.
     std::optional<::transom::Activation> getGlu();
-    /// Returns the epsilon of the epilogue's norm.
+    /// Returns the norm epsilon in the epilogue.
     std::optional<::llvm::APFloat> getNormEps();
     /// Returns true if the epilogue's norm is an RMSNorm.
     bool getNormRms();
-    /// Layout of column panels in bytes: offsets of the bias and the column indices,
+    /// Column panel layout in bytes: the offsets for the bias and the column indices,
     /// and the panel size.
     struct ColumnPanel {
       int64_t bias, numbers, bytes;
@@ -157,8 +157,8 @@ def Kern_BatchMatmulOp : Kern_BufferizedOp<"batch_matmul"> {
 
     Constraints:
     1. Operands are f32 in rows, with rank 2 or more.
-    2. The last size of lhs is the second last of rhs.
-    3. Outs has the rows of lhs and the columns of rhs.
+    2. The last size in lhs is the second last in rhs.
+    3. Outs has lhs's rows and rhs's columns.
     4. Leading sizes of lhs and rhs equal those in outs or are 1.
 
     Example:

@@ -30,7 +30,7 @@ typedef struct transom_sequence {
   int64_t num_keys;    /* tokens that are keys: <= num_tokens, or past +
                           num_tokens */
   int64_t key_base;    /* its first position in key panels, a multiple of 32 */
-  int64_t column0_token; /* token in column 0, -1 if there is none */
+  int64_t column0_token; /* token in column 0, -1 without one */
   int64_t past;          /* positions that are in the cache already */
   int64_t first_block;   /* its first entry in each block table */
 } transom_sequence;

@@ -2,14 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Row summaries for logits: for each group of columns the maximum m, which is
- * NaN if a logit is not finite, and the sum of exp(x - m). Generated code
+ * NaN if a logit is not finite, and the sum over exp(x - m). Generated code
  * writes them and the generator reads them.
  */
 #ifndef TRANSOM_RUNTIME_ABI_ROWSUMMARY_H
 #define TRANSOM_RUNTIME_ABI_ROWSUMMARY_H
 #include <stdint.h>
 
-/* Group size in columns, a multiple of the panel width; the last group in a row
+/* Group size in columns, divisible by the panel width; the last group in a row
  * may have fewer. */
 #define TRANSOM_SUMMARY_GROUP 64
 

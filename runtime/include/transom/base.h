@@ -24,7 +24,7 @@
  *   writes past the struct. Callers from other languages call _init().
  * - The option value TRANSOM_FROM_MODEL selects the setting in the model's
  *   files.
- * - A `capacity` is the size in bytes of the memory behind a pointer. If it is
+ * - A `capacity` is the size in bytes of the memory at a pointer. If it is
  *   too small, the function returns TRANSOM_STATUS_LIMIT.
  * - Enumerations are int32_t. A value that is not an enumerator is a
  *   TRANSOM_STATUS_USAGE error; for a tensor dtype it is
