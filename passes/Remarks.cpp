@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Remarks as an array of dictionaries on the module: reading, merging with the
-// remarks of earlier passes, and writing. The message is not stored: the table
-// and the arguments give it.
+// Remarks as an array of dictionaries on the module: reads it, merges it with
+// the remarks from earlier passes, and writes it. The message is not stored,
+// since it follows from the table and the arguments.
 #include "passes/Remarks.h"
 #include "dialects/common/Location.h"
 #include "mlir/IR/Builders.h"
@@ -65,7 +65,7 @@ const RemarkInfo *findRemarkInfo(StringRef category, StringRef name) {
 }
 
 //===----------------------------------------------------------------------===//
-// Texts of values
+// Strings for values
 //===----------------------------------------------------------------------===//
 
 std::string getRemarkText(StringRef text) { return text.str(); }
@@ -124,7 +124,7 @@ std::string getRemarkText(Value value) {
               : "argument " + std::to_string(argument.getArgNumber());
 }
 
-/// More operations than these are only counted.
+/// After this count, operations are only counted.
 static constexpr size_t maxListed = 4;
 
 std::string listTexts(std::vector<std::string> texts) {
@@ -145,7 +145,7 @@ std::string getRemarkText(ArrayRef<Operation *> ops) {
 }
 
 std::string getReaders(Value value) {
-  // Uses are in the order of their creation backwards.
+  // The use list is in reverse order of creation.
   llvm::SetVector<Operation *> users(value.user_begin(), value.user_end());
   SmallVector<Operation *> readers(llvm::reverse(users.takeVector()));
   return getRemarkText(ArrayRef<Operation *>(readers));
@@ -224,22 +224,22 @@ static Remark readRemark(DictionaryAttr entry) {
 }
 
 //===----------------------------------------------------------------------===//
-// The remarks of a module
+// Remarks on a module
 //===----------------------------------------------------------------------===//
 
 Remarks::Remarks(ModuleOp module) : module(module) {}
 
 Remarks::~Remarks() { save(); }
 
-/// The function that an operation is in, or is.
+/// The function that contains an operation, or the operation itself.
 static Operation *getFunction(Operation *op) {
   if (isa<FunctionOpInterface>(op))
     return op;
   return op->getParentOfType<FunctionOpInterface>();
 }
 
-/// The location of an operation; of a function without a module path, that of
-/// its first operation.
+/// The operation's location. For a function without a module path, its first
+/// operation's location.
 static Location getRemarkLocation(Operation *op) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function || function.isExternal() || hasModulePath(op->getLoc()))
@@ -257,7 +257,7 @@ void Remarks::report(Operation *op, const RemarkReason &reason) {
 void Remarks::report(Location location, Operation *function,
                      const RemarkReason &reason) {
   const RemarkInfo &info = getRemarkInfo(reason.id);
-  // A location without a module path is a line of IR and not of a model.
+  // A location without a module path refers to IR, not to a model.
   std::string path = getModulePath(location);
   Origin origin = path.empty() ? Origin() : findOrigin(location);
   Remark remark = {info.kind,
@@ -277,8 +277,8 @@ void Remarks::report(Location location, Operation *function,
 void Remarks::save() {
   if (collected.empty())
     return;
-  // Keep the remarks of earlier passes in front, and add the new ones that are
-  // distinct. Attributes are unique, so that equal remarks are one pointer.
+  // Keep the remarks from earlier passes in front, and add the new distinct
+  // ones. Attributes are unique, so equal remarks are one pointer.
   Builder builder(module.getContext());
   llvm::SetVector<Attribute> entries;
   if (auto earlier = module->getAttrOfType<ArrayAttr>(attributeName))

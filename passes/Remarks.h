@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Optimization remarks: what each pass did and what it did not do, each with
-// its location, a reason of the table RemarkTable.def, and the values that were
-// compared. All passes report here. The remarks are an attribute of the module,
-// so they survive writing and reading the module between stages.
+// Optimization remarks: each decision in a pass, with its location, a reason
+// from the table RemarkTable.def, and the compared values. All passes report
+// here. Remarks are a module attribute, so they survive writing and reading the
+// module between stages.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/base/Polynomial.h"
@@ -17,16 +17,16 @@ namespace transom {
 
 /// The kinds of MLIR's remark engine.
 enum class RemarkKind {
-  Passed,   ///< the pass did it
-  Missed,   ///< the pass did not do it
-  Failure,  ///< the pass had to do it and could not
-  Analysis, ///< what the pass found out or chose
+  Passed,   ///< the pass changed the IR
+  Missed,   ///< the pass did not change it
+  Failure,  ///< a change that is required is impossible
+  Analysis, ///< a finding or a choice
 };
 
 /// `passed`, `missed`, `failure` or `analysis`.
 llvm::StringRef getRemarkKindName(RemarkKind kind);
 
-/// The reasons of RemarkTable.def.
+/// The reasons in RemarkTable.def.
 enum class RemarkId {
 #define REMARK(ID, KIND, CATEGORY, NAME, TEXT, HELP) ID,
 #include "passes/RemarkTable.def"
@@ -40,20 +40,20 @@ struct RemarkInfo {
   llvm::StringLiteral category;
   /// Unique within the category: `scores-have-other-reader`.
   llvm::StringLiteral name;
-  /// The message; `{key}` is replaced by the argument of that key.
+  /// The message; the arguments replace each `{key}`.
   llvm::StringLiteral text;
-  /// What it means, and what to change in the model or in the options.
+  /// The meaning, and changes to the model or the options that help.
   llvm::StringLiteral help;
 };
 
 /// All entries, in the order of the table.
 llvm::ArrayRef<RemarkInfo> getRemarkTable();
 const RemarkInfo &getRemarkInfo(RemarkId id);
-/// The entry of a category and name; null for an unknown one.
+/// The entry for a category and name; null for an unknown one.
 const RemarkInfo *findRemarkInfo(llvm::StringRef category,
                                  llvm::StringRef name);
 
-/// The texts of what is compared: `'attn.add' at 'layer.0.residual'` for an
+/// The strings for compared values: `'attn.add' at 'layer.0.residual'` for an
 /// operation, `argument 'attention_mask'` or its operation for a value,
 /// `[batch, 12, 64]` for sizes.
 std::string getRemarkText(llvm::StringRef text);
@@ -68,16 +68,17 @@ std::string getRemarkText(Int number) {
   return std::to_string(number);
 }
 
-/// The texts of operations as `listTexts` joins them.
+/// The strings for operations, joined by `listTexts`.
 std::string getRemarkText(llvm::ArrayRef<mlir::Operation *> ops);
 
-/// Texts in one, of which more than four are only counted; `none` for no text.
+/// Joins strings by commas. After four, it only counts the rest; `none` for an
+/// empty list.
 std::string listTexts(std::vector<std::string> texts);
 
-/// What reads a value.
+/// Lists the operations that read a value.
 std::string getReaders(mlir::Value value);
 
-/// A value that a pass compared, by the key that the table's text uses.
+/// A compared value, and the key that refers to it in the table's message.
 struct RemarkArgument {
   template <typename T>
   RemarkArgument(llvm::StringRef key, const T &value)
@@ -90,8 +91,7 @@ struct RemarkArgument {
   std::string key, value;
 };
 
-/// A reason with the values that were compared. What a matcher returns in place
-/// of a match.
+/// A reason with the compared values. A matcher that refuses returns it.
 struct RemarkReason {
   RemarkReason(RemarkId id, std::vector<RemarkArgument> args = {})
       : id(id), args(std::move(args)) {}
@@ -102,36 +102,35 @@ struct RemarkReason {
 
 /// One remark of a pass. `explain --json` has the same fields.
 struct Remark {
-  /// The table's text with the arguments in place of their keys; for a name
-  /// that this version does not know, the name.
+  /// The table's message with the arguments inserted; the bare name if this
+  /// version has no such entry.
   std::string getMessage() const;
-  /// The value of an argument, empty without it.
+  /// The value for a key; empty if there is none.
   llvm::StringRef getArgument(llvm::StringRef key) const;
 
   RemarkKind kind = RemarkKind::Passed;
-  /// The flag of the pass, and the reason's name.
+  /// The pass's flag and the reason's name.
   std::string category, name;
-  /// The symbol of the function that the operation is in; empty outside of one.
+  /// The symbol of the enclosing function; empty outside functions.
   std::string function;
-  /// The module path as `getModulePath` gives it; empty where it is unknown.
+  /// The module path (`getModulePath`); empty if unknown.
   std::string location;
-  /// The model's file and the JSON pointer in it; empty where unknown.
+  /// The model file and a JSON pointer into it; empty if unknown.
   std::string file, pointer;
   /// Sorted by key.
   std::vector<RemarkArgument> args;
 };
 
-/// Collects the remarks of one pass on one module and adds them to the module's
-/// attribute in its destructor. There is no remark without a reason of the
-/// table:
+/// Collects one pass's remarks on one module; the destructor adds them to the
+/// module attribute. Each remark needs a reason from the table:
 ///
 ///   Remarks remarks(module);
 ///   remarks.report(softmax, {RemarkId::ScoresHaveOtherReader,
 ///                            {{"readers", getReaders(scores)}}});
 class Remarks {
 public:
-  /// The module's attribute: an array of dictionaries. It has no part in the
-  /// artifact.
+  /// The module attribute: an array of dictionaries. Artifacts do not contain
+  /// it.
   static constexpr llvm::StringLiteral attributeName = "attn.remarks";
 
   explicit Remarks(mlir::ModuleOp module);
@@ -139,18 +138,18 @@ public:
   Remarks(const Remarks &) = delete;
   Remarks &operator=(const Remarks &) = delete;
 
-  /// Records a reason at an operation. A function without a module path has the
-  /// location of its first operation. A remark that equals another one in all
+  /// Records a reason at an operation. A function without a module path gets
+  /// its first operation's location. A remark that equals another one in all
   /// fields is dropped.
   void report(mlir::Operation *op, const RemarkReason &reason);
   /// Records a reason at a location in a function.
   void report(mlir::Location location, mlir::Operation *function,
               const RemarkReason &reason);
 
-  /// Adds the remarks since the last call to the module's attribute.
+  /// Adds the remarks since the last call to the module attribute.
   void save();
 
-  /// All remarks of a module, in the order in which they were made.
+  /// All remarks on a module, in the order in which they were reported.
   static std::vector<Remark> readFrom(mlir::ModuleOp module);
 
 private:

@@ -1,33 +1,33 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Recognises attention that is written as primitive operations: the chain
-// matmul, scale, mask, softmax, matmul. Rewrites nothing.
+// Recognizes attention written as primitive operations: the chain matmul,
+// scale, mask, softmax, matmul. Rewrites nothing.
 #pragma once
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 
 namespace transom {
 
-/// An operand of a product of heads, traced back through transposes and through
-/// copies of each head for a group of query heads.
+/// A matmul operand with heads, traced back through transposes and through
+/// per-group copies of each head.
 struct HeadOperand {
   /// `query`, `key` or `value`.
   llvm::StringLiteral name;
-  /// Where the trace ends, `[batch, len, heads, d]` in any order, or without
-  /// heads.
+  /// The value at which the trace ends, `[batch, len, heads, d]` in any order,
+  /// or without heads.
   mlir::Value base;
-  /// Axes of `base` that are batch, len, heads, d; without heads: batch, len,
-  /// d.
+  /// The axes of `base` for batch, len, heads, d; without heads: batch, len, d.
   llvm::SmallVector<int64_t> order;
-  /// `[batch, len, heads*d]` before the split into heads; null without one.
+  /// `[batch, len, heads*d]` before the split into heads; null if there is no
+  /// split.
   mlir::Value merged;
   Polynomial batch, length;
-  int64_t heads = 1, width = 0; ///< width: of a head
-  double scale = 1;             ///< constant factors on the way
+  int64_t heads = 1, width = 0; ///< width per head
+  double scale = 1;             ///< combined constant factors
 };
 
-/// A mask between product and softmax.
+/// A mask between matmul and softmax.
 struct MaskLink {
   enum Kind {
     Hides,     ///< a bool mask, hidden scores become minus infinity
@@ -48,18 +48,18 @@ struct AttentionMatch {
   HeadOperand query{"query"}, key{"key"}, value{"value"};
   double scale = 1;
   double softCap = 0;      ///< c of c tanh(s / c), after the scale; 0: none
-  double resultFactor = 1; ///< constant factors of probabilities and value
-  /// From the product to the softmax, without causal triangles.
+  double resultFactor = 1; ///< constant factors on probabilities and value
+  /// From matmul to softmax, without causal masks.
   llvm::SmallVector<MaskLink> masks;
-  bool causal = false; ///< a triangle hides the keys after each query
-  /// Why masks that look like a triangle stay masks.
+  bool causal = false; ///< hides the keys after each query
+  /// Reasons why masks that resemble a causal mask remain masks.
   llvm::SmallVector<RemarkReason> keptTriangles;
   /// All operations from `scores` to `context`.
   llvm::SmallVector<mlir::Operation *> chain;
 };
 
-/// Matches the attention around a softmax, or gives the reason why it does not
-/// match.
+/// Matches the attention around a softmax, or gives the reason for the
+/// mismatch.
 class AttentionMatcher {
 public:
   explicit AttentionMatcher(attn::SoftmaxOp softmax) {
@@ -68,9 +68,9 @@ public:
 
   mlir::LogicalResult run();
   const AttentionMatch &result() const { return match; }
-  /// Why it does not match, after a failure.
+  /// The reason for the mismatch, after a failure.
   const RemarkReason &getReason() const { return *reason; }
-  /// The operation that is in the way, or the softmax; after a failure.
+  /// The obstructing operation, or the softmax; after a failure.
   mlir::Operation *getObstacle() { return obstacle ? obstacle : match.softmax; }
 
 private:

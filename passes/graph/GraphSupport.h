@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the graph passes share: operations made with their inferred type,
-// constants read, dead operations erased, and masks followed to their origin.
+// Helpers for graph passes: create operations with inferred types, read
+// constants, erase dead operations, and follow masks to their origin.
 #pragma once
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
@@ -13,16 +13,17 @@
 
 namespace transom {
 
-/// The symbolic sizes of a tensor.
+/// The symbolic sizes in a tensor type.
 using Dims = llvm::SmallVector<Polynomial>;
 
-/// Gives the results of an operation the types of its shape rule; emits an
-/// error at its location and fails where the rule is broken.
+/// Sets the result types by the operation's shape rule; emits an error at its
+/// location and fails if the rule is violated.
 mlir::LogicalResult setInferredTypes(mlir::Operation *op);
 
-/// Creates an operation with one result of the inferred type; `args` as of its
-/// builder after the result type. A broken rule is reported; the result then
-/// stays unranked, and the verifier stops the pipeline.
+/// Creates an operation with one result and infers its type; `args` are the
+/// builder arguments after the result type. If the shape rule is violated, an
+/// error is emitted and the result remains unranked, so the verifier stops the
+/// pipeline.
 template <typename Op, typename... Args>
 Op createInferred(mlir::OpBuilder &builder, mlir::Location loc,
                   Args &&...args) {
@@ -32,40 +33,40 @@ Op createInferred(mlir::OpBuilder &builder, mlir::Location loc,
   return op;
 }
 
-/// `attn.reshape` to these sizes; the value itself, or what it was reshaped
-/// from, where that has them already.
+/// Reshapes a value to these sizes. Returns the value itself, or the input to
+/// the reshape that defines it, if its sizes match already.
 mlir::Value createReshape(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value value, llvm::ArrayRef<Polynomial> dims);
 
-/// `attn.constant` of one float, `tensor<1xf32>`.
+/// `attn.constant` with one float, `tensor<1xf32>`.
 mlir::Value createScalar(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Type element, double value);
 
-/// The number that an `attn.constant` of one element, or of equal elements,
-/// holds.
+/// The value in an `attn.constant` with one element, or with equal elements.
 std::optional<double> constantNumber(mlir::Value value);
 
-/// Sizes of a value; empty for what is no ranked tensor.
+/// The sizes of a value; empty unless it is a ranked tensor.
 Dims getDims(mlir::Value value);
 
-/// The format that holds the whole numbers which files have of a weight:
-/// `rounded` where none does, empty where files have no whole numbers.
+/// The format for the integers that files contain for a weight: empty if they
+/// contain none, `rounded` if no format represents them.
 std::string getStoredFormat(attn::WeightOp weight);
 
-/// Erases operations without effects and uses, last first.
+/// Erases unused operations without side effects, in reverse order.
 void eraseDeadOps(mlir::Block &block);
 
-/// The functions that are entry points: public, with a body.
+/// The public functions with a body.
 llvm::SmallVector<mlir::func::FuncOp> getEntries(mlir::ModuleOp module);
 
-/// The index of the result of a step that is the logits of listed tokens; 0
-/// without one. The step's last argument then lists them.
+/// The index of the step result with the logits for listed tokens; 0 if there
+/// is none. The step's last argument lists the tokens.
 unsigned findListedLogits(mlir::func::FuncOp entry);
 
-/// How a bool, or 0/1, tensor `[batch, ...]` repeats a mask `[batch, seq]`: it
-/// is the `and` of the mask read along each of these axes; all others but the
-/// first are 1. Nothing where it is no such tensor. Follows casts, reshapes
-/// that add or drop sizes of 1, transposes, `and`, and products.
+/// The axes along which a bool or 0/1 tensor `[batch, ...]` repeats a mask
+/// `[batch, seq]`: the tensor is the mask along these axes, combined by `and`;
+/// all other axes but the first have size 1. Nullopt for any other tensor.
+/// Follows casts, reshapes that add or drop sizes of 1, transposes, `and`, and
+/// `mul`.
 std::optional<llvm::SmallVector<int64_t>> maskAxes(mlir::Value value,
                                                    mlir::Value mask);
 

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds equal layers one after another in a straight line of operations. A
-// coarse signature of each operation gives candidates; then groups are
-// compared operand by operand.
+// Finds consecutive equal layers in an operation sequence. A coarse operation
+// signature gives candidates; then groups are compared operand by operand.
 #pragma once
 #include "dialects/attn/Attn.h"
 #include "passes/Remarks.h"
@@ -12,55 +11,57 @@
 
 namespace transom {
 
-/// Groups of operations that differ only in their weights and caches.
+/// Operation groups that differ only in their weights and caches.
 struct LayerRun {
-  size_t begin = 0;   ///< index of the first operation
-  size_t period = 0;  ///< operations in a group
-  size_t count = 0;   ///< groups, at least 2
-  mlir::Value state;  ///< what the first group starts from
-  size_t carried = 0; ///< the operation of a group whose result is carried on
-  /// Other values that all groups read, in the order of first use.
+  size_t begin = 0;  ///< first operation's index
+  size_t period = 0; ///< operations per group
+  size_t count = 0;  ///< group count, at least 2
+  mlir::Value state; ///< first group's input
+  /// Operation in a group whose result is the next group's input.
+  size_t carried = 0;
+  /// Other values that all groups read, in first-use order.
   llvm::SmallVector<mlir::Value> invariants;
-  /// For each group the operations that give its weights and caches, in the
-  /// order of their first use.
+  /// For each group, the operations that return its weights and caches, in
+  /// first-use order.
   std::vector<llvm::SmallVector<mlir::Operation *>> weights;
 
   size_t end() const { return begin + period * count; }
 };
 
-/// Why a candidate is not a run. Its text is made for those that are reported
-/// alone, since most candidates are parts of runs.
+/// The reason why a candidate is not a run. The remark is built only for
+/// reported problems, since most candidates lie inside runs.
 struct LayerProblem {
   RemarkReason getReason() const;
 
   RemarkId id;
-  mlir::Operation *op = nullptr; ///< the operation of a layer, or a reader
-  mlir::Value value, other;      ///< what it reads, and what it should have
+  mlir::Operation *op = nullptr; ///< an operation in a layer, or a reader
+  mlir::Value value, other;      ///< its operand, and the expected operand
   size_t groups = 0, operations = 0;
 };
 
-/// A candidate that is not a run, and why.
+/// A candidate that is not a run, and the reason.
 struct NoLayerRun {
   Repeat repeat;
   LayerProblem problem;
 };
 
-/// Whether an operation gives a weight or a cache: a parameter of a layer's
-/// body.
+/// Whether an operation returns a weight or a cache, which become layer body
+/// parameters.
 inline bool givesParameter(mlir::Operation *op) {
   return mlir::isa_and_nonnull<attn::GetWeightOp, attn::GetCacheOp>(op);
 }
 
-/// The module path up to its first number, `encoder.layer.0`; empty without
-/// one.
+/// The module path up to its first number, `encoder.layer.0`; empty without a
+/// number.
 std::string getNumberedPath(mlir::Location location);
 
-/// The layers of one block. Weights, caches and constants belong to no group.
+/// The layers in one block. Weights, caches and constants are outside all
+/// groups.
 class LayerFinder {
 public:
   explicit LayerFinder(mlir::Block &block);
 
-  /// Finds runs that do not overlap, in the order of the block.
+  /// Finds runs that do not overlap, in block order.
   void find();
 
   llvm::ArrayRef<mlir::Operation *> ops() const { return order; }
@@ -68,11 +69,11 @@ public:
   llvm::ArrayRef<NoLayerRun> refused() const { return missed; }
 
 private:
-  /// What an operand of a group is.
+  /// Operand origin.
   enum class Role { Weight, Constant, Local, Carried, Outside };
   struct Slot {
     Role role;
-    size_t key; ///< ordinal, offset, or the identity of a value or attribute
+    size_t key; ///< ordinal, offset, or value or attribute identity
     bool operator==(const Slot &other) const {
       return role == other.role && key == other.key;
     }
@@ -84,9 +85,9 @@ private:
     mlir::Value carried;
     std::optional<LayerProblem> problem;
   };
-  /// How a group's values are used after it: by the next group alone, the
-  /// carried tensor after it, too, or a value of the inside; then `reader`
-  /// reads `value`.
+  /// How later operations use a group's values: only the next group reads the
+  /// carried tensor; operations after it read that tensor, too; or `reader`
+  /// reads another `value` from the group.
   struct Escape {
     enum { None, CarriedFurther, Other } kind = None;
     mlir::Value value;
@@ -96,7 +97,7 @@ private:
   std::vector<int> signatures() const;
   std::vector<size_t> layerNumbers() const;
   void findFormats(mlir::Block &block);
-  /// Why there is no run, as far as it is known.
+  /// The reason why there is no run, if known.
   using Problem = std::optional<LayerProblem>;
 
   std::optional<LayerRun> match(const Repeat &repeat, Problem &problem);
@@ -116,9 +117,9 @@ private:
 
   std::vector<mlir::Operation *> order;
   llvm::DenseMap<mlir::Operation *, size_t> positions;
-  /// The formats of weights that files have as whole numbers, by number.
+  /// Pre-quantized weights, with a number for each format.
   llvm::DenseMap<mlir::Operation *, size_t> formats;
-  std::vector<size_t> numbers; ///< id of each operation's numbered module path
+  std::vector<size_t> numbers; ///< id for each operation's numbered module path
   std::vector<LayerRun> found;
   std::vector<NoLayerRun> missed;
 };

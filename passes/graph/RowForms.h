@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds out which values of a function can be computed on ragged rows. A value
-// that cannot matters only if a result needs it; then its RowBlame names the
-// operation that is the cause.
+// Finds the values in a function that can be computed on ragged rows. A value
+// that cannot is only a problem if a result needs it; then RowBlame names the
+// operation that causes it.
 #pragma once
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
@@ -15,45 +15,47 @@ namespace transom {
 enum class RowForm {
   Fixed,  ///< does not depend on the length: weights, `[batch, d]`
   Rows,   ///< `[batch, seq, ...]`, each token by itself
-  Table,  ///< a weight cut to the length, the same for each sequence
-  Opaque, ///< has no form on rows
+  Table,  ///< a weight truncated to the length, equal for all sequences
+  Opaque, ///< cannot be computed on rows
 };
 
-/// The operation that keeps padding in a value, and why. The reason lacks the
-/// arguments `entry` and `operation`, which all of them have.
+/// The operation that keeps padding in a value, and the reason. `obstacle` adds
+/// the arguments `entry` and `operation`, which all reasons have.
 struct RowBlame {
   mlir::Operation *op = nullptr;
   std::optional<RemarkReason> reason;
 };
 
-/// The forms of all values of one function, for one mask argument
-/// `[batch, seq]`.
+/// The forms of all values in a function, for one mask argument `[batch, seq]`.
 class RowForms {
 public:
   RowForms(mlir::func::FuncOp function, mlir::BlockArgument mask);
 
   RowForm of(mlir::Value value) const;
-  /// The weight `[n, d]` that a `Table` is cut from.
+  /// The weight `[n, d]` that a `Table` is truncated from.
   mlir::Value getTable(mlir::Value value) const { return tables.lookup(value); }
-  /// For a result that is set to zero at padding, what it is elsewhere; null
-  /// for any other.
+  /// For a result that is set to zero at padding, the value before that; null
+  /// for any other result.
   mlir::Value maskedResult(mlir::Value result) const;
-  /// The mask that a pool of rows has beside the one of padding, if any.
+  /// The mask of a row pool in addition to the padding mask; null if there is
+  /// none.
   mlir::Value getMaskOnRows(attn::PoolOp op) const;
-  /// What keeps a result from rows, if anything.
+  /// The operation and reason that keep a result from rows; nullopt if there
+  /// are none.
   std::optional<RowBlame> obstacle();
-  /// True when an operation of the results works on rows or pools them.
+  /// True if an operation that the results depend on works on rows or pools
+  /// them.
   bool hasRows() const { return sawRows; }
-  /// True when column 0 is read from each sequence, masked or not.
+  /// True if column 0 of each sequence is read, masked or not.
   bool keepFirst() const { return firstReader != nullptr; }
-  /// `[batch, seq, ...]` without a further length.
+  /// `[batch, seq, ...]` without the length in other dimensions.
   bool isRowsShape(llvm::ArrayRef<Polynomial> dims) const;
 
 private:
   std::optional<RowBlame> getObstacle(mlir::Value result);
 
-  /// The form of a result. An opaque one has no reason where an operand is
-  /// opaque, which is the cause then.
+  /// The form of a result. An opaque form has no reason if an operand is
+  /// opaque, since that operand is the cause.
   struct Verdict {
     Verdict(RowForm form) : form(form) {}
     Verdict(RemarkId id, std::vector<RemarkArgument> args = {})
@@ -76,9 +78,9 @@ private:
   Verdict classifySdpa(attn::SdpaOp op);
   Verdict classifySdpaMask(attn::SdpaOp op);
   bool mentionsLength(llvm::ArrayRef<Polynomial> dims) const;
-  /// True for a mask of keys that is the mask argument.
+  /// True if a key mask is the mask argument.
   bool isPaddingMask(mlir::Value keys) const;
-  /// True for a mask that is false wherever the mask argument is.
+  /// True for a mask that is false wherever the mask argument is false.
   bool hidesPadding(mlir::Value keys) const;
 
   mlir::func::FuncOp function;
@@ -90,7 +92,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> tables;
   bool sawRows = false;
   mlir::Operation *firstReader = nullptr;
-  RowBlame orderReader; // what does not go together with a first reader
+  RowBlame orderReader; // operation that cannot be combined with a first reader
 };
 
 } // namespace transom
