@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A compiled model's file: read and checked without running anything, then
+// A compiled model's file: first read and checked without execution, then
 // mapped as code.
 #pragma once
 #include "runtime/abi/Abi.h"
@@ -21,31 +21,31 @@ struct Descriptor {
   int number;
 };
 
-/// An artifact's file that was read and checked, not executed. Move-only.
+/// An artifact file that was read and checked, not executed. Move-only.
 class ArtifactFile {
 public:
-  /// Opens `path` and checks structure, size, digest, ABI and manifest.
-  /// Errors: `Unavailable` (missing, unreadable), `Rejected` (truncated, no
-  /// artifact, another ABI), `Unsupported` (a machine that there are no
-  /// artifacts for).
+  /// Opens `path` and checks structure, size, digest, ABI and manifest. Errors:
+  /// `Unavailable` (missing, unreadable), `Rejected` (truncated, not an
+  /// artifact, another ABI), `Unsupported` (an architecture without artifact
+  /// support).
   static Result<ArtifactFile> open(const std::string &path);
 
-  /// An error, `Unsupported`, when its code is for another machine than this.
+  /// `Unsupported` if the code is for a different architecture than the host's.
   Result<void> checkMachine() const;
   /// Reads all weights and compares them with the manifest's `weights_sha256`;
-  /// the digest that open() checks does not cover them. `Rejected` when they
-  /// differ, `Unavailable` when the file cannot be read.
+  /// the digest that open() checks does not cover them. `Rejected` if they
+  /// differ, `Unavailable` if the file cannot be read.
   Result<void> checkWeights() const;
 
   const std::string &path() const { return name; }
   const Manifest &manifest() const { return contents; }
   /// The manifest as it is in the file.
   const std::string &manifestText() const { return text; }
-  /// Its address, counted from where the object gets loaded.
+  /// The manifest's address, relative to the object's load address.
   uint64_t manifestAddress() const { return address; }
-  /// The address of the tokenizer's tables, if there are some.
+  /// The address of the tokenizer tables, if any.
   uint64_t tokenizerAddress() const { return tokenizer; }
-  /// Bytes of the file.
+  /// File size in bytes.
   uint64_t size() const { return bytes; }
   /// The open file whose bytes were checked; -1 if the system has no /proc.
   int descriptor() const { return file.number; }
@@ -62,8 +62,8 @@ private:
 /// An artifact's code, mapped by the dynamic loader. Move-only.
 class ArtifactCode {
 public:
-  /// Maps the code of a checked file. Makes sure that what gets mapped is this
-  /// file and not an older one of the same name that the process still holds.
+  /// Maps the code of a checked file. Ensures that the loader maps this file,
+  /// not an older one with the same name that is still loaded in the process.
   static Result<ArtifactCode> load(const ArtifactFile &file);
   ArtifactCode() = default;
   ArtifactCode(ArtifactCode &&other) noexcept;

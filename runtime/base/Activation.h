@@ -12,8 +12,8 @@
 
 namespace transom {
 
-/// ROW(enumerator, name, usage, definition for a double x, description). The
-/// order is that of the functions in the reference of graph.json.
+/// ROW(enumerator, name, usage, definition for a double x, description). Rows
+/// have the same order as the functions in the graph.json reference.
 #define TRANSOM_FOR_EACH_ACTIVATION(ROW)                                       \
   ROW(Relu, "relu", Model | OneDnn, x > 0 ? x : 0, "max(x, 0).")               \
   ROW(Gelu, "gelu", Model | OneDnn,                                            \
@@ -35,21 +35,22 @@ namespace transom {
   ROW(Log1pRelu, "log1p_relu", None, x < 0 ? 0 : std::log1p(x),                \
       "log(1 + max(x, 0)).")
 
-/// An activation function of one number.
+/// An elementwise activation function.
 enum class Activation : int {
 #define TRANSOM_ENUMERATOR(KIND, ...) KIND,
   TRANSOM_FOR_EACH_ACTIVATION(TRANSOM_ENUMERATOR)
 #undef TRANSOM_ENUMERATOR
 };
 
-/// Who accepts an activation besides the operations of the dialects; flags.
+/// Flags: who accepts an activation in addition to the dialects' operations.
 namespace activation {
 constexpr int None = 0;
-constexpr int Model = 1;  ///< config.json may name it by this name
-constexpr int OneDnn = 2; ///< oneDNN can apply it; needs what extending.md says
+constexpr int Model = 1; ///< config.json may name it by this name
+constexpr int OneDnn =
+    2; ///< oneDNN can apply it; requirements: docs/extending.md
 } // namespace activation
 
-/// One row of the table.
+/// One table row.
 struct ActivationInfo {
   Activation kind;
   const char *name; ///< in the IR, the manifest and graph.json
@@ -60,15 +61,16 @@ struct ActivationInfo {
 
 /// All activations, in the order of the enum.
 const std::vector<ActivationInfo> &getActivations();
-/// The row of one activation.
+/// Returns the row for an activation.
 const ActivationInfo &getActivationInfo(Activation kind);
-/// Its name, as the IR, the manifest and graph.json spell it.
+/// Returns the name used in the IR, the manifest and graph.json.
 std::string_view getActivationName(Activation kind);
-/// The same; empty without an activation.
+/// The same; an empty string for nullopt.
 std::string getActivationName(std::optional<Activation> kind);
-/// The activation of a name, or nothing.
+/// Returns the activation with this name, or nullopt.
 std::optional<Activation> parseActivation(std::string_view name);
-/// The names of those with all flags of `usage`, in order.
+/// Returns the names of all activations that have every flag in `usage`, in
+/// table order.
 std::vector<std::string> getActivationNames(int usage = activation::None);
 
 } // namespace transom

@@ -1,17 +1,16 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes with sticky overflow: sums, products and alignments of sizes that come
-// from files go through this type, and the question whether the result is
-// right is asked once, at the end.
+// Sizes with sticky overflow. Arithmetic on sizes from files uses this type,
+// and one check at the end detects any overflow.
 #pragma once
 #include <cstdint>
 #include <optional>
 
 namespace transom {
 
-/// An unsigned 64-bit size; once an operation overflows, everything computed
-/// from it has no value.
+/// An unsigned 64-bit size. After an overflow, all results computed from it
+/// have no value.
 class CheckedSize {
 public:
   constexpr CheckedSize() = default;
@@ -23,11 +22,11 @@ public:
     return result;
   }
 
-  /// The size, or nothing after an overflow.
+  /// The size, or nullopt after an overflow.
   constexpr std::optional<uint64_t> value() const {
     return bad ? std::nullopt : std::optional<uint64_t>(size);
   }
-  /// The size when it is also at most the largest int64_t.
+  /// The same, limited to INT64_MAX.
   constexpr std::optional<int64_t> signedValue() const {
     return bad || size > static_cast<uint64_t>(INT64_MAX)
                ? std::nullopt
@@ -48,7 +47,7 @@ public:
     bad = bad || other.bad || __builtin_mul_overflow(size, other.size, &size);
     return *this;
   }
-  /// This rounded up to a multiple of `alignment`, which is not zero.
+  /// Rounds up to a multiple of `alignment`, which is not zero.
   CheckedSize alignUp(uint64_t alignment) const {
     uint64_t rest = size % alignment;
     return rest == 0 ? *this : *this + CheckedSize(alignment - rest);

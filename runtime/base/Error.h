@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Errors as values: a status with one line of text, and a result that holds
-// either a value or an error. No exception crosses an API of the project.
+// either a value or an error. No exception crosses an API boundary.
 #pragma once
 #include <cassert>
 #include <string>
@@ -12,21 +12,21 @@
 
 namespace transom {
 
-/// What an error means; the numbers are the tool's exit codes and the C API's
+/// An error category. The values are the tool's exit codes and the C API's
 /// `transom_status`.
 enum class Status : int {
   Ok = 0,
   CheckFailed = 1, ///< a check failed (verify, bench against a bound)
   Usage = 2,       ///< a flag, its value, or an entry the model lacks
   Rejected = 3,    ///< malformed or inconsistent input
-  Unsupported = 4, ///< well-formed but not built
+  Unsupported = 4, ///< well-formed but not supported
   Limit = 5,       ///< refused: over a limit, nothing started
   Unavailable = 6, ///< file missing or unreadable, disk full
   Internal = 70,   ///< our bug
 };
 
-/// One error: what went wrong in one line (lower case, no final period), and
-/// notes that are shown with `-v`.
+/// One error: a one-line message (lower case, no final period), and notes that
+/// are shown with `-v`.
 struct Error {
   Status status = Status::Internal;
   std::string message;
@@ -52,7 +52,7 @@ private:
   std::variant<T, Error> state;
 };
 
-/// Success or an error, for calls that give no value.
+/// Success or an error, for calls that return no value.
 template <> class [[nodiscard]] Result<void> {
 public:
   Result() = default;
@@ -67,7 +67,7 @@ private:
   bool failed = false;
 };
 
-/// Shorthands for the errors that input causes.
+/// Shorthands for errors caused by input.
 inline Error rejected(std::string text) {
   return {Status::Rejected, std::move(text), {}};
 }
@@ -89,17 +89,17 @@ inline Error internalError(std::string text) {
 
 } // namespace transom
 
-/// Evaluates an expression of type `Result<void>` and returns its error from
-/// the enclosing function if it failed.
+/// Evaluates a `Result<void>` expression and, if it failed, returns its error
+/// from the enclosing function.
 #define TRANSOM_TRY(...)                                                       \
   do {                                                                         \
     if (auto transomResult = (__VA_ARGS__); !transomResult)                    \
       return transomResult.takeError();                                        \
   } while (false)
 
-/// `TRANSOM_ASSIGN(int n, readCount())` declares `n` with the value of an
-/// expression of type `Result<int>`, or returns its error from the enclosing
-/// function. The declaration must not contain a comma.
+/// `TRANSOM_ASSIGN(int n, readCount())` declares `n` with the value of a
+/// `Result<int>` expression, or returns its error from the enclosing function.
+/// The declaration must not contain a comma.
 #define TRANSOM_ASSIGN(declaration, ...)                                       \
   TRANSOM_ASSIGN_RESULT(TRANSOM_CONCATENATE(transomResult, __LINE__),          \
                         declaration, __VA_ARGS__)

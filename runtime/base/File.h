@@ -41,32 +41,30 @@ private:
   uint64_t length = 0;
 };
 
-/// The contents of a regular file of at most `cap` bytes. `Unavailable` when
-/// it cannot be read, `Rejected` when it is longer.
+/// Reads a regular file with at most `cap` bytes. `Unavailable` if it cannot be
+/// read, `Rejected` if it is longer.
 Result<std::string> readSmallFile(const std::string &path, uint64_t cap);
 
-/// True when `path` leads to something that exists, or that this process may
-/// not look up: opening it tells why.
+/// True if `path` exists, or if this process may not look it up: opening it
+/// then returns the error.
 bool fileExists(const std::string &path);
-/// True when `path` leads to a folder.
+/// True if `path` is a folder.
 bool isFolder(const std::string &path);
 /// `folder` and `name` joined with one slash.
 std::string joinPath(const std::string &folder, const std::string &name);
-/// The part of a path after its last slash.
+/// Returns the part after the last slash.
 std::string getFileName(const std::string &path);
 
-/// Rejects a name that is not a plain file name in a folder: empty, `.`, `..`,
-/// or with a slash or a NUL byte. `what` is the kind of the name, for the
-/// error.
+/// Rejects a string that is not a plain file name in a folder: empty, `.`,
+/// `..`, or with a slash or a NUL byte. `what` describes the name in the error.
 Result<void> checkPlainFileName(std::string_view name, const std::string &what);
 
 /// `unavailable` with `action 'path': reason` for an errno.
 Error systemError(const std::string &action, const std::string &path,
                   int errorNumber);
 
-/// Removes the temporary files of outputs that are being written, for a process
-/// that is about to end. Allocates nothing, and may be called in a handler of a
-/// signal.
+/// Removes temporary files of unfinished outputs, for a process that is about
+/// to end. Allocates nothing; safe in signal handlers.
 void removeTemporaryOutputs();
 
 } // namespace transom

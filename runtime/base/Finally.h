@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Code that runs at the end of a scope, however the scope ends.
+// Runs code when a scope ends, also on exceptions.
 #pragma once
 #include <utility>
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The registry of instruction sets that an artifact can have code for. The
-// compiler, the runtime, tests and benchmarks read this one table; adding an
-// instruction set of a known machine takes an entry and a CPU test in
+// compiler, the runtime, tests and benchmarks read this table; adding an
+// instruction set for a known architecture takes an entry and a CPU test in
 // InstructionSet.cpp.
 #pragma once
 #include "runtime/base/Error.h"
@@ -14,68 +14,68 @@
 
 namespace transom {
 
-/// The types of numbers of a model beside f32.
+/// Element types in a model in addition to f32.
 struct ModelTypes {
   bool bf16 = false;
-  bool int8 = false; ///< weights of products that are whole numbers
+  bool int8 = false; ///< quantized GEMM weights
 };
 
-/// An instruction set with code of its own in an artifact. All generated code
-/// works on vectors of 16 lanes; narrower registers hold a half or quarter of
-/// one, so sums have one order everywhere.
+/// An instruction set with its own code in an artifact. All generated code
+/// works on vectors with 16 lanes; narrower registers hold a half or quarter
+/// vector, so sums have the same order everywhere.
 struct InstructionSet {
   const char *name;   ///< in manifests and TRANSOM_FORCE_ISA: `avx2`
   const char *target; ///< of `--target`; several can have the same one
-  /// Where one of these is set: makes a difference to such models only.
-  bool isForBf16; ///< numbers of bf16
-  bool isForInt8; ///< weights that are whole numbers
+  /// If any flag is set, the instruction set matters only to these models.
+  bool isForBf16; ///< bf16 values
+  bool isForInt8; ///< quantized weights
 
   // LLVM's names.
-  const char *triple;   ///< machine and system
+  const char *triple;   ///< architecture and system
   const char *cpu;      ///< the CPU
-  const char *features; ///< features beyond the CPU's
+  const char *features; ///< features in addition to the CPU's
 
-  // Micro-kernels. MR is the number of rows of the largest register tile.
-  int64_t vectorBits;  ///< preferred width of vectors
-  int64_t tileRows;    ///< MR of f32
-  int64_t tileVectors; ///< NR, in vectors of 16 lanes
-  int64_t bf16Rows;    ///< MR of bf16
-  int64_t int8Rows;    ///< MR of int8
-  bool dotBf16;        ///< multiplies pairs of bf16 in one instruction
-  bool dotInt8;        ///< multiplies four bytes in one instruction
-  bool amx;            ///< multiplies bf16 and bytes in tiles of AMX
+  // Micro-kernels. MR is the maximum number of rows in a register tile.
+  int64_t vectorBits;  ///< preferred vector width
+  int64_t tileRows;    ///< MR for f32
+  int64_t tileVectors; ///< NR, in 16-lane vectors
+  int64_t bf16Rows;    ///< MR for bf16
+  int64_t int8Rows;    ///< MR for int8
+  bool dotBf16;        ///< has bf16 pair dot products
+  bool dotInt8;        ///< has 4-byte dot products
+  bool amx;            ///< multiplies bf16 and bytes in AMX tiles
 
-  /// True if this CPU and its operating system run it.
+  /// True if this CPU and its operating system support it.
   bool (*runsHere)();
 
-  /// False if it makes no difference to models of these types.
+  /// False if it makes no difference to models with these types.
   bool isFor(ModelTypes types) const {
     return (types.bf16 && isForBf16) || (types.int8 && isForInt8) ||
            !(isForBf16 || isForInt8);
   }
 };
 
-/// Rows of the left operand that a micro-kernel with AMX multiplies: two tiles.
+/// Left-operand rows that an AMX micro-kernel multiplies: two tiles.
 constexpr int64_t amxRows = 32;
-/// Numbers of k that an instruction of AMX multiplies in bf16.
+/// Bf16 elements along K per AMX instruction.
 constexpr int64_t amxBf16Depth = 32;
-/// The same of bytes, where a group has as many.
+/// The same for bytes, if the quantization group has at least this size.
 constexpr int64_t amxInt8Depth = 64;
 
-/// All instruction sets; those of one machine are ordered from weakest to
+/// All instruction sets; within an architecture ordered from weakest to
 /// strongest.
 const std::vector<InstructionSet> &getInstructionSets();
 
-/// The names of all instruction sets, in the order of the table.
+/// All instruction set names, in table order.
 std::vector<std::string> getInstructionSetNames();
 
-/// The instruction set of that name, or null.
+/// The instruction set with this name, or null.
 const InstructionSet *findInstructionSet(std::string_view name);
 
-/// The instruction set of that name; the error lists the supported ones.
+/// The instruction set with this name; the error lists the supported names.
 Result<const InstructionSet *> getInstructionSet(const std::string &name);
 
-/// The instruction sets that run here, strongest first.
+/// The instruction sets supported by this host, strongest first.
 const std::vector<const InstructionSet *> &getRunnableInstructionSets();
 
 } // namespace transom

@@ -20,8 +20,8 @@ namespace transom {
 /// A polynomial with integer coefficients in named symbols, in canonical form.
 class Polynomial {
 public:
-  /// A product of symbols in alphabetical order, a symbol repeated for its
-  /// power; empty for the constant term.
+  /// A product of symbols in alphabetical order, repeated for powers; empty for
+  /// the constant term.
   using Monomial = std::vector<std::string>;
 
   Polynomial() = default;
@@ -36,14 +36,14 @@ public:
   std::string str() const;
 
   bool isConstant() const;
-  /// The value when it does not depend on a symbol.
+  /// The value if it does not depend on a symbol.
   std::optional<int64_t> constant() const;
   /// Value for given symbols; fails on overflow or an unknown symbol.
   Result<int64_t>
   evaluate(const std::function<std::optional<int64_t>(const std::string &)>
                &getValue) const;
-  /// This with each symbol replaced by what `replacement` gives for it
-  /// (nullopt keeps it).
+  /// Replaces each symbol by the result of `replacement`; nullopt keeps the
+  /// symbol.
   Polynomial
   substitute(const std::function<std::optional<Polynomial>(const std::string &)>
                  &replacement) const;

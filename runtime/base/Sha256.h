@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SHA-256 (FIPS 180-4), streaming, with the CPU's instructions where it has
-// them: model files of gigabytes are hashed at compile.
+// SHA-256 (FIPS 180-4), streaming, with the CPU's SHA instructions if
+// available: model files with gigabytes are hashed at compile time.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -12,29 +12,29 @@
 
 namespace transom {
 
-/// A SHA-256 in the making.
+/// An incremental SHA-256 hash.
 class Sha256 {
 public:
   Sha256();
-  /// Which code computes the hash; `Automatic` takes what the CPU offers.
+  /// The implementation to use; `Automatic` uses CPU instructions if available.
   enum class Engine { Automatic, Portable };
   explicit Sha256(Engine engine);
 
   /// Adds bytes.
   void update(const void *data, size_t size);
   void update(std::string_view bytes) { update(bytes.data(), bytes.size()); }
-  /// The 32 bytes of the hash of all that was added; more may be added after.
+  /// The 32-byte hash of all bytes added so far; more may be added afterwards.
   std::array<uint8_t, 32> digest() const;
   /// The hash as 64 lower-case hexadecimal digits.
   std::string hex() const;
 
-  /// The hash of `bytes` in hexadecimal.
+  /// Hashes `bytes` to hexadecimal.
   static std::string getHex(std::string_view bytes);
 
   static constexpr size_t numLanes = 8;
   using Digest = std::array<uint8_t, 32>;
-  /// The digests of several texts, hashed at once: this is several times as
-  /// fast as one after another if their lengths are equal.
+  /// Hashes several strings at once: several times as fast as one after another
+  /// if their lengths are equal.
   static std::array<Digest, numLanes>
   getDigests(const std::array<std::string_view, numLanes> &texts,
              Engine engine = Engine::Automatic);

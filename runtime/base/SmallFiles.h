@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The small files of a model, such as those of its tokenizer: in its folder, or
-// in memory where a model is one file of another format.
+// A model's small files, such as tokenizer files: in its folder, or in memory
+// if the model is a single file in another format.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -12,26 +12,26 @@
 
 namespace transom {
 
-/// Texts of files by their names.
+/// File contents by name.
 using FileTexts = std::map<std::string, std::string>;
 
-/// The small files of a model.
+/// A model's small files.
 class SmallFiles {
 public:
-  /// The files of a folder.
+  /// Files in a folder.
   SmallFiles(std::string folder) : where(std::move(folder)) {}
-  /// Texts that were made from the file `source`, which has all of the model.
+  /// Contents made from the single model file `source`.
   SmallFiles(std::string source, FileTexts texts)
       : where(std::move(source)), texts(std::move(texts)) {}
 
-  /// True for files of a folder.
+  /// True for files in a folder.
   bool areInFolder() const { return !texts; }
-  /// The folder, or the path of the file that texts were made from.
+  /// The folder, or the path of the single model file.
   const std::string &getSource() const { return where; }
   bool has(const std::string &name) const;
-  /// The contents of a file of at most `cap` bytes.
+  /// Returns a file's contents, at most `cap` bytes.
   Result<std::string> read(const std::string &name, uint64_t cap) const;
-  /// What errors call it: its path, or `SOURCE (as NAME)`.
+  /// The name for errors: the path, or `SOURCE (as NAME)`.
   std::string getPath(const std::string &name) const;
 
 private:

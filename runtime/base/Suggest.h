@@ -10,9 +10,9 @@
 namespace transom {
 
 /// `; did you mean 'x'?` for the candidate that continues `name`, that ends in
-/// it
-/// (`fuse-attention` in `attn-fuse-attention`), or that is nearest by edits (at
-/// most a third of its length); empty without one. Case is ignored.
+/// it (`fuse-attention` in `attn-fuse-attention`), or that has the smallest
+/// edit distance (at most a third of its length); empty without one. Case is
+/// ignored.
 std::string suggest(std::string_view name,
                     const std::vector<std::string> &candidates);
 

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Threads that the system may refuse, for example because of a limit on the
-// number of processes. Work that uses threads only to be faster then runs on
-// the caller's thread.
+// Threads that the system may refuse, for example because of a process limit.
+// Work that uses threads only for speed then runs on the caller's thread.
 #pragma once
 #include <future>
 #include <memory>
@@ -28,7 +27,7 @@ std::optional<std::thread> startThread(const Work &work) {
 /// Starts work whose result is taken later. If the system refuses a thread, the
 /// work runs when its result is taken.
 template <typename Work> auto startTask(Work work) {
-  // A refused std::async() has moved from what it was given.
+  // A refused std::async() has moved from its argument.
   auto shared = std::make_shared<Work>(std::move(work));
   auto run = [shared] { return (*shared)(); };
   try {

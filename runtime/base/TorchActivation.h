@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The activation modules of torch.nn that sentence-transformers names by their
-// class, without arguments: those of Dense modules and of cross-encoder scores.
+// The torch.nn activation modules that sentence-transformers names by class,
+// without arguments, in Dense modules and for cross-encoder scores.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 namespace transom {
 
 /// ROW(class name, value for a double x with the default arguments). Formulas
-/// are those of torch's documentation, in evaluation mode.
+/// follow torch's documentation, in evaluation mode.
 #define TRANSOM_FOR_EACH_TORCH_ACTIVATION(ROW)                                 \
   ROW(Identity, x)                                                             \
   ROW(ReLU, x < 0 ? 0 : x)                                                     \
@@ -45,18 +45,18 @@ enum class TorchActivation : int {
 #undef TRANSOM_ENUMERATOR
 };
 
-/// The constants of SELU (Klambauer et al. 2017).
+/// SELU constants (Klambauer et al. 2017).
 inline constexpr double seluAlpha = 1.6732632423543772848170429916717,
                         seluScale = 1.0507009873554804934193349852946;
 
-/// The activation of a class, by its name or its path in torch:
-/// `torch.nn.modules.activation.ELU`. Nothing for other paths.
+/// Returns the activation for a class name or its torch path:
+/// `torch.nn.modules.activation.ELU`. Nullopt for other paths.
 std::optional<TorchActivation> parseTorchActivation(std::string_view path);
 /// Its class name.
 const char *getTorchActivationName(TorchActivation kind);
 /// All class names, in the order of the table.
 std::vector<std::string> getTorchActivationNames();
-/// Its value.
+/// Evaluates the activation at x.
 double applyTorchActivation(TorchActivation kind, double x);
 
 } // namespace transom

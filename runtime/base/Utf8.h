@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// UTF-8: checking, decoding, encoding, and text that is safe to show in one
-// line of an error.
+// UTF-8: validation, decoding, encoding, and strings that are safe to show in
+// one line of an error.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace transom::utf8 {
 
-/// What `decode` gives for a byte that starts no valid sequence.
+/// The result of `decode` for a byte that starts no valid sequence.
 inline constexpr char32_t replacement = 0xFFFD;
 
 /// Offset of the first byte that starts no valid sequence, or `npos`.
@@ -27,19 +27,19 @@ inline bool isValid(std::string_view text) {
 /// invalid byte gives U+FFFD and moves by one. `position` is inside `text`.
 char32_t decode(std::string_view text, size_t &position);
 
-/// Like `decode`, and says whether it was a valid sequence (a genuine
+/// Like `decode`; `valid` tells whether it was a valid sequence (a genuine
 /// U+FFFD is valid).
 char32_t decode(std::string_view text, size_t &position, bool &valid);
 
-/// Appends the UTF-8 form of `codePoint`; U+FFFD for what is no scalar value.
+/// Appends `codePoint` as UTF-8, or U+FFFD if it is not a scalar value.
 void append(std::string &out, char32_t codePoint);
 
-/// Number of code points; invalid bytes count one each.
+/// Counts code points; an invalid byte counts as one.
 size_t length(std::string_view text);
 
-/// `text` for an error message: control characters, line separators and
-/// invalid bytes escaped as `\n`, `\u2028` or `\xff`, and cut with `...` at
-/// about `limit` bytes.
+/// `text` for an error message: control characters, line separators and invalid
+/// bytes are escaped as `\n`, `\u2028` or `\xff`, and the result is truncated
+/// with `...` at about `limit` bytes.
 std::string printable(std::string_view text, size_t limit = 120);
 
 } // namespace transom::utf8

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sources of an encoder-decoder: encodes them and fills the read-only caches of
-// new sequences with the keys and values that cross attention reads. Each
-// source is computed once, however many sequences share it later.
+// Encoder-decoder sources: encodes them and fills the read-only caches of new
+// sequences with the keys and values that cross attention reads. Each source is
+// computed once, however many sequences share it later.
 #pragma once
 #include "runtime/decode/DecodeLayout.h"
 #include "runtime/execute/Executor.h"
@@ -11,14 +11,14 @@
 
 namespace transom {
 
-/// The token ids of one source.
+/// One source's token ids.
 struct SourceInput {
   const int64_t *ids;  ///< [columns]
-  const int64_t *mask; ///< [columns] of 0 and 1; NULL: all are tokens
+  const int64_t *mask; ///< [columns], 0 or 1; NULL: all are tokens
   int64_t columns;
 };
 
-/// Uses the memory of a decode engine. Allocates nothing.
+/// Uses a decode engine's memory. Allocates nothing.
 class SourceEncoder {
 public:
   /// The executor's model has a source entry. All arguments outlive this.
@@ -29,7 +29,7 @@ public:
   Result<void> add(const SourceInput *sources, size_t count,
                    int32_t *sequences);
 
-  /// Maximum number of columns of a source.
+  /// Maximum number of columns per source.
   int64_t longest() const;
 
 private:
@@ -49,7 +49,7 @@ private:
   PagedKvCache &cache;
   const Entry &source;
   const Entry &encoder;
-  const Argument *ids, *mask; // inputs of the encoder
+  const Argument *ids, *mask; // encoder inputs
 };
 
 } // namespace transom

@@ -1,41 +1,41 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tensors of one call, checked and bound: which of the caller's tensors is
-// which argument, what the symbols are, and where each argument's data lies.
+// Checks and binds the tensors of one call: matches tensors to arguments,
+// computes symbols, and locates each argument's data.
 #pragma once
 #include "runtime/execute/Entry.h"
 #include "runtime/execute/ExecutorLayout.h"
 
 namespace transom {
 
-/// The arrays that a call works on; the session's memory, or a vector's for
-/// questions about shapes.
+/// Arrays used by a call; in the session's memory, or in vectors for shape
+/// queries.
 struct CallStorage {
-  int64_t *symbols;               ///< [symbols of the entry]
-  const transom_tensor **tensors; ///< [inputs + outputs], NULL: left out
+  int64_t *symbols;               ///< [entry symbols]
+  const transom_tensor **tensors; ///< [inputs + outputs], NULL: omitted
   ShapeValue *shapes;             ///< [inputs + outputs]
 };
 
-/// A call of an entry that is being prepared. Methods run in order; the first
-/// error ends the call. Nothing of the caller's is written.
+/// A call in preparation. Methods run in order; the first error ends the call.
+/// The caller's memory is not written.
 class Call {
 public:
   Call(const Entry &entry, const CallStorage &storage)
       : entry(entry), storage(storage) {}
 
   /// Finds the inputs by name, checks dtypes, ranks and sizes, binds symbols.
-  /// `needData`: the tensors' data and capacity count too.
+  /// With `needData`, also checks data and capacity.
   Result<void> bindInputs(const transom_tensor *inputs, size_t count,
                           bool needData);
   /// Compares lengths with the model's maxima (`Limit`).
   Result<void> checkMaxima() const;
   /// Compares the batch and its rows with the session's (`Limit`).
   Result<void> checkCapacity(const ExecutorConfig &config) const;
-  /// Raises a batch and a number of rows to what this call needs.
+  /// Raises a batch and a row count to the requirements of this call.
   Result<void> raiseCapacity(int64_t &maxBatch, int64_t &maxTokens) const;
   /// Finds the results by name and computes their shapes. `mayOmit`: results
-  /// may be left out and have strides.
+  /// may be omitted and may have strides.
   Result<void> bindOutputs(const transom_tensor *outputs, size_t count,
                            bool mayOmit);
   /// Computes the shape of result `index`.
@@ -50,7 +50,7 @@ public:
     return storage.shapes[entry.inputs.size() + i];
   }
   int64_t *symbols() const { return storage.symbols; }
-  /// Elements of a bound tensor, which fit into 63 bits.
+  /// Number of elements in a bound tensor; fits into 63 bits.
   static int64_t getElementCount(const ShapeValue &shape);
 
 private:

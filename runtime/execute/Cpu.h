@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What this machine offers: which code of an artifact runs here, and how many
-// cores this process may use.
+// Host capabilities: which of an artifact's instruction sets run here, and how
+// many cores this process may use.
 #pragma once
 #include "runtime/base/Error.h"
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace transom {
 
-/// The index in `available` (an artifact's instruction sets) of the one to
-/// use: `forced` when not empty, else the strongest that runs here. Errors are
+/// Returns the index in `available` (an artifact's instruction sets) to use:
+/// `forced` if not empty, else the strongest that runs here. Errors are
 /// `Unsupported` and begin with `name`.
 Result<size_t> chooseIsa(const std::vector<std::string> &available,
                          const std::string &forced, const std::string &name);

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the entries of a program on tensors. An executor owns the memory and the
-// threads: all memory is mapped when it is created, and a call allocates
-// nothing.
+// Runs a program's entries on tensors. An executor owns the memory and the
+// threads: all memory is mapped at creation, and a call allocates nothing.
 #pragma once
 #include "runtime/execute/Call.h"
 #include "runtime/execute/ExecutorLayout.h"
@@ -16,14 +15,14 @@
 
 namespace transom {
 
-/// The status of a call that transom_session_cancel() ended.
+/// The status of a call ended by transom_session_cancel().
 inline constexpr Status cancelledStatus = Status(TRANSOM_STATUS_CANCELLED);
 
-/// The executor's memory, with protected pages before, between and after its
-/// parts. Move-only.
+/// The executor's memory, with guard pages before, between and after its
+/// regions. Move-only.
 class Mapping {
 public:
-  /// Maps what a layout says; `Limit` when the system refuses.
+  /// Maps a layout; `Limit` if the system refuses.
   static Result<Mapping> create(const ExecutorLayout &layout);
   Mapping() = default;
   Mapping(Mapping &&other) noexcept;
@@ -38,10 +37,10 @@ private:
   uint64_t bytes = 0;
 };
 
-/// The entry of that name; `Usage` with the names that exist.
+/// Finds the entry with that name; `Usage` with the existing names.
 Result<const Entry *> findEntry(const Program &program, const char *name);
 
-/// The arrays of a call that only asks about shapes.
+/// Arrays for a shape query.
 struct ShapeStorage {
   explicit ShapeStorage(const Entry &entry)
       : symbols(entry.symbols.size()),
@@ -53,7 +52,7 @@ struct ShapeStorage {
   std::vector<ShapeValue> shapes;
 };
 
-/// The caches that a call of a source entry fills.
+/// The caches that a source entry call fills.
 struct SourceCaches {
   const transom_kv_cache *caches; ///< [groups]
   const int64_t *firstBlocks;     ///< [batch] first entry in each block table
@@ -65,28 +64,28 @@ public:
   static Result<std::unique_ptr<Executor>> create(const Program &program,
                                                   const ExecutorConfig &config,
                                                   ExecutorLayout layout);
-  /// In a child process after fork() the threads do not exist: they are left
-  /// alone.
+  /// In a child process after fork() the threads do not exist and are not
+  /// joined.
   ~Executor();
 
   /// Runs an entry with code on tensors, as transom_session_run().
   Result<void> run(const Entry &entry, const transom_tensor *inputs,
                    size_t inputCount, transom_tensor *outputs,
                    size_t outputCount);
-  /// Runs a source entry: writes keys and values of the rows of its batch into
-  /// blocks that exist.
+  /// Runs a source entry: writes keys and values for the rows in its batch into
+  /// existing blocks.
   Result<void> fill(const Entry &entry, const transom_tensor *inputs,
                     size_t inputCount, const SourceCaches &caches);
-  /// The shape of a result, as transom_session_shape().
+  /// Computes a result's shape, as transom_session_shape().
   static Result<void> shape(const Entry &entry, const transom_tensor *inputs,
                             size_t inputCount, const char *result,
                             transom_tensor &out);
 
   /// Calls body(context, index, worker) for all indices below `count`, on all
   /// threads; worker w of config().threads takes the indices w, w + threads,
-  /// and so on. Denormals are kept. If a body throws, some indices are left
-  /// out and the exception comes out of this function. `Usage` if the host's
-  /// pool leaves tasks out. Not for use while a call runs.
+  /// and so on. Denormals are preserved. If a body throws, some indices are
+  /// skipped and the exception leaves this function. `Usage` if the host's pool
+  /// skips tasks. Must not be used while a call runs.
   using Body = void (*)(void *context, size_t index, unsigned worker);
   Result<void> forEach(size_t count, Body body, void *context);
 
@@ -97,15 +96,14 @@ public:
 
   const Program &program() const { return source; }
   const ExecutorConfig &config() const { return settings; }
-  /// Bytes that are mapped.
+  /// Mapped bytes.
   uint64_t memory() const { return mapping.size(); }
-  /// The memory where a run writes a result that its caller leaves out, valid
-  /// until the next run; NULL without a buffer, or if it is smaller than
-  /// `bytes`.
+  /// Memory where a run writes a result that its caller omits, valid until the
+  /// next run; NULL without a buffer, or if it is smaller than `bytes`.
   void *heldResult(const Entry &entry, size_t output, uint64_t bytes) const;
-  /// Nanoseconds of each dispatch of the last run; NULL without a profile.
+  /// Nanoseconds per dispatch in the last run; NULL without a profile.
   const int64_t *profile(size_t &numDispatches) const;
-  /// When each worker began and ended each dispatch of the last run,
+  /// Begin and end of each dispatch on each worker in the last run,
   /// [dispatches][workers]; NULL without a trace.
   const transom_worker_time *workerTimes(size_t &numDispatches) const;
 
@@ -114,16 +112,16 @@ public:
   const EntryLayout &getLayout(const Entry &entry) const {
     return layout.entries[size_t(&entry - source.entries().data())];
   }
-  /// The arrays of a call of an entry.
+  /// The arrays for a call of an entry.
   CallStorage getStorage(const Entry &entry) const;
   template <typename T> T *at(const Region &region) const {
     return reinterpret_cast<T *>(getRest(region));
   }
   char *getMapping() const { return mapping.base(); }
-  /// Evaluates the offsets of an entry's buffers and fills in the frame.
+  /// Evaluates an entry's buffer offsets and fills in the frame.
   Result<void> placeBuffers(const Entry &entry, int64_t *symbols,
                             transom_frame &frame);
-  /// Runs all dispatches of an entry. `Usage` in a child process after fork().
+  /// Runs an entry's dispatches. `Usage` in a child process after fork().
   Result<void> execute(const Entry &entry, const transom_frame &frame);
 
 private:
@@ -159,9 +157,9 @@ private:
   ExecutorLayout layout;
   Mapping mapping;
   int owner;                      // the process that started the threads
-  std::unique_ptr<Team> team;     // NULL: a host's threads, or the caller alone
+  std::unique_ptr<Team> team;     // NULL: host threads, or only the caller
   std::unique_ptr<HostPool> pool; // NULL unless there is a host's pool
-  std::unique_ptr<OneDnnSession> oneDnn; // NULL: no dispatch is oneDNN's
+  std::unique_ptr<OneDnnSession> oneDnn; // NULL: oneDNN is not used
   std::atomic<uint32_t> cancelFlag{0};
   size_t profiledDispatches = 0;
 };

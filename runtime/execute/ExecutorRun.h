@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the dispatches of an entry one after another. A dispatch runs one phase
-// on all workers: on the session's team, on the host's threads, or on the
-// calling thread alone. Between two dispatches workers wait for each other,
-// unless each reads only what it made itself.
+// Runs an entry's dispatches sequentially. A dispatch runs one phase on all
+// workers: on the session's team, on the host's threads, or on the calling
+// thread alone. Workers wait for each other between two dispatches unless each
+// reads only its own results.
 #pragma once
 #include "runtime/abi/Abi.h"
 #include "runtime/base/FloatMode.h"
@@ -18,9 +18,9 @@ namespace transom {
 
 class ExecutorRun;
 
-/// Sees the memory of a run between its dispatches, on the thread of the caller
-/// and with the floating-point mode of the caller. It changes nothing that the
-/// run reads.
+/// Observes the memory of a run between its dispatches, on the caller's thread
+/// and in the caller's floating-point mode. It must not change anything that
+/// the run reads.
 class DispatchObserver {
 public:
   virtual ~DispatchObserver() = default;
@@ -28,24 +28,24 @@ public:
   virtual void didRun(const ExecutorRun &run, int64_t dispatch) = 0;
 };
 
-/// One run of an entry. Lives on the caller's stack and allocates nothing.
+/// One run of an entry. Allocated on the caller's stack; allocates nothing.
 class ExecutorRun {
 public:
   const transom_frame *frame = nullptr;
   const transom_entry_code *entry = nullptr;
   const transom_phase *phases = nullptr;
-  const int64_t *layers = nullptr; ///< the layers' entries of the artifact
+  const int64_t *layers = nullptr; ///< layer rows in the artifact
   int64_t numWorkers = 1;
   std::atomic<uint32_t> *cancel = nullptr;
-  OneDnnSession *oneDnn = nullptr;   ///< does library calls, or NULL
-  const OneDnnCall *calls = nullptr; ///< of dispatches with a negative phase
+  OneDnnSession *oneDnn = nullptr;   ///< for library calls, or NULL
+  const OneDnnCall *calls = nullptr; ///< for dispatches with a negative phase
   bool failed = false;            ///< a library call failed and ended the run
   int64_t *nanoseconds = nullptr; ///< [dispatches], or NULL
   transom_worker_time *workerTimes =
       nullptr; ///< [dispatches][workers], or NULL
 
-  /// Each of these runs all dispatches. They return false if the run was
-  /// cancelled between two dispatches, and the error of a host's pool.
+  /// Each of these functions runs all dispatches. They return false if the run
+  /// was cancelled between two dispatches, and return host pool errors.
   bool runOnTeam(Team &team);
   Result<bool> runOnHost(HostPool &pool);
   bool runOnCaller();
@@ -61,15 +61,15 @@ private:
   const int64_t *getLayer(const transom_dispatch &dispatch) const {
     return dispatch.layer < 0 ? nullptr : layers + dispatch.layer;
   }
-  /// True without a barrier between a dispatch and the next: each worker runs
-  /// both one after the other. All workers decide the same.
+  /// True if there is no barrier between a dispatch and the next: each worker
+  /// runs both consecutively. All workers decide the same.
   bool joinsNext(int64_t index) const;
   void startClock();
   void finishDispatch(int64_t index);
 
   Team *crew = nullptr;
-  int64_t current = 0, end = 0; // the dispatches that the host's threads run
-  int64_t last = 0;             // end of the previous dispatch in nanoseconds
+  int64_t current = 0, end = 0; // dispatches for the host's threads
+  int64_t last = 0;             // previous dispatch's end in nanoseconds
   bool stopped = false;
 };
 

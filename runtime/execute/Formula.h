@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A polynomial of the manifest compiled to flat arrays: evaluated many times a
-// call without allocation, with a check of every product and sum, and bounded
-// from above for the capacity of a session.
+// A manifest polynomial compiled to flat arrays: evaluated many times per call
+// without allocation, with overflow checks on every operation, and bounded from
+// above for a session's capacity.
 #pragma once
 #include "runtime/base/Error.h"
 #include "runtime/base/Polynomial.h"
@@ -13,41 +13,41 @@
 
 namespace transom {
 
-/// What a symbol counts; decides how products of symbols are bounded.
+/// The meaning of a symbol; decides how products are bounded.
 enum class SymbolKind : uint8_t {
   Unbound, ///< has no value in this entry
   Batch,   ///< sequences
-  Length,  ///< positions of a sequence, or any other dimension
-  Tokens,  ///< tokens of a ragged batch
-  Keys,    ///< positions in key panels of a ragged batch
-  Workers, ///< workers of a dispatch
-  Written, ///< has a value after a phase wrote it
+  Length,  ///< positions per sequence, or any other dimension
+  Tokens,  ///< tokens in a ragged batch
+  Keys,    ///< positions in a ragged batch's key panels
+  Workers, ///< workers per dispatch
+  Written, ///< has a value once a phase has written it
 };
 
-/// The largest values of an entry's symbols, and of a batch times a length.
+/// Max values for an entry's symbols, and for a batch times a length.
 struct SymbolBounds {
   std::vector<SymbolKind> kinds;
   std::vector<int64_t> maxima;
   int64_t batchTimesLength = INT64_MAX;
 };
 
-/// A polynomial over the symbols of an entry, by their index.
+/// A polynomial over an entry's symbols, by index.
 class Formula {
 public:
   Formula() = default;
   /// Compiles `polynomial`; `order` names the symbols by index. A symbol that
-  /// is not among them is an error.
+  /// is not in `order` is an error.
   static Result<Formula> compile(const Polynomial &polynomial,
                                  const std::vector<std::string> &order);
 
-  /// Value for these symbols; false on overflow.
+  /// Evaluates for these symbols; false on overflow.
   bool evaluate(const int64_t *symbols, int64_t &value) const;
-  /// A value that is not exceeded within the bounds (terms with a negative
-  /// coefficient count as zero); false on overflow.
+  /// An upper bound (terms with a negative coefficient count as zero); false on
+  /// overflow.
   bool bound(const SymbolBounds &bounds, int64_t &value) const;
-  /// The index of the symbol that this formula just is, or -1.
+  /// The symbol's index if this formula is a single symbol, else -1.
   int onlySymbol() const;
-  /// True when a term holds a symbol of this kind.
+  /// True if a term contains a symbol of this kind.
   bool uses(SymbolKind kind, const std::vector<SymbolKind> &kinds) const;
 
 private:
@@ -58,7 +58,7 @@ private:
   bool boundTerm(const Term &term, const SymbolBounds &bounds,
                  int64_t &value) const;
   std::vector<Term> terms;
-  std::vector<uint32_t> factors; // indices of symbols
+  std::vector<uint32_t> factors; // symbol indices
 };
 
 } // namespace transom

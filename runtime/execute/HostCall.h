@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The border between a host and the library. A call of the C API computes in
-// one floating-point mode and is not cancelled in the middle; a function of the
-// host that the call runs in turn sees the host's own settings.
+// The boundary between a host and the library. A C API call computes in a
+// single floating-point mode and is not cancelled in the middle; a host
+// callback within the call sees the host's own settings.
 #pragma once
 #include "runtime/base/FloatMode.h"
 #include <exception>
@@ -15,11 +15,11 @@
 
 namespace transom {
 
-/// An exception left a function of the host. HostCall's owner turns it into a
-/// status; nothing else catches it.
+/// An exception left a host function. HostCall's owner turns it into a status;
+/// nothing else catches it.
 class HostError : public std::exception {
 public:
-  /// `thrown` is what the exception says, or NULL.
+  /// `thrown` is the exception's message, or NULL.
   explicit HostError(const char *thrown) noexcept;
   const char *what() const noexcept override { return message; }
 
@@ -27,9 +27,9 @@ private:
   char message[256];
 };
 
-/// One call of the C API on this thread. Rounds to nearest, keeps denormals and
-/// holds a pthread_cancel() back until its end. Calls may be nested, since a
-/// callback may use another session.
+/// One C API call on this thread. Rounds to nearest, preserves denormals and
+/// defers pthread_cancel() until its end. Calls may be nested, since a callback
+/// may use another session.
 class HostCall {
 public:
   HostCall();
@@ -42,13 +42,13 @@ public:
 private:
   friend class HostCallback;
   FloatMode mode{Denormals::AreKept};
-  HostCall *outer; // the call around this one, or NULL
-  int cancelState; // of the host
+  HostCall *outer; // the enclosing call, or NULL
+  int cancelState; // the host's
 };
 
-/// The scope in which a call runs a function of the host: the host's
-/// floating-point mode, and its cancel state where cancelling unwinds the
-/// stack. Nothing changes on a thread without a call.
+/// The scope in which a call runs a host function: the host's floating-point
+/// mode, and its cancel state where cancelling unwinds the stack. Has no effect
+/// on a thread without a call.
 class HostCallback {
 public:
   HostCallback();
@@ -60,8 +60,8 @@ private:
   HostCall *call;
 };
 
-/// Runs a function of the host, and returns its result. An exception becomes a
-/// HostError, except for the unwinding of a thread that is cancelled or ends.
+/// Runs a host function and returns its result. An exception becomes a
+/// HostError, except for the unwinding of a cancelled or ending thread.
 template <typename Function> auto callHost(Function &&function) {
   const HostCallback scope;
   try {

@@ -10,19 +10,19 @@
 
 namespace transom {
 
-/// Runs tasks through a host's `transom_parallel`. A task that the pool runs
-/// twice, too late or with a wrong index does nothing, so that no task touches
-/// the memory of a call after the call. Allocates nothing after its creation,
-/// except for errors.
+/// Runs tasks through a host's `transom_parallel`. If the pool runs a task
+/// twice, too late or with a wrong index, the task does nothing, so that no
+/// task touches a call's memory after the call. Allocates nothing after its
+/// creation, except for errors.
 class HostPool {
 public:
-  /// For at most `size` tasks at a time.
+  /// For at most `size` simultaneous tasks.
   HostPool(transom_parallel parallel, void *context, size_t size)
       : parallel(parallel), context(context), slots(size) {}
 
-  /// Runs task(arg, i) once for each i below `count`, and waits until all of
-  /// them have ended. `Usage` if the pool has left a task out, has run one a
-  /// second time, or has returned before a task ended. Throws HostError.
+  /// Runs task(arg, i) once for each i below `count`, and waits until all have
+  /// ended. `Usage` if the pool has skipped a task, has run one a second time,
+  /// or has returned before a task ended. Throws HostError.
   Result<void> run(size_t count, transom_task task, void *arg);
 
 private:
@@ -37,7 +37,7 @@ private:
   const transom_parallel parallel;
   void *const context;
   std::vector<Slot> slots;
-  transom_task task = nullptr; // of the current run
+  transom_task task = nullptr; // in the current run
   void *arg = nullptr;
   std::atomic<bool> runsTwice{false}; // or a task that does not exist
   bool isEarly = false; // the pool returned while a task was running

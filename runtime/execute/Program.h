@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program of a loaded artifact: manifest, code of the chosen instruction
-// set, and entries ready to be called. Immutable and shared by threads.
+// A loaded artifact's program: manifest, code for the chosen instruction set,
+// and entries ready to be called. Immutable and shared by threads.
 #pragma once
 #include "runtime/artifact/Artifact.h"
 #include "runtime/execute/Entry.h"
@@ -13,10 +13,11 @@
 
 namespace transom {
 
-/// What an executor runs. It knows no text; session/Model.h adds the tokenizer.
+/// Code and metadata for an executor. Independent of text; session/Model.h adds
+/// the tokenizer.
 class Program {
 public:
-  /// How an artifact is loaded.
+  /// Artifact load options.
   struct LoadOptions {
     std::string forcedIsa;      ///< name of an instruction set, or empty
     bool populate = false;      ///< read all weights now
@@ -28,23 +29,23 @@ public:
   const transom_artifact_code &code() const { return *artifact; }
   const transom_isa_code &isa() const { return *chosen; }
   const std::vector<Entry> &entries() const { return entryList; }
-  /// NULL if no dispatch is oneDNN's.
+  /// NULL if oneDNN is not used.
   const OneDnnModel *oneDnn() const { return oneDnnModel.get(); }
-  /// The entry of that name, or NULL.
+  /// The entry with that name, or NULL.
   const Entry *findEntry(const char *name) const;
-  /// The first entry of a kind, or NULL.
+  /// The first entry with this kind, or NULL.
   const Entry *findEntry(EntryKind kind) const;
 
 protected:
   Program() = default;
   /// Loads an artifact.
   Result<void> load(const std::string &path, const LoadOptions &options);
-  /// Takes code that is in memory already; `code` outlives the program. `name`
+  /// Uses code that is already in memory; `code` outlives the program. `name`
   /// is for errors.
   Result<void> takeCode(Manifest manifest, std::string manifestText,
                         const transom_artifact_code &code,
                         const std::string &forcedIsa, const std::string &name);
-  /// The tables in the artifact's file; empty without a tokenizer.
+  /// The tokenizer tables in the artifact; empty without a tokenizer.
   std::string_view tokenizerTables() const { return library.tokenizer(); }
 
 private:

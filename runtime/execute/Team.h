@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A team of threads that does one call at a time: one fork per call, and in it
-// a barrier after each dispatch. A wait spins and then sleeps. The spin count
-// is learnt from how waits end: large while the other threads run, small while
-// they wait for a CPU, which spinning would keep busy.
+// A thread team that runs one call at a time: one fork per call, and in it a
+// barrier after each dispatch. A wait spins and then sleeps. The spin count
+// adapts to how waits end: large while the other threads run, small while they
+// wait for a CPU, which spinning would occupy.
 #pragma once
 #include "runtime/base/Error.h"
 #include <atomic>
@@ -27,11 +27,11 @@ public:
   void advance();
   /// Returns once the counter is not `old`.
   void waitPast(uint32_t old);
-  /// Rounds that the next wait spins before it sleeps.
+  /// Number of spins before the next wait sleeps.
   unsigned spins() const { return patience.load(std::memory_order_relaxed); }
 
-  /// Bounds of spins(): about a microsecond, and long enough that threads spin
-  /// from one dispatch of a small model to the next.
+  /// Bounds for spins(): about a microsecond, and long enough that threads spin
+  /// from one dispatch to the next in a small model.
   static constexpr unsigned leastSpins = 50, mostSpins = 4000;
 
 private:
@@ -41,17 +41,17 @@ private:
   std::atomic<uint32_t> value{0};
   std::atomic<uint32_t> sleepers{0};
   std::atomic<unsigned> patience;
-  std::atomic<int> lastCpu{-1}; // where the counter was advanced
+  std::atomic<int> lastCpu{-1}; // CPU where the counter was advanced
 };
 
-/// The threads of one session, the caller's being number 0.
+/// The threads of one session; the caller's thread is number 0.
 class Team {
 public:
-  /// Work of one fork; runs on every thread of the team with its number.
+  /// The work in a fork; runs on every thread in the team with its number.
   using Body = void (*)(void *context, unsigned index);
 
-  /// Starts `size` - 1 threads. If the system refuses some, the team has fewer
-  /// with `orFewer`, else the error is `Unavailable`.
+  /// Starts `size` - 1 threads. If the system refuses some, the team is smaller
+  /// with `orFewer`; otherwise the error is `Unavailable`.
   static Result<std::unique_ptr<Team>> create(unsigned size,
                                               bool orFewer = false);
   /// Ends and joins the threads.
@@ -61,12 +61,12 @@ public:
 
   unsigned size() const { return threads; }
 
-  /// Runs `body` on all threads, the caller's too. The body's last act must be
-  /// a barrier: that is what run waits for.
+  /// Runs `body` on all threads, including the caller's. The body must end with
+  /// a barrier, which run waits for.
   void run(Body body, void *context);
 
-  /// Waits until all threads of the team are here. The last to come calls
-  /// `completion` before any goes on.
+  /// Waits until all threads in the team have arrived. The last one calls
+  /// `completion` before any continues.
   template <typename Completion> void barrier(Completion &&completion) {
     uint32_t generation = passed.now();
     if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Structs with visitFields() as JSON: three visitors that write the fields,
-// read them, and write the schema of the form. Every field is always written,
-// so that the form does not depend on values. A field is a string, a number, a
-// bool, an optional, a vector, a map of counts, or a struct of fields.
+// read them, and write the schema. Every field is always written, so that the
+// format does not depend on values. A field is a string, a number, a bool, an
+// optional, a vector, a map with counts, or a nested struct.
 #pragma once
 #include "runtime/json/Json.h"
 #include <algorithm>
@@ -29,7 +29,7 @@ template <typename T> struct IsOptional : std::false_type {};
 template <typename T> struct IsOptional<std::optional<T>> : std::true_type {
   using Item = T;
 };
-/// True for a struct that is written as an array of its fields.
+/// True for a struct that is written as an array.
 template <typename T, typename = void> struct IsTuple : std::false_type {};
 template <typename T>
 struct IsTuple<T, std::enable_if_t<T::isTuple>> : std::true_type {};
@@ -78,22 +78,22 @@ private:
   }
 
   JsonWriter &json;
-  bool inTuple = false; ///< the fields of an array are written
+  bool inTuple = false; ///< fields are written as array elements
 };
 
 //===----------------------------------------------------------------------===//
 // Reader
 //===----------------------------------------------------------------------===//
 
-/// Paths of keys, such as `passes.ir`, in which a text of another form differs.
+/// Key paths, such as `passes.ir`, where a JSON text in another format differs.
 struct FormDifference {
   std::set<std::string> missing; ///< keys that could not be read
-  std::set<std::string> unknown; ///< keys that only the text has
+  std::set<std::string> unknown; ///< keys only in the text
 };
 
-/// Reads the members of one object, or the elements of a tuple; keeps the first
-/// error. With a difference it goes on instead: what it cannot read keeps its
-/// default and is noted there.
+/// Reads the members of one object, or tuple elements; keeps the first error.
+/// With a difference it continues instead: a field that cannot be read keeps
+/// its default and is noted there.
 class Reader {
 public:
   Reader(JsonValue object, FormDifference *difference, std::string path)
@@ -174,7 +174,7 @@ private:
 
   JsonValue object;
   FormDifference *difference;
-  std::string path; ///< of the object, with a point at its end
+  std::string path; ///< object path, ending in a point
   std::vector<std::string> keys;
   Result<void> status;
 };
@@ -204,7 +204,7 @@ Result<void> Reader::read(JsonValue from, T &into, FormDifference *difference,
 // Eraser
 //===----------------------------------------------------------------------===//
 
-/// Gives the fields of some paths their defaults.
+/// Resets the fields at some paths to their defaults.
 class Eraser {
 public:
   Eraser(const std::set<std::string> &paths, std::string path)
@@ -241,7 +241,7 @@ private:
 // Schema
 //===----------------------------------------------------------------------===//
 
-/// Writes the schema of each field of a struct.
+/// Writes the schema for each field in a struct.
 class Schema {
 public:
   Schema(JsonWriter &json, bool inTuple) : json(json), inTuple(inTuple) {}
@@ -259,7 +259,7 @@ public:
     json.endObject();
   }
 
-  /// Writes the members of the schema of a struct.
+  /// Writes the schema members for a struct.
   template <typename T> static void writeStruct(JsonWriter &json) {
     constexpr bool isTuple = IsTuple<T>::value;
     const T sample{};
@@ -280,7 +280,7 @@ public:
   }
 
 private:
-  /// Writes the members of the schema of any type.
+  /// Writes the schema members for any type.
   template <typename T> static void writeType(JsonWriter &json) {
     if constexpr (std::is_same_v<T, std::string>) {
       json.member("type", "string");
@@ -324,7 +324,7 @@ private:
 
 } // namespace fields
 
-/// The JSON text of a struct, in several lines.
+/// Returns a struct as JSON in several lines.
 template <typename T> std::string writeFields(const T &value) {
   std::string text;
   JsonWriter json(text, 1);
@@ -335,15 +335,15 @@ template <typename T> std::string writeFields(const T &value) {
   return text + "\n";
 }
 
-/// Reads what writeFields() wrote. Keys that are not known are errors.
+/// Reads the output of writeFields(). Unknown keys are errors.
 template <typename T> Result<T> readFields(JsonValue from) {
   T value;
   TRANSOM_TRY(fields::Reader::read(from, value));
   return Result<T>(std::move(value));
 }
 
-/// Reads what it can of a text of another form, and says how the forms differ.
-/// Fails if the text is not an object.
+/// Reads the known fields of a JSON text in another format, and reports how the
+/// formats differ. Fails if the text is not an object.
 template <typename T>
 Result<T> readKnownFields(JsonValue from, fields::FormDifference &difference) {
   T value;
@@ -351,14 +351,14 @@ Result<T> readKnownFields(JsonValue from, fields::FormDifference &difference) {
   return Result<T>(std::move(value));
 }
 
-/// Gives the fields of these paths their defaults.
+/// Resets the fields at these paths to their defaults.
 template <typename T>
 void eraseFields(T &value, const std::set<std::string> &paths) {
   fields::Eraser eraser(paths, "");
   T::visitFields(value, eraser);
 }
 
-/// The JSON schema (draft 2020-12) of a struct.
+/// Returns the JSON schema (draft 2020-12) for a struct.
 template <typename T> std::string writeFieldSchema(const char *title) {
   std::string text;
   JsonWriter json(text, 2);

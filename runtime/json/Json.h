@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one JSON reader: an immutable document whose values know their
-// position, getters that give errors with file, line, column and JSON pointer,
-// and a streaming writer. The rules are strict: no duplicate keys, at most 64
-// levels, integers exact, at most 256 MiB, valid UTF-8.
+// The JSON reader: an immutable document whose values record their position,
+// getters that return errors with file, line, column and JSON pointer, and a
+// streaming writer. The rules are strict: no duplicate keys, at most 64 levels,
+// integers exact, at most 256 MiB, valid UTF-8.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace detail {
 struct JsonStorage;
 }
 
-/// One value of a document: a small handle that is copied freely and lives as
+/// One value in a document: a small handle that is cheap to copy and valid as
 /// long as the document.
 class JsonValue {
 public:
@@ -60,9 +60,9 @@ public:
 
   // Position in the file.
 
-  /// Line of its first byte, from 1.
+  /// Line where the value starts, from 1.
   uint32_t line() const;
-  /// Column of its first byte in bytes, from 1.
+  /// Column where the value starts, in bytes, from 1.
   uint32_t column() const;
   /// Its JSON pointer (RFC 6901), empty for the top level.
   std::string pointer() const;
@@ -75,46 +75,47 @@ public:
   /// `a string`, `an integer`, `null`, ... as in errors.
   std::string kindText() const;
 
-  // Scalars, with errors that name the place.
+  // Scalars, with errors that name the location.
 
   Result<bool> asBool() const;
-  /// An integer that fits int64 (1.0 is no integer).
+  /// An integer that fits int64 (1.0 is not an integer).
   Result<int64_t> asInt() const;
   /// An integer in [low, high]; the error names the value and the range.
   Result<int64_t> asInt(int64_t low, int64_t high) const;
   Result<uint64_t> asUint() const;
   /// Any number; integers are converted.
   Result<double> asDouble() const;
-  /// The text, which lives as long as the document.
+  /// The string, valid as long as the document.
   Result<std::string_view> asString() const;
 
   // Arrays and objects.
 
-  /// Elements of an array or members of an object, 0 for others.
+  /// The number of elements or members, 0 for scalars.
   size_t size() const;
-  /// The i-th element of an array, or the value of the i-th member of an
-  /// object; i < size().
+  /// Element i of an array, or the i-th member's value in an object; i <
+  /// size().
   JsonValue operator[](size_t i) const;
-  /// The key under which an object holds this value; empty elsewhere.
+  /// The key if the value is an object member; empty otherwise.
   std::string_view key() const;
-  /// The member of that name; nothing when absent or this is no object.
+  /// The member with that name; nullopt if absent or if this is not an object.
   /// Logarithmic.
   std::optional<JsonValue> find(std::string_view key) const;
-  /// The member of that name, or the error `missing key 'x'`.
+  /// The member with that name, or the error `missing key 'x'`.
   Result<JsonValue> get(std::string_view key) const;
-  /// The elements, for `for (JsonValue v : a.elements())`; empty for others.
+  /// The elements, for `for (JsonValue v : a.elements())`; empty for other
+  /// kinds.
   Range<JsonValue> elements() const;
-  /// The members in the file's order; empty for others.
+  /// The members in file order; empty for other kinds.
   Range<Member> members() const;
-  /// An error when it is no array / no object.
+  /// An error if this is not an array / not an object.
   Result<void> expectArray() const;
   Result<void> expectObject() const;
-  /// An array of integers in [low, high].
+  /// Reads an array whose integers are in [low, high].
   Result<std::vector<int64_t>> asIntArray(int64_t low, int64_t high) const;
-  /// An array of strings.
+  /// Reads a string array.
   Result<std::vector<std::string>> asStringArray() const;
-  /// An error for the first member of an object whose key is not listed:
-  /// `unknown key 'hiden'; did you mean 'hidden'?`.
+  /// An error for the first object member whose key is not in `known`: `unknown
+  /// key 'hiden'; did you mean 'hidden'?`.
   Result<void> expectOnlyKeys(const std::vector<std::string> &known) const;
 
 private:
@@ -125,13 +126,13 @@ private:
   uint32_t index;
 };
 
-/// A member of an object.
+/// An object member.
 struct JsonValue::Member {
   std::string_view key;
   JsonValue value;
 };
 
-/// What `elements()` and `members()` give to a range-based for.
+/// The range returned by `elements()` and `members()`.
 template <typename Item> class JsonValue::Range {
 public:
   class iterator {
@@ -178,9 +179,9 @@ public:
   /// The name that errors show.
   const std::string &fileName() const;
   explicit JsonDocument(std::shared_ptr<const detail::JsonStorage> storage);
-  /// The same for a text that was made from a file of another format: errors
-  /// are `FILE: 'ORIGIN': text` with the origin of the value's JSON pointer or
-  /// of what it is in.
+  /// The same document for JSON that was converted from another file format:
+  /// errors are `FILE: 'ORIGIN': text`, with the origin for the value's JSON
+  /// pointer or for its nearest ancestor.
   JsonDocument
   withOrigins(const std::map<std::string, std::string> &origins) const;
 
@@ -199,7 +200,7 @@ Result<JsonDocument> parseJsonFile(const std::string &path);
 /// (`key` before each value of an object); it is asserted.
 class JsonWriter {
 public:
-  /// `indent` spaces a level; 0 writes everything in one line.
+  /// `indent` spaces per level; 0 writes everything in one line.
   explicit JsonWriter(std::string &out, unsigned indent = 0)
       : out(out), indent(indent) {}
 
@@ -219,11 +220,11 @@ public:
   void value(unsigned long long number) {
     value(static_cast<uint64_t>(number));
   }
-  /// Shortest text that reads back as the same number; `null` for NaN and
-  /// infinities, which JSON cannot say.
+  /// Writes the shortest decimal string that reads back as the same value;
+  /// `null` for NaN and infinities, which JSON cannot represent.
   void value(double number);
   void value(float number);
-  /// Escapes what JSON demands; invalid UTF-8 becomes U+FFFD.
+  /// Escapes characters as JSON requires; invalid UTF-8 becomes U+FFFD.
   void value(std::string_view text);
   void value(const std::string &text) { value(std::string_view(text)); }
   void value(const char *text) { value(std::string_view(text)); }
@@ -233,7 +234,7 @@ public:
     key(name);
     value(v);
   }
-  /// An array of values.
+  /// Writes an array.
   template <typename T> void array(const std::vector<T> &values) {
     beginArray();
     for (const T &v : values)

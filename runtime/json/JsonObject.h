@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A value together with the document that it is in.
+// A value together with its document.
 #pragma once
 #include "runtime/json/Json.h"
 
 namespace transom {
 
-/// An object inside of a document, which it keeps.
+/// An object that keeps its document alive.
 struct JsonObject {
   JsonObject(JsonDocument document, JsonValue value)
       : document(std::move(document)), value(value) {}

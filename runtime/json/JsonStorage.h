@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The flat form of a JSON document, shared by the parser and the values: one
-// record per value in order of appearance, separate lists of children, and all
-// texts in one string. A tokenizer's half a million entries take a few
+// The flat representation of a JSON document, shared by the parser and the
+// values: one record per value in document order, separate child lists, and one
+// buffer for all strings. A tokenizer with half a million entries takes a few
 // megabytes.
 #pragma once
 #include "runtime/json/Json.h"
@@ -14,8 +14,8 @@ namespace transom::detail {
 
 inline constexpr uint32_t noParent = UINT32_MAX;
 
-/// A value. For arrays and objects `first` and `count` give its slots in
-/// `children`; a string's `text` is its place in `texts`.
+/// A value. For arrays and objects `first` and `count` specify its slots in
+/// `children`; for a string, `text` is its offset in `texts`.
 struct JsonNode {
   union {
     bool boolean;
@@ -28,20 +28,20 @@ struct JsonNode {
     } list;
   };
   uint32_t parent;
-  uint32_t offset; ///< of its first byte in the file
-  uint32_t key; ///< object member: place of its key in `texts`; element: index
+  uint32_t offset; ///< where the value starts in the file
+  uint32_t key;    ///< object member: key offset in `texts`; element: index
   JsonValue::Kind kind;
-  bool isLargeInteger; ///< a `Double` that stands for an integer
+  bool isLargeInteger; ///< a `Double` for an integer beyond 64 bits
 };
 
 struct JsonStorage {
   std::string fileName;
   std::vector<JsonNode> nodes;
-  std::vector<uint32_t> children; ///< in the file's order
+  std::vector<uint32_t> children; ///< in file order
   std::vector<uint32_t> sorted;   ///< objects: the same slots by key
-  std::string texts;              ///< each as four bytes of length and bytes
-  std::vector<uint32_t> lines;    ///< offsets at which lines begin
-  /// What errors name in place of lines and pointers; empty: nothing.
+  std::string texts;              ///< for each, a 4-byte length and the bytes
+  std::vector<uint32_t> lines;    ///< line start offsets
+  /// Names for errors, in place of lines and pointers; may be empty.
   std::map<std::string, std::string> origins;
 
   std::string_view text(uint32_t place) const {
@@ -58,13 +58,13 @@ struct JsonStorage {
   }
 };
 
-/// `LINE:COL` of an offset.
+/// Formats an offset as `LINE:COL`.
 std::string lineAndColumn(const JsonStorage &storage, uint32_t offset);
-/// The JSON pointer of a node.
+/// Returns a node's JSON pointer.
 std::string getPointer(const JsonStorage &storage, uint32_t index);
-/// The end of a JSON pointer: `/key` with `~` and `/` escaped.
+/// Returns the last token for a JSON pointer: `/key` with `~` and `/` escaped.
 std::string pointerToken(std::string_view key);
-/// `FILE:LINE:COL: 'POINTER'` for a pointer that may be empty.
+/// `FILE:LINE:COL: 'POINTER'`; the pointer may be empty.
 std::string placeText(const JsonStorage &storage, uint32_t offset,
                       const std::string &pointer);
 

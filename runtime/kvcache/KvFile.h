@@ -14,12 +14,12 @@ namespace transom {
 /// 32 bytes that are equal only for models whose caches have the same meaning.
 std::string cacheDigest(const Manifest &manifest);
 
-/// Writes a sequence of a model with this digest.
+/// Writes a sequence to a file with this model digest.
 Result<void> saveSequence(const PagedKvCache &pool, int32_t sequence,
                           const std::string &digest, const char *path);
 
-/// Creates a sequence and fills it from a file. `Rejected` for a damaged file
-/// and for one of another model, `Limit` if there is no room.
+/// Creates a sequence and fills it from a file. `Rejected` if the file is
+/// damaged or from another model, `Limit` if there is no room.
 Result<int32_t> loadSequence(PagedKvCache &pool, const std::string &digest,
                              const char *path);
 

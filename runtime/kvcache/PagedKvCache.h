@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The caches of keys and values of a session's sequences: KV blocks of 256
-// positions from pools of fixed size, one block table per sequence and group, a
-// reference count per block.
+// Key/value caches for a session's sequences: KV blocks with 256 positions from
+// fixed-size pools, one block table per sequence and group, one reference count
+// per block.
 //
-// Copies of a sequence share its blocks. A growing group gets the positions of
-// the sequence's tokens; the used positions of the last block are copied when
-// one of its owners continues, and blocks outside of a window are freed. A
+// Copies of a sequence share its blocks. A growing group has a position for
+// each token in the sequence; the used positions in the last block are copied
+// when one of its owners continues, and blocks outside the window are freed. A
 // read-only group, as for cross attention, is filled once and then only shared
 // and freed.
 #pragma once
@@ -20,16 +20,16 @@
 
 namespace transom {
 
-/// The memory of the caches, zeroed; see KvPlan for the sizes.
+/// Cache memory, zeroed; see KvPlan for the sizes.
 struct KvStorage {
   int64_t *lengths;         ///< [sequences]; -1: does not exist
   int64_t *firstBlocks;     ///< [sequences][groups] see getFirstBlock()
   char **blockTables;       ///< [groups][sequences][blocksPerSequence]
-  uint32_t *refCounts;      ///< [groups][blocks of all groups in turn]
-  uint32_t *freeBlocks;     ///< likewise: a stack of free blocks of each group
-  uint32_t *usedPositions;  ///< likewise: positions that may not be zero
+  uint32_t *refCounts;      ///< [groups][blocks], all groups consecutively
+  uint32_t *freeBlocks;     ///< the same: a free block stack per group
+  uint32_t *usedPositions;  ///< the same: positions that may not be zero
   transom_kv_cache *caches; ///< [groups]
-  char *blocks;             ///< the groups' blocks, one group after another
+  char *blocks;             ///< the groups' blocks, consecutive
 };
 
 class PagedKvCache {
@@ -40,21 +40,21 @@ public:
   Result<int32_t> create();
   /// Frees a sequence; one that does not exist is ignored.
   void free(int32_t sequence);
-  /// Creates a sequence that shares all blocks of `sequence`, which exists.
+  /// Creates a sequence that shares all blocks with `sequence`, which exists.
   Result<int32_t> copy(int32_t sequence);
   /// Removes position `length` and all after it. `Limit` if blocks that would
-  /// be visible again are gone. Read-only groups stay as they are.
+  /// be visible again have been freed. Read-only groups do not change.
   Result<void> rewind(int32_t sequence, int64_t length);
-  /// Creates a sequence of `length` positions, with blocks for those that its
-  /// next token attends to. `Limit` if there is no room.
+  /// Creates a sequence with `length` positions, with blocks for the positions
+  /// that its next token attends to. `Limit` if there is no room.
   Result<int32_t> importSequence(int64_t length);
-  /// Gives a sequence the blocks of `positions` positions in a read-only group.
+  /// Gives a sequence blocks for `positions` positions in a read-only group.
   /// The caller fills them before the next step. `Usage` if the group is not
   /// read-only or the sequence has positions in it, `Limit` if there is no
   /// room.
   Result<void> fillReadOnly(int32_t sequence, size_t group, int64_t positions);
 
-  /// Says that the caller wrote whole blocks of a sequence, not only its
+  /// Records that the caller wrote a sequence's blocks completely, not only its
   /// positions.
   void markAllUsed(int32_t sequence);
 
@@ -71,20 +71,19 @@ public:
     return exists(sequence) ? getFirstBlock(sequence, group) : 0;
   }
 
-  /// Checks that there are blocks for all of a step, split as `cutter` says:
+  /// Checks that there are blocks for a whole step, split as by `cutter`:
   /// `Limit` with the number of missing positions. If blocks are scarce, all
-  /// sequences free the blocks outside of their windows.
+  /// sequences free the blocks outside their windows.
   Result<void> reserve(StepCutter cutter);
-  /// Gives positions [from, from + count) of a sequence blocks that it owns
-  /// alone. reserve() has checked that they exist. Copies of blocks are added
-  /// to `copies` where it is not NULL; the caller runs them before it writes to
-  /// any sequence.
+  /// Gives a sequence exclusive blocks for positions [from, from + count).
+  /// reserve() has checked that they exist. Block copies are added to `copies`
+  /// if it is not NULL; the caller runs them before it writes to any sequence.
   void extend(int32_t sequence, int64_t from, int64_t count,
               std::vector<KvBlockCopy> *copies = nullptr);
   /// Ends a step: the sequence has `length` positions, its last run began at
   /// `from`.
   void commit(int32_t sequence, int64_t length, int64_t from);
-  /// Ends a step that did not complete: the sequence stays as it was.
+  /// Ends a step that did not complete: the sequence does not change.
   void rollBack(int32_t sequence) { release(sequence, length(sequence)); }
 
   /// The sequence's first entry in each block table.
@@ -93,7 +92,7 @@ public:
   }
   const transom_kv_cache *caches() const { return memory.caches; }
 
-  /// Block `index` of a sequence, NULL if it does not exist.
+  /// Block `index` in a sequence, NULL if it does not exist.
   char *block(int32_t sequence, size_t group, int64_t index) const {
     return table(sequence, group)[index];
   }
@@ -103,16 +102,17 @@ public:
 
   int64_t maxSequences() const { return plan.sequences; }
   int64_t freeSequences() const;
-  /// Positions in free blocks, and in all blocks, of the growing group with the
-  /// fewest free blocks, one without a window if there is one.
+  /// Positions in free blocks, and in all blocks, in the growing group with the
+  /// fewest free blocks; groups without a window take precedence.
   int64_t freePositions() const;
   int64_t allPositions() const;
   int64_t longest() const { return plan.longest; }
-  /// Positions in free blocks of the read-only group with the fewest of them.
+  /// Positions in free blocks of the read-only group with the fewest free
+  /// blocks.
   int64_t freeSourcePositions() const;
 
 private:
-  /// The blocks of a group, and which of them are free.
+  /// A group's blocks, and which are free.
   struct Pool {
     char *begin = nullptr;
     uint32_t *refCounts = nullptr, *free = nullptr, *used = nullptr;
@@ -125,8 +125,8 @@ private:
            (group * size_t(plan.sequences) + size_t(sequence)) *
                size_t(plan.blocksPerSequence);
   }
-  /// Of a growing group the first block that is kept; of a read-only group the
-  /// number of positions.
+  /// For a growing group, the first block that is kept; for a read-only group,
+  /// the number of positions.
   int64_t &getFirstBlock(int32_t sequence, size_t group) const {
     return memory.firstBlocks[size_t(sequence) * plan.groups.size() + group];
   }

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Splits the tokens of a step into executor runs: each run has at most as many
-// tokens, and as many of them with logits, as the session holds. Results do not
+// Splits a step's tokens into executor runs: each run has at most as many
+// tokens, and tokens with logits, as the session supports. Results do not
 // depend on the split.
 #pragma once
 #include "runtime/include/transom/transom.h"
@@ -12,21 +12,21 @@
 
 namespace transom {
 
-/// New tokens of one sequence in a step: at least one token, of which the last
-/// num_logits get logits. A sequence occurs at most once in a step.
+/// New tokens for one sequence in a step: at least one token; the last
+/// num_logits tokens get logits. A sequence occurs at most once per step.
 using StepInput = transom_step_input;
 
-/// The tokens of one input in one run.
+/// The tokens from one input in one run.
 struct StepChunk {
-  size_t index;      ///< of its input
-  int64_t offset;    ///< of its first token in the input
+  size_t index;      ///< input index
+  int64_t offset;    ///< first token's offset in the input
   int64_t count;     ///< number of tokens
-  int64_t numLogits; ///< its last numLogits tokens get logits
-  bool startsRun;    ///< the first chunk of a run
+  int64_t numLogits; ///< the last numLogits tokens get logits
+  bool startsRun;    ///< the first chunk in a run
 };
 
-/// Returns the chunks of a step one after another. A copy of a cutter continues
-/// where the original is.
+/// Returns a step's chunks one after another. A copied cutter continues at the
+/// original's position.
 class StepCutter {
 public:
   StepCutter(const StepInput *inputs, size_t count, int64_t maxTokens,
@@ -58,7 +58,8 @@ public:
   }
 
 private:
-  /// As many tokens of the current input as the run holds; false for none.
+  /// Takes as many tokens from the current input as fit in the run; false if
+  /// none fit.
   bool cut(StepChunk &chunk) const {
     const StepInput &from = inputs[index];
     // The first tokens of the input get no logits.
@@ -78,7 +79,7 @@ private:
   int64_t maxTokens, maxLogits;
   size_t index = 0;
   int64_t offset = 0;
-  int64_t usedTokens = 0, usedLogits = 0; // of the current run
+  int64_t usedTokens = 0, usedLogits = 0; // in the current run
 };
 
 } // namespace transom

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fields of a manifest: the JSON key, the member, whether the key may be
-// absent, and the values that a reader accepts. Writing, reading and inspecting
-// a manifest all visit this list, so a new field is a member in Manifest.h and
-// a line here. Fields are written in the order in which they are visited.
+// Manifest fields: the JSON key, the member, whether the key may be absent, and
+// the accepted values. The manifest is written, read and inspected by this
+// list, so a new field is a member in Manifest.h and a line here. Fields are
+// written in visiting order.
 #pragma once
 #include "runtime/abi/Layout.h"
 #include "runtime/manifest/Manifest.h"
@@ -23,11 +23,11 @@ struct Choice {
   std::vector<std::string> names;
 };
 
-/// What a string has to name, or which symbols a polynomial may use.
+/// Constraint on a string's referent, or on a polynomial's symbols.
 enum class Refers {
-  Nothing, ///< a string is free; a polynomial uses the entry's symbols
-  Symbol,  ///< a symbol of the entry
-  Cost     ///< a polynomial may also use the names that only costs may use
+  Nothing, ///< a string is free; a polynomial uses entry symbols
+  Symbol,  ///< an entry symbol
+  Cost     ///< a polynomial may also use cost symbols
 };
 
 /// Strings in ascending order, each once.
@@ -36,14 +36,14 @@ struct Sorted {};
 inline constexpr int64_t maxCounters = 1 << 20;
 inline constexpr int64_t maxLayers = 1 << 16;
 inline constexpr int64_t maxBlockBytes = int64_t(1) << 40;
-/// Positions are int32_t in the tables of a call.
+/// Positions are int32_t in call tables.
 inline constexpr int64_t maxPositions = INT32_MAX;
 
 } // namespace transom::manifest
 
 namespace transom {
 
-// A visitor has these functions; `constraint` is one of the types above.
+// A visitor has these functions; `constraint` has one of the types above.
 //
 //   required(key, member[, constraint])   always written, must be present
 //   defaulted(key, member[, constraint])  always written, may be absent

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A visitor over the fields of a manifest that writes them as JSON: all of an
-// object, or those that a list of keys names.
+// A visitor that writes manifest fields as JSON: a whole object, or only the
+// fields listed by key.
 #pragma once
 #include "runtime/json/Json.h"
 #include "runtime/manifest/ManifestFields.h"
@@ -23,8 +23,7 @@ public:
     json.endObject();
   }
 
-  /// Writes the fields of `object` that `keys` names, in the order of `keys`,
-  /// into the object that is open.
+  /// Writes the fields listed in `keys`, in that order, into the open object.
   template <typename Object>
   void writeFields(const Object &object,
                    std::initializer_list<std::string_view> keys) {

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps that oneDNN does: the shim is found and opened when a model has such
-// steps, and each call's sizes and pointers are looked up in the frame.
+// Dispatches computed by oneDNN: the shim is found and opened if a model has
+// such dispatches, and each call's sizes and pointers are looked up in the
+// frame.
 #pragma once
 #include "runtime/abi/Abi.h"
 #include "runtime/abi/OneDnn.h"
@@ -16,7 +17,7 @@
 
 namespace transom {
 
-/// A call of an entry, with names resolved and polynomials compiled.
+/// A library call of an entry, with names resolved and polynomials compiled.
 struct OneDnnCall {
   struct Operand {
     bool isArgument = false;
@@ -36,12 +37,12 @@ struct OneDnnCall {
   std::optional<ManifestCallWeight> weights, bias;
 };
 
-/// What a model has of the shim. Shared by sessions.
+/// A model's shim state. Shared by sessions.
 class OneDnnModel {
 public:
-  /// Opens a shim: beside this library or program, then on the path of the
-  /// dynamic linker. `Unsupported`, with what to install, without one.
-  /// `isa` is the instruction set of the generated code.
+  /// Opens a shim: next to this library or program, then on the dynamic
+  /// linker's path. Without one, `Unsupported` with installation advice. `isa`
+  /// is the instruction set that generated code uses.
   static Result<std::unique_ptr<OneDnnModel>> open(const std::string &isa);
   ~OneDnnModel();
   OneDnnModel(const OneDnnModel &) = delete;
@@ -56,7 +57,7 @@ private:
   transom_onednn_model *model = nullptr;
 };
 
-/// What a session has of it; used by one thread at a time.
+/// A session's shim state; used by one thread at a time.
 class OneDnnSession {
 public:
   /// `model` outlives the session.
@@ -66,14 +67,14 @@ public:
   OneDnnSession(const OneDnnSession &) = delete;
   OneDnnSession &operator=(const OneDnnSession &) = delete;
 
-  /// Does a call with the step's layer row (NULL for none); false when it
-  /// failed, with a text in message().
+  /// Runs a call with the dispatch's layer row (NULL for none); returns false
+  /// on failure, with the reason in message().
   bool run(const OneDnnCall &call, const transom_frame &frame,
            const int64_t *row);
   const std::string &message() const { return problem; }
 
-  /// oneDNN's threads, to be used for the other steps too; NULL where it does
-  /// not lend them. The context is handle().
+  /// oneDNN's threads, also for the other dispatches; NULL if it does not share
+  /// them. The context is handle().
   transom_parallel parallel() const { return owner.functions().parallel; }
   void *handle() const { return session; }
 
