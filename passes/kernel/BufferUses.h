@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who reads and writes a buffer, and which weights a value stands for.
+// Buffer readers and writers, and the weights that a value refers to.
 #pragma once
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -10,51 +10,52 @@
 
 namespace transom {
 
-/// The only operation that reads this buffer, when it is an alloc that is
-/// neither viewed nor handed to layers; else null.
+/// The only reader of an alloc that has no views and is not passed to layers;
+/// null otherwise.
 mlir::Operation *onlyReader(mlir::Value buffer);
 
-/// What reads a buffer besides one operation, through views too, as a remark
-/// names it.
+/// Lists the operations that read a buffer, also through views, except one; for
+/// remarks.
 std::string getBufferReaders(mlir::Value buffer,
                              mlir::Operation *except = nullptr);
 
-/// The activation when the region only applies one to its argument.
+/// The activation if the region only applies one to its argument; nullopt
+/// otherwise.
 std::optional<Activation> getActivation(kern::ElementwiseOp op);
 
-/// Removes a weight value that nothing reads any more: the parameter of a body
-/// goes from the layers that call it, too.
+/// Erases a weight value without readers; a body parameter is also removed from
+/// the layers that call the body.
 void eraseWeight(mlir::Value weight);
 
-/// The weight symbols of each value of weight type, with the layer bodies'
-/// parameters resolved through their layers.
+/// The weight symbols for each weight value; layer body parameters are resolved
+/// through their layers.
 class WeightUses {
 public:
   explicit WeightUses(mlir::ModuleOp module);
 
-  /// The definitions that a weight value may stand for.
+  /// The definitions that a weight value may refer to.
   llvm::SmallVector<kern::WeightOp> definitions(mlir::Value weight) const;
-  /// The values that stand for a definition.
+  /// The values that refer to a definition.
   llvm::ArrayRef<mlir::Value> getValues(kern::WeightOp definition) const;
-  /// Gives the definitions, and every value that stands for one of them, the
-  /// type that `change` makes of theirs.
+  /// Applies `change` to the types of a weight's definitions and all values
+  /// that refer to them.
   void retype(mlir::Value weight,
               llvm::function_ref<kern::WeightType(kern::WeightType)> change);
-  /// Gives a weight the format, with all values of the same definitions, if all
-  /// their uses can read it; else returns a reader of f32 alone.
+  /// Changes the format for a weight and all values with the same definitions
+  /// if their users can read it; otherwise returns a user that reads only f32.
   mlir::Operation *setFormat(mlir::Value weight, const OperandFormat &format);
 
 private:
   mlir::SymbolTable symbols;
-  /// Parameters of layer bodies → symbols of all layers.
+  /// Layer body parameters → symbols in all layers.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::StringAttr>> parameters;
-  /// Symbol → the values that stand for it.
+  /// Symbol → the values that refer to it.
   llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Value>> values;
 };
 
-/// What a pass wants to make of the weights that some operations read. `kind`
-/// tells changes apart: an operation with the same weights and an equal kind
-/// wants the same.
+/// A change that a pass plans for the weights of some operations. `kind`
+/// identifies the change: an operation with the same weights and an equal kind
+/// needs the same change.
 struct WeightChange {
   struct Reader {
     mlir::Operation *op;
@@ -63,8 +64,8 @@ struct WeightChange {
   llvm::SmallVector<Reader> readers;
 };
 
-/// The changes that all readers of each weight want, by index: a weight that
-/// several entries or layers read is there once.
+/// Whether all readers of each affected weight agree on a change, by index. A
+/// weight that several entries or layers read is counted once.
 llvm::SmallVector<bool> findAgreedChanges(const WeightUses &uses,
                                           llvm::ArrayRef<WeightChange> changes);
 

@@ -1,15 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranges of heads that one worker has in a product and in the attention after
-// it, so that short calls need no barrier between both.
+// Ranges of heads that one worker computes in a GEMM and in the attention after
+// it, so that short calls need no barrier between them.
 #pragma once
 #include "passes/Remarks.h"
 
 namespace transom {
 
-/// Gives the phases of a module their `head_ranges`, and reports which phases
-/// of an attention without a cache get them and why others do not.
+/// Sets `head_ranges` on phases, and reports which attention phases without a
+/// cache have them, or the reason why not.
 void setHeadRanges(mlir::ModuleOp module, Remarks &remarks);
 
 } // namespace transom

@@ -1,17 +1,16 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which weights are those of the output head, a part of
-// `kern-choose-precision`.
+// Finds the output head weights, for `kern-choose-precision`.
 #pragma once
 #include "passes/kernel/BufferUses.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace transom {
 
-/// The definitions of the weights of the last products of entries: what they
-/// write reaches a result without another product, a norm, or a residual.
-/// Those that make logits are among them.
+/// The weight definitions of the last GEMMs in each entry: their output reaches
+/// a result without another GEMM, a norm, or a residual. GEMMs that compute
+/// logits are included.
 llvm::DenseSet<mlir::Operation *> findOutputHeads(mlir::ModuleOp module,
                                                   const WeightUses &uses);
 

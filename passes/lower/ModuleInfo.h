@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queries on a planned kern module: which entry calls a layer body, and what a
-// parameter of the body stands for at its call site. Remarks on its operations
-// go through it, too.
+// Queries on a planned kern module: the entry that calls a layer body, and the
+// call operand for a body parameter. Also holds the remarks for its operations.
 #pragma once
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,29 +18,29 @@ class ModuleInfo {
 public:
   ModuleInfo(mlir::ModuleOp module, Remarks &remarks);
 
-  /// Where lowerings report what they choose.
+  /// Lowerings report their choices here.
   Remarks &getRemarks() const { return remarks; }
 
-  /// The owner of a buffer's memory: follows views, and from a layer body's
-  /// argument the operand at the call site.
+  /// The owner of a buffer's memory: follows views, and goes from a layer body
+  /// argument to the operand at the call site.
   mlir::Value getStorage(mlir::Value buffer) const;
-  /// The entry that a function belongs to: the function itself, or the caller
-  /// of a layer body.
+  /// The entry that contains a function: the function itself, or the caller if
+  /// it is a layer body.
   mlir::func::FuncOp getEntry(mlir::func::FuncOp function) const;
-  /// Index of a symbol in the frame of an entry; -1 when the entry lacks it.
+  /// The frame index of a symbol in an entry; -1 if the entry lacks it.
   int64_t getSymbolIndex(mlir::func::FuncOp entry, llvm::StringRef name) const;
-  /// Byte offset of a weight in the artifact.
+  /// A weight's byte offset in the artifact.
   int64_t getWeightOffset(mlir::FlatSymbolRefAttr weight) const;
-  /// The definition of a cache. For a layer body's parameter it is the cache of
-  /// the first layer; the caches of all layers are of one group.
+  /// Cache definition. For a layer body parameter, the first layer's cache; the
+  /// caches in all layers belong to one group.
   kern::CacheOp getCache(mlir::Value cache) const;
-  /// The product whose weight is read after that of `op`, and whether it is one
-  /// of the next layer. Null without a next product.
+  /// The GEMM whose weight is read after the one in `op`, and whether it
+  /// belongs to the next layer. Null if there is none.
   std::pair<kern::GemmOp, bool> getNextProduct(kern::GemmOp op) const;
-  /// Position of a layer body's weight or cache in the layer's table of
-  /// offsets.
+  /// A layer body parameter's index in the layer's offset table; the parameter
+  /// is a weight or a cache.
   int64_t getOffsetIndex(mlir::BlockArgument parameter) const;
-  /// Number of offsets in a layer's table, for the body with this parameter.
+  /// The offset count in a layer's table, for the body with this parameter.
   int64_t getNumOffsets(mlir::BlockArgument parameter) const;
 
 private:
@@ -49,9 +48,9 @@ private:
 
   mlir::SymbolTable symbols;
   Remarks &remarks;
-  /// The op that calls a layer body, by the body's function.
+  /// The op that calls a layer body, by body function.
   llvm::DenseMap<mlir::Operation *, kern::LayersOp> callSites;
-  /// The first product of a later phase, else of the function; by phase.
+  /// The first GEMM in a later phase, or else in the function; by phase.
   llvm::DenseMap<mlir::Operation *, std::pair<kern::GemmOp, bool>> nextProducts;
 };
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The lowering of planned kern modules to the LLVM dialect.
+// Lowers planned kern modules to the LLVM dialect.
 #pragma once
 #include "mlir/Pass/Pass.h"
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Emits the function of one phase: where its buffers, weights, sizes and ragged
-// batches are in the frame, and how its work is divided among workers.
+// Emits the function for one phase: finds buffers, weights, sizes and ragged
+// batches in the frame, and divides the work among workers.
 #pragma once
 #include "passes/lower/ModuleInfo.h"
 #include "passes/lower/microkernel/MicroKernel.h"
@@ -11,13 +11,13 @@
 
 namespace transom::lower {
 
-/// How the numbers of a buffer of floats are lowered.
+/// The lowering for the elements in a float buffer.
 inline const OperandLowering &getLowering(mlir::Value buffer) {
   return OperandLowering::get(getBufferType(buffer).getFormat());
 }
 
-/// A code emitter inside the function of a phase,
-/// `void (frame, offsets of the layer, worker, num_workers)`.
+/// A code emitter inside a phase function, `void (frame, layer offsets, worker,
+/// num_workers)`.
 class PhaseEmitter : public CodeEmitter {
 public:
   PhaseEmitter(mlir::OpBuilder &builder, mlir::Location loc,
@@ -26,18 +26,18 @@ public:
 
   MicroKernels &kernels() { return microKernels; }
   const ModuleInfo &getModuleInfo() const { return info; }
-  /// The number of this worker and of all workers.
+  /// The index of this worker, and the worker count.
   Index worker() const { return workerArg; }
   Index numWorkers() const { return numWorkersArg; }
-  /// The arguments of the function of a phase.
+  /// The phase function's arguments.
   llvm::SmallVector<Value> getArguments() const {
     return {frame, layerOffsets, workerArg, numWorkersArg};
   }
-  /// What the address of an operand depends on: the slot of a buffer, the
-  /// offset of a weight or the offset of a cache in its blocks. `layersAhead`:
-  /// 1 for that of a layer body's parameter in the next layer.
+  /// The integer on which an operand address depends: a buffer slot, a weight
+  /// offset, or a cache offset in its blocks. `layersAhead`: 1 for a layer body
+  /// parameter in the next layer.
   Index number(Value owner, unsigned layersAhead = 0);
-  /// Makes `number` a value of the function instead.
+  /// Uses a function value for `number` instead.
   void setNumber(Value owner, unsigned layersAhead, Value number) {
     numbers[{owner, layersAhead}] = number;
   }
@@ -46,17 +46,17 @@ public:
   // Operands. Each is read once, at the top of the function.
   //===--------------------------------------------------------------------===//
 
-  /// The value of a size in this call.
+  /// Evaluates a size for this call.
   Index size(const Polynomial &polynomial);
-  /// Stores the value of a bounded size, for the phases after this one.
+  /// Stores a bounded size, for later phases.
   void storeSize(llvm::StringRef name, Index value);
   Index numRows(Value buffer) {
     return size(getBufferType(buffer).getRowCount());
   }
-  /// The rows of a buffer for which an operation computes `out`: none where
-  /// that is a result that the caller leaves out.
+  /// The buffer rows for which an operation computes `out`: none if the caller
+  /// omits that result.
   Index numAskedRows(Value buffer, Value out);
-  /// The last dimension of a buffer.
+  /// The last buffer dimension.
   Index numColumns(Value buffer) {
     return size(getBufferType(buffer).getDims().back());
   }
@@ -66,32 +66,32 @@ public:
   }
   /// Counters that are zero before and after a phase; may be null.
   Value counters();
-  /// Address of a buffer.
+  /// Buffer address.
   Value pointer(Value buffer);
-  /// Address of a weight.
+  /// Weight address.
   Value weight(Value weight);
-  /// Address of a layer body's weight in the next layer. In the last layer it
-  /// is the address of some weight, which may be prefetched.
+  /// Address that a layer body's weight has in the next layer. In the last
+  /// layer, the address of any weight, valid for prefetching.
   Value nextLayersWeight(Value weight);
-  /// The block table of a cache's group: one pointer per KV block.
+  /// The block table for a cache group: one pointer per KV block.
   Value blockTable(Value cache);
-  /// Byte offset of a layer's keys and values in the blocks of its cache.
+  /// Byte offset in the cache blocks for a layer's keys and values.
   Index offsetInBlock(Value cache);
-  /// Address of the `transom_ragged_batch` of a ragged batch.
+  /// `transom_ragged_batch` address.
   Value ragged(Value ragged);
-  /// A number of a ragged batch, at `offset` of its `transom_ragged_batch`.
+  /// An i64 field in a ragged batch, at `offset` in its `transom_ragged_batch`.
   Index raggedField(Value ragged, int64_t offset) {
     return loadI64(advance(this->ragged(ragged), offset));
   }
-  /// A table of a ragged batch, whose address is at `offset`.
+  /// A table in a ragged batch, whose address is at `offset`.
   Value raggedTable(Value ragged, int64_t offset) {
     return loadPtr(advance(this->ragged(ragged), offset));
   }
-  /// A constant table of i32: the relative position of each distance
-  /// key - query, from -reach to reach, with its ends repeated 16 times.
-  /// Address of the entry of distance 0.
+  /// A constant i32 table with the relative position for each distance key -
+  /// query, from -reach to reach, and its ends repeated 16 times. Returns the
+  /// address for distance 0.
   Value positionTable(const PositionBuckets &rule);
-  /// Entry `index` of a table of i32.
+  /// Entry `index` in an i32 table.
   Index loadI32(Value table, Index index) {
     return extendI32(load(builder().getI32Type(), advance(table, index * 4)));
   }
@@ -100,11 +100,11 @@ public:
   // Loops
   //===--------------------------------------------------------------------===//
 
-  /// The range of `count` equal work items that this worker does.
+  /// This worker's range among `count` equal work items.
   IndexPair workerRange(Index count);
   /// Runs `body` for each of this worker's items.
   void forWorkerRange(Index count, LoopBody body);
-  /// Runs `body(column, mask)` for each vector of `count` columns; the mask is
+  /// Runs `body(column, mask)` for each vector in `count` columns; the mask is
   /// null for full vectors.
   void forColumns(Index count, llvm::function_ref<void(Index, Value)> body);
   /// The same with carried values.
@@ -113,15 +113,15 @@ public:
               llvm::function_ref<llvm::SmallVector<Value>(Index, Value,
                                                           mlir::ValueRange)>
                   body);
-  /// Divides `rows` into blocks for the micro-kernels of this right operand and
-  /// runs `body(first row, number of rows)` for each.
+  /// Divides `rows` into blocks for the micro-kernels with this right operand
+  /// and runs `body(first row, row count)` for each.
   void forRowBlocks(Index rows, const OperandLowering &rhs,
                     llvm::function_ref<void(Index, Index)> body);
 
 private:
-  /// Emits at the top of the function, so that the value dominates all uses.
+  /// Emits at the function's top, so that the value dominates all uses.
   Value atEntry(llvm::function_ref<Value()> emit);
-  /// Loads a pointer of the frame.
+  /// Loads a frame pointer.
   Value framePointer(int64_t offset) { return loadPtr(advance(frame, offset)); }
 
   const ModuleInfo &info;
@@ -131,20 +131,21 @@ private:
   Index workerArg, numWorkersArg;
   mlir::Operation *lastAtEntry = nullptr;
   mlir::Block *entryBlock;
-  llvm::StringMap<Value> sizes;        ///< by the text of the polynomial
-  llvm::StringMap<Value> tables;       ///< of ragged batches and caches
+  llvm::StringMap<Value> sizes;        ///< by the polynomial's string
+  llvm::StringMap<Value> tables;       ///< ragged batch and cache tables
   llvm::DenseMap<Value, Value> values; ///< addresses or offsets, by operand
-  llvm::DenseMap<std::pair<Value, unsigned>, Value> numbers; ///< set ones
+  /// set by `setNumber`
+  llvm::DenseMap<std::pair<Value, unsigned>, Value> numbers;
 };
 
-/// Rows divided into blocks of nearly equal size, at most `maxRows` each.
+/// Rows divided into blocks with nearly equal sizes up to `maxRows`.
 class RowBlocks {
 public:
   RowBlocks(Index first, Index rows, int64_t maxRows);
 
-  /// Number of blocks: at least 1, even without rows.
+  /// Block count: at least 1, even without rows.
   Index count;
-  /// First row and number of rows of a block.
+  /// A block's first row and row count.
   IndexPair at(Index block);
 
 private:

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function for all operations of a large module that differ only in the
-// buffers, weights and caches that they access. Phases call it, so that the
-// time of code generation depends on the number of distinct operations.
+// Emits one function for all operations in a large module that differ only in
+// their buffers, weights and caches. Phases call it, so code generation time
+// depends on the number of distinct operations.
 #pragma once
 #include "passes/lower/PhaseEmitter.h"
 #include "llvm/ADT/StringMap.h"
@@ -21,14 +21,13 @@ public:
 
   int64_t getNumFunctions() const { return functions.size(); }
 
-  /// Emits a call of the function of an operation in a phase. The first call
-  /// creates the function, in which `lower` emits the operation.
+  /// Emits a call to an operation's function in a phase. The first call creates
+  /// the function, in which `lower` emits the operation.
   mlir::LogicalResult emitCall(PhaseEmitter &e, mlir::Operation &op,
                                Lower lower);
 
 private:
-  /// An operand whose number (`PhaseEmitter::number`) is an argument of the
-  /// function.
+  /// An operand whose number (`PhaseEmitter::number`) is a function argument.
   struct Numbered {
     mlir::Value owner;
     unsigned layersAhead;
@@ -42,7 +41,7 @@ private:
   const ModuleInfo &info;
   mlir::ModuleOp target;
   MicroKernels &kernels;
-  llvm::StringMap<mlir::LLVM::LLVMFuncOp> functions; ///< by the text of the key
+  llvm::StringMap<mlir::LLVM::LLVMFuncOp> functions; ///< by the key's string
 };
 
 } // namespace transom::lower

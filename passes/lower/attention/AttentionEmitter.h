@@ -1,16 +1,16 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Emits one attention operation. A work item is a block of query rows of one
-// head; its keys come in KV blocks of 256. Schedules differ in which scores are
-// held and which worker computes which KV block; the bits of the result do not
-// depend on them.
+// Emits one attention operation. A work item is a block of query rows for one
+// head; its keys are divided into KV blocks with 256 keys. Schedules differ in
+// the scores that they keep and in the worker that computes each KV block; the
+// result bits do not depend on them.
 #pragma once
 #include "passes/lower/PhaseEmitter.h"
 
 namespace transom::lower {
 
-/// log2 e: multiplying by it turns powers of e into powers of two.
+/// log2 e: `exp(x)` is `exp2(x * log2 e)`.
 constexpr double kLog2E = 1.4426950408889634;
 
 class AttentionEmitter {
@@ -23,50 +23,50 @@ public:
 private:
   using Value = mlir::Value;
 
-  /// Reports the tiles of this instruction set.
+  /// Reports the tiles for this instruction set.
   void report();
   void reportDivision();
 
-  /// One sequence of the ragged batches, as queries and as keys.
+  /// One sequence in the ragged batches, as queries and as keys.
   struct Sequence {
     Index index;    ///< in the batch
-    Index firstRow; ///< of the queries
+    Index firstRow; ///< first query row
     Index numRows;  ///< tokens that are queries
     Index firstKeyRow, numKeys;
     Index keyBase;    ///< first key position in key panels
-    Index firstBlock; ///< first entry in the block table of a cache
-    /// Whether the query heads that share a key head are packed as rows of one
-    /// work item (packed GQA): for a single query that reads a cache. Absent
-    /// where this is never so.
+    Index firstBlock; ///< first entry in a cache's block table
+    /// Whether the query heads that share a key head are packed as rows in one
+    /// work item (packed GQA): for a single query that reads a cache. Absent if
+    /// this never happens.
     std::optional<Bool> packed;
     Index numQueries;    ///< per head: rows, or packed heads
-    Index numHeads;      ///< that have work items of their own
-    Index blocksPerHead; ///< blocks of queries, each a work item
+    Index numHeads;      ///< heads with separate work items
+    Index blocksPerHead; ///< query blocks, each a work item
     Index numKvBlocks;   ///< at least one
-    Index cost;          ///< of a work item
+    Index cost;          ///< per work item
 
     Index getNumItems() const { return blocksPerHead * numHeads; }
   };
-  /// A block of queries of one head, and the keys `from` to `to` that at least
-  /// one of them sees.
+  /// A query block for one head; keys `from` to `to` contain all keys that at
+  /// least one query sees.
   struct WorkItem {
     const Sequence &s;
     Index head, firstQuery, numQueries, from, to;
-    Index next; ///< number of the item after it in the sequence
+    Index next; ///< the next item's index in the sequence
     Index firstKvBlock = {}, lastKvBlock = {}; ///< `lastKvBlock` is exclusive
   };
-  /// The keys [start, end) of the KV block that begins at key `base`. The
-  /// difference of start and base is a multiple of a panel.
+  /// The keys [start, end) in the KV block that begins at key `base`. The
+  /// difference between start and base is divisible by the panel width.
   struct KvBlock {
     Index base, start, end;
-    Value keys, values;                     ///< of the keys from `base` on
+    Value keys, values;                     ///< keys and values from `base` on
     Value keyScales = {}, valueScales = {}; ///< if the format has scales
     Value nextKeys, nextValues;             ///< read afterwards; to prefetch
-    Value scores; ///< [queries][score stride] of the keys from `base` on
+    Value scores; ///< [queries][score stride], for the keys from `base` on
     Value maxima; ///< [queries][16]
     Value packedValues = {}; ///< for AMX: [dv / 32][256 / 2][32][2]
   };
-  /// Where the state of a softmax over some KV blocks is.
+  /// Softmax state for some KV blocks.
   struct SoftmaxState {
     Value output;  ///< [queries][value stride], not yet divided by the sum
     Value maximum; ///< [queries]
@@ -75,9 +75,10 @@ private:
 
   // Operands (AttentionOperands.cpp).
   Sequence loadSequence(Index i, Index blockRows);
-  /// Elements from one query to the next in rows of heads of this width.
+  /// Elements from one query to the next in rows that contain heads of this
+  /// width.
   Index queryStride(const Sequence &s, Value buffer, int64_t width);
-  /// Address of a query of the item in rows of heads of this width.
+  /// An item's query address in rows that contain heads of this width.
   Value queryAddress(const WorkItem &item, Value buffer, int64_t width,
                      Index query);
   Value inputAddress(const WorkItem &item, Index query) {
@@ -86,37 +87,38 @@ private:
   Value outputAddress(const WorkItem &item, Index query) {
     return queryAddress(item, op.getOuts(), dv, query);
   }
-  /// The head of a query of the item.
+  /// The head of an item's query.
   Index queryHead(const WorkItem &item, Index query);
-  /// The key head that a head of the sequence reads.
+  /// The key head that a sequence's head reads.
   Index keyHead(const Sequence &s, Index head);
-  /// Address of the layer's data in the cache block that holds a key.
+  /// The layer's data in the cache block that holds a key.
   Value cacheBlock(const Sequence &s, Index key);
-  /// Address of a head's keys or values from the first key of a KV block on.
+  /// A head's keys or values from the first key in a KV block on.
   Value keysFrom(const Sequence &s, Index head, Index key);
   Value valuesFrom(const Sequence &s, Index head, Index key);
-  /// Address of the scales of a head's keys or values, which begin at `offset`
-  /// of the layer's data.
+  /// The scales for a head's keys or values, which begin at `offset` in the
+  /// layer's data.
   Value scalesFrom(const Sequence &s, Index head, Index key, int64_t offset);
-  /// Bytes from one panel of a head's keys to the next.
+  /// Bytes from one panel to the next in a head's keys.
   int64_t getKeyPanelBytes();
-  /// Bytes of a key in a step of a key panel.
+  /// Bytes per key in a key panel step.
   int64_t getLaneBytes() const {
     return keyFormat.getFormat().getColumnBytes();
   }
-  /// Bytes of an element of the values.
+  /// Bytes per value element.
   int64_t getValueBytes() const { return valueFormat.getElementBytes(); }
-  /// Whether products are computed with AMX.
+  /// Whether AMX computes the products.
   bool usesAmx() { return e.getIsa().amx && op.suitsAmx(); }
-  /// True if keys and values have a scale for each head of a position.
+  /// True if keys and values have a scale for each head and position.
   bool hasScales() const { return keyFormat.getFormat().hasScales(); }
-  /// The position of a query of the sequence among its keys.
+  /// A query's position among the keys in its sequence.
   Index queryPosition(const Sequence &s, Index query);
-  /// The range of keys that a query of the sequence sees.
+  /// The key range that a query in the sequence sees.
   IndexPair visibleKeys(const Sequence &s, Index query);
 
   // Positions by column (AttentionPositions.cpp).
-  /// The keys that all queries of a range see, and those that some query sees.
+  /// The keys that all queries in a range see, and the keys that any query
+  /// sees.
   struct KeyRanges {
     Index allFrom, allTo, someFrom, someTo;
   };
@@ -126,20 +128,20 @@ private:
   Index firstKeyFrom(const Sequence &s, Index column);
   IndexPair visibleByColumn(const Sequence &s, Index query);
   Value keyDistances(const WorkItem &item, Index query, Index key);
-  /// The distances from a query to 16 keys, at most `reach` to either side, as
-  /// indices of a table that begins with that of -reach.
+  /// The distances from a query to 16 keys, clamped to `reach` on either side,
+  /// as indices into a table that begins with distance -reach.
   Value distanceIndices(const WorkItem &item, Index query, Index key,
                         int64_t reach);
   Value addRelativeBias(Value t, const WorkItem &item, Index query, Index key);
-  /// Where a query finds its products with relative positions.
+  /// Locates a query's products with relative positions.
   struct PositionRow {
     PositionBuckets rule;
-    Index query;    ///< of the item
+    Index query;    ///< in the item
     Index distance; ///< from the query to the sequence's first key
-    /// Whether keys are next to each other. Absent where they always are.
+    /// Whether keys are adjacent. Absent if they always are.
     std::optional<Bool> withoutGaps;
-    Value table; ///< of positions
-    Value row;   ///< of the products of the query; null without
+    Value table; ///< position table
+    Value row;   ///< the query's products; null if there are none
   };
   PositionRow getPositionRow(const WorkItem &item, Index query);
   Value addPositionScores(Value t, const WorkItem &item, const PositionRow &own,
@@ -152,18 +154,17 @@ private:
 
   // Division of the work (LowerAttention.cpp).
   Index batchSize();
-  /// Distributes items over the workers by cost. `work` gives the number and
-  /// the cost of a sequence's items; `body` is given a sequence, an item of it,
-  /// and the number of items of the sequences before.
+  /// Distributes items over the workers by cost. `work` returns the item count
+  /// and the item cost for a sequence; `body` gets a sequence, an item index in
+  /// it, and the item count in earlier sequences.
   void
   distribute(llvm::function_ref<IndexPair(const Sequence &)> work,
              llvm::function_ref<void(const Sequence &, Index, Index)> body);
-  /// The cost of a work item besides its queries times its keys, in the same
-  /// unit. Measured: as much as 256 scores where dk = dv = 32.
+  /// Work item cost in addition to queries times keys, in the same unit.
+  /// Measured: equal to 256 scores for dk = dv = 32.
   int64_t getItemCost() const { return 24576 / (dk + dv + 32); }
-  /// The maximum number of queries of a work item in any call. A causal item
-  /// computes scores up to the last key of its last query, so smaller ones
-  /// waste less.
+  /// The maximum query count per work item in any call. A causal item computes
+  /// scores up to its last query's last key, so smaller items waste less work.
   int64_t getLargestBlock() {
     if (usesAmx())
       return kern::kAmxQueryBlock;
@@ -171,16 +172,16 @@ private:
   }
   /// Whether a single query packs the heads that share a key head.
   bool packsHeads() { return op.getCache() && group > 1; }
-  /// The maximum number of queries of a work item in this call.
+  /// The maximum query count per work item in this call.
   Index chooseBlockRows();
   WorkItem getWorkItem(const Sequence &s, Index index);
-  /// Sets the range of KV blocks of an item.
+  /// Sets an item's KV block range.
   void setKvBlocks(WorkItem &item);
   KvBlock getKvBlock(const WorkItem &item, Index index);
   void emitItem(const Sequence &s, Index index);
   void emitFirstPass(const WorkItem &item);
-  /// Computes the KV blocks of an item one after the other. `twoPass`: the
-  /// scores are already there; may be absent.
+  /// Computes an item's KV blocks sequentially. `twoPass`: the scores are
+  /// already computed; may be absent.
   void emitKvBlocks(const WorkItem &item, std::optional<Bool> twoPass);
 
   // Prefetching (LowerAttention.cpp).
@@ -196,7 +197,7 @@ private:
 
   // Scores and probabilities (AttentionScores.cpp).
   void emitScores(const WorkItem &item, const KvBlock &block);
-  /// Divides the queries of an item into tiles of a product with this operand.
+  /// Divides an item's queries into tiles for a product with this operand.
   void forTiles(const WorkItem &item, const OperandLowering &rhs,
                 llvm::function_ref<void(Index, Index)> body);
   void emitSoftmax(const WorkItem &item, const KvBlock &block,
@@ -216,33 +217,33 @@ private:
   void startAmx();
   void packValues(const WorkItem &item, KvBlock &block);
   void copyValues(const KvBlock &block);
-  /// Address of columns of packed values.
+  /// A column's address in the packed values.
   Value packedColumns(const KvBlock &block, int64_t column) {
     return e.advance(block.packedValues,
                      column * kvBlockSize * getValueBytes());
   }
   void emitMerge(const WorkItem &item, const SoftmaxState &state,
                  const SoftmaxState &block, Bool isLast);
-  /// Quantizes the results of an item, if there are to be whole numbers.
+  /// Quantizes an item's results if integer results are requested.
   void quantizeResults(const WorkItem &item);
   void emitMergeFactors(const WorkItem &item, const SoftmaxState &state,
                         const SoftmaxState &block);
 
-  /// Address of an element of rows of `stride` f32.
+  /// An element's address in rows with `stride` f32.
   Value elementAt(Value base, Index row, int64_t stride, Index column) {
     return e.advance(base, (row * stride + column) * 4);
   }
-  /// Address of a row's entry in a vector of f32.
+  /// A row's entry in an f32 vector.
   Value rowValueAt(Value base, Index row) { return e.advance(base, row * 4); }
 
   bool masksRows() { return isBounded() || changesScores(); }
-  /// True when the scores of all keys are transformed after the product.
+  /// True if the scores for all keys are transformed after the matmul.
   bool changesScores() {
     return op.getMask() || op.getSlopes() || op.getRelativeBias() ||
            op.getPositionBuckets() || hasSoftCap();
   }
   bool hasSoftCap() { return op.getSoftCap().convertToDouble() != 0; }
-  /// True when a query sees a range of the keys only.
+  /// True if a query sees only a key range.
   bool isBounded() { return op.getCausal() || op.getWindow(); }
 
   PhaseEmitter &e;
@@ -250,18 +251,18 @@ private:
   kern::AttentionSchedule schedule;
   int64_t heads;
   int64_t group;      ///< query heads per key head
-  int64_t queryBlock; ///< rows that there is memory for
+  int64_t queryBlock; ///< rows for which memory is allocated
   int64_t dk, dv, valueStride, scoreStride;
   const OperandLowering &keyFormat, &valueFormat;
   Index blockRows;
   // This worker's scratch memory.
   Value scores, maxima;
   Value tileConfig; ///< for AMX; see KernelArgs
-  /// For AMX: values of KV blocks, [kPackedBlocks][dv / 32][256 / 2][32][2] of
-  /// bf16, and which ones they are, [kPackedBlocks] of i64.
+  /// For AMX: the values for some KV blocks, [kPackedBlocks][dv / 32][256 /
+  /// 2][32][2] in bf16, and the block numbers, [kPackedBlocks] i64.
   Value valuePanels, packedBlocks;
-  SoftmaxState state, blockState;   ///< of all KV blocks so far, of one
-  Value stateFactors, blockFactors; ///< [queries], of a merge
+  SoftmaxState state, blockState;   ///< for all KV blocks so far; for one
+  Value stateFactors, blockFactors; ///< [queries], for a merge
 };
 
 } // namespace transom::lower

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Emits scalar, vector and loop code into a function, with short names, so that
-// a kernel's source reads like the loops that it emits. Integers are i64
-// (`Index`), vectors have 16 lanes, memory is addressed by bytes.
+// kernel generators read like the loops that they emit. Integers are i64
+// (`Index`), vectors have 16 lanes, and memory is addressed by bytes.
 #pragma once
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,19 +15,19 @@
 
 namespace transom::lower {
 
-/// Lanes of the vectors that generated code works on.
+/// Lanes in the vectors that generated code uses.
 constexpr int64_t kLanes = 16;
 
-/// The cache that a prefetched line goes to.
+/// The destination cache for a prefetched line.
 enum class CacheLevel { First, Second };
 
 /// Emits code at the insertion point of its builder.
 class CodeEmitter {
 public:
   using Value = mlir::Value;
-  /// The body of a loop, given the loop's index.
+  /// A loop body, called with the loop index.
   using LoopBody = llvm::function_ref<void(Index)>;
-  /// The body of a loop with carried values; returns their next values.
+  /// A loop body with carried values; returns their next values.
   using CarryBody =
       llvm::function_ref<llvm::SmallVector<Value>(Index, mlir::ValueRange)>;
 
@@ -38,21 +38,21 @@ public:
   mlir::OpBuilder &builder() { return b; }
   mlir::Location location() const { return loc; }
   void setLocation(mlir::Location location) { loc = location; }
-  /// The instruction set that the code is for.
+  /// The instruction set for which code is emitted.
   const InstructionSet &getIsa() const { return target; }
 
   // Types.
   mlir::Type i64Type() { return b.getI64Type(); }
   mlir::Type f32Type() { return b.getF32Type(); }
   mlir::Type ptrType();
-  /// The 16-lane vector of an element type.
+  /// The 16-lane vector type for an element type.
   mlir::VectorType getVectorType(mlir::Type element);
   mlir::VectorType f32Vector() { return getVectorType(f32Type()); }
 
-  // Integers and conditions; `Index.h` has the operators of scalars.
+  // Integers and conditions; `Index.h` has the scalar operators.
   Index i64(int64_t value);
   Index toIndex(Value i64) { return {*this, i64}; }
-  /// An i32, extended with its sign.
+  /// Sign-extends an i32.
   Index extendI32(Value i32);
   Value toF32(Index integer);
   Value cmpEq(Value x, Value y);
@@ -68,16 +68,17 @@ public:
   void store(Value value, Value pointer);
   Index loadI64(Value pointer) { return {*this, load(i64Type(), pointer)}; }
   Value loadF32(Value pointer) { return load(f32Type(), pointer); }
-  /// One f32 that is stored as a type of floats, and 16 of them.
+  /// Loads one or 16 floats, stored as a float type, as f32.
   Value loadFloat(StorageType type, Value pointer);
   Value loadFloats(StorageType type, Value pointer);
   Value loadPtr(Value pointer) { return load(ptrType(), pointer); }
-  /// Uninitialized stack memory of the function, aligned to a cache line. Not
-  /// for use while the body of a loop is built: it is not in the function yet.
+  /// Uninitialized stack memory in the function, aligned to a cache line. Do
+  /// not use it while a loop body is built, because the body is not in the
+  /// function yet.
   Value stackBuffer(int64_t bytes);
   /// Prefetches the cache line at `pointer`.
   void prefetch(Value pointer, CacheLevel level = CacheLevel::Second);
-  /// Adds `value` to the i64 at `pointer`; returns what it was before.
+  /// Adds `value` to the i64 at `pointer`; returns its previous value.
   Index atomicAdd(Value pointer, Index value);
   /// Loads a vector of elements. Lanes that `mask` disables are not accessed
   /// and read as zero.
@@ -95,10 +96,10 @@ public:
   Value splatI32(int32_t value);
   /// 0, 1, ... 15 as f32.
   Value laneNumbers();
-  /// The mask of the lanes below `count`.
+  /// The mask that enables lanes below `count`.
   Value laneMask(Index count);
 
-  // Arithmetic of f32, scalars or vectors.
+  // Arithmetic on f32 scalars or vectors.
   Value addF(Value x, Value y);
   Value subF(Value x, Value y);
   Value mulF(Value x, Value y);
@@ -107,27 +108,27 @@ public:
   Value absF(Value x);
   Value sqrtF(Value x);
   Value fma(Value x, Value y, Value z);
-  /// The larger one; y where the comparison is unordered.
+  /// The larger one; y if the comparison is unordered.
   Value maxF(Value x, Value y);
   Value minF(Value x, Value y);
   Value cmpLtF(Value x, Value y); ///< ordered
 
-  // Conversions of vectors.
-  /// The bits of 16 f32 rounded to bf16, to nearest even, as i16. A NaN stays
-  /// a NaN.
+  // Vector conversions.
+  /// Rounds 16 f32 to bf16, to nearest even; returns their bits as i16. A NaN
+  /// remains a NaN.
   Value roundBf16(Value value);
-  /// The f32 values of 16 bf16 given as i16.
+  /// Widens 16 bf16, given as i16, to f32.
   Value widenBf16(Value halves);
-  /// The f32 values of 16 int8.
+  /// Widens 16 int8 to f32.
   Value widenInt8(Value bytes);
-  /// Reinterprets a vector of 16 words of 32 bits.
+  /// Reinterprets a vector of 16 32-bit words.
   Value bitcastWords(Value words, mlir::Type element);
-  /// 16 f32 of magnitude at most 127 rounded to int8, to nearest even.
+  /// Rounds 16 f32 with magnitudes up to 127 to int8, to nearest even.
   Value roundInt8(Value value);
-  /// The same as words that are `roundedBase` more.
+  /// The same as 32-bit words, plus `roundedBase`.
   Value roundToWords(Value value);
   static constexpr int32_t roundedBase = 0x4b400000;
-  /// The lowest byte of 16 words.
+  /// The lowest byte in each of 16 words.
   Value truncateToBytes(Value words);
 
   // Lanes.
@@ -137,10 +138,10 @@ public:
   /// The sum of 16 lanes by one fixed tree: halves are added, 8, 4, 2, 1.
   Value sumLanes(Value vector);
   Value maxLanes(Value vector);
-  /// A call of an LLVM intrinsic of the instruction set.
+  /// Calls an LLVM intrinsic of the instruction set.
   Value intrinsic(mlir::Type result, llvm::StringRef name,
                   mlir::ValueRange operands);
-  /// Calls an intrinsic function of LLVM without a result.
+  /// Calls an LLVM intrinsic without a result.
   void callIntrinsic(llvm::StringRef name, mlir::ValueRange operands);
 
   // Control flow.
@@ -149,7 +150,7 @@ public:
   /// `for (i = 0; i < count; ++i)`.
   void forRange(Index count, LoopBody body) { forLoop(i64(0), count, 1, body); }
   void forRange(int64_t count, LoopBody body) { forRange(i64(count), body); }
-  /// A loop with carried values; returns their last values. With `keepRolled`
+  /// A loop with carried values; returns their last values. With `keepRolled`,
   /// LLVM does not unroll it.
   llvm::SmallVector<Value> forLoop(Index from, Index to, int64_t step,
                                    mlir::ValueRange init, CarryBody body,
@@ -164,7 +165,7 @@ public:
                       llvm::function_ref<IndexPair(Index, IndexPair)> body);
   void ifThen(Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise = nullptr);
-  /// The value of the branch that the condition takes.
+  /// Returns the value of the taken branch.
   Value choose(Value condition, llvm::function_ref<Value()> then,
                llvm::function_ref<Value()> otherwise);
 

@@ -1,17 +1,17 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products with weights that are whole numbers in groups.
+// GEMMs with quantized weights in groups.
 #pragma once
 #include "passes/lower/emit/OperandLowering.h"
 
 namespace transom::lower {
 
-/// The lowering of one of `OperandFormat::getQuantizedFormats()`.
+/// The lowering for a format in `OperandFormat::getQuantizedFormats()`.
 std::unique_ptr<OperandLowering>
 makeGroupsLowering(const OperandFormat &format);
-/// What all lowerings of whole numbers in groups have: bytes that are packed
-/// when weights are written, and whose columns are nothing without scales.
+/// Base class for quantized weights in groups: bytes that are packed when
+/// weights are written, with columns that cannot be read without scales.
 class StoredGroupsLowering : public OperandLowering {
 public:
   mlir::Type getStoredType(CodeEmitter &e) const override {
@@ -29,7 +29,7 @@ public:
   int64_t getKPerIteration() const override { return getFormat().interleave; }
 
 protected:
-  /// Beside rows of `operand`.
+  /// `operand`: element type of the other operand.
   StoredGroupsLowering(const OperandFormat &format, StorageType operand);
 };
 

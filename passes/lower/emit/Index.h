@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Emitted index arithmetic with operators: `ceilDiv(items, workers) * size`
-// emits the operations of that expression. Operations are emitted at the
-// insertion point of the emitter, operands from left to right.
+// emits the operations in that expression. Operations are emitted at the
+// emitter's insertion point, operands from left to right.
 #pragma once
 #include "mlir/IR/Value.h"
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace transom::lower {
 
 class CodeEmitter;
 
-/// A condition of the emitted code, an i1.
+/// A condition in the emitted code, an i1.
 class Bool {
 public:
   Bool(CodeEmitter &emitter, mlir::Value value)
@@ -30,7 +30,7 @@ private:
 Bool logicalAnd(Bool x, Bool y);
 Bool logicalNot(Bool x);
 
-/// A signed 64-bit integer of the emitted code; null when default-constructed.
+/// A signed 64-bit integer in the emitted code; null if default-constructed.
 class Index {
 public:
   Index() = default;
@@ -38,7 +38,7 @@ public:
       : emitter(&emitter), value(value) {}
 
   operator mlir::Value() const { return value; }
-  /// True when this is not null.
+  /// True if this is not null.
   explicit operator bool() const { return static_cast<bool>(value); }
   CodeEmitter &getEmitter() const { return *emitter; }
 
@@ -79,7 +79,7 @@ Bool operator<=(int64_t x, Index y);
 Bool operator==(Index x, Index y);
 Bool operator==(Index x, int64_t y);
 
-/// x where the condition holds, else y.
+/// x if the condition holds, else y.
 Index select(Bool condition, Index x, Index y);
 Index select(Bool condition, Index x, int64_t y);
 Index select(Bool condition, int64_t x, Index y);

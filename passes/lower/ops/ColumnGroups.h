@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Columns of a product's result of which something is made group by group: a
-// summary, or whole numbers. Column tiles of a group are one worker's, which
-// finishes the group after them.
+// GEMM result columns that are processed group by group into a summary or
+// quantized values. One worker computes all column tiles in a group and then
+// finishes the group.
 #pragma once
 #include "passes/lower/ops/LowerOps.h"
 
@@ -11,27 +11,27 @@ namespace transom::lower {
 
 class ColumnGroups {
 public:
-  /// Rows of a chunk at most: the f32 of those of which whole numbers are made
-  /// stay in the second-level cache, on the stack.
+  /// Max rows per chunk: f32 rows that are quantized stay in the second-level
+  /// cache, on the stack.
   static int64_t getMaxRows(kern::GemmOp op);
 
-  /// `maxRows` is that of a chunk.
+  /// `maxRows` is the chunk size.
   ColumnGroups(PhaseEmitter &e, kern::GemmOp op, int64_t maxRows);
 
-  /// Column tiles of a group; 0 where nothing is made of groups.
+  /// Column tiles per group; 0 without groups.
   int64_t getNumTiles() const { return numTiles; }
-  /// Whether the result in f32 is on the stack, not in the out.
+  /// Whether the f32 result is on the stack instead of in the out.
   bool isStaged() const { return static_cast<bool>(stage); }
-  /// How tiles store the numbers of an out.
+  /// The lowering with which tiles store elements of an out.
   const OperandLowering &getLowering(mlir::Value out) {
     return isStaged() ? OperandLowering::get(OperandFormat())
                       : lower::getLowering(out);
   }
-  /// Where it is there; `row` counts from the first one of the chunk.
+  /// Address of a staged element; `row` counts from the chunk's first row.
   mlir::Value getStaged(Index row, Index column);
-  /// Elements from one row to the next there.
+  /// Elements from one staged row to the next.
   int64_t getStagedStride() const;
-  /// Makes what there is to make of a group of columns of these rows.
+  /// Computes the summary, or quantizes, for a column group in these rows.
   void finish(Index group, IndexPair rows);
 
 private:
@@ -41,7 +41,7 @@ private:
   kern::GemmOp op;
   QuantizedRows quantized;
   int64_t numTiles = 0;
-  mlir::Value stage; ///< rows of a group in f32
+  mlir::Value stage; ///< f32 rows in a group
 };
 
 } // namespace transom::lower

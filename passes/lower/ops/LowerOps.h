@@ -1,27 +1,26 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The lowerings of kern operations: each is a function that emits this worker's
-// share of the operation into the function of its phase. Each source adds its
-// own.
+// The lowerings for kern operations: each is a function that emits this
+// worker's share into its phase function. Each source file adds its lowerings.
 #pragma once
 #include "passes/lower/PhaseEmitter.h"
 
 namespace transom::lower {
 
-/// The function that emits each operation.
+/// Lowering functions by operation.
 class Lowerings {
 public:
   using Function = void (*)(PhaseEmitter &, mlir::Operation &);
 
-  /// Operations of this type are emitted by `lower`.
+  /// Registers `lower` for an operation type.
   template <typename OpT, void (*lower)(PhaseEmitter &, OpT)> void add() {
     functions[mlir::TypeID::get<OpT>()] = [](PhaseEmitter &e,
                                              mlir::Operation &op) {
       lower(e, llvm::cast<OpT>(op));
     };
   }
-  /// Null for an operation that no function emits.
+  /// Null if no function emits the operation.
   Function lookup(mlir::Operation &op) const {
     return functions.lookup(op.getName().getTypeID());
   }
@@ -30,7 +29,7 @@ private:
   llvm::DenseMap<mlir::TypeID, Function> functions;
 };
 
-// One function for each source of lowerings.
+// One function for each source file with lowerings.
 void addAttentionLowerings(Lowerings &lowerings);
 void addBatchMatmulLowerings(Lowerings &lowerings);
 void addCacheLowerings(Lowerings &lowerings);
@@ -44,36 +43,36 @@ void addPackKeysLowerings(Lowerings &lowerings);
 void addRopeLowerings(Lowerings &lowerings);
 void addRowLowerings(Lowerings &lowerings);
 
-/// The largest magnitude of `count` numbers, which `load` gives 16 at a time by
-/// column and mask; and zero, or NaN if a number is not finite.
+/// The largest magnitude among `count` elements, which `load` returns 16 at a
+/// time by column and mask; and zero, or NaN if an element is not finite.
 std::pair<mlir::Value, mlir::Value>
 emitLargest(PhaseEmitter &e, int64_t count,
             llvm::function_ref<mlir::Value(Index, mlir::Value)> load);
-/// Reports that an operation widens numbers of this format before it multiplies
-/// them, if it does so for want of an instruction.
+/// Reports that an operation widens elements in this format before the
+/// multiplication because an instruction is missing, if it does so.
 void reportWidening(PhaseEmitter &e, mlir::Operation *op,
                     const OperandLowering &format);
-/// The lowering of a product's weight beside its input.
+/// The lowering for a GEMM weight, given the input type.
 const OperandLowering &getWeightLowering(kern::WeightProductOp op);
 /// True if AMX multiplies them.
 bool suitsAmx(kern::WeightProductOp op);
-/// Emits a product with listed columns of its weight.
+/// Emits a GEMM with listed weight columns.
 void emitGemmColumns(PhaseEmitter &e, kern::GemmOp op);
-/// The tiles of a product of several groups of rows or of heads.
+/// The tiles in a GEMM with several row groups or heads.
 struct GroupTiles {
   int64_t groups;
-  int64_t rows;    ///< of the largest tile
-  int64_t columns; ///< of the weight of a group
+  int64_t rows;    ///< in the largest tile
+  int64_t columns; ///< in a group's weight
 };
 void reportGroupTiles(PhaseEmitter &e, mlir::Operation *op,
                       const OperandLowering &format, const GroupTiles &tiles);
 
-/// Rows of whole numbers and their scales, as `kern.quantize` writes them; both
-/// may be null.
+/// Quantized rows and their scales, as `kern.quantize` writes them; both may be
+/// null.
 struct QuantizedRows {
   mlir::Value numbers, scales;
 
-  /// Columns of a group.
+  /// Columns per group.
   int64_t getGroup() const {
     return *kern::findQuantizedGroup(numbers, scales);
   }
@@ -81,34 +80,34 @@ struct QuantizedRows {
     return *getBufferType(numbers).getDims().back().constant();
   }
 };
-/// Quantizes a group of so many columns of a row; `in` are their f32 in memory.
+/// Quantizes a group with `columns` columns in a row; `in` points to their f32.
 void emitQuantizedGroup(PhaseEmitter &e, const QuantizedRows &rows, Index row,
                         Index group, int64_t columns, mlir::Value in);
-/// Runs `body(group, columns)` for each group of a row.
+/// Runs `body(group, columns)` for each group in a row.
 void forQuantizedGroups(PhaseEmitter &e, const QuantizedRows &rows,
                         llvm::function_ref<void(Index, int64_t)> body);
 
-/// A LayerNorm or RMSNorm of rows.
+/// A LayerNorm or RMSNorm on rows.
 struct NormRows {
   mlir::Value input, gamma, beta; ///< beta may be null
   double eps;
   bool rms;
   llvm::SmallVector<mlir::Value, 2> outs; ///< f32 or bf16; may be the input
   QuantizedRows quantized;
-  mlir::Value stage; ///< a group of columns of some rows that is quantized
+  mlir::Value stage; ///< a group of columns in some rows that is quantized
 
-  /// Adds results, of which some may be null. Not for use while the body of a
-  /// loop is built, since it may take memory on the stack.
+  /// Adds results, some of which may be null. Do not use it while a loop body
+  /// is built, since it may allocate stack memory.
   void addResults(PhaseEmitter &e, llvm::ArrayRef<mlir::Value> results,
                   mlir::Value scales);
 };
-/// Emits the normalization of the rows `from` to `to`.
+/// Emits the normalization of rows `from` to `to`.
 void emitNormRows(PhaseEmitter &e, const NormRows &norm, Index from, Index to);
 
-/// Emits the summary of a group of columns of one row; see `kern.row_summary`.
+/// Emits the summary for a column group in one row; see `kern.row_summary`.
 void emitRowSummary(PhaseEmitter &e, mlir::Value input, mlir::ValueRange outs,
                     Index row, Index group);
-/// Whether the caller gives memory for a summary.
+/// Whether the caller requests a summary by passing memory for it.
 mlir::Value emitIsSummaryAsked(PhaseEmitter &e, mlir::ValueRange outs);
 
 } // namespace transom::lower

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all products with a packed weight give to their kernels: rows with their
-// scales, and a panel of the weight. Where a product gets its panels and puts
-// its results is its own.
+// The kernel operands that all GEMMs with a packed weight have in common: rows
+// with their scales, and a weight panel. Each lowering chooses its panels and
+// outputs.
 #pragma once
 #include "passes/lower/ops/LowerOps.h"
 
@@ -11,17 +11,17 @@ namespace transom::lower {
 
 class ProductOperands {
 public:
-  /// `bias`: what the sums begin with; may be null.
+  /// `bias`: initial value of the sums; may be null.
   ProductOperands(PhaseEmitter &e, kern::WeightProductOp op, mlir::Value bias);
 
-  /// How the weight is stored.
+  /// The weight's lowering.
   const OperandLowering &getFormat() const { return format; }
-  /// The kernel for `length` of K without an epilogue. Only the first block of
-  /// K begins with the bias.
+  /// The kernel for `length` elements along K, without an epilogue. Only the
+  /// first K block begins with the bias.
   KernelSpec getSpec(int64_t length, bool isFirst) const;
-  /// The left operand from `row` and from `from` of K on.
+  /// Sets the left operand from row `row` and K index `from` on.
   void setRows(KernelArgs &args, Index row, Index from) const;
-  /// The right operand: columns of a panel from `lane` on.
+  /// Sets the right operand: panel columns from `lane` on.
   void setPanel(KernelArgs &args, mlir::Value panel, Index lane,
                 Index from) const;
 

@@ -1,15 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One row of a buffer, read and written by vectors of f32. Numbers of another
-// type are widened and rounded on the way, so operations on rows are written
-// once.
+// One buffer row, read and written by f32 vectors. Elements with another type
+// are widened and rounded on the way, so row operations are written once.
 #pragma once
 #include "passes/lower/PhaseEmitter.h"
 
 namespace transom::lower {
 
-/// One row of numbers in memory.
+/// One row of elements in memory.
 struct Row {
   using Value = mlir::Value;
   PhaseEmitter &e;
@@ -19,7 +18,7 @@ struct Row {
   Value at(Index column) {
     return e.advance(pointer, column * format->getElementBytes());
   }
-  /// Loads 16 columns from `column` on; those that `mask` disables read as
+  /// Loads 16 columns from `column` on; columns that `mask` disables read as
   /// zero.
   Value load(Index column, Value mask) {
     return format->load(e, at(column), mask);
@@ -31,7 +30,7 @@ struct Row {
   Row from(Index column) { return {e, at(column), format}; }
 };
 
-/// Row `row` of a buffer; all dimensions but the last count as rows.
+/// Row `row` in a buffer; all dimensions but the last count as rows.
 inline Row getRow(PhaseEmitter &e, mlir::Value buffer, Index row) {
   const OperandLowering &format = getLowering(buffer);
   Index bytes = row * e.rowStride(buffer) * format.getElementBytes();

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Access to buffers of several dimensions: strides, broadcasting, copies.
+// Access to multidimensional buffers: strides, broadcasting, copies.
 #pragma once
 #include "passes/lower/PhaseEmitter.h"
 
@@ -15,20 +15,20 @@ struct StridedCopy {
   mlir::Type element;
 };
 
-/// Emits this worker's share of what an operation copies: the outer dimensions
-/// are divided among the workers.
+/// Emits this worker's share of an operation's copy: the outer dimensions are
+/// divided among the workers.
 void emitStridedCopy(PhaseEmitter &e, mlir::Operation *op,
                      const StridedCopy &copy);
 
-/// The sizes of dimensions.
+/// Emits dimension sizes.
 llvm::SmallVector<Index> emitSizes(PhaseEmitter &e,
                                    llvm::ArrayRef<Polynomial> dims);
 
-/// The element strides of a buffer's dimensions.
+/// Emits a buffer's element strides by dimension.
 llvm::SmallVector<Index> emitStrides(PhaseEmitter &e, kern::BufferType type);
 
-/// The element offset of outer index `row` (row-major over `dims` without the
-/// last) in an operand of `operandDims` that is broadcast to `dims`.
+/// The element offset for outer index `row` (row-major over `dims` without the
+/// last) in an operand with `operandDims` that is broadcast to `dims`.
 Index emitBroadcastOffset(PhaseEmitter &e, Index row,
                           llvm::ArrayRef<Polynomial> dims,
                           llvm::ArrayRef<Polynomial> operandDims,
