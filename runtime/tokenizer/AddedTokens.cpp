@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A match is discarded where a single word is asked for and a word character
-// is beside it; what was matched is not searched again. lstrip and rstrip
-// let a token take the whitespace beside it.
+// A match with a word character next to it is discarded if the token must be a
+// single word; matched characters are not searched again in either case. lstrip
+// and rstrip extend a token over adjacent whitespace.
 #include "runtime/tokenizer/AddedTokens.h"
 #include "runtime/tokenizer/Unicode.h"
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Match {
   uint32_t index = Trie::none;
 };
 
-/// One pass over a text.
+/// Scans a text once.
 class Finder {
 public:
   Finder(Trie trie, ArrayView<AddedToken> tokens, const Characters &text)
@@ -72,8 +72,8 @@ private:
     taken = end;
   }
 
-  /// The end of the whitespace that starts at `at`. The last run is kept, so
-  /// that tokens inside one run do not search it again.
+  /// Returns where the whitespace run that starts at `at` ends. The last run is
+  /// cached, so tokens inside one run do not search it again.
   size_t whitespaceEnd(size_t at) {
     if (at < lastRun.begin || at >= lastRun.end) {
       lastRun = {at, at};

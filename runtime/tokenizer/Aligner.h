@@ -1,15 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which bytes of the original text the characters of a changed text stand for,
-// as Hugging Face counts it.
+// Maps characters in changed text to byte ranges in the original text, with the
+// same counting rules as Hugging Face.
 #pragma once
 #include "runtime/tokenizer/Normalizer.h"
 #include <algorithm>
 
 namespace transom::tokenizer {
 
-/// Makes a text of another one character by character.
+/// Builds the changed text from `source` character by character.
 class Aligner {
 public:
   /// `source` is not empty and outlives this.
@@ -17,9 +17,9 @@ public:
 
   void reserve(size_t size) { result.reserve(size); }
 
-  /// Appends `code`. With `change` 1 it shares the place of the character
-  /// before it; with 0 it takes that of the next character of the source, and
-  /// with -n it skips n more of them.
+  /// Appends `code`. If `change` is 1, it shares its position with the
+  /// preceding character; if 0, it takes the next position in the source; if
+  /// -n, n more source characters are skipped.
   void add(char32_t code, int64_t change) {
     size_t place = change > 0 ? std::max<size_t>(taken, 1) - 1 : taken;
     const Character &from = source[std::min(place, source.size() - 1)];

@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sizes are checked when a program is opened, and states, columns and answers
-// where they are read, so no bytes lead outside of a table.
+// where they are read, so malformed bytes cannot cause an access outside a
+// table.
 #include "runtime/tokenizer/Automaton.h"
 
 namespace transom::tokenizer {
 
 static constexpr uint32_t machineLimit = 64;
-/// Combinations of a class and answers.
+/// Limit for the combinations of class and answers.
 static constexpr size_t mapLimit = 0x10000;
 
-/// Takes `size` bytes from the front; false where there are fewer.
+/// Takes `size` bytes from the front; returns false if there are fewer.
 static bool takeBytes(std::string_view &bytes, size_t size,
                       std::string_view &taken) {
   if (size > bytes.size())
@@ -51,7 +52,7 @@ bool Automaton::readMachine(std::string_view &bytes, bool isPass,
       !takeArray(bytes, head.map, machine.map))
     return false;
 
-  // The map has each class with each combination of answers.
+  // The map has one entry for each combination of a class and answers.
   size_t labels = header.classes + 1;
   for (size_t i = 0; i < head.inputs; ++i) {
     if (machine.inputs[i] >= passes.size())
@@ -109,7 +110,7 @@ Automaton::selectColumns(const Machine &machine, const Values &classes,
   return columns;
 }
 
-/// The answers of a pass at each position.
+/// Returns a pass's answer at each position.
 Automaton::Values Automaton::run(const Machine &pass, Values columns) {
   const MachineHeader &head = pass.header;
   const size_t count = columns.size();

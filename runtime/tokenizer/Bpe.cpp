@@ -1,11 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Symbols are a linked list, candidates a heap; a candidate whose symbols have
-// changed meanwhile is dropped when it comes up. Each merge removes a symbol
-// and queues at most two candidates, so a word of n characters takes
-// O(n log n). Where characters are left out, later tokens move forward, since
-// Hugging Face adds up lengths.
+// Symbols form a linked list and candidates a heap; a candidate whose symbols
+// have changed since is dropped when it is taken from the heap. Each merge
+// removes a symbol and queues at most two candidates, so a word with n
+// characters takes O(n log n). If characters are omitted, the offsets of later
+// tokens move forward, since Hugging Face adds up lengths.
 #include "runtime/tokenizer/Bpe.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>
@@ -28,7 +28,7 @@ Bpe::Bpe(const Tables &tables)
   continuingRoot = trie.step(Trie::root, prefix);
 }
 
-/// What stands for a space in the tokens of SentencePiece.
+/// Replaces a space in SentencePiece tokens.
 static constexpr char32_t spaceCharacter = 0x2581;
 
 static uint32_t getBytes(char32_t code) {
@@ -47,7 +47,7 @@ uint32_t Bpe::wholeWord(const Characters &text, Span word) const {
   return id == Trie::none ? id : id & ~wholeBit;
 }
 
-/// True if a token is one of those that text is cut into.
+/// True if splitting text may produce this token.
 bool Bpe::isCut(uint32_t id) const {
   return scores.size() == 0 || (id < scores.size() && !std::isnan(scores[id]));
 }
@@ -63,8 +63,8 @@ void Bpe::flushUnknown() {
   unknownBytes = 0;
 }
 
-/// A character that is not a token: the tokens of its bytes if all of them are
-/// there, else the unknown token.
+/// Adds a character that is not a token: as its byte tokens if all exist,
+/// otherwise as the unknown token.
 void Bpe::addUnknown(char32_t code, bool first, bool last) {
   uint32_t bytes = getBytes(code);
   if (flags & ByteFallback) {
@@ -159,12 +159,13 @@ void Bpe::merge(const Candidate &candidate) {
   queuePair(candidate.left);
 }
 
-/// The same for few symbols: looks for the next merge among all pairs.
+/// Does the same for few symbols without a heap.
 void Bpe::mergeFew() {
   std::array<Merge, fewSymbols> found;
   size_t count = symbols.size();
   for (size_t i = 0; i + 1 < count; ++i)
     found[i] = getMerge(symbols[i].id, symbols[i + 1].id);
+  // Apply the first learned merge among all pairs, until none applies.
   while (count > 1) {
     size_t best = 0;
     for (size_t i = 1; i + 1 < count; ++i)
@@ -172,6 +173,7 @@ void Bpe::mergeFew() {
         best = i;
     if (found[best].rank == none)
       break;
+    // Join both symbols, and close the gap.
     symbols[best].id = found[best].result;
     symbols[best].bytes += symbols[best + 1].bytes;
     --count;
@@ -179,11 +181,13 @@ void Bpe::mergeFew() {
       symbols[i] = symbols[i + 1];
       found[i - 1] = found[i];
     }
+    // Only the pairs on both sides have changed.
     if (best > 0)
       found[best - 1] = getMerge(symbols[best - 1].id, symbols[best].id);
     if (best + 1 < count)
       found[best] = getMerge(symbols[best].id, symbols[best + 1].id);
   }
+  // Link the remaining symbols for `give`.
   symbols.resize(count);
   for (size_t i = 0; i < count; ++i)
     symbols[i].next = i + 1 < count ? static_cast<uint32_t>(i + 1) : none;
@@ -203,10 +207,10 @@ void Bpe::mergeAll() {
   }
 }
 
-/// Makes the parts of the word that the symbols are.
+/// Converts the symbols to parts.
 void Bpe::give(const Characters &text, Span word) {
-  // `at` is the character that holds the byte where the token begins, and
-  // `passed` the bytes before that character.
+  // `at` is the character with the token's first byte; `passed` counts the
+  // bytes before that character.
   size_t at = word.begin;
   uint64_t begin = 0, passed = 0;
   auto seek = [&](uint64_t byte) {
@@ -219,7 +223,8 @@ void Bpe::give(const Characters &text, Span word) {
     const size_t first = seek(begin);
     const uint64_t end = begin + symbols[i].bytes;
     const size_t last = seek(end - 1);
-    // Unknown characters can make a token together that is not cut from text.
+    // Unknown characters together can form a token that splitting does not
+    // produce.
     uint32_t id = symbols[i].id;
     if (id == unknownId && scores.size() != 0)
       id = wholeWord(text, {first, last + 1});
@@ -233,7 +238,7 @@ void Bpe::addPart(uint32_t id, size_t first, size_t last) {
                    static_cast<uint32_t>(last)});
 }
 
-/// Makes the parts of a word.
+/// Computes the parts for a word.
 void Bpe::findParts(const Characters &text, Span word) {
   parts.clear();
   const uint32_t whole = findWord(text, word);

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Byte-pair encoding (Sennrich et al., 2016, section 3.2): a word begins as its
-// characters, and of the merges that apply to neighbours the one learnt first
-// is done, until none applies.
+// Byte-pair encoding (Sennrich et al., 2016, section 3.2): a word starts as
+// single characters; the earliest learned merge that applies to neighbors is
+// performed, until none applies.
 #pragma once
 #include "runtime/tokenizer/Splitter.h"
 #include "runtime/tokenizer/Tables.h"
@@ -12,27 +12,28 @@
 
 namespace transom::tokenizer {
 
-/// A word's tokens by the BPE model of some tables. Its scratch grows with the
-/// longest word; so it is no constant, and each thread has its own.
+/// Splits words into tokens with the BPE model in the tables. Its scratch
+/// memory grows with the longest word, so it is not const and each thread has
+/// its own.
 class Bpe {
 public:
   explicit Bpe(const Tables &tables);
 
-  /// Appends the tokens of `word` of `text`, which is not empty. Characters
-  /// that are not tokens become the unknown token, or are left out without one.
-  /// Time is O(n log n) in the word's length.
+  /// Appends the tokens for `word` in `text`, which is not empty. Characters
+  /// that are not tokens become the unknown token, or are omitted if there is
+  /// none. Takes O(n log n) for n characters.
   void tokenize(const Characters &text, Span word, std::vector<Token> &tokens);
 
 private:
   static constexpr uint32_t none = UINT32_MAX;
-  /// So many symbols are merged faster without a heap.
+  /// Up to this symbol count, merging is faster without a heap.
   static constexpr size_t fewSymbols = 32;
 
-  /// A symbol of the word; symbols are linked in the order of the word.
+  /// A symbol in the word; symbols are linked in word order.
   struct Symbol {
     uint32_t id;
     uint32_t previous, next; ///< or `none`
-    uint32_t bytes;          ///< of the word in UTF-8; 0: merged away
+    uint32_t bytes;          ///< UTF-8 bytes in the word; 0: merged away
   };
   /// A merge that applied when it was queued.
   struct Candidate {
@@ -41,7 +42,7 @@ private:
       return rank != other.rank ? rank > other.rank : left > other.left;
     }
   };
-  /// What a pair becomes.
+  /// Result of merging a pair.
   struct Merge {
     uint32_t rank = none, result = none;
   };
@@ -65,18 +66,18 @@ private:
                     std::vector<Token> &tokens);
 
   Trie trie;
-  uint32_t continuingRoot; ///< the state after the continuing prefix
+  uint32_t continuingRoot; ///< state after the continuing prefix
   std::string_view prefix, suffix;
   uint32_t unknownId, idEnd, flags, probe;
   ArrayView<MergeSlot> merges;
   ArrayView<uint32_t> results, byteTokens;
-  ArrayView<double> scores; ///< where not all tokens are cut from text
+  ArrayView<double> scores; ///< empty if splitting may produce every token
 
   std::vector<Symbol> symbols;
-  std::vector<WordPart> parts; ///< of the word
+  std::vector<WordPart> parts; ///< for the current word
   WordCache cache;
   std::vector<Candidate> queue; ///< a heap
-  uint32_t unknownBytes = 0;    ///< of an unknown token not yet added
+  uint32_t unknownBytes = 0;    ///< in the pending unknown token
 };
 
 } // namespace transom::tokenizer

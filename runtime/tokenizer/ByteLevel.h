@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The characters that stand for bytes in the vocabulary of a byte-level BPE
-// (Radford et al., 2019, section 2.2): a printable byte of Latin-1 is itself,
-// the 68 others are U+0100 and following, in order.
+// Characters that represent bytes in a byte-level BPE vocabulary (Radford et
+// al., 2019, section 2.2): a printable Latin-1 byte represents itself, the
+// other 68 are U+0100 and following, in order.
 #pragma once
 #include <cstdint>
 
@@ -15,10 +15,10 @@ constexpr bool isPrintableByte(uint32_t byte) {
          (byte >= 0xA1 && byte <= 0xFF && byte != 0xAD);
 }
 
-/// The tables of both directions.
+/// Tables for both directions.
 struct ByteCharacters {
   char32_t ofByte[256] = {};
-  int16_t getByte[0x144] = {}; ///< -1: stands for no byte
+  int16_t getByte[0x144] = {}; ///< -1: represents no byte
 
   constexpr ByteCharacters() {
     for (int16_t &byte : getByte)
@@ -32,11 +32,11 @@ struct ByteCharacters {
 };
 inline constexpr ByteCharacters byteCharacters;
 
-/// The character of a byte.
+/// Returns the character for a byte.
 constexpr char32_t characterOfByte(uint8_t byte) {
   return byteCharacters.ofByte[byte];
 }
-/// The byte of a character, or -1.
+/// Returns the byte for a character, or -1.
 constexpr int byteOfCharacter(char32_t code) {
   return code < 0x144 ? byteCharacters.getByte[code] : -1;
 }

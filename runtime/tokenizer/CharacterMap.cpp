@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A cluster is replaced as a whole by what its shortest key becomes, even where
-// that key is only its start: so has Hugging Face it, to get SentencePiece's
-// results.
+// A cluster is replaced as a whole by the replacement for its shortest key,
+// even if that key is only its prefix: Hugging Face does so to reproduce
+// SentencePiece's results.
 #include "runtime/tokenizer/CharacterMap.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Aligner.h"
@@ -12,7 +12,7 @@
 
 namespace transom::tokenizer {
 
-/// The string at `place`, if there is one.
+/// Returns the string at `place`, if there is a valid one.
 static std::optional<std::string_view> getString(std::string_view strings,
                                                  size_t place) {
   if (place >= strings.size())
@@ -25,14 +25,14 @@ static std::optional<std::string_view> getString(std::string_view strings,
 }
 
 namespace {
-/// One pass over a text.
+/// Scans a text once.
 class Mapper {
 public:
   Mapper(std::string_view trie, std::string_view strings,
          const Characters &text)
       : trie(trie), strings(strings), text(text) {}
 
-  /// Nothing where no key is found.
+  /// Returns nullopt if no key is found.
   std::optional<Characters> run() {
     changes.reserve(text.size());
     for (size_t at = 0; at < text.size();) {
@@ -55,7 +55,7 @@ public:
   }
 
 private:
-  /// A character of the new text, as `Aligner` takes it.
+  /// A character in the new text, in `Aligner` terms.
   struct Change {
     char32_t code;
     int64_t change;
@@ -68,7 +68,8 @@ private:
     return bytes.size() <= longestClusterKey;
   }
 
-  /// The replacement for the shortest key that [begin, end) begins with.
+  /// Returns the replacement for the shortest key that is a prefix of [begin,
+  /// end).
   std::optional<std::string_view> find(size_t begin, size_t end) {
     uint32_t state = Trie::root, place = Trie::none;
     for (size_t at = begin; at < end && place == Trie::none; ++at) {
@@ -84,8 +85,9 @@ private:
     return getString(strings, place);
   }
 
-  /// Puts what [begin, end) becomes. Added characters share the place of the
-  /// one before them, and the last one takes the places of removed ones.
+  /// Appends the replacement for [begin, end). Added characters share their
+  /// position with the preceding one, and the last one covers the positions of
+  /// removed ones.
   bool replace(size_t begin, size_t end) {
     std::optional<std::string_view> string = find(begin, end);
     if (!string)
@@ -104,7 +106,7 @@ private:
   std::string_view strings;
   const Characters &text;
   std::vector<Change> changes;
-  std::string bytes; ///< of some characters
+  std::string bytes; ///< UTF-8 scratch buffer
   bool found = false;
 };
 } // namespace
@@ -116,21 +118,21 @@ void mapCharacters(std::string_view trie, std::string_view strings,
 }
 
 namespace {
-/// Where the longest key of a text ends, and what it becomes.
+/// End of the longest key in a text, and its replacement.
 struct LongestKey {
   size_t end;
-  std::optional<std::string_view> string; ///< nothing: no key was found
+  std::optional<std::string_view> string; ///< nullopt: no key was found
 };
 } // namespace
 
-/// The longest key at `begin`; without one, its end is after a character.
+/// Finds the longest key at `begin`; without one, `end` is after one character.
 static LongestKey findLongest(const MapArray &map, std::string_view strings,
                               const Characters &text, size_t begin,
                               std::string &bytes) {
   size_t state = map.getRoot(), found = MapArray::none, end = begin + 1;
   size_t length = 0;
   for (size_t i = begin; i < text.size() && state != MapArray::none; ++i) {
-    // Follow the bytes of a character. Keys end between characters.
+    // Follow a character's bytes. Keys end between characters.
     bytes.clear();
     utf8::append(bytes, text[i].code);
     length += bytes.size();

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each stage puts what it makes of a token into its buffer, which is the next
-// stage's token. Stages that fuse tokens emit a long token in deltas. The
-// importer refuses chains in which a stage would need such a token as a whole.
+// Each stage writes its output to a buffer, which is the next stage's token.
+// Stages that fuse tokens emit a long token in deltas. The importer rejects
+// chains in which a stage would need such a token as a whole.
 #include "runtime/tokenizer/DecodeStream.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/ByteLevel.h"
@@ -93,7 +93,7 @@ void DecodeStream::run(size_t index, std::string_view token, bool starts,
   runStage(stage, token, starts);
   stage.started = true;
   auto kind = static_cast<DecoderStep>(stage.step.kind);
-  // What waits for the next token gives nothing for the first one.
+  // A stage that delays each token has no output for the first one.
   if (kind == DecoderStep::WordEnd && stage.first)
     return;
   bool fuses = kind == DecoderStep::Fuse || kind == DecoderStep::ByteLevel;
@@ -102,7 +102,7 @@ void DecodeStream::run(size_t index, std::string_view token, bool starts,
 
 //===-- The stages --------------------------------------------------------===//
 
-/// In place where the text does not grow.
+/// Replaces in place if the text does not grow.
 static void replaceAll(std::string &text, std::string_view from,
                        std::string_view to) {
   size_t next = from.empty() ? std::string::npos : text.find(from);
@@ -128,7 +128,7 @@ static void replaceAll(std::string &text, std::string_view from,
   text.erase(put, at - put);
 }
 
-/// Appends `token`, each match of `program` replaced by `content`.
+/// Appends `token`, with each match of `program` replaced by `content`.
 static void replaceMatches(std::string_view program, std::string_view content,
                            std::string_view token, std::string &made) {
   const std::optional<Splitter> splitter = Splitter::open(program);
@@ -141,8 +141,8 @@ static void replaceMatches(std::string_view program, std::string_view content,
   made += toUtf8(result);
 }
 
-/// Takes back the spaces that cutting at punctuation put into English. The
-/// WordPiece decoder of `tokenizers` has one rule more than transformers.
+/// Removes spaces that splitting at punctuation added to English text. The
+/// WordPiece decoder in `tokenizers` has one more rule than transformers.
 static void cleanUp(std::string &text, bool contractsNot) {
   static constexpr std::string_view contraction = " do not";
   static constexpr std::string_view rules[][2] = {
@@ -154,10 +154,10 @@ static void cleanUp(std::string &text, bool contractsNot) {
       replaceAll(text, rule[0], rule[1]);
 }
 
-/// Moves what no further text changes from `pending` to `made`, cleaned up. A
-/// rule begins with a space, and has no other character that is followed by
-/// another but `'`, `n`, `v` and `r`; so none reaches over the end of a text
-/// that has another character there, or has no space after such a character.
+/// Moves text that later tokens cannot change from `pending` to `made`, and
+/// cleans it up. Each rule begins with a space, and every later character
+/// except the last is `'`, `n`, `v` or `r`; so no rule extends past the end of
+/// a text with another last character, or with no space after such a character.
 static void giveCleanedUp(std::string &pending, std::string &made) {
   const size_t last = pending.find_last_not_of(" 'nvr");
   size_t size = last == std::string::npos ? 0 : last + 1;
@@ -169,7 +169,7 @@ static void giveCleanedUp(std::string &pending, std::string &made) {
   pending.erase(0, size);
 }
 
-/// The byte that a token `<0xAB>` stands for.
+/// Returns the byte that a token such as `<0xAB>` represents.
 static std::optional<char> byteOfToken(std::string_view token) {
   if (token.size() != 6 || token.substr(0, 3) != "<0x" || token[5] != '>')
     return std::nullopt;
@@ -185,8 +185,8 @@ static std::optional<char> byteOfToken(std::string_view token) {
   return static_cast<char>(high * 16 + low);
 }
 
-/// Moves the bytes of `pending` to `made`: all of them as they are, or, where
-/// they are not UTF-8, each as U+FFFD.
+/// Moves all bytes from `pending` to `made`: unchanged if they are valid UTF-8,
+/// otherwise each as U+FFFD.
 static void giveBytes(std::string &pending, std::string &made) {
   if (utf8::isValid(pending))
     made += pending;
@@ -197,11 +197,11 @@ static void giveBytes(std::string &pending, std::string &made) {
 }
 
 namespace {
-/// The longest start of a character at some place.
+/// The longest prefix of a character at a position.
 struct Subpart {
   size_t size; ///< at least 1
-  bool whole;  ///< a character
-  bool cut;    ///< more bytes could make it one
+  bool whole;  ///< a complete character
+  bool cut;    ///< more bytes could complete it
 };
 } // namespace
 
@@ -228,8 +228,8 @@ static Subpart subpartAt(std::string_view bytes, size_t at) {
   return {count == 0 ? 1 : count, count != 0, false};
 }
 
-/// Moves whole characters from `pending` to `made`, with U+FFFD for what is
-/// none; a start of a character at the end is kept back.
+/// Moves complete characters from `pending` to `made`, with U+FFFD for invalid
+/// bytes; an incomplete character at the end stays.
 static void giveCharacters(std::string &pending, std::string &made) {
   size_t at = 0;
   while (at < pending.size()) {
@@ -243,7 +243,7 @@ static void giveCharacters(std::string &pending, std::string &made) {
   pending.erase(0, at);
 }
 
-/// A token with a character that stands for no byte stands for itself.
+/// A token with a character that represents no byte is copied unchanged.
 void DecodeStream::byteLevel(Stage &stage, std::string_view token) {
   size_t before = stage.pending.size();
   for (size_t at = 0; at < token.size();) {
@@ -290,7 +290,7 @@ void DecodeStream::strip(Stage &stage, std::string_view token, bool starts) {
   }
 }
 
-/// Holds whitespace back until something else follows.
+/// Holds whitespace back until another character follows.
 void DecodeStream::stripWhitespace(Stage &stage, std::string_view token) {
   for (size_t at = 0; at < token.size();) {
     size_t begin = at;
@@ -312,6 +312,7 @@ void DecodeStream::runStage(Stage &stage, std::string_view token, bool starts) {
   std::string_view first = getText(step.first);
   std::string &made = stage.made;
   switch (static_cast<DecoderStep>(step.kind)) {
+  // Stages that transform each token separately.
   case DecoderStep::JoinWithSpaces:
     made.append(stage.first ? "" : " ").append(token);
     return;
@@ -324,6 +325,7 @@ void DecodeStream::runStage(Stage &stage, std::string_view token, bool starts) {
       cleanUp(made, /*contractsNot=*/true);
     return;
   }
+  // Stages that hold back bytes or characters until later tokens.
   case DecoderStep::ByteLevel:
     return byteLevel(stage, token);
   case DecoderStep::ByteFallback:
@@ -338,6 +340,7 @@ void DecodeStream::runStage(Stage &stage, std::string_view token, bool starts) {
     return strip(stage, token, starts);
   case DecoderStep::StripWhitespace:
     return stripWhitespace(stage, token);
+  // Stages that replace strings in the token.
   case DecoderStep::Replace:
     if (step.option)
       return replaceMatches(first, getText(step.second), token, made);
@@ -346,6 +349,7 @@ void DecodeStream::runStage(Stage &stage, std::string_view token, bool starts) {
   case DecoderStep::Metaspace:
     made = token;
     return replaceAll(made, first, stage.first && step.option ? "" : " ");
+  // Stages with delayed output.
   case DecoderStep::WordEnd:
     made = stage.pending;
     stage.pending = token;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules GB3 to GB11 of the annex, as a state that each character of a
-// cluster changes.
+// Rules GB3 to GB11 of the annex, as a state that is updated by each character
+// in a cluster.
 #include "runtime/tokenizer/Graphemes.h"
 #include <algorithm>
 
@@ -28,7 +28,7 @@ namespace transom::tokenizer {
 using unicode::GraphemeClass;
 
 namespace {
-/// A cluster as far as it has been read.
+/// The part of a cluster that has been read.
 class Cluster {
 public:
   explicit Cluster(GraphemeClass first) { add(first); }
@@ -36,6 +36,7 @@ public:
   bool accepts(GraphemeClass next) const {
     if (last == GraphemeClass::Control || next == GraphemeClass::Control)
       return false;
+    // Marks join any preceding character.
     switch (next) {
     case GraphemeClass::Extend:
     case GraphemeClass::ExtendConjunct:
@@ -43,6 +44,7 @@ public:
     case GraphemeClass::Joiner:
     case GraphemeClass::SpacingMark:
       return true;
+    // Hangul letters join by syllable position.
     case GraphemeClass::HangulL:
     case GraphemeClass::HangulLV:
     case GraphemeClass::HangulLVT:
@@ -54,6 +56,7 @@ public:
       return last == GraphemeClass::Prepend ||
              (last >= GraphemeClass::HangulV &&
               last <= GraphemeClass::HangulLVT);
+    // Others join after a prepended mark, a joiner or a linker.
     default:
       return last == GraphemeClass::Prepend ||
              (next == GraphemeClass::Pictographic && joined) ||
@@ -76,10 +79,10 @@ public:
 
 private:
   GraphemeClass last = GraphemeClass::Other;
-  bool pictograph = false; ///< and marks after it
-  bool joined = false;     ///< the same and a joiner
-  bool consonant = false;  ///< and what may be in a conjunct after it
-  bool linked = false;     ///< with a linker
+  bool pictograph = false; ///< a pictograph, and only marks after it
+  bool joined = false;     ///< the same, followed by a joiner
+  bool consonant = false;  ///< a consonant, and only conjunct marks after it
+  bool linked = false;     ///< the same, with a linker
 };
 } // namespace
 

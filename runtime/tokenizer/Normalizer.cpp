@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each step makes the next list of characters. A character that a step inserts
-// stands for the same bytes as the one before it; canonical ordering permutes
-// the characters but not the bytes they stand for, as Hugging Face has it.
+// Each step produces the next character list. An inserted character represents
+// the same bytes as the preceding one; canonical ordering permutes the
+// characters but not their byte ranges, as Hugging Face does.
 #include "runtime/tokenizer/Normalizer.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Aligner.h"
@@ -46,7 +46,8 @@ static void cleanText(Characters &text) {
       character.code = U' ';
 }
 
-/// What SentencePiece's rule nmt removes and takes for spaces.
+/// Applies SentencePiece's nmt rule: removes controls and replaces other
+/// separators with spaces.
 static void cleanControls(Characters &text) {
   removeIf(text, [](char32_t c) {
     return (c >= 0x1 && c <= 0x8) || c == 0xB || (c >= 0xE && c <= 0x1F) ||
@@ -81,8 +82,8 @@ static void spaceChinese(Characters &text) {
 }
 
 namespace {
-/// A character on its way through decomposition and composition, and its
-/// change as `Aligner` takes it.
+/// A character during decomposition and composition, with its change in
+/// `Aligner` terms.
 struct Unit {
   char32_t code;
   uint8_t combiningClass;
@@ -90,7 +91,7 @@ struct Unit {
 };
 using Units = std::vector<Unit>;
 
-/// The canonical or the compatibility decomposition, in canonical order.
+/// Canonical or compatibility decomposition, in canonical order.
 class Decomposer {
 public:
   explicit Decomposer(bool compatible) : compatible(compatible) {}
@@ -155,7 +156,7 @@ private:
 static void compose(Units &units) {
   constexpr size_t none = SIZE_MAX;
   size_t starter = none, size = 0;
-  int lastClass = -1; // of the marks between the starter and here
+  int lastClass = -1; // among marks between the starter and this unit
   for (const Unit &unit : units) {
     bool blocked = starter == none || lastClass >= unit.combiningClass;
     char32_t joined =
@@ -177,16 +178,16 @@ static void compose(Units &units) {
 }
 
 namespace {
-/// A normal form of Unicode.
+/// A Unicode normal form.
 struct NormalForm {
   bool composed, compatible;
 };
 } // namespace
 
-/// True if no character changes by itself or joins the one before it.
+/// True if no character changes by itself or joins the preceding one.
 static bool isStable(const Characters &text, NormalForm form) {
-  // Below, nothing changes in NFC; and no character without a combining class
-  // joins the one before it.
+  // Below `firstMark`, nothing changes in NFC; below `firstJoining`, no
+  // character without a combining class joins the preceding one.
   constexpr char32_t firstMark = 0x300, firstJoining = 0x900;
   return std::all_of(text.begin(), text.end(), [form](const Character &c) {
     if (c.code < 0x80)
@@ -226,7 +227,7 @@ static void lowercase(Characters &text) {
   text = std::move(result);
 }
 
-/// What is put before a text stands for the bytes of its first character.
+/// The inserted prefix represents the bytes of the first character.
 static void prepend(Characters &text, std::string_view prefix) {
   Characters inserted = getCharacters(prefix);
   for (Character &character : inserted)
@@ -295,10 +296,12 @@ static void removeFlagged(Characters &text, unicode::Flag flag) {
 
 static void runStep(const StepList &list, Step step, Characters &text) {
   switch (static_cast<NormalizerStep>(step.kind)) {
+  // Steps that only remove or replace characters.
   case NormalizerStep::CleanText:
     return cleanText(text);
   case NormalizerStep::SpaceChinese:
     return spaceChinese(text);
+  // Unicode normal forms.
   case NormalizerStep::Decompose:
     return toNormalForm(text, {false, false});
   case NormalizerStep::Compose:
@@ -307,6 +310,7 @@ static void runStep(const StepList &list, Step step, Characters &text) {
     return toNormalForm(text, {false, true});
   case NormalizerStep::ComposeCompatibly:
     return toNormalForm(text, {true, true});
+  // Other character classes and case.
   case NormalizerStep::CleanControls:
     return cleanControls(text);
   case NormalizerStep::RemoveNonspacing:
@@ -315,6 +319,7 @@ static void runStep(const StepList &list, Step step, Characters &text) {
     return removeFlagged(text, unicode::Mark);
   case NormalizerStep::Lowercase:
     return lowercase(text);
+  // Steps with strings from the tables.
   case NormalizerStep::Prepend:
     if (!text.empty())
       prepend(text, list.text(step.first));

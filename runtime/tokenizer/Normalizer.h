@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text as characters that remember which bytes of the original they stand for,
-// and the steps of a normalizer on it. A BertNormalizer or a Sequence is a list
-// of such steps.
+// Text as characters with their byte ranges in the original text, and
+// normalizer steps on it. A BertNormalizer or a Sequence is a list of such
+// steps.
 #pragma once
 #include "runtime/tokenizer/Tables.h"
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace transom::tokenizer {
 
-/// A character of normalized text, and the bytes [begin, end) of the original
-/// text that it came from.
+/// A character in normalized text, and the bytes [begin, end) of the original
+/// text that it represents.
 struct Character {
   char32_t code;
   uint32_t begin;
@@ -23,7 +23,7 @@ struct Character {
 
 using Characters = std::vector<Character>;
 
-/// The kinds of a normalizer's steps.
+/// Normalizer step kinds.
 enum class NormalizerStep : uint32_t {
   CleanText = 1,    ///< drop controls, U+0000 and U+FFFD; whitespace to space
   SpaceChinese,     ///< a space on both sides of each Chinese character
@@ -36,35 +36,34 @@ enum class NormalizerStep : uint32_t {
   Replace,          ///< each match of the program `first` becomes `second`
   StripLeft,        ///< drop whitespace at the start
   StripRight,       ///< drop whitespace at the end
-  MapCharacters,    ///< by the character map of trie `first`, strings
-                    ///< `second`; option 1: as SentencePiece does itself, by
-                    ///< the `MapArray` `first`
-  CollapseSpaces,   ///< runs of spaces to one, none at the ends, and no U+2581
-                    ///< at the end
+  MapCharacters,  ///< by character map: trie `first`, strings `second`; option
+                  ///< 1: with SentencePiece's own rule, by `MapArray` `first`
+  CollapseSpaces, ///< runs of spaces to one, none at the ends, no U+2581 at the
+                  ///< end
   DecomposeCompatibly, ///< NFKD
   ComposeCompatibly,   ///< NFKC
   CleanControls,       ///< Nmt: drop controls; other spaces to space
-  ToBytes,             ///< each byte becomes the character that stands for it
+  ToBytes,             ///< each byte becomes the character that represents it
 };
-/// One more than the last step's number.
+/// The last step kind + 1.
 inline constexpr uint32_t normalizerStepEnd = 18;
 
-/// True where `first` is a program.
+/// True if `first` is a program.
 inline bool normalizerHasProgram(Step step) {
   return step.kind == static_cast<uint32_t>(NormalizerStep::Replace);
 }
 
-/// The characters of `text`, which is valid UTF-8 of less than 4 GiB.
+/// Decodes `text`, which must be valid UTF-8 below 4 GiB.
 Characters getCharacters(std::string_view text);
 
-/// Appends the characters that stand for the bytes of `character`.
+/// Appends the characters that represent the UTF-8 bytes in `character`.
 void appendBytes(const Character &character, Characters &result);
 
-/// Runs `steps` on `text` (others than `NormalizerStep`s do nothing). Time is
-/// linear.
+/// Runs `steps` on `text` (kinds outside `NormalizerStep` do nothing). Takes
+/// linear time.
 void normalize(const StepList &steps, Characters &text);
 
-/// The text of `text` in UTF-8.
+/// Encodes `text` as UTF-8.
 std::string toUtf8(const Characters &text);
 
 } // namespace transom::tokenizer

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps of BERT are a cut where the kind of neighbouring characters changes: a
-// character is dropped, is a word of its own, or joins a run of its kind. The
-// others cut by a program, or rewrite the words into a new text.
+// The BERT steps split where the kind of neighboring characters changes: a
+// character is dropped, is a word by itself, or joins a run of its kind. Other
+// steps split by a program, or rewrite the words into a new text.
 #include "runtime/tokenizer/PreTokenizer.h"
 #include "runtime/tokenizer/Unicode.h"
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace transom::tokenizer {
 
 namespace {
-/// What a step does with a character.
+/// Action that a step takes for a character.
 enum class Kind { Drop, Alone, Run, OtherRun };
 using Words = std::vector<Span>;
 } // namespace
@@ -64,7 +64,8 @@ static void cutByProgram(const StepList &list, Step step,
   words = std::move(next);
 }
 
-/// Replaces each word by what `rewriter` appends to the new text for it.
+/// Replaces each word by the characters that `rewriter` appends to the new
+/// text.
 template <typename Rewriter>
 static void rewrite(Characters &text, Words &words, const Rewriter &rewriter) {
   Characters result;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Most texts have no added tokens, and are not copied then.
+// Most texts have no added tokens and are not copied.
 #include "runtime/tokenizer/SequenceEncoder.h"
 #include "runtime/tokenizer/ByteLevel.h"
 #include "runtime/tokenizer/PreTokenizer.h"
@@ -66,8 +66,8 @@ void SequenceEncoder::addToken(const Characters &text, const Split &split) {
   tokens.push_back(token);
 }
 
-/// A text that begins with `>>` and has `<<` begins with one token, which may
-/// be unknown.
+/// If a text begins with `>>` and contains `<<`, the part up to there becomes
+/// one token, which may be the unknown token.
 void SequenceEncoder::takeLanguageCode(Characters &text) {
   auto isPair = [&](size_t at, char32_t code) {
     return text[at].code == code && text[at + 1].code == code;
@@ -84,7 +84,7 @@ void SequenceEncoder::takeLanguageCode(Characters &text) {
   text.erase(text.begin(), text.begin() + static_cast<ptrdiff_t>(end));
 }
 
-/// Text between the added tokens that were found before normalizing.
+/// Encodes text between the added tokens found before normalization.
 void SequenceEncoder::encodeBetween(Characters &text) {
   if (tables.parameters().flags & LanguageCodes)
     takeLanguageCode(text);

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The steps from a text to its tokens: find added tokens in the text as it is,
-// normalize what lies between them, find added tokens again, cut into words,
-// and words into tokens by the model.
+// The stages from text to tokens: find added tokens in the unchanged text,
+// normalize the text between them, find added tokens again, split into words,
+// and split words into tokens with the model.
 #pragma once
 #include "runtime/base/Error.h"
 #include "runtime/tokenizer/AddedTokens.h"
@@ -18,18 +18,18 @@
 
 namespace transom::tokenizer {
 
-/// What trimming takes for a space at the end of a token.
+/// True for characters that trimming treats as spaces at a token's ends.
 bool isTrimmed(char32_t code);
 
-/// Makes the tokens of texts, before truncation and template. Keeps its scratch
-/// from text to text, so each thread has its own.
+/// Tokenizes texts, before truncation and template. Reuses its scratch memory
+/// between texts, so each thread has its own.
 class SequenceEncoder {
 public:
-  /// The bytes of the tables outlive it.
+  /// The table bytes must outlive the encoder.
   explicit SequenceEncoder(const Tables &tables);
 
-  /// `text` is UTF-8 of less than 4 GiB. `Rejected` where a character needs an
-  /// unknown token and the model has no such token.
+  /// `text` is UTF-8 below 4 GiB. Returns `Rejected` if a character needs an
+  /// unknown token and the model has none.
   Result<std::vector<Token>> encode(std::string_view text);
 
 private:
@@ -40,7 +40,7 @@ private:
   void takeLanguageCode(Characters &text);
 
   Tables tables;
-  uint32_t word = 0; ///< of the next tokens
+  uint32_t word = 0; ///< index for the next tokens
   WordPiece wordPiece;
   Bpe bpe;
   Unigram unigram;
@@ -50,11 +50,11 @@ private:
   std::vector<Token> tokens;
 };
 
-/// The encoders of a tokenizer that no thread uses now. There are at most as
-/// many as threads that encoded at once.
+/// Idle encoders for one tokenizer, at most as many as have encoded at the same
+/// time. Thread-safe.
 class EncoderPool {
 public:
-  /// One of them, or a new one.
+  /// Returns an idle encoder or a new one.
   std::unique_ptr<SequenceEncoder> take(const Tables &tables);
   void put(std::unique_ptr<SequenceEncoder> encoder);
 

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A scan reads on after the last match that it knows as long as a longer one
-// is possible. Where it has read far in vain, the states it went through are
-// marked, and no later scan reads on from one of them (Reps, "Maximal-munch
-// tokenization in linear time", 1998); so no pattern takes quadratic time.
+// A scan reads on after its last match while a longer one is possible. If it
+// has read far without a match, the states on the way are marked, and no later
+// scan continues from a marked state (Reps, "Maximal-munch tokenization in
+// linear time", 1998); so no pattern takes quadratic time.
 #include "runtime/tokenizer/Splitter.h"
 #include <algorithm>
 
@@ -19,7 +19,7 @@ std::optional<Splitter> Splitter::open(std::string_view program) {
   return splitter;
 }
 
-/// The search for matches in one span.
+/// Finds the matches in one span.
 class Splitter::Scan {
 public:
   Scan(const Automaton &automaton, const Characters &text, Span span)
@@ -52,7 +52,7 @@ private:
   }
 
   std::vector<Cut> findAll() {
-    size_t taken = span.begin; // also where the last match ended
+    size_t taken = span.begin; // also the end of the last match
     bool hasMatch = false;
     for (size_t at = span.begin; at <= span.end;) {
       const size_t end = longest(at);
@@ -72,7 +72,7 @@ private:
     return std::move(cuts);
   }
 
-  /// Marking begins where so many characters were read in vain.
+  /// Marking begins after this many characters without a match.
   static constexpr size_t patience = 32;
   static constexpr size_t none = SIZE_MAX;
 
@@ -83,7 +83,7 @@ private:
                          : automaton.endClass();
   }
 
-  /// The end of the match that starts at `begin`, or `none`.
+  /// Returns the end of the match that starts at `begin`, or `none`.
   size_t longest(size_t begin) {
     uint32_t state = 1, matchState = 1;
     size_t end = begin, at = begin;
@@ -101,13 +101,14 @@ private:
       if (state == 0 || at == span.end)
         break;
     }
+    // Let later scans stop where this one read in vain.
     if (at - end > patience)
       mark(matchState, end, at);
     return hasMatch ? end : none;
   }
 
-  /// Marks the states after `state` at `from`, up to the place `to`: none of
-  /// them leads to a match.
+  /// Marks the states after `state` at `from`, up to position `to`: none leads
+  /// to a match.
   void mark(uint32_t state, size_t from, size_t to) {
     if (marks.empty())
       marks.resize((automaton.states() * (span.end - span.begin + 1) + 63) /
@@ -133,7 +134,7 @@ private:
   const Automaton &automaton;
   const Characters &text;
   Span span;
-  std::vector<uint16_t> columns; ///< of positions, where there are passes
+  std::vector<uint16_t> columns; ///< by position, if there are passes
   std::vector<Cut> cuts;
   std::vector<uint64_t> marks;
 };
@@ -157,7 +158,7 @@ void Splitter::replace(const Characters &text, Span span,
   }
 }
 
-/// Matches join the text before them or, seen from the end, after them.
+/// Joins each match to the text before it or, if `next`, after it.
 static std::vector<Cut> merged(const std::vector<Cut> &cuts, bool next) {
   std::vector<Cut> result;
   bool previousMatch = false;

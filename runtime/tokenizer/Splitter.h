@@ -1,17 +1,17 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matching a regular expression on characters. The importer compiles it to
-// deterministic automata (a program). A transition depends on the next
-// character and on the answers of passes over the text, so conditions cost no
-// states. Of all matches that start at the leftmost place, the one that
-// backtracking would find first is taken.
+// Regular expression matching on characters. The importer compiles an
+// expression to deterministic automata (a program). A transition depends on the
+// next character and on the answers of passes over the text, so conditions cost
+// no states. Among all matches that start at the leftmost position, the one
+// that backtracking would find first is chosen.
 #pragma once
 #include "runtime/tokenizer/Automaton.h"
 
 namespace transom::tokenizer {
 
-/// What happens to the matches of a pattern that cuts a text.
+/// Action for matches when a pattern splits a text.
 enum class Behavior : uint32_t {
   Removed = 1,
   Isolated,
@@ -20,26 +20,27 @@ enum class Behavior : uint32_t {
   Contiguous,
 };
 
-/// A part of a text: a match of the pattern, which may be empty, or what lies
-/// between matches.
+/// A part of a text: a match, which may be empty, or the text between two
+/// matches.
 struct Cut {
   Span span;
   bool match;
 };
 
-/// A search by a program.
+/// Searches text with a program.
 class Splitter {
 public:
-  /// Nothing for bytes that are no program.
+  /// Returns nullopt if the bytes are not a program.
   static std::optional<Splitter> open(std::string_view program);
 
-  /// The cuts of `span`, in order, without gaps; the pattern sees no text
-  /// outside of it. No match is empty right after another one. Time is linear
-  /// in the span's length, whatever the pattern.
+  /// Splits `span` into cuts, in order, without gaps; the pattern sees no text
+  /// outside the span. No empty match directly follows another match. Takes
+  /// linear time in the span length for every pattern.
   std::vector<Cut> find(const Characters &text, Span span) const;
 
-  /// Appends `span` to `result`, each match replaced by the codes of `content`;
-  /// they stand for the bytes of the last character up to the match's end.
+  /// Appends `span` to `result`, with each match replaced by the codes in
+  /// `content`; these represent the bytes of the last character before the
+  /// match's end.
   void replace(const Characters &text, Span span, const Characters &content,
                Characters &result) const;
 
@@ -48,8 +49,8 @@ private:
   Automaton automaton;
 };
 
-/// The spans that remain of `cuts`, none empty; `invert` makes matches of
-/// the rest.
+/// Appends the spans that remain after `behavior` is applied; `invert` swaps
+/// matches and the rest. Empty cuts give empty spans.
 void applyBehavior(Behavior behavior, bool invert, std::vector<Cut> cuts,
                    std::vector<Span> &words);
 

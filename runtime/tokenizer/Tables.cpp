@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Opening checks what is small: the directory, the parameters and the lists of
-// steps and template items. Tries and vocabulary are checked where they are
-// read.
+// Opening checks the small sections: the directory, the parameters and the
+// lists of steps and template items. Tries and vocabulary are checked on
+// access.
 #include "runtime/tokenizer/Tables.h"
 #include "runtime/tokenizer/Normalizer.h"
 #include "runtime/tokenizer/PreTokenizer.h"
@@ -34,8 +34,9 @@ static Error bad(const std::string &what) {
   return rejected("tokenizer tables: " + what);
 }
 
-/// The size of an element of each section.
+/// Returns the element size of a section in bytes.
 static size_t elementSize(Section section) {
+  // Sections with records.
   switch (section) {
   case Section::Parameters:
     return sizeof(Parameters);
@@ -57,6 +58,7 @@ static size_t elementSize(Section section) {
     return sizeof(Step);
   case Section::Merges:
     return sizeof(MergeSlot);
+  // Sections with plain values or bytes.
   case Section::MergeResults:
   case Section::ByteTokens:
   case Section::Shortlist:
@@ -76,7 +78,7 @@ std::optional<VocabularyEntry> Tables::entry(int64_t id) const {
   auto entries = array<VocabularyEntry>(Section::Vocabulary);
   if (id < 0 || id >= idLimit)
     return std::nullopt;
-  // Where no id is left out, an entry's index is its id.
+  // If no id is missing, an entry's index is its id.
   size_t low = 0, high = entries.size();
   if (static_cast<size_t>(id) < high && entries[id].id == id)
     return entries[id];
@@ -112,7 +114,7 @@ Result<void> Tables::readDirectory(std::string_view bytes) {
   if (header.size != bytes.size())
     return bad("say that they have " + std::to_string(header.size) +
                " bytes, got " + std::to_string(bytes.size()));
-  // Each section lies inside the blob and holds whole elements.
+  // Each section is inside the blob and holds complete elements.
   ArrayView<SectionEntry> entries(
       bytes.substr(sizeof header, sectionCount * sizeof(SectionEntry)));
   for (size_t i = 0; i < sectionCount; ++i) {
@@ -141,7 +143,8 @@ static bool validTemplate(ArrayView<TemplateItem> items, bool pair) {
   return true;
 }
 
-/// Kinds are known, texts inside the pool, and programs are programs.
+/// Checks that kinds are known, strings are inside the pool, and programs can
+/// be opened.
 static bool validSteps(StepList list, uint32_t end, bool (*hasProgram)(Step)) {
   for (size_t i = 0; i < list.steps.size(); ++i) {
     Step step = list.steps[i];
@@ -168,7 +171,7 @@ Result<void> Tables::checkContents() const {
   if (!inRange(params.model, ModelKind::WordLevel))
     return bad("unknown model kind " +
                std::to_string(static_cast<uint32_t>(params.model)));
-  // Parameters.
+  // Check parameters.
   bool unknownIsToken =
       params.unknownId < params.idEnd ||
       (params.model != ModelKind::WordPiece && params.unknownId == Trie::none);
@@ -176,7 +179,7 @@ Result<void> Tables::checkContents() const {
       !inRange(params.truncationSide, TruncationSide::Left) ||
       params.idEnd > idLimit || !unknownIsToken)
     return bad("a parameter is out of its range");
-  // Lists of steps and templates.
+  // Check step lists and templates.
   if (!validSteps(steps(Section::NormalizerSteps), normalizerStepEnd,
                   normalizerHasProgram) ||
       !validSteps(steps(Section::PreTokenizerSteps), preTokenizerStepEnd,
@@ -188,6 +191,7 @@ Result<void> Tables::checkContents() const {
   if (!validTemplate(array<TemplateItem>(Section::SingleTemplate), false) ||
       !validTemplate(array<TemplateItem>(Section::PairTemplate), true))
     return bad("malformed template");
+  // Check the model's own sections.
   const bool hasBytes =
       params.model == ModelKind::Bpe || params.model == ModelKind::Unigram;
   if (hasBytes && array<uint32_t>(Section::ByteTokens).size() !=

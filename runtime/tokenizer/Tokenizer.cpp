@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tokens of each text are cut to the maximum length and put into the
+// Each text's tokens are truncated to the max length and inserted into the
 // template.
 #include "runtime/tokenizer/Tokenizer.h"
 #include "runtime/base/Suggest.h"
@@ -78,7 +78,7 @@ static Result<void> checkText(std::string_view text) {
   return {};
 }
 
-/// The tokens of a text, by an encoder that no other thread uses.
+/// Tokenizes a text with an encoder that no other thread uses.
 static Result<std::vector<Token>>
 encodeText(EncoderPool &pool, const Tables &tables, std::string_view text) {
   TRANSOM_TRY(checkText(text));
@@ -100,7 +100,8 @@ static void cutTo(std::vector<Token> &tokens, size_t length,
     tokens.resize(length);
 }
 
-/// The lengths of both sequences where the longer one is cut first.
+/// Returns both lengths after truncation; the longer sequence is truncated
+/// first.
 static std::pair<size_t, size_t> cutLongest(size_t first, size_t second,
                                             size_t limit) {
   size_t shorter = std::min(first, second);
@@ -114,14 +115,17 @@ static std::pair<size_t, size_t> cutLongest(size_t first, size_t second,
                         : std::pair(shorter, longer);
 }
 
-/// Cuts one or two sequences to `limit` tokens together; gives how many went.
+/// Truncates one or two sequences to `limit` tokens in total; returns the
+/// removed token count.
 static Result<size_t> truncate(const Parameters &parameters, size_t limit,
                                bool pair, std::vector<Token> (&sequences)[2]) {
   TruncationSide side = parameters.truncationSide;
   size_t total = sequences[0].size() + sequences[1].size();
+  // Nothing to do if all tokens fit.
   if (total <= limit)
     return size_t(0);
   size_t excess = total - limit;
+  // The longer sequence is shortened first.
   if (parameters.truncationStrategy == TruncationStrategy::LongestFirst ||
       limit == 0) {
     std::pair<size_t, size_t> lengths(limit, 0);
@@ -131,6 +135,7 @@ static Result<size_t> truncate(const Parameters &parameters, size_t limit,
     cutTo(sequences[1], lengths.second, side);
     return total - sequences[0].size() - sequences[1].size();
   }
+  // Only the specified sequence may be shortened.
   bool second = parameters.truncationStrategy == TruncationStrategy::OnlySecond;
   std::vector<Token> &cut = sequences[second ? 1 : 0];
   if (cut.size() <= excess)
@@ -145,7 +150,7 @@ static Result<size_t> truncate(const Parameters &parameters, size_t limit,
 
 //===-- Offsets -----------------------------------------------------------===//
 
-/// Counts the spaces at both ends of a token of the model.
+/// Counts the spaces at both ends of a model token.
 static void countSpaces(const Tables &tables, Token &token) {
   std::optional<VocabularyEntry> entry = tables.entry(token.id);
   if (!entry)
@@ -161,16 +166,16 @@ static void countSpaces(const Tables &tables, Token &token) {
   }
 }
 
-/// True if `count` characters of `text` precede the byte `end`.
+/// True if at least `count` characters in `text` begin before the byte `end`.
 static bool hasCharacters(std::string_view text, uint32_t end, uint32_t count) {
   for (uint32_t at = 0; at < end && count > 0; ++at)
     count -= (text[at] & 0xC0) != 0x80;
   return count == 0;
 }
 
-/// Moves offsets over the spaces of tokens, character by character. Where a
-/// token ends in more spaces than the text has characters up to there, they are
-/// not the text's and stay.
+/// Moves offsets past the tokens' spaces, character by character. If a token
+/// ends in more spaces than the text has characters up to its end, the spaces
+/// are not from the text and the offset stays.
 static void trimOffsets(const Tables &tables, std::string_view text,
                         std::vector<Token> &tokens) {
   auto continues = [&](uint32_t at) {
@@ -182,7 +187,8 @@ static void trimOffsets(const Tables &tables, std::string_view text,
       countSpaces(tables, token);
     uint32_t leading = token.leadingSpaces;
     bool first = i == 0 || token.begin == 0;
-    // More than one space was in the text, so none was put before it.
+    // A single space at the start may be the added one; with several, all are
+    // from the text.
     if (leading == 1 && first && tables.parameters().flags & PrefixSpace)
       leading = 0;
     for (; leading > 0 && token.begin < token.end; --leading)
@@ -229,6 +235,7 @@ static Encoding fillTemplate(ArrayView<TemplateItem> items,
   encoding.specialMask.reserve(most);
   encoding.sequence.reserve(most);
   encoding.words.reserve(most);
+  // Insert both sequences and, if requested, the special tokens.
   for (size_t i = 0; i < items.size(); ++i) {
     TemplateItem item = items[i];
     if (isToken(item.kind)) {

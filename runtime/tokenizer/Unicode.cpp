@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lookup in the generated tables; Hangul syllables are decomposed by the
-// arithmetic of the Unicode Standard, section 3.12.
+// Lookup in the generated tables; Hangul syllables are decomposed
+// arithmetically (Unicode Standard, section 3.12).
 #include "runtime/tokenizer/Unicode.h"
 #include <algorithm>
 #include <utility>

@@ -1,41 +1,41 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The generated tables of character properties: a two-stage table from code
-// point to record, and the few characters whose image has another length.
+// Generated tables of character properties: a two-stage table from code point
+// to record, and the few characters whose image has another length.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace transom::unicode {
 
-/// The properties of a code point; most code points share one record.
+/// Code point properties; most code points share one record.
 struct Record {
   uint8_t flags;          ///< `Flag`s
-  uint8_t combiningClass; ///< of canonical ordering, 0 for a base character
-  int32_t lowerDelta;     ///< lower case of c is c + lowerDelta
+  uint8_t combiningClass; ///< for canonical ordering, 0: base character
+  int32_t lowerDelta;     ///< lowercase form of c is c + lowerDelta
 };
 
-/// The bits of `Record::flags`.
+/// Bits in `Record::flags`.
 enum Flag : uint8_t {
   Whitespace = 1,     ///< Rust's `char::is_whitespace`
   Punctuation = 2,    ///< ASCII punctuation or general category P
-  Removed = 4,        ///< what BERT's clean_text drops
+  Removed = 4,        ///< dropped by BERT's clean_text
   Nonspacing = 8,     ///< general category Mn
   Mark = 16,          ///< general category M
-  Word = 32,          ///< `\w` of the regex crate
+  Word = 32,          ///< `\w` in the regex crate
   Decomposes = 64,    ///< has a canonical decomposition
-  LowerExpands = 128, ///< lower case is in `lowerExpansions`
+  LowerExpands = 128, ///< lowercase form is in `lowerExpansions`
 };
 
-/// A character whose image is `length` characters at `offset` of a pool.
+/// A character whose image is `length` characters at `offset` in a pool.
 struct Expansion {
   uint32_t code;
   uint16_t offset;
   uint16_t length;
 };
 
-/// The pair of characters that canonical composition joins.
+/// A pair of characters that canonical composition joins.
 struct Composition {
   char32_t first, second, composed;
 };
@@ -48,8 +48,7 @@ extern const size_t decompositionCount;
 extern const Expansion decompositions[]; ///< sorted by code, without Hangul
 extern const char32_t decomposed[];
 extern const size_t compatibilityCount;
-extern const Expansion compatibilities[]; ///< sorted by code; those that are
-                                          ///< not canonical
+extern const Expansion compatibilities[]; ///< sorted by code; noncanonical ones
 extern const char32_t compatible[];
 extern const size_t compositionCount;
 extern const Composition compositions[]; ///< sorted, without Hangul

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The search of Viterbi: the best way to each place is known when the tokens
-// that start there are tried. Sums are formed from the left in double
-// precision, and the first of equal ways stays, as in Hugging Face.
+// Viterbi search: the best path to each position is known when the tokens that
+// start there are tried. Sums are accumulated from the left in double
+// precision, and the first of equal paths wins, as in Hugging Face.
 #include "runtime/tokenizer/Unigram.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace transom::tokenizer {
 
-/// The last score is that of an unknown character.
+/// The last score is the unknown character's.
 Unigram::Unigram(const Tables &tables)
     : trie(tables.trie(Section::ModelTrie)),
       scores(tables.array<double>(Section::Scores)),
@@ -20,8 +20,8 @@ Unigram::Unigram(const Tables &tables)
       unknownId(tables.parameters().unknownId),
       idEnd(tables.parameters().idEnd), flags(tables.parameters().flags) {}
 
-/// Takes the token of `length` characters at `at` if no way to its end has a
-/// higher score.
+/// Adds the token with `length` characters at `at` if it improves the best path
+/// to its end; ties keep the earlier path.
 bool Unigram::extend(size_t at, size_t length, uint32_t id, double score) {
   Node &end = nodes[at + length];
   double sum = score + nodes[at].score;
@@ -60,8 +60,8 @@ void Unigram::findBest(const Characters &text, Span word) {
   }
 }
 
-/// Makes `length` of each node on the best way that of the token that starts
-/// there, and `id` its id.
+/// Changes `length` and `id` of each node on the best path from the token that
+/// ends there to the token that starts there.
 void Unigram::linkForward() {
   Node next;
   for (size_t at = nodes.size() - 1;; at -= next.length) {
@@ -71,13 +71,13 @@ void Unigram::linkForward() {
   }
 }
 
-/// The token that the characters of `part` are, or `none`.
+/// Returns the token spelled by the characters in `part`, or `none`.
 uint32_t Unigram::find(const Characters &text, Span part) const {
   uint32_t state = Trie::root;
   for (size_t at = part.begin; at < part.end && state != Trie::none; ++at)
     state = trie.stepCode(state, text[at].code);
   uint32_t id = state == Trie::none ? Trie::none : trie.value(state);
-  // The words of a BPE model are looked up here, too.
+  // `ModelTrie` values may have `wholeBit` set.
   if (id != Trie::none)
     id &= ~wholeBit;
   return id < idEnd ? id : Trie::none;
@@ -93,13 +93,13 @@ void Unigram::addWhole(const Characters &text, Span part,
 void Unigram::addUnknown(const Characters &text, Span part,
                          std::vector<Token> &tokens) const {
   const uint32_t begin = text[part.begin].begin, end = text[part.end - 1].end;
-  // Unknown characters can make a token together.
+  // Unknown characters together can form a token.
   uint32_t whole = find(text, part);
   if (whole != Trie::none || !(flags & ByteFallback)) {
     tokens.push_back({whole == Trie::none ? unknownId : whole, begin, end});
     return;
   }
-  // Their bytes, if all of them are tokens.
+  // Add their byte tokens, if all of them exist.
   size_t before = tokens.size();
   std::string bytes;
   for (size_t at = part.begin; at < part.end; ++at) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words are compared as a whole, so a hash of two words costs time alone.
+// The words themselves are compared, so hash collisions cost only time.
 #include "runtime/tokenizer/WordCache.h"
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The trie is followed to the end of the word.
+// Follows the trie to the end of the word.
 #include "runtime/tokenizer/WordLevel.h"
 #include <utility>
 

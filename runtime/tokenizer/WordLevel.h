@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The model WordLevel: a word is one token.
+// The WordLevel model: a word is one token.
 #pragma once
 #include "runtime/tokenizer/Splitter.h"
 #include "runtime/tokenizer/Tables.h"
@@ -10,17 +10,17 @@
 
 namespace transom::tokenizer {
 
-/// Finds words in the vocabulary of some tables.
+/// Looks words up in the vocabulary.
 class WordLevel {
 public:
   explicit WordLevel(const Tables &tables);
 
-  /// Appends the token of `word` of `text`, which is not empty: the unknown
+  /// Appends the token for `word` in `text`, which is not empty: the unknown
   /// token if it has none.
   void tokenize(const Characters &text, Span word, std::vector<Token> &tokens);
 
-  /// The first byte of a word that has no token, in a vocabulary without an
-  /// unknown token, since the last call.
+  /// Returns the byte offset of the first word without a token since the last
+  /// call, if the vocabulary has no unknown token.
   std::optional<uint32_t> takeMissing();
 
 private:

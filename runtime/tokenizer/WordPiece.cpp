@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens that continue a word start in the trie after the continuing prefix,
-// so each character of a word is a starting point at most once per token start.
+// Continuing tokens start in the trie after the continuing prefix, so matching
+// starts at most once per token.
 #include "runtime/tokenizer/WordPiece.h"
 
 namespace transom::tokenizer {
@@ -16,10 +16,12 @@ WordPiece::WordPiece(const Tables &tables)
 
 void WordPiece::tokenize(const Characters &text, Span word,
                          std::vector<Token> &tokens) const {
+  // A word that is too long is unknown.
   size_t before = tokens.size();
   size_t begin =
       word.end - word.begin > maxWordCharacters ? word.end : word.begin;
   bool known = begin == word.begin;
+  // Take the longest token at each position, until none matches.
   while (begin < word.end) {
     uint32_t state = begin == word.begin ? Trie::root : continuingRoot;
     uint32_t id = Trie::none;
@@ -38,6 +40,7 @@ void WordPiece::tokenize(const Characters &text, Span word,
     tokens.push_back({id, text[begin].begin, text[end - 1].end});
     begin = end;
   }
+  // Without a complete match, the word is one unknown token.
   if (known)
     return;
   tokens.resize(before);
