@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With a summary only the groups of a row are read that hold the largest logits
-// or, with `renormalize_logits`, tokens that processors change. Without one a
-// row is read twice or three times.
+// With a summary, only those groups in a row are read that contain the largest
+// logits or, with `renormalize_logits`, tokens that processors change. Without
+// a summary, a row is read two or three times.
 #include "runtime/generate/BeamCandidates.h"
 #include <algorithm>
 #include <limits>
@@ -18,8 +18,9 @@ BeamCandidates::BeamCandidates(const GenerationConfig &config, int64_t width)
   found.reserve(BeamSearch::getCount(config));
 }
 
-/// The sum of exp(logit - shift) of the tokens from `begin` to `end`. Groups
-/// that lie between them as a whole are not read where their sums are known.
+/// Returns the sum of exp(logit - shift) for the tokens from `begin` to `end`.
+/// Groups that are completely inside the range are not read if their sums are
+/// known.
 double BeamCandidates::sumRange(int64_t begin, int64_t end,
                                 double shift) const {
   auto sum = [&](int64_t from, int64_t to) {
@@ -36,7 +37,7 @@ double BeamCandidates::sumRange(int64_t begin, int64_t end,
          sum(std::min(last * summaryGroup, end), end);
 }
 
-/// Fills `kept` with tokens among which the `count` most probable are.
+/// Fills `kept` with tokens that include the `count` most probable ones.
 void BeamCandidates::gather(size_t count) {
   kept.clear();
   if (!row.isUniform()) {
@@ -51,9 +52,9 @@ void BeamCandidates::gather(size_t count) {
       kept.push_back(int32_t(edit.token));
 }
 
-/// The logarithm of the sum of the probabilities that processors left; they
-/// leave `found`. Tokens that have changed are left out of the row's sum, so
-/// nothing is lost to a difference of large numbers.
+/// Returns the logarithm of the probability sum after processing; `found` must
+/// not be empty. Edited tokens are excluded from the row's sum rather than
+/// subtracted, so no precision is lost by cancellation.
 double BeamCandidates::getLogSum() {
   const double top = found.front().logprob;
   double sum = 0;
@@ -74,8 +75,8 @@ double BeamCandidates::getLogSum() {
   return top + portableLog(sum);
 }
 
-/// Sets the log-probabilities of a row. Where only listed tokens can come, each
-/// of them counts as edited.
+/// Sets the row's log-probabilities. If tokens are restricted, each allowed
+/// token counts as edited.
 Result<void> BeamCandidates::begin(const LogitRow &values,
                                    const SamplingPosition &position) {
   logits = values;
@@ -104,7 +105,7 @@ BeamCandidates::find(const LogitRow &values, const SamplingPosition &position) {
   // Process the log-probabilities.
   if (processors.changes(position))
     processors.apply(row, position);
-  // Keep the best.
+  // Select the best tokens.
   const size_t most = BeamSearch::getCount(config);
   gather(most);
   const size_t count = std::min(most, kept.size());
@@ -116,7 +117,7 @@ BeamCandidates::find(const LogitRow &values, const SamplingPosition &position) {
   found.clear();
   for (size_t i = 0; i != count; ++i)
     found.push_back({kept[i], row.get(kept[i])});
-  // Make the probabilities sum to one again.
+  // Normalize the probabilities again.
   if (config.renormalizeLogits && !found.empty() && !row.getEdits().empty()) {
     const double sum = getLogSum();
     for (ScoredToken &token : found)

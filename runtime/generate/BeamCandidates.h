@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The most probable next tokens of a beam. Processors work on log-probabilities
-// here, and what they change is a list: there is no second row beside the
-// model's.
+// Finds the most probable next tokens for a beam. Processors work on
+// log-probabilities and record their changes in a list, so the model's row is
+// not copied.
 #pragma once
 #include "runtime/generate/BeamSearch.h"
 #include "runtime/generate/LogitProcessors.h"
@@ -13,15 +13,16 @@
 
 namespace transom {
 
-/// Used by one thread at a time. All memory is taken when it is made.
+/// Not thread-safe. Allocates all memory in the constructor.
 class BeamCandidates {
 public:
-  /// `config` is resolved and outlives this.
+  /// `config` is resolved and must outlive this object.
   BeamCandidates(const GenerationConfig &config, int64_t width);
 
-  /// The most probable tokens after a row of logits, as BeamSearch::add() takes
-  /// them: BeamSearch::getCount() of them, fewer where processors leave fewer.
-  /// They stay until the next call. `Rejected` for a logit that is not finite.
+  /// Returns the most probable tokens after a row of logits, in the form that
+  /// BeamSearch::add() takes: BeamSearch::getCount() tokens, or fewer if
+  /// processors leave fewer. The result is valid until the next call.
+  /// `Rejected` for a logit that is not finite.
   Result<const std::vector<ScoredToken> *>
   find(const LogitRow &logits, const SamplingPosition &position);
 
@@ -34,11 +35,11 @@ private:
   const GenerationConfig &config;
   int64_t width;
   LogitRow logits = nullptr;
-  double logSum = 0; ///< of the row as the model gave it
+  double logSum = 0; ///< logSumExp of the model's row
   LogitProcessors processors;
   EditedRow row;
   RowScan scan;
-  RestrictedRow restricted; ///< where only listed tokens can come
+  RestrictedRow restricted; ///< used if tokens are restricted
   std::vector<int32_t> kept, edited;
   std::vector<ScoredToken> found;
 };

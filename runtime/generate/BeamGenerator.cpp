@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each step feeds the slots of all groups the tokens that their sequences have
-// not seen, finds the best next tokens of each row on all threads, and advances
-// the searches one after another.
+// Each step feeds the slots in all groups with the tokens that their sequences
+// have not seen, finds the best next tokens for each row on all threads, and
+// advances the searches sequentially.
 #include "runtime/generate/BeamGenerator.h"
 #include "runtime/abi/Layout.h"
 #include "runtime/generate/BeamCandidates.h"
@@ -14,11 +14,11 @@ using namespace transom;
 
 namespace {
 
-/// A row of logits of a step.
+/// A row of logits in a step.
 struct BeamRow {
   size_t group, slot;
   bool isFinite = true;
-  size_t count = 0; ///< of tokens that were found
+  size_t count = 0; ///< number of tokens found
 };
 
 class BeamGeneration {
@@ -62,14 +62,14 @@ private:
   const GenerationCallback &callback;
   std::vector<Continuation> &out;
   ListedColumns columns;
-  size_t most; ///< tokens that a beam gives to its search
+  size_t most; ///< tokens per beam that its search needs
   std::vector<PreparedPrompt> prompts;
   std::vector<BeamGroup> groups;
-  size_t firstWaiting = 0;     ///< all groups before it are finished
+  size_t firstWaiting = 0;     ///< all earlier groups are finished
   std::vector<size_t> active;  ///< groups with sequences
-  std::vector<size_t> opening; ///< those that are to get some
+  std::vector<size_t> opening; ///< groups that need sequences
   std::vector<const PreparedPrompt *> openingPrompts;
-  NewSequences opened; ///< not yet those of a group
+  NewSequences opened; ///< not yet owned by a group
   std::vector<BeamRow> rows;
   std::vector<NewTokens> fed;          ///< by row
   std::vector<ScoredToken> found;      ///< [rows, most]
@@ -119,7 +119,7 @@ Result<void> BeamGeneration::prepare(const GenerationPrompts &given) {
   if (given.ids.empty())
     return {};
   TRANSOM_TRY(checkRoom());
-  // Take the memory of all steps.
+  // Allocate the memory for all steps.
   const size_t rowCount =
       std::min(groups.size() * getBeams(), size_t(source.maxLogits()));
   active.reserve(groups.size());
@@ -139,7 +139,8 @@ Result<void> BeamGeneration::prepare(const GenerationPrompts &given) {
 // Sequences
 //===----------------------------------------------------------------------===//
 
-/// Free sequences that no group may still need for its beams.
+/// Returns the number of free sequences that no open group may still need for
+/// its beams.
 int64_t BeamGeneration::getFreeSequences() const {
   int64_t count = source.freeSequences();
   for (size_t i = firstWaiting; i != groups.size(); ++i)
@@ -148,7 +149,7 @@ int64_t BeamGeneration::getFreeSequences() const {
   return count;
 }
 
-/// Begins or restores the search of a group with the next new sequence.
+/// Starts or restores the group's search with the next new sequence.
 Result<void> BeamGeneration::open(BeamGroup &group) {
   if (group.search)
     return group.restore(source, opened.take());
@@ -162,7 +163,7 @@ Result<void> BeamGeneration::open(BeamGroup &group) {
   return {};
 }
 
-/// Opens the groups that are to get sequences; those without room wait.
+/// Opens the groups in `opening`; those without room wait.
 Result<void> BeamGeneration::openAll() {
   openingPrompts.clear();
   for (size_t i : opening)
@@ -182,8 +183,8 @@ Result<void> BeamGeneration::openAll() {
   return {};
 }
 
-/// Whether there is room for the beams of one more group. `needed` positions
-/// belong to others.
+/// True if there is room for one more group's beams. `needed` positions are
+/// reserved for others.
 bool BeamGeneration::hasRoom(int64_t needed) const {
   const int64_t others = int64_t(active.size() + opening.size());
   if (others == 0)
@@ -194,13 +195,15 @@ bool BeamGeneration::hasRoom(int64_t needed) const {
   return source.freePositions() >= needed;
 }
 
-/// Gives sequences to groups that wait, as many as there is room for.
+/// Gives sequences to as many waiting groups as there is room for.
 Result<void> BeamGeneration::admit() {
   active.clear();
   opening.clear();
-  int64_t needed = 0; // positions of what will be fed
+  int64_t needed = 0; // positions for tokens that will be fed
+  // Skip the finished groups at the beginning.
   while (firstWaiting != groups.size() && groups[firstWaiting].finished)
     ++firstWaiting;
+  // Collect the open groups, and waiting groups while there is room.
   bool full = false;
   for (size_t i = firstWaiting; i != groups.size(); ++i) {
     const BeamGroup &group = groups[i];
@@ -208,6 +211,7 @@ Result<void> BeamGeneration::admit() {
       active.push_back(i);
     if (group.finished || group.isOpen() || full || group.evicted)
       continue;
+    // The beams share the prompt's blocks; each needs one more block.
     const int64_t length = int64_t(prompts[group.prompt].tokens.size());
     const int64_t room =
         alignToKvBlock(length + 1) + (config.numBeams - 1) * kvBlockSize;
@@ -220,8 +224,8 @@ Result<void> BeamGeneration::admit() {
   return openAll();
 }
 
-/// Takes the sequences of the last active group away, so that the others have
-/// room. It continues later from the same tokens.
+/// Frees the last active group's sequences to make room for the others. The
+/// group continues later from the same tokens.
 bool BeamGeneration::evictOne() {
   if (active.size() < 2)
     return false;
@@ -236,8 +240,8 @@ bool BeamGeneration::evictOne() {
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// Adds what the beams of a group have not seen. Before the first step all
-/// beams are in one slot.
+/// Adds the tokens that the group's beams have not seen. Before the first step
+/// all beams are in one slot.
 void BeamGeneration::addRows(size_t index) {
   const BeamGroup &group = groups[index];
   const std::vector<BeamSearch::Beam> &beams = group.search->getBeams();
@@ -303,7 +307,7 @@ Result<void> BeamGeneration::findTokens(const LogitRows &logits) {
       &find);
 }
 
-/// Marks the candidates whose texts have come to a stop string.
+/// Marks the candidates whose text ends in a stop string.
 void BeamGeneration::findStops(BeamGroup &group) {
   for (BeamSearch::Candidate &candidate : group.search->select()) {
     if (config.stopStrings.empty())
@@ -317,7 +321,7 @@ void BeamGeneration::findStops(BeamGroup &group) {
   }
 }
 
-/// Advances the search of a group, whose rows are [firstRow, endRow).
+/// Advances the group's search; its rows are [firstRow, endRow).
 Result<void> BeamGeneration::advance(size_t firstRow, size_t endRow) {
   BeamGroup &group = groups[rows[firstRow].group];
   for (size_t i = firstRow; i != endRow; ++i) {
@@ -339,7 +343,7 @@ Result<void> BeamGeneration::advance(size_t firstRow, size_t endRow) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Hands over a result: its tokens, its text, and both to the callback.
+/// Outputs a result: its tokens, its text, and both to the callback.
 Result<void> BeamGeneration::give(Continuation &to,
                                   const BeamSearch::Hypothesis &from) {
   const PreparedPrompt &prompt = prompts[to.prompt];
@@ -347,6 +351,7 @@ Result<void> BeamGeneration::give(Continuation &to,
   if (tokenizer) {
     TRANSOM_ASSIGN(text, ContinuationText::create(*tokenizer, config, prompt));
   }
+  // Decode token by token, so the callback receives text deltas.
   to.score = from.score;
   to.tokens.reserve(from.tokens.size());
   for (size_t i = 0; i != from.tokens.size(); ++i) {
@@ -359,6 +364,7 @@ Result<void> BeamGeneration::give(Continuation &to,
     const int64_t token = from.tokens[i];
     to.tokens.push_back(token);
     to.finish = text ? text->add(token, reason, to.text) : reason;
+    // The callback may end the continuation early.
     const bool isStopped =
         callback &&
         !callback({to, token, std::string_view(to.text).substr(before)});
@@ -409,7 +415,7 @@ Result<void> BeamGeneration::run() {
       return logits.takeError();
     }
     TRANSOM_TRY(findTokens(*logits));
-    // The rows of a group are next to each other.
+    // A group's rows are adjacent.
     for (size_t first = 0, end = 0; first != rows.size(); first = end) {
       while (end != rows.size() && rows[end].group == rows[first].group)
         ++end;

@@ -1,25 +1,25 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Generation with beam search: the beams of many prompts share the steps of the
-// decode engine. What a prompt gets does not depend on the other prompts.
+// Generation with beam search: the beams of many prompts share the decode
+// engine's steps. A prompt's results do not depend on the other prompts.
 #pragma once
 #include "runtime/generate/Generator.h"
 
 namespace transom {
 
-/// What generates, and how: the arguments of generate() that are not prompts.
+/// The arguments of generate() except prompts and output.
 struct GenerationCall {
   LogitsSource &source;
   const GenerationConfig &config; ///< resolved
-  const Tokenizer *tokenizer;     ///< NULL: no texts
+  const Tokenizer *tokenizer;     ///< NULL: no text output
   const GenerationCallback &callback;
 };
 
-/// generate() with `num_beams` > 1. `out` gets the best `num_return_sequences`
-/// results of each prompt, best first. The callback gets their tokens when the
-/// search has ended, one result after another. `Limit` if the source has fewer
-/// sequences than there are beams.
+/// Implements generate() for `num_beams` > 1. `out` receives the best
+/// `num_return_sequences` results for each prompt, best first. The callback
+/// receives their tokens after the search has ended, one result after another.
+/// `Limit` if the source has fewer sequences than beams.
 Result<void> generateBeams(const GenerationCall &call,
                            const GenerationPrompts &prompts,
                            std::vector<Continuation> &out);

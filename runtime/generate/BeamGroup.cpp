@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies share KV blocks with what they were copied from, so a step costs each
-// group at most the last block of each new beam.
+// Copies share KV blocks with their source, so a step costs each group at most
+// one block per new beam.
 #include "runtime/generate/BeamGroup.h"
 #include <algorithm>
 
@@ -38,7 +38,8 @@ Result<void> BeamGroup::copy(LogitsSource &source, size_t from, size_t to) {
   return {};
 }
 
-/// The number of tokens with which all beams begin; each has at least one more.
+/// Returns the length of the beams' common prefix; each beam has at least one
+/// more token.
 size_t BeamGroup::getSharedLength() const {
   const std::vector<BeamSearch::Beam> &beams = search->getBeams();
   const std::vector<int64_t> &first = search->getTokens(beams[0].slot);

@@ -1,18 +1,18 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The caller gives as many candidates a beam as could be chosen together, so
-// the best of all beams and tokens are among them. Scores are floats and are
-// added and divided as transformers does, since what is nearly equal decides
-// which beams go on.
+// The caller passes enough candidates per beam that the best ones over all
+// beams and tokens are among them. Scores are floats and are added and divided
+// as in transformers, since rounding decides between beams with nearly equal
+// scores.
 #include "runtime/generate/BeamSearch.h"
 #include "runtime/generate/Softmax.h"
 #include <algorithm>
 
 using namespace transom;
 
-/// The score of what is not there: of beams before the first step, and of
-/// results that are not done.
+/// The score of beams before the first step except the first, and of results
+/// that are not done.
 static constexpr float absent = -1e9f;
 
 size_t BeamSearch::getCount(const GenerationConfig &config) {
@@ -75,22 +75,23 @@ float BeamSearch::divideByLength(float score, int64_t newTokens) const {
   return score / float(divisor);
 }
 
-/// Puts a candidate among the results if it is better than the last of them.
-/// Where few tokens are allowed, beams that never had a score of their own are
-/// results of the last step.
+/// Inserts a candidate into the results if it is better than the last one. If
+/// few tokens are allowed, beams that never had a score of their own become
+/// results in the last step.
 void BeamSearch::addResult(const Candidate &candidate) {
   const float score = divideByLength(candidate.score, length + 1);
   const Hypothesis &last = results.back();
   bool fills = score == last.score && !last.isDone() && length + 1 >= mostNew;
   if (!fills && !(score > last.score))
     return;
-  // The memory of the last result is used again.
+  // Reuse the last result's memory.
   Hypothesis result = std::move(results.back());
   result.score = score;
   result.end = candidate.end;
   const std::vector<int64_t> &parent = tokens[candidate.slot];
   result.tokens.assign(parent.begin() + int64_t(promptCount), parent.end());
   result.tokens.push_back(candidate.token);
+  // Insert the result by score.
   size_t place = results.size() - 1;
   auto isWorse = [&](const Hypothesis &other) {
     return score > other.score || (fills && !other.isDone());
@@ -100,8 +101,8 @@ void BeamSearch::addResult(const Candidate &candidate) {
   results[place] = std::move(result);
 }
 
-/// Of the candidates that end, only those among the first `num_beams` become
-/// results; the others are there so that enough beams go on.
+/// Among candidates that end, only the first `num_beams` in the list can become
+/// results; the others ensure that enough beams continue.
 void BeamSearch::addResults() {
   const size_t count = std::min(candidates.size(), tokens.size());
   for (size_t i = 0; i != count; ++i)
@@ -116,8 +117,8 @@ void BeamSearch::chooseBeams() {
       chosen.push_back(candidate);
 }
 
-/// Gives each next beam a slot: the first child of a beam keeps its slot, the
-/// others get slots of beams without children.
+/// Assigns a slot to each next beam: a beam's first child keeps its slot, the
+/// others get slots from beams without children.
 void BeamSearch::assignSlots() {
   copies.clear();
   dead.clear();
@@ -129,7 +130,7 @@ void BeamSearch::assignSlots() {
   for (size_t slot = 0; slot != taken.size(); ++slot)
     if (!taken[slot])
       dead.push_back(slot);
-  // Assign slots; those that get a copy are copied before any of them grows.
+  // Assign slots; all copies are made before any slot grows.
   std::fill(taken.begin(), taken.end(), false);
   auto unused = dead.begin();
   for (const Candidate &candidate : chosen) {
@@ -147,8 +148,8 @@ void BeamSearch::assignSlots() {
     tokens[beams[i].slot].push_back(chosen[i].token);
 }
 
-/// Whether the best beam could become better than the last result. That is an
-/// estimate where the length penalty is positive; transformers has the same.
+/// True if the best beam could become better than the last result. With a
+/// positive length penalty this is an estimate, as in transformers.
 bool BeamSearch::canImprove() const {
   if (beams.empty())
     return false;

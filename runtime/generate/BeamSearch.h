@@ -1,51 +1,51 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Beam search for one prompt, without a model: it is given the most probable
-// next tokens of its beams, and decides which beams go on and which are
-// results. The rules, also for scores in float, are those of transformers'
+// Beam search for one prompt, without a model: receives the most probable next
+// tokens for its beams, and decides which beams continue and which become
+// results. The rules, including float scores, are the same as in transformers'
 // GenerationMixin._beam_search.
 #pragma once
 #include "runtime/generate/GenerationConfig.h"
 
 namespace transom {
 
-/// A token that may follow, and its log-probability after all processors.
+/// A possible next token, with its log-probability after all processors.
 struct ScoredToken {
   int64_t token;
   float logprob;
 };
 
-/// Why a candidate cannot go on.
+/// The reason why a candidate cannot continue.
 enum class BeamEnd {
-  None,   ///< it can
+  None,   ///< it can continue
   Token,  ///< its last token is an end token
-  Length, ///< it has the most new tokens
-  Stop    ///< the caller says so: a stop string
+  Length, ///< it has the max new token count
+  Stop    ///< set by the caller: a stop string
 };
 
-/// A beam lives in a *slot*: its tokens, and whatever the caller keeps for it,
-/// such as the sequence of a cache. A step is:
+/// Each beam has a *slot*: its tokens, and any state that the caller stores for
+/// it, such as a cache sequence. The steps are:
 ///
 /// 1. For each beam's slot the caller calls add() with the getCount() most
 ///    probable tokens.
-/// 2. select() sorts the candidates; the caller may set `end` of some.
-/// 3. advance() chooses the beams that go on. Then the caller frees what it
-///    keeps for getDead() and copies what getCopies() says, in this order.
+/// 2. select() sorts the candidates; the caller may set `end` in some.
+/// 3. advance() chooses the beams that continue. Then the caller frees state
+///    for getDead() and copies it as listed in getCopies(), in this order.
 class BeamSearch {
 public:
-  /// A beam that goes on. They are ordered by score.
+  /// A beam that continues. Beams are ordered by score.
   struct Beam {
     float score; ///< sum of log-probabilities
     size_t slot;
   };
-  /// A beam with one token more.
+  /// A beam with one more token.
   struct Candidate {
     float score;
-    size_t slot; ///< of the beam
+    size_t slot; ///< the beam's slot
     int64_t token;
     BeamEnd end;
-    size_t order; ///< among those that were added
+    size_t order; ///< insertion order
   };
   struct Copy {
     size_t from, to; ///< slots
@@ -53,44 +53,44 @@ public:
   struct Hypothesis {
     float score = -1e9f; ///< sum of log-probabilities / length^penalty
     BeamEnd end = BeamEnd::None;
-    std::vector<int64_t> tokens; ///< the new ones
+    std::vector<int64_t> tokens; ///< without the prompt
     bool isDone() const { return end != BeamEnd::None; }
   };
 
-  /// Begins with one beam in slot 0, which holds the prompt. `config` is
-  /// resolved and outlives the search; `mostNew` is at least 1.
+  /// Starts with one beam in slot 0, which contains the prompt. `config` is
+  /// resolved and must outlive the search; `mostNew` is at least 1.
   BeamSearch(const GenerationConfig &config, const std::vector<int64_t> &prompt,
              int64_t mostNew);
 
-  /// The number of tokens that add() expects of each beam: enough beams are
-  /// left when all end tokens are among them.
+  /// Returns the number of tokens per beam that add() expects: enough for
+  /// `num_beams` beams to continue even if all end tokens are among them.
   static size_t getCount(const GenerationConfig &config);
 
-  /// Before the first step all beams share slot 0; only the first has a score
-  /// that counts.
+  /// Before the first step all beams share slot 0; only the first score is
+  /// valid.
   const std::vector<Beam> &getBeams() const { return beams; }
-  /// The prompt and the new tokens of a slot.
+  /// Returns the prompt and the new tokens in a slot.
   const std::vector<int64_t> &getTokens(size_t slot) const {
     return tokens[slot];
   }
 
-  /// Adds the next tokens of all beams in a slot: best first, equal ones by id,
-  /// none with minus infinity. Call it in the order of the beams.
+  /// Adds the next tokens for all beams in a slot: best first, equal ones by
+  /// id, none with minus infinity. Must be called in beam order.
   void add(size_t slot, const ScoredToken *next, size_t count);
-  /// The best candidates of this step, best first.
+  /// Returns this step's best candidates, best first.
   std::vector<Candidate> &select();
-  /// Goes on with the best of the candidates. Allocates nothing.
+  /// Continues with the best candidates. Allocates nothing.
   void advance();
 
-  /// After advance(): slots whose beams do not go on.
+  /// After advance(): slots whose beams do not continue.
   const std::vector<size_t> &getDead() const { return dead; }
-  /// After advance(): slots that become copies of others as they were before
+  /// After advance(): slots that become copies of others, in their state before
   /// the step.
   const std::vector<Copy> &getCopies() const { return copies; }
 
-  /// True when no step is left.
+  /// True if no step is left.
   bool isDone() const { return done; }
-  /// As many as there are beams, best first. Those that are not done have no
+  /// Returns `num_beams` results, best first. Those that are not done have no
   /// tokens.
   const std::vector<Hypothesis> &getResults() const { return results; }
 
@@ -112,7 +112,7 @@ private:
   std::vector<Candidate> chosen; ///< by advance(), one for each next beam
   std::vector<Copy> copies;
   std::vector<size_t> dead;
-  std::vector<bool> taken; ///< by slot: one of the next beams lives there
+  std::vector<bool> taken; ///< by slot: used by a next beam
   std::vector<Hypothesis> results;
   bool done = false;
 };

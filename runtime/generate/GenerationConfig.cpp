@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The artifact's settings were checked when it was compiled, so reading them
-// knows no positions; callers' values are checked in `resolve`.
+// The artifact's settings were checked at compile time, so parse errors have no
+// positions; callers' values are checked in `resolve`.
 #include "runtime/generate/GenerationConfig.h"
 #include "runtime/generate/GenerationOptions.h"
 #include "runtime/json/Json.h"
@@ -15,12 +15,12 @@ using namespace transom;
 
 namespace {
 
-/// Reads members of an object into options; keeps the first error.
+/// Reads object members into options; stores the first error.
 class OptionReader {
 public:
   explicit OptionReader(JsonValue root) : root(root) {}
 
-  /// Leaves `out` as it is if the key is absent.
+  /// Leaves `out` unchanged if the key is absent.
   template <typename T> void read(const char *key, T &out) {
     if (auto value = root.find(key))
       readValue(*value, out);
@@ -81,7 +81,8 @@ Result<GenerationConfig> GenerationConfig::parse(std::string_view json) {
   reader.read("unsupported", config.unsupported);
   reader.read("unsupported_sampling", config.unsupportedSampling);
   TRANSOM_TRY(reader.done());
-  // A file that asks for sampling and names no top_k has the class default.
+  // If a file enables sampling without top_k, transformers' class default
+  // applies.
   if (config.sample.value_or(false) && !config.topK)
     config.topK = 50;
   return config;
@@ -93,7 +94,7 @@ static std::string getText(double value) {
   return text;
 }
 
-/// An error unless low <= value <= high.
+/// Returns an error unless low <= value <= high.
 static Result<void> checkRange(const char *key, double value, double low,
                                double high) {
   if (value >= low && value <= high)
@@ -106,7 +107,7 @@ static Result<void> checkRange(const char *key, double value, double low,
                     getText(value));
 }
 
-/// The value of a numeric option; nothing for an unset one and other types.
+/// Returns a numeric option's value; nullopt if it is unset or not numeric.
 template <typename T> static std::optional<double> getNumber(const T &value) {
   if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double> ||
                 std::is_enum_v<T>)
@@ -118,7 +119,7 @@ static std::optional<double> getNumber(const std::optional<T> &value) {
   return value ? getNumber(*value) : std::nullopt;
 }
 
-/// Checks what the table of options does not say.
+/// Checks the settings that are not in the option table.
 static Result<void> checkOthers(const GenerationConfig &config) {
   TRANSOM_TRY(checkRange("top_logprobs", double(config.topLogprobs), -1, 1024));
   for (auto [token, bias] : config.logitBias)
@@ -132,8 +133,8 @@ static Result<void> checkOthers(const GenerationConfig &config) {
   return {};
 }
 
-/// Checks what beam search cannot do together with other options. The sample
-/// flag is resolved.
+/// Checks for options that beam search does not support. The sample flag must
+/// be resolved.
 static Result<void> checkBeams(const GenerationConfig &config) {
   if (config.numBeams == 1)
     return {};
@@ -167,7 +168,7 @@ Result<void> GenerationConfig::resolve() {
   TRANSOM_TRY(std::move(checked));
   TRANSOM_TRY(checkOthers(*this));
 
-  // Decide between greedy search and sampling.
+  // Choose between greedy search and sampling.
   sample = sample.value_or(false) && temperature.value_or(1) > 1e-30;
   temperature = *sample ? temperature.value_or(1) : 1;
   topK = std::max<int64_t>(0, topK.value_or(0));
@@ -183,7 +184,8 @@ Result<void> GenerationConfig::resolve() {
 
   TRANSOM_TRY(checkBeams(*this));
 
-  // Refuse what the model's files ask for and has an effect now.
+  // Reject unsupported options from the model's files if they would have an
+  // effect.
   std::vector<std::string> refused = unsupported;
   if (*sample)
     refused.insert(refused.end(), unsupportedSampling.begin(),

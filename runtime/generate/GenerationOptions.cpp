@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The options of a caller over the settings of the model's files.
+// Applies a caller's options on top of the settings in the model's files.
 #include "runtime/generate/GenerationOptions.h"
 
 using namespace transom;

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The table of generation options: JSON key, accepted values, flag and help,
-// the member of GenerationConfig and the field of the C API. The importer of
-// generation_config.json, the reader of an artifact's settings, the range
-// checks, the command line and the C API visit it. README.md lists the steps
-// that add an option.
+// GenerationConfig member and C API field. It is visited by the
+// generation_config.json importer, the artifact settings reader, the range
+// checks, the command line and the C API. README.md lists the steps to add an
+// option.
 #pragma once
 #include "runtime/generate/GenerationConfig.h"
 #include "runtime/include/transom/generate.h"
@@ -13,33 +13,33 @@
 
 namespace transom {
 
-/// The properties of an option except its members.
+/// An option's properties except its members.
 struct GenerationOption {
   static constexpr double unbounded = std::numeric_limits<double>::max();
 
   const char *key; ///< in generation_config.json and in errors
   double low = 0, high = unbounded;
   const char *flag =
-      nullptr; ///< of the command line; null: no flag from the table
+      nullptr; ///< command line flag; null: no flag from the table
   const char *help = nullptr;
-  bool turnsOnSampling = false; ///< a caller who sets it wants sampling
-  double flagLow = low;         ///< least value of the flag
-  /// Of an option that is one of several words: the words of the values 0, 1,
-  /// ... of its field, with commas between them.
+  bool turnsOnSampling = false; ///< setting it enables sampling
+  double flagLow = low;         ///< min value for the flag
+  /// For an option with named values: the names for the field values 0, 1, ...,
+  /// separated by commas.
   const char *words = nullptr;
 };
 
 /// Calls `visit(option, member, field)` for each option in the order in which
 /// the settings are written. `member` points into GenerationConfig, `field`
-/// into transom_generate_options; it is null for an option that the C API lacks
-/// or takes in another form.
+/// into transom_generate_options; `field` is null for an option that the C API
+/// lacks or takes in another form.
 template <typename Visitor> void visitGenerationOptions(Visitor &&visit) {
   using Option = GenerationOption;
   using Config = GenerationConfig;
   using Api = transom_generate_options;
   constexpr double unbounded = Option::unbounded;
 
-  // Lengths and numbers of continuations.
+  // Lengths and continuation counts.
   visit(Option{"max_new_tokens", 0, unbounded, "-n,--max-new-tokens",
                "most new tokens (default: as the model says, or 256)"},
         &Config::maxNewTokens, &Api::max_new_tokens);
@@ -107,7 +107,7 @@ template <typename Visitor> void visitGenerationOptions(Visitor &&visit) {
              "0: off"},
       &Config::encoderNoRepeatNgramSize, &Api::encoder_no_repeat_ngram_size);
 
-  // Tokens and strings, any values.
+  // Tokens and strings, with any values.
   visit(Option{"suppress_tokens"}, &Config::suppressed, nullptr);
   visit(Option{"begin_suppress_tokens"}, &Config::suppressedAtBegin, nullptr);
   visit(Option{"bad_words_ids"}, &Config::badWords, nullptr);
@@ -131,15 +131,15 @@ template <typename Visitor> void visitGenerationOptions(Visitor &&visit) {
   visit(Option{"stop_strings"}, &Config::stopStrings, nullptr);
 }
 
-/// Whether a caller has set an option of transom_generate_options.
+/// True if a caller has set this transom_generate_options field.
 template <typename T> bool isGiven(T value) {
   return value != T(TRANSOM_FROM_MODEL);
 }
 
-/// Lays the numbers that a caller has set over those of `config`, and takes
-/// `sample`, `seed`, `ignore_end` and `top_logprobs`. A caller who sets an
-/// option with `turnsOnSampling` and not `sample` makes it sample. Checks
-/// nothing.
+/// Overrides settings in `config` with the options that a caller has set, and
+/// copies `sample`, `seed`, `ignore_end` and `top_logprobs`. An option with
+/// `turnsOnSampling` enables sampling unless the caller sets `sample`. Does not
+/// check values.
 void applyOptions(const transom_generate_options &options,
                   GenerationConfig &config);
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How much of a prompt and of its continuations a context holds.
+// Fits prompts and their continuations into the context.
 #include "runtime/generate/GenerationPrompt.h"
 #include <algorithm>
 
@@ -22,7 +22,7 @@ SamplingPosition PreparedPrompt::getPosition(const std::vector<int64_t> &all,
   return position;
 }
 
-/// An error for a prompt that is longer than the context.
+/// Returns the error for a prompt that is longer than the context.
 static Error overContext(const LogitsSource &source, const std::string &name,
                          size_t length) {
   const int64_t context = source.longest();
@@ -33,7 +33,7 @@ static Error overContext(const LogitsSource &source, const std::string &name,
                     std::to_string(context));
 }
 
-/// The tokens of a decoder's prompt.
+/// Prepares a decoder's prompt.
 static Result<PreparedPrompt> prepareTokens(const GenerationConfig &config,
                                             const std::vector<int64_t> &tokens,
                                             const std::string &name) {
@@ -47,7 +47,7 @@ static Result<PreparedPrompt> prepareTokens(const GenerationConfig &config,
   return prompt;
 }
 
-/// The source of an encoder-decoder.
+/// Prepares an encoder-decoder's source.
 static Result<PreparedPrompt> prepareSource(const LogitsSource &source,
                                             const GenerationPrompts &prompts,
                                             size_t index,
@@ -75,7 +75,7 @@ static Result<PreparedPrompt> prepareSource(const LogitsSource &source,
   return prompt;
 }
 
-/// Adds what an encoder-decoder's decoder begins with.
+/// Adds the initial tokens for an encoder-decoder's decoder.
 static Result<void> addTarget(const GenerationConfig &config,
                               const GenerationPrompts &prompts, size_t index,
                               PreparedPrompt &prompt) {
@@ -93,8 +93,7 @@ static Result<void> addTarget(const GenerationConfig &config,
   return {};
 }
 
-/// Sets the tokens that can come: those of the shortlist, and those that end a
-/// text or are forced.
+/// Sets the allowed tokens: the shortlist, end tokens and forced tokens.
 static void setAllowed(const LogitsSource &source,
                        const GenerationConfig &config,
                        const GenerationPrompts &prompts,
@@ -119,7 +118,8 @@ static void setAllowed(const LogitsSource &source,
       prompt.allowed.end());
 }
 
-/// Cuts a decoder's tokens to the context, and sets what is left of it.
+/// Truncates a decoder's tokens to the context, and computes the remaining
+/// space.
 static Result<void> fitContext(const LogitsSource &source,
                                const GenerationConfig &config,
                                const std::string &name,
@@ -196,7 +196,7 @@ void NewSequences::freeAll() {
     source.free(sequences[taken]);
 }
 
-/// Sequences of an encoder-decoder: as many sources together as fit.
+/// Creates sequences for an encoder-decoder: as many sources together as fit.
 Result<void>
 NewSequences::addSources(const std::vector<const PreparedPrompt *> &prompts) {
   sources.clear();
@@ -205,7 +205,7 @@ NewSequences::addSources(const std::vector<const PreparedPrompt *> &prompts) {
                        prompt->mask.empty() ? nullptr : prompt->mask.data(),
                        int64_t(prompt->source.size())});
   for (size_t count = sources.size();; count /= 2) {
-    // Until all of them exist, none of the numbers is a sequence.
+    // Until all are created, no element is a sequence.
     sequences.resize(count);
     taken = count;
     Result<void> added =
@@ -219,7 +219,7 @@ NewSequences::addSources(const std::vector<const PreparedPrompt *> &prompts) {
   }
 }
 
-/// Sequences of a decoder.
+/// Creates sequences for a decoder.
 Result<void> NewSequences::addSequences(size_t count) {
   sequences.clear();
   taken = 0;
@@ -270,7 +270,7 @@ FinishReason ContinuationText::add(int64_t token, FinishReason finish,
   if (finish != FinishReason::None)
     stream.flush(delta);
   if (!promptEnd.empty() && !delta.empty()) {
-    // Half a character is another text once it is whole.
+    // An incomplete character becomes different text once it is complete.
     if (delta.compare(0, promptEnd.size(), promptEnd) == 0)
       delta.erase(0, promptEnd.size());
     promptEnd.clear();

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The generation loop. A continuation knows its tokens and how many of them its
-// sequence has seen; each step feeds it the others. So a prompt, one new token,
-// a shifted context and a continuation whose sequence was freed to make room
-// are one case.
+// The generation loop. A continuation stores its tokens and how many its
+// sequence has seen; each step feeds the others. So prompts, single new tokens,
+// shifted contexts and continuations whose sequences were freed to make room
+// are handled the same way.
 #include "runtime/generate/Generator.h"
 #include "runtime/abi/Layout.h"
 #include "runtime/generate/BeamGenerator.h"
@@ -35,7 +35,7 @@ const char *transom::finishName(FinishReason reason) {
 int64_t transom::positionsFor(const GenerationConfig &config,
                               int64_t promptLength,
                               std::optional<int64_t> context) {
-  // Who asks for more than this asks for no end; then something has to be one.
+  // A larger request means no limit, but the cache needs one.
   constexpr int64_t endless = INT32_MAX, most = int64_t(1) << 20;
   const int64_t length = std::max<int64_t>(1, promptLength);
   const int64_t asked = config.mostNewTokens(promptLength);
@@ -50,16 +50,16 @@ int64_t transom::positionsFor(const GenerationConfig &config,
 
 namespace {
 
-/// A continuation that is being made.
+/// A continuation in progress.
 struct ContinuationState {
   Continuation *out = nullptr;
   std::vector<int64_t> tokens; ///< the prompt's, then the new ones
-  size_t start = 0;      ///< the first token that the sequence begins with
-  size_t seen = 0;       ///< tokens from there on that the sequence has seen
+  size_t start = 0;            ///< offset of the sequence's first token
+  size_t seen = 0;       ///< tokens from `start` that the sequence has seen
   int32_t sequence = -1; ///< -1: none
-  bool evicted = false;  ///< has to wait until another one is finished
-  std::optional<size_t> leader;         ///< becomes a copy of that continuation
-  std::optional<ContinuationText> text; ///< nothing without a tokenizer
+  bool evicted = false;  ///< waits until another one is finished
+  std::optional<size_t> leader; ///< will be copied from this continuation
+  std::optional<ContinuationText> text; ///< nullopt without a tokenizer
 };
 
 class Generation {
@@ -103,15 +103,15 @@ private:
   const GenerationCallback &callback;
   Sampler sampler;
   ListedColumns columns;
-  int64_t context; ///< most positions of a sequence
+  int64_t context; ///< max positions per sequence
   std::vector<PreparedPrompt> prompts;
   std::vector<ContinuationState> states;
   std::vector<size_t> active;  ///< continuations with a sequence
-  std::vector<size_t> opening; ///< those that are to get one
+  std::vector<size_t> opening; ///< continuations that will get one
   std::vector<const PreparedPrompt *> openingPrompts;
-  NewSequences opened;        ///< not yet those of a continuation
+  NewSequences opened;        ///< not yet owned by a continuation
   std::vector<NewTokens> fed; ///< by active continuation
-  size_t firstWaiting = 0;    ///< all continuations before it are finished
+  size_t firstWaiting = 0;    ///< all earlier continuations are finished
 };
 
 } // namespace
@@ -123,7 +123,7 @@ std::string Generation::getName(const ContinuationState &state) const {
   return name;
 }
 
-/// Adds the continuations of a prompt.
+/// Adds a prompt's continuations.
 Result<void> Generation::addStates(size_t prompt,
                                    std::vector<Continuation> &out) {
   constexpr int64_t reserved = 65536; // new tokens without any allocation
@@ -133,6 +133,7 @@ Result<void> Generation::addStates(size_t prompt,
   const size_t leader = states.size();
   for (size_t number = 0; number != size_t(config.numReturnSequences);
        ++number) {
+    // Initialize the continuation from the prompt.
     ContinuationState &state = states.emplace_back();
     state.out = &out[leader + number];
     state.out->prompt = prompt;
@@ -142,6 +143,7 @@ Result<void> Generation::addStates(size_t prompt,
     state.start = prepared.start;
     state.tokens.reserve(prepared.tokens.size() + most);
     state.tokens = prepared.tokens;
+    // All others copy the sequence of the first one.
     if (number > 0)
       state.leader = leader;
     if (prepared.mostNew <= 0)
@@ -189,8 +191,8 @@ void Generation::finish(ContinuationState &state, FinishReason reason) {
     other.evicted = false;
 }
 
-/// Whether a continuation without a sequence may get one: whether there is one,
-/// a place among the logits, and room for the tokens that it has not seen.
+/// True if a continuation without a sequence may get one: there must be a free
+/// sequence, a logits row, and room for its unseen tokens.
 bool Generation::hasRoom(const ContinuationState &state, int64_t needed) const {
   const size_t others = active.size() + opening.size();
   if (others == 0)
@@ -202,7 +204,8 @@ bool Generation::hasRoom(const ContinuationState &state, int64_t needed) const {
   return source.freePositions() >= needed + alignToKvBlock(pending + 1);
 }
 
-/// Creates sequences for those that are to get one; those without room wait.
+/// Creates sequences for the continuations in `opening`; those without room
+/// wait.
 Result<void> Generation::open() {
   openingPrompts.clear();
   for (size_t i : opening)
@@ -215,15 +218,16 @@ Result<void> Generation::open() {
   return {};
 }
 
-/// Gives sequences to continuations that wait, as many as there is room for.
+/// Gives sequences to as many waiting continuations as there is room for.
 Result<void> Generation::admit() {
   active.clear();
   opening.clear();
-  int64_t needed = 0; // positions of what will be fed
+  int64_t needed = 0; // positions for tokens that will be fed
   // Skip the finished continuations at the beginning.
   while (firstWaiting != states.size() &&
          states[firstWaiting].out->finish != FinishReason::None)
     ++firstWaiting;
+  // Collect the active continuations, and waiting ones while there is room.
   bool full = false;
   for (size_t i = firstWaiting; i != states.size(); ++i) {
     ContinuationState &state = states[i];
@@ -247,8 +251,8 @@ Result<void> Generation::admit() {
   return open();
 }
 
-/// Takes the sequence of the last active continuation away, so that the others
-/// have room. It continues later from the same token.
+/// Frees the last active continuation's sequence to make room for the others.
+/// It continues later from the same token.
 bool Generation::evictOne() {
   if (active.size() < 2)
     return false;
@@ -277,8 +281,8 @@ Result<LogitRows> Generation::step() {
   }
 }
 
-/// Copies the leader's sequence for the other continuations of its prompt.
-/// Those that find no room see the prompt by themselves later.
+/// Copies the leader's sequence for the prompt's other continuations. If there
+/// is no room, they process the prompt themselves later.
 void Generation::copySequences(size_t leader) {
   if (states[leader].out->number != 0)
     return;
@@ -288,7 +292,7 @@ void Generation::copySequences(size_t leader) {
     if (state.leader != leader)
       continue;
     state.leader.reset();
-    // A continuation more in the steps to come, too.
+    // The copy also needs a logits row in all later steps.
     if (state.out->finish != FinishReason::None ||
         int64_t(active.size()) >= source.maxLogits())
       continue;
@@ -301,14 +305,14 @@ void Generation::copySequences(size_t leader) {
   }
 }
 
-/// Adds a token to the continuation's text, and hands everything over when the
-/// continuation is finished.
+/// Adds a token to the continuation's text; if the continuation is finished,
+/// adds all remaining text.
 FinishReason Generation::addText(ContinuationState &state, int64_t token,
                                  FinishReason finish) const {
   return state.text ? state.text->add(token, finish, state.out->text) : finish;
 }
 
-/// Chooses the next token of a continuation and does all that follows from it.
+/// Chooses a continuation's next token, and updates its state.
 Result<void> Generation::choose(ContinuationState &state,
                                 const LogitRow &logits) {
   Continuation &out = *state.out;
@@ -330,7 +334,7 @@ Result<void> Generation::choose(ContinuationState &state,
                            out.logprobs, out.top);
   state.tokens.push_back(*token);
   out.tokens.push_back(*token);
-  // Decide whether the continuation ends with it, by the token or by the text.
+  // Decide whether the token or the text ends the continuation.
   FinishReason reason = FinishReason::None;
   if (!config.ignoreEnd && config.isEnd(*token))
     reason = FinishReason::End;
@@ -349,7 +353,7 @@ Result<void> Generation::choose(ContinuationState &state,
   return {};
 }
 
-/// Goes on with the last tokens of a continuation whose context is full.
+/// If the context is full, continues with the continuation's last tokens.
 void Generation::shift(ContinuationState &state) {
   const int64_t length = int64_t(state.tokens.size() - state.start);
   if (state.out->finish != FinishReason::None || length <= context)
@@ -393,9 +397,9 @@ Result<void> Generation::run() {
         cancelAll();
       return logits.takeError();
     }
-    // Choose a token for each continuation; the first token of a prompt is
-    // chosen for all its continuations, which copy the sequence before it goes
-    // on.
+    // Choose a token for each continuation; the first token after a prompt is
+    // chosen for all its continuations, which copy the sequence before it
+    // grows.
     const size_t stepped = active.size();
     for (size_t i = 0; i != stepped; ++i) {
       const size_t leader = active[i];

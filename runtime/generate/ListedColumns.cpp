@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Most steps have the texts of the step before, and then nothing changes.
+// Most steps have the same texts as the previous step; then nothing changes.
 #include "runtime/generate/ListedColumns.h"
 #include <algorithm>
 
@@ -19,7 +19,7 @@ ListedColumns::ListedColumns(int64_t width, int64_t most) : most(most) {
 void ListedColumns::add(const std::vector<int64_t> &list) {
   if (list.empty())
     needsAll = true;
-  // Texts of one prompt are next to each other.
+  // Texts for the same prompt are adjacent.
   else if (lists.empty() || lists.back() != &list)
     lists.push_back(&list);
 }
@@ -52,7 +52,7 @@ bool ListedColumns::list() {
         added.push_back(token);
     }
 
-  // Begin anew where too many columns would be of no text.
+  // Start again if too many columns would be unused.
   if (int64_t(tokens.size() + added.size()) > std::min(most, 2 * count)) {
     added.clear();
     for (int64_t token : tokens)

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each processor costs at most the length of the sequence or the source; which
-// tokens were seen is kept by numbering the sets, so that nothing has to be
-// cleared.
+// Each processor takes at most linear time in the sequence or source length;
+// sets of seen tokens are numbered, so they need not be cleared.
 #include "runtime/generate/LogitProcessors.h"
 #include <limits>
 
@@ -71,8 +70,8 @@ bool LogitProcessors::forcesEnd(const SamplingPosition &position) const {
   return !config.forcedEnd.empty() && position.count + 1 == position.maxLength;
 }
 
-/// Whether begin_suppress_tokens count here: at the first new token that is
-/// not forced.
+/// True at the first new token that is not forced, where begin_suppress_tokens
+/// applies.
 bool LogitProcessors::isBegin(const SamplingPosition &position) const {
   const bool isForced = position.promptCount == 1 && !forcedBegin.empty();
   return position.made() == (isForced ? 1 : 0);
@@ -145,7 +144,7 @@ void LogitProcessors::applyCounts(Row &row, const SamplingPosition &position) {
     const int64_t token = position.tokens[i];
     if (!inVocabulary(token) || seenAt[size_t(token)] != set)
       continue;
-    seenAt[size_t(token)] = set - 1; // once is enough
+    seenAt[size_t(token)] = set - 1; // apply only once
     const double penalty =
         config.frequencyPenalty * double(counts[size_t(token)]) +
         config.presencePenalty;
@@ -168,7 +167,7 @@ void LogitProcessors::applyNgrams(Row &row, const SamplingPosition &position,
   }
 }
 
-/// An end token is not a bad word, whatever the list says.
+/// An end token is never a bad word, even if it is in the list.
 template <typename Row>
 void LogitProcessors::applyBadWords(Row &row,
                                     const SamplingPosition &position) const {

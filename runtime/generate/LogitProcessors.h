@@ -1,31 +1,31 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What changes logits before a token is chosen: biases, penalties for tokens
-// that were there before, and tokens that may not be chosen now.
+// Logits processors, which change logits before a token is chosen: biases,
+// penalties for repeated tokens, and token exclusion.
 #pragma once
 #include "runtime/generate/GenerationConfig.h"
 #include <algorithm>
 
 namespace transom {
 
-/// The position at which a token is chosen: the tokens of its sequence so far,
-/// first those of the prompt.
+/// The position for which a token is chosen: the sequence's tokens so far,
+/// beginning with the prompt.
 struct SamplingPosition {
   const int64_t *tokens = nullptr;
-  size_t count = 0;            ///< of tokens
-  size_t promptCount = 0;      ///< the first of them
-  uint64_t continuation = 0;   ///< its number selects the random stream
-  size_t maxLength = SIZE_MAX; ///< most tokens that there can be
-  /// The source of an encoder-decoder; a decoder's prompt.
+  size_t count = 0;            ///< token count
+  size_t promptCount = 0;      ///< number of prompt tokens
+  uint64_t continuation = 0;   ///< selects the random stream
+  size_t maxLength = SIZE_MAX; ///< max token count
+  /// An encoder-decoder's source, or a decoder's prompt.
   const int64_t *source = nullptr;
   size_t sourceCount = 0;
-  /// The only tokens that can come, ascending; null: all.
+  /// The allowed tokens, ascending; null: all.
   const std::vector<int64_t> *allowed = nullptr;
   size_t made() const { return count - promptCount; }
 };
 
-/// A row of logits that processors change in place.
+/// A row of logits that processors modify in place.
 class DenseRow {
 public:
   explicit DenseRow(float *values, int64_t width)
@@ -39,14 +39,14 @@ private:
   int64_t width;
 };
 
-/// The log-probabilities of a row of logits, and what processors change of
-/// them: a list of tokens. The row stays as it is, and there is no copy of it.
+/// A row of log-probabilities with a list of edited tokens. The original row is
+/// neither modified nor copied.
 class EditedRow {
 public:
   explicit EditedRow(int64_t width);
 
-  /// Begins with the log-probabilities of a row, which has to stay; `logSum` is
-  /// its logSumExp().
+  /// Begins with a row's log-probabilities; the row must stay valid. `logSum`
+  /// is its logSumExp().
   void begin(const float *logits, double logSum);
   float get(int64_t token) const {
     return isEdited(token) ? edits[places[size_t(token)]].value
@@ -59,12 +59,13 @@ public:
     int64_t token;
     float value;
   };
-  /// Whether a token has been set since begin() or setAll().
+  /// True if a token has been set since begin() or setAll().
   bool isEdited(int64_t token) const {
     const uint32_t place = places[size_t(token)];
     return place < edits.size() && edits[place].token == token;
   }
-  /// The tokens that have been set since begin() or setAll(), each once.
+  /// Returns the tokens that have been set since begin() or setAll(), each
+  /// once.
   const std::vector<Edit> &getEdits() const { return edits; }
   /// True if setAll() was called: all other tokens have one value.
   bool isUniform() const { return uniform.has_value(); }
@@ -78,25 +79,25 @@ private:
   double logSum = 0;
   std::optional<float> uniform;
   std::vector<Edit> edits;
-  std::vector<uint32_t> places; ///< by token: its place in `edits`, if there
+  std::vector<uint32_t> places; ///< by token: index in `edits`, if edited
 };
 
-/// The processors that a configuration asks for, in the order of transformers:
+/// The processors in a configuration, in the same order as in transformers:
 /// logit bias (its SequenceBias), repetition penalty, then frequency and
-/// presence penalties (of the OpenAI API: over new tokens alone), n-grams that
-/// may not repeat, n-grams of the source, bad words, end tokens before the
-/// least number of new tokens, forced first and last tokens, tokens that are
-/// suppressed always or at the beginning.
+/// presence penalties (from the OpenAI API: over new tokens only), repeated
+/// n-grams, source n-grams, bad words, end tokens before the min new token
+/// count, forced first and last tokens, tokens that are suppressed always or at
+/// the beginning.
 class LogitProcessors {
 public:
-  /// `config` is resolved and outlives this; tokens outside the vocabulary have
-  /// no effect.
+  /// `config` is resolved and must outlive this object; tokens outside the
+  /// vocabulary have no effect.
   LogitProcessors(const GenerationConfig &config, int64_t vocabulary);
 
-  /// True where `apply` would change something at this position.
+  /// True if `apply` would change the row at this position.
   bool changes(const SamplingPosition &position) const;
-  /// Changes the row, a DenseRow or an EditedRow; a suppressed token gets minus
-  /// infinity. Allocates nothing.
+  /// Modifies the row, a DenseRow or an EditedRow; a suppressed token gets
+  /// minus infinity. Allocates nothing.
   template <typename Row>
   void apply(Row &row, const SamplingPosition &position);
 
@@ -112,14 +113,14 @@ private:
   void ban(Row &row, const std::vector<int64_t> &tokens) const;
   template <typename Row>
   void force(Row &row, const std::vector<int64_t> &tokens) const;
-  /// Begins a new set of tokens that were seen.
+  /// Begins a new set of seen tokens.
   void beginSeen();
   template <typename Row>
   void applyRepetition(Row &row, const SamplingPosition &position);
   template <typename Row>
   void applyCounts(Row &row, const SamplingPosition &position);
-  /// Excludes the last tokens of all n-grams of `among` whose other tokens are
-  /// the last of the position.
+  /// Excludes the last token of each n-gram in `among` whose other tokens equal
+  /// the last tokens before the position.
   template <typename Row>
   void applyNgrams(Row &row, const SamplingPosition &position, size_t size,
                    const int64_t *among, size_t count) const;
@@ -129,8 +130,8 @@ private:
   const GenerationConfig &config;
   int64_t vocabulary;
   std::vector<int64_t> forcedBegin; ///< the token, if one is forced
-  std::vector<uint32_t> seenAt;     ///< by token: the set that it was seen in
-  std::vector<uint32_t> counts;     ///< by token: how often, in that set
+  std::vector<uint32_t> seenAt; ///< by token: the last set in which it was seen
+  std::vector<uint32_t> counts; ///< by token: its count in that set
   uint32_t set = 0;
 };
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The checks and messages that generation and scoring share.
+// Checks and messages shared by generation and scoring.
 #include "runtime/generate/LogitsSource.h"
 #include "runtime/abi/RowSummary.h"
 

@@ -9,7 +9,8 @@
 
 namespace transom {
 
-/// A number in [0, 1) of 53 bits: number `index` of stream `stream` of `seed`.
+/// Returns a number in [0, 1) with 53 bits: value `index` in stream `stream`
+/// for `seed`.
 inline double getUniform(uint64_t seed, uint64_t stream, uint64_t index) {
   uint32_t key[2] = {uint32_t(seed), uint32_t(seed >> 32)};
   uint32_t x[4] = {uint32_t(index), uint32_t(index >> 32), uint32_t(stream),

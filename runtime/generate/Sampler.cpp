@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What may still be chosen is a list in the order of the ids, and all sums run
-// in that order or by buckets: never in an order that a library chose. Only the
-// largest logits, or those at a border, are ever sorted.
+// Remaining tokens are a list in id order, and all sums run in that order or by
+// buckets, never in an order that a library chose. Only the largest logits, or
+// those at a cutoff, are ever sorted.
 #include "runtime/generate/Sampler.h"
 #include "runtime/generate/Random.h"
 #include <algorithm>
@@ -30,8 +30,8 @@ static Error makeNothingLeftError() {
   return rejected("no token is left to be chosen");
 }
 
-/// The first of the largest logits after the processors. What they have not
-/// changed is found among the largest logits of the row.
+/// Returns the first of the largest logits after the processors. The largest
+/// unedited logit is among the row's largest ones.
 Result<int64_t> Sampler::chooseLargest() {
   kept.clear();
   if (!edited.isUniform())
@@ -54,8 +54,8 @@ Result<int64_t> Sampler::chooseLargest() {
   return chosen;
 }
 
-/// The first of the largest listed logits after the processors. All others are
-/// minus infinity, without a row of them.
+/// Returns the first of the largest allowed logits after the processors. All
+/// others are minus infinity, without a materialized row.
 Result<int64_t> Sampler::chooseLargestListed(const SamplingPosition &position) {
   edited.begin(nullptr, 0);
   edited.setAll(-std::numeric_limits<float>::infinity());
@@ -67,7 +67,7 @@ Result<int64_t> Sampler::chooseLargestListed(const SamplingPosition &position) {
   return chooseLargest();
 }
 
-/// The next token where only those of a list can come.
+/// Chooses the next token if only some are allowed.
 Result<int64_t> Sampler::chooseListed(const LogitRow &logits,
                                       const SamplingPosition &position) {
   if (!*config.sample)
@@ -94,12 +94,14 @@ Result<int64_t> Sampler::choose(const LogitRow &logits,
     return rejected("a logit is not finite");
   row = logits.logits;
   const bool changes = processors.changes(position);
+  // Greedy search needs only the edited logits and the largest others.
   if (changes && !*config.sample) {
     edited.begin(row, 0);
     processors.apply(edited, position);
     if (edited.getEdits().size() < scan.blockCount() / 2)
       return chooseLargest();
   }
+  // Otherwise apply the processors to a copy of the row.
   if (changes) {
     std::copy_n(row, vocabulary, processed.data());
     DenseRow changed(processed.data(), vocabulary);
@@ -140,8 +142,8 @@ void Sampler::keepTopK() {
              kept.end());
 }
 
-/// How far a token's logit is below the largest, in steps; the same or more
-/// for a smaller logit.
+/// Returns how far a token's logit is below the largest, in steps; monotonic in
+/// the logit.
 size_t Sampler::getBucket(int32_t token) const {
   constexpr double steps = 32;
   const double below =
@@ -150,7 +152,7 @@ size_t Sampler::getBucket(int32_t token) const {
                                             : buckets.size() - 1;
 }
 
-/// Fills the weights of the tokens that are kept.
+/// Fills the weights of the remaining tokens.
 void Sampler::weigh() {
   if (kept.size() == size_t(vocabulary)) {
     expWeights(row, vocabulary, scan.maximum(), scale(), weights.data());
@@ -161,9 +163,9 @@ void Sampler::weigh() {
         portableExp((double(row[kept[i]]) - double(scan.maximum())) * scale());
 }
 
-/// Keeps the fewest of the largest whose weights reach top_p of all. Weights
-/// are summed by buckets of like logits; only the bucket in which the border
-/// lies is sorted.
+/// Keeps the fewest largest tokens whose weights reach top_p in total. Weights
+/// are summed by buckets with similar logits; only the bucket that contains the
+/// cutoff is sorted.
 void Sampler::keepTopP() {
   // Sum the weights by bucket.
   std::fill(buckets.begin(), buckets.end(), 0);
@@ -177,7 +179,7 @@ void Sampler::keepTopP() {
   size_t border = 0;
   while (border + 1 != buckets.size() && sum + buckets[border] < target)
     sum += buckets[border++];
-  // Find the last token to keep inside it.
+  // Find the last token to keep in this bucket.
   order.clear();
   for (int32_t token : kept)
     if (getBucket(token) == border)
@@ -192,7 +194,7 @@ void Sampler::keepTopP() {
   sum += getWeight(order[0]);
   while (sum < target && last + 1 != order.size())
     sum += getWeight(order[++last]);
-  // Keep all that are not smaller.
+  // Keep all tokens that are not smaller.
   const int32_t least = order[last];
   filter([&](size_t i) {
     const float logit = row[kept[i]];

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Chooses the next token from a row of logits. The same logits, settings, seed
-// and position give the same token on every machine: see Softmax.h and
-// Random.h.
+// and position give the same token on every host: see Softmax.h and Random.h.
 #pragma once
 #include "runtime/generate/LogitProcessors.h"
 #include "runtime/generate/LogitsSource.h"
@@ -12,42 +11,42 @@
 
 namespace transom {
 
-/// A token and the logarithm of its probability.
+/// A token and its log-probability.
 struct TokenLogprob {
   int64_t token;
   double logprob;
 };
 
-/// One sampler serves all sequences of a generation. All memory is taken when
-/// it is made.
+/// One sampler serves all sequences in a generation. Allocates all memory in
+/// the constructor.
 class Sampler {
 public:
-  /// `config` is resolved and outlives the sampler.
+  /// `config` is resolved and must outlive the sampler.
   Sampler(const GenerationConfig &config, int64_t vocabulary);
 
-  /// The next token. Greedy: the first of the largest. Else temperature, then
-  /// the `top_k` largest (with all that equal the last of them), then the
-  /// fewest of the largest whose probabilities reach `top_p`, then those that
-  /// have `min_p` of the largest's probability; one of these by its share.
-  /// `Rejected` for a logit that is NaN or infinite, and where none is left to
-  /// be chosen.
+  /// Returns the next token. Greedy: the first of the largest. Sampling:
+  /// temperature, then the `top_k` largest (including ties with the last one),
+  /// then the fewest largest whose probabilities reach `top_p`, then those with
+  /// at least `min_p` times the largest probability; one of these is drawn by
+  /// its probability. `Rejected` for a logit that is NaN or infinite, and if no
+  /// token is left.
   Result<int64_t> choose(const LogitRow &logits,
                          const SamplingPosition &position);
 
-  /// Whether all logits that can come are finite.
+  /// True if the logits of all allowed tokens are finite.
   bool areFinite(const LogitRow &logits, const SamplingPosition &position);
 
-  /// The tokens that the last choice by sampling was made among.
+  /// Returns the tokens from which the last sampled token was chosen.
   const std::vector<int32_t> &candidates() const { return kept; }
 
-  /// Appends the `count` most probable tokens of a row as the model gave it,
-  /// the first ids of equal ones. `logSum` is its logSumExp().
+  /// Appends the `count` most probable tokens in a model's row, the first ids
+  /// among equal ones. `logSum` is its logSumExp().
   void appendTop(const float *logits, size_t count, double logSum,
                  std::vector<TokenLogprob> &out);
 
-  /// Appends the log-probability of a token to `logprobs`, and as appendTop()
-  /// those of `count` tokens to `top`; where only listed tokens can come,
-  /// probabilities are of those.
+  /// Appends a token's log-probability to `logprobs`, and `count` tokens as in
+  /// appendTop() to `top`; if tokens are restricted, probabilities are relative
+  /// to the allowed tokens.
   void appendLogprobs(const LogitRow &logits, const SamplingPosition &position,
                       int64_t token, size_t count,
                       std::vector<double> &logprobs,
@@ -64,9 +63,9 @@ private:
   void keepTopK();
   void weigh();
   void keepTopP();
-  /// Keeps those for whose index in the list `keep` is true.
+  /// Keeps the tokens for whose list index `keep` is true.
   template <typename Keep> void filter(Keep keep);
-  /// Sorts by falling logit, then rising id.
+  /// Sorts by descending logit, then ascending id.
   void sortByLogit(std::vector<int32_t> &tokens) const;
 
   const GenerationConfig &config;
@@ -74,15 +73,15 @@ private:
   LogitProcessors processors;
   EditedRow edited; ///< without sampling: the logits after the processors
   RowScan scan;
-  RestrictedRow restricted;     ///< where only listed tokens can come
-  const float *row = nullptr;   ///< of the choice that is being made; minus
-                                ///< infinity for suppressed tokens
+  RestrictedRow restricted;     ///< used if tokens are restricted
+  const float *row = nullptr;   ///< the current row; minus infinity for
+                                ///< suppressed tokens
   std::vector<float> processed; ///< logits after the processors
   std::vector<float> values;
-  std::vector<int32_t> kept;   ///< tokens that may still be chosen, by id
-  std::vector<double> weights; ///< theirs, the largest logit's is 1
-  std::vector<double> buckets; ///< sums of weights of like logits
-  std::vector<int32_t> order;  ///< tokens in the bucket of a border
+  std::vector<int32_t> kept;   ///< remaining tokens, by id
+  std::vector<double> weights; ///< of `kept`; 1 for the largest logit
+  std::vector<double> buckets; ///< weight sums for similar logits
+  std::vector<int32_t> order;  ///< tokens in the cutoff's bucket
 };
 
 } // namespace transom

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens whose logits nobody asked for are fed without any; the others in
-// chunks of as many as a step gives.
+// Tokens whose logits are not needed are fed without logits; the others are fed
+// in chunks limited by the logits per step.
 #include "runtime/generate/Scores.h"
 #include <algorithm>
 
@@ -42,7 +42,7 @@ static Result<void> checkScored(LogitsSource &source, const int64_t *tokens,
                        "'score' of an encoder-decoder scores targets");
   if (count == 0 || first == 0 || first > count)
     return rejected(name + " has no tokens to score");
-  // The length comes first, so that a wrong one reads nothing.
+  // Check the length first, so an invalid one is not used to read tokens.
   if (count > size_t(source.longest()))
     return limitError(name + " has " + std::to_string(count) +
                       " tokens, more than the " +
@@ -100,7 +100,8 @@ transom::scoreWindows(LogitsSource &source, const std::vector<int64_t> &tokens,
     return usageError("a window of " + std::to_string(window) +
                       " tokens and a stride of " + std::to_string(stride) +
                       ": a window has at least 2, a stride is in [1, window]");
-  int64_t scored = 0; // tokens that have had their turn
+  int64_t scored = 0; // tokens up to here are scored or skipped
+  // Score the tokens in each window that no earlier one contains.
   for (int64_t begin = 0; scored < count; begin += stride) {
     const int64_t end = std::min(begin + window, count);
     const int64_t first = std::max<int64_t>(1, scored - begin);
@@ -111,6 +112,7 @@ transom::scoreWindows(LogitsSource &source, const std::vector<int64_t> &tokens,
                    scoreTokens(source, tokens.data() + begin,
                                size_t(end - begin), size_t(first), 0,
                                "the text"));
+    // Add up the scores, and report progress.
     for (double logprob : scores.logprobs)
       score.sum += logprob;
     score.tokens += int64_t(scores.logprobs.size());

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the section says of its own size is checked when it is opened, an offset
-// where it is read, and ids beyond the vocabulary are left out.
+// The section's sizes are checked when it is opened, offsets when they are
+// read; ids outside the vocabulary are omitted.
 #include "runtime/generate/Shortlist.h"
 #include "runtime/generate/Softmax.h"
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The lexical shortlist of a translator: the target tokens that may translate a
-// source, and rows of logits that have only those.
+// A translator's lexical shortlist: the target tokens that may translate a
+// source, and rows of logits restricted to these tokens.
 #pragma once
 #include "runtime/generate/LogitsSource.h"
 #include "runtime/tokenizer/Tokenizer.h"
@@ -12,16 +12,17 @@
 
 namespace transom {
 
-/// A view of the section `Shortlist` of a tokenizer's tables, which outlive it.
+/// A view of the section `Shortlist` in a tokenizer's tables, which must
+/// outlive it.
 class Shortlist {
 public:
-  /// Nothing where the tables have none. `Rejected` for a malformed one.
+  /// Returns nullopt if the tables have none. `Rejected` for a malformed one.
   static Result<std::optional<Shortlist>> open(const Tokenizer &tokenizer);
 
-  /// The tokens that a translation of these source tokens may have, ascending,
-  /// each once, all below `vocabulary`: the first ones of the vocabulary, the
-  /// listed ones of each source token, and the source tokens themselves where
-  /// source and target have one vocabulary.
+  /// Returns the tokens that a translation of these source tokens may have,
+  /// ascending, each once, all below `vocabulary`: the first tokens in the
+  /// vocabulary, each source token's list, and the source tokens themselves if
+  /// source and target share a vocabulary.
   std::vector<int64_t> getTokens(const std::vector<int64_t> &source,
                                  int64_t vocabulary) const;
 
@@ -33,24 +34,24 @@ private:
   tokenizer::ArrayView<uint32_t> targets;
 };
 
-/// A row of logits of which only listed tokens can come.
+/// A row of logits in which only listed tokens are allowed.
 class RestrictedRow {
 public:
   explicit RestrictedRow(int64_t width) : width(width) {}
 
-  /// Gathers the logits of the tokens of a list, which are in the row. False
-  /// where one of them is not finite; the others are not read. Takes its memory
-  /// at the first call.
+  /// Gathers the logits for the listed tokens, which must be in the row.
+  /// Returns false if one is not finite; other logits are not read. Allocates
+  /// memory in the first call.
   bool gather(const LogitRow &logits, const std::vector<int64_t> &tokens);
-  /// The same, and fills the row.
+  /// Does the same, and fills the row.
   bool restrict(const LogitRow &logits, const std::vector<int64_t> &tokens);
 
-  /// In the order of the list.
+  /// Logits in list order.
   const std::vector<float> &getLogits() const { return listed; }
-  /// [width], minus infinity but for the tokens of the list.
+  /// [width], minus infinity except for the listed tokens.
   std::vector<float> &getRow() { return row; }
-  /// The logarithm of the sum of the exponentials, bit for bit that of a row
-  /// of the listed logits alone.
+  /// Returns the logarithm of the sum of exponentials, bit for bit equal to
+  /// logSumExp() over only the listed logits.
   double getLogSum() const;
 
 private:

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums run in eight lanes by index mod 8 and a fixed tree, whatever the width
-// of the machine's vectors.
+// Sums use eight lanes by index mod 8 and a fixed tree, independent of the
+// host's vector width.
 #include "runtime/generate/Softmax.h"
 #include <algorithm>
 #include <functional>
@@ -10,9 +10,9 @@
 
 using namespace transom;
 
-// The same operations on wider vectors, where the host has them. The dynamic
-// loader selects the variant: musl has no such relocations, and sanitizers are
-// not initialized at that time.
+// Compiles the same operations for wider vectors if the host has them. The
+// dynamic loader selects the variant: musl has no such relocations, and
+// sanitizers are not initialized at that time.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define TRANSOM_SANITIZED 1
@@ -142,7 +142,7 @@ RowScan::RowScan(int64_t width)
     : width(width), blocks(size_t((width + blockSize - 1) / blockSize)),
       scratch(blocks.size()) {}
 
-/// The largest of a whole block; `bad` is set where one is not finite.
+/// Returns the largest value in a full block; sets `bad` if one is not finite.
 static float scanBlock(const float *values, uint32_t &bad) {
   constexpr int64_t size = 64, wide = 16;
   float largest[wide];
@@ -164,7 +164,7 @@ static float scanBlock(const float *values, uint32_t &bad) {
   return largest[0];
 }
 
-/// Fills `blocks`; false where a value is not finite.
+/// Fills `blocks`; returns false if a value is not finite.
 bool RowScan::findMaxima() {
   const float *values = row;
   uint32_t bad = 0;
@@ -204,7 +204,7 @@ int64_t RowScan::argmax() const {
 
 void RowScan::gatherLargest(size_t count, std::vector<int32_t> &indices) {
   float bound = -std::numeric_limits<float>::max();
-  // So many blocks hold a value that is not smaller than their last maximum.
+  // At least `count` values reach the count-th largest block maximum.
   if (count < blocks.size()) {
     constexpr size_t few = 64;
     const size_t most = std::max<size_t>(count, 1);

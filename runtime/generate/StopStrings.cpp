@@ -1,15 +1,16 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is held back is shorter than the longest stop string, so a plain search
-// is fast enough. It begins where a stop string would, which is never inside a
+// The held text is shorter than the longest stop string, so a plain search is
+// fast enough. It starts where a stop string could, which is never inside a
 // UTF-8 character.
 #include "runtime/generate/StopStrings.h"
 #include <algorithm>
 
 using namespace transom;
 
-/// Where the longest end of the text begins that is the beginning of a string.
+/// Returns the start of the longest suffix of the text that is a prefix of a
+/// stop string.
 size_t StopStrings::holdFrom() const {
   size_t longest = 0;
   for (const std::string &string : strings)

@@ -11,18 +11,18 @@
 
 namespace transom {
 
-/// Looks for the strings in one stream of text. A copy goes on by itself.
+/// Searches for the strings in one text stream. A copy continues independently.
 class StopStrings {
 public:
-  /// None of the strings is empty.
+  /// The strings must not be empty.
   explicit StopStrings(std::vector<std::string> strings)
       : strings(std::move(strings)) {}
 
-  /// Takes the next delta, and appends to `out` the text that no stop string
-  /// can begin in any more. Returns true if a stop string is found: the text
-  /// ends before it, and the rest is dropped.
+  /// Takes the next delta, and appends to `out` the text in which no stop
+  /// string can begin any more. Returns true if a stop string is found: the
+  /// text ends before it, and the rest is dropped.
   bool feed(std::string_view delta, std::string &out);
-  /// Appends what is held back.
+  /// Appends the text that is held back.
   void flush(std::string &out);
 
 private:
