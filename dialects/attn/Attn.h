@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The attn dialect: what a Transformer means. Include this for its types,
+// The attn dialect: Transformer semantics. Include this for its types,
 // attributes and operations.
 #pragma once
 #include "dialects/common/Activation.h"
@@ -25,7 +25,7 @@ class FuncOp;
 
 namespace transom::attn::detail {
 
-/// The arguments of `InferTypeOpInterface::inferReturnTypes` that matter.
+/// The relevant arguments of `InferTypeOpInterface::inferReturnTypes`.
 struct UnbuiltOp {
   std::optional<mlir::Location> location;
   llvm::StringRef name;
@@ -34,15 +34,15 @@ struct UnbuiltOp {
   mlir::OpaqueProperties properties;
 };
 
-/// Appends the result types of the shape rule of an operation that is about to
-/// be built.
+/// Appends the result types computed by the shape rule for an operation that is
+/// about to be built.
 mlir::LogicalResult inferReturnTypes(const UnbuiltOp &unbuilt,
                                      llvm::SmallVectorImpl<mlir::Type> &types);
 
-/// Compares the ranked result types of an operation with its shape rule.
+/// Compares an operation's ranked result types with its shape rule.
 mlir::LogicalResult verifyInferredShapes(mlir::Operation *op);
 
-/// Names a result after the last part of its module path: `%query`.
+/// Names a result after the last component of its module path: `%query`.
 void nameResultByLocation(mlir::Operation *op,
                           mlir::OpAsmSetValueNameFn setName);
 
@@ -50,27 +50,28 @@ void nameResultByLocation(mlir::Operation *op,
 
 namespace transom::attn {
 
-/// What is known of values where padding is removed. Rows are the tokens of
+/// Queries about values when padding is removed. Rows are the tokens in
 /// `[batch, seq, ...]` without padding: `[tokens, ...]`.
 struct RowQuery {
-  /// Each token has its value by itself.
+  /// Each token has its own value.
   llvm::function_ref<bool(mlir::Value)> isRows;
   /// Does not depend on the length, such as a weight.
   llvm::function_ref<bool(mlir::Value)> isFixed;
-  /// The type is `[batch, seq, ...]` without the length in further sizes.
+  /// The type is `[batch, seq, ...]` and the other sizes do not depend on the
+  /// length.
   llvm::function_ref<bool(mlir::Value)> hasRowsShape;
 };
 
-/// What keeps an operation from working on rows.
+/// The reason why an operation cannot work on rows.
 enum class RowObstacle {
   None,
-  MixesPositions,             ///< a product sums over positions
-  MovesBatchOrLength,         ///< they are not the first two sizes afterwards
+  MixesPositions,             ///< a matmul sums over positions
+  MovesBatchOrLength,         ///< they are not the first two result sizes
   InputHasNoRows,             ///< its input has no row for each token
   JoinsBatchOrLength,         ///< it concatenates along one of them
-  JoinsRowsWithOthers,        ///< some of what it concatenates has no rows
+  JoinsRowsWithOthers,        ///< some concatenated inputs have no rows
   CutsBatchOrLength,          ///< it slices along one of them
-  LookupTableDependsOnLength, ///< it gathers from a table of the length
+  LookupTableDependsOnLength, ///< its table depends on the length
   IndicesHaveNoRows,          ///< its indices have no row for each token
 };
 
@@ -88,16 +89,16 @@ enum class RowObstacle {
 
 namespace transom::attn {
 
-/// The symbolic sizes of a ranked tensor with an `#attn.shape` encoding, or of
+/// The symbolic sizes in a ranked tensor with an `#attn.shape` encoding, or in
 /// a static tensor without one.
 llvm::SmallVector<Polynomial> getSymbolicShape(mlir::Type type);
 
-/// `tensor<...xelement, #attn.shape<dims>>`; without the encoding where all
-/// sizes are static.
+/// `tensor<...xelement, #attn.shape<dims>>`; without the encoding if all sizes
+/// are static.
 mlir::RankedTensorType getTensorType(llvm::ArrayRef<Polynomial> dims,
                                      mlir::Type elementType);
 
-/// The NumPy broadcast of two shapes, or nothing where they clash.
+/// The NumPy broadcast of two shapes, or nullopt if they are incompatible.
 std::optional<llvm::SmallVector<Polynomial>>
 broadcastShapes(llvm::ArrayRef<Polynomial> a, llvm::ArrayRef<Polynomial> b);
 

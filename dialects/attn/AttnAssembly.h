@@ -1,22 +1,20 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The custom directives of the assembly formats of attn: types in the short
-// form
-// `[batch, seq, 64] f32`, sizes, and lists of layers. Private to the dialect.
+// Custom directives in the attn assembly formats: short types (`[batch, seq,
+// 64] f32`), sizes, and layer lists. Private to the dialect.
 #pragma once
 #include "dialects/attn/Attn.h"
 
 namespace transom::attn {
 
-/// A type; a tensor with named sizes as `[batch, seq, 64] f32`, a ragged batch
-/// as
-/// `<rows, keys>`.
+/// A type; a tensor with named sizes is written `[batch, seq, 64] f32`, a
+/// ragged batch `<rows, keys>`.
 mlir::ParseResult parseShortType(mlir::AsmParser &parser, mlir::Type &type);
 void printShortType(mlir::AsmPrinter &printer, mlir::Type type);
 
-/// The types of some operands; one type stands for several equal ones. The last
-/// operand may be absent where `lastIsOptional`.
+/// Operand types; a single type can represent several equal ones. The last
+/// operand may be absent if `lastIsOptional`.
 mlir::ParseResult parseTypeList(mlir::AsmParser &parser,
                                 llvm::ArrayRef<mlir::Type *> types,
                                 bool lastIsOptional);
@@ -27,7 +25,7 @@ void printTypeList(mlir::AsmPrinter &printer, llvm::ArrayRef<mlir::Type> types,
 // Directives
 //===----------------------------------------------------------------------===//
 
-/// `custom<Types>(type($a), type($b), ...)`: operands that are always there.
+/// `custom<Types>(type($a), type($b), ...)`: required operands.
 template <typename... Types>
 mlir::ParseResult parseTypes(mlir::OpAsmParser &parser, Types &...types) {
   return parseTypeList(parser, {&types...}, /*lastIsOptional=*/false);
@@ -56,7 +54,7 @@ mlir::ParseResult parseVariadicTypes(mlir::OpAsmParser &parser,
 void printVariadicTypes(mlir::OpAsmPrinter &printer, mlir::Operation *,
                         mlir::TypeRange types);
 
-/// `custom<SymbolType>($type)`: the type of a symbol.
+/// `custom<SymbolType>($type)`: a symbol type.
 mlir::ParseResult parseSymbolType(mlir::OpAsmParser &parser,
                                   mlir::TypeAttr &type);
 void printSymbolType(mlir::OpAsmPrinter &printer, mlir::Operation *,

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text form of activation functions in attributes of the dialects.
+// Textual form for activation functions in dialect attributes.
 #pragma once
 #include "mlir/IR/OpImplementation.h"
 #include "runtime/base/Activation.h"
@@ -9,7 +9,7 @@
 
 namespace transom {
 
-/// The name of an activation; the error lists the names that there are.
+/// Parses an activation name; the error lists the supported names.
 inline mlir::FailureOr<Activation> parseActivation(mlir::AsmParser &parser) {
   llvm::StringRef name;
   llvm::SMLoc at = parser.getCurrentLocation();

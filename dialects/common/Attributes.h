@@ -8,7 +8,8 @@
 
 namespace transom {
 
-/// An integer among attributes, which may be null; nothing where it is absent.
+/// Returns an integer from attributes, which may be null; nullopt if it is
+/// absent.
 inline std::optional<int64_t> getInteger(mlir::DictionaryAttr attributes,
                                          llvm::StringRef name) {
   auto number = attributes ? attributes.getAs<mlir::IntegerAttr>(name)

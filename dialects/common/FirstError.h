@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The first error that MLIR reports, as text.
+// The first error that MLIR reports, as a string.
 #pragma once
 #include "mlir/IR/Diagnostics.h"
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace transom {
 
-/// Keeps the first error of a context while it lives; prints nothing.
+/// Records a context's first error during its lifetime; prints nothing.
 class FirstError {
 public:
   explicit FirstError(mlir::MLIRContext &context)
@@ -22,7 +22,7 @@ public:
           return mlir::success();
         }) {}
 
-  std::string text; ///< empty for none
+  std::string text; ///< empty: no error
   std::optional<mlir::Location> location;
 
 private:

@@ -1,16 +1,16 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text form of the layers of `attn.layers` and `kern.layers`:
-// `[@body(@weight, ...), @body]`. `LayerAttr` is the attribute of the dialect,
-// of a body and its parameters.
+// Textual form for the layers of `attn.layers` and `kern.layers`:
+// `[@body(@weight, ...), @body]`. `LayerAttr` is the dialect's attribute for a
+// body and its parameters.
 #pragma once
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/OpImplementation.h"
 
 namespace transom {
 
-/// Parses a list of layers, each with parameters in parentheses or without.
+/// Parses a layer list; each layer has optional parameters in parentheses.
 template <typename LayerAttr>
 mlir::ParseResult parseLayerList(mlir::OpAsmParser &parser,
                                  mlir::ArrayAttr &layers) {
@@ -33,7 +33,7 @@ mlir::ParseResult parseLayerList(mlir::OpAsmParser &parser,
   return mlir::success();
 }
 
-/// Prints what parseLayerList() parses.
+/// Prints the same form.
 template <typename LayerAttr>
 void printLayerList(mlir::OpAsmPrinter &printer, mlir::ArrayAttr layers) {
   printer << "[";

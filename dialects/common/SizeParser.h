@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text form of symbolic sizes inside attributes and types of the dialects:
-// terms of integers and symbols, `batch*seq+31*batch`.
+// Textual form for symbolic sizes in dialect attributes and types: terms made
+// from integers and symbols, `batch*seq+31*batch`.
 #pragma once
 #include "mlir/IR/OpImplementation.h"
 #include "runtime/base/Polynomial.h"
@@ -10,8 +10,8 @@
 
 namespace transom {
 
-/// The canonical text of a size, with `-x` as `-1*x`: the lexer reads a minus
-/// only before digits.
+/// Prints the canonical text for a size, with `-x` as `-1*x`: the lexer reads a
+/// minus only before digits.
 inline void printPolynomial(mlir::AsmPrinter &printer, llvm::StringRef text) {
   for (size_t i = 0; i < text.size(); ++i) {
     printer << text.substr(i, 1);
@@ -42,7 +42,7 @@ inline mlir::ParseResult parseTerm(mlir::AsmParser &parser, Polynomial &sum) {
   return mlir::success();
 }
 
-/// One dimension: terms joined by `+`, or by the sign of the next number.
+/// One dimension: terms joined by `+`, or by a negative coefficient.
 inline mlir::ParseResult parsePolynomial(mlir::AsmParser &parser,
                                          Polynomial &sum) {
   sum = Polynomial();

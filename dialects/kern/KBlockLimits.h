@@ -1,19 +1,19 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The longest K of a product in one pass over its tiles. A check of passes that
-// replaces the sizes of a model by smaller ones replaces these limits, too, so
-// that passes decide as they do at the sizes of the model.
+// The maximum K that a GEMM processes in one pass over its tiles. When passes
+// are checked on a model with reduced sizes, these limits are scaled down too,
+// so that passes decide as at the original sizes.
 #pragma once
 #include <cstdint>
 #include <functional>
 
 namespace transom::kern {
 
-/// The longest K for operands of this many bits: `kMaxKBlock` for 32.
+/// The maximum K for operands with this element width: `kMaxKBlock` for 32.
 int64_t getMaxKBlockOfBits(int64_t bits);
 
-/// While it lives, the limits of this thread are `scale` of the usual ones.
+/// Multiplies this thread's limits by `scale` during its lifetime.
 class ScaledKBlocks {
 public:
   explicit ScaledKBlocks(std::function<int64_t(int64_t)> scale);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kern dialect: what the machine does. Include this for its types and
+// The kern dialect: execution on the machine. Include this for its types and
 // operations.
 #pragma once
 #include "dialects/common/Activation.h"
@@ -28,36 +28,38 @@ llvm::hash_code hash_value(const OperandFormat &format);
 
 namespace transom::kern {
 
-/// A buffer of f32 rounded: to bf16, or to whole numbers with scales.
+/// A rounded f32 buffer: in bf16, or quantized with scales.
 struct RoundedBuffer {
   mlir::Value numbers;
-  mlir::Value scales = {}; ///< as `kern.quantize` writes them; null: bf16
+  mlir::Value scales = {}; ///< as from `kern.quantize`; null: bf16
 };
-/// What keeps an operation from rounding what it writes.
+/// The reason why an operation cannot round its output.
 enum class RoundObstacle {
-  NotSupported,   ///< it never rounds, or not so
-  ReadInF32,      ///< something else reads the buffer in f32
+  NotSupported,   ///< it never rounds, or not to this type
+  ReadInF32,      ///< another operation reads the f32 buffer
   AnotherResult,  ///< it can round another buffer that it writes
-  LongK,          ///< accumulators of a long sum wait in the buffer
+  LongK,          ///< the buffer holds accumulators between K blocks
   Summary,        ///< it summarizes its rows in f32
-  AttentionInF32, ///< an attention whose operands are f32
-  SeveralResults, ///< whole numbers of one of several results
-  SplitGroups,    ///< heads of an attention that are no whole groups
+  AttentionInF32, ///< an attention with f32 operands
+  SeveralResults, ///< it would quantize only some results
+  SplitGroups,    ///< attention heads are not whole groups
 };
-/// The norm of finished rows in the epilogue of a product.
+/// The norm over complete rows in a GEMM epilogue.
 enum class NormKind { None, LayerNorm, RmsNorm };
 
-/// A trait of operations that define what others use and do no work in a phase.
+/// Trait for operations that define symbols for others and do no work in a
+/// phase.
 template <typename ConcreteType>
 class IsDefinition
     : public mlir::OpTrait::TraitBase<ConcreteType, IsDefinition> {};
 
-/// The type of numbers in storage, and the storage of a type, if it has one.
+/// The element type for a storage type, and the storage type for an element
+/// type, if any.
 mlir::Type getType(mlir::MLIRContext *context, StorageType type);
 std::optional<StorageType> findStorageType(mlir::Type type);
 
-/// Longest K that a product of f32 takes in one pass over its tiles; a longer
-/// one is cut, and the accumulators wait in the output.
+/// Maximum K that an f32 GEMM processes in one pass over its tiles; a longer K
+/// is split, and the accumulators are stored in the output in between.
 constexpr int64_t kMaxKBlock = 4096;
 
 } // namespace transom::kern
@@ -68,47 +70,45 @@ constexpr int64_t kMaxKBlock = 4096;
 #include "dialects/kern/KernAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/kern/KernTypes.h.inc"
-// Interfaces name types.
+// Interfaces use types.
 #include "dialects/kern/KernInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/kern/KernOps.h.inc"
 
 namespace transom::kern {
 
-/// Longest K of a product with this weight: as many bytes of its other operand
-/// as `kMaxKBlock` of f32.
+/// Maximum K block for a GEMM with this weight: the other operand has as many
+/// bytes as `kMaxKBlock` f32 elements.
 int64_t getMaxKBlock(WeightType weight);
-/// Whether products with a weight are computed with AMX where there is AMX:
-/// bf16 in panels, or whole numbers in groups, and k a multiple of what an
-/// instruction multiplies.
+/// Whether GEMMs with a weight use AMX if available: bf16 in panels, or
+/// integers in groups, with k a multiple of an instruction's depth.
 bool suitsAmx(WeightType weight);
-/// The same of an attention with these queries: bf16 without a cache, and dk a
-/// multiple of `amxBf16Depth`. Causal attention is not, so that it has the bits
-/// of decoding, whose single rows gain nothing by tiles.
+/// The same for an attention with these queries: bf16 without a cache, and dk a
+/// multiple of `amxBf16Depth`. Causal attention does not use AMX, so that its
+/// bits equal decoding, whose single rows gain nothing from tiles.
 bool suitsAmx(BufferType query, int64_t heads, bool hasCache, bool causal);
 
-/// The type of a value that is a buffer.
+/// Returns a buffer value's type.
 inline BufferType getBufferType(mlir::Value buffer) {
   return llvm::cast<BufferType>(buffer.getType());
 }
 
-/// True for a buffer of whole numbers that have scales in another buffer.
+/// True for an integer buffer with scales in another buffer.
 bool isQuantized(mlir::Value buffer);
-/// The numbers of a row of whole numbers that share one of `scales`; nothing
-/// where these have the sizes of no group.
+/// The quantization group size along a row; nullopt if the shape of `scales`
+/// matches no group size.
 std::optional<int64_t> findQuantizedGroup(mlir::Value numbers,
                                           mlir::Value scales);
 
-/// The buffer that views show: the alloc or the argument that owns the memory.
+/// The buffer underlying views: the alloc or the argument that owns the memory.
 mlir::Value getStorage(mlir::Value buffer);
 
-/// The name in costs for the sum over the sequences of rows times keys, where
-/// `rows` names the number of all rows; with a window only keys within it
-/// count.
+/// The symbol in costs for the sum over sequences of rows times keys, where
+/// `rows` is the symbol for all rows; with a window only keys within it count.
 std::string pairsName(llvm::StringRef rows, int64_t window = 0);
 
-/// The name in costs for the sum over the sequences of rows times the positions
-/// that read-only caches hold of them.
+/// The symbol in costs for the sum over sequences of rows times their positions
+/// in read-only caches.
 std::string sourcePairsName(llvm::StringRef rows);
 
 } // namespace transom::kern

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The directive `custom<Layers>` of the assembly format of `kern.layers`.
-// Private to the dialect.
+// The `custom<Layers>` assembly directive for `kern.layers`. Private to the
+// dialect.
 #pragma once
 #include "dialects/kern/Kern.h"
 

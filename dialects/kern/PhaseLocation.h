@@ -1,21 +1,22 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which operation a phase is known by: profiles, explanations and the symbol of
-// its code name the location of the same one.
+// The operation that identifies a phase: profiles, explanations and its
+// function symbol all use this operation's location.
 #pragma once
 #include "dialects/kern/Kern.h"
 #include <string>
 
 namespace transom::kern {
 
-/// The operation of a phase that computes most; null if none computes anything.
+/// The phase's operation with the most computation; null if none computes
+/// anything.
 BufferOp findHeaviestOp(PhaseOp phase);
 
-/// The location of the heaviest operation, else that of the phase.
+/// The heaviest operation's location, else the phase's.
 mlir::Location getPhaseLocation(PhaseOp phase);
 
-/// The symbol of a phase's code for an instruction set.
+/// The symbol of a phase function for an instruction set.
 std::string getPhaseSymbol(llvm::StringRef isa, PhaseOp phase);
 
 } // namespace transom::kern

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The sizes that operations write during a call (`kern.bounded_size`), and what
-// is known of them before it.
+// The sizes that operations write during a call (`kern.bounded_size`), and
+// their bounds.
 #pragma once
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -12,7 +12,7 @@
 
 namespace transom::kern {
 
-/// The bounded sizes of a module.
+/// A module's bounded sizes.
 class SizeBounds {
 public:
   explicit SizeBounds(mlir::ModuleOp module);
@@ -20,13 +20,13 @@ public:
   bool isEmpty() const { return bounds.empty(); }
   /// The bounds by name.
   const std::map<std::string, Polynomial> &getBounds() const { return bounds; }
-  /// `size` with each bounded size replaced by its bound. It is not below the
-  /// size if no coefficient of `size` is negative.
+  /// `size` with each bounded size replaced by its bound. It is an upper bound
+  /// if no coefficient in `size` is negative.
   Polynomial getBound(const Polynomial &size) const;
-  /// The bounded sizes in the type of a buffer.
+  /// The bounded sizes in a buffer type.
   std::vector<std::string> getUsed(BufferType type) const;
-  /// The bounded sizes whose values an operation reads: those in the types of
-  /// its buffers, without the one that it writes.
+  /// The bounded sizes whose values an operation reads: all in its buffers'
+  /// types, except the size that it writes.
   std::vector<std::string> getUsed(BufferOp op) const;
 
 private:
