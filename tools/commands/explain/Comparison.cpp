@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pairs what two explanations have in common, and keeps what differs.
+// Pairs the items that two explanations share and stores the differences.
 #include "tools/commands/explain/Comparison.h"
 #include "runtime/json/FieldJson.h"
 #include "tools/commands/explain/ExplainFormat.h"
@@ -14,7 +14,7 @@ using namespace transom::tools;
 
 namespace {
 
-/// Two explanations and what is found.
+/// Compares two explanations and collects the differences.
 class Comparer {
 public:
   Comparer(const MeasuredCompile &a, const MeasuredCompile &b)
@@ -40,7 +40,7 @@ private:
 
   const Explanation &a, &b;
   const MeasuredCompile &measuredA, &measuredB;
-  /// The calls of the entry whose times are compared; null without one.
+  /// Calls whose times are compared for the current entry; null without one.
   const MeasuredCall *callA = nullptr, *callB = nullptr;
   Comparison result;
 };
@@ -92,7 +92,7 @@ void Comparer::compareTexts() {
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// The entry of that name, or null.
+/// Returns the entry with this name, or null.
 static const ExplainedEntry *findEntry(const Explanation &explanation,
                                        const std::string &name) {
   for (const ExplainedEntry &entry : explanation.entries)
@@ -101,7 +101,7 @@ static const ExplainedEntry *findEntry(const Explanation &explanation,
   return nullptr;
 }
 
-/// The names of both, those of `a` first.
+/// Returns the entry names in either explanation, `a` first.
 static std::vector<std::string> getEntryNames(const Explanation &a,
                                               const Explanation &b) {
   std::vector<std::string> names;
@@ -118,7 +118,7 @@ static std::optional<int64_t> getFlops(const ExplainedPhase &phase) {
   return *phase.flops.value * phase.runs;
 }
 
-/// Weights and buffers of all runs of a phase.
+/// Returns the weight and buffer bytes that all phase runs move.
 static std::optional<int64_t> getBytes(const ExplainedPhase &phase) {
   if (!phase.bytes.value)
     return std::nullopt;
@@ -144,6 +144,7 @@ void Comparer::compareEntry(const std::string &name,
                             const ExplainedEntry *entryA,
                             const ExplainedEntry *entryB) {
   using Get = std::optional<int64_t> (*)(const ExplainedEntry &);
+  // Costs that each compile reports for the entry.
   const std::tuple<const char *, const char *, Get> numbers[] = {
       {"operations of a call", "FLOP",
        [](const ExplainedEntry &entry) { return entry.flops.value; }},
@@ -163,11 +164,13 @@ void Comparer::compareEntry(const std::string &name,
          return std::optional(entry.barriers);
        }},
   };
+  // Store them next to each other, with null for a missing entry.
   for (const auto &[what, unit, get] : numbers)
     result.numbers.push_back({name, what, unit,
                               entryA ? get(*entryA) : std::nullopt,
                               entryB ? get(*entryB) : std::nullopt});
   comparePaddedCalls(name, entryA, entryB);
+  // Measured times follow if either compile has a profile.
   if (callA || callB)
     result.numbers.push_back(
         {name, "time of " + (callA ? callA : callB)->getSizes(), "ns",
@@ -175,7 +178,8 @@ void Comparer::compareEntry(const std::string &name,
          callB ? std::optional(toNs(callB->ms)) : std::nullopt});
 }
 
-/// Calls of the same lengths; others would compare models with batches.
+/// Compares calls with equal lengths only; otherwise models with different
+/// batches would be compared.
 void Comparer::comparePaddedCalls(const std::string &name,
                                   const ExplainedEntry *entryA,
                                   const ExplainedEntry *entryB) {
@@ -206,7 +210,7 @@ void Comparer::findCalls(const ExplainedEntry *entryA,
   callB = entryB ? findCall(measuredB.calls, *entryB) : nullptr;
   if (!callA || !callB || callA->getSizes() == callB->getSizes())
     return;
-  // Any sizes that both have.
+  // Find a pair with equal sizes.
   for (const MeasuredCall &first : measuredA.calls)
     for (const MeasuredCall &second : measuredB.calls)
       if (first.entry == entryA->name && second.entry == entryB->name &&
@@ -236,7 +240,7 @@ void Comparer::compareNumbers() {
 // Passes and remarks
 //===----------------------------------------------------------------------===//
 
-/// What each run of a pass did; runs of one flag are numbered.
+/// Returns the outcome for each pass run; repeated runs get a number.
 static std::vector<std::pair<std::string, std::string>>
 getPasses(const Explanation &explanation) {
   std::vector<std::pair<std::string, std::string>> passes;
@@ -308,7 +312,7 @@ void Comparer::compareRemarks() {
 
 namespace {
 
-/// What the phases of one compile at one place do together.
+/// Sums over the phases that one compile has at one location.
 struct PhaseSum {
   std::vector<std::string> texts;
   std::optional<int64_t> flops = 0, bytes = 0, ns;
@@ -317,13 +321,13 @@ struct PhaseSum {
   void add(const ExplainedPhase &phase, const MeasuredCall *call);
 };
 
-/// Phases of both compiles at one place, in all layers.
+/// Phases that both compiles have at one location, in all layers.
 struct PhaseGroup {
   std::string path; ///< without a layer, as the first phase names it
-  std::vector<std::string> titles; ///< of its phases
+  std::vector<std::string> titles; ///< phase titles
   std::set<int64_t> layers;
 
-  /// What all phases have in common, else what each of them is called.
+  /// Returns the common module path, otherwise the titles of all phases.
   std::string getTitle() const {
     const std::string common = getCommonPath(path);
     return common.empty() ? join(titles, "; ") : common;
@@ -334,7 +338,7 @@ struct PhaseGroup {
 
 } // namespace
 
-/// Adds a number, unless one of them is not known.
+/// Adds a number; the sum is unknown if either operand is.
 static void addKnown(std::optional<int64_t> &sum,
                      std::optional<int64_t> number) {
   sum = sum && number ? std::optional(*sum + *number) : std::nullopt;
@@ -351,7 +355,7 @@ void PhaseSum::add(const ExplainedPhase &phase, const MeasuredCall *call) {
   runs += phase.runs;
 }
 
-/// Adds the phases of an entry to the groups of their places.
+/// Adds the phases in an entry to the groups for their locations.
 static void addPhases(const ExplainedEntry *entry, const MeasuredCall *call,
                       PhaseSum PhaseGroup::*side,
                       std::vector<PhaseGroup> &groups) {
@@ -396,7 +400,7 @@ void Comparer::comparePhases(const std::string &name,
     phase.bytesB = group.b.bytes;
     phase.nsA = group.a.ns;
     phase.nsB = group.b.ns;
-    // Times always differ a little.
+    // Measured times always differ slightly, so list each timed phase.
     if (phase.a != phase.b || phase.runsA != phase.runsB ||
         phase.flopsA != phase.flopsB || phase.bytesA != phase.bytesB ||
         (phase.nsA && phase.nsB))

@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What differs between two explanations.
+// Differences between two explanations.
 #pragma once
 #include "tools/commands/explain/Profile.h"
 
 namespace transom::tools {
 
-/// A text that both compiles have: an option, a version, a name.
+/// A string that both compiles have: an option, a version, a name.
 struct ComparedText {
   std::string name, a, b;
 
@@ -19,7 +19,7 @@ struct ComparedText {
   }
 };
 
-/// A number that both compiles have. Equal numbers are listed too.
+/// A number that both compiles have. Equal numbers are included.
 struct ComparedNumber {
   std::string entry, name, unit;
   std::optional<int64_t> a, b;
@@ -34,7 +34,7 @@ struct ComparedNumber {
   }
 };
 
-/// Remarks of one kind that one compile alone has.
+/// Remarks with one kind that only one compile has.
 struct ComparedRemark {
   std::string in, kind, category, place, message;
 
@@ -48,8 +48,8 @@ struct ComparedRemark {
   }
 };
 
-/// The phases of one place, in all layers, that differ or that one compile
-/// alone has.
+/// Phases at one location, in all layers, that differ or that only one compile
+/// has.
 struct ComparedPhase {
   std::string entry, place, a, b;
   int64_t runsA = 0, runsB = 0;
@@ -78,7 +78,7 @@ struct ComparedPhase {
   }
 };
 
-/// What differs between two compiles, `a` and `b`.
+/// Differences between two compiles, `a` and `b`.
 struct Comparison {
   std::vector<std::string> notes;
   std::vector<ComparedText> texts;
@@ -101,13 +101,13 @@ struct Comparison {
   }
 };
 
-/// Compares two compiles. Entries are those of equal names; phases are those
-/// whose places name a common module, however layers share them. Times are
-/// compared where both profiles have a call of the same sizes.
+/// Compares two compiles. Entries are paired by name, and phases if their
+/// locations share a module, even if layers are grouped differently. Times are
+/// compared where both profiles contain a call with equal sizes.
 Comparison compare(const MeasuredCompile &a, const MeasuredCompile &b);
 
-/// The comparison as JSON and as text for a terminal. With `all` the text has
-/// every difference.
+/// Formats the comparison as JSON, or as text for a terminal. The text contains
+/// all differences if `all` is set.
 std::string toJson(const Comparison &comparison);
 std::string toText(const Comparison &comparison, bool all);
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A comparison as text: what was asked for, what it costs, what changed.
+// Formats a comparison as text: options, costs, then changes.
 #include "tools/commands/Command.h"
 #include "tools/commands/explain/Comparison.h"
 #include "tools/commands/explain/ExplainFormat.h"
@@ -25,7 +25,7 @@ static std::string formatValue(const std::optional<int64_t> &value,
   return count + (*value < 1000 ? " " : "") + unit;
 }
 
-/// `-50 %`, `2.1 times`; empty where nothing changed.
+/// Returns `-50 %` or `2.1 times`; empty if nothing changed.
 static std::string formatChange(const std::optional<int64_t> &a,
                                 const std::optional<int64_t> &b) {
   if (!a || !b || *a == *b)
@@ -85,7 +85,7 @@ static void addPasses(std::string &page, const Comparison &comparison) {
   page += "\nPasses that changed something in one of them\n" + table.str();
 }
 
-/// `... and 3 more; -v shows all`.
+/// Adds `... and 3 more; -v shows all`.
 static void addRest(std::string &page, size_t count, size_t shown) {
   if (count > shown)
     page +=
@@ -98,7 +98,7 @@ static void addRemarks(std::string &page, const Comparison &comparison,
   for (const char *in : {"a", "b"}) {
     size_t count = 0;
     for (const ComparedRemark &remark : comparison.remarks) {
-      // What a pass only found out follows from what others did.
+      // Analysis remarks follow from other passes, so omit them by default.
       if (remark.in != in || (!all && remark.kind == "analysis"))
         continue;
       if (count++ == 0)
@@ -117,7 +117,7 @@ static void addRemarks(std::string &page, const Comparison &comparison,
   }
 }
 
-/// The difference of two times; a compile without the phases takes none.
+/// Returns the time difference; missing phases take no time.
 static int64_t getSlowdown(const ComparedPhase &phase) {
   return phase.nsB.value_or(0) - phase.nsA.value_or(0);
 }
@@ -126,6 +126,7 @@ static void addPhases(std::string &page, const Comparison &comparison,
                       size_t most) {
   if (comparison.phases.empty())
     return;
+  // With times, list the largest changes first.
   std::vector<const ComparedPhase *> phases;
   for (const ComparedPhase &phase : comparison.phases)
     phases.push_back(&phase);
@@ -139,6 +140,7 @@ static void addPhases(std::string &page, const Comparison &comparison,
       return std::make_pair(-std::abs(getSlowdown(*a)), a) <
              std::make_pair(-std::abs(getSlowdown(*b)), b);
     });
+  // Each location gets a table with one row for each compile.
   page += hasTimes ? "\nTimes by place, what changed most first\n"
                    : "\nPhases that differ\n";
   for (size_t i = 0; i < std::min(most, phases.size()); ++i) {

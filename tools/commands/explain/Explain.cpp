@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom explain: what the compiler does with a model and why, pass by pass.
+// transom explain: shows the compiler's decisions and their reasons, pass by
+// pass.
 #include "compiler/explain/ExplanationJson.h"
 #include "runtime/base/File.h"
 #include "runtime/base/OutputFile.h"
@@ -36,13 +37,13 @@ struct ExplainFlags {
   std::string profile, otherProfile, assembly, otherAssembly;
 
   bool compares() const { return !other.empty() || !otherFlags.empty(); }
-  /// How passes are checked; null without `--verify`.
+  /// Options for the pass check; null without `--verify`.
   const VerifyOptions *getCheck() const { return verify ? &passes : nullptr; }
 };
 
 } // namespace
 
-/// True for a file that `explain --json` wrote.
+/// Returns true for a file that `explain --json` wrote.
 static bool isExplanation(const std::string &path) {
   if (isFolder(path) || !fileExists(path))
     return false;
@@ -51,13 +52,13 @@ static bool isExplanation(const std::string &path) {
          document->root().find("passes");
 }
 
-/// What an explanation has besides what is always told.
+/// Optional parts that an explanation includes.
 struct Extent {
   bool ir = false;
-  const VerifyOptions *verify = nullptr; ///< how passes are checked
+  const VerifyOptions *verify = nullptr; ///< options for the pass check
 };
 
-/// Compiles a model, or reads what was explained before.
+/// Compiles a model, or reads a saved explanation.
 static Result<Explanation> getExplanation(const CompileOptions &options,
                                           const Extent &extent) {
   if (isExplanation(options.model)) {
@@ -68,21 +69,21 @@ static Result<Explanation> getExplanation(const CompileOptions &options,
   TRANSOM_ASSIGN(const CompilerApi *compiler, openCompiler());
   TRANSOM_ASSIGN(Explanation explanation,
                  compiler->explainModel({options, extent.ir}));
-  // A compile that fails has no code, and its passes no certificate.
+  // A failed compile has no code and no certificate for its passes.
   if (extent.verify && !explanation.failure)
     TRANSOM_TRY(addVerification(options, *extent.verify, explanation));
   return Result<Explanation>(std::move(explanation));
 }
 
-/// The error that ended a compile.
+/// Converts a compile failure to an error.
 static Error toError(const ExplainedFailure &failure) {
-  // A saved one may say anything.
+  // A saved explanation may contain any status.
   const bool isExitCode = failure.status > 0 && failure.status < 256;
   return {isExitCode ? static_cast<Status>(failure.status) : Status::Internal,
           failure.message, failure.notes};
 }
 
-/// An explanation of a compile that came to its end.
+/// Returns the explanation for a compile that succeeded, otherwise its error.
 static Result<Explanation> getWholeExplanation(const CompileOptions &options,
                                                const Extent &extent) {
   TRANSOM_ASSIGN(Explanation explanation, getExplanation(options, extent));
@@ -91,7 +92,7 @@ static Result<Explanation> getWholeExplanation(const CompileOptions &options,
   return Result<Explanation>(std::move(explanation));
 }
 
-/// Lays the flags of `--other-flags` over those of the first compile.
+/// Applies the flags in `--other-flags` on top of the first compile's flags.
 static Result<void> parseOtherFlags(const std::string &text,
                                     CompileFlags &flags) {
   CLI::App parser;
@@ -105,7 +106,7 @@ static Result<void> parseOtherFlags(const std::string &text,
   return finishOptions(flags);
 }
 
-/// The second of two explanations.
+/// Returns the second explanation.
 static Result<Explanation> getOther(const ExplainFlags &flags,
                                     const Extent &extent) {
   CompileFlags other = flags.compile;
@@ -115,7 +116,7 @@ static Result<Explanation> getOther(const ExplainFlags &flags,
   return getWholeExplanation(other.options, extent);
 }
 
-/// The measured calls of a file; none where no file is named.
+/// Reads the measured calls in a file; none without a path.
 static Result<std::vector<MeasuredCall>> readCalls(const std::string &path) {
   if (path.empty())
     return std::vector<MeasuredCall>();
@@ -123,7 +124,7 @@ static Result<std::vector<MeasuredCall>> readCalls(const std::string &path) {
   return readProfile(document);
 }
 
-/// Prints what differs between two explanations, as text or JSON.
+/// Prints the differences between two explanations, as text or JSON.
 static Result<void> printComparison(const Explanation &first,
                                     const Explanation &second,
                                     const ExplainFlags &flags,
@@ -157,7 +158,7 @@ static Result<void> printExplanation(const Explanation &explanation,
                   : escapeLines(toText({explanation, calls}, common.verbose)));
 }
 
-/// Removes what only a page, or `--ir`, shows.
+/// Removes the IR, which only the page and `--ir` show.
 static void dropIr(Explanation &explanation) {
   explanation.importedIr.reset();
   explanation.code.clear();
@@ -165,7 +166,7 @@ static void dropIr(Explanation &explanation) {
     pass.ir.reset();
 }
 
-/// The text of a file; empty where no file is named.
+/// Reads a file; empty without a path.
 static Result<std::string> readText(const std::string &path) {
   if (path.empty())
     return std::string();
@@ -173,8 +174,8 @@ static Result<std::string> readText(const std::string &path) {
   return std::string(file.bytes());
 }
 
-/// The files of a model that places of its operations name. Long ones are left
-/// out; a saved explanation has none.
+/// Reads the model files that operation locations refer to. Long files are
+/// omitted; a saved explanation has none.
 static Result<std::map<std::string, std::string>>
 readSources(const std::string &model, const Explanation &explanation) {
   std::map<std::string, std::string> sources;
@@ -200,7 +201,7 @@ readSources(const std::string &model, const Explanation &explanation) {
   return Result<std::map<std::string, std::string>>(std::move(sources));
 }
 
-/// What the page shows of one compilation.
+/// Collects the page data for one compilation.
 static Result<ShownCompilation> getShown(const std::string &model,
                                          const Explanation &explanation,
                                          const std::string &profile,
@@ -239,7 +240,7 @@ static Result<void> writePageFile(const ExplainFlags &flags,
   TRANSOM_TRY(file.commit());
   if (!common.quiet && isatty(STDERR_FILENO))
     say("wrote " + quote(flags.page));
-  // The text follows, unless the page was printed in its place.
+  // Print the text too, unless standard output received the page.
   if (!flags.ir)
     dropIr(first);
   if (place.descriptor != STDOUT_FILENO)
@@ -258,7 +259,7 @@ static Result<void> writeGraphs(const ExplainFlags &flags) {
   return file.commit();
 }
 
-/// Refuses flags that would have no effect together.
+/// Rejects flags without effect in this combination.
 static Result<void> checkFlags(const ExplainFlags &flags, bool json) {
   if (!flags.compares() &&
       (!flags.otherProfile.empty() || !flags.otherAssembly.empty()))
@@ -303,7 +304,7 @@ static Result<void> runExplain(ExplainFlags &flags, const CommonFlags &common) {
   return checkVerification(explanation);
 }
 
-/// Flags of the page and of other files.
+/// Adds the flags for the page and other files.
 static void addFileFlags(CLI::App &app, ExplainFlags &flags) {
   CLI::Option *page =
       app.add_option("--html", flags.page,
@@ -333,6 +334,7 @@ void tools::addExplain(CLI::App &app, CommandList &commands) {
       addCommand(app, commands, "explain",
                  "what the compiler does with a model, and why not more");
   auto flags = std::make_shared<ExplainFlags>();
+  // Models to explain and to compare with.
   command.app
       ->add_option("MODEL", flags->compile.options.model,
                    "a model folder, a config.json without weights, a GGUF "
@@ -344,6 +346,7 @@ void tools::addExplain(CLI::App &app, CommandList &commands) {
                    "compare with OTHER, or MODEL again, compiled with these "
                    "flags too, such as '--dtype bf16'")
       ->type_name("FLAGS");
+  // Optional parts of the explanation, then shared compile flags.
   command.app->add_flag("--ir", flags->ir,
                         "with --json: also the IR after each pass");
   CLI::Option *verify = command.app->add_flag(

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Formats of numbers, places and tables.
+// Formats numbers, locations and tables.
 #include "tools/commands/explain/ExplainFormat.h"
 #include "runtime/base/Utf8.h"
 #include "tools/commands/Command.h"
@@ -77,7 +77,7 @@ double tools::getShare(int64_t some, int64_t whole) {
 // Locations
 //===----------------------------------------------------------------------===//
 
-/// Reads `3`, `0-11` or `0-2,5`; false for another text.
+/// Parses `3`, `0-11` or `0-2,5`; returns false for other strings.
 static bool readNumbers(std::string_view text, std::set<int64_t> &numbers) {
   const char *at = text.data(), *end = at + text.size();
   while (at != end) {
@@ -100,7 +100,7 @@ static bool readNumbers(std::string_view text, std::set<int64_t> &numbers) {
   return !numbers.empty();
 }
 
-/// The items between separators that are not in braces.
+/// Splits a string at separators outside of braces.
 static std::vector<std::string_view> splitOutsideBraces(std::string_view text,
                                                         char separator) {
   std::vector<std::string_view> items;
@@ -115,7 +115,7 @@ static std::vector<std::string_view> splitOutsideBraces(std::string_view text,
   return items;
 }
 
-/// `a,b` of `{a,b}`; a text without braces as it is.
+/// Returns `a,b` for `{a,b}`; other strings are returned unchanged.
 static std::string_view withoutBraces(std::string_view name) {
   if (name.size() > 2 && name.front() == '{' && name.back() == '}')
     return name.substr(1, name.size() - 2);
@@ -134,7 +134,7 @@ LayerPath tools::splitLayer(const std::string &path) {
   return {path, {}};
 }
 
-/// True for `{a,b}`, but not for a range of layers such as `{0-3}`.
+/// Returns true for `{a,b}`, but not for a layer range such as `{0-3}`.
 static bool isSeveralNames(std::string_view name) {
   std::set<int64_t> numbers;
   const std::string_view inner = withoutBraces(name);
@@ -226,7 +226,7 @@ std::string RemarkGroup::getPlace() const {
   return joinPlace(shortenPath(splitLayer(first->place.location).rest), layers);
 }
 
-/// Replaces `from` by `to`, wherever it is.
+/// Replaces all occurrences.
 static std::string replaceAll(std::string text, const std::string &from,
                               const std::string &to) {
   for (size_t at = text.find(from); at != std::string::npos;
@@ -235,7 +235,7 @@ static std::string replaceAll(std::string text, const std::string &from,
   return text;
 }
 
-/// A message with `.#.` where paths in it have the number of a layer.
+/// Returns a message with `.#.` in place of the layer number in its paths.
 static std::string getPattern(const std::string &message,
                               const std::set<int64_t> &layers) {
   if (layers.size() != 1)
@@ -327,8 +327,8 @@ std::string tools::describePlace(const ExplainedPhase &phase) {
     if (!operation.joined.empty())
       return describePlace(operation);
   std::string rest = splitLayer(phase.place.location).rest;
-  // What fused operations of several modules have in common may be the layer
-  // alone; then the weight tells more.
+  // Fused operations from several modules may share only the layer; then the
+  // weight name is more specific.
   for (const PhaseOperation &operation : phase.operations)
     if (rest.empty() && operation.columns && !operation.weights.empty()) {
       rest = splitLayer(operation.weights.front()).rest;
@@ -338,7 +338,7 @@ std::string tools::describePlace(const ExplainedPhase &phase) {
 }
 
 std::string tools::describePhase(const ExplainedPhase &phase) {
-  // Equal ones are counted.
+  // Count equal items.
   std::vector<std::pair<std::string, int64_t>> items;
   auto add = [&](const std::string &item) {
     auto known =
@@ -365,7 +365,7 @@ std::string tools::describePhase(const ExplainedPhase &phase) {
     for (const PhaseOperation &operation : phase.operations)
       add(getPlainName(operation));
 
-  // The first items, as many as a column of a table has room for.
+  // List as many items as fit into a table column.
   constexpr size_t room = 58;
   std::string text;
   for (size_t i = 0; i < items.size(); ++i) {
@@ -408,10 +408,12 @@ void tools::appendWrapped(std::string &page, size_t indent,
 }
 
 std::string TextTable::str() const {
+  // Compute the column widths; titles do not count.
   std::vector<size_t> widths(alignments.size());
   for (const std::vector<std::string> &row : rows)
     for (size_t i = 0; i < row.size() && row.size() > 1; ++i)
       widths[i] = std::max(widths[i], row[i].size());
+  // Format the rows. Only the last column may wrap.
   std::string page;
   for (const std::vector<std::string> &row : rows) {
     if (row.size() == 1) {
@@ -443,7 +445,7 @@ std::string tools::describeFailure(const Explanation &explanation) {
   std::string text = failure.message;
   for (const ExplainedRemark &remark : explanation.remarks)
     if (remark.kind == "failure") {
-      // The same without a reproducer, which the error names.
+      // The error already names the reproducer, so omit it here.
       text = remark.message;
       if (!remark.place.pointer.empty())
         text += " (" + remark.place.file + " " + remark.place.pointer + ")";

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The data of the page: explanations without IR, all distinct lines of the IR,
-// and for each module the runs of lines that it consists of.
+// Writes the page data: explanations without IR, all distinct IR lines, and for
+// each module its line runs.
 #include "tools/commands/explain/ExplainPage.h"
 #include "compiler/explain/ExplanationJson.h"
 #include "tools/commands/explain/Findings.h"
@@ -16,11 +16,11 @@ using namespace transom::tools;
 
 namespace {
 
-/// The modules of all explanations.
+/// The modules in all explanations.
 class Listings {
 public:
-  /// Takes the IR of a pass; the index under which the page finds it, -1 for a
-  /// pass without IR.
+  /// Adds the IR after a pass; returns its index in the page, or -1 for a pass
+  /// without IR.
   Result<int64_t> add(JsonValue ir);
 
   /// Writes `lines` and `listings`.
@@ -28,7 +28,7 @@ public:
 
 private:
   struct Stored {
-    /// First line and number of lines, in pairs.
+    /// Pairs with the first line and the line count.
     std::vector<int64_t> runs;
     JsonValue ir;
   };
@@ -42,8 +42,9 @@ private:
 
 } // namespace
 
-/// Copies a value.
+/// Copies a JSON value.
 static void copy(JsonWriter &json, JsonValue value) {
+  // Scalars.
   switch (value.kind()) {
   case JsonValue::Kind::Null:
     return json.null();
@@ -57,6 +58,7 @@ static void copy(JsonWriter &json, JsonValue value) {
     return json.value(*value.asDouble());
   case JsonValue::Kind::String:
     return json.value(*value.asString());
+  // Arrays and objects, recursively.
   case JsonValue::Kind::Array:
     json.beginArray();
     for (JsonValue item : value.elements())
@@ -141,8 +143,8 @@ static Result<void> copyWithoutIr(JsonWriter &json, JsonValue value) {
   return {};
 }
 
-/// The indices of the listings of an explanation: of the imported module, then
-/// of each pass.
+/// Returns the listing indices for an explanation: the imported module, then
+/// each pass.
 static Result<std::vector<int64_t>> addListings(Listings &listings,
                                                 JsonValue explanation) {
   std::vector<int64_t> indices;
@@ -156,14 +158,14 @@ static Result<std::vector<int64_t>> addListings(Listings &listings,
   return Result<std::vector<int64_t>>(std::move(indices));
 }
 
-/// True for a character of the symbols of assembly.
+/// Returns true for a character that assembly symbols contain.
 static bool isSymbolCharacter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' ||
          c == '$' || c == '-';
 }
 
-/// The symbol when a line is the label of a function of the model's code, else
-/// empty.
+/// Returns the symbol if a line is a function label in the model's code,
+/// otherwise an empty string.
 static std::string_view getLabel(std::string_view line) {
   if (line.size() > 2 && line.front() == '"')
     line = line.substr(1, line.find('"', 1) - 1);
@@ -176,7 +178,7 @@ static std::string_view getLabel(std::string_view line) {
              : std::string_view();
 }
 
-/// Writes the lines of each function of a text of assembly, by symbol.
+/// Writes the lines in each assembly function, by symbol.
 static void writeAssembly(JsonWriter &json, std::string_view text) {
   json.beginObject();
   bool isOpen = false;
@@ -227,10 +229,11 @@ writeMeasured(JsonWriter &json,
   return {};
 }
 
-/// Writes `sources`, and in `findings` what makes each model slow.
+/// Writes `sources`, and in `findings` the costs that slow each model down.
 static Result<void>
 writeStory(JsonWriter &json, const std::vector<ShownCompilation> &compilations,
            const std::vector<JsonDocument> &explanations) {
+  // Model files by name.
   json.key("sources");
   json.beginArray();
   for (const ShownCompilation &one : compilations) {
@@ -240,6 +243,7 @@ writeStory(JsonWriter &json, const std::vector<ShownCompilation> &compilations,
     json.endObject();
   }
   json.endArray();
+  // Findings, computed from the parsed explanations.
   json.key("findings");
   json.beginArray();
   for (const JsonDocument &document : explanations) {
@@ -261,12 +265,12 @@ writeStory(JsonWriter &json, const std::vector<ShownCompilation> &compilations,
   return {};
 }
 
-/// What the code of all compilations may take in the page: with all else, the
-/// page of a model of 48 layers takes less than 8 MB.
+/// Max code size in the page, over all compilations, so that the page for a
+/// model with 48 layers takes less than 8 MB.
 static constexpr size_t mostCode = size_t(3) << 20;
 
-/// The JSON that the page's script reads: `explanations`, `lines`, `listings`,
-/// in `ir` for each explanation the indices of its listings, and the code.
+/// Builds the JSON for the page's script: `explanations`, `lines`, `listings`,
+/// the listing indices for each explanation in `ir`, and the code.
 static Result<std::string>
 makeData(const std::vector<ShownCompilation> &compilations,
          const std::vector<JsonDocument> &explanations) {
@@ -274,6 +278,7 @@ makeData(const std::vector<ShownCompilation> &compilations,
   std::string text;
   JsonWriter json(text);
   json.beginObject();
+  // Explanations, with their IR moved to shared listings.
   json.key("explanations");
   json.beginArray();
   for (const JsonDocument &explanation : explanations)
@@ -287,12 +292,14 @@ makeData(const std::vector<ShownCompilation> &compilations,
     json.array(indices);
   }
   json.endArray();
+  // Code at the LLVM level, up to the limit.
   PageCode code(mostCode);
   for (const JsonDocument &explanation : explanations) {
     TRANSOM_ASSIGN(JsonValue modules, explanation.root().get("code"));
     TRANSOM_TRY(code.add(modules));
   }
   code.write(json);
+  // Measurements, sources and findings.
   TRANSOM_TRY(writeMeasured(json, compilations));
   TRANSOM_TRY(writeStory(json, compilations, explanations));
   listings.write(json);
@@ -300,7 +307,7 @@ makeData(const std::vector<ShownCompilation> &compilations,
   return escapeJson(text);
 }
 
-/// The title: the names of the models.
+/// Returns the title: the model names.
 static Result<std::string>
 getTitle(const std::vector<JsonDocument> &explanations) {
   std::string title;

@@ -13,17 +13,17 @@ namespace transom::tools {
 struct ShownCompilation {
   /// The explanation as JSON, with the IR after each pass.
   std::string explanation;
-  /// Texts of the model's files by name: config.json, graph.json.
+  /// Contents of the model files by name: config.json, graph.json.
   std::map<std::string, std::string> sources;
-  /// What `transom bench --profile --json` printed of it; empty: nothing.
+  /// Output from `transom bench --profile --json`; empty: nothing.
   std::string profile;
-  /// What `transom compile --emit asm` wrote for it; empty: nothing.
+  /// Output from `transom compile --emit asm`; empty: nothing.
   std::string assembly;
 };
 
-/// Writes a page of one compilation, or of two that it compares. Each line of
-/// the IR is stored once, whichever modules it is in. Fails when an explanation
-/// or a profile is malformed.
+/// Writes a page for one compilation, or a comparison between two. Equal IR
+/// lines are stored once for all modules. Fails if an explanation or a profile
+/// is malformed.
 Result<void> writeExplainPage(const std::vector<ShownCompilation> &compilations,
                               const ByteSink &sink);
 

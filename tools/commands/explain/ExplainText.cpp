@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The sections of the text: the model, what each pass did, what was not done
-// and why, what runs, memory.
+// Writes the sections: the model, the outcome of each pass, missed
+// optimizations, phases and memory.
 #include "tools/commands/explain/ExplainText.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/explain/ExplainFormat.h"
@@ -18,7 +18,7 @@ using namespace transom::tools;
 
 namespace {
 
-/// Writes the text of one explanation.
+/// Writes one explanation as text.
 class TextWriter {
 public:
   TextWriter(const MeasuredCompile &compile, bool all)
@@ -46,7 +46,7 @@ private:
   const Explanation &explanation;
   const std::vector<MeasuredCall> &calls;
   const bool all;
-  const bool isVerified; ///< there are verdicts and errors
+  const bool isVerified; ///< verdicts and errors exist
   std::string page;
 };
 
@@ -59,6 +59,7 @@ private:
 void TextWriter::addModel() {
   const ExplainedModel &model = explanation.model;
   const ExplainedCompile &compile = explanation.compile;
+  // Architecture, size, types and targets.
   std::string head = model.name + ": " + model.architecture;
   if (model.family != "graph")
     head += " (" + model.family + ")";
@@ -72,6 +73,7 @@ void TextWriter::addModel() {
     head += ", products by " + compile.backend;
   appendWrapped(page, 2, head);
   page += "\n";
+  // Costs for the example call of each entry.
   if (!model.hasWeights)
     page += "  There are no weights beside the config; all numbers hold "
             "without them.\n";
@@ -92,7 +94,7 @@ void TextWriter::addModel() {
   }
 }
 
-/// What a batch of sequences of different lengths costs.
+/// Adds the cost for a batch with different sequence lengths.
 void TextWriter::addPaddedCall(const PaddedCall &call) {
   if (!call.flops || !call.flopsAlone)
     return;
@@ -154,7 +156,7 @@ static const EntryCost *findCost(const ModuleSummary &summary,
   return nullptr;
 }
 
-/// What the numbers say that the remarks do not.
+/// Adds changes in statistics that no remark reports.
 static void addChanges(const ModuleSummary &before, const ModuleSummary &after,
                        bool hasBuffers, std::vector<std::string> &lines) {
   const std::string oldBytes =
@@ -181,19 +183,19 @@ static void addChanges(const ModuleSummary &before, const ModuleSummary &after,
   }
 }
 
-/// What a pass did: its remarks, grouped, and what they leave out.
+/// Summarizes a pass: grouped remarks, then changes without remarks.
 std::string TextWriter::getPassText(const ExplainedPass &pass,
                                     const ModuleSummary &before) const {
   std::vector<std::string> lines;
   const size_t most = all ? SIZE_MAX : 2;
   std::vector<RemarkGroup> groups = groupRemarks(getRemarks(pass, "passed"));
-  // What a pass found is told in short if it is one sentence.
+  // Show an analysis in the short text if it is a single sentence.
   std::vector<RemarkGroup> found = groupRemarks(getRemarks(pass, "analysis"));
   if (all || (groups.empty() && found.size() == 1))
     groups.insert(groups.end(), found.begin(), found.end());
   std::map<std::string, std::set<int64_t>> layersOf;
   std::vector<std::string> messages;
-  // The same sentence at several places is one line.
+  // Merge equal messages at several locations into one line.
   for (const RemarkGroup &group : groups) {
     const std::string message = group.getMessage();
     auto [known, isNew] = layersOf.try_emplace(message);
@@ -219,7 +221,7 @@ std::string TextWriter::getPassText(const ExplainedPass &pass,
   return join(lines, "; ");
 }
 
-/// The stages that have passes, in words.
+/// Titles for the stages that have passes.
 static const std::pair<const char *, const char *> stageTitles[] = {
     {"attn-opt", "on the model's operations"},
     {"kern", "on kernels and their memory"},
@@ -232,7 +234,7 @@ void TextWriter::addPasses() {
   std::string stage;
   std::vector<std::string> idle;
   for (const ExplainedPass &pass : explanation.passes) {
-    // Lowering has a section of its own, unless it fails.
+    // Lowering has its own section, unless it fails.
     if (!pass.isa.empty() && getRemarks(pass, "failure").empty())
       continue;
     if (!pass.changed && pass.remarks.empty() && !all) {
@@ -268,6 +270,7 @@ void TextWriter::addPasses() {
 //===----------------------------------------------------------------------===//
 
 void TextWriter::addMissed() {
+  // Group remarks that differ only in the layer.
   std::vector<const ExplainedRemark *> missed;
   for (const ExplainedRemark &remark : explanation.remarks)
     if (remark.kind == "missed")
@@ -278,6 +281,7 @@ void TextWriter::addMissed() {
   heading("What was not done, and why");
   const size_t most = all ? SIZE_MAX : 8;
   size_t shown = 0;
+  // For each group show the reason, the pass, the source and the advice.
   for (const RemarkGroup &group : groups) {
     if (shown++ == most)
       break;
@@ -306,6 +310,7 @@ void TextWriter::addMissed() {
 //===----------------------------------------------------------------------===//
 
 void TextWriter::addMemory(const ExplainedEntry &entry) {
+  // Compare the arena with the sum and with the lower bound.
   const int64_t arena = entry.arenaBytes.value.value_or(0);
   int64_t sum = 0;
   for (const ExplainedBuffer &buffer : entry.buffers)
@@ -331,6 +336,7 @@ void TextWriter::addMemory(const ExplainedEntry &entry) {
   page += "\n";
   if (!all)
     return;
+  // List all buffers.
   TextTable table("rrll");
   table.add({"offset", "bytes", "steps", "buffer"});
   for (const ExplainedBuffer &buffer : entry.buffers)
@@ -370,7 +376,7 @@ void TextWriter::addKernels() {
          std::to_string(kernel.rows) + "x" + std::to_string(kernel.columns),
          join(kernel.phases)});
   page += table.str();
-  // What the lowering chose for each instruction set.
+  // Show the lowering decisions for each instruction set.
   for (const ExplainedPass &pass : explanation.passes) {
     if (pass.isa.empty())
       continue;

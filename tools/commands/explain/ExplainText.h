@@ -7,8 +7,8 @@
 
 namespace transom::tools {
 
-/// The story of a compile in about one screen; with `all` every remark, phase,
-/// kernel and buffer.
+/// Summarizes a compile in about one screen; with `all`, lists every remark,
+/// phase, kernel and buffer.
 std::string toText(const MeasuredCompile &compile, bool all);
 
 } // namespace transom::tools

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each kind of finding is a search through phases and remarks. Reasons and
-// advice are those of the remarks; numbers are those of the example call.
+// Searches phases and remarks for each kind of finding. Remarks provide reasons
+// and advice; numbers refer to the example call.
 #include "tools/commands/explain/Findings.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/explain/ExplainFormat.h"
@@ -16,7 +16,7 @@ using namespace transom::tools;
 
 namespace {
 
-/// Finds what costs time in one explanation.
+/// Finds costly code in one explanation.
 class CostFinder {
 public:
   explicit CostFinder(const Explanation &explanation)
@@ -43,7 +43,7 @@ private:
 
 } // namespace
 
-/// The remarks of a kind that a pass made.
+/// Returns the remarks with this kind from one pass.
 std::vector<RemarkGroup> CostFinder::getRemarks(const std::string &pass,
                                                 const std::string &kind) const {
   std::vector<const ExplainedRemark *> remarks;
@@ -53,7 +53,7 @@ std::vector<RemarkGroup> CostFinder::getRemarks(const std::string &pass,
   return groupRemarks(remarks);
 }
 
-/// ` of entry 'step'` where a model has several entries.
+/// Returns ` of entry 'step'` if a model has several entries.
 std::string CostFinder::getEntryText(const ExplainedEntry &entry) const {
   return explanation.entries.size() > 1 ? " of entry '" + entry.name + "'" : "";
 }
@@ -83,7 +83,7 @@ void CostFinder::findPadding() {
         break;
       }
     }
-    // What single operations of an attention do is a consequence.
+    // Remarks on single attention operations are a consequence.
     const ExplainedRemark &remark = *group.first;
     found.push_back(
         {what, group.getMessage(),
@@ -95,13 +95,13 @@ void CostFinder::findPadding() {
   }
 }
 
-/// What runs of an operation read and write in buffers.
+/// Returns the buffer bytes that all runs of an operation read and write.
 static int64_t getBufferBytes(const ExplainedPhase &phase,
                               const PhaseOperation &operation) {
   return operation.bytes.value.value_or(0) * phase.runs;
 }
 
-/// What the pass found in the masks of attentions that it fused.
+/// Reports masks in fused attention.
 void CostFinder::findMasks() {
   for (const RemarkGroup &group :
        getRemarks("attn-fuse-attention", "analysis")) {
@@ -112,12 +112,12 @@ void CostFinder::findMasks() {
   }
 }
 
-/// True for remarks on two products without a softmax.
+/// Returns true for remarks on two GEMMs without a softmax.
 static bool isNoSoftmax(const RemarkGroup &group) {
   return group.first->name == "attention-without-softmax";
 }
 
-/// The value of an argument of a remark; empty without it.
+/// Returns a remark argument; empty without it.
 static std::string getArgument(const ExplainedRemark &remark,
                                const std::string &key) {
   for (const ExplainedArgument &argument : remark.args)
@@ -126,7 +126,7 @@ static std::string getArgument(const ExplainedRemark &remark,
   return "";
 }
 
-/// The module path in the text of an operation, `'attn.add' at 'PATH'`.
+/// Extracts the module path from an operation, `'attn.add' at 'PATH'`.
 static std::string getPath(const std::string &operation) {
   const std::string before = " at '";
   const size_t at = operation.find(before);
@@ -141,7 +141,7 @@ void CostFinder::findNoSoftmax(const ExplainedEntry &entry) {
     const ExplainedRemark &remark = *group.first;
     if (!isNoSoftmax(group) || remark.function != entry.name)
       continue;
-    // Both products, in all layers.
+    // Both GEMMs, in all layers.
     const std::set<std::string> places = {
         splitLayer(remark.place.location).rest,
         splitLayer(getPath(getArgument(remark, "product"))).rest};
@@ -164,17 +164,17 @@ void CostFinder::findNoSoftmax(const ExplainedEntry &entry) {
 
 namespace {
 
-/// What some phases move.
+/// Bytes that phases move.
 struct MovedBytes {
   int64_t copies = 0, all = 0;
   std::map<std::string, int64_t> places; ///< bytes of copies by place
-  const ModelPlace *largest = nullptr;   ///< of the copy with most bytes
+  const ModelPlace *largest = nullptr;   ///< the largest copy
   int64_t largestBytes = 0;
 };
 
 } // namespace
 
-/// The bytes that phases of the same layers move, by these layers.
+/// Sums the moved bytes over phases in the same layers.
 static std::map<std::string, MovedBytes>
 getMovedByLayers(const ExplainedEntry &entry) {
   std::map<std::string, MovedBytes> moved;
@@ -197,8 +197,7 @@ getMovedByLayers(const ExplainedEntry &entry) {
   return moved;
 }
 
-/// Copies and transposes have no FLOP; layers that consist of them to this part
-/// are told.
+/// Min share of copied bytes for a finding; copies and transposes have no FLOP.
 static constexpr double leastCopyShare = 0.25;
 
 void CostFinder::findCopies(const ExplainedEntry &entry) {
@@ -208,7 +207,7 @@ void CostFinder::findCopies(const ExplainedEntry &entry) {
     all += group.all;
   for (const auto &[layers, group] : moved) {
     const double share = getShare(group.copies, group.all);
-    // Parts of an entry that move little are no matter.
+    // Ignore groups that move few bytes.
     if (share < leastCopyShare || getShare(group.copies, all) < 0.05)
       continue;
     std::vector<std::pair<int64_t, std::string>> places;
@@ -237,7 +236,7 @@ void CostFinder::findCopies(const ExplainedEntry &entry) {
 }
 
 void CostFinder::findUnfusedAttention(const ExplainedEntry &entry) {
-  // A softmax between two products of activations is an attention.
+  // Attention is a softmax between two GEMMs on activations.
   int64_t products = 0, softmaxes = 0, bytes = 0;
   for (const ExplainedPhase &phase : entry.phases)
     for (const PhaseOperation &operation : phase.operations) {
@@ -273,7 +272,7 @@ void CostFinder::findUnfusedAttention(const ExplainedEntry &entry) {
        reasons.empty() ? ModelPlace() : reasons.front().first->place});
 }
 
-/// `10 % of the work`; where instruction sets differ, that of each.
+/// Returns `10 % of the work`, for each instruction set if they differ.
 static std::string describeShares(const std::vector<ColumnUse> &uses) {
   const std::string most = formatPercent(uses.front().share);
   std::vector<std::string> others;
@@ -294,6 +293,7 @@ void CostFinder::findColumns(const ExplainedEntry &entry) {
   constexpr size_t most = 3;
   std::string why;
   std::vector<std::string> products, heads;
+  // Describe the largest losses and collect better widths.
   for (size_t i = 0; i < use.operations.size(); ++i) {
     const UnusedColumns &one = use.operations[i];
     if (i < most)
@@ -304,6 +304,7 @@ void CostFinder::findColumns(const ExplainedEntry &entry) {
     if (std::find(widths.begin(), widths.end(), better) == widths.end())
       widths.push_back(better);
   }
+  // GEMMs and attention heads have different granularities.
   std::string advice;
   if (!products.empty())
     advice = "Products compute tiles of " + std::to_string(use.tileColumns) +

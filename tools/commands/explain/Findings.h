@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What makes a compiled model slower than it has to be, the first thing that a
-// reader of an explanation sees.
+// Reasons why a compiled model is slower than necessary, listed first in an
+// explanation.
 #pragma once
 #include "compiler/explain/Explanation.h"
 
@@ -12,13 +12,13 @@ struct Finding {
   std::string what;   ///< one sentence with its numbers
   std::string why;    ///< the reason, as a pass reported it; may be empty
   std::string advice; ///< what to change; may be empty
-  std::string pass;   ///< the pass that says why; empty for no pass
-  ModelPlace place;   ///< of the reason
+  std::string pass;   ///< the pass that gives the reason; empty for no pass
+  ModelPlace place;   ///< location that the reason refers to
 };
 
-/// Passes that were left out, attention that is not fused, padding that is
-/// computed, layers that mostly copy, and columns that are computed and not
-/// used: causes come first.
+/// Finds disabled passes, attention that is not fused, computed padding, layers
+/// that mostly copy, and columns that are computed but not used. Causes come
+/// first.
 std::vector<Finding> findCosts(const Explanation &explanation);
 
 } // namespace transom::tools

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations are nodes; functions, phases and the modules of the model are the
-// groups around them.
+// Operations become nodes; functions, phases and model modules become the
+// groups
+// around them.
 #include "tools/commands/explain/ModelExplorer.h"
 #include "runtime/json/Json.h"
 #include "tools/commands/explain/ExplainFormat.h"
@@ -60,7 +61,7 @@ std::string_view GraphWriter::getLine(const IrOperation &operation) const {
   return begin == std::string_view::npos ? "" : lines[line].substr(begin);
 }
 
-/// What a function or a phase is called in its line: `@NAME` or `"NAME"`.
+/// Returns the symbol in a function or phase line: `@NAME` or `"NAME"`.
 static std::string_view getSymbol(std::string_view line) {
   const size_t begin = line.find_first_of("@\"");
   if (begin == std::string_view::npos)
@@ -71,7 +72,7 @@ static std::string_view getSymbol(std::string_view line) {
                      end == std::string_view::npos ? end : end - begin - 1);
 }
 
-/// The groups around an operation, outer ones first, with `/` between them.
+/// Returns the groups around an operation, outer ones first, separated by `/`.
 std::string GraphWriter::getNamespace(const IrOperation &operation) const {
   std::vector<std::string> groups;
   bool inPhase = false;
@@ -83,7 +84,7 @@ std::string GraphWriter::getNamespace(const IrOperation &operation) const {
     }
     at = parent.parent;
   }
-  // A phase has operations of several modules of the model.
+  // A phase contains operations from several model modules.
   const std::string &path =
       ir.locations[static_cast<size_t>(operation.location)];
   if (!inPhase)
@@ -107,6 +108,7 @@ void GraphWriter::writeNode(size_t index) {
   json.member("id", getId(index));
   json.member("label", ir.names[static_cast<size_t>(operation.name)]);
   json.member("namespace", getNamespace(operation));
+  // Attributes: the IR line, the module and the origins in the model.
   json.key("attrs");
   json.beginArray();
   writeAttribute("IR", getLine(operation));
@@ -115,6 +117,7 @@ void GraphWriter::writeNode(size_t index) {
   for (int64_t origin : operation.origins)
     writeAttribute("in the model", ir.origins[static_cast<size_t>(origin)]);
   json.endArray();
+  // Edges from the operations that produce the operands.
   json.key("incomingEdges");
   json.beginArray();
   for (size_t i = 0; i < operation.operands.size(); ++i) {
@@ -140,8 +143,7 @@ void GraphWriter::write() {
   json.endArray();
 }
 
-/// Writes the graph of a module; the number in its id keeps the order of the
-/// passes.
+/// Writes the graph for a module; the number in its id keeps the pass order.
 static void writeGraph(JsonWriter &json, size_t number, const std::string &name,
                        const std::string &summary, const IrListing &ir) {
   json.beginObject();

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `Code` in page/code.js reads what is written here.
+// `Code` in page/code.js reads this format.
 #include "tools/commands/explain/PageCode.h"
 #include <algorithm>
 #include <charconv>
@@ -44,7 +44,7 @@ int64_t PageCode::getLine(std::string line) {
 
 void PageCode::addItem(const std::vector<std::string_view> &item,
                        Module &module) {
-  // What the item takes at most: its new lines, and two numbers for each run.
+  // Upper bound on the item's size: new lines, and two numbers per run.
   std::vector<std::string> encoded;
   size_t size = 0;
   int64_t largest = -1;
@@ -69,8 +69,8 @@ void PageCode::addItem(const std::vector<std::string_view> &item,
   }
 }
 
-/// True for the first line of an item: it is indented by two spaces, closes
-/// nothing and is not the label of a block.
+/// Returns true for the first line in an item: it is indented by two spaces and
+/// is neither a closing brace nor a block label.
 static bool beginsItem(std::string_view line) {
   return line.size() > 2 && line.substr(0, 2) == "  " && line[2] != ' ' &&
          line[2] != '}' && line[2] != '^';
@@ -94,7 +94,7 @@ Result<void> PageCode::add(JsonValue code) {
         addItem(item, module);
         item.clear();
       }
-      // The lines of the module itself say nothing.
+      // Skip the lines that belong to the module itself.
       if (beginsItem(line) || !item.empty())
         item.push_back(line);
     }

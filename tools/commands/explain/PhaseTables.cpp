@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Columns of times come before the others, the column of errors after numbers.
+// Time columns come before the others, the error column after the numbers.
 #include "tools/commands/explain/PhaseTables.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/explain/ExplainFormat.h"
@@ -12,7 +12,7 @@ using namespace transom::tools;
 
 namespace {
 
-/// What a phase, or several, costs in a call.
+/// Cost of one or more phases in a call.
 struct PhaseCost {
   int64_t flops = 0, weightBytes = 0, bufferBytes = 0;
 
@@ -25,7 +25,7 @@ struct PhaseCost {
   }
 };
 
-/// Writes the table of the phases of one entry.
+/// Writes the phase table for one entry.
 class PhaseTable {
 public:
   PhaseTable(const ExplainedEntry &entry, const MeasuredCall *call,
@@ -37,7 +37,7 @@ public:
   std::string run(bool all);
 
 private:
-  /// Where a phase is, and what it does.
+  /// Location and description of a phase.
   struct Words {
     std::string layers, what, where;
   };
@@ -55,7 +55,7 @@ private:
 
 } // namespace
 
-/// Phases with a smaller share of FLOP, bytes and time are counted only.
+/// Phases with smaller FLOP, byte and time shares are only counted.
 static constexpr double leastFlopShare = 0.005, leastByteShare = 0.05;
 
 static PhaseCost getCost(const ExplainedPhase &phase) {
@@ -88,11 +88,13 @@ void PhaseTable::add(const PhaseTime &time, const std::string &error,
 std::string PhaseTable::run(bool all) {
   addRow({"time", "of limit"}, "error",
          {"share", "FLOP", "bytes", "layer", "what it computes", "where"});
+  // Shares refer to the whole entry.
   PhaseCost whole, rest;
   for (const ExplainedPhase &phase : entry.phases)
     whole += getCost(phase);
   int64_t numRest = 0;
   PhaseTime restTime;
+  // Add a row for each significant phase and sum up the rest.
   for (const ExplainedPhase &phase : entry.phases) {
     const PhaseCost cost = getCost(phase);
     const PhaseTime *known = call ? call->find(phase.name) : nullptr;

@@ -1,15 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads the JSON of bench. Keys that are not needed here are not looked at, so
-// bench may add columns.
+// Reads JSON from bench. Unused keys are ignored, so bench may add columns.
 #include "tools/commands/explain/Profile.h"
 #include <algorithm>
 
 using namespace transom;
 using namespace transom::tools;
 
-/// The number of a key; 0 where the object does not have it.
+/// Returns the number for a key; 0 if the object lacks it.
 static Result<double> getNumber(JsonValue object, const char *key) {
   std::optional<JsonValue> value = object.find(key);
   return value ? value->asDouble() : Result<double>(0.0);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A slice of a product fills register tiles, whose width the instruction set
-// decides; a head of attention fills vectors.
+// GEMM slices fill register tiles with a width that depends on the instruction
+// set; attention heads fill vectors.
 #include "tools/commands/explain/UnusedColumns.h"
 #include "tools/commands/explain/ExplainFormat.h"
 #include <algorithm>
@@ -12,27 +12,27 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// Numbers of a vector in attention, for all instruction sets.
+/// Vector width in attention in elements, for all instruction sets.
 static constexpr int64_t vectorColumns = 16;
 
 static int64_t alignTo(int64_t width, int64_t multiple) {
   return (width + multiple - 1) / multiple * multiple;
 }
 
-/// The multiple to which columns of an operation are computed.
+/// Returns the width granularity for an operation.
 static int64_t getMultiple(const PhaseOperation &operation,
                            const ColumnUse &use) {
   return operation.name == "kern.attention" ? vectorColumns : use.tileColumns;
 }
 
-/// Columns that are computed for those that are used.
+/// Returns the column count including padding.
 static int64_t getComputed(const PhaseOperation &operation, int64_t multiple) {
   int64_t width = 0, computed = 0;
   for (int64_t one : operation.widths) {
     width += one;
     computed += alignTo(one, multiple);
   }
-  // Heads of attention are equally wide.
+  // All attention heads have the same width.
   return width ? computed * (operation.columns / width) : operation.columns;
 }
 
@@ -58,7 +58,7 @@ std::string UnusedColumns::getBetterWidths() const {
   return join(texts);
 }
 
-/// The columns of a product's register tile; 0 if no kernel is known.
+/// Returns the register tile width of GEMM kernels; 0 if no kernel is known.
 static int64_t getTileColumns(const Explanation &explanation,
                               const std::string &isa) {
   int64_t columns = 0;
@@ -68,10 +68,11 @@ static int64_t getTileColumns(const Explanation &explanation,
   return columns;
 }
 
-/// Fills in what an entry computes in vain.
+/// Computes the unused share for an entry.
 static void addEntry(const ExplainedEntry &entry, ColumnUse &use) {
   double whole = 0, unused = 0;
   std::map<std::string, UnusedColumns> operations;
+  // Sum up the FLOP and the additional FLOP for unused columns.
   for (const ExplainedPhase &phase : entry.phases)
     for (const PhaseOperation &operation : phase.operations) {
       const double flops =
@@ -95,6 +96,7 @@ static void addEntry(const ExplainedEntry &entry, ColumnUse &use) {
   if (whole == 0)
     return;
   use.share = unused / whole;
+  // Convert to shares, largest first.
   for (auto &[text, one] : operations) {
     one.share /= whole;
     use.operations.push_back(one);
@@ -113,7 +115,7 @@ std::vector<ColumnUse> tools::findUnusedColumns(const Explanation &explanation,
     use.tileColumns = getTileColumns(explanation, isa);
     addEntry(entry, use);
   }
-  // Of equal shares that of wider tiles, whose widths serve all.
+  // On ties prefer wider tiles, because their widths suit all sets.
   std::stable_sort(uses.begin(), uses.end(), [](const auto &a, const auto &b) {
     return std::tie(a.share, a.tileColumns) > std::tie(b.share, b.tileColumns);
   });

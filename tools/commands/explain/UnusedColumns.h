@@ -1,42 +1,43 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Columns that products and attention compute since tiles and vectors are full,
-// and that nothing uses.
+// Columns that GEMMs and attention compute only to fill tiles and vectors.
 #pragma once
 #include "compiler/explain/Explanation.h"
 
 namespace transom::tools {
 
-/// Operations of one place that compute columns which nothing uses.
+/// Operations at one location that compute unused columns.
 struct UnusedColumns {
   const PhaseOperation *operation = nullptr; ///< the first of them
-  int64_t used = 0, computed = 0;            ///< in one of them
-  int64_t multiple = 0; ///< of which widths without such columns are one
-  double share = 0;     ///< of the work of the call, that in these columns
+  int64_t used = 0, computed = 0;            ///< in one operation
+  int64_t multiple =
+      0; ///< granularity that widths without unused columns divide by
+  double share = 0; ///< unused columns' share in the call's work
 
-  /// `attention.self: attention 12 heads of 20, 240 of 384 columns used`.
+  /// Returns `attention.self: attention 12 heads of 20, 240 of 384 columns
+  /// used`.
   std::string describe() const;
-  /// `32 or 48 in place of 33`: widths without such columns.
+  /// Returns widths without unused columns: `32 or 48 in place of 33`.
   std::string getBetterWidths() const;
 };
 
-/// What an entry computes in vain with one instruction set.
+/// Unused columns in an entry with one instruction set.
 struct ColumnUse {
   std::string isa;
-  int64_t tileColumns = 0;               ///< of products
-  double share = 0;                      ///< of the work of the call
+  int64_t tileColumns = 0;               ///< GEMM tile width
+  double share = 0;                      ///< in the call's work
   std::vector<UnusedColumns> operations; ///< largest share first
 };
 
-/// The least share that is told without being asked.
+/// Min share that is reported without `-v`.
 inline constexpr double leastUnusedShare = 0.05;
 
-/// One item for each instruction set, the one with the largest share first.
+/// Returns one item for each instruction set, largest share first.
 std::vector<ColumnUse> findUnusedColumns(const Explanation &explanation,
                                          const ExplainedEntry &entry);
 
-/// All of them as lines of text.
+/// Formats all of them as text lines.
 std::string listUnusedColumns(const Explanation &explanation,
                               const ExplainedEntry &entry);
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The compile is done again by each check. Passes, phases and operations are
-// matched by their names, and a mismatch is an error.
+// Each check repeats the compile. Passes, phases and operations are matched by
+// name, and a mismatch is an error.
 #include "tools/commands/explain/Verification.h"
 #include "compiler/verify/VerifyModel.h"
 #include "runtime/artifact/Artifact.h"
@@ -41,7 +41,7 @@ static ExplainedVerification summarize(const Certificate &certificate) {
   return verification;
 }
 
-/// The verdict on a pass that both compiles ran.
+/// Returns the verdict on a pass that both compiles ran.
 static const char *getVerdict(const ExplainedPass &pass,
                               const CertifiedPass &certified,
                               bool isDifferent) {
@@ -49,7 +49,7 @@ static const char *getVerdict(const ExplainedPass &pass,
     return "different";
   if (certified.changed)
     return "equal";
-  // A change in layers that the check left out was not compared.
+  // A change in layers that the check omitted was not compared.
   return pass.changed ? "not run" : "unchanged";
 }
 
@@ -57,7 +57,7 @@ Result<void> tools::setVerdicts(const Certificate &certificate,
                                 Explanation &explanation) {
   auto next = certificate.passes.begin();
   const auto end = certificate.passes.end();
-  // Extension points that run nothing are not explained.
+  // Empty extension points are not explained.
   auto isIdle = [](const CertifiedPass &pass) {
     return !pass.changed && pass.pass.rfind("extension-", 0) == 0;
   };
@@ -70,7 +70,7 @@ Result<void> tools::setVerdicts(const Certificate &certificate,
     };
     while (next != end && !isSame(*next) && isIdle(*next))
       ++next;
-    // A check ends with the pass that differs.
+    // A check stops at the pass that differs.
     if (next == end && certificate.difference)
       continue;
     if (next == end || !isSame(*next))
@@ -93,7 +93,7 @@ Result<void> tools::setVerdicts(const Certificate &certificate,
 // Machine code
 //===----------------------------------------------------------------------===//
 
-/// The operations of a phase; null if the explanation has no such phase.
+/// Returns the operations in a phase; null if the explanation lacks the phase.
 static std::vector<PhaseOperation> *findOperations(Explanation &explanation,
                                                    const std::string &entry,
                                                    const std::string &name) {
@@ -111,6 +111,7 @@ static std::optional<double> getFinite(double value) {
 
 Result<void> tools::setErrors(const CodeVerification &code,
                               Explanation &explanation) {
+  // Assign the measured errors to the explained operations.
   for (const PhaseAccuracy &phase : code.accuracies) {
     std::vector<PhaseOperation> *operations =
         findOperations(explanation, phase.entry, phase.phase);
@@ -128,6 +129,7 @@ Result<void> tools::setErrors(const CodeVerification &code,
            getFinite(measured.relative), measured.numbers, measured.call});
     }
   }
+  // Summarize the checked entries.
   ExplainedVerification &verification = *explanation.verification;
   for (const CheckedEntry &entry : code.entries)
     verification.code.push_back({entry.isa, entry.entry, entry.calls,
@@ -140,7 +142,7 @@ Result<void> tools::setErrors(const CodeVerification &code,
   return {};
 }
 
-/// Compiles the model to a file that goes away, and steps its code.
+/// Compiles the model to a temporary file and steps through its code.
 static Result<void> measure(const CompilerApi &compiler,
                             const CompileOptions &options,
                             Explanation &explanation) {
@@ -164,7 +166,7 @@ static Result<void> measure(const CompilerApi &compiler,
     const Error error = models.takeError();
     if (error.status != Status::Unsupported)
       return error;
-    // The name of the temporary file says nothing.
+    // The temporary file's name is irrelevant to the user.
     std::string why = error.message;
     if (const std::string name = whole.output + ": "; why.rfind(name, 0) == 0)
       why.replace(0, name.size(), "it ");
@@ -173,7 +175,7 @@ static Result<void> measure(const CompilerApi &compiler,
   }
   for (const std::string &isa : models->lacking)
     notRun.push_back("machine code for " + isa + ": this CPU lacks it");
-  // Batches and steps run beside these lengths.
+  // Batches and decode steps run in addition to these lengths.
   const StepperOptions calls{{1, 33}};
   MachineStepper stepper(*models, manifest, calls);
   TRANSOM_ASSIGN(CodeVerification code,

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verdicts on passes, and errors of operations in machine code, as part of an
+// Verdicts on passes, and operation errors in machine code, as part of an
 // explanation.
 #pragma once
 #include "compiler/explain/Explanation.h"
@@ -14,31 +14,32 @@ struct VerifyOptions;
 
 namespace transom::tools {
 
-/// Checks the passes of a compile as `verify MODEL` does, and its machine code
-/// as `verify MODEL.so` does, and adds what was found to the explanation of
-/// that compile; `how` has the options of the check of passes. Without weights,
-/// or where the code does not run here, only the passes are checked.
+/// Checks the passes in a compile as `verify MODEL` does, and its machine code
+/// as `verify MODEL.so` does, and adds the results to its explanation. `how`
+/// contains the options for the pass check. Only passes are checked without
+/// weights, or if the code does not run on this host.
 Result<void> addVerification(const CompileOptions &options,
                              const VerifyOptions &how,
                              Explanation &explanation);
 
-/// The error of what was found, with status `CheckFailed`.
+/// Returns an error with status `CheckFailed` if a check found a difference.
 Result<void> checkVerification(const Explanation &explanation);
 
-/// Gives each pass its verdict. `Internal` if passes of the certificate are not
-/// those of the explanation.
+/// Sets the verdict for each pass. Fails with `Internal` if the certificate and
+/// the explanation list different passes.
 Result<void> setVerdicts(const Certificate &certificate,
                          Explanation &explanation);
 
-/// Gives each operation its errors. `Internal` if operations of the code are
-/// not those of the explanation.
+/// Sets the errors for each operation. Fails with `Internal` if the code and
+/// the
+/// explanation list different operations.
 Result<void> setErrors(const CodeVerification &code, Explanation &explanation);
 
-/// The largest relative error of some operations, `2.3e-07`; `no number` where
-/// one side alone is a NaN, empty where nothing was measured.
+/// Returns the largest relative error, `2.3e-07`; `no number` if only one side
+/// is a NaN, empty if nothing was measured.
 std::string formatLargestError(const std::vector<PhaseOperation> &operations);
 
-/// A section on what was checked; empty without a verification.
+/// Describes the checks; empty without a verification.
 std::string describeVerification(const Explanation &explanation);
 
 } // namespace transom::tools

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What was checked, in words.
+// Formats the check results as text.
 #include "tools/commands/explain/ExplainFormat.h"
 #include "tools/commands/explain/Verification.h"
 #include <algorithm>
@@ -46,6 +46,7 @@ std::string tools::describeVerification(const Explanation &explanation) {
     appendWrapped(page, 16, label + std::string(14 - label.size(), ' ') + text);
     page += "\n";
   };
+  // Passes, with the first difference.
   add("passes", verification.message);
   if (const auto &difference = verification.difference) {
     for (const std::string &line : difference->before)
@@ -55,6 +56,7 @@ std::string tools::describeVerification(const Explanation &explanation) {
     if (!difference->replay.empty())
       add("  replay", difference->replay);
   }
+  // Machine code, then skipped checks.
   for (const VerifiedCode &code : verification.code)
     add("machine code", describeCode(code));
   if (!verification.codeDifference.empty())
