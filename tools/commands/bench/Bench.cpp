@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom bench: the time of an entry point, or of a decoder's prompts and new
-// tokens, beside what the machine could do at most, which is measured between
-// the runs; against another artifact; and where the time goes.
+// transom bench: times an entry point, or a decoder's prompts and new tokens,
+// against the host's limits, which are measured between the runs, or against
+// another artifact; with a profile or a trace on request.
 #include "runtime/base/OutputFile.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/bench/BenchDecode.h"
@@ -28,7 +28,7 @@ struct BenchFlags {
 };
 } // namespace
 
-/// The lengths to time: by default 128, or what the model allows.
+/// Returns the lengths to time: by default 128, or less if the model limits it.
 static std::vector<int64_t> getLengths(const BenchModel &bench,
                                        const BenchFlags &flags) {
   if (!flags.lengths.empty())
@@ -41,7 +41,7 @@ static std::vector<int64_t> getLengths(const BenchModel &bench,
 
 using Works = std::vector<std::unique_ptr<BenchWork>>;
 
-/// Lines on entries that are called on tensors.
+/// Adds lines for entries that are called on tensors.
 static Result<void> addCalls(const BenchModel &bench, const BenchFlags &flags,
                              Works &works) {
   auto add = [&](Result<Workload> work) -> Result<void> {
@@ -63,8 +63,8 @@ static Result<void> addCalls(const BenchModel &bench, const BenchFlags &flags,
   return {};
 }
 
-/// Lines on a decoder: each prompt, then each number of new tokens at each
-/// depth for each number of sequences.
+/// Adds lines for a decoder: each prompt, then each combination of new tokens,
+/// depth and sequence count.
 static void addSteps(const BenchModel &bench, const BenchFlags &flags,
                      Works &works) {
   auto add = [&](DecoderWork work) {
@@ -87,14 +87,15 @@ static void addSteps(const BenchModel &bench, const BenchFlags &flags,
         add(DecoderWork::decode(batch, depth, tokens));
 }
 
-/// Whether the work is to translate: an encoder-decoder, without '--entry' of
-/// another entry.
+/// Returns true if the work is translation: an encoder-decoder, unless
+/// '--entry'
+/// names another entry.
 static bool translates(const BenchModel &bench) {
   return bench.entry->kind == EntryKind::Step &&
          bench.manifest.findEntry(EntryKind::Source);
 }
 
-/// Lines on an encoder-decoder.
+/// Adds lines for an encoder-decoder.
 static Result<void> addTranslations(const BenchModel &bench,
                                     const BenchFlags &flags, Works &works) {
   const std::vector<int64_t> news =
@@ -118,12 +119,13 @@ static Result<void> addTranslations(const BenchModel &bench,
   return {};
 }
 
-/// What is timed, a line of the table each.
+/// Returns the work to time, one item per table line.
 static Result<Works> getWorks(const BenchModel &bench,
                               const BenchFlags &flags) {
   Works works;
   const bool steps =
       !flags.prompts.empty() || !flags.news.empty() || !flags.depths.empty();
+  // Encoder-decoders translate.
   if (translates(bench)) {
     if (!flags.texts.empty() || !flags.prompts.empty() ||
         !flags.depths.empty() || flags.oneByOne || flags.profile ||
@@ -138,6 +140,7 @@ static Result<Works> getWorks(const BenchModel &bench,
   if (flags.beams > 1)
     return usageError("'--num-beams' is for encoder-decoders, without "
                       "'--entry'");
+  // Decoders run prompts and new tokens.
   if (bench.entry->kind == EntryKind::Step && bench.manifest.decoder) {
     if (!flags.in.empty() || !flags.texts.empty() || !flags.lengths.empty())
       return usageError("'--seq', '--in' and '--texts' need '--entry' of a "
@@ -145,6 +148,7 @@ static Result<Works> getWorks(const BenchModel &bench,
     addSteps(bench, flags, works);
     return Result<Works>(std::move(works));
   }
+  // All other entries are called on tensors.
   if (steps)
     return usageError("'--prompt-tokens', '--new-tokens' and '--depth' are for "
                       "decoders, without '--entry'");
@@ -175,7 +179,7 @@ static void noteLimits(const CommonFlags &common, const BenchModel &bench,
   note(common, text);
 }
 
-/// Says when calls were faster than the limits allow.
+/// Prints a note if calls were faster than the limits allow.
 static void noteBusyMachine(const CommonFlags &common,
                             const std::vector<BenchRow> &rows) {
   constexpr double tolerance = 1.1;
@@ -192,7 +196,7 @@ static Result<void> checkFlags(const BenchFlags &flags) {
   return {};
 }
 
-/// The artifact to take turns with, where one is given.
+/// Loads the artifact that alternates with the first one, if given.
 static Result<std::optional<BenchModel>>
 loadOther(const BenchFlags &flags, const BenchModel &bench, unsigned threads) {
   using Optional = std::optional<BenchModel>;
@@ -210,7 +214,7 @@ loadOther(const BenchFlags &flags, const BenchModel &bench, unsigned threads) {
   return Result<Optional>(Optional(std::move(loaded)));
 }
 
-/// The most bytes that a call streams.
+/// Returns the max bytes that a call streams.
 static int64_t getLargestRead(const BenchModel &bench, const Works &works) {
   double largest = 0;
   for (const auto &work : works)
@@ -219,7 +223,7 @@ static int64_t getLargestRead(const BenchModel &bench, const Works &works) {
   return static_cast<int64_t>(largest);
 }
 
-/// Measures all lines, and then fills in what the machine could do.
+/// Measures all lines, then applies the host's limits.
 static Result<BenchTable>
 measureAll(const BenchModel &bench, const BenchModel *other, const Works &works,
            const MeasureOptions &options, LimitMeter &meter) {
@@ -243,6 +247,7 @@ measureAll(const BenchModel &bench, const BenchModel *other, const Works &works,
 
 static Result<void> runBench(const BenchFlags &flags,
                              const CommonFlags &common) {
+  // Load the artifacts and select the work.
   if (Result<void> valid = checkFlags(flags); !valid)
     return valid;
   TRANSOM_ASSIGN(BenchModel bench,
@@ -250,6 +255,7 @@ static Result<void> runBench(const BenchFlags &flags,
   TRANSOM_ASSIGN(std::optional<BenchModel> other,
                  loadOther(flags, bench, common.threads));
   TRANSOM_ASSIGN(Works works, getWorks(bench, flags));
+  // Create the trace file before measuring, so that errors appear early.
   MeasureOptions options;
   options.warmups = flags.warmups;
   options.repeat = flags.repeat;
@@ -259,6 +265,7 @@ static Result<void> runBench(const BenchFlags &flags,
   if (options.trace) {
     TRANSOM_ASSIGN(trace, OutputFile::create(flags.trace));
   }
+  // Measure, then write the trace and the table.
   LimitMeter meter(bench.isa, bench.threads, getLargestRead(bench, works));
   TRANSOM_ASSIGN(BenchTable table, measureAll(bench, other ? &*other : nullptr,
                                               works, options, meter));
@@ -327,6 +334,7 @@ void tools::addBench(CLI::App &app, CommandList &commands) {
   Command &command = addCommand(app, commands, "bench",
                                 "time an entry against the machine's limits");
   auto flags = std::make_shared<BenchFlags>();
+  // Entry and sizes.
   CLI::App &flagsOf = *command.app;
   flagsOf.add_option("MODEL", flags->model, "a compiled model")->required();
   flagsOf.add_option("--entry", flags->entry,
@@ -334,6 +342,7 @@ void tools::addBench(CLI::App &app, CommandList &commands) {
                      "steps)");
   addInputFlags(flagsOf, *flags);
   addStepFlags(flagsOf, *flags);
+  // Repetitions.
   const CLI::Validator count = wholeNumber(1, 1000000);
   flagsOf
       .add_option("-r,--repeat", flags->repeat,
@@ -345,6 +354,7 @@ void tools::addBench(CLI::App &app, CommandList &commands) {
                   "repetitions before them (default 1)")
       ->type_name("N")
       ->check(count);
+  // Comparison, profile and output format.
   flagsOf
       .add_option("--compare", flags->compare,
                   "another artifact, which takes turns with MODEL; 'ratio' is "

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs of bench, and what a call on them costs. Costs are formulas of the
-// manifest; their symbols get values from the inputs' shapes and masks.
+// Creates inputs for bench and computes call costs. Costs are formulas in the
+// manifest; their symbols get values from the input shapes and masks.
 #include "tools/commands/bench/BenchCalls.h"
 #include "runtime/abi/Layout.h"
 #include "runtime/execute/Cpu.h"
@@ -50,8 +50,8 @@ void Workload::addFile(InputTensors file) {
   files.push_back(std::move(file));
 }
 
-/// Fills a tensor: masks with ones, ids with some that are in range, data with
-/// small numbers.
+/// Fills a tensor: masks with ones, ids with values in range, data with small
+/// numbers.
 static void fill(const ManifestTensor &tensor, void *memory, int64_t elements) {
   uint64_t random = 88172645463325252u;
   auto next = [&] {
@@ -73,7 +73,7 @@ static void fill(const ManifestTensor &tensor, void *memory, int64_t elements) {
   }
 }
 
-/// The symbol for the number of sequences, whatever the model calls it.
+/// Returns the symbol for the sequence count, which models name differently.
 static std::string batchSymbol(const ManifestEntry &entry) {
   for (const ManifestTensor &input : entry.inputs)
     if (!input.shape.empty() && !input.shape[0].symbols().empty())
@@ -124,7 +124,7 @@ Result<Workload> Workload::read(const BenchModel &bench,
   return Result<Workload>(std::move(work));
 }
 
-/// The tokens of a text, cut to what the model takes.
+/// Tokenizes a string and truncates it to the model's limit.
 static Result<std::vector<transom_token>>
 getTokens(const BenchModel &bench, const std::string &text, size_t most) {
   const transom_text view = {text.data(), text.size()};
@@ -205,7 +205,7 @@ static const transom_tensor *getInput(const BenchCall &call,
   return nullptr;
 }
 
-/// An element of a mask.
+/// Returns true for a nonzero mask element.
 static bool isSet(const transom_tensor &mask, int64_t at) {
   if (mask.dtype == TRANSOM_DTYPE_I64)
     return static_cast<const int64_t *>(mask.data)[at] != 0;
@@ -214,7 +214,7 @@ static bool isSet(const transom_tensor &mask, int64_t at) {
   return static_cast<const char *>(mask.data)[at] != 0;
 }
 
-/// Values of one table's symbols, as the runtime makes it from a mask.
+/// Computes the symbols for one ragged batch, as the runtime does from a mask.
 static void addRagged(const ManifestRaggedBatch &ragged,
                       const transom_tensor *mask, int64_t batch,
                       int64_t columns, SymbolValues &values) {
@@ -238,6 +238,7 @@ static void addRagged(const ManifestRaggedBatch &ragged,
 SymbolValues tools::getSymbols(const BenchModel &bench,
                                const ManifestEntry &entry,
                                const BenchCall &call) {
+  // Symbols that are a dimension in an input shape.
   SymbolValues values;
   values["parts"] = bench.threads;
   for (const ManifestTensor &input : entry.inputs)
@@ -246,6 +247,7 @@ SymbolValues tools::getSymbols(const BenchModel &bench,
         for (const std::string &name : input.shape[i].symbols())
           if (input.shape[i] == Polynomial::symbol(name))
             values[name] = tensor->shape[i];
+  // Symbols for ragged batches, from sizes or from a mask.
   for (const ManifestRaggedBatch &ragged : entry.ragged) {
     if (ragged.mask.empty()) {
       auto of = [&](const std::string &text) {
@@ -326,7 +328,7 @@ std::vector<BenchRun> Workload::runs(const BenchModel &bench) const {
 // One by one
 //===----------------------------------------------------------------------===//
 
-/// Copies the block [from, from + size) of a dense tensor to dense memory.
+/// Copies the block [from, from + size) from a dense tensor to dense memory.
 static void copyBlock(const transom_tensor &tensor, const int64_t *from,
                       const int64_t *size, char *to) {
   const size_t element = transom_dtype_size(tensor.dtype);
@@ -348,8 +350,8 @@ static void copyBlock(const transom_tensor &tensor, const int64_t *from,
   }
 }
 
-/// One more than the last column of a sequence that a mask shows; all columns
-/// where none is.
+/// Returns one more than the last unmasked column in a sequence; all columns if
+/// there is no mask.
 static int64_t getLength(const BenchModel &bench, const BenchCall &call,
                          int64_t sequence, int64_t columns) {
   for (const ManifestTensor &input : bench.entry->inputs) {
@@ -398,6 +400,6 @@ Result<Workload> Workload::oneByOne(const BenchModel &bench, Workload whole) {
       work.calls.push_back(std::move(one));
     }
   }
-  work.files = std::move(whole.files); // they own the tensors' names
+  work.files = std::move(whole.files); // they own the tensor names
   return Result<Workload>(std::move(work));
 }

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What bench times: a model, the work of one line of the table, and what it
-// costs. Here the work of entries that are called on tensors, on inputs that
-// are made up, read from files or tokenized.
+// Work that bench times: a model, the work for one table line, and its cost.
+// Calls on tensors use random, stored or tokenized inputs.
 #pragma once
 #include "tools/commands/Tensors.h"
 #include "tools/commands/bench/Limits.h"
@@ -19,30 +18,30 @@ struct BenchModel {
   std::string isa;
   unsigned threads = 1;
 
-  /// Loads it; `entry` is empty for the first, or `step` of a decoder. An error
-  /// when the model has none of that name.
+  /// Loads a model. An empty `entry` selects the first entry, or `step` for a
+  /// decoder. Fails if the model has no entry with this name.
   static Result<BenchModel> load(const std::string &path,
                                  const std::string &entry, unsigned threads);
 };
 
-/// What calls cost, for their sizes.
+/// Cost of calls with given sizes.
 struct BenchCost {
   double flops = 0;     ///< floating-point operations
-  double bf16Flops = 0; ///< those of them that multiply bf16
-  double int8Flops = 0; ///< those of them that multiply whole numbers
-  double bytes = 0;     ///< weights that are read whole, and the cache
-  int64_t tokens = 0;   ///< that count: padding does not
+  double bf16Flops = 0; ///< FLOP with bf16 operands
+  double int8Flops = 0; ///< operations with integer operands
+  double bytes = 0;     ///< weights that are read completely, and the cache
+  int64_t tokens = 0;   ///< counted tokens, without padding
   int64_t rows = 0;     ///< sequences
-  int64_t columns = 0;  ///< longest sequence, as the inputs have it
+  int64_t columns = 0;  ///< longest sequence in the inputs
 
-  /// The least seconds in which the machine could do this as one call.
+  /// Returns the min time in seconds for this cost as one call.
   double limit(const MachineLimits &limits) const;
 };
 
-/// Symbols of an entry with their values in a call.
+/// Symbols in an entry with their values in a call.
 using SymbolValues = std::map<std::string, int64_t>;
 
-/// One executor run of an entry: its sizes and what it costs.
+/// One executor run for an entry: its sizes and cost.
 struct BenchRun {
   SymbolValues symbols;
   BenchCost cost;
@@ -52,28 +51,28 @@ struct MeasureOptions;
 struct BenchRow;
 class Runner;
 
-/// The work of one line of the table.
+/// The work for one table line.
 class BenchWork {
 public:
   virtual ~BenchWork() = default;
-  /// What does the work with memory of its own, for an artifact.
+  /// Creates a runner with its own memory for an artifact.
   virtual Result<std::unique_ptr<Runner>>
   runner(const BenchModel &bench, const MeasureOptions &options) const = 0;
-  /// The runs of one repetition, which has been run before.
+  /// Returns the runs in one repetition. A repetition must have run before.
   virtual std::vector<BenchRun> runs(const BenchModel &bench) const = 0;
-  /// Fills in what the row says besides times and costs.
+  /// Sets the row's fields other than times and costs.
   virtual void describe(BenchRow &row) const = 0;
 };
 
-/// One run of the entry.
+/// One call on the entry.
 struct BenchCall {
   std::vector<transom_tensor> inputs;
 };
 
-/// The calls of one line of the table, one after another.
+/// The calls in one table line, run sequentially.
 class Workload : public BenchWork {
 public:
-  std::string name; ///< of the entry
+  std::string name; ///< entry name
   std::vector<BenchCall> calls;
 
   Result<std::unique_ptr<Runner>>
@@ -81,40 +80,40 @@ public:
   std::vector<BenchRun> runs(const BenchModel &bench) const override;
   void describe(BenchRow &row) const override;
 
-  /// One call on made-up inputs: `batch` full sequences of `length`.
+  /// Creates one call on random inputs: `batch` full sequences with `length`
+  /// tokens.
   static Result<Workload> make(const BenchModel &bench, int64_t batch,
                                int64_t length);
-  /// A call for each file's tensors.
+  /// Creates a call for the tensors in each file.
   static Result<Workload> read(const BenchModel &bench,
                                const std::vector<std::string> &files);
-  /// One call on all lines of a file of texts.
+  /// Creates one call on all lines in a text file.
   static Result<Workload> tokenize(const BenchModel &bench,
                                    const std::string &file);
-  /// The same work with a call for each sequence, without its padding.
+  /// Splits the work into one call for each sequence, without its padding.
   static Result<Workload> oneByOne(const BenchModel &bench, Workload whole);
 
 private:
   void addFile(InputTensors file);
-  /// Adds memory of so many bytes for a tensor.
+  /// Allocates memory for a tensor.
   char *take(size_t bytes);
 
   std::vector<std::unique_ptr<char[]>> memory;
   std::vector<InputTensors> files;
 };
 
-/// The values of an entry's symbols, the pairs of its ragged batches too, for
-/// inputs that a run has accepted. Data is read of masks alone.
+/// Returns values for an entry's symbols, including the pairs in its ragged
+/// batches, for inputs that a run has accepted. Only mask data is read.
 SymbolValues getSymbols(const BenchModel &bench, const ManifestEntry &entry,
                         const BenchCall &call);
 
-/// A formula's value; 0 where it has symbols that the call does not give.
+/// Evaluates a formula; 0 if the call does not define all its symbols.
 double getValue(const Polynomial &formula, const SymbolValues &symbols);
 
-/// What a run of an entry of these sizes costs, but for the tokens that it
-/// counts.
+/// Returns the cost for an entry run with these sizes, without the token count.
 BenchCost getCost(const BenchModel &bench, const ManifestEntry &entry,
                   const SymbolValues &symbols);
-/// What a call costs; its inputs have been accepted by a run.
+/// Returns the cost for a call with inputs that a run has accepted.
 BenchCost getCost(const BenchModel &bench, const BenchCall &call);
 
 } // namespace transom::tools

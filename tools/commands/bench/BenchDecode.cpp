@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A repetition goes back to the past that it began with. Where a window has let
-// go of positions of it, the past is made again, outside the clock.
+// Each repetition rolls back to its initial past. If a window has released
+// positions in it, the past is recomputed, outside of the measured time.
 #include "tools/commands/bench/BenchDecode.h"
 #include "runtime/abi/Layout.h"
 #include "tools/commands/bench/BenchMeasure.h"
@@ -31,7 +31,7 @@ void DecoderWork::describe(BenchRow &row) const {
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Sum over the new rows of the positions that each sees.
+/// Sums the visible positions over the new rows.
 static int64_t getPairs(const StepSizes &sizes, int64_t window) {
   int64_t pairs = 0;
   for (int64_t i = 0; i < sizes.tokens; ++i) {
@@ -41,7 +41,7 @@ static int64_t getPairs(const StepSizes &sizes, int64_t window) {
   return pairs * sizes.sequences;
 }
 
-/// Sum over the sequences of the positions that any of their rows sees.
+/// Sums the positions that any row in a sequence sees.
 static int64_t getReads(const StepSizes &sizes, int64_t window) {
   int64_t reads = sizes.past + sizes.tokens;
   if (window)
@@ -52,6 +52,7 @@ static int64_t getReads(const StepSizes &sizes, int64_t window) {
 SymbolValues tools::getSymbols(const BenchModel &bench,
                                const StepSizes &sizes) {
   SymbolValues values;
+  // Dimensions of the step inputs.
   values["parts"] = bench.threads;
   for (const ManifestTensor &input : bench.entry->inputs)
     for (const Polynomial &dim : input.shape)
@@ -60,6 +61,7 @@ SymbolValues tools::getSymbols(const BenchModel &bench,
             sizes.sequences * (input.name == "wanted"    ? sizes.logits
                                : input.name == "columns" ? 0
                                                          : sizes.tokens);
+  // Ragged batches: rows, keys, and the pairs and reads for each window.
   for (const ManifestRaggedBatch &ragged : bench.entry->ragged) {
     if (!ragged.sequences)
       continue;
@@ -143,7 +145,7 @@ private:
   std::vector<int32_t> handles;
   std::vector<int64_t> next; // a token for each sequence
   std::vector<transom_step_input> rows;
-  size_t width = 0; // of a row of logits
+  size_t width = 0; // logits row width
   std::vector<float> logits;
   std::vector<int64_t> past, prompt;
   uint64_t state = 88172645463325252u;
@@ -158,11 +160,11 @@ int64_t StepRunner::random() {
   return static_cast<int64_t>(state % static_cast<uint64_t>(vocabulary));
 }
 
-/// Positions of whole blocks for so many.
+/// Rounds up to whole blocks.
 static int64_t inBlocks(int64_t positions) { return alignToKvBlock(positions); }
 
 Result<void> StepRunner::prepare(const BenchModel &bench, bool decode) {
-  // Refuse what the model cannot hold.
+  // Reject work that exceeds the model's limits.
   decodes = decode;
   vocabulary = std::max<int64_t>(1, bench.manifest.decoder->vocabulary);
   const std::optional<int64_t> context = bench.manifest.decoder->context;
@@ -204,7 +206,7 @@ Result<void> StepRunner::prepare(const BenchModel &bench, bool decode) {
   return {};
 }
 
-/// A new sequence with the past.
+/// Creates a sequence and appends the past.
 Result<void> StepRunner::fill(size_t index) {
   if (Result<void> opened =
           check(transom_sequence_create(session.get(), &handles[index]));
@@ -218,7 +220,7 @@ Result<void> StepRunner::step(const transom_step_input *news, size_t count) {
                                     logits.size() * sizeof(float)));
 }
 
-/// Appends a text to a sequence, chunk by chunk.
+/// Appends tokens to a sequence, chunk by chunk.
 Result<void> StepRunner::append(size_t index, const int64_t *ids,
                                 int64_t count) {
   for (int64_t done = 0; done < count;) {
@@ -249,7 +251,7 @@ Result<void> StepRunner::goBack() {
   return {};
 }
 
-/// The index of the largest of some numbers.
+/// Returns the index of the largest number.
 static int64_t largest(const float *numbers, size_t count) {
   constexpr size_t lanes = 16;
   float best[lanes];
@@ -273,7 +275,7 @@ Result<void> StepRunner::decodeOnce() {
     }
     if (Result<void> stepped = step(rows.data(), rows.size()); !stepped)
       return stepped;
-    // Each is looked for, as a generation does, and may be any number.
+    // Search the max for each sequence, as generation does.
     for (size_t i = 0; i < rows.size(); ++i)
       next[i] = largest(logits.data() + i * width, width) % vocabulary;
     if (Result<void> kept = keepTimes(session.get()); !kept)

@@ -1,21 +1,23 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The work of bench on decoders: a prompt from an empty cache, or tokens one
-// after the other after a past, several sequences together.
+// Decoder work in bench: a prompt from an empty cache, or successive tokens
+// after a past, for several sequences together.
 #pragma once
 #include "tools/commands/bench/BenchCalls.h"
 
 namespace transom::tools {
 
-/// A line on a decoder. Its tokens are random; the past is there before the
-/// clock starts.
+/// A decoder line. Its tokens are random; the past is computed before the clock
+/// starts.
 class DecoderWork : public BenchWork {
 public:
-  /// A prompt of so many tokens, cut into runs of at most `longestChunk`.
+  /// Creates a prompt with `tokens` tokens, split into runs with at most
+  /// `longestChunk` tokens.
   static DecoderWork prefill(int64_t tokens);
-  /// So many tokens of each of `sequences` after `depth` positions. In each
-  /// step the most likely token is looked for.
+  /// Creates `tokens` new tokens for each of `sequences` after `depth`
+  /// positions.
+  /// Each step includes the search for the most likely token.
   static DecoderWork decode(int64_t sequences, int64_t depth, int64_t tokens);
 
   Result<std::unique_ptr<Runner>>
@@ -23,7 +25,7 @@ public:
   std::vector<BenchRun> runs(const BenchModel &bench) const override;
   void describe(BenchRow &row) const override;
 
-  /// Most rows of a run of a prompt.
+  /// Max rows in a prompt run.
   static constexpr int64_t longestChunk = 512;
 
 private:
@@ -34,22 +36,22 @@ private:
   int64_t sequences, depth, tokens;
 };
 
-/// Sizes of a run of a decoder.
+/// Sizes of a decoder run.
 struct StepSizes {
-  int64_t sequences = 1; ///< that get new tokens
-  int64_t past = 0;      ///< positions of each before
-  int64_t tokens = 1;    ///< new tokens of each
-  int64_t logits = 1;    ///< tokens of each that give logits
-  /// Tokens of the sources, for each sequence again.
+  int64_t sequences = 1; ///< sequences with new tokens
+  int64_t past = 0;      ///< positions before the run, per sequence
+  int64_t tokens = 1;    ///< new tokens per sequence
+  int64_t logits = 1;    ///< tokens with logits per sequence
+  /// Source tokens, counted again for each sequence.
   int64_t sourceTokens = 0;
-  /// The same, a source that sequences share only once.
+  /// Source tokens, counted once for sequences that share a source.
   int64_t cachedSourceTokens = 0;
 };
 
-/// The values of the symbols of `step` for a run, those of its costs too.
+/// Returns values for the symbols in `step` and its costs.
 SymbolValues getSymbols(const BenchModel &bench, const StepSizes &sizes);
 
-/// Bytes of the cache that a run reads.
+/// Returns the cache bytes that a run reads.
 double cacheBytes(const Manifest &manifest, const StepSizes &sizes);
 
 } // namespace transom::tools

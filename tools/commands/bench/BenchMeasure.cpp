@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A burst empties the caches and leaves threads awake, so bursts are between
-// some repetitions only, and a repetition that nobody times follows where it is
-// short enough for that to matter.
+// A burst evicts the CPU caches and leaves threads awake. Therefore bursts run
+// only between some repetitions, and an untimed repetition follows them if
+// repetitions are short enough to be affected.
 #include "tools/commands/bench/BenchMeasure.h"
 #include <algorithm>
 #include <chrono>
@@ -12,12 +12,12 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// Bursts of the peak loops in one line of the table.
+/// Bursts with the peak loops per table line.
 static constexpr unsigned burstsOfRow = 12;
-/// A repetition that takes longer is not affected by the burst before it.
+/// A burst does not affect the repetition after it if that takes longer.
 static constexpr double longRunMs = 50;
 
-/// The value at a share of a sorted list.
+/// Returns the value at a quantile in a sorted list.
 static double quantile(const std::vector<double> &sorted, double share) {
   return sorted[static_cast<size_t>(share * double(sorted.size() - 1) + 0.5)];
 }
@@ -35,7 +35,7 @@ Times Times::of(std::vector<double> milliseconds) {
 Result<void> Runner::keepTimes(const transom_session *session) {
   if (!options.profile && !options.trace)
     return {};
-  // Add the time of each dispatch.
+  // Add the time for each dispatch.
   const int64_t *nanoseconds = nullptr;
   size_t dispatches = 0;
   if (Result<void> read = check(
@@ -48,7 +48,7 @@ Result<void> Runner::keepTimes(const transom_session *session) {
   if (!options.trace)
     return {};
 
-  // Keep the times of the workers of this call.
+  // Store the worker times for this call.
   const transom_worker_time *times = nullptr;
   if (Result<void> read = check(transom_session_get_trace(
           session, &times, &dispatches, &last.numWorkers));
@@ -64,7 +64,7 @@ Result<void> Runner::keepTimes(const transom_session *session) {
 
 namespace {
 
-/// One artifact with memory for all calls of a workload.
+/// One artifact with memory for all calls in a workload.
 class CallRunner : public Runner {
 public:
   CallRunner(const Workload &work, const MeasureOptions &options)
@@ -137,14 +137,14 @@ void Workload::describe(BenchRow &row) const {
 // Repetitions
 //===----------------------------------------------------------------------===//
 
-/// Until threads that spin have gone to sleep.
+/// Waits until spinning threads have gone to sleep.
 static void letSleep() {
   const timespec pause = {0, 500000};
   nanosleep(&pause, nullptr);
 }
 
 namespace {
-/// The repetitions of one line of the table.
+/// The repetitions for one table line.
 class Repetitions {
 public:
   Repetitions(Runner &ours, Runner *theirs, const MeasureOptions &options,
@@ -165,10 +165,10 @@ public:
   }
 
   std::vector<double> mine, others;
-  DispatchTimes best; // of the fastest of mine
+  DispatchTimes best; // from our fastest repetition
 
 private:
-  /// Bursts, as many as are due before a repetition.
+  /// Runs the bursts that are due before a repetition.
   Result<void> maybeBurst(unsigned index) {
     const unsigned due = (index + 1) * burstsOfRow / options.repeat;
     if (bursts >= due)
@@ -191,7 +191,7 @@ private:
     return {};
   }
 
-  /// The two take turns in who goes first.
+  /// Runs one repetition; the two artifacts alternate in running first.
   Result<void> repetition(unsigned index) {
     Runner *order[] = {&ours, theirs};
     if (theirs && index % 2)

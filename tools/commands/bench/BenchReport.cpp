@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One list of named numbers makes all three forms of a table.
+// Formats one list of named values as Markdown, CSV or JSON.
 #include "tools/commands/bench/BenchReport.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
@@ -20,7 +20,7 @@ std::vector<ProfileLine> tools::getProfile(const BenchRow &row,
                                            const std::vector<BenchRun> &runs,
                                            const MachineLimits &limits) {
   const ManifestEntry &entry = *bench.entry;
-  // Add up the times of the dispatches of each phase.
+  // Sum up the dispatch times for each phase.
   std::vector<ProfileLine> lines(entry.dispatches.size());
   double inDispatches = 0;
   for (size_t i = 0; i < row.dispatchTimes.nanoseconds.size(); ++i) {
@@ -35,7 +35,7 @@ std::vector<ProfileLine> tools::getProfile(const BenchRow &row,
     inDispatches += ms;
   }
 
-  // Compare them with what the phases compute and read in all runs.
+  // Relate them to the FLOP and bytes of the phases over all runs.
   for (size_t i = 0; i < lines.size(); ++i) {
     const ManifestDispatch &dispatch = entry.dispatches[i];
     ProfileLine &line = lines[i];
@@ -76,7 +76,7 @@ namespace {
 struct Cell {
   const char *name;
   double number = 0;
-  std::string text; ///< instead of the number, where it is not empty
+  std::string text; ///< replaces the number unless empty
 };
 using Cells = std::vector<Cell>;
 } // namespace
@@ -84,7 +84,7 @@ using Cells = std::vector<Cell>;
 static double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
 static Cells getCells(const BenchRow &row) {
-  // Columns of every row, then those of decoders and of comparisons.
+  // Add columns for every row, then for decoders and comparisons.
   const double seconds = row.times.min * 1e-3;
   const BenchCost &cost = row.cost;
   Cells cells = {{"entry", 0, row.entry},
@@ -127,7 +127,7 @@ static Cells getCells(const ProfileLine &line) {
           {"peak_share", rounded(line.peak), {}}};
 }
 
-/// The limits of the machine, which only JSON has.
+/// The host's limits, which only JSON contains.
 static Cells getCells(const MachineLimits &limits) {
   return {{"limit_gflops", rounded(limits.flops * 1e-9), {}},
           {"limit_bf16_gflops", rounded(limits.bf16Flops * 1e-9), {}},
@@ -172,18 +172,18 @@ std::string BenchTable::json() const {
 }
 
 namespace {
-/// How a table's lines are put together.
+/// Separators in a table format.
 struct TableForm {
   const char *begin, *separator, *end;
-  bool rule; ///< a line of dashes below the names
+  bool rule; ///< a line with dashes below the names
 };
 } // namespace
 
 static constexpr TableForm markdownForm = {"| ", " | ", " |\n", true};
 static constexpr TableForm csvForm = {"", ",", "\n", false};
 
-/// The text of a cell. Names come from the model, so control characters are
-/// escaped; a cell of CSV is in quotes if it contains a comma.
+/// Formats a cell. Names come from the model, so control characters are
+/// escaped; a CSV cell is quoted if it contains a comma.
 static std::string getText(const std::string &name, const TableForm &form) {
   const std::string text = utf8::printable(name, name.max_size());
   const bool quotes = !form.rule && text.find(',') != std::string::npos;
@@ -211,7 +211,7 @@ static void addTable(std::string &text, const std::vector<Cells> &lines,
   }
 }
 
-/// The table of rows, then one for each profile.
+/// Formats the row table, then one table for each profile.
 static std::string getTables(const BenchTable &table, const TableForm &form) {
   std::vector<Cells> lines;
   for (const BenchRow &row : table.rows)

@@ -1,25 +1,25 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What bench prints: its table, and the profile by operation of the model.
+// Output formats of bench: its table, and the profile by model operation.
 #pragma once
 #include "tools/commands/bench/BenchMeasure.h"
 
 namespace transom::tools {
 
-/// A line of the profile: all dispatches of one phase.
+/// A profile line: all dispatches of one phase.
 struct ProfileLine {
   std::string location, phase;
   int64_t dispatches = 0; ///< in one call
   double ms = 0;          ///< in all calls
-  double share = 0;       ///< of the time of the row
-  double gflops = 0;      ///< a second
+  double share = 0;       ///< in the row's time
+  double gflops = 0;      ///< per second
   double gbps = 0;        ///< weights and activations
-  double peak = 0;        ///< share of the peak of multiply-adds
+  double peak = 0;        ///< share of the multiply-add peak
 };
 
-/// The lines of a row's profile, the heaviest first; the last is the time
-/// outside of dispatches.
+/// Returns the profile for a row, most expensive phases first; the last line is
+/// the time outside of dispatches.
 std::vector<ProfileLine> getProfile(const BenchRow &row,
                                     const BenchModel &bench,
                                     const std::vector<BenchRun> &runs,
@@ -31,7 +31,7 @@ struct BenchTable {
   std::vector<std::vector<ProfileLine>> profiles;
 
   std::string json() const;
-  /// In texts for a terminal, control characters of names are escaped.
+  /// In text formats control characters in names are escaped.
   std::string markdown() const;
   std::string csv() const;
 };

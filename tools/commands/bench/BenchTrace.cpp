@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An event for each dispatch and worker. Equal layers share a phase, so the
-// number of its run tells the layer.
+// Writes an event for each dispatch and worker. Equal layers share a phase, so
+// the run index identifies the layer.
 #include "tools/commands/bench/BenchTrace.h"
 #include "runtime/base/CodeSymbols.h"
 #include "runtime/json/Json.h"
@@ -12,7 +12,7 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// The numbers of `0-2,5`; empty for other text and for too many.
+/// Parses `0-2,5`; empty for other strings or more than `most` numbers.
 static std::vector<int64_t> parseRange(std::string_view text, size_t most) {
   std::vector<int64_t> numbers;
   const char *at = text.data(), *end = at + text.size();
@@ -51,12 +51,12 @@ RunLocation tools::getRunLocation(const std::string &location, size_t run,
   return {location};
 }
 
-/// The end of a phase's name, which is the kind of its main operation.
+/// Returns the last component in a phase name, its main operation's kind.
 static std::string getOperation(const std::string &phase) {
   return phase.substr(phase.rfind('.') + 1);
 }
 
-/// The micro-kernels of a phase for an instruction set.
+/// Returns the micro-kernels that a phase uses for an instruction set.
 static std::vector<std::string> getKernels(const ManifestDispatch &dispatch,
                                            const std::string &isa) {
   const std::string prefix = std::string(kernelSymbolPrefix) + isa + ".";
@@ -82,20 +82,20 @@ static void writeThreadName(JsonWriter &json, size_t worker) {
 
 namespace {
 
-/// Writes the events of a call.
+/// Writes the events in a call.
 class TraceWriter {
 public:
   TraceWriter(JsonWriter &json, const BenchModel &bench,
               const SymbolValues &symbols)
       : json(json), bench(bench), entry(*bench.entry), symbols(symbols) {}
 
-  /// Writes what one worker did in dispatch `number` of the call.
+  /// Writes one worker's event for dispatch `number` in the call.
   void write(size_t number, size_t worker, double start, double duration);
 
 private:
   void writeArguments(size_t number, const ManifestDispatch &dispatch,
                       const RunLocation &where);
-  /// Where the run of dispatch `number` is.
+  /// Returns the location for dispatch `number`.
   RunLocation locate(size_t number, const ManifestDispatch &dispatch) const {
     const auto &order = entry.dispatchOrder;
     const auto run =
@@ -162,7 +162,7 @@ std::string tools::getTrace(const BenchRow &row, const BenchModel &bench,
                             const std::vector<BenchRun> &runs) {
   const std::vector<transom_worker_time> &times = row.dispatchTimes.workerTimes;
   const size_t workers = row.dispatchTimes.numWorkers;
-  // Times in the trace count from the first begin.
+  // Trace times are relative to the first begin.
   int64_t origin = times.empty() ? 0 : times.front().begin;
   for (const transom_worker_time &time : times)
     origin = std::min(origin, time.begin);

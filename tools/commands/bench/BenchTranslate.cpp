@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The limit is that of the fewest runs: one of the encoder, one that fills the
-// cache of sources, and a step for each new token with all sequences in it.
+// The limit assumes the min run count: one encoder run, one run that fills the
+// source cache, and one step per new token with all sequences.
 #include "tools/commands/bench/BenchTranslate.h"
 #include "runtime/base/File.h"
 #include "runtime/generate/Shortlist.h"
@@ -89,8 +89,8 @@ int64_t TranslateWork::countTokens() const {
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// The run of an entry whose inputs are [batch, columns, ...], with the mask of
-/// the sources.
+/// Returns the run for an entry with inputs [batch, columns, ...], with the
+/// source mask.
 static BenchRun getRun(const BenchModel &bench, const ManifestEntry &entry,
                        const std::vector<std::vector<int64_t>> &sources) {
   size_t columns = 0;
@@ -115,8 +115,9 @@ static BenchRun getRun(const BenchModel &bench, const ManifestEntry &entry,
   return {symbols, getCost(bench, entry, symbols)};
 }
 
-/// Counts the listed columns of a step in place of all: as many as the head has
-/// cost what the head costs.
+/// Counts only the selected columns in a step. If all columns are selected,
+/// they
+/// cost the same as the head.
 void TranslateWork::listColumns(const BenchModel &bench, SymbolValues symbols,
                                 BenchCost &cost) const {
   const ManifestEntry &step = *bench.entry;
@@ -135,7 +136,7 @@ void TranslateWork::listColumns(const BenchModel &bench, SymbolValues symbols,
   cost.flops += getDifference(step.flops);
   cost.bf16Flops += getDifference(step.bf16Flops);
   cost.int8Flops += getDifference(step.int8Flops);
-  // Without rows of logits the bytes of columns are left.
+  // Without logits rows only the column bytes remain.
   symbols[step.inputs[1].shape[0].str()] = 0;
   for (const ManifestDispatch &dispatch : step.dispatches)
     cost.bytes += getDifference(dispatch.bytes);
@@ -148,7 +149,7 @@ std::vector<BenchRun> TranslateWork::runs(const BenchModel &bench) const {
   const auto count = static_cast<int64_t>(sources.size());
   for (int64_t i = 0; i < targets.tokens; ++i) {
     StepSizes sizes;
-    // All beams of a source are equal before the first step.
+    // All beams for a source are equal before the first step.
     sizes.sequences = i ? count * targets.beams : count;
     sizes.past = i;
     sizes.cachedSourceTokens = countTokens();

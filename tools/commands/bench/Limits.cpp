@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Peak loops. The multiply-add loops keep as many independent chains as the
-// registers hold, more than two pipes of six cycles need; the read loop sums a
-// buffer that no cache holds.
+// Peak loops. The multiply-add loops use all registers for independent chains,
+// more than two pipes with a latency of six cycles need; the read loop sums a
+// buffer that exceeds all caches.
 #include "tools/commands/bench/Limits.h"
 #include "runtime/base/InstructionSet.h"
 #include "runtime/base/Threads.h"
@@ -28,11 +28,11 @@ typedef uint64_t Words2 __attribute__((vector_size(16)));
 typedef uint64_t Words4 __attribute__((vector_size(32)));
 typedef uint64_t Words8 __attribute__((vector_size(64)));
 
-/// The loops of one instruction set; each gives a number that depends on all it
-/// did.
+/// The loops for one instruction set; each returns a number that depends on all
+/// its work, so that the compiler cannot drop it.
 struct PeakLoops {
   double (*multiply)(int64_t steps); ///< f32
-  int64_t flops;                     ///< of one step
+  int64_t flops;                     ///< per step
   double (*multiplyBf16)(int64_t steps);
   int64_t bf16Flops;
   double (*read)(const char *bytes, int64_t size);
@@ -41,9 +41,9 @@ struct PeakLoops {
 };
 } // namespace
 
-/// Defines the two loops for one width of vectors. `NAME##Multiply` does
-/// `steps` steps of one multiply-add in each of CHAINS chains; `NAME##Read`
-/// reads a buffer of a multiple of 8 vectors.
+/// Defines the two loops for one vector width. `NAME##Multiply` runs `steps`
+/// steps with one multiply-add in each of CHAINS chains; `NAME##Read` reads a
+/// buffer whose size is a multiple of 8 vectors.
 #define TRANSOM_LOOPS(NAME, ATTRIBUTE, CHAINS, REGISTER, FLOATS, WORDS)        \
   ATTRIBUTE static double NAME##Multiply(int64_t steps) {                      \
     FLOATS sums[CHAINS];                                                       \
@@ -83,7 +83,7 @@ TRANSOM_LOOPS(avx512,
                              min_vector_width(512))),
               24, "+v", Vector16, Words8)
 
-/// As the loops above, with pairs of bf16.
+/// Like the loops above, with bf16 pairs.
 __attribute__((target("avx512f,avx512vl,avx512bf16"),
                min_vector_width(512))) static double
 avx512Bf16Multiply(int64_t steps) {
@@ -106,7 +106,7 @@ avx512Bf16Multiply(int64_t steps) {
   return total;
 }
 
-/// As the loops above, with four bytes of each lane.
+/// Like the loops above, with four bytes per lane.
 #define TRANSOM_BYTE_LOOP(NAME, ATTRIBUTE, CHAINS, WORDS, BITS)                \
   ATTRIBUTE static double NAME(int64_t steps) {                                \
     WORDS sums[CHAINS];                                                        \
@@ -133,7 +133,7 @@ TRANSOM_BYTE_LOOP(avx512Int8Multiply,
                                  min_vector_width(512))),
                   24, __m512i, 512)
 
-/// The tiles of AMX, 16 rows of 64 bytes each; two hold these words.
+/// Configures AMX tiles with 16 rows of 64 bytes; fills two with this word.
 __attribute__((target("amx-tile"))) static void loadTiles(uint32_t word) {
   struct alignas(64) {
     uint8_t palette = 1, startRow = 0, reserved[14] = {};
@@ -152,8 +152,8 @@ __attribute__((target("amx-tile"))) static void loadTiles(uint32_t word) {
   _tile_loadd(5, words, 64);
 }
 
-/// As the loops above, with tiles of 16 rows of 32 numbers of bf16, or 64
-/// bytes: one step adds four products. Products of zeros would be faster (1.26
+/// Like the loops above, with tiles of 16 rows with 32 bf16 elements or 64
+/// bytes: one step adds four tile products. Zero operands would be faster (1.26
 /// times on a Sapphire Rapids).
 #define TRANSOM_TILE_LOOP(NAME, FEATURE, WORD, MULTIPLY)                       \
   __attribute__((target("amx-tile," FEATURE))) static double NAME(             \
@@ -216,22 +216,23 @@ static double secondsSince(Clock::time_point start) {
 }
 
 namespace {
-/// Work that all threads of a burst do at once.
+/// Work that all threads run at once in a burst.
 struct BurstTask {
   std::function<double(unsigned)> work;
   double seconds = 0; ///< from the first begin to the last end
 };
 } // namespace
 
-/// Does the tasks one after the other, each on all threads, or on fewer if the
-/// system refuses some; returns how many. They begin together: each begins with
-/// a barrier that spins.
+/// Runs the tasks sequentially, each on all threads, or on fewer if the system
+/// refuses to create some; returns the thread count. Each task starts with a
+/// spinning barrier, so that all threads begin together.
 static unsigned doTogether(unsigned threads, std::vector<BurstTask> &tasks) {
   std::atomic<unsigned> arrived{0}, size{0};
   std::vector<double> sinks(threads);
   std::vector<std::vector<Clock::time_point>> begins(
       tasks.size(), std::vector<Clock::time_point>(threads)),
       ends = begins;
+  // Each thread runs all tasks, with a barrier before each.
   auto body = [&](unsigned index) {
     while (size.load() == 0)
       std::this_thread::yield();
@@ -246,6 +247,7 @@ static unsigned doTogether(unsigned threads, std::vector<BurstTask> &tasks) {
       ends[i][index] = Clock::now();
     }
   };
+  // Start the threads. They wait until the final count is known.
   std::vector<std::thread> team;
   for (unsigned i = 1; i < threads; ++i) {
     std::optional<std::thread> thread = startThread([&body, i] { body(i); });
@@ -258,6 +260,7 @@ static unsigned doTogether(unsigned threads, std::vector<BurstTask> &tasks) {
   body(0);
   for (std::thread &thread : team)
     thread.join();
+  // A task lasts from the first begin to the last end.
   for (size_t i = 0; i < tasks.size(); ++i)
     tasks[i].seconds =
         std::chrono::duration<double>(
@@ -270,7 +273,7 @@ static unsigned doTogether(unsigned threads, std::vector<BurstTask> &tasks) {
   return count;
 }
 
-/// Steps that take about two milliseconds.
+/// Returns the step count that takes about two milliseconds.
 static int64_t getSteps(double (*loop)(int64_t)) {
   const int64_t some = 100000;
   auto start = Clock::now();
@@ -285,8 +288,8 @@ LimitMeter::LimitMeter(const std::string &isa, unsigned threads,
     : isa(isa), threads(threads) {
   window = int64_t(32) << 20;
   region = window * std::max<int64_t>(2, 4 / threads);
-  // What a call reads may stay in a cache from call to call: then a burst reads
-  // all of it, several times where it is small. The loops take a multiple of
+  // Data that a call reads may stay cached between calls. In that case a burst
+  // reads all of it, repeatedly if it is small. The loops require a multiple of
   // eight vectors.
   const int64_t step = 8 * 64;
   const int64_t share = (callBytes / threads + step - 1) / step * step;
@@ -295,8 +298,8 @@ LimitMeter::LimitMeter(const std::string &isa, unsigned threads,
     passes = (window + share - 1) / share;
     window = std::min(share, window);
   }
-  // Small pages, as those of a mapped artifact; all of them there from the
-  // start, and pages of zeros of their own, since they may be written.
+  // Use small pages like a mapped artifact. Populate them up front, writable so
+  // that they do not share the zero page.
   void *pages = mmap(nullptr, static_cast<size_t>(region) * threads,
                      PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -332,14 +335,14 @@ void LimitMeter::burst() {
   const unsigned started = doTogether(threads, tasks);
   at = at + 2 * window <= region ? at + window : 0;
 
-  // Keep the best result of all bursts.
+  // Keep the best result over all bursts.
   auto keep = [&](double &best, double work, const BurstTask &task) {
     best = std::max(best, work * started / task.seconds);
   };
   keep(limits.flops, static_cast<double>(loops.flops * steps), tasks[0]);
   if (buffer)
     keep(limits.bandwidth, static_cast<double>(window * passes), tasks[1]);
-  // Without an instruction for a type its limit is that of f32.
+  // Without instructions for a type, the f32 limit applies.
   if (bf16Steps)
     keep(limits.bf16Flops, static_cast<double>(loops.bf16Flops * bf16Steps),
          tasks[2]);
