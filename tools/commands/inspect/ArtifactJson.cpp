@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An artifact as JSON.
+// Writes an artifact as JSON.
 #include "runtime/abi/Layout.h"
 #include "runtime/manifest/ExampleSizes.h"
 #include "runtime/manifest/ManifestWriter.h"
@@ -24,7 +24,7 @@ Result<ArtifactReport> ArtifactReport::create(const ArtifactFile &file,
   return report;
 }
 
-/// The verdict of a certificate, and what another check needs to repeat it.
+/// Writes the certificate's verdict and the data that a repeated check needs.
 static void writeCertificate(JsonWriter &json, const Certificate &certificate) {
   json.key("certificate");
   json.beginObject();
@@ -78,6 +78,7 @@ static void writeTensors(JsonWriter &json, const char *key,
 static void writeEntry(JsonWriter &json, const Manifest &manifest,
                        const ManifestEntry &entry) {
   json.beginObject();
+  // The runtime derives this entry, so it has no code and no costs.
   json.member("name", entry.name);
   if (!entry.derivedFrom.empty()) {
     json.member("derived_from", entry.derivedFrom);
@@ -86,6 +87,7 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
     json.endObject();
     return;
   }
+  // Interface, dispatches and costs.
   writeTensors(json, "inputs", entry.inputs);
   writeTensors(json, "outputs", entry.outputs);
   json.member("dispatches", static_cast<uint64_t>(entry.dispatches.size()));
@@ -105,6 +107,7 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
                                      {"arena_bytes", "arena_lower_bound"});
   if (const int64_t kept = getKeptBytes(entry))
     json.member("kept_bytes", kept);
+  // Costs for example sizes.
   json.key("examples");
   json.beginArray();
   for (const ExampleSizes &example : getExamples(manifest, entry)) {
@@ -129,6 +132,7 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
 }
 
 static void writeDecoder(JsonWriter &json, const ManifestDecoder &decoder) {
+  // Limits.
   json.key("decoder");
   json.beginObject();
   json.key("context");
@@ -138,6 +142,7 @@ static void writeDecoder(JsonWriter &json, const ManifestDecoder &decoder) {
     json.null();
   json.member("vocabulary", decoder.vocabulary);
   json.member("block_positions", kvBlockSize);
+  // Caches, then their bytes per token.
   json.key("caches");
   json.beginArray();
   for (const ManifestCache &cache : decoder.caches) {
@@ -178,6 +183,7 @@ static void writeText(JsonWriter &json, const ManifestText &text) {
 }
 
 std::string ArtifactReport::toJson() const {
+  // Model, versions, weights and options.
   const Manifest &manifest = file.manifest();
   std::string text;
   JsonWriter json(text, 2);
@@ -191,6 +197,7 @@ std::string ArtifactReport::toJson() const {
     json.member("weights_verified", true);
   json.member("file_bytes", file.size());
   fields.writeFields(manifest, {"inputs_sha256", "options", "disabled_passes"});
+  // Size limits.
   json.key("symbols");
   json.beginObject();
   for (const ManifestSymbol &symbol : manifest.symbols) {
@@ -201,6 +208,7 @@ std::string ArtifactReport::toJson() const {
       json.null();
   }
   json.endObject();
+  // Tokenizer, text processing, decoder and labels.
   json.member("tokenizer", manifest.tokenizer.has_value());
   if (manifest.text)
     writeText(json, *manifest.text);
@@ -208,6 +216,7 @@ std::string ArtifactReport::toJson() const {
     writeDecoder(json, *manifest.decoder);
   json.key("labels");
   json.array(manifest.labels);
+  // Entries, then parts that only some artifacts have.
   json.key("entries");
   json.beginArray();
   for (const ManifestEntry &entry : manifest.entries)

@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an artifact holds, from its manifest; nothing of it is executed.
+// Reports on the contents of an artifact, from its manifest; no code is
+// executed.
 #pragma once
 #include "compiler/inspect/ModelFigures.h"
 #include "compiler/verify/Certificate.h"
@@ -11,28 +12,28 @@
 
 namespace transom::tools {
 
-/// An artifact and what is shown of it.
+/// An artifact and the data to show.
 struct ArtifactReport {
   const ArtifactFile &file;
-  bool isVerified = false; ///< the weights have the hash of the manifest
+  bool isVerified = false; ///< the weights match the manifest's hash
   std::optional<ModelFigures> figures; ///< absent in older artifacts
   MemoryTable memory;
-  std::optional<Certificate> certificate; ///< of a compile with `--certify`
+  std::optional<Certificate> certificate; ///< from a compile with `--certify`
 
-  /// Reads the figures and the certificate.
+  /// Reads the model statistics and the certificate.
   static Result<ArtifactReport> create(const ArtifactFile &file,
                                        bool isVerified, MemoryTable memory);
-  /// One object, in several lines.
+  /// Returns one object, in several lines.
   std::string toJson() const;
-  /// For people.
+  /// Returns human-readable text.
   std::string getText() const;
 };
 
-/// Bytes of the caches for one token of one sequence, or of its source.
+/// Returns the cache bytes per token in a sequence, or per source token.
 int64_t getPositionBytes(const ManifestDecoder &decoder, bool ofSource);
 
-/// Bytes of the blocks of one sequence of so many positions, without those of
-/// its source.
+/// Returns the block bytes for one sequence with this many positions, without
+/// source blocks.
 int64_t getSequenceBytes(const ManifestDecoder &decoder, int64_t positions);
 
 } // namespace transom::tools

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An artifact as text.
+// Formats an artifact as text.
 #include "runtime/abi/Layout.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/manifest/ExampleSizes.h"
@@ -16,7 +16,7 @@ using namespace transom::tools;
 
 namespace {
 
-/// A text, appended to with the formats of printf.
+/// Text to which printf-style output is appended.
 class Page {
 public:
   __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
@@ -52,11 +52,13 @@ static void addTensors(Page &page, const ManifestEntry &entry) {
 }
 
 static void addEntry(Page &page, const ManifestEntry &entry) {
+  // The runtime derives this entry, so it has no code and no costs.
   if (!entry.derivedFrom.empty()) {
     page.add("\nentry %s: derived from %s\n", entry.name.c_str(),
              entry.derivedFrom.c_str());
     return addTensors(page, entry);
   }
+  // Dispatches and interface.
   page.add("\nentry %s: %zu dispatches, %zu barriers a %s", entry.name.c_str(),
            entry.dispatches.size(), entry.dispatchOrder.size(),
            entry.kind == EntryKind::Step ? "step" : "call");
@@ -65,6 +67,7 @@ static void addEntry(Page &page, const ManifestEntry &entry) {
     page.add(", %" PRId64 " of one short sequence", barriers);
   page.add("\n");
   addTensors(page, entry);
+  // Memory, FLOP and weights.
   page.add("  arena bytes  %s\n", entry.arenaBytes.str().c_str());
   if (const int64_t kept = getKeptBytes(entry))
     page.add("  kept bytes   %s from call to call\n",
@@ -133,7 +136,7 @@ static void addText(Page &page, const ManifestText &text) {
 
 std::string ArtifactReport::getText() const {
   const Manifest &manifest = file.manifest();
-  // The model, and how it was compiled.
+  // The model and its compile options.
   Page page;
   page.add("%s: %s (%s), head %s\n", manifest.name.c_str(),
            manifest.architecture.c_str(), manifest.family.c_str(),
@@ -146,7 +149,7 @@ std::string ArtifactReport::getText() const {
            manifest.weightsSha256.c_str(), isVerified ? ", verified" : "");
   page.add("file               %s\n", formatBytes(file.size()).c_str());
 
-  // What it runs on.
+  // Supported hosts.
   page.add("instruction sets  ");
   for (const std::string &isa : manifest.isas)
     page.add(" %s", isa.c_str());
@@ -157,7 +160,7 @@ std::string ArtifactReport::getText() const {
         manifest.backend.c_str());
   page.add("\ntokenizer          %s\n", manifest.tokenizer ? "yes" : "no");
 
-  // What it can do, its limits and its sources.
+  // Capabilities, limits and sources.
   if (manifest.text)
     addText(page, *manifest.text);
   if (manifest.decoder)
@@ -173,7 +176,7 @@ std::string ArtifactReport::getText() const {
   for (const std::string &pass : manifest.disabledPasses)
     page.add("without pass %s\n", pass.c_str());
 
-  // Its entries, and notes of the compiler.
+  // Entries, and compiler notes.
   for (const ManifestEntry &entry : manifest.entries)
     addEntry(page, entry);
   memory.addText(page.text);

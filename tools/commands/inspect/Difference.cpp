@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Facts with one name in one section are compared.
+// Compares facts with equal sections and names.
 #include "tools/commands/inspect/Difference.h"
 #include "runtime/base/Utf8.h"
 #include "tools/commands/explain/ExplainFormat.h"
@@ -11,9 +11,9 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// Changes of a section that are shown without `-v`.
+/// Changes per section that are shown without `-v`.
 static constexpr size_t numShown = 8;
-/// Characters of a value that are shown.
+/// Displayed characters of a value.
 static constexpr size_t valueWidth = 36;
 
 namespace {
@@ -52,7 +52,7 @@ static ChangedSection &getSection(Difference &difference,
   return *known;
 }
 
-/// Sections that a model and an artifact tell in the same way.
+/// Returns true for sections that models and artifacts report in the same way.
 static bool isShared(const Fact &fact) {
   static const char *const shared[] = {"parameters", "operations", "memory",
                                        "entries", "files"};
@@ -65,7 +65,7 @@ Difference tools::compare(const ComparedModel &left,
   Difference difference{left.path, right.path, {}};
   const bool areMixed = left.isArtifact != right.isArtifact;
   const FactIndex ofLeft(left), ofRight(right);
-  // A fact of one side alone counts if the other side tells such facts.
+  // A fact on one side only counts if the other side has the section.
   auto add = [&](const Fact &fact, const FactIndex &others, bool isLeft) {
     if (!others.hasSection(fact.section) || (areMixed && !isShared(fact)))
       return;
@@ -94,7 +94,7 @@ Difference tools::compare(const ComparedModel &left,
 static std::string shorten(const std::optional<Fact> &fact) {
   if (!fact)
     return "-";
-  // The type of a weight, and enough of its hash to tell two apart.
+  // Keep a weight's type, and a hash prefix that distinguishes two weights.
   std::string value = fact->value;
   if (const size_t hash = value.find("sha256 "); hash != std::string::npos)
     value = value.substr(0, hash + 15);
@@ -151,11 +151,13 @@ static void writeFact(JsonWriter &json, const char *key,
 
 std::string Difference::toJson() const {
   std::string text;
+  // Paths and verdict.
   JsonWriter json(text, 2);
   json.beginObject();
   json.member("left", left);
   json.member("right", right);
   json.member("equal", isEmpty());
+  // Changes by section.
   json.key("sections");
   json.beginArray();
   for (const ChangedSection &section : sections) {

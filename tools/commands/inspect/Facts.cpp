@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Facts come from the JSON reports, so that a fact of a model and that of an
-// artifact have one name; of a model also from its files.
+// Facts come from the JSON reports, so that models and artifacts use the same
+// names. A model's files provide further facts.
 #include "tools/commands/inspect/Facts.h"
 #include "runtime/base/DType.h"
 #include "runtime/base/File.h"
@@ -26,7 +26,7 @@ public:
                const std::string &text) {
     facts.push_back({section, name, text, {}});
   }
-  /// Adds the numbers, texts and lists below a value by their paths.
+  /// Adds the numbers, strings and lists below a value by path.
   void addTree(const char *section, const std::string &path, JsonValue value);
   void addMember(const char *section, const char *key, JsonValue object) {
     if (auto value = object.find(key))
@@ -54,7 +54,7 @@ static std::string getString(JsonValue object, const char *key) {
   return std::string(*text);
 }
 
-/// A number, text or list as text; a list in one line.
+/// Formats a number, string or list in one line.
 static std::string toText(JsonValue value) {
   switch (value.kind()) {
   case JsonValue::Kind::Null:
@@ -86,7 +86,7 @@ void FactCollector::add(const char *section, const std::string &name,
   std::optional<int64_t> number;
   if (value.kind() == JsonValue::Kind::Int64)
     number = *value.asInt();
-  // Counts of operations are written as 12.0.
+  // Operation counts are written as 12.0.
   constexpr double mostExact = 9007199254740992.0; // 2^53
   if (Result<double> real = value.asDouble();
       value.kind() == JsonValue::Kind::Double && real &&
@@ -96,7 +96,7 @@ void FactCollector::add(const char *section, const std::string &name,
                    number ? std::to_string(*number) : toText(value), number});
 }
 
-/// Whether a list has no lists or objects in it.
+/// Returns true if a list contains no lists or objects.
 static bool isFlat(JsonValue value) {
   for (JsonValue element : value.elements())
     if (element.isArray() || element.isObject())
@@ -122,8 +122,8 @@ void FactCollector::addTree(const char *section, const std::string &path,
 // Reports
 //===----------------------------------------------------------------------===//
 
-/// What a decoder has is at the top of a model's report, and in an object of
-/// its own in that of an artifact.
+/// Decoder properties are at the top level in a model's report, and in a
+/// separate object in an artifact's report.
 void FactCollector::addModel(JsonValue report) {
   for (const char *key : {"family", "architecture", "head", "labels"})
     addMember("model", key, report);
@@ -186,7 +186,8 @@ void FactCollector::addMemory(JsonValue memory) {
   }
 }
 
-/// A model's tensor has its type in one text, an artifact's its type and sizes.
+/// A model's report has the tensor type in one string, an artifact's report has
+/// the element type and sizes.
 static std::string getType(JsonValue tensor) {
   if (tensor.find("type"))
     return getString(tensor, "type");
@@ -195,7 +196,7 @@ static std::string getType(JsonValue tensor) {
 }
 
 void FactCollector::addEntry(JsonValue entry, bool isArtifact) {
-  // The runtime derives entries, so a model has none of them.
+  // The runtime derives entries, so a model has none.
   const std::string name = getString(entry, "name");
   if (entry.find("derived_from"))
     return addText("derived entries", name, getString(entry, "derived_from"));
@@ -230,7 +231,7 @@ void FactCollector::addCompile(JsonValue report) {
 // Files
 //===----------------------------------------------------------------------===//
 
-/// The folder of a model, and the file in it that describes it.
+/// Returns a model's folder, and the file in it that describes the model.
 static std::pair<std::string, std::string> split(const std::string &path) {
   if (!isFolder(path)) {
     const std::string file = getFileName(path);
@@ -243,7 +244,7 @@ static std::pair<std::string, std::string> split(const std::string &path) {
   return {path, "graph.json"};
 }
 
-/// Hashes the tensors that are in the folder's files.
+/// Hashes the tensors in the folder's files.
 static Result<void> addWeights(const std::string &folder, JsonValue report,
                                FactCollector &facts) {
   std::vector<std::string> names;
@@ -271,7 +272,7 @@ Result<ComparedModel> tools::collectFacts(const std::string &path,
   ComparedModel model{path, isArtifact, {}};
   FactCollector facts(model.facts);
   facts.addModel(report);
-  // The metadata of a GGUF file is compared as what it made of the model.
+  // For a GGUF file the imported properties are compared, not its metadata.
   if (!isArtifact && !isGgufFile(path)) {
     const auto [folder, file] = split(path);
     TRANSOM_ASSIGN(JsonDocument document,

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model or artifact as a list of facts that can be compared with those of
-// another one, whatever either of them is.
+// Models and artifacts as fact lists, which can be compared across both kinds.
 #pragma once
 #include "runtime/json/Json.h"
 #include <optional>
@@ -11,27 +10,26 @@
 
 namespace transom::tools {
 
-/// A value of a model: of section `parameters` the number of `mlp`.
+/// A property such as the `mlp` count in section `parameters`.
 struct Fact {
   std::string section, name;
-  std::string value;             ///< as text
-  std::optional<int64_t> number; ///< of a whole number
+  std::string value;             ///< as a string
+  std::optional<int64_t> number; ///< if it is an integer
 };
 
-/// A model or artifact that is compared.
+/// A model or artifact to compare.
 struct ComparedModel {
   std::string path;
   bool isArtifact = false;
   std::vector<Fact> facts;
 };
 
-/// The facts of a model or artifact at `path`, whose report as JSON is given.
-/// Reads the files of a model: its JSON, and its weights to hash them.
+/// Collects facts on a model or artifact at `path` from its JSON report. For a
+/// model, also reads its JSON files, and its weights to hash them.
 Result<ComparedModel> collectFacts(const std::string &path, bool isArtifact,
                                    JsonValue report);
 
-/// Adds the hashes of the files that the artifact was compiled from, of those
-/// that a model has.
+/// Adds hashes for the model's files that the artifact was compiled from.
 Result<void> addFileHashes(ComparedModel &model, const ComparedModel &artifact);
 
 } // namespace transom::tools

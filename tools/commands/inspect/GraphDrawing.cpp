@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names come from files of the user, so they are escaped for each language.
+// Names come from user files, so they are escaped for each output language.
 #include "tools/commands/inspect/GraphDrawing.h"
 #include "runtime/base/Utf8.h"
 #include "tools/commands/inspect/GraphLayout.h"
@@ -11,8 +11,7 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// The class of each kind of node, and its colours in the light and in the
-/// dark.
+/// Class and colors for each node kind, in the light and dark schemes.
 namespace {
 struct KindStyle {
   const char *name, *light, *lightLine, *dark, *darkLine;
@@ -34,7 +33,7 @@ static const KindStyle &getStyle(DrawnKind kind) {
   return kindStyles[static_cast<size_t>(kind)];
 }
 
-/// Escapes what XML and control characters demand.
+/// Escapes XML special characters and control characters.
 static std::string escapeXml(const std::string &text) {
   std::string escaped;
   for (char c : utf8::printable(text, 160))
@@ -57,7 +56,7 @@ static std::string escapeXml(const std::string &text) {
   return escaped;
 }
 
-/// A number with one digit after the point at most.
+/// Formats a number with at most one decimal.
 static std::string number(double value) {
   char text[32];
   snprintf(text, sizeof text, "%.1f", value);
@@ -68,6 +67,7 @@ static std::string number(double value) {
 }
 
 static std::string getStyleSheet() {
+  // Each node kind has colors for both schemes.
   std::string light, dark;
   for (const KindStyle &style : kindStyles) {
     const std::string name = style.name;
@@ -76,6 +76,7 @@ static std::string getStyleSheet() {
     dark +=
         "." + name + "{fill:" + style.dark + ";stroke:" + style.darkLine + "}";
   }
+  // Shared rules, then the dark scheme.
   return "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,"
          "'DejaVu Sans',sans-serif;fill:#18181b;text-anchor:middle}"
          ".t{font-size:13px;font-weight:600}.d{font-size:10.5px;fill:#5b5b66}"
@@ -95,7 +96,7 @@ static std::string getStyleSheet() {
          dark + "}";
 }
 
-/// A curve that leaves and enters each point vertically.
+/// Returns a curve that leaves and enters each point vertically.
 static std::string getPath(const GraphLine &line) {
   std::string path =
       "M" + number(line.points[0].x) + " " + number(line.points[0].y);
@@ -167,8 +168,8 @@ std::string tools::drawSvg(const ModelGraph &graph) {
     addLine(svg, line);
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     addNode(svg, graph.nodes[i], layout.nodes[i]);
-  // Shapes of one value, such as before and after a reshape, are below each
-  // other.
+  // Several shapes for one value, such as before and after a reshape, are
+  // stacked.
   std::map<std::pair<double, double>, int> labels;
   for (const GraphLine &line : layout.lines)
     if (const GraphPoint &start = line.points[0]; !line.label.empty())
@@ -181,7 +182,7 @@ std::string tools::drawSvg(const ModelGraph &graph) {
 // Graphviz
 //===----------------------------------------------------------------------===//
 
-/// A string of the language: quotes and backslashes are escaped.
+/// Returns a DOT string literal: quotes and backslashes are escaped.
 static std::string quoteDot(const std::string &text) {
   std::string quoted = "\"";
   for (char c : utf8::printable(text, 160)) {
@@ -192,7 +193,7 @@ static std::string quoteDot(const std::string &text) {
   return quoted + "\"";
 }
 
-/// Two lines of a label.
+/// Returns a label with two lines.
 static std::string joinLabel(const std::string &first,
                              const std::string &second) {
   std::string label = quoteDot(first);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Groups are laid out from the innermost outwards.
+// Lays out groups from the innermost outwards.
 #include "tools/commands/inspect/GraphLayout.h"
 #include "tools/commands/inspect/GraphRows.h"
 #include <algorithm>
@@ -46,7 +46,7 @@ private:
 // Items and lines
 //===----------------------------------------------------------------------===//
 
-/// Characters of a text, which may have others than ASCII.
+/// Counts the characters in a UTF-8 string.
 static double countCharacters(const std::string &text) {
   return static_cast<double>(std::count_if(
       text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
@@ -82,7 +82,7 @@ size_t Layouter::getItem(int64_t group, GraphItemKind kind, int64_t index) {
   return at->second;
 }
 
-/// The groups from the outermost to a group.
+/// Returns the path from the outermost group to a group.
 std::vector<int64_t> Layouter::getPath(int64_t group) const {
   std::vector<int64_t> path;
   for (int64_t at = group; at >= 0;
@@ -106,8 +106,10 @@ void Layouter::addLine(int64_t group, size_t from, size_t to,
   laid.lines.push_back(std::move(line));
 }
 
-/// An edge leaves the groups of its start by ports, runs in the innermost group
-/// that holds both ends, and enters those of its end.
+/// An edge leaves the groups around its start through ports, runs in the
+/// innermost group that contains both ends, and enters the groups around its
+/// end
+/// through ports.
 void Layouter::addEdge(const DrawnEdge &edge) {
   const auto getGroup = [&](int64_t node) {
     return graph.nodes[static_cast<size_t>(node)].group;
@@ -154,7 +156,7 @@ void Layouter::layOutGroup(int64_t index) {
           GraphItemKind::InPort, line.node);
   }
   arrangeRows(group, index != 0);
-  // The title has to fit.
+  // Make room for the title.
   const DrawnGroup &shown = graph.groups[static_cast<size_t>(index)];
   group.width = std::max(
       group.width, 7.5 * countCharacters(shown.title + shown.repeats) + 60);

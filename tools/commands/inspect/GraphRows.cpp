@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks are longest paths; the order follows from the means of neighbors;
-// columns are as near to those means as the widths of the items allow.
+// Ranks are longest paths. Items are ordered by the mean position of their
+// neighbors, and placed as close to it as their widths allow.
 #include "tools/commands/inspect/GraphRows.h"
 #include <algorithm>
 #include <limits>
@@ -14,9 +14,8 @@ using namespace transom::tools;
 static constexpr double columnGap = 26, rowGap = 44, border = 20, title = 26;
 static constexpr int numSweeps = 12;
 
-/// The items such that each comes after those before it. Between groups there
-/// may be cycles, where a value leaves a group and another one comes back; the
-/// first item of a cycle then comes first.
+/// Sorts the items topologically. Groups may form cycles, if a value leaves a
+/// group and another one returns to it; a cycle starts with its first item.
 static std::vector<size_t> sortItems(const std::vector<GraphItem> &items) {
   std::vector<size_t> order, open(items.size());
   std::vector<bool> isDone(items.size());
@@ -42,8 +41,8 @@ static std::vector<size_t> sortItems(const std::vector<GraphItem> &items) {
   return order;
 }
 
-/// Forgets the lines that lead back, for the order of rows. Returns the items
-/// in order.
+/// Drops backward lines, to determine the row order. Returns the items in
+/// topological order.
 static std::vector<size_t> breakCycles(std::vector<GraphItem> &items) {
   std::vector<size_t> order = sortItems(items), position(items.size());
   for (size_t at = 0; at < order.size(); ++at)
@@ -63,9 +62,10 @@ static std::vector<size_t> breakCycles(std::vector<GraphItem> &items) {
   return order;
 }
 
-/// Each item is in the row after the last one before it; what leads from no
-/// port to one item only is right before it.
+/// Places each item in the row after its last predecessor. Items that lead from
+/// no port to a single item are placed right before it.
 static void rankItems(std::vector<GraphItem> &items) {
+  // Ranks are longest paths from the ports.
   const std::vector<size_t> order = breakCycles(items);
   size_t last = 0;
   for (size_t i : order) {
@@ -74,12 +74,14 @@ static void rankItems(std::vector<GraphItem> &items) {
       items[i].rank = std::max(items[i].rank, items[before].rank + 1);
     last = std::max(last, items[i].rank);
   }
+  // Find items that no port leads to.
   std::vector<bool> isFree(items.size());
   for (size_t i : order) {
     isFree[i] = items[i].kind != GraphItemKind::InPort;
     for (size_t before : items[i].before)
       isFree[i] = isFree[i] && isFree[before];
   }
+  // Move these items down to their first user.
   for (size_t at = order.size(); at-- > 0;) {
     GraphItem &item = items[order[at]];
     if (item.kind == GraphItemKind::OutPort)
@@ -99,7 +101,7 @@ static void addBends(LaidGroup &group) {
     size_t from = line.from;
     const size_t last = group.items[line.to].rank;
     if (last <= group.items[from].rank)
-      continue; // it leads back
+      continue; // backward line
     for (size_t rank = group.items[from].rank + 1; rank < last; ++rank) {
       GraphItem bend;
       bend.rank = rank;
@@ -127,8 +129,8 @@ static void fillRows(LaidGroup &group) {
                    group.rows.end());
 }
 
-/// For two items of neighboring rows, how far from their middles the line
-/// between them begins and ends.
+/// Offsets from the item centers at which the line between two items in
+/// adjacent rows begins and ends.
 using LineEnds = std::map<std::pair<size_t, size_t>, std::pair<double, double>>;
 
 static LineEnds getLineEnds(const LaidGroup &group) {
@@ -145,11 +147,12 @@ static LineEnds getLineEnds(const LaidGroup &group) {
   return ends;
 }
 
-/// Orders the items of each row by the mean position of their neighbors, in
-/// turn downwards and upwards. Of those with one neighbor the ends of their
-/// lines at it decide.
+/// Orders the items in each row by the mean position of their neighbors,
+/// sweeping down and up alternately. Items with the same single neighbor are
+/// ordered by their line ends there.
 static void orderRows(LaidGroup &group) {
   constexpr double perColumn = 1e-4; // less than the next position
+  // Start with positions from the initial order, centered.
   const LineEnds ends = getLineEnds(group);
   std::vector<double> position(group.items.size());
   auto number = [&](const std::vector<size_t> &row) {
@@ -159,6 +162,7 @@ static void orderRows(LaidGroup &group) {
   };
   for (const auto &row : group.rows)
     number(row);
+  // Sort each row by the neighbors in the previous row.
   for (int sweep = 0; sweep < numSweeps; ++sweep) {
     const bool isDown = sweep % 2 == 0;
     for (size_t at = 0; at < group.rows.size(); ++at) {
@@ -187,19 +191,21 @@ static void orderRows(LaidGroup &group) {
 // Coordinates
 //===----------------------------------------------------------------------===//
 
-/// Moves the items of a row as little as possible from where they want to be,
-/// so that they keep their order and distances: neighbors that are too close
-/// move together.
+/// Moves the items in a row as little as possible from their target positions
+/// while keeping their order and distances: neighbors that are too close move
+/// together.
 static void placeRow(LaidGroup &group, const std::vector<size_t> &row,
                      const std::vector<double> &targets) {
   struct Block {
-    double sum, width; ///< of target starts; from the first to the last start
+    double sum,
+        width; ///< sum of target starts; from the first to the last start
     size_t count;
     double getStart() const { return sum / static_cast<double>(count); }
   };
   std::vector<Block> blocks;
-  std::vector<double> offsets; // of each item in its block
+  std::vector<double> offsets; // item offsets in their block
   std::vector<size_t> blockEnds;
+  // Merge blocks while they overlap.
   for (size_t i = 0; i < row.size(); ++i) {
     blocks.push_back({targets[i], 0, 1});
     offsets.push_back(0);
@@ -225,6 +231,7 @@ static void placeRow(LaidGroup &group, const std::vector<size_t> &row,
       blockEnds.resize(blocks.size());
     }
   }
+  // Assign positions from the final blocks.
   size_t first = 0;
   for (size_t b = 0; b < blocks.size(); ++b) {
     for (size_t i = first; i <= blockEnds[b]; ++i)
@@ -233,11 +240,13 @@ static void placeRow(LaidGroup &group, const std::vector<size_t> &row,
   }
 }
 
-/// Items want to be below those before them, then above those after them.
+/// Aligns items with their predecessors, then with their successors.
 static void placeColumns(LaidGroup &group) {
   const LineEnds ends = getLineEnds(group);
+  // Start with packed rows around the center.
   for (const auto &row : group.rows)
     placeRow(group, row, std::vector<double>(row.size(), 0));
+  // Sweep down and up alternately.
   for (int sweep = 0; sweep < 2 * numSweeps; ++sweep) {
     const bool isDown = sweep % 2 == 0;
     for (size_t at = 0; at < group.rows.size(); ++at) {
@@ -279,7 +288,7 @@ static void setHeights(LaidGroup &group, bool hasBorder) {
       if (item.kind == GraphItemKind::Bend)
         item.height = height;
       item.y = y + (height - item.height) / 2;
-      // Beside something tall, a start is near what it leads to.
+      // In a tall row, place a start near its successor.
       if (item.before.empty())
         item.y =
             item.kind == GraphItemKind::Group ? y : y + height - item.height;

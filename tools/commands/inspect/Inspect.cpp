@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom inspect: what an artifact holds, read from its manifest; nothing of
-// it is executed. A model folder, or a config without weights, is read by the
+// transom inspect: shows the contents of an artifact from its manifest; no code
+// is executed. A model folder, or a config without weights, is read by the
 // compiler's importer.
 #include "compiler/inspect/Inspection.h"
 #include "runtime/base/OutputFile.h"
@@ -18,19 +18,20 @@ using namespace transom::tools;
 
 namespace {
 
-/// The flags of the command.
+/// The command's flags.
 struct InspectFlags {
   std::string path, other, graph;
   std::string output = "-";
   bool verify = false;
   MemorySizes sizes;
-  CompileOptions compile; ///< types of a model that is not compiled
+  CompileOptions compile; ///< types for a model that is not compiled
   std::vector<CLI::Option *> typeFlags;
 
-  /// True with a flag that needs the plan of a model that is not compiled.
+  /// Returns true if a flag needs the plan for a model that is not compiled.
   bool needsPlan() const { return !sizes.isEmpty() || getTypeFlag(true); }
-  /// The first flag that sets a type, if there is one. Variables of the
-  /// environment may be meant for other commands.
+  /// Returns the first flag that sets a type, if any. Environment variables may
+  /// be
+  /// meant for other commands.
   const CLI::Option *getTypeFlag(bool fromEnvironment) const {
     for (const CLI::Option *option : typeFlags)
       if (option->count() &&
@@ -40,14 +41,14 @@ struct InspectFlags {
   }
 };
 
-/// A report in both forms; which are made depends on what is asked for.
+/// A report in both formats; unrequested formats may be empty.
 struct Report {
   std::string json, text;
 };
 
 } // namespace
 
-/// Adds the member `memory` to the object that ends a text.
+/// Adds the member `memory` to the object that ends a string.
 static void addMemory(const MemoryTable &table, std::string &json) {
   std::string text;
   JsonWriter writer(text, 2);
@@ -187,6 +188,7 @@ void tools::addInspect(CLI::App &app, CommandList &commands) {
   Command &command =
       addCommand(app, commands, "inspect", "what a model or artifact holds");
   auto flags = std::make_shared<InspectFlags>();
+  // Subject and checks.
   command.app
       ->add_option("PATH", flags->path,
                    "a compiled model, a model folder, a config.json without "
@@ -195,6 +197,7 @@ void tools::addInspect(CLI::App &app, CommandList &commands) {
   command.app->add_flag("--verify", flags->verify,
                         "also read all weights and compare their sha256");
   addSizes(*command.app, *flags);
+  // Comparison and drawing exclude each other.
   auto *diff = command.app->add_option(
       "--diff", flags->other,
       "say what differs in this model or artifact; the exit code is 0 also "

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Entries of a session run one at a time in one arena, so the largest counts.
-// Caches are planned as a session plans them.
+// Entries in a session run sequentially in one arena, so the largest one
+// counts. Caches are planned as in a session.
 #include "tools/commands/inspect/MemoryTable.h"
 #include "runtime/kvcache/KvPlan.h"
 #include "runtime/manifest/ExampleSizes.h"
@@ -13,7 +13,7 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// The longest sequence that a model takes, if there is a limit.
+/// Returns the model's max sequence length, if it is limited.
 static std::optional<int64_t> getMaxLength(const Manifest &manifest) {
   std::optional<int64_t> most;
   auto limit = [&](int64_t value) {
@@ -30,12 +30,12 @@ static std::optional<int64_t> getMaxLength(const Manifest &manifest) {
   return most;
 }
 
-/// Whether calls have several sequences.
+/// Returns true if calls have several sequences.
 static bool hasBatch(const Manifest &manifest) {
   return manifest.decoder || manifest.findSymbol("batch");
 }
 
-/// Fills in sizes that were not given, and checks the others.
+/// Fills in omitted sizes, and checks the others.
 static Result<MemorySizes> completeSizes(const Manifest &manifest,
                                          MemorySizes sizes) {
   const std::optional<int64_t> most = getMaxLength(manifest);
@@ -62,7 +62,7 @@ static Result<MemorySizes> completeSizes(const Manifest &manifest,
 
 namespace {
 
-/// Computes rows of the table.
+/// Computes table rows.
 class MemoryPlanner {
 public:
   MemoryPlanner(const Manifest &manifest, uint64_t weightsBytes)
@@ -74,7 +74,7 @@ private:
   bool isEncoderDecoder() const {
     return manifest.decoder && !manifest.decoder->encoder.empty();
   }
-  /// The largest call of an entry.
+  /// Returns the sizes for the largest call on an entry.
   ExampleSizes getLargestCall(const ManifestEntry &entry, int64_t batch,
                               int64_t length) const;
   Result<uint64_t> planCaches(int64_t batch, int64_t length) const;
@@ -85,13 +85,14 @@ private:
 
 } // namespace
 
-/// The tokens that a step takes of each sequence.
+/// Returns the tokens per sequence in a step.
 static int64_t getChunk(int64_t batch, int64_t length) {
   return std::clamp<int64_t>(MemoryTable::stepTokens / batch, 1, length);
 }
 
-/// A step computes a chunk of each sequence after those before it. An
-/// encoder-decoder encodes as many sources together as a step has tokens for.
+/// A step computes a chunk for each sequence after the previous ones. An
+/// encoder-decoder encodes as many sources together as fit into a step's
+/// tokens.
 ExampleSizes MemoryPlanner::getLargestCall(const ManifestEntry &entry,
                                            int64_t batch,
                                            int64_t length) const {
@@ -128,13 +129,15 @@ Result<MemoryRow> MemoryPlanner::plan(int64_t batch, int64_t length) const {
   MemoryRow row;
   row.batch = batch;
   row.length = length;
+  // All sizes must fit into 64 bits.
   const Error overflow =
       limitError("the sizes of " + std::to_string(batch) + " sequences of " +
                  std::to_string(length) + " tokens overflow");
   int64_t tokens = 0;
   if (__builtin_mul_overflow(batch, length, &tokens))
     return overflow;
-  uint64_t kept = 0; // from call to call
+  uint64_t kept = 0; // between calls
+  // The largest arena counts; persistent bytes and FLOP are per entry.
   for (const ManifestEntry &entry : manifest.entries) {
     if (!entry.derivedFrom.empty())
       continue;
@@ -150,6 +153,7 @@ Result<MemoryRow> MemoryPlanner::plan(int64_t batch, int64_t length) const {
       row.tokenFlops =
           evaluateExample(entry.flops, entry, {batch, 1, length - 1});
   }
+  // Add caches, then the totals.
   if (manifest.decoder) {
     TRANSOM_ASSIGN(row.cacheBytes, planCaches(batch, length));
   }
