@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Alignments of words.
+// Word alignment.
 #include "tools/commands/attention/Alignment.h"
 #include <algorithm>
 #include <set>
@@ -9,11 +9,11 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// The number of bytes of the white space at an index, 0 for anything else.
+/// Returns the byte count of white space at an index; 0 for other characters.
 static size_t getSpaceSize(const std::string &text, size_t at) {
   if (std::string_view(" \t\n\v\f\r").find(text[at]) != std::string_view::npos)
     return 1;
-  // No-break space, those of U+2000 to U+200A, narrow and ideographic ones.
+  // No-break space, U+2000 to U+200A, narrow and ideographic spaces.
   const std::string_view rest = std::string_view(text).substr(at);
   if (rest.substr(0, 2) == "\xc2\xa0")
     return 2;
@@ -26,7 +26,7 @@ static size_t getSpaceSize(const std::string &text, size_t at) {
 
 TokenWords tools::findWords(const std::string &text,
                             const std::vector<TextSpan> &tokens) {
-  // The word of each byte.
+  // Map each byte to its word.
   TokenWords result;
   std::vector<std::optional<size_t>> ofBytes(text.size());
   bool inWord = false;
@@ -53,7 +53,7 @@ TokenWords tools::findWords(const std::string &text,
   return result;
 }
 
-/// The sums of the weights of all layers and heads, [queries, keys].
+/// Sums the weights over all layers and heads, [queries, keys].
 static std::vector<double> sumWeights(const AttentionGroup &cross) {
   std::vector<double> sums(cross.getMatrixSize());
   for (size_t i = 0; i < cross.weights.size(); ++i)

@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom attention: the weights of a text's attention as a page, a picture or
+// transom attention: writes attention weights for a text as a page, a picture
+// or
 // JSON.
 #include "runtime/base/OutputFile.h"
 #include "tools/commands/GenerationFlags.h"
@@ -13,7 +14,7 @@ using namespace transom::tools;
 
 namespace {
 
-/// Pages above this get a note.
+/// Pages above this size get a note.
 constexpr uint64_t largePage = 20'000'000;
 
 struct AttentionFlags {
@@ -28,8 +29,9 @@ struct AttentionFlags {
 
 } // namespace
 
-/// What a token is called: what it covers of the text, or its text in the
-/// vocabulary where that says more.
+/// Returns a token's label: the text that it covers, or its vocabulary string
+/// if
+/// that is more specific.
 static std::string getLabel(const transom_model *model,
                             const transom_token &token,
                             const std::string &text) {
@@ -93,7 +95,7 @@ static Result<TokenSequence> getTarget(const transom_model *model,
                   common);
 }
 
-/// Which flags go together, as far as that does not depend on the model.
+/// Checks flag combinations that do not depend on the model.
 static Result<void> checkFlags(const AttentionFlags &flags) {
   if (flags.hasText == !flags.idLists.empty() || flags.idLists.size() > 1)
     return usageError("give one '--text' or one '--ids'");
@@ -109,7 +111,7 @@ static Result<void> checkFlags(const AttentionFlags &flags) {
   return {};
 }
 
-/// Whether the model takes what is given.
+/// Checks that the model supports the flags.
 static Result<void> checkModel(const transom_model *model,
                                const AttentionFlags &flags) {
   TRANSOM_TRY(checkAttentionEntry(model, flags.model));
@@ -129,10 +131,11 @@ static Result<void> checkModel(const transom_model *model,
   return {};
 }
 
-/// Runs the entry, and takes what is to be shown.
+/// Runs the entry and collects the weights to show.
 static Result<AttentionReport> makeReport(const transom_model *model,
                                           const AttentionFlags &flags,
                                           const CommonFlags &common) {
+  // Tokenize the source, and the target of an encoder-decoder.
   TRANSOM_ASSIGN(TokenSequence source, getSource(model, flags, common));
   TokenSequence target, decoder;
   const bool hasDecoder = takesTarget(model);
@@ -141,6 +144,7 @@ static Result<AttentionReport> makeReport(const transom_model *model,
     TRANSOM_ASSIGN(int64_t start, getStartToken(model, target));
     TRANSOM_ASSIGN(decoder, getDecoderInput(model, start, target));
   }
+  // Run the entry and check its results.
   AttentionReport report;
   TRANSOM_ASSIGN(transom_model_info info, getInfo(model));
   report.model = info.name;
@@ -151,6 +155,7 @@ static Result<AttentionReport> makeReport(const transom_model *model,
   report.groups = std::move(groups.front());
   if (Result<void> good = checkReport(report); !good)
     return good.takeError();
+  // Align words by cross-attention.
   if (flags.alignments) {
     if (report.groups.back().name != "cross")
       return usageError("'--alignments' needs layers and heads of the decoder");
@@ -197,7 +202,7 @@ static Result<void> runAttention(const AttentionFlags &flags,
   return writeReport(report, flags, file, common);
 }
 
-/// Flags that say what is shown, and as what.
+/// Adds flags that select the contents and the format.
 static void addOutputFlags(CLI::App &app, AttentionFlags &flags) {
   app.add_option("-o,--output", flags.output, "the file to write; - is stdout")
       ->type_name("FILE")
@@ -221,6 +226,7 @@ void tools::addAttention(CLI::App &app, CommandList &commands) {
       app, commands, "attention",
       "show which tokens of a text attend to which, as a page or a picture");
   auto flags = std::make_shared<AttentionFlags>();
+  // Model and texts.
   command.app
       ->add_option("MODEL", flags->model,
                    "a model that was compiled with --attention")
@@ -232,6 +238,7 @@ void tools::addAttention(CLI::App &app, CommandList &commands) {
               *pair = addText("--pair", flags->pair, "a second text"),
               *target = addText("--target", flags->target,
                                 "what an encoder-decoder makes of the text");
+  // Token ids, languages and output.
   addIds(*command.app, flags->idLists);
   command.app
       ->add_option("--target-ids", flags->targetIdLists,

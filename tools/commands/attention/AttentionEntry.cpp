@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From tokens to the chosen weights.
+// Converts tokens to arguments and selects the requested weights.
 #include "tools/commands/attention/AttentionEntry.h"
 #include "runtime/generate/GenerationConfig.h"
 #include "runtime/manifest/Manifest.h"
@@ -19,24 +19,24 @@ static constexpr const char *entryName = "attention";
 
 namespace {
 
-/// One kind of attention in the results of the entry.
+/// One attention kind in the entry's results.
 struct Kind {
-  const char *name, *results; ///< of the group, and of results but the number
-  bool ofDecoder, toDecoder;  ///< whose tokens attend, and are attended to
-  /// The index of the result [batch, heads, queries, keys] of each layer, by
-  /// its number.
+  const char *name,
+      *results;              ///< group name, and result name without the number
+  bool ofDecoder, toDecoder; ///< tokens that attend, tokens attended to
+  /// Index of the result [batch, heads, queries, keys] by layer number.
   std::map<int64_t, size_t> layers;
-  std::vector<int64_t> heads; ///< numbers of those of each layer
+  std::vector<int64_t> heads; ///< head numbers, equal in all layers
 };
 
-/// What is taken of a kind.
+/// Selection from one kind.
 struct ChosenKind {
   const Kind *kind;
   std::vector<int64_t> layers; ///< numbers
-  std::vector<size_t> places;  ///< of heads in a result
+  std::vector<size_t> places;  ///< head indices in a result
 };
 
-/// Numbers of layers and heads.
+/// Layer and head numbers.
 struct Selection {
   std::vector<int64_t> layers, heads;
 };
@@ -61,7 +61,7 @@ std::string tools::getVocabularyText(const transom_model *model, int64_t id) {
   return text;
 }
 
-/// An argument [rows, tokens] of the entry.
+/// Returns an entry argument [rows, tokens].
 static transom_tensor makeArgument(const char *name, int64_t rows,
                                    std::vector<int64_t> &values) {
   transom_tensor tensor = {};
@@ -126,7 +126,7 @@ Result<int64_t> tools::getStartToken(const transom_model *model,
   return getStartToken(model);
 }
 
-/// The heads that the model was compiled with; none for all.
+/// Returns the heads that the model was compiled with; empty for all.
 static Result<std::vector<int64_t>>
 getCompiledHeads(const transom_model *model) {
   TRANSOM_ASSIGN(Manifest manifest, getManifest(model));
@@ -136,7 +136,7 @@ getCompiledHeads(const transom_model *model) {
   return std::vector<int64_t>();
 }
 
-/// The kinds of attention that the entry of a model has.
+/// Returns the attention kinds that a model's entry has.
 static Result<std::vector<Kind>> findKinds(const transom_model *model) {
   TRANSOM_ASSIGN(transom_entry_info entry, getEntry(model, entryName));
   TRANSOM_ASSIGN(std::vector<int64_t> compiled, getCompiledHeads(model));
@@ -153,7 +153,7 @@ static Result<std::vector<Kind>> findKinds(const transom_model *model) {
       if (name.rfind(kind.results, 0) != 0)
         continue;
       kind.layers[std::stol(name.substr(strlen(kind.results)))] = i;
-      // Its dimensions are the batch, the heads, the queries and the keys.
+      // Its dimensions are batch, heads, queries and keys.
       const size_t heads = std::stoul(result.dims[1]);
       for (size_t head = kind.heads.size(); head < heads; ++head)
         kind.heads.push_back(compiled.empty() ? int64_t(head) : compiled[head]);
@@ -162,8 +162,8 @@ static Result<std::vector<Kind>> findKinds(const transom_model *model) {
   return Result<std::vector<Kind>>(std::move(kinds));
 }
 
-/// The numbers that a list selects of those that some kind has; all for an
-/// empty list.
+/// Selects the numbers in a list; an empty list selects all. Numbers that no
+/// kind has are an error.
 static Result<std::vector<int64_t>> select(const std::string &flag,
                                            const std::string &list,
                                            const std::set<int64_t> &known) {
@@ -187,9 +187,10 @@ static Result<std::vector<int64_t>> select(const std::string &flag,
   return chosen;
 }
 
-/// What is chosen of all kinds that have some of it.
+/// Selects from all requested kinds.
 static Result<std::vector<ChosenKind>> choose(const std::vector<Kind> &kinds,
                                               const AttentionChoice &choice) {
+  // Collect the known layers and heads.
   auto isAsked = [&](const Kind &kind) {
     return choice.kind.empty() || choice.kind == kind.name;
   };
@@ -204,11 +205,13 @@ static Result<std::vector<ChosenKind>> choose(const std::vector<Kind> &kinds,
     return usageError("the model was compiled without the layers and heads of "
                       "'" +
                       choice.kind + "' attention");
+  // Parse the lists.
   Selection selection;
   TRANSOM_ASSIGN(selection.layers,
                  select(choice.flagPrefix + "layers", choice.layers, layers));
   TRANSOM_ASSIGN(selection.heads,
                  select(choice.flagPrefix + "heads", choice.heads, heads));
+  // Apply the selection; kinds without selected layers or heads are omitted.
   std::vector<ChosenKind> all;
   for (const Kind &kind : kinds) {
     ChosenKind chosen{&kind, {}, {}};
@@ -236,12 +239,14 @@ Result<void> tools::checkAttentionChoice(const transom_model *model,
   return {};
 }
 
-/// The chosen layers and heads of one kind, for one row of the batch. Its
-/// tokens are the first of those that the results have.
+/// Returns the selected layers and heads for one kind and batch row. Results
+/// are
+/// truncated to the row's tokens.
 static Result<AttentionGroup>
 makeGroup(const ChosenKind &chosen, const AttentionTokens &tokens, size_t row,
           const std::vector<transom_tensor> &results) {
   const Kind &kind = *chosen.kind;
+  // Labels and numbers.
   AttentionGroup group;
   group.name = kind.name;
   group.queries = (kind.ofDecoder ? tokens.decoder : tokens.source)->labels;
@@ -250,6 +255,7 @@ makeGroup(const ChosenKind &chosen, const AttentionTokens &tokens, size_t row,
     group.layers.push_back(uint32_t(layer));
   for (size_t place : chosen.places)
     group.heads.push_back(uint32_t(kind.heads[place]));
+  // Copy the matrices without padding.
   group.weights.reserve(chosen.layers.size() * chosen.places.size() *
                         group.getMatrixSize());
   for (int64_t layer : chosen.layers) {
@@ -271,8 +277,8 @@ makeGroup(const ChosenKind &chosen, const AttentionTokens &tokens, size_t row,
   return Result<AttentionGroup>(std::move(group));
 }
 
-/// Rows of ids as one argument: shorter rows are filled with `fill`, or with
-/// their last id where it is not given.
+/// Returns ids as one argument: shorter rows are padded with `fill`, or with
+/// their last id if `fill` is not given.
 static std::vector<int64_t>
 makeRows(const std::vector<const std::vector<int64_t> *> &rows,
          std::optional<int64_t> fill = {}) {
@@ -288,7 +294,7 @@ makeRows(const std::vector<const std::vector<int64_t> *> &rows,
   return values;
 }
 
-/// Makes sure that the session holds inputs of these sizes.
+/// Creates a larger session if the inputs do not fit.
 Result<void>
 AttentionRunner::prepare(const std::vector<transom_tensor> &inputs) {
   bool fits = session && inputs.front().shape[0] <= rows;
@@ -317,8 +323,9 @@ AttentionRunner::run(const std::vector<AttentionTokens> &batch,
   TRANSOM_ASSIGN(std::vector<Kind> kinds, findKinds(model));
   TRANSOM_ASSIGN(std::vector<ChosenKind> chosen, choose(kinds, choice));
 
-  // Shorter sources get padding that the mask hides. What follows the tokens of
-  // a decoder does not reach them.
+  // Shorter sources get padding that the mask hides. Decoder tokens do not
+  // attend
+  // to the padding that follows them.
   std::vector<const std::vector<int64_t> *> ids, types, targets;
   std::vector<std::vector<int64_t>> ones;
   for (const AttentionTokens &tokens : batch) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The page: a template with style, script, names and matrices in place.
+// Writes the page: a template with style, script, names and matrices inserted.
 #include "runtime/json/Json.h"
 #include "tools/commands/PageTemplate.h"
 #include "tools/commands/attention/AttentionReport.h"
@@ -10,11 +10,12 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// Names, tokens, layers and heads for the page's script.
+/// Returns names, tokens, layers and heads for the page's script.
 static std::string makeData(const AttentionReport &report) {
   std::string text;
   JsonWriter json(text);
   json.beginObject();
+  // Groups without weights, which the page stores separately.
   json.member("model", report.model);
   json.key("groups");
   json.beginArray();
@@ -32,6 +33,7 @@ static std::string makeData(const AttentionReport &report) {
     json.endObject();
   }
   json.endArray();
+  // Word alignment, if any.
   if (report.alignment) {
     json.key("alignments");
     writeAlignment(json, *report.alignment);
@@ -40,7 +42,7 @@ static std::string makeData(const AttentionReport &report) {
   return escapeJson(text);
 }
 
-/// Writes an element for each matrix; the script decodes those that it shows.
+/// Writes an element for each matrix; the script decodes visible ones only.
 static Result<void> writeMatrices(const AttentionReport &report,
                                   const ByteSink &sink) {
   for (size_t i = 0; i < report.groups.size(); ++i) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The picture: a grid of matrices with the numbers of layers and heads, as PNG.
+// Writes the picture: a labeled matrix grid, as PNG.
 #include "tools/commands/attention/AttentionReport.h"
 #include "tools/commands/attention/Deflate.h"
 #include <algorithm>
@@ -15,11 +15,11 @@ namespace {
 
 using Color = std::array<uint8_t, 3>;
 
-/// Pixels are indices of colors: those of weights, then these.
+/// Pixels are color indices: weights first, then these.
 constexpr uint8_t kBackground = 254, kLabel = 255, kBrightest = 253;
 constexpr Color kBackgroundColor{13, 15, 23}, kLabelColor{139, 145, 173};
 constexpr size_t kGap = 8, kMargin = 40, kLabelScale = 2;
-/// Sides of a matrix in pixels: small matrices are enlarged, large ones
+/// Matrix side lengths in pixels: small matrices are enlarged, large ones
 /// reduced.
 constexpr size_t kSmallest = 96, kLargest = 256;
 
@@ -39,7 +39,7 @@ private:
   std::vector<uint8_t> pixels;
 };
 
-/// Where a matrix is, and how its weights map to pixels.
+/// The area that a matrix covers.
 struct Rectangle {
   size_t x, y, width, height;
 };
@@ -47,7 +47,7 @@ struct Rectangle {
 } // namespace
 
 void Image::drawNumber(size_t x, size_t y, uint32_t number) {
-  // Digits of 3 by 5 dots, each three bits of a row, the first row lowest.
+  // Digits with 3 by 5 dots: three bits per row, the first row lowest.
   static constexpr std::array<uint16_t, 10> digits = {
       075557, 072232, 071747, 074747, 044755,
       074717, 075717, 044447, 075757, 074757};
@@ -65,7 +65,7 @@ void Image::drawNumber(size_t x, size_t y, uint32_t number) {
     }
 }
 
-/// The color of t in [0, 1]; the page has the same.
+/// Returns the color for t in [0, 1]; the page uses the same ramp.
 static Color getHeat(float t) {
   static constexpr std::array<Color, 7> ramp = {{{20, 23, 36},
                                                  {44, 33, 92},
@@ -98,13 +98,13 @@ static void appendBigEndian(std::string &out, size_t value) {
 }
 
 static void appendChunk(std::string &out, const std::string &content) {
-  appendBigEndian(out, content.size() - 4); // less the chunk's name
+  appendBigEndian(out, content.size() - 4); // without the chunk name
   out += content;
   appendBigEndian(out, getCrc32(content));
 }
 
 std::string Image::encode() const {
-  // Each row begins with its filter, 0.
+  // Each row begins with its filter type, 0.
   std::string rows;
   rows.reserve(height * (width + 1));
   for (size_t y = 0; y < height; ++y) {
@@ -152,22 +152,23 @@ static void drawMatrix(Image &image, const Rectangle &area,
     }
 }
 
-/// The pixels of a side with so many tokens: a whole number for each, or one
-/// for several tokens.
+/// Returns the side length in pixels: an integer multiple of the token count,
+/// or
+/// `kLargest` if several tokens share a pixel.
 static size_t getSide(size_t tokens) {
   if (tokens >= kLargest)
     return kLargest;
   return tokens * std::max<size_t>(1, kSmallest / tokens);
 }
 
-/// The sides of the picture of a group, with its numbers.
+/// Returns the picture size for a group, including labels.
 static std::pair<size_t, size_t> getSize(const AttentionGroup &group) {
   return {kMargin + group.heads.size() * (getSide(group.keys.size()) + kGap),
           kMargin +
               group.layers.size() * (getSide(group.queries.size()) + kGap)};
 }
 
-/// Draws a group from a row of pixels on.
+/// Draws a group, starting at a pixel row.
 static void drawGroup(Image &image, size_t top, const AttentionGroup &group) {
   const size_t width = getSide(group.keys.size()),
                height = getSide(group.queries.size());

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The check of a report, and its JSON.
+// Checks a report, and writes it as JSON.
 #include "tools/commands/attention/AttentionReport.h"
 #include "runtime/json/Json.h"
 
@@ -9,7 +9,7 @@ using namespace transom;
 using namespace transom::tools;
 
 static Result<void> checkWeights(const AttentionGroup &group) {
-  // The sum of a softmax is 1 up to rounding, so a single weight is as well.
+  // Softmax sums are 1 up to rounding, so a single weight may exceed 1.
   constexpr float most = 1.001f;
   const size_t size = group.getMatrixSize();
   for (size_t i = 0; i < group.weights.size(); ++i) {
@@ -52,8 +52,8 @@ static void appendRow(std::string &text, const float *row, size_t count) {
   json.endArray();
 }
 
-/// Writes the weights of a group as nested arrays, a matrix at a time: all of
-/// them may take gigabytes.
+/// Writes a group's weights as nested arrays, one matrix at a time, because all
+/// of them may take gigabytes.
 static Result<void> writeWeights(const AttentionGroup &group,
                                  const ByteSink &sink) {
   const size_t keys = group.keys.size();
@@ -90,7 +90,7 @@ void tools::writeAlignment(JsonWriter &json, const Alignment &alignment) {
 
 Result<void> tools::writeJson(const AttentionReport &report,
                               const ByteSink &sink) {
-  // The writer makes all but the weights; those come before a closing bracket.
+  // The JSON writer handles all but the weights; insert them before a bracket.
   std::string text = "{\"model\":";
   JsonWriter(text).value(report.model);
   text += ",\"attention\":[";

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the page, the picture and the JSON of attention show: tokens, and the
-// weights of layers and heads.
+// Data in the attention page, picture and JSON: tokens, and weights by layer
+// and
+// head.
 #pragma once
 #include "tools/commands/PageTemplate.h"
 #include <cstddef>
@@ -18,29 +19,29 @@ class JsonWriter;
 
 namespace transom::tools {
 
-/// The weights of one kind of attention: of an encoder, of a decoder, or of a
-/// decoder to an encoder.
+/// The weights for one attention kind: encoder, decoder or cross-attention.
 struct AttentionGroup {
-  /// `self` in a model with one kind; else `encoder`, `decoder` or `cross`.
+  /// `self` in a model with one kind; otherwise `encoder`, `decoder` or
+  /// `cross`.
   std::string name;
-  std::vector<uint32_t> layers;     ///< numbers of the layers in the model
-  std::vector<uint32_t> heads;      ///< numbers of the heads in their layer
-  std::vector<std::string> queries; ///< texts of the tokens that attend
-  std::vector<std::string> keys;    ///< texts of the tokens attended to
+  std::vector<uint32_t> layers;     ///< layer numbers in the model
+  std::vector<uint32_t> heads;      ///< head numbers in their layer
+  std::vector<std::string> queries; ///< labels of attending tokens
+  std::vector<std::string> keys;    ///< labels of the tokens attended to
   /// [layers, heads, queries, keys], each in [0, 1].
   std::vector<float> weights;
 
   size_t getMatrixSize() const { return queries.size() * keys.size(); }
-  /// The weights [queries, keys] of a layer and head, by their indices here.
+  /// Returns the weights [queries, keys] for a layer and head index.
   const float *getMatrix(size_t layer, size_t head) const {
     return weights.data() + (layer * heads.size() + head) * getMatrixSize();
   }
 };
 
-/// The indices of a word of a source and of one of its target.
+/// Indices of a source word and a target word.
 using WordPair = std::pair<size_t, size_t>;
 
-/// Which words of a source those of its target come from.
+/// Aligned source and target words.
 struct Alignment {
   std::vector<std::string> source, target; ///< words
   std::vector<WordPair> pairs;
@@ -49,28 +50,30 @@ struct Alignment {
 struct AttentionReport {
   std::string model; ///< a name for the title
   std::vector<AttentionGroup> groups;
-  std::optional<Alignment> alignment; ///< of words, where it is asked for
+  std::optional<Alignment> alignment; ///< word alignment, if requested
 };
 
-/// Returns an error unless each group has tokens, layers and heads, and as many
-/// weights as these say, all in [0, 1]. Softmax may exceed 1 by rounding.
+/// Fails unless each group has tokens, layers and heads, and the matching
+/// number
+/// of weights in [0, 1]. Softmax may exceed 1 by rounding.
 Result<void> checkReport(const AttentionReport &report);
 
-/// Writes a page of HTML that needs no other file: see README.md. The report
-/// is a checked one.
+/// Writes a self-contained HTML page: see README.md. The report must have
+/// passed
+/// the check.
 Result<void> writePage(const AttentionReport &report, const ByteSink &sink);
 
-/// Writes one line of JSON: {"model", "attention": [{"name", "layers", "heads",
+/// Writes one JSON line: {"model", "attention": [{"name", "layers", "heads",
 /// "queries", "keys", "weights": [layer][head][query][key]}]}. Each weight is
 /// the shortest decimal that reads back as the same f32. With an alignment
 /// also "alignments": {"source", "target", "pairs": [[source, target]]}.
 Result<void> writeJson(const AttentionReport &report, const ByteSink &sink);
 
-/// Writes {"source", "target", "pairs"} of an alignment.
+/// Writes an alignment as {"source", "target", "pairs"}.
 void writeAlignment(JsonWriter &json, const Alignment &alignment);
 
-/// Writes a picture (PNG) of all groups, one below the other: of each a row of
-/// matrices for each layer, a column for each head, with their numbers.
+/// Writes a PNG picture with all groups below each other. Each has a matrix row
+/// for each layer and a column for each head, with their numbers.
 Result<void> writePicture(const AttentionReport &report, const ByteSink &sink);
 
 } // namespace transom::tools

@@ -12,7 +12,7 @@ using namespace transom;
 
 namespace {
 
-/// Appends bits to bytes, the lowest bit of a byte first.
+/// Appends bits to bytes, lowest bit first.
 class BitWriter {
 public:
   explicit BitWriter(std::string &out) : out(out) {}
@@ -30,8 +30,8 @@ private:
   unsigned filled = 0;
 };
 
-/// A Huffman code: the length of each symbol's code, 0 for one that does not
-/// occur, and the codes with their first bit lowest.
+/// A Huffman code: the code length for each symbol, 0 for unused symbols, and
+/// the codes with their first bit lowest.
 struct HuffmanCode {
   std::vector<uint8_t> lengths;
   std::vector<uint16_t> codes;
@@ -47,13 +47,13 @@ private:
 
 /// A byte, or a run that repeats the byte before it.
 struct Token {
-  uint16_t symbol; ///< a byte, or the code of a length
+  uint16_t symbol; ///< a byte, or a length code
   uint8_t extraBits, extra;
 };
 
 } // namespace
 
-/// Lengths of an optimal prefix code of the symbols that occur.
+/// Returns code lengths in an optimal prefix code for the used symbols.
 static std::vector<uint8_t> getLengths(const std::vector<uint32_t> &counts) {
   // Join the two rarest trees until one is left.
   using Entry = std::pair<uint64_t, uint32_t>; // count, node
@@ -73,7 +73,7 @@ static std::vector<uint8_t> getLengths(const std::vector<uint32_t> &counts) {
     queue.push({first.first + second.first, node});
   }
 
-  // A length is the depth of its leaf; parents come after their children.
+  // A code length is the depth of its leaf; parents come after their children.
   std::vector<uint32_t> depths(parents.size(), 0);
   for (size_t node = parents.size(); node-- > 0;)
     if (parents[node])
@@ -86,7 +86,7 @@ static std::vector<uint8_t> getLengths(const std::vector<uint32_t> &counts) {
 }
 
 HuffmanCode::HuffmanCode(std::vector<uint32_t> counts, unsigned longest) {
-  // Rare symbols count for more until all codes are short enough.
+  // Increase the counts of rare symbols until all codes are short enough.
   for (lengths = getLengths(counts);
        *std::max_element(lengths.begin(), lengths.end()) > longest;
        lengths = getLengths(counts))
@@ -96,7 +96,7 @@ HuffmanCode::HuffmanCode(std::vector<uint32_t> counts, unsigned longest) {
 }
 
 void HuffmanCode::assignCodes() {
-  // Codes of one length are consecutive in the order of symbols.
+  // Codes with equal length are consecutive in symbol order.
   codes.resize(lengths.size());
   uint32_t next = 0;
   for (unsigned length = 1; length <= 15; ++length, next <<= 1)
@@ -115,7 +115,7 @@ constexpr unsigned kEndOfBlock = 256;
 constexpr size_t kShortestRun = 3, kLongestRun = 258;
 constexpr size_t kBlockBytes = (1 << 16) - 1;
 
-/// The symbol of a run's length (RFC 1951, 3.2.5).
+/// Returns the symbol for a run length (RFC 1951, 3.2.5).
 static Token getRunToken(size_t length) {
   if (length == kLongestRun)
     return {285, 0, 0};
@@ -151,9 +151,9 @@ static std::vector<Token> getTokens(std::string_view bytes) {
   return tokens;
 }
 
-/// Writes the lengths of both codes, themselves in a Huffman code.
+/// Writes the lengths of both codes, Huffman-coded themselves.
 static void putLengths(BitWriter &bits, const HuffmanCode &symbols) {
-  // One distance has a code: 1, of one bit.
+  // The only distance with a code is 1; its code has one bit.
   std::vector<uint8_t> lengths = symbols.lengths;
   lengths.push_back(1);
   std::vector<uint32_t> counts(19, 0);
@@ -161,7 +161,7 @@ static void putLengths(BitWriter &bits, const HuffmanCode &symbols) {
     ++counts[length];
   const HuffmanCode code(counts, 7);
 
-  // The header: numbers of lengths, then the code of the lengths.
+  // The header: length counts, then the code for the lengths.
   static constexpr std::array<uint8_t, 19> order = {
       16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
   bits.put(static_cast<uint32_t>(symbols.lengths.size() - 257), 5);
@@ -173,7 +173,7 @@ static void putLengths(BitWriter &bits, const HuffmanCode &symbols) {
     code.put(bits, length);
 }
 
-/// Writes a block as it is: its number of bytes, the complement, the bytes.
+/// Writes a stored block: its byte count, the complement, the bytes.
 static void putStoredBlock(BitWriter &bits, std::string_view bytes, bool last) {
   bits.put(last, 1);
   bits.put(0, 2);
@@ -193,8 +193,8 @@ static void putBlock(BitWriter &bits, std::string_view bytes, bool last) {
   ++counts[kEndOfBlock];
   const HuffmanCode symbols(counts, 15);
 
-  // Bytes that are all as frequent take fewer bits without a code, whose
-  // lengths alone take about two bits for each symbol.
+  // Uniform bytes take fewer bits in a stored block, because the code lengths
+  // alone take about two bits per symbol.
   size_t size = 2 * counts.size();
   for (size_t symbol = 0; symbol < counts.size(); ++symbol)
     size += size_t(counts[symbol]) * symbols.lengths[symbol];
@@ -202,7 +202,7 @@ static void putBlock(BitWriter &bits, std::string_view bytes, bool last) {
     return putStoredBlock(bits, bytes, last);
 
   bits.put(last, 1);
-  bits.put(2, 2); // with Huffman codes of its own
+  bits.put(2, 2); // dynamic Huffman codes
   putLengths(bits, symbols);
   for (const Token &token : tokens) {
     symbols.put(bits, token.symbol);
@@ -235,7 +235,7 @@ static void appendBigEndian(std::string &out, uint32_t value) {
 }
 
 std::string tools::deflateZlib(std::string_view bytes) {
-  // Adler-32 of what is compressed comes at the end.
+  // The Adler-32 checksum of the input comes last.
   uint32_t low = 1, high = 0;
   for (char byte : bytes) {
     low = (low + static_cast<uint8_t>(byte)) % 65521;

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Deflate (RFC 1951) for matrices of bytes: Huffman codes of bytes and of runs
-// of equal bytes. It does not look for other repetitions, which weights of
-// attention do not have, and so needs no library.
+// Deflate (RFC 1951) for byte matrices: Huffman codes for bytes and for runs of
+// equal bytes. Other repetitions are not searched, since attention weights have
+// none, so no library is needed.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,15 +12,16 @@
 
 namespace transom::tools {
 
-/// `bytes` in the raw deflate format. Blocks with codes of their own end after
-/// each of the ascending numbers of bytes `ends`, too.
+/// Compresses `bytes` to the raw deflate format. Blocks with separate codes
+/// also
+/// end at each offset in `ends`, in ascending order.
 std::string deflate(std::string_view bytes,
                     const std::vector<size_t> &ends = {});
 
-/// `bytes` in the zlib format (RFC 1950), as PNG has it.
+/// Compresses `bytes` to the zlib format (RFC 1950), which PNG uses.
 std::string deflateZlib(std::string_view bytes);
 
-/// The CRC-32 of PNG and gzip.
+/// Returns the CRC-32 as in PNG and gzip.
 uint32_t getCrc32(std::string_view bytes);
 
 } // namespace transom::tools

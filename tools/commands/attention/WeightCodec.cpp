@@ -20,8 +20,8 @@ static char getCode(float weight) {
   return static_cast<char>(std::clamp<long>(code, 0, kLargestCode));
 }
 
-/// The indices of the largest weights of a row that are not zero, the largest
-/// first. `found` has room for `keptWeights`; returns how many there are.
+/// Finds the indices of the largest nonzero weights in a row, in descending
+/// order. `found` has room for `keptWeights`; returns their count.
 static size_t findLargest(const float *row, size_t keys,
                           std::array<size_t, keptWeights> &found) {
   size_t count = 0;
@@ -65,8 +65,9 @@ std::string tools::encodeWeights(const float *weights, size_t queries,
 
 std::string tools::packWeights(const float *weights, size_t queries,
                                size_t keys) {
-  // Codes and each plane have other frequencies, but a code of frequencies for
-  // each takes more than it saves where there are few.
+  // Codes and planes have different frequencies, but separate Huffman codes
+  // cost
+  // more than they save in small matrices.
   const std::string bytes = encodeWeights(weights, queries, keys);
   const size_t codes = queries * keys, plane = (bytes.size() - codes) / 4;
   const std::string together = deflate(bytes),
@@ -76,12 +77,14 @@ std::string tools::packWeights(const float *weights, size_t queries,
 }
 
 std::string tools::encodeText(const std::string &bytes) {
+  // Digits without HTML special characters.
   static constexpr char digits[] =
       "!\"#$%'()*+,-./0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`"
       "abcdefghijklmnopqrstuvwxyz{|}~";
   static_assert(sizeof digits == 91 + 1);
   std::string text;
   text.reserve(bytes.size() * 16 / 13 + 2);
+  // Two digits encode 13 bits.
   uint32_t bits = 0;
   unsigned count = 0;
   auto put = [&](uint32_t number) {
@@ -97,6 +100,7 @@ std::string tools::encodeText(const std::string &bytes) {
     bits >>= 13;
     count -= 13;
   }
+  // Encode the remaining bits.
   if (count > 6)
     put(bits);
   else if (count > 0)

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The alignment of generated text.
+// Aligns generated text.
 #include "tools/commands/attention/WordAligner.h"
 #include "tools/commands/Texts.h"
 #include <algorithm>
@@ -11,7 +11,7 @@ using namespace transom::tools;
 
 Result<std::vector<TextSpan>>
 tools::findSpans(const transom_model *model, const std::vector<int64_t> &ids) {
-  // A token covers what the text grows by with it.
+  // A token covers the bytes by which the text grows.
   std::vector<TextSpan> spans;
   std::vector<int64_t> first;
   size_t size = 0;
@@ -59,7 +59,7 @@ Result<WordAligner> WordAligner::create(const transom_model *model,
   return WordAligner(model, choice, *start, threads);
 }
 
-/// The tokens of a source and the words of both.
+/// Returns the entry inputs for a task and the words on both sides.
 Result<WordAligner::Prepared>
 WordAligner::prepare(const AlignmentTask &task) const {
   Prepared prepared;
@@ -103,7 +103,7 @@ Result<void> WordAligner::align(const std::vector<AlignmentTask *> &tasks) {
   if (batch.empty())
     return {};
 
-  // The entry takes fewer tokens than others: find those that are too many.
+  // The entry has a lower token limit than others: find the offending tasks.
   Result<std::vector<std::vector<AttentionGroup>>> groups =
       runner.run(batch, choice);
   if (!groups && groups.error().status != Status::Limit)
