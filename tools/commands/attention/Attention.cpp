@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // transom attention: writes attention weights for a text as a page, a picture
-// or
-// JSON.
+// or JSON.
 #include "runtime/base/OutputFile.h"
 #include "tools/commands/GenerationFlags.h"
 #include "tools/commands/Texts.h"
@@ -30,8 +29,7 @@ struct AttentionFlags {
 } // namespace
 
 /// Returns a token's label: the text that it covers, or its vocabulary string
-/// if
-/// that is more specific.
+/// if that is more specific.
 static std::string getLabel(const transom_model *model,
                             const transom_token &token,
                             const std::string &text) {

@@ -21,9 +21,8 @@ namespace {
 
 /// One attention kind in the entry's results.
 struct Kind {
-  const char *name,
-      *results;              ///< group name, and result name without the number
-  bool ofDecoder, toDecoder; ///< tokens that attend, tokens attended to
+  const char *name, *results; ///< group; results, without the number
+  bool ofDecoder, toDecoder;  ///< tokens that attend, tokens attended to
   /// Index of the result [batch, heads, queries, keys] by layer number.
   std::map<int64_t, size_t> layers;
   std::vector<int64_t> heads; ///< head numbers, equal in all layers
@@ -240,8 +239,7 @@ Result<void> tools::checkAttentionChoice(const transom_model *model,
 }
 
 /// Returns the selected layers and heads for one kind and batch row. Results
-/// are
-/// truncated to the row's tokens.
+/// are truncated to the row's tokens.
 static Result<AttentionGroup>
 makeGroup(const ChosenKind &chosen, const AttentionTokens &tokens, size_t row,
           const std::vector<transom_tensor> &results) {
@@ -324,8 +322,7 @@ AttentionRunner::run(const std::vector<AttentionTokens> &batch,
   TRANSOM_ASSIGN(std::vector<ChosenKind> chosen, choose(kinds, choice));
 
   // Shorter sources get padding that the mask hides. Decoder tokens do not
-  // attend
-  // to the padding that follows them.
+  // attend to the padding that follows them.
   std::vector<const std::vector<int64_t> *> ids, types, targets;
   std::vector<std::vector<int64_t>> ones;
   for (const AttentionTokens &tokens : batch) {

@@ -48,8 +48,7 @@ bool takesTarget(const transom_model *model);
 std::string getVocabularyText(const transom_model *model, int64_t id);
 
 /// Returns the decoder input that predicts a target: a start token, then all
-/// but
-/// the last target token. Fails with `Rejected` for an empty target.
+/// but the last target token. Fails with `Rejected` for an empty target.
 Result<TokenSequence> getDecoderInput(const transom_model *model, int64_t start,
                                       const TokenSequence &target);
 
@@ -58,8 +57,7 @@ Result<TokenSequence> getDecoderInput(const transom_model *model, int64_t start,
 Result<int64_t> getStartToken(const transom_model *model);
 
 /// Returns the start token for a given target: the generation start token, or
-/// in
-/// some families the target's last token.
+/// in some families the target's last token.
 Result<int64_t> getStartToken(const transom_model *model,
                               const TokenSequence &target);
 
@@ -70,10 +68,9 @@ public:
       : model(model), threads(threads) {}
 
   /// Returns the selected weights for each row. Attention kinds without
-  /// selected
-  /// layers are omitted. Fails with `Usage` if no kind has them. Batches with
-  /// several rows, at most `largestAttentionBatch`, require an encoder or an
-  /// encoder-decoder.
+  /// selected layers are omitted. Fails with `Usage` if no kind has them.
+  /// Batches with several rows, at most `largestAttentionBatch`, require an
+  /// encoder or an encoder-decoder.
   Result<std::vector<std::vector<AttentionGroup>>>
   run(const std::vector<AttentionTokens> &batch, const AttentionChoice &choice);
 

@@ -153,8 +153,7 @@ static void drawMatrix(Image &image, const Rectangle &area,
 }
 
 /// Returns the side length in pixels: an integer multiple of the token count,
-/// or
-/// `kLargest` if several tokens share a pixel.
+/// or `kLargest` if several tokens share a pixel.
 static size_t getSide(size_t tokens) {
   if (tokens >= kLargest)
     return kLargest;

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Data in the attention page, picture and JSON: tokens, and weights by layer
-// and
-// head.
+// and head.
 #pragma once
 #include "tools/commands/PageTemplate.h"
 #include <cstddef>
@@ -54,13 +53,11 @@ struct AttentionReport {
 };
 
 /// Fails unless each group has tokens, layers and heads, and the matching
-/// number
-/// of weights in [0, 1]. Softmax may exceed 1 by rounding.
+/// number of weights in [0, 1]. Softmax may exceed 1 by rounding.
 Result<void> checkReport(const AttentionReport &report);
 
 /// Writes a self-contained HTML page: see README.md. The report must have
-/// passed
-/// the check.
+/// passed the check.
 Result<void> writePage(const AttentionReport &report, const ByteSink &sink);
 
 /// Writes one JSON line: {"model", "attention": [{"name", "layers", "heads",

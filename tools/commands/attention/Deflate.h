@@ -13,8 +13,7 @@
 namespace transom::tools {
 
 /// Compresses `bytes` to the raw deflate format. Blocks with separate codes
-/// also
-/// end at each offset in `ends`, in ascending order.
+/// also end at each offset in `ends`, in ascending order.
 std::string deflate(std::string_view bytes,
                     const std::vector<size_t> &ends = {});
 

@@ -66,8 +66,7 @@ std::string tools::encodeWeights(const float *weights, size_t queries,
 std::string tools::packWeights(const float *weights, size_t queries,
                                size_t keys) {
   // Codes and planes have different frequencies, but separate Huffman codes
-  // cost
-  // more than they save in small matrices.
+  // cost more than they save in small matrices.
   const std::string bytes = encodeWeights(weights, queries, keys);
   const size_t codes = queries * keys, plane = (bytes.size() - codes) / 4;
   const std::string together = deflate(bytes),

@@ -24,8 +24,7 @@ inline constexpr size_t keptWeights = 8;
 std::string encodeWeights(const float *weights, size_t queries, size_t keys);
 
 /// Encodes weights for a page: the output of `encodeWeights`, compressed with
-/// raw
-/// deflate, then with `encodeText`.
+/// raw deflate, then with `encodeText`.
 std::string packWeights(const float *weights, size_t queries, size_t keys);
 
 /// Encodes bytes as characters that need no escapes in HTML: `!` to `~` without

@@ -27,8 +27,7 @@ struct AlignmentTask {
   const std::vector<transom_token> *tokens; ///< the source's tokens
   std::vector<int64_t> ids; ///< the target's ids, after the start token
   /// The alignment by the mean over the selected layers and heads. Without ids
-  /// the
-  /// target has no words.
+  /// the target has no words.
   std::optional<Alignment> result;
   std::optional<Error> error; ///< in place of the result: too many tokens
 };
@@ -37,10 +36,8 @@ struct AlignmentTask {
 class WordAligner {
 public:
   /// `start` is the decoder's first token, which is required. Fails with
-  /// `Usage`
-  /// unless the model, an encoder-decoder, was compiled with --attention and
-  /// its
-  /// decoder has the selected layers and heads.
+  /// `Usage` unless the model, an encoder-decoder, was compiled with
+  /// --attention and its decoder has the selected layers and heads.
   static Result<WordAligner> create(const transom_model *model,
                                     const std::string &path,
                                     const AlignmentFlags &flags,

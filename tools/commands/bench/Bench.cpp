@@ -88,8 +88,7 @@ static void addSteps(const BenchModel &bench, const BenchFlags &flags,
 }
 
 /// Returns true if the work is translation: an encoder-decoder, unless
-/// '--entry'
-/// names another entry.
+/// '--entry' names another entry.
 static bool translates(const BenchModel &bench) {
   return bench.entry->kind == EntryKind::Step &&
          bench.manifest.findEntry(EntryKind::Source);

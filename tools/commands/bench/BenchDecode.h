@@ -16,8 +16,7 @@ public:
   /// `longestChunk` tokens.
   static DecoderWork prefill(int64_t tokens);
   /// Creates `tokens` new tokens for each of `sequences` after `depth`
-  /// positions.
-  /// Each step includes the search for the most likely token.
+  /// positions. Each step includes the search for the most likely token.
   static DecoderWork decode(int64_t sequences, int64_t depth, int64_t tokens);
 
   Result<std::unique_ptr<Runner>>

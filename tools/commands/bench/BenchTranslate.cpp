@@ -116,8 +116,7 @@ static BenchRun getRun(const BenchModel &bench, const ManifestEntry &entry,
 }
 
 /// Counts only the selected columns in a step. If all columns are selected,
-/// they
-/// cost the same as the head.
+/// they cost the same as the head.
 void TranslateWork::listColumns(const BenchModel &bench, SymbolValues symbols,
                                 BenchCost &cost) const {
   const ManifestEntry &step = *bench.entry;

@@ -26,8 +26,7 @@ public:
   static Result<TranslateWork> read(const std::string &file, Targets targets);
 
   /// Counts the union of the tokens that the shortlist selects for the sources,
-  /// if
-  /// the artifact has a shortlist.
+  /// if the artifact has a shortlist.
   Result<void> countListed(const std::string &artifact,
                            const Manifest &manifest);
 

@@ -16,8 +16,7 @@ struct MachineLimits {
   double bf16Flops = 0; ///< the same on bf16, accumulated in f32
   double int8Flops = 0; ///< the same on bytes, accumulated in i32
   /// Bytes per second, read from a cache that holds all data in a call,
-  /// otherwise
-  /// from memory; 0: not measured.
+  /// otherwise from memory; 0: not measured.
   double bandwidth = 0;
 
   /// Returns the min time in seconds for `all` operations, including `bf16` and

@@ -32,9 +32,8 @@ std::string join(const std::vector<std::string> &texts,
                  const char *separator = ", ");
 
 /// Returns the lower bound in bytes for any memory plan in the example call:
-/// the
-/// planner's bound, which holds for all sizes, or the live bytes at the fullest
-/// step.
+/// the planner's bound, which holds for all sizes, or the live bytes at the
+/// fullest step.
 int64_t getLeastMemory(const ExplainedEntry &entry);
 
 /// Returns `1 sequence of 128 tokens`.
@@ -49,8 +48,8 @@ std::string describePhase(const ExplainedPhase &phase);
 std::string getPlainName(const PhaseOperation &operation);
 
 /// Returns a readable location without the layer: the path that several modules
-/// share, with the projections that one GEMM computes:
-/// `attention.self: query, key, value projections`.
+/// share, with the projections that one GEMM computes: `attention.self: query,
+/// key, value projections`.
 std::string describePlace(const PhaseOperation &operation);
 /// Does the same for the first GEMM in a phase, otherwise for the whole phase.
 std::string describePlace(const ExplainedPhase &phase);
@@ -71,8 +70,7 @@ LayerPath splitLayer(const std::string &path);
 std::string getCommonPath(const std::string &path);
 
 /// Returns a path without names in braces: the common module, otherwise the
-/// last
-/// one, which produces the result. `mlp.{dense,act}` becomes `mlp`,
+/// last one, which produces the result. `mlp.{dense,act}` becomes `mlp`,
 /// `{scores,sum}` becomes `sum`.
 std::string shortenPath(const std::string &path);
 
@@ -129,8 +127,7 @@ public:
   void addTitle(const std::string &title) { rows.push_back({title}); }
   bool isEmpty() const { return rows.empty(); }
   /// Formats the lines, indented by two spaces. The last column is wrapped if
-  /// it
-  /// is left-aligned.
+  /// it is left-aligned.
   std::string str() const;
 
 private:

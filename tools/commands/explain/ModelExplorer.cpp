@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operations become nodes; functions, phases and model modules become the
-// groups
-// around them.
+// groups around them.
 #include "tools/commands/explain/ModelExplorer.h"
 #include "runtime/json/Json.h"
 #include "tools/commands/explain/ExplainFormat.h"

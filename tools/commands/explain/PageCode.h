@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LLVM dialect modules in the page. Functions differ mostly in value numbers,
-// so
-// a line stores each number as its distance from the largest one before it, and
-// equal lines are stored once.
+// so a line stores each number as its distance from the largest one before it,
+// and equal lines are stored once.
 #pragma once
 #include "runtime/base/Error.h"
 #include "runtime/json/Json.h"
@@ -31,8 +30,7 @@ private:
   struct Module {
     std::string isa;
     /// Top-level items, such as functions: pairs with the first line in `lines`
-    /// and
-    /// the line count.
+    /// and the line count.
     std::vector<std::vector<int64_t>> items;
     std::vector<std::string> leftOut; ///< first lines
   };
@@ -47,9 +45,8 @@ private:
 };
 
 /// Rewrites value numbers in a line, such as `%12`, relative to `largest`:
-/// `%~3`
-/// is 3 below it, `%+1` is 1 above it. `largest` becomes the largest number so
-/// far. A line that contains a quoted string keeps its numbers.
+/// `%~3` is 3 below it, `%+1` is 1 above it. `largest` becomes the largest
+/// number so far. A line that contains a quoted string keeps its numbers.
 std::string encodeValues(std::string_view line, int64_t &largest);
 
 } // namespace transom::tools

@@ -8,9 +8,8 @@
 namespace transom::tools {
 
 /// Lists each phase with a significant share in FLOP, bytes or measured time,
-/// or
-/// all phases with `all`. `call` is null without measured times; `isVerified`
-/// adds an error column.
+/// or all phases with `all`. `call` is null without measured times;
+/// `isVerified` adds an error column.
 std::string listPhases(const ExplainedEntry &entry, const MeasuredCall *call,
                        bool isVerified, bool all);
 

@@ -11,8 +11,7 @@ namespace transom::tools {
 struct UnusedColumns {
   const PhaseOperation *operation = nullptr; ///< the first of them
   int64_t used = 0, computed = 0;            ///< in one operation
-  int64_t multiple =
-      0; ///< granularity that widths without unused columns divide by
+  int64_t multiple = 0;                      ///< width granularity
   double share = 0; ///< unused columns' share in the call's work
 
   /// Returns `attention.self: attention 12 heads of 20, 240 of 384 columns

@@ -31,8 +31,7 @@ Result<void> setVerdicts(const Certificate &certificate,
                          Explanation &explanation);
 
 /// Sets the errors for each operation. Fails with `Internal` if the code and
-/// the
-/// explanation list different operations.
+/// the explanation list different operations.
 Result<void> setErrors(const CodeVerification &code, Explanation &explanation);
 
 /// Returns the largest relative error, `2.3e-07`; `no number` if only one side

@@ -26,8 +26,7 @@ struct Difference {
 
   bool isEmpty() const { return sections.empty(); }
   /// Returns a summary line, then the changes by section; without `all` only
-  /// the
-  /// first changes in each.
+  /// the first changes in each.
   std::string getText(bool all) const;
   /// Returns one object, in several lines.
   std::string toJson() const;

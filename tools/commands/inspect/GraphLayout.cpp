@@ -108,8 +108,7 @@ void Layouter::addLine(int64_t group, size_t from, size_t to,
 
 /// An edge leaves the groups around its start through ports, runs in the
 /// innermost group that contains both ends, and enters the groups around its
-/// end
-/// through ports.
+/// end through ports.
 void Layouter::addEdge(const DrawnEdge &edge) {
   const auto getGroup = [&](int64_t node) {
     return graph.nodes[static_cast<size_t>(node)].group;

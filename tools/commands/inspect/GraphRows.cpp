@@ -197,8 +197,7 @@ static void orderRows(LaidGroup &group) {
 static void placeRow(LaidGroup &group, const std::vector<size_t> &row,
                      const std::vector<double> &targets) {
   struct Block {
-    double sum,
-        width; ///< sum of target starts; from the first to the last start
+    double sum, width; ///< sum of target starts; first to last start
     size_t count;
     double getStart() const { return sum / static_cast<double>(count); }
   };

@@ -17,8 +17,7 @@ enum class GraphItemKind { Node, Group, InPort, OutPort, Bend };
 /// An item to place.
 struct GraphItem {
   GraphItemKind kind = GraphItemKind::Bend;
-  int64_t index =
-      0; ///< node or group index; for ports the node where the line starts
+  int64_t index = 0; ///< node or group; for ports the node of the line
   double width = 10, height = 0;
   size_t rank = 0;
   double x = 0, y = 0; ///< center of the upper side

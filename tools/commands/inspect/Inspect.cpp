@@ -30,8 +30,7 @@ struct InspectFlags {
   /// Returns true if a flag needs the plan for a model that is not compiled.
   bool needsPlan() const { return !sizes.isEmpty() || getTypeFlag(true); }
   /// Returns the first flag that sets a type, if any. Environment variables may
-  /// be
-  /// meant for other commands.
+  /// be meant for other commands.
   const CLI::Option *getTypeFlag(bool fromEnvironment) const {
     for (const CLI::Option *option : typeFlags)
       if (option->count() &&

@@ -38,14 +38,12 @@ struct MemoryTable {
   uint64_t weightsBytes = 0;
   bool hasCaches = false;
   /// Tokens that a decoder step computes together. Longer prompts are split
-  /// into
-  /// chunks, so that the arena does not grow with them.
+  /// into chunks, so that the arena does not grow with them.
   static constexpr int64_t stepTokens = 1024;
   std::vector<MemoryRow> rows;
 
   /// Fails with `Usage` for lengths that exceed the model's limit, and `Limit`
-  /// for
-  /// sizes that overflow.
+  /// for sizes that overflow.
   static Result<MemoryTable> create(const Manifest &manifest,
                                     const MemorySizes &sizes);
   /// Adds human-readable lines.

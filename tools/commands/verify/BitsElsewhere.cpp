@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Starts this program again with commands that everybody can run, and compares
-// what they write.
+// Runs this program again with ordinary commands and compares their output.
 #include "tools/commands/verify/BitsElsewhere.h"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/base/File.h"
@@ -39,7 +38,7 @@ WorkFolder::~WorkFolder() {
     std::filesystem::remove_all(where, ignored);
 }
 
-/// The last line of a file; empty without one.
+/// Returns the last line in a file; empty if it has none.
 static std::string readLastLine(const std::string &path) {
   Result<std::string> text = readSmallFile(path, 1 << 20);
   if (!text)
@@ -50,10 +49,11 @@ static std::string readLastLine(const std::string &path) {
   return begin == std::string::npos ? *text : text->substr(begin + 1);
 }
 
-/// Runs this program with a command, without variables of the environment that
-/// set flags. `isa`: the instruction set to use, or empty.
+/// Runs this program with a command, without environment variables that set
+/// flags. `isa`: the instruction set to use, or empty.
 static Result<void> runSelf(const std::vector<std::string> &arguments,
                             const std::string &isa, const WorkFolder &folder) {
+  // Arguments and environment.
   std::vector<std::string> words{"transom"}, variables;
   words.insert(words.end(), arguments.begin(), arguments.end());
   for (char **variable = environ; *variable; ++variable)
@@ -68,6 +68,7 @@ static Result<void> runSelf(const std::vector<std::string> &arguments,
     pointers.push_back(nullptr);
     return pointers;
   };
+  // Redirect both output streams to a log, then start the process.
   const std::string log = joinPath(folder.path(), "messages");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -81,6 +82,7 @@ static Result<void> runSelf(const std::vector<std::string> &arguments,
   posix_spawn_file_actions_destroy(&actions);
   if (failure != 0)
     return systemError("cannot start", "/proc/self/exe", failure);
+  // Wait for it; a failure reports the last line in the log.
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR)
     continue;
@@ -145,7 +147,7 @@ Result<BitsCell> tools::checkProcesses(const std::string &artifact,
 // Compiles
 //===----------------------------------------------------------------------===//
 
-/// Why a compile cannot be repeated by its options; empty if it can.
+/// Returns the reason why a compile cannot be repeated; empty if it can.
 static std::string whyNotCompiled(const Manifest &manifest,
                                   const std::string &model) {
   if (model.empty())
@@ -162,7 +164,7 @@ static std::string whyNotCompiled(const Manifest &manifest,
 
 namespace {
 
-/// Compiles a model again and again.
+/// Compiles a model repeatedly.
 class Recompiler {
 public:
   Recompiler(const std::string &artifact, const Manifest &manifest,
@@ -191,7 +193,7 @@ public:
     return MappedFile::open(output);
   }
 
-  /// An error unless an artifact is of the same model.
+  /// Fails unless an artifact was compiled from the same model.
   Result<void> checkModel(const std::string &path,
                           const std::string &model) const {
     TRANSOM_ASSIGN(ArtifactFile file, ArtifactFile::open(path));
@@ -215,13 +217,13 @@ private:
 
 } // namespace
 
-/// A link to the model below another folder: its own name stays.
+/// Links the model in another folder, under the same name.
 static Result<std::string> linkModel(const std::string &model,
                                      const WorkFolder &folder) {
   namespace fs = std::filesystem;
   std::error_code failure;
   fs::path from = fs::canonical(model, failure);
-  // A graph.json lies beside its weights.
+  // A graph.json needs the weights next to it.
   const bool isFile = !failure && !fs::is_directory(from, failure);
   const fs::path whole = isFile ? from.parent_path() : from;
   const fs::path elsewhere = fs::path(folder.path()) / "elsewhere";
@@ -239,6 +241,7 @@ Result<std::vector<BitsCell>> tools::checkCompiles(const std::string &artifact,
                                                    const Manifest &manifest,
                                                    const std::string &model,
                                                    const WorkFolder &folder) {
+  // One cell per comparison.
   auto begin = [](const char *axis, const char *text) {
     BitsCell cell;
     cell.axis = axis;
@@ -252,7 +255,8 @@ Result<std::vector<BitsCell>> tools::checkCompiles(const std::string &artifact,
       begin("other folder", "a compile from and to other folders, by a link");
   BitsCell given = begin("compiled here", "the artifact itself and a compile "
                                           "by this build of the compiler");
-  given.isPromised = false; // builds of one version may differ
+  given.isPromised = false; // builds with one version may differ
+  // Compile with the artifact's options, and vary one condition at a time.
   if (std::string why = whyNotCompiled(manifest, model); !why.empty()) {
     for (BitsCell *cell : {&twice, &jobs, &elsewhere, &given})
       cell->setNotRun(why);

@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The axes that need another program: results of another process, and
-// artifacts that are compiled again.
+// Axes that need another process: results from `transom run`, and recompiled
+// artifacts.
 #pragma once
 #include "tools/commands/verify/BitsEntry.h"
 
 namespace transom::tools {
 
-/// A folder that goes away with its files. Move-only.
+/// A temporary folder, removed with its files by the destructor. Move-only.
 class WorkFolder {
 public:
   static Result<WorkFolder> create();
@@ -23,15 +23,15 @@ private:
   std::string where;
 };
 
-/// Runs the calls of an entry with `transom run` in a process each.
+/// Runs each call on an entry with `transom run` in a separate process.
 Result<BitsCell> checkProcesses(const std::string &artifact,
                                 const std::string &isa, const BitsEntry &entry,
                                 const WorkFolder &folder);
 
-/// Compiles `model` again, with the options of the artifact's manifest: twice,
-/// with another number of jobs, from and to other folders. An empty `model`
-/// gives cells that say what is missing. `Usage` if the artifact is of another
-/// model.
+/// Recompiles `model` with the options in the artifact's manifest: twice, with
+/// another job count, and between other folders. For an empty `model` the cells
+/// state the missing input. Fails with `Usage` if the artifact was compiled
+/// from another model.
 Result<std::vector<BitsCell>> checkCompiles(const std::string &artifact,
                                             const Manifest &manifest,
                                             const std::string &model,

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each axis changes one thing about how sequences are run. The last one changes
+// Each axis varies one condition under which sequences run. The last one varies
 // all of them at once.
 #include "tools/commands/verify/BitsEntry.h"
 #include <algorithm>
@@ -16,7 +16,7 @@ static BitsCell beginCell(const char *axis, std::string text) {
   return cell;
 }
 
-/// `a sequence of 33 tokens`, by the columns of its first input.
+/// Returns `a sequence of 33 tokens`, from the column count in its first input.
 static std::string getSequenceName(const BitsCall &call) {
   const auto &shape = call[0].shape;
   return shape.size() < 2 ? "a call"
@@ -28,7 +28,7 @@ Result<BitsEntry> BitsEntry::create(const Model &model, const Entry &entry,
   BitsEntry made(model, entry, options);
   std::mt19937 random(static_cast<uint32_t>(options.seed));
   BitsInputs inputs = made.inputs(random);
-  // The lengths that the model takes, or its longest one in place of others.
+  // Limit the lengths to the model's max length.
   std::vector<int64_t> lengths;
   for (int64_t length : options.lengths)
     lengths.push_back(inputs.getLongest(length));
@@ -36,8 +36,8 @@ Result<BitsEntry> BitsEntry::create(const Model &model, const Entry &entry,
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
   const bool isBatched = inputs.whyNotBatched().empty();
   for (size_t i = 0; i != lengths.size(); ++i) {
-    // Every third sequence has padding between its tokens. Batches of entries
-    // whose sequences may depend on each other are calls of their own.
+    // Every third sequence has padding between its tokens. If sequences in a
+    // batch may depend on each other, each batch is a call.
     made.sequences.push_back(inputs.make(isBatched ? 1 : 1 + int64_t(i % 3),
                                          lengths[i], i % 3 == 2));
   }
@@ -73,7 +73,8 @@ Result<void> BitsEntry::compareWith(const Model &other, BitsCell &cell,
   return {};
 }
 
-/// Runs a batch of the sequences `picks`, and compares each with itself alone.
+/// Runs a batch with sequences `picks`, and compares each with its separate
+/// run.
 Result<void> BitsEntry::compareRows(BitsCell &cell,
                                     const std::vector<size_t> &picks,
                                     const BitsCall &call, const BitsWay &way,
@@ -90,7 +91,8 @@ Result<void> BitsEntry::compareRows(BitsCell &cell,
   return {};
 }
 
-/// All sequences as one batch if they can be padded, else the longest one.
+/// Returns all sequences as one batch if they can be padded, otherwise the
+/// longest one.
 Result<BitsCall> BitsEntry::makeLarge() const {
   std::mt19937 random(static_cast<uint32_t>(options.seed) + 1);
   BitsInputs inputs = this->inputs(random);
@@ -146,7 +148,7 @@ Result<BitsCell> BitsEntry::checkHosts() const {
                 "sequence by the first one");
   TRANSOM_ASSIGN(BitsCall call, makeLarge());
   TRANSOM_ASSIGN(BitsResults one, runOne(call, {}));
-  // Workers wait less often for each other in calls of one sequence.
+  // Calls with one sequence need fewer barriers.
   for (size_t i = 0; i != sequences.size(); ++i)
     for (unsigned threads : {2U, 3U, 4U}) {
       BitsWay way;
@@ -171,7 +173,7 @@ Result<BitsCell> BitsEntry::checkHosts() const {
 // Batches
 //===----------------------------------------------------------------------===//
 
-/// Stands for a sequence that is not compared.
+/// Marks a sequence that is not compared.
 static constexpr size_t stranger = SIZE_MAX;
 
 Result<BitsCell> BitsEntry::checkBatchSizes() const {
@@ -242,7 +244,7 @@ Result<BitsCell> BitsEntry::checkNeighbours() const {
                             "between random ones", false));
     TRANSOM_TRY(compareRows(cell, {i, i, i}, inputs.join({&own, &own, &own}, 0),
                             {}, "beside itself", false));
-    // Without a mask all sequences of a batch are equally long.
+    // Without a mask all sequences in a batch have the same length.
     if (!inputs.hasMask())
       continue;
     const size_t before = (i + sequences.size() - 1) % sequences.size();
@@ -283,6 +285,7 @@ Result<BitsCell> BitsEntry::checkMixture() const {
                             std::to_string(rounds) +
                                 " random batches with random padding, threads "
                                 "or workers of a host, and memory");
+  // Skip models whose sequences cannot share a batch.
   std::mt19937 random(static_cast<uint32_t>(options.seed) + 6);
   BitsInputs inputs = this->inputs(random);
   if (std::string why = inputs.whyNotBatched(); !why.empty()) {
@@ -293,6 +296,7 @@ Result<BitsCell> BitsEntry::checkMixture() const {
     cell.setNotApplicable("no input is a mask: all sequences are equally long");
     return cell;
   }
+  // Randomize the batch, the padding, the threads and the memory layout.
   for (int round = 0; round != rounds; ++round) {
     std::vector<size_t> picks(1 + random() % largestBitsBatch);
     std::vector<const BitsCall *> rows;

@@ -1,34 +1,34 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The axes of an entry that is called on tensors: runs, threads, batches,
-// padding, the host's threads.
+// Axes for an entry that is called on tensors: runs, threads, batches, padding,
+// host threads.
 #pragma once
 #include "tools/commands/verify/BitsReport.h"
 
 namespace transom::tools {
 
-/// What is run.
+/// Settings for the runs.
 struct BitsOptions {
-  std::vector<int64_t> lengths; ///< of sequences
+  std::vector<int64_t> lengths; ///< sequence lengths
   uint64_t seed = 1;
   unsigned maxThreads = 16;
 };
 
-/// An entry with calls and their results. Calls are those of one sequence
-/// where the entry has a batch.
+/// An entry with calls and their results. If the entry has a batch dimension,
+/// each call has one sequence.
 class BitsEntry {
 public:
-  /// Runs each call alone on one thread, which gives what all other runs are
-  /// compared with. The same entry of another artifact or instruction set gets
-  /// the same calls. `model` outlives this.
+  /// Runs each call alone on one thread; all other runs are compared with these
+  /// results. The same entry in another artifact or instruction set gets the
+  /// same calls. `model` must outlive this.
   static Result<BitsEntry> create(const Model &model, const Entry &entry,
                                   const BitsOptions &options);
 
   /// Runs all axes.
   Result<std::vector<BitsCell>> run();
 
-  /// Compares the results with those of the same entry elsewhere.
+  /// Compares the results with the same entry in another model.
   Result<void> compareWith(const Model &other, BitsCell &cell,
                            const std::string &how) const;
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs all axes of an artifact: for each instruction set its entries and steps,
-// then what compares instruction sets, artifacts and compiles.
+// Runs all axes on an artifact: the entries and steps for each instruction set,
+// then comparisons between instruction sets, artifacts and compiles.
 #include "tools/commands/verify/BitsMatrix.h"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/base/InstructionSet.h"
@@ -18,7 +18,7 @@ namespace {
 
 using ModelPointer = std::unique_ptr<Model>;
 
-/// Fills the matrix of one artifact.
+/// Fills the matrix for one artifact.
 class BitsMatrix {
 public:
   BitsMatrix(const BitsMatrixOptions &flags, const Manifest &manifest,
@@ -45,14 +45,14 @@ private:
   const Manifest &manifest;
   const WorkFolder &folder;
   BitsReport report;
-  std::vector<ModelPointer> models; ///< of the instruction sets that run here
-  std::vector<std::string> lacking; ///< those that do not
+  std::vector<ModelPointer> models; ///< for the instruction sets that run here
+  std::vector<std::string> lacking; ///< the other instruction sets
 };
 
 } // namespace
 
-/// Whether two instruction sets should give the same bits: products of bf16 are
-/// summed in pairs by some.
+/// Returns true if two instruction sets should produce the same bits: some sum
+/// bf16 products in pairs.
 bool BitsMatrix::isExactAcross(const std::string &one,
                                const std::string &other) const {
   bool hasBf16 = manifest.dtype == "bf16";
@@ -65,6 +65,7 @@ bool BitsMatrix::isExactAcross(const std::string &one,
 }
 
 Result<void> BitsMatrix::compareSets(const BitsEntry &base) {
+  // Compare the other instruction sets with the first one.
   std::vector<BitsCell> cells;
   const std::string first = models[0]->isa().name;
   for (size_t i = 1; i < models.size(); ++i) {
@@ -78,12 +79,14 @@ Result<void> BitsMatrix::compareSets(const BitsEntry &base) {
     TRANSOM_TRY(base.compareWith(*models[i], cell, other));
     cells.push_back(std::move(cell));
   }
+  // Sets that this CPU lacks.
   for (const std::string &isa : lacking) {
     BitsCell cell;
     cell.axis = "instruction set";
     cell.setNotRun("this CPU lacks " + isa);
     cells.push_back(std::move(cell));
   }
+  // Give the reason if there is nothing to compare.
   if (cells.empty()) {
     BitsCell cell;
     cell.axis = "instruction set";
@@ -97,7 +100,7 @@ Result<void> BitsMatrix::compareSets(const BitsEntry &base) {
   return {};
 }
 
-/// Compares with the artifact of '--compare'.
+/// Compares with the artifact in '--compare'.
 Result<void> BitsMatrix::compareArtifacts(const BitsEntry &base) {
   if (flags.compare.empty())
     return {};
@@ -145,7 +148,7 @@ Result<BitsReport> BitsMatrix::run() {
   models = std::move(loaded.models);
   lacking = std::move(loaded.lacking);
   for (const ModelPointer &model : models) {
-    // What scores and generates is computed from the logits.
+    // Derived entries such as score and generate are computed from the logits.
     for (const Entry &entry : model->entries())
       if (entry.kind() == EntryKind::Run || entry.kind() == EntryKind::Encode ||
           entry.kind() == EntryKind::Embed ||
@@ -154,7 +157,7 @@ Result<BitsReport> BitsMatrix::run() {
         TRANSOM_TRY(runEntry(*model, entry));
     TRANSOM_TRY(runSteps(*model));
   }
-  // oneDNN chooses the order of its sums by sizes and threads.
+  // oneDNN chooses the summation order by sizes and threads.
   if (manifest.backend != "native")
     for (BitsCell &cell : report.cells)
       cell.isPromised = false;

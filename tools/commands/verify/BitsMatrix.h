@@ -1,23 +1,23 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The matrix of `verify --bits`: runs a compiled model in all ways that may not
-// show in its results.
+// The matrix for `verify --bits`: runs a compiled model under all conditions
+// that must not affect its results.
 #pragma once
 #include "tools/commands/verify/BitsEntry.h"
 
 namespace transom::tools {
 
-/// What is run and compared.
+/// The subject and its comparisons.
 struct BitsMatrixOptions {
   std::string artifact;
-  /// Its model, to compile it again, and another artifact of the same model;
-  /// empty: none.
+  /// The model, to recompile it, and another artifact of the same model; empty:
+  /// none.
   std::string model, compare;
   BitsOptions runs;
 };
 
-/// Fills the matrix of an artifact.
+/// Fills the matrix for an artifact.
 Result<BitsReport> runBitsMatrix(const BitsMatrixOptions &options);
 
 } // namespace transom::tools

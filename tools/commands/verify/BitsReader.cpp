@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps that are compared, and random ones.
+// Compared steps, and random ones.
 #include "tools/commands/verify/BitsReader.h"
 #include <algorithm>
 #include <unistd.h>
@@ -42,6 +42,7 @@ Result<void> tools::moveToFile(DecodeEngine &decoder, int32_t sequence,
 Result<void> tools::readStep(DecodeEngine &decoder,
                              const std::vector<BitsStep> &steps, BitsCell &cell,
                              const std::string &how) {
+  // Run all sequences in one step.
   std::vector<StepInput> inputs;
   int64_t numLogits = 0;
   for (const BitsStep &step : steps) {
@@ -52,6 +53,7 @@ Result<void> tools::readStep(DecodeEngine &decoder,
   }
   std::vector<float> logits(size_t(numLogits * decoder.width()), -1);
   TRANSOM_TRY(decoder.stepInto(inputs.data(), inputs.size(), logits.data()));
+  // Compare each sequence's logits with the reference.
   const float *found = logits.data();
   for (const BitsStep &step : steps) {
     BitsReader &reader = *step.reader;
@@ -98,19 +100,20 @@ Result<void> RandomReading::restart(BitsReader &reader) {
   return {};
 }
 
-/// Ends a sequence, goes back in it, makes another of it, or a file.
+/// Restarts, copies, rewinds or reloads a sequence at random.
 Result<void> RandomReading::change(BitsReader &reader) {
   if (reader.getLeft() == 0 || isOneIn(40)) {
     decoder.free(reader.sequence);
     const BitsReader &other = readers[random() % readers.size()];
     if (&other == &reader || isOneIn(2))
       return restart(reader);
-    reader = other; // a copy goes on beside its original
+    reader = other; // the copy continues next to its original
     TRANSOM_ASSIGN(reader.sequence, decoder.copy(other.sequence));
   }
   if (reader.at && isOneIn(12)) {
     const auto length = int64_t(random() % uint64_t(reader.at));
-    if (decoder.rewind(reader.sequence, length)) // else a window is in the way
+    if (decoder.rewind(reader.sequence,
+                       length)) // fails if a window is in the way
       reader.at = length;
   }
   if (isOneIn(60)) {
@@ -120,7 +123,7 @@ Result<void> RandomReading::change(BitsReader &reader) {
   return {};
 }
 
-/// New tokens of some of the sequences.
+/// Appends tokens to some of the sequences.
 Result<void> RandomReading::step(BitsCell &cell, const std::string &how) {
   std::vector<BitsStep> steps;
   for (BitsReader &reader : readers) {

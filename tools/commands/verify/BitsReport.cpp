@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Comparisons of bits, and the matrix as text and JSON.
+// Compares bits, and formats the matrix as text and JSON.
 #include "tools/commands/verify/BitsReport.h"
 #include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
@@ -16,7 +16,7 @@ using namespace transom::tools;
 // Comparisons
 //===----------------------------------------------------------------------===//
 
-/// The bits of a number of a type, and its value if it is a float.
+/// Formats the bits of an element, and its value if it is a float.
 static std::string getBitsText(transom_dtype dtype, const char *bytes) {
   char text[64];
   uint64_t bits = 0;
@@ -38,7 +38,7 @@ static std::string getIndexText(const std::vector<int64_t> &index) {
   return "[" + text + "]";
 }
 
-/// The first number in which two runs of numbers differ; -1 without one.
+/// Returns the index of the first different element; -1 without one.
 static int64_t findNumber(const char *a, const char *b, int64_t count,
                           size_t size) {
   if (std::memcmp(a, b, size_t(count) * size) == 0)
@@ -49,7 +49,7 @@ static int64_t findNumber(const char *a, const char *b, int64_t count,
   return i;
 }
 
-/// Why two shapes do not fit; empty if they do.
+/// Returns the reason why two shapes do not match; empty if they do.
 static std::string compareShapes(const BitsTensor &expected,
                                  const BitsTensor &found, int64_t row) {
   bool fits = expected.shape.size() == found.shape.size();
@@ -60,8 +60,8 @@ static std::string compareShapes(const BitsTensor &expected,
                     getIndexText(expected.shape);
 }
 
-/// The first number of `expected` that the rows of `found` from `row` on do not
-/// have, or of those rows one elsewhere that should be zero.
+/// Finds the first element of `expected` that differs in the rows of `found`
+/// from `row` on, or an element elsewhere in these rows that should be zero.
 static std::optional<std::string> findBitsDifference(const BitsTensor &expected,
                                                      const BitsTensor &found,
                                                      int64_t row,
@@ -87,7 +87,7 @@ static std::optional<std::string> findBitsDifference(const BitsTensor &expected,
            getIndexText(index);
   };
   for (int64_t line = 0; line != lines; ++line) {
-    // The index of the line, and its place in `expected` if it is in there.
+    // Compute the line's index in `expected` if it is inside.
     int64_t rest = line, place = 0, stride = 1;
     bool inside = true;
     for (size_t d = rank > 0 ? rank - 1 : 0; d-- > 0;) {
@@ -221,6 +221,7 @@ Result<void> BitsReport::check() const {
 }
 
 std::string BitsReport::toText() const {
+  // The subject and its inputs.
   std::string text = "bits of " + path + ": " + name + ", " + dtype +
                      (backend == "native" ? "" : ", " + backend) +
                      "; random inputs of seed " + std::to_string(seed) +
@@ -231,6 +232,7 @@ std::string BitsReport::toText() const {
                                        : ", ") +
             std::to_string(lengths[i]);
   text += " tokens, or as many as the model takes\n";
+  // One line per cell, below a title for each entry and instruction set.
   std::string group;
   int64_t comparisons = 0, numbers = 0;
   for (const BitsCell &cell : cells) {
@@ -256,6 +258,7 @@ std::string BitsReport::toText() const {
               std::to_string(cell.comparisons) +
               " differ; first: " + cell.difference + "\n";
   }
+  // The summary.
   const bool isSame = static_cast<bool>(check());
   text += "\n" + std::to_string(comparisons) + " comparisons of " +
           std::to_string(numbers) + " numbers: " +
@@ -269,6 +272,7 @@ std::string BitsReport::toJson() const {
   std::string text;
   JsonWriter json(text, 2);
   json.beginObject();
+  // Subject and inputs.
   json.member("file", path);
   json.member("name", name);
   json.member("dtype", dtype);
@@ -277,6 +281,7 @@ std::string BitsReport::toJson() const {
   json.key("lengths");
   json.array(lengths);
   json.member("equal", static_cast<bool>(check()));
+  // Cells.
   json.key("cells");
   json.beginArray();
   for (const BitsCell &cell : cells) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each axis reads the texts in another way. The last one reads them in a random
-// way.
+// Each axis reads the texts under a different condition. The last one varies
+// them at random.
 #include "tools/commands/verify/BitsSteps.h"
 #include "runtime/base/File.h"
 #include "tools/commands/verify/BitsReader.h"
@@ -11,7 +11,7 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// The axes, with what is run of each.
+/// The axes with their descriptions.
 static constexpr struct {
   const char *axis, *text;
 } stepAxes[] = {
@@ -56,7 +56,7 @@ BitsSteps::createSession(const StepWay &way) const {
   // A run holds the longest source.
   session.max_tokens = uint64_t(std::max(way.maxTokens, longestSource));
   session.max_sequences = uint32_t(way.maxSequences);
-  // A prefix and what replaces it, in whole blocks.
+  // Reserve whole blocks for a prefix and its replacement.
   session.max_kv_tokens =
       uint64_t(way.maxSequences) * uint64_t(2 * longest + 256);
   TRANSOM_ASSIGN(SessionConfig config, SessionConfig::from(*model, &session));
@@ -64,7 +64,7 @@ BitsSteps::createSession(const StepWay &way) const {
   return Session::create(*model, config);
 }
 
-/// A text of random ids; its source has padding anywhere.
+/// Returns a text with random ids; its source has padding at random positions.
 Result<BitsText> BitsSteps::makeText(int64_t length,
                                      std::mt19937 &random) const {
   TRANSOM_ASSIGN(auto session, createSession({}));
@@ -140,7 +140,7 @@ Result<std::vector<BitsCell>> BitsSteps::run() {
 Result<BitsCell> BitsSteps::checkChunks() const {
   BitsCell cell = beginStepCell(0);
   std::mt19937 random(static_cast<uint32_t>(options.seed) + 8);
-  // A step of all tokens that the session cuts.
+  // One step with all tokens, which the session splits.
   for (int64_t maxTokens : {1, 7, 64}) {
     StepWay way;
     way.maxTokens = maxTokens;
@@ -153,7 +153,7 @@ Result<BitsCell> BitsSteps::checkChunks() const {
       session->decoder()->free(readers[0].sequence);
     }
   }
-  // Steps that the caller cuts.
+  // Steps that the caller splits.
   TRANSOM_ASSIGN(auto session, createSession({}));
   DecodeEngine &decoder = *session->decoder();
   for (const BitsText &text : texts) {
@@ -187,7 +187,7 @@ Result<BitsCell> BitsSteps::checkSteps() const {
     TRANSOM_ASSIGN(auto session, createSession(way));
     DecodeEngine &decoder = *session->decoder();
     TRANSOM_ASSIGN(auto readers, createReaders(decoder, all));
-    // The first step of each is of one token while its neighbour reads more.
+    // The first steps have one token while the neighbor reads more.
     for (int64_t round = 0;; ++round) {
       std::vector<BitsStep> steps;
       for (size_t i = 0; i != readers.size(); ++i) {
@@ -209,6 +209,7 @@ Result<BitsCell> BitsSteps::checkCaches() const {
   StepWay way;
   way.way.threads = 3;
   TRANSOM_ASSIGN(auto session, createSession({}));
+  // Save each text at two positions, and load it in both sessions.
   for (const BitsText &text : texts) {
     const auto length = int64_t(text.tokens.size());
     for (int64_t past : {length / 3, length - 1}) {
@@ -234,8 +235,8 @@ Result<BitsCell> BitsSteps::checkCaches() const {
   return cell;
 }
 
-/// Reads a text up to `past`, then goes back to `to` and reads on. Windows that
-/// have dropped what is before are no error.
+/// Reads a text up to `past`, rewinds to `to` and continues. A rewind may fail
+/// if a window has dropped earlier positions.
 static Result<void> readAgain(DecodeEngine &decoder, const BitsText &text,
                               int64_t past, int64_t to, BitsCell &cell) {
   TRANSOM_ASSIGN(auto readers, createReaders(decoder, {&text}));
@@ -264,7 +265,7 @@ Result<BitsCell> BitsSteps::checkRewinds() const {
     const auto length = int64_t(text.tokens.size());
     TRANSOM_TRY(readAgain(decoder, text, length, length / 2, cell));
     TRANSOM_TRY(readAgain(decoder, text, length, 0, cell));
-    // Other tokens that are taken back: those of the longest text.
+    // Read wrong tokens from the longest text, and rewind over them.
     const int64_t past = length / 2;
     const BitsText &other = texts.back();
     const int64_t taken =
@@ -292,7 +293,7 @@ Result<BitsCell> BitsSteps::checkCopies() const {
     const int64_t past = length / 2;
     if (past == 0)
       continue;
-    // Another text with the same prefix: its other tokens in reverse.
+    // Create a text with the same prefix: reverse the other tokens.
     BitsText other = text;
     std::reverse(other.tokens.begin() + past, other.tokens.end());
     TRANSOM_TRY(readWhole(other));
@@ -304,7 +305,7 @@ Result<BitsCell> BitsSteps::checkCopies() const {
         readUpTo(decoder, original, past, past, cell, "before the copy"));
     BitsReader copy{&other, -1, past};
     TRANSOM_ASSIGN(copy.sequence, decoder.copy(original.sequence));
-    // In turn, so that both write to what they share.
+    // Alternate, so that both write to shared blocks.
     while (original.getLeft() > 0 || copy.getLeft() > 0)
       for (BitsReader *reader : {&copy, &original})
         TRANSOM_TRY(readUpTo(

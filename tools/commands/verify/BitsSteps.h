@@ -1,26 +1,26 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The axes of decode steps: how the tokens of a sequence are split into steps,
-// what else is in a step, and where the cache of the past comes from.
+// Axes for decode steps: splitting a sequence into steps, sharing a step, and
+// the source of the cached past.
 #pragma once
 #include "tools/commands/verify/BitsEntry.h"
 
 namespace transom::tools {
 
-/// Tokens with the logits of each when all are read in one step, alone. Of an
-/// encoder-decoder they are those of a target, with its source.
+/// Tokens with their logits from a single step, alone. In an encoder-decoder
+/// they are a target, with its source.
 struct BitsText {
-  std::vector<int64_t> ids, mask; ///< of the source
+  std::vector<int64_t> ids, mask; ///< the source
   std::vector<int64_t> tokens;
   std::vector<float> logits;
 };
 
-/// How a session for steps is made.
+/// Session settings for steps.
 struct StepWay {
   BitsWay way;
-  int64_t maxTokens = 1024; ///< of one run
-  int64_t maxBatch = 1;     ///< sources of one run
+  int64_t maxTokens = 1024; ///< per run
+  int64_t maxBatch = 1;     ///< sources per run
   int64_t maxSequences = 1;
 
   std::string getName() const;
@@ -29,16 +29,16 @@ struct StepWay {
 /// The steps of a decoder.
 class BitsSteps {
 public:
-  /// Reads each text in one step on one thread, which gives what all other
-  /// steps are compared with. `model` outlives this; `folder` gets files of
-  /// sequences.
+  /// Reads each text in one step on one thread; all other steps are compared
+  /// with these logits. `model` must outlive this; `folder` receives sequence
+  /// files.
   static Result<BitsSteps>
   create(const Model &model, const BitsOptions &options, std::string folder);
 
   /// Runs all axes.
   Result<std::vector<BitsCell>> run();
 
-  /// The cells of a model without steps.
+  /// Returns the cells for a model without steps.
   static std::vector<BitsCell> getNotApplicable();
 
 private:

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs, batches of sequences, and runs whose tensors lie beside protected
+// Creates inputs and batches, and runs calls with tensors next to protected
 // pages.
 #include "tools/commands/verify/BitsTensors.h"
 #include "runtime/base/Threads.h"
@@ -68,14 +68,14 @@ static int64_t countElements(const std::vector<int64_t> &shape) {
   return count;
 }
 
-/// Copies all of `from` into `to`, from index `row` of the first dimension on.
+/// Copies `from` into `to`, starting at index `row` in the first dimension.
 static void copyRows(const BitsTensor &from, int64_t row, BitsTensor &to) {
   const size_t rank = from.shape.size();
   const size_t bytes =
       size_t(from.shape[rank - 1]) * transom_dtype_size(from.dtype);
   const int64_t lines = countElements(from.shape) / from.shape[rank - 1];
   for (int64_t line = 0; line != lines; ++line) {
-    // The index of the line in `from`, then its place in `to`.
+    // Compute the line's index in `from`, then its position in `to`.
     int64_t rest = line, place = 0, stride = 1;
     for (size_t i = rank - 1; i-- > 0;) {
       place += stride * (rest % from.shape[i] + (i == 0 ? row : 0));
@@ -88,7 +88,7 @@ static void copyRows(const BitsTensor &from, int64_t row, BitsTensor &to) {
   }
 }
 
-/// A number in [-1, 1] as a type stores it.
+/// Returns a number in [-1, 1] in the representation of a type.
 static uint32_t getFraction(transom_dtype dtype, uint32_t random) {
   const float number = float(int32_t(random % 2001) - 1000) * 1e-3f;
   uint32_t bits;
@@ -109,7 +109,7 @@ int64_t BitsInputs::getMaximum(size_t symbol) const {
       entry.inputs[size_t(entry.positionInput)].dims[1].onlySymbol() ==
           int(symbol))
     most = std::min(most, entry.positionLimit);
-  // The columns of a decoder's ids are positions of its cache.
+  // The columns in a decoder's ids are cache positions.
   const auto &decoder = model.manifest().decoder;
   if (entry.isDerived() && decoder && entry.kinds[symbol] == SymbolKind::Length)
     most = std::min(most, decoder->context.value_or(INT64_MAX));
@@ -173,7 +173,7 @@ BitsTensor BitsInputs::makeTensor(const Argument &argument,
       value = isPadding ? 0 : !holes || drawn % 4 != 0;
     else if (!argument.isInteger() && argument.dtype != TRANSOM_DTYPE_BOOL)
       value = getFraction(argument.dtype, drawn);
-    // The machine is little-endian: the first bytes are the low ones.
+    // The host is little-endian: the first bytes are the low ones.
     std::memcpy(tensor.bytes.data() + size_t(i) * size, &value, size);
   }
   return tensor;
@@ -195,13 +195,13 @@ BitsCall BitsInputs::make(int64_t batch, int64_t length, bool holes) {
     }
     call.push_back(makeTensor(argument, std::move(shape), false, holes));
     BitsTensor &made = call.back();
-    // A sequence has a token.
+    // A sequence has at least one token.
     if (argument.role == Role::Mask && made.shape.size() == 2)
       for (int64_t row = 0; row != made.shape[0]; ++row)
         made.bytes[size_t(row * made.shape[1]) *
                    transom_dtype_size(made.dtype)] = 1;
   }
-  // Where a model classifies by an end token, a source has one.
+  // If a model classifies by an end token, a source needs one.
   const auto setFirst = [&](int64_t id) {
     for (int64_t row = 0; row != batch; ++row)
       std::memcpy(call[0].bytes.data() +
@@ -247,8 +247,8 @@ BitsCall BitsInputs::join(const std::vector<const BitsCall *> &sequences,
 
 namespace {
 
-/// Memory that begins or ends at a protected page: code that reads or writes
-/// beyond a tensor stops the program.
+/// Memory that begins or ends at a protected page, so that reads or writes
+/// beyond a tensor stop the program.
 class ProtectedMemory {
 public:
   static Result<ProtectedMemory> create(size_t bytes, bool atEnd) {
@@ -283,7 +283,7 @@ private:
   size_t total = 0;
 };
 
-/// The tensors of one call beside protected pages.
+/// Tensors in one call, next to protected pages.
 class ProtectedCall {
 public:
   explicit ProtectedCall(bool atEnd) : atEnd(atEnd) {}
@@ -321,7 +321,7 @@ private:
 
 } // namespace
 
-/// A session that fits the inputs.
+/// Creates a session that fits the inputs.
 static Result<std::unique_ptr<Session>>
 createBitsSession(const Model &model, const char *entry,
                   const std::vector<transom_tensor> &inputs,

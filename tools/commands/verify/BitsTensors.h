@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of an entry for comparisons of bits: inputs that follow from the
-// manifest and a seed, sequences as one batch, and runs in any way that a host
-// may choose.
+// Entry calls for bit comparisons: inputs derived from the manifest and a seed,
+// sequences joined to a batch, and runs under any conditions that a host may
+// choose.
 #pragma once
 #include "runtime/session/Session.h"
 #include <random>
@@ -19,59 +19,59 @@ struct BitsTensor {
   std::string bytes;
 };
 
-/// The inputs of a call, in the order of the entry's.
+/// Inputs for a call, in the entry's order.
 using BitsCall = std::vector<BitsTensor>;
-/// The results of a call, in the order of the entry's.
+/// Results of a call, in the entry's order.
 using BitsResults = std::vector<BitsTensor>;
 
-/// Who runs the workers of a dispatch.
+/// The threads that run the workers in a dispatch.
 enum class BitsHost {
-  None,      ///< threads of the session
-  Backwards, ///< a function of the caller: one thread, the last worker first
-  Threads,   ///< a function of the caller: a new thread for each worker
+  None,      ///< session threads
+  Backwards, ///< a caller's function: one thread, last worker first
+  Threads,   ///< a caller's function: a new thread per worker
 };
 
-/// How a call is run.
+/// Run conditions for a call.
 struct BitsWay {
-  unsigned threads = 1; ///< workers of a dispatch
+  unsigned threads = 1; ///< workers per dispatch
   BitsHost host = BitsHost::None;
-  /// The session's memory, the inputs and the results end, not begin, at a
-  /// protected page.
+  /// Whether session memory, inputs and results end at a protected page, rather
+  /// than begin there.
   bool atEnd = false;
-  /// Number of runs; the results are those of the last one.
+  /// Number of runs; the last one provides the results.
   unsigned times = 1;
-  /// Sees the dispatches, whose workers then run one after another.
+  /// Observes the dispatches, whose workers then run sequentially.
   DispatchObserver *observer = nullptr;
 
-  /// `3 threads`, `3 workers of a host`.
+  /// Returns `3 threads`, `3 workers of a host`.
   std::string getName() const;
-  /// Sets these of a session; they are not limited by the number of CPUs.
+  /// Applies these conditions to a session; the CPU count does not limit them.
   void apply(SessionConfig &config) const;
 };
 
-/// The largest random batch of sequences that are compared.
+/// Max random batch size for compared sequences.
 inline constexpr int64_t largestBitsBatch = 7;
 
-/// Makes calls of one entry.
+/// Creates calls for one entry.
 class BitsInputs {
 public:
-  /// `random` outlives this.
+  /// `random` must outlive this.
   BitsInputs(const Model &model, const Entry &entry, std::mt19937 &random);
 
-  /// Columns of the longest sequence of the model, at most `most`.
+  /// Returns the model's max column count, at most `most`.
   int64_t getLongest(int64_t most) const;
-  /// Sequences of the largest batch of the model, at most `most`.
+  /// Returns the model's max batch size, at most `most`.
   int64_t getLargestBatch(int64_t most) const;
-  /// Whether padding can be told from tokens.
+  /// Returns true if padding is distinguishable from tokens.
   bool hasMask() const;
-  /// Why the sequences of a batch are not known to be independent; empty if
-  /// they are.
+  /// Returns the reason why sequences in a batch may depend on each other;
+  /// empty if they are independent.
   std::string whyNotBatched() const;
 
-  /// Random inputs. `holes`: the mask hides some columns.
+  /// Returns random inputs. `holes`: the mask hides some columns.
   BitsCall make(int64_t batch, int64_t length, bool holes);
-  /// Calls of one sequence each as one call, with `extra` more columns of
-  /// padding if the model takes them. Padding has random ids.
+  /// Joins calls with one sequence each to a batch, with `extra` more padding
+  /// columns if the model allows them. Padding has random ids.
   BitsCall join(const std::vector<const BitsCall *> &sequences, int64_t extra);
 
 private:

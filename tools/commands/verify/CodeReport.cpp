@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text shows the phases with the largest errors, the JSON all.
+// The text shows the phases with the largest errors, the JSON all phases.
 #include "tools/commands/verify/CodeReport.h"
 #include "runtime/json/Json.h"
 #include <algorithm>
@@ -63,7 +63,7 @@ static std::string toText(const CheckedEntry &entry) {
   return text + "equal bits\n";
 }
 
-/// The phases with the largest errors, the largest first.
+/// Returns the phases with the largest errors, in descending order.
 static std::vector<const PhaseAccuracy *>
 sortByError(const std::vector<PhaseAccuracy> &all) {
   std::vector<const PhaseAccuracy *> sorted;
@@ -192,6 +192,7 @@ static void writeAll(JsonWriter &json, const char *key,
 std::string CodeReport::toJson() const {
   std::string line;
   JsonWriter json(line);
+  // Subject and inputs.
   json.beginObject();
   json.member("artifact", path);
   json.member("name", name);
@@ -203,6 +204,7 @@ std::string CodeReport::toJson() const {
   for (int64_t length : lengths)
     json.value(length);
   json.endArray();
+  // Verdict, skipped checks and details.
   json.member("equal", static_cast<bool>(check()));
   if (!verification.whyNotBits.empty())
     json.member("why_not_bits", verification.whyNotBits);

@@ -1,15 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The report of `verify MODEL.so`: whether machine code has the bits of its
-// kern module, and how far each phase is from float64.
+// The report for `verify MODEL.so`: compares machine code with its kern module
+// bit by bit, and each phase with float64.
 #pragma once
 #include "compiler/verify/CodeVerification.h"
 #include "runtime/base/Error.h"
 
 namespace transom::tools {
 
-/// A difference in one line.
+/// Describes a difference in one line.
 std::string describeDifference(const CodeDifference &difference);
 
 struct CodeReport {
@@ -20,10 +20,10 @@ struct CodeReport {
   std::vector<std::string> notes;
   CodeVerification verification;
 
-  /// Phases that the text shows.
+  /// Max phases in the text.
   static constexpr size_t maxPhases = 10;
 
-  /// The error for a difference.
+  /// Returns an error for a difference.
   Result<void> check() const;
   std::string toText() const;
   std::string toJson() const;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls on tensors, and steps of decoders: prompts, chunks with a past, single
-// tokens, and all of them in one batch.
+// Calls on tensors, and decoder steps: prompts, chunks with a past, single
+// tokens, and combinations in one batch.
 #include "tools/commands/verify/MachineStepper.h"
 #include "runtime/execute/Cpu.h"
 #include <algorithm>
@@ -13,7 +13,7 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// Products have a kernel for each number of rows up to this.
+/// GEMMs have a kernel for each row count up to this.
 static constexpr int64_t mostKernelRows = 14;
 
 std::vector<int64_t> tools::getDefaultLengths() {
@@ -62,9 +62,9 @@ SteppedDispatch MachineStepper::describe(const ExecutorRun &run,
   return shown;
 }
 
-/// What memory holds that is not written yet: large numbers, which show up in
-/// sums and maxima, or NaNs, which show up times zero. Code that reads them, or
-/// writes zeros beside its results, is noticed.
+/// Returns the fill byte for uninitialized memory: large numbers, which show up
+/// in sums and maxima, or NaNs, which persist through products with zero. This
+/// detects code that reads such memory or writes zeros next to its results.
 static int getUndefinedByte(int64_t call) { return call % 2 ? 0xff : 0x5f; }
 
 void MachineStepper::willRun(const ExecutorRun &run, int64_t dispatch) {
@@ -88,12 +88,12 @@ static std::string nameTokens(int64_t count) {
 }
 
 unsigned MachineStepper::getWorkers(size_t call) const {
-  // One worker, few, and so many that items of attention are divided.
+  // One worker, a few, and enough to split attention items.
   static constexpr unsigned numbers[] = {3, 1, 8};
   return options.workers ? options.workers : numbers[call % 3];
 }
 
-/// Hides all tokens of a sequence in the middle.
+/// Masks all tokens in the middle sequence.
 static void hideSequence(const Entry &entry, BitsCall &tensors) {
   for (size_t i = 0; i != tensors.size(); ++i) {
     BitsTensor &mask = tensors[i];
@@ -135,7 +135,7 @@ Result<void> MachineStepper::runTensors(const Entry &entry) {
     way.threads = getWorkers(0);
     TRANSOM_TRY(runBits(*model, entry, tensors, way));
   }
-  // Products of what sequences are pooled to have a row for each.
+  // GEMMs on pooled sequences have one row per sequence.
   for (int64_t batch = 2;
        batch <= inputs.getLargestBatch(mostKernelRows) && !checker->hasFailed();
        ++batch) {
@@ -152,10 +152,10 @@ Result<void> MachineStepper::runTensors(const Entry &entry) {
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// Tokens that follow a prompt: a chunk, and single ones.
+/// Tokens after a prompt: a chunk, and single tokens.
 static constexpr int64_t mostFollowing = 32;
 static constexpr int64_t mostSequences = 4;
-/// Tokens of a prompt whose logits are computed.
+/// Prompt tokens with logits.
 static constexpr int64_t mostLogits = 33;
 
 Result<std::unique_ptr<Session>>
@@ -203,8 +203,8 @@ Result<int32_t> MachineStepper::createSequence(DecodeEngine &decoder,
   return sequence;
 }
 
-/// The same step with the logits of listed tokens, undone afterwards. Half of
-/// the columns are those of the step before.
+/// Runs the step with logits for selected tokens, then rewinds it. About half
+/// the columns are kept from the previous step.
 Result<void>
 MachineStepper::stepListed(DecodeEngine &decoder,
                            const std::vector<transom_step_input> &inputs,
@@ -241,7 +241,7 @@ Result<void> MachineStepper::step(DecodeEngine &decoder,
   return done ? Result<void>() : done.takeError();
 }
 
-/// A step of several sequences, each with another past.
+/// Runs a step with several sequences, each with another past.
 Result<void> MachineStepper::readTogether(DecodeEngine &decoder,
                                           int32_t sequence) {
   TRANSOM_ASSIGN(int32_t copy, decoder.copy(sequence));
@@ -256,11 +256,11 @@ Result<void> MachineStepper::readTogether(DecodeEngine &decoder,
   return {};
 }
 
-/// Chunks of all numbers of rows, each after the same past.
+/// Reads chunks with each row count, after the same past.
 Result<void> MachineStepper::readChunks(DecodeEngine &decoder, int32_t sequence,
                                         int64_t past) {
   for (int64_t count = 2; count <= mostKernelRows; ++count) {
-    // A window may have dropped what a rewound sequence would see.
+    // Copy the sequence, since a window may prevent a rewind.
     TRANSOM_ASSIGN(int32_t copy, decoder.copy(sequence));
     TRANSOM_TRY(step(decoder, {{copy, tokens.data(), count, 1}},
                      nameTokens(count) + " after " + std::to_string(past)));
@@ -269,7 +269,7 @@ Result<void> MachineStepper::readChunks(DecodeEngine &decoder, int32_t sequence,
   return {};
 }
 
-/// A prompt of `length` tokens, and what follows it.
+/// Reads a prompt with `length` tokens, and tokens after it.
 Result<void> MachineStepper::readPrompt(DecodeEngine &decoder, int64_t length,
                                         int64_t chunk, bool hasAllChunks) {
   TRANSOM_ASSIGN(int32_t sequence, createSequence(decoder, length));
@@ -296,8 +296,8 @@ Result<void> MachineStepper::runSteps() {
     lengths.insert(std::min(length, room));
   const int64_t longest = *lengths.rbegin();
   tokens.clear();
-  // A session has one number of workers: lengths take turns, the longest is for
-  // all.
+  // A session has a fixed worker count, so lengths alternate between sessions;
+  // the longest one runs in all of them.
   const size_t numSessions = options.workers ? 1 : 3;
   for (size_t i = 0; i != numSessions; ++i) {
     TRANSOM_ASSIGN(std::unique_ptr<Session> session,

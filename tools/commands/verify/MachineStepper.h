@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the entries of an artifact on one thread, and shows the memory before
-// and after each dispatch.
+// Runs an artifact's entries on one thread, and exposes the memory before and
+// after each dispatch.
 #pragma once
 #include "compiler/verify/ArtifactStepper.h"
 #include "runtime/execute/ExecutorRun.h"
@@ -10,32 +10,33 @@
 
 namespace transom::tools {
 
-/// What is called.
+/// Settings for the calls.
 struct StepperOptions {
-  std::vector<int64_t> lengths; ///< of sequences; longer ones are cut
+  std::vector<int64_t> lengths; ///< sequence lengths; limited by the model
   uint64_t seed = 1;
-  /// Of a dispatch; they run one after another. 0: 3, 1 and 8 in turn.
+  /// Workers per dispatch; they run sequentially. 0: alternates 3, 1 and 8.
   unsigned workers = 0;
 };
 
-/// Lengths around what code works in: products have a kernel for each number of
-/// rows up to 14; key panels have 32 positions, KV blocks 256.
+/// Returns lengths around the code's block sizes: GEMMs have a kernel for each
+/// row count up to 14; key panels have 32 positions, KV blocks 256.
 std::vector<int64_t> getDefaultLengths();
 
-/// The instruction sets of an artifact as this CPU sees them.
+/// An artifact's instruction sets that this CPU supports.
 struct RunnableModels {
-  std::vector<std::unique_ptr<Model>> models; ///< the strongest first
-  std::vector<std::string> lacking; ///< of the artifact, but not of the CPU
+  std::vector<std::unique_ptr<Model>> models; ///< most capable first
+  std::vector<std::string>
+      lacking; ///< in the artifact, but not supported by the CPU
 
   /// Loads an artifact for each instruction set that runs here, or for the one
-  /// that the environment asks for.
+  /// that the environment requests.
   static Result<RunnableModels> load(const std::string &path,
                                      const Manifest &manifest);
 };
 
 class MachineStepper : public ArtifactStepper, private DispatchObserver {
 public:
-  /// All outlive this.
+  /// The arguments must outlive this.
   MachineStepper(const RunnableModels &models, const Manifest &manifest,
                  const StepperOptions &options)
       : models(models), manifest(manifest), options(options) {}
@@ -53,7 +54,8 @@ private:
   Result<std::unique_ptr<Session>> createSession(int64_t longest,
                                                  unsigned workers);
   unsigned getWorkers(size_t call) const;
-  /// A new sequence; of an encoder-decoder with a source of `length` tokens.
+  /// Returns a new sequence; an encoder-decoder gets a source with `length`
+  /// tokens.
   Result<int32_t> createSequence(DecodeEngine &decoder, int64_t length);
   Result<void> stepListed(DecodeEngine &decoder,
                           const std::vector<transom_step_input> &inputs,
@@ -74,12 +76,12 @@ private:
   const Manifest &manifest;
   const StepperOptions &options;
   DispatchChecker *checker = nullptr;
-  const Model *model = nullptr; ///< that runs
+  const Model *model = nullptr; ///< current model
   std::mt19937 random;
   std::vector<int64_t> tokens; ///< random ids, for steps
-  std::vector<int64_t> listed; ///< likewise, of logits
-  std::string call;            ///< that runs, in words
-  int64_t numCalls = 0;        ///< so far
+  std::vector<int64_t> listed; ///< random tokens with logits
+  std::string call;            ///< description of the current call
+  int64_t numCalls = 0;        ///< calls so far
   const char *blocks = nullptr;
   int64_t blockBytes = 0;
 };

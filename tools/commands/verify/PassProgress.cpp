@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One report for each evaluation of the model.
+// Reports progress after each evaluation of the model.
 #include "tools/commands/verify/PassProgress.h"
 #include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
@@ -11,7 +11,7 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// Checks that take longer print lines without a terminal, too.
+/// Seconds from which a check prints lines even without a terminal.
 static constexpr double longCheck = 5;
 
 static void printJson(const VerifyProgress &progress) {
@@ -29,8 +29,8 @@ static void printJson(const VerifyProgress &progress) {
   fprintf(stderr, "%s\n", line.c_str());
 }
 
-/// `17 evaluations, about 20 s and 1.2 GiB`, then `12 of 17 evaluations, after
-/// 'kern-fuse-norm', about 8 s left`.
+/// Returns `17 evaluations, about 20 s and 1.2 GiB`, then `12 of 17
+/// evaluations, after 'kern-fuse-norm', about 8 s left`.
 static std::string describe(const VerifyProgress &progress) {
   char line[200];
   if (progress.done == 0) {
@@ -63,7 +63,7 @@ tools::createPassProgress(const std::string &mode, bool quiet) {
       return true;
     };
   return [](const VerifyProgress &progress) {
-    // The last one leaves the line empty.
+    // The last report clears the line.
     fprintf(stderr, "\r\033[K%s",
             progress.done < progress.total ? describe(progress).c_str() : "");
     fflush(stderr);

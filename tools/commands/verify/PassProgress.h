@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The progress of a check of passes, on stderr.
+// Progress of a pass check, on stderr.
 #pragma once
 #include "compiler/verify/VerifyModel.h"
 #include <CLI/App.hpp>
@@ -9,23 +9,23 @@
 
 namespace transom::tools {
 
-/// The flags of a check of passes that `verify` and `explain --verify` share.
+/// Flags for a pass check that `verify` and `explain --verify` share.
 struct PassCheckFlags {
   bool full = false;
   std::string memLimit, progress = "auto";
 
-  /// Sets the options from the flags; `quiet` shows no progress on a terminal.
+  /// Sets the options from the flags; `quiet` hides progress on a terminal.
   Result<void> apply(VerifyOptions &options, bool quiet) const;
 };
 
-/// Adds `--full`, `--mem-limit` and `--progress`, which `needed`, if any, goes
-/// with.
+/// Adds `--full`, `--mem-limit` and `--progress`. They require the option
+/// `needed`, if any.
 void addPassCheckFlags(CLI::App &app, PassCheckFlags &flags,
                        CLI::Option *needed = nullptr);
 
-/// Returns a function that shows progress in `mode`: `json` as lines of JSON,
-/// `auto` as a line that changes on a terminal, else as lines where the check
-/// takes more than 5 s. Null for `none`.
+/// Returns a function that reports progress in `mode`. `json` prints JSON
+/// lines. `auto` updates a line on a terminal, and otherwise prints lines if
+/// the check takes more than 5 s. Returns null for `none`.
 std::function<bool(const VerifyProgress &)>
 createPassProgress(const std::string &mode, bool quiet);
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom verify: checks the passes of a compile, or the bits of a compiled
-// model.
+// transom verify: checks the passes in a compile, or the bits of a compiled
+// model's results.
 #include "compiler/verify/LayerErrors.h"
 #include "compiler/verify/VerifyModel.h"
 #include "tools/commands/Command.h"
@@ -30,7 +30,7 @@ struct VerifyFlags {
 
 } // namespace
 
-/// Checks the passes of a compile of a model.
+/// Checks the passes in a model's compile.
 static Result<void> verifyPasses(VerifyFlags &flags,
                                  const CommonFlags &common) {
   TRANSOM_TRY(checkModelSource(flags.subject));
@@ -46,7 +46,7 @@ static Result<void> verifyPasses(VerifyFlags &flags,
   return certificate.check();
 }
 
-/// Compares the layers of a model with what another library computed.
+/// Compares a model's layers with another library's results.
 static Result<void> verifyLayers(VerifyFlags &flags,
                                  const CommonFlags &common) {
   TRANSOM_TRY(checkModelSource(flags.subject));
@@ -86,7 +86,7 @@ static Result<void> runVerify(VerifyFlags &flags, const CommonFlags &common) {
   return verifyBits(flags, common);
 }
 
-/// Flags of the check of passes.
+/// Adds flags for the pass check.
 static void addPassFlags(CLI::App &app, VerifyFlags &flags) {
   app.add_option("--lanes", flags.passes.lanes,
                  "independent evaluations, 1 or 2: with 2 a result is proved "
@@ -113,7 +113,7 @@ static void addPassFlags(CLI::App &app, VerifyFlags &flags) {
   addCompileFlags(app, flags.compile);
 }
 
-/// Flags of the matrix of bits.
+/// Adds flags for the bit matrix.
 static void addBitsFlags(CLI::App &app, VerifyFlags &flags) {
   app.add_flag("--bits", flags.bits,
                "run a compiled model in all ways that may not show in its "

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Takes the options of the compile from the manifest; the compiler compiles the
-// model again and checks each dispatch that the machine runs.
+// Reads the compile options from the manifest; the compiler recompiles the
+// model and checks each dispatch that the host runs.
 #include "tools/commands/verify/VerifyCode.h"
 #include "runtime/artifact/Artifact.h"
 #include "tools/commands/CompileFlags.h"
@@ -14,8 +14,8 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// The options that an artifact was compiled with, as far as they change its
-/// kern module. What was changed by hand is left out.
+/// Returns an artifact's compile options, as far as they affect its kern
+/// module. Manual edits are ignored.
 static Result<CompileOptions> getOptions(const Manifest &manifest,
                                          const std::string &model,
                                          std::vector<std::string> &notes) {
@@ -31,7 +31,7 @@ static Result<CompileOptions> getOptions(const Manifest &manifest,
                          value +
                          "', and its weights cannot be made without these "
                          "texts; supported: artifacts without it");
-    // Its lists are in the tokenizer's tables, which no code reads.
+    // The shortlists are tokenizer tables, which no code reads.
     if (flag.rfind("shortlist", 0) == 0) {
       flags.options.listedLogits = true;
       continue;
@@ -45,7 +45,7 @@ static Result<CompileOptions> getOptions(const Manifest &manifest,
   CLI::App parser;
   addCompileFlags(parser, flags);
   try {
-    std::reverse(words.begin(), words.end()); // as CLI11 takes them
+    std::reverse(words.begin(), words.end()); // CLI11 expects reverse order
     parser.parse(words);
   } catch (const CLI::ParseError &error) {
     const std::string what = error.what();
@@ -58,6 +58,7 @@ static Result<CompileOptions> getOptions(const Manifest &manifest,
 }
 
 Result<void> tools::verifyCode(CodeFlags flags, const CommonFlags &common) {
+  // Check the arguments.
   TRANSOM_TRY(checkModelArtifact(flags.artifact));
   if (flags.model.empty())
     return usageError(
@@ -69,6 +70,7 @@ Result<void> tools::verifyCode(CodeFlags flags, const CommonFlags &common) {
     flags.options.lengths = getDefaultLengths();
   if (common.threads)
     flags.options.workers = common.threads;
+  // Load the artifact, for each instruction set that runs here.
   TRANSOM_ASSIGN(ArtifactFile file, ArtifactFile::open(flags.artifact));
   TRANSOM_TRY(file.checkMachine());
   const Manifest &manifest = file.manifest();
@@ -77,10 +79,12 @@ Result<void> tools::verifyCode(CodeFlags flags, const CommonFlags &common) {
                  getOptions(manifest, flags.model, report.notes));
   TRANSOM_ASSIGN(RunnableModels models,
                  RunnableModels::load(flags.artifact, manifest));
+  // Recompile the model, and compare while the code runs.
   TRANSOM_ASSIGN(const CompilerApi *compiler, openCompiler());
   MachineStepper stepper(models, manifest, flags.options);
   TRANSOM_ASSIGN(report.verification,
                  compiler->verifyArtifact(options, stepper));
+  // Print the report.
   report.path = flags.artifact;
   report.name = manifest.name;
   report.dtype = manifest.dtype;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom verify MODEL.so: the machine code of an artifact against its kern
+// transom verify MODEL.so: compares an artifact's machine code with its kern
 // module.
 #pragma once
 #include "tools/commands/Command.h"
@@ -9,14 +9,14 @@
 
 namespace transom::tools {
 
-/// The flags of the command.
+/// The command's flags.
 struct CodeFlags {
   std::string artifact;
-  std::string model;      ///< what it was compiled from
-  StepperOptions options; ///< without lengths the default ones are taken
+  std::string model;      ///< the model that it was compiled from
+  StepperOptions options; ///< default lengths are used if none are given
 };
 
-/// Steps the machine code and prints the report; an error if bits differ.
+/// Steps through the machine code and prints the report; fails if bits differ.
 Result<void> verifyCode(CodeFlags flags, const CommonFlags &common);
 
 } // namespace transom::tools
