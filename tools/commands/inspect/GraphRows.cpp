@@ -62,8 +62,8 @@ static std::vector<size_t> breakCycles(std::vector<GraphItem> &items) {
   return order;
 }
 
-/// Places each item in the row after its last predecessor. Items that lead from
-/// no port to a single item are placed right before it.
+/// Assigns each item to the row after its last predecessor. Items that lead
+/// from no port to a single item are placed right before it.
 static void rankItems(std::vector<GraphItem> &items) {
   // Ranks are longest paths from the ports.
   const std::vector<size_t> order = breakCycles(items);

@@ -23,7 +23,7 @@ struct BitsCell {
   std::string axis;
   std::string entry; ///< empty: all entries
   std::string isa;   ///< empty: the whole artifact
-  /// The runs, or the reason why there are none.
+  /// The runs, or the reason why nothing ran.
   std::string text;
   /// True if transom promises the same bits, so that a difference is an error.
   bool isPromised = true;
