@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entry that returns attention weights. It is a copy of the encoder, of a
-// decoder's step on whole sequences, or of both, whose attentions are each
-// repeated with unit vectors as values: what comes out are the weights, with
-// every mask and bias that the attention has.
+// Adds the entry that returns attention weights. It is a copy of the encoder,
+// of a decoder step on whole sequences, or of both. Each attention is repeated
+// with unit vectors as values, so its result is the attention weights,
+// including every mask and bias.
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
@@ -26,12 +26,12 @@ constexpr StringLiteral entryName = "attention";
 constexpr StringLiteral batchName = "attention_batch",
                         lengthName = "attention_seq",
                         targetName = "attention_target";
-/// Sizes of a call at most: weights take batch * heads * length^2 floats.
+/// Maximum sizes in a call: weights take batch * heads * length^2 floats.
 constexpr int64_t maxBatch = 4, maxLength = 512;
 
-/// The unit vectors of `size` dimensions, `copies` times side by side.
+/// The `size`-dimensional unit vectors, repeated `copies` times side by side.
 WeightExpr makeUnitVectors(int64_t size, int64_t copies) {
-  // Of rows of size + 1 elements that begin with a one, the first size * size
+  // In rows with size + 1 elements that begin with a one, the first size * size
   // elements are the identity matrix.
   auto column = WeightExpr::fill({size, 1}, 1.0);
   auto flat = WeightExpr::reshape(WeightExpr::pad(column, 1, size + 1),
@@ -42,8 +42,8 @@ WeightExpr makeUnitVectors(int64_t size, int64_t copies) {
       1, std::vector<WeightExpr>(static_cast<size_t>(copies), matrix));
 }
 
-/// Adds the weights of each attention to the results of one function. Its
-/// tokens are those of one argument, or of two: a source and a target.
+/// Adds attention weights to one function's results. Its tokens come from one
+/// argument, or from a source and a target argument.
 class WeightsWriter {
 public:
   WeightsWriter(func::FuncOp function, ArrayRef<BlockArgument> ids,
@@ -55,11 +55,12 @@ public:
   void write();
 
 private:
-  /// An attention of the tokens of one argument to those of one.
+  /// An attention from the tokens in one argument to the tokens in one
+  /// argument.
   struct Attention {
     SdpaOp op;
     BlockArgument queries, keys;
-    unsigned layer = 0; ///< its number among those of its kind
+    unsigned layer = 0; ///< index among attentions with the same result name
   };
 
   void collect();
@@ -78,20 +79,20 @@ private:
   func::FuncOp function;
   OpBuilder builder;
   SmallVector<BlockArgument> ids;
-  int64_t length;                                 // of unit vectors
+  int64_t length;                                 // number of unit vectors
   SmallVector<int64_t> chosenLayers, chosenHeads; // empty: all
   SmallVector<Attention> attentions;
-  DenseMap<std::pair<Value, Value>, Value> columns; // by keys, ragged batch
+  DenseMap<std::pair<Value, Value>, Value> columns; // by keys and ragged batch
 };
 
-/// True for sizes [batch, length, ...] that begin with those of token ids.
+/// True for sizes [batch, length, ...] that begin with the sizes of the ids.
 bool isOfBatch(Value value, BlockArgument ids) {
   Dims own = getDims(value), dims = getDims(ids);
   return own.size() >= 2 && own[0] == dims[0] && own[1] == dims[1];
 }
 
-/// What has the sizes [batch, length, ...] of the tokens that attend, or that
-/// are attended to; null where these have a past.
+/// The value with sizes [batch, length, ...] for query or key tokens; null if
+/// the tokens have a past.
 Value getTokens(SdpaOp op, Value tokens) {
   if (getDims(tokens).size() == 3)
     return tokens;
@@ -99,15 +100,16 @@ Value getTokens(SdpaOp op, Value tokens) {
   return ragged ? ragged.getMask() : Value();
 }
 
-/// The ids that a value [batch, length, ...] has rows for; null without any.
+/// The ids with one row per row of `tokens` [batch, length, ...]; null if there
+/// are none.
 BlockArgument WeightsWriter::findIds(Value tokens) const {
   auto *found = llvm::find_if(
       ids, [&](BlockArgument argument) { return isOfBatch(tokens, argument); });
   return found == ids.end() ? BlockArgument() : *found;
 }
 
-/// Finds the attentions of tokens among each other, and of a target to its
-/// source: first those of encoders, then of decoders, then of both.
+/// Finds self-attentions, and attentions from a target to its source: first in
+/// encoders, then in decoders, then between both.
 void WeightsWriter::collect() {
   Remarks remarks(function->getParentOfType<ModuleOp>());
   for (auto op : function.getOps<SdpaOp>()) {
@@ -132,7 +134,7 @@ void WeightsWriter::collect() {
   });
 }
 
-/// The numbers that an attribute of the module lists.
+/// The integers in a module attribute.
 SmallVector<int64_t> WeightsWriter::getChosen(StringRef attribute) const {
   auto module = func::FuncOp(function)->getParentOfType<ModuleOp>();
   auto list = module->getAttrOfType<DenseI64ArrayAttr>(attribute);
@@ -140,7 +142,7 @@ SmallVector<int64_t> WeightsWriter::getChosen(StringRef attribute) const {
               : SmallVector<int64_t>();
 }
 
-/// Those of the chosen heads that the attention has.
+/// The chosen heads that exist in the attention.
 SmallVector<int64_t>
 WeightsWriter::getChosenHeads(const Attention &attention) const {
   auto count = static_cast<int64_t>(SdpaOp(attention.op).getHeads());
@@ -151,8 +153,8 @@ WeightsWriter::getChosenHeads(const Attention &attention) const {
   return chosen;
 }
 
-/// Numbers the attentions of each kind, and drops those of layers and heads
-/// that are not chosen.
+/// Numbers attentions with the same result name, and drops attentions whose
+/// layer or heads are not chosen.
 void WeightsWriter::choose() {
   llvm::StringMap<unsigned> counts;
   for (Attention &attention : attentions)
@@ -164,7 +166,7 @@ void WeightsWriter::choose() {
   });
 }
 
-/// What results are called before their number.
+/// The result name before the number.
 StringRef WeightsWriter::getName(const Attention &attention) const {
   if (ids.size() == 1)
     return "attentions";
@@ -197,7 +199,7 @@ Value WeightsWriter::getColumns(const Attention &attention) {
                                             builder.getI64IntegerAttr(0));
 }
 
-/// A value for each key and key head: the unit vector of its column.
+/// The values: for each key and key head, the unit vector for the key's column.
 Value WeightsWriter::getUnitVectors(const Attention &attention) {
   SdpaOp op = attention.op;
   auto heads = static_cast<int64_t>(op.getKvHeads());
@@ -217,11 +219,12 @@ Value WeightsWriter::getUnitVectors(const Attention &attention) {
                                      builder.getF64FloatAttr(1.0));
 }
 
-/// The weights [batch, heads, queries, keys] of an attention.
+/// The attention weights [batch, heads, queries, keys].
 Value WeightsWriter::getWeights(const Attention &attention) {
   SdpaOp op = attention.op;
   Location loc = op.getLoc();
   builder.setInsertionPointAfter(op);
+  // Repeat the attention with unit vectors as values.
   Value weights = createInferred<SdpaOp>(
       builder, loc, op.getQuery(), op.getKey(), getUnitVectors(attention),
       op.getMask(), op.getRagged(), Value(), op.getSlopes(),
@@ -229,6 +232,8 @@ Value WeightsWriter::getWeights(const Attention &attention) {
       op.getHeadsAttr(), op.getKvHeadsAttr(), op.getScaleAttr(),
       op.getMaskKindAttr(), op.getCausalAttr(), op.getWindowAttr(),
       op.getSoftCapAttr(), op.getMaskValueAttr(), op.getMaxDistanceAttr());
+  // Restore padding, and bring the axes in order: [batch, heads, queries,
+  // keys].
   const Dims queries = getDims(attention.queries);
   if (getDims(op.getQuery()).size() == 2)
     weights =
@@ -242,6 +247,7 @@ Value WeightsWriter::getWeights(const Attention &attention) {
       builder.getI64IntegerAttr(0), getSize(getDims(attention.keys)[1]));
   weights = createInferred<TransposeOp>(
       builder, loc, weights, builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
+  // Keep the chosen heads.
   SmallVector<int64_t> chosen = getChosenHeads(attention);
   if (static_cast<int64_t>(chosen.size()) == heads)
     return weights;
@@ -257,14 +263,14 @@ Value WeightsWriter::getWeights(const Attention &attention) {
 }
 
 void WeightsWriter::write() {
-  // Collect first: the new attentions are not to be repeated.
+  // Collect first, because the new attentions must not be repeated.
   collect();
   choose();
   SmallVector<Value> weights;
   for (const Attention &attention : attentions)
     weights.push_back(getWeights(attention));
 
-  // Return them after the other results, numbered by kind.
+  // Return them after the other results, numbered by name.
   Operation *terminator = function.front().getTerminator();
   terminator->insertOperands(terminator->getNumOperands(), weights);
   const unsigned before = function.getNumResults();
@@ -277,9 +283,9 @@ void WeightsWriter::write() {
                               std::to_string(attention.layer)));
 }
 
-/// Gives a function weights of its own, so that later passes do with those of
-/// the other entries what they would do without it. Those that are equal in the
-/// end are stored once.
+/// Gives a function its own weights, so that later passes treat the other
+/// entries' weights as if this function did not exist. Weights that are equal
+/// in the end are stored once.
 void copyWeights(func::FuncOp function) {
   SymbolTable symbols(function->getParentOfType<ModuleOp>());
   llvm::StringMap<StringAttr> copies;
@@ -295,14 +301,14 @@ void copyWeights(func::FuncOp function) {
   }
 }
 
-/// True for an attention of the tokens of the ids among each other.
+/// True for an attention in which the tokens of `ids` attend to each other.
 bool isSelfAttention(SdpaOp op, BlockArgument ids) {
   Value queries = getTokens(op, op.getQuery()),
         keys = getTokens(op, op.getKey());
   return queries && keys && isOfBatch(queries, ids) && isOfBatch(keys, ids);
 }
 
-/// Why an entry does not get one with the weights of its attentions.
+/// The reason why an entry gets no copy with attention weights.
 RemarkReason getObstacle(func::FuncOp entry) {
   RemarkArgument name("entry", entry.getName());
   auto attentions = entry.getOps<SdpaOp>();
@@ -337,7 +343,7 @@ public:
     ModuleOp module = getOperation();
     if (!module->hasAttr("transom.attention") || module.lookupSymbol(entryName))
       return;
-    // An encoder-decoder has an entry that is an encoder, too.
+    // An encoder-decoder also has an entry that is an encoder.
     using Self = AddAttentionEntryPass;
     for (auto add :
          {&Self::addEncoderDecoder, &Self::addEncoder, &Self::addDecoder})
@@ -368,7 +374,7 @@ private:
   const Polynomial batch = Polynomial::symbol(batchName.str());
 };
 
-/// The largest length of ids in a call of the new entry.
+/// The maximum length for ids in a call of the new entry.
 int64_t AddAttentionEntryPass::getLargest(BlockArgument ids) {
   const std::string symbol = getDims(ids)[1].str();
   auto declared = getOperation()->getAttrOfType<DictionaryAttr>("attn.symbols");
@@ -379,7 +385,7 @@ int64_t AddAttentionEntryPass::getLargest(BlockArgument ids) {
                                  : maxLength;
 }
 
-/// The same for the sequences of a step.
+/// The same for a step's sequences.
 int64_t AddAttentionEntryPass::getTargetLength(func::FuncOp step) {
   auto context = step->getAttrOfType<IntegerAttr>("transom.context");
   return context && context.getInt() > 0 ? std::min(context.getInt(), maxLength)
@@ -404,7 +410,7 @@ func::FuncOp AddAttentionEntryPass::copyEntry(func::FuncOp entry,
   return copy;
 }
 
-/// A copy of an entry with the sizes of the new entry for those of its ids.
+/// Copies an entry; the new entry's sizes replace the sizes of its ids.
 func::FuncOp AddAttentionEntryPass::copyEncoder(func::FuncOp entry,
                                                 BlockArgument ids,
                                                 StringRef name) {
@@ -415,7 +421,7 @@ func::FuncOp AddAttentionEntryPass::copyEncoder(func::FuncOp entry,
   return copy;
 }
 
-/// A copy of a step whose tokens are batch * length, all with results.
+/// Copies a step with batch * length tokens, all with results.
 func::FuncOp AddAttentionEntryPass::copyStep(func::FuncOp entry,
                                              StringRef length) {
   Dims tokens = getDims(entry.getArgument(0)),
@@ -426,8 +432,8 @@ func::FuncOp AddAttentionEntryPass::copyStep(func::FuncOp entry,
   return copy;
 }
 
-/// A copy of a decoder's step after its encoder, on sources with a mask and
-/// whole targets without padding.
+/// Copies a decoder step after its encoder, on masked sources and whole targets
+/// without padding.
 bool AddAttentionEntryPass::addEncoderDecoder(func::FuncOp entry) {
   if (!isPlainStep(entry) || entry.getOps<CrossSdpaOp>().empty())
     return false;
@@ -448,8 +454,7 @@ bool AddAttentionEntryPass::addEncoderDecoder(func::FuncOp entry) {
   declareSymbol(lengthName, sourceLength);
   declareSymbol(targetName, targetLength);
 
-  // The copies of the encoder and of its projections move into that of the
-  // step.
+  // Move copies of the encoder and its projections into the copied step.
   func::FuncOp copy = copyStep(entry, targetName);
   const unsigned index = ids.getArgNumber(), count = encoder.getNumArguments();
   const SourceValues values =
@@ -464,7 +469,7 @@ bool AddAttentionEntryPass::addEncoderDecoder(func::FuncOp entry) {
   return true;
 }
 
-/// A copy of an encoder; its batch and length have to be symbols.
+/// Copies an encoder; its batch and length must be symbols.
 bool AddAttentionEntryPass::addEncoder(func::FuncOp entry) {
   BlockArgument ids = findSymbolicIds(entry);
   if (!ids || llvm::none_of(entry.getOps<SdpaOp>(), [&](SdpaOp op) {
@@ -480,7 +485,7 @@ bool AddAttentionEntryPass::addEncoder(func::FuncOp entry) {
   return true;
 }
 
-/// A copy of a decoder's step, on whole sequences without padding.
+/// Copies a decoder step, on whole sequences without padding.
 bool AddAttentionEntryPass::addDecoder(func::FuncOp entry) {
   if (!isPlainStep(entry) || entry.getOps<SdpaOp>().empty() ||
       !entry.getOps<CrossSdpaOp>().empty())

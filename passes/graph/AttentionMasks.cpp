@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Follows a mask that is written as numbers back to the bool mask that it is
-// made of, or to a constant whose elements say what is hidden.
+// Traces a numeric mask back to the bool mask that it is computed from, or to a
+// constant whose elements show which keys are hidden.
 #include "passes/graph/AttentionMasks.h"
 #include "passes/graph/ConstantElements.h"
 #include <cmath>
@@ -12,7 +12,7 @@ using namespace transom::attn;
 
 namespace transom {
 
-/// A finite number this low hides as minus infinity does.
+/// A finite value this low hides like minus infinity.
 static constexpr double hidingValue = -1e30;
 
 std::optional<double> constantFactor(Operation *op, Value &input) {
@@ -29,7 +29,7 @@ std::optional<double> constantFactor(Operation *op, Value &input) {
     std::optional<double> number = constantNumber(op->getOperand(side));
     if (!number || (divides && side == 0))
       continue;
-    // A constant that broadcasts the operand is not only a factor.
+    // A constant that broadcasts the operand is more than a factor.
     Value other = op->getOperand(1 - side);
     if (getDims(other) != getDims(op->getResult(0)))
       return std::nullopt;
@@ -48,7 +48,7 @@ MaskLink hidingMask(Value mask, bool inverted, double value) {
   return link;
 }
 
-/// True for bools and for the 0 and 1 of a mask argument.
+/// True for bools and for a mask argument with 0 and 1.
 static bool isZeroOrOne(Value value) {
   if (getElementTypeOrSelf(value).isInteger(1))
     return true;
@@ -68,13 +68,13 @@ static bool isZeroOrOne(Value value) {
   return false;
 }
 
-/// `factor * mask + offset` of a mask of 0 and 1.
+/// `factor * mask + offset` for a mask with 0 and 1.
 struct AffineMask {
   Value mask;
   double factor = 1, offset = 0;
 };
 
-/// Products of more factors than 2 to the power of this are not followed.
+/// Nested products are followed to this depth, so up to 2^maxProducts factors.
 static constexpr int maxProducts = 4;
 
 static bool isMaskFactor(Value factor, int products = 0);
@@ -83,6 +83,7 @@ static std::optional<AffineMask> affineMask(Value value, int depth = 0,
                                             int products = 0) {
   Operation *op = value.getDefiningOp();
   if (!op || depth > maxLinks)
+    // Bool masks and 0/1 products.
     return std::nullopt;
   if (isa<MulOp>(op) && products < maxProducts &&
       isMaskFactor(op->getOperand(0), products + 1) &&
@@ -114,7 +115,7 @@ static std::optional<AffineMask> affineMask(Value value, int depth = 0,
     return std::nullopt;
   }
 
-  // Insert what `input` is in turn.
+  // Insert the affine form of `input`.
   auto inner = affineMask(input, depth + 1, products);
   if (!inner || getDims(input) != getDims(value))
     return std::nullopt;
@@ -135,7 +136,7 @@ std::optional<MaskLink> additiveAsBool(Value value, double factor) {
     return std::nullopt;
   }
 
-  // A number that is 0 for one value of the mask hides with the other.
+  // If the sum is 0 for one mask value, the other mask value hides.
   auto affine = affineMask(value);
   if (!affine || !std::isfinite(affine->factor) ||
       !std::isfinite(affine->offset))
@@ -147,7 +148,7 @@ std::optional<MaskLink> additiveAsBool(Value value, double factor) {
   return std::nullopt;
 }
 
-/// True for a factor that is 0 or 1, whatever it is made of.
+/// True for a factor whose elements are all 0 or 1.
 static bool isMaskFactor(Value factor, int products) {
   auto isBit = [](double number) { return number == 0 || number == 1; };
   if (std::optional<ConstantElements> elements = getConstantElements(factor))
@@ -182,11 +183,11 @@ Value findMaskOfProbabilities(Operation *op, Value probabilities) {
 }
 
 //===----------------------------------------------------------------------===//
-// Masks that are made of others
+// Masks that combine others
 //===----------------------------------------------------------------------===//
 
-/// The two masks that hide together what a bool mask, or a mask of 0 and 1,
-/// hides; both null where it is not made of two.
+/// Splits a bool mask, or a mask with 0 and 1, into two masks that together
+/// hide the same keys; both null if it is not a combination.
 static std::pair<Value, Value> getConjuncts(Value mask, bool inverted) {
   Operation *op = mask.getDefiningOp();
   if (auto cast = dyn_cast_or_null<CastOp>(op);
@@ -204,6 +205,7 @@ SmallVector<MaskLink> splitMask(const MaskLink &link) {
   SmallVector<MaskLink> masks, open = {link};
   while (!open.empty() && masks.size() < maxLinks) {
     MaskLink next = open.pop_back_val();
+    // An added mask: a bool mask in additive form, or a sum.
     if (next.kind == MaskLink::Adds) {
       auto sum = next.mask.getDefiningOp<AddOp>();
       std::optional<MaskLink> bools = additiveAsBool(next.mask, next.factor);
@@ -221,6 +223,7 @@ SmallVector<MaskLink> splitMask(const MaskLink &link) {
       }
       continue;
     }
+    // A bool mask: an inversion, or a conjunction.
     if (auto inverse = next.mask.getDefiningOp<NotOp>()) {
       next.mask = inverse.getInput();
       next.inverted = !next.inverted;
@@ -241,7 +244,7 @@ SmallVector<MaskLink> splitMask(const MaskLink &link) {
 }
 
 //===----------------------------------------------------------------------===//
-// Triangles
+// Causal masks
 //===----------------------------------------------------------------------===//
 
 std::optional<TriangleDifference> compareWithTriangle(const MaskLink &link) {
@@ -253,7 +256,7 @@ std::optional<TriangleDifference> compareWithTriangle(const MaskLink &link) {
   if (size < 2)
     return std::nullopt;
 
-  // A finite number that is added hides if it is the only one.
+  // An added finite value hides if it is the only one.
   TriangleDifference difference;
   const bool adds = link.kind == MaskLink::Adds;
   const double corner = mask->numbers[columns - 1] * link.factor;

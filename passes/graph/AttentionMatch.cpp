@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The softmax is where a match starts: forward to the product with the value,
-// back to the product of query and key, then from each operand back to where
-// the heads were split.
+// A match starts at the softmax: it goes forward to the matmul with the value,
+// back to the matmul with query and key, and from each operand back to the
+// split into heads.
 #include "passes/graph/AttentionMatch.h"
 #include "passes/graph/AttentionMasks.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -37,6 +37,7 @@ static bool isFloatCast(CastOp op) {
 
 LogicalResult AttentionMatcher::matchProbabilities() {
   Value probabilities = match.softmax.getResult();
+  // Follow the only user to the matmul with the value.
   for (int links = 0; links < maxLinks; ++links) {
     if (!probabilities.hasOneUse())
       return fail(RemarkId::ProbabilitiesHaveOtherReader,
@@ -47,7 +48,7 @@ LogicalResult AttentionMatcher::matchProbabilities() {
       probabilities = cast.getResult();
       continue;
     }
-    // A constant factor applies to the result as well.
+    // A constant factor also applies to the result.
     Value input;
     if (auto factor = constantFactor(user, input);
         factor && input == probabilities && std::isfinite(*factor) &&
@@ -79,6 +80,7 @@ LogicalResult AttentionMatcher::matchScores() {
   match.chain.push_back(match.softmax);
   Value scores = match.softmax.getInput();
   double factor = 1;
+  // Follow the operand to the matmul with query and key.
   for (int links = 0; links < maxLinks; ++links) {
     Operation *op = scores.getDefiningOp();
     if (!op)
@@ -107,7 +109,7 @@ LogicalResult AttentionMatcher::matchScores() {
 
 static bool leadsToProduct(Value value, int depth = 0);
 
-/// Goes one operation back: `scores` becomes that operation's operand.
+/// Goes one operation back: `scores` becomes its operand.
 LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
                                           double &factor) {
   if (auto scale = constantFactor(op, scores)) {
@@ -146,7 +148,7 @@ LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
                     op);
       })
       .Case<MulOp, DivOp>([&](auto) {
-        // The factor is the operand that does not lead to the product.
+        // The factor is the operand that does not lead to the matmul.
         const bool isSwapped = leadsToProduct(op->getOperand(1)) &&
                                !leadsToProduct(op->getOperand(0));
         return fail(
@@ -159,7 +161,7 @@ LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
       });
 }
 
-/// `c * tanh(x)` caps the scores s = c x: it is c tanh(s / c).
+/// `c * tanh(x)` caps the scores s = c x: it equals c tanh(s / c).
 LogicalResult AttentionMatcher::matchSoftCap(ActivationOp op, Value &scores,
                                              double &factor) {
   if (op.getKind() != Activation::Tanh || match.softCap || factor < 0)
@@ -171,7 +173,7 @@ LogicalResult AttentionMatcher::matchSoftCap(ActivationOp op, Value &scores,
   return success();
 }
 
-/// True when a chain of links leads from a value to a product of its shape.
+/// True if a chain of links leads from a value back to a matmul.
 static bool leadsToProduct(Value value, int depth) {
   Operation *op = value.getDefiningOp();
   if (!op || depth > maxLinks)
@@ -201,7 +203,7 @@ LogicalResult AttentionMatcher::matchAdd(AddOp op, Value &scores,
     std::swap(scores, mask);
   std::optional<MaskLink> link = additiveAsBool(mask, factor);
   if (!link || link->kind != MaskLink::Hides) {
-    link = MaskLink(); // an added finite number is data
+    link = MaskLink(); // an added finite value is data
     link->mask = mask;
     link->factor = factor;
   }
@@ -239,7 +241,7 @@ LogicalResult AttentionMatcher::matchWhere(WhereOp op, Value &scores,
 // Heads
 //===----------------------------------------------------------------------===//
 
-/// Follows constant factors; gives their product.
+/// Skips constant factors; returns their product.
 static double followScales(Value &value) {
   double scale = 1;
   for (int links = 0; links < maxLinks && value.getDefiningOp(); ++links) {
@@ -251,9 +253,9 @@ static double followScales(Value &value) {
   return scale;
 }
 
-/// Undoes a repeat of heads: for `[.., heads, ..]` that is a reshape of n equal
-/// copies `[.., kv, 1, ..]` side by side, returns `[.., kv, ..]`, whose head
-/// h / n is head h. Null otherwise.
+/// Undoes a head repeat: if `[.., heads, ..]` is a reshape of n equal copies
+/// `[.., kv, 1, ..]` side by side, returns `[.., kv, ..]`, whose head h / n is
+/// head h. Null otherwise.
 static Value unrepeatedHeads(Value value, int64_t axis) {
   auto merge = value.getDefiningOp<ReshapeOp>();
   auto copies = merge ? merge.getInput().getDefiningOp<ConcatOp>() : ConcatOp();
@@ -264,7 +266,7 @@ static Value unrepeatedHeads(Value value, int64_t axis) {
   Dims copy = getDims(copies.getInputs().front());
   split[axis] = split[axis] * split[axis + 1];
   split.erase(split.begin() + axis + 1);
-  // Without an axis of size 1 a copy has as many elements as it had before.
+  // Without the axis of size 1, a copy has the sizes that it had before.
   auto widen = copies.getInputs().front().getDefiningOp<ReshapeOp>();
   copy.erase(copy.begin() + axis + 1);
   if (split != merged || !widen || getDims(widen.getInput()) != copy)
@@ -272,11 +274,11 @@ static Value unrepeatedHeads(Value value, int64_t axis) {
   return widen.getInput();
 }
 
-/// Follows transposes, repeats of heads and constant factors back from an
-/// operand, and finds out what each axis means.
+/// Traces an operand back through transposes, head repeats and constant
+/// factors, and determines the meaning of each axis.
 LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
                                            HeadOperand &heads) {
-  // Start from the axes of the product's operand: batch, len, [heads,] d.
+  // Start from the axes of the matmul operand: batch, len, [heads,] d.
   size_t rank = getDims(operand).size();
   if (rank != 3 && rank != 4)
     return fail(
@@ -289,7 +291,7 @@ LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
   if (rank == 4)
     heads.order.insert(heads.order.begin() + 2, 1);
 
-  // Follow transposes and repeats to the base, and map the axes along.
+  // Follow transposes and repeats to the base, and permute the axes.
   heads.base = operand;
   for (int links = 0; links < maxLinks; ++links) {
     heads.scale *= followScales(heads.base);
@@ -321,7 +323,7 @@ LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
   heads.width = *width;
   heads.heads = *count;
 
-  // Look through the reshape that split the heads, if the axes are in order.
+  // Skip the reshape that splits the heads, if the axes are in order.
   auto split = heads.base.getDefiningOp<ReshapeOp>();
   bool inOrder = llvm::is_sorted(heads.order);
   Dims flat = {heads.batch, heads.length, Polynomial(*count * *width)};
@@ -342,7 +344,7 @@ LogicalResult AttentionMatcher::matchOperands() {
           matchHeads(context.getRhs(), context.getTransposeRhs(), match.value)))
     return failure();
 
-  // Check that the three fit together.
+  // Check that the three operands match.
   const HeadOperand &query = match.query, &key = match.key,
                     &value = match.value;
   if (query.order.size() != key.order.size() ||
@@ -369,8 +371,8 @@ LogicalResult AttentionMatcher::matchOperands() {
                  {"value", getElementTypeOrSelf(value.base)},
                  {"result", getElementTypeOrSelf(context.getResult())}});
 
-  // The factors of query and key are factors of the scores, and that of the
-  // value is one of the result.
+  // The factors on query and key are part of the score scale; the factor on the
+  // value scales the result.
   match.scale *= query.scale * key.scale;
   match.resultFactor *= value.scale;
   if (!std::isfinite(match.scale) || !std::isfinite(match.resultFactor))
@@ -378,16 +380,16 @@ LogicalResult AttentionMatcher::matchOperands() {
   return success();
 }
 
-/// A mask is nearly causal if at most one entry in so many is not.
+/// A mask is nearly causal if at most one in this many elements differs.
 static constexpr int64_t nearlyCausal = 5;
 
-/// Replaces masks that hide the keys after each query by `causal`, if there are
-/// as many queries as keys.
+/// Replaces masks that hide the keys after each query by `causal`, if the query
+/// and key counts are equal.
 void AttentionMatcher::matchCausalMask() {
   if (match.query.length != match.key.length)
     return;
-  // A number that replaces hidden scores later also replaces those that the
-  // triangle hid.
+  // A value that replaces hidden scores later also replaces the scores that the
+  // causal mask has hidden.
   const MaskLink *lastNumber = nullptr;
   for (const MaskLink &link : match.masks)
     if (link.kind == MaskLink::HidesWith)
@@ -411,9 +413,10 @@ void AttentionMatcher::matchCausalMask() {
   match.masks = std::move(kept);
 }
 
-/// Whether a mask hides the keys after each query with minus infinity. One that
-/// differs a little is remembered with the reason.
+/// Whether a mask hides the keys after each query with minus infinity. A mask
+/// that differs slightly is recorded with the reason.
 bool AttentionMatcher::isCausalMask(const MaskLink &link) {
+  // Compare a mask of queries and keys with a causal mask.
   Dims dims = getDims(link.mask);
   if (dims.size() < 2 || dims.back() != match.key.length ||
       dims[dims.size() - 2] != match.query.length)
@@ -421,6 +424,7 @@ bool AttentionMatcher::isCausalMask(const MaskLink &link) {
   std::optional<TriangleDifference> difference = compareWithTriangle(link);
   if (!difference)
     return false;
+  // Record masks that are causal except for their values or a few elements.
   RemarkArgument mask("mask", link.mask);
   if (difference->wrong == 0 && difference->hidesWith)
     match.keptTriangles.emplace_back(
@@ -442,7 +446,7 @@ bool AttentionMatcher::isCausalMask(const MaskLink &link) {
   return difference->wrong == 0 && !difference->hidesWith;
 }
 
-/// What a mask does, for a remark.
+/// Describes a mask, for a remark.
 static std::string describeMask(const MaskLink &link) {
   if (link.kind == MaskLink::Adds)
     return "another is added from " + getRemarkText(link.mask);
@@ -451,8 +455,8 @@ static std::string describeMask(const MaskLink &link) {
                                       : std::string("minus infinity"));
 }
 
-/// A finite masked value cannot be combined with other masks, except with masks
-/// of the same value.
+/// A finite masked value cannot be combined with other masks, except masks with
+/// the same value.
 LogicalResult AttentionMatcher::checkMasks() {
   const MaskLink *finite = llvm::find_if(match.masks, [](const MaskLink &link) {
     return link.kind == MaskLink::HidesWith;

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluates a tree of operations from its leaves, on boxes of elements that
-// begin at index 0.
+// Evaluates an operation tree from its leaves, on leading element boxes.
 #include "passes/graph/ConstantElements.h"
 #include "runtime/weights/WeightNode.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -16,17 +15,17 @@ namespace transom {
 
 namespace {
 
-/// Trees that are deeper are not followed.
+/// Deeper trees are not evaluated.
 constexpr int maxDepth = 31;
-/// Larger boxes are not made.
+/// The maximum box size.
 constexpr int64_t maxElements = int64_t(1) << 20;
-/// The rows and columns of a triangle that are looked at, and the largest
-/// diagonal and start of a slice that still leave the diagonal in the box.
+/// Triangle rows and columns in the box, and the maximum diagonal and slice
+/// start that keep the diagonal inside it.
 constexpr int64_t triangleBox = 512, maxShift = 128;
 
 using Elements = std::optional<ConstantElements>;
 
-/// The index of an element of an operand that broadcasts to a box.
+/// Maps a box index to an element index in an operand that broadcasts to it.
 class BroadcastIndex {
 public:
   BroadcastIndex(ArrayRef<int64_t> from, size_t rank) : strides(rank, 0) {
@@ -94,7 +93,7 @@ static Elements readConstant(ConstantOp op) {
   return box;
 }
 
-/// The first rows and columns of a weight that is a triangle.
+/// The leading rows and columns of a `triangle` weight.
 static Elements readTriangle(GetWeightOp op) {
   auto weight =
       SymbolTable::lookupNearestSymbolFrom<WeightOp>(op, op.getWeightAttr());
@@ -119,11 +118,11 @@ static Elements readTriangle(GetWeightOp op) {
   return box;
 }
 
-/// Applies a function of scalars to operands that broadcast.
+/// Applies a scalar function to operands that broadcast.
 static Elements
 applyEach(ArrayRef<ConstantElements> operands,
           llvm::function_ref<double(ArrayRef<double>)> function) {
-  // A box has the elements that all operands have.
+  // The box contains the elements that exist in all operands.
   size_t rank = 0;
   for (const ConstantElements &operand : operands)
     rank = std::max(rank, operand.sizes.size());
@@ -137,6 +136,7 @@ applyEach(ArrayRef<ConstantElements> operands,
   if (!box)
     return std::nullopt;
 
+  // Evaluate the function at each index.
   SmallVector<BroadcastIndex> places;
   for (const ConstantElements &operand : operands) {
     places.emplace_back(operand.sizes, rank);
@@ -154,11 +154,12 @@ applyEach(ArrayRef<ConstantElements> operands,
   return box;
 }
 
-/// The scalar function of an elementwise operation; null for one that is not
-/// followed.
+/// The scalar function for an elementwise operation; null if it is not
+/// evaluated.
 static std::function<double(ArrayRef<double>)> getFunction(Operation *op) {
   using X = ArrayRef<double>;
   using Function = std::function<double(X)>;
+  // Booleans are 0 and 1; a cast to an integer truncates.
   return TypeSwitch<Operation *, Function>(op)
       .Case([](AddOp) { return [](X x) { return x[0] + x[1]; }; })
       .Case([](SubOp) { return [](X x) { return x[0] - x[1]; }; })
@@ -220,8 +221,8 @@ Elements ElementsEvaluator::runElementwise(Operation *op, int depth) {
   return applyEach(operands, function);
 }
 
-/// The box that `map` picks elements for: from the index in the result to the
-/// one in the input.
+/// Builds a box from input elements; `map` sets the input index for a result
+/// index.
 static Elements pick(
     const ConstantElements &input, ArrayRef<int64_t> sizes,
     llvm::function_ref<void(ArrayRef<int64_t>, MutableArrayRef<int64_t>)> map) {
@@ -249,7 +250,7 @@ Elements ElementsEvaluator::runSlice(SliceOp op, int depth) {
     return std::nullopt;
   SmallVector<int64_t> sizes = input->sizes;
   int64_t &size = sizes[op.getAxis()];
-  // Slices in turn may leave the diagonal outside the box.
+  // Repeated slices may move the diagonal out of the box.
   if (start > 0 && input->isCut && size - start < triangleBox - maxShift)
     return std::nullopt;
   size -= start;
@@ -277,11 +278,12 @@ Elements ElementsEvaluator::runTranspose(TransposeOp op, int depth) {
               });
 }
 
-/// A reshape of all elements, or one that adds or drops sizes of 1.
+/// Reshapes a complete tensor, or adds or drops sizes of 1.
 Elements ElementsEvaluator::runReshape(ReshapeOp op, int depth) {
   Elements input = run(op.getInput(), depth);
   if (!input)
     return std::nullopt;
+  // Determine the sizes: free for a complete tensor, otherwise matched by axis.
   const Dims from = getDims(op.getInput()), to = getDims(op.getResult());
   const Polynomial one(1);
   SmallVector<int64_t> sizes;
@@ -301,6 +303,7 @@ Elements ElementsEvaluator::runReshape(ReshapeOp op, int depth) {
       sizes.push_back(dim == one ? 1 : input->sizes[axis++]);
     }
   }
+  // The element count must not change.
   int64_t count = 1;
   for (int64_t size : sizes)
     count *= size;
@@ -332,7 +335,7 @@ Elements ElementsEvaluator::run(Value value, int depth) {
 
 std::optional<ConstantElements> getConstantElements(Value value) {
   Elements elements = ElementsEvaluator().run(value);
-  // What is beyond the cut of a triangle is known of triangles alone.
+  // Elements beyond the box are predictable only for triangles.
   return elements && elements->isCut && elements->isListed ? std::nullopt
                                                            : elements;
 }

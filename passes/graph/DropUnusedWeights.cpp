@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collects the names that operations read, then erases the weights and caches
-// without one. Bodies go first, since they hold no names of weights themselves.
+// Collects the names that operations refer to, then erases unused weights and
+// caches. Unused private functions are erased first, so that their references
+// do not count.
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"

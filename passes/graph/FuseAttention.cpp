@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// AttentionMatcher recognises the chain around a softmax; here it is written
-// as one attn.sdpa in the place of its last product. Each softmax is looked at
-// once.
+// AttentionMatcher recognizes the chain around a softmax; this pass writes it
+// as one attn.sdpa at its last matmul. Each softmax is visited once.
 #include "passes/Remarks.h"
 #include "passes/graph/AttentionMasks.h"
 #include "passes/graph/AttentionMatch.h"
@@ -27,11 +26,11 @@ class AttentionWriter {
 public:
   AttentionWriter(RewriterBase &rewriter, const AttentionMatch &match);
 
-  /// Replaces the chain; gives the new operation.
+  /// Replaces the chain; returns the new operation.
   SdpaOp write();
 
 private:
-  /// The mask operand and what it means.
+  /// The mask operand and its kind.
   struct Mask {
     MaskKind kind = MaskKind::None;
     Value value;
@@ -54,7 +53,7 @@ private:
 };
 
 Location getChainLocation(const AttentionMatch &match) {
-  // In the order of execution, as everywhere: the last gives the result.
+  // In execution order, as everywhere: the last operation computes the result.
   SmallVector<Location> locations;
   for (Operation *op : llvm::reverse(match.chain))
     locations.push_back(op->getLoc());
@@ -78,7 +77,7 @@ Value AttentionWriter::writeOperand(const HeadOperand &operand) {
                         Polynomial(operand.heads * operand.width)});
 }
 
-/// A mask of `[batch, q, k]` scores gets the axis of heads.
+/// Adds the head axis to a mask for `[batch, q, k]` scores.
 Value AttentionWriter::lift(Value mask) {
   Dims dims = getDims(mask);
   if (match.query.order.size() == 4 || dims.size() != 3)
@@ -152,6 +151,7 @@ AttentionWriter::Mask AttentionWriter::writeMask() {
   const MaskLink &first = match.masks.front();
   if (first.kind == MaskLink::HidesWith)
     mask.maskValue = rewriter.getF64FloatAttr(first.value);
+  // Masks that hide only keys become one key mask.
   if (llvm::all_of(match.masks, [&](const MaskLink &link) {
         return link.kind != MaskLink::Adds && hidesKeysOnly(link.mask);
       })) {
@@ -159,6 +159,7 @@ AttentionWriter::Mask AttentionWriter::writeMask() {
     mask.value = joinKeys();
     return mask;
   }
+  // Otherwise bool masks select scores, or combine with the sum of added masks.
   Value bools = joinBools();
   mask.kind = MaskKind::Select;
   mask.value = bools;
@@ -174,7 +175,7 @@ AttentionWriter::Mask AttentionWriter::writeMask() {
   return mask;
 }
 
-/// Everything that reads the product gets its heads back as it had them; a
+/// Gives all users of the matmul the heads in their original layout; a
 /// transpose and reshape that merge them are absorbed.
 void AttentionWriter::replaceContext(Value flat) {
   Value context = match.context.getResult();
@@ -183,6 +184,7 @@ void AttentionWriter::replaceContext(Value flat) {
   Dims merged = getDims(flat);
   Dims split = {match.query.batch, match.query.length,
                 Polynomial(match.query.heads), Polynomial(match.value.width)};
+  // Absorb the transpose and reshape that merge the heads.
   for (Operation *user : llvm::make_early_inc_range(context.getUsers())) {
     auto turn = dyn_cast<TransposeOp>(user);
     if (!turn || turn.getPermutation() != ArrayRef<int64_t>({0, 2, 1, 3}))
@@ -197,6 +199,7 @@ void AttentionWriter::replaceContext(Value flat) {
                                   createReshape(rewriter, loc, flat, split));
     rewriter.eraseOp(turn);
   }
+  // Any other user reads the heads.
   Value heads = createReshape(rewriter, loc, flat, split);
   rewriter.replaceAllUsesWith(
       context,
@@ -210,6 +213,7 @@ SdpaOp AttentionWriter::write() {
   Value query = writeOperand(match.query), key = writeOperand(match.key),
         value = writeOperand(match.value);
   Mask mask = writeMask();
+  // Create the attention with all attributes from the match.
   auto integer = [&](int64_t number) {
     return rewriter.getI64IntegerAttr(number);
   };
@@ -220,6 +224,7 @@ SdpaOp AttentionWriter::write() {
       MaskKindAttr::get(rewriter.getContext(), mask.kind),
       match.causal ? rewriter.getUnitAttr() : UnitAttr(), integer(0),
       rewriter.getF64FloatAttr(match.softCap), mask.maskValue, integer(0));
+  // Scale the result, and replace the users.
   Value result = sdpa.getResult();
   if (match.resultFactor != 1)
     result = createInferred<ScaleOp>(
@@ -250,8 +255,8 @@ private:
   void reportNoSoftmax(MatmulOp op, Remarks &remarks);
 };
 
-/// The product of two activations that a value is computed from, element by
-/// element; null for a value of other origin.
+/// The matmul of two activations from which a value is computed elementwise;
+/// null if there is none.
 MatmulOp findScores(Value value) {
   const Dims dims = getDims(value);
   llvm::SetVector<Value> open;
@@ -269,8 +274,8 @@ MatmulOp findScores(Value value) {
   return {};
 }
 
-/// Reports products whose left operand are scores of each query and key that no
-/// softmax turned into probabilities.
+/// Reports matmuls whose left operand contains scores for each query and key
+/// that no softmax has turned into probabilities.
 void FuseAttentionPass::reportNoSoftmax(MatmulOp op, Remarks &remarks) {
   MatmulOp scores = op.getTransposeLhs() ? MatmulOp() : findScores(op.getLhs());
   if (!scores)
@@ -290,12 +295,14 @@ void FuseAttentionPass::reportNoSoftmax(MatmulOp op, Remarks &remarks) {
 
 void FuseAttentionPass::runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter,
                                      Remarks &remarks) {
+  // Match, and report the reason for a mismatch.
   AttentionMatcher matcher(op);
   if (failed(matcher.run())) {
     ++refused;
     remarks.report(matcher.getObstacle(), matcher.getReason());
     return;
   }
+  // Rewrite, and report properties of the result.
   SdpaOp sdpa = AttentionWriter(rewriter, matcher.result()).write();
   ++fused;
   const AttentionMatch &match = matcher.result();

@@ -1,12 +1,12 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Groups projections by the attention or `attn.append` that reads them and by
-// their input, and replaces each group by one product. Between a projection and
-// the attention, rope, norms of heads and reshapes are allowed. The new weight
-// is an expression of the old ones; no data is read. Weights with several
-// readers, as layers and entries may share them, are joined if each reader is
-// in a group of the same weights: then the groups share the new weight, too.
+// Groups projections by their input and by the attention or `attn.append` that
+// reads them, and replaces each group by one GEMM. Between a projection and the
+// attention, rope, head norms and reshapes are allowed. The new weight is an
+// expression of the old ones; no data is read. Weights with several readers,
+// shared by layers or entries, are joined if each reader is in a group with the
+// same weights: then the groups also share the new weight.
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
@@ -24,13 +24,13 @@ namespace transom {
 
 namespace {
 
-/// The linears of one input that one operation reads.
+/// Linears with the same input that one operation reads.
 struct Siblings {
   Value input;
   SmallVector<LinearOp> projections;
 };
 
-/// Joins siblings of one module.
+/// Joins siblings in one module.
 class ProjectionJoiner {
 public:
   ProjectionJoiner(ModuleOp module, Remarks &remarks)
@@ -42,9 +42,9 @@ public:
 
 private:
   void countReads();
-  /// Joins the projections among these operands of an operation.
+  /// Joins the projections among an operation's operands.
   void join(Operation *op, ValueRange operands);
-  /// Why a projection of a group stays as it is, or nothing.
+  /// The reason why a projection stays separate, or nullopt.
   std::optional<RemarkReason> obstacle(LinearOp linear, StringRef group);
   bool isReadByEqualGroups(Value weight, StringRef group);
   int64_t countReads(Value weight);
@@ -77,15 +77,16 @@ WeightOp ProjectionJoiner::getWeight(Value value) {
   return get ? symbols.lookup<WeightOp>(get.getWeight()) : WeightOp();
 }
 
-/// How many operations read a value; of a weight, all that read its definition.
+/// Number of operations that read a value; for a weight, all readers of its
+/// definition.
 int64_t ProjectionJoiner::countReads(Value weight) {
   WeightOp op = getWeight(weight);
   return op ? reads.lookup(op.getSymName())
             : int64_t(llvm::range_size(weight.getUses()));
 }
 
-/// Whether a weight is read only by projections of groups of this name, once in
-/// each.
+/// Whether a weight is read only by projections in groups with this name, once
+/// in each.
 bool ProjectionJoiner::isReadByEqualGroups(Value weight, StringRef group) {
   WeightOp op = getWeight(weight);
   if (!op)
@@ -114,7 +115,7 @@ std::optional<RemarkReason> ProjectionJoiner::obstacle(LinearOp linear,
   return std::nullopt;
 }
 
-/// The most operations between a product and an attention that are looked at.
+/// The maximum number of operations to search between a GEMM and an attention.
 static constexpr int maxLinks = 8;
 
 /// Whether an operation may be between a projection and the attention: it works
@@ -124,8 +125,8 @@ static bool isBetween(Operation *op) {
          op->hasOneUse();
 }
 
-/// The product that an operand comes from, through operations that
-/// work on each row alone and have no other reader.
+/// The GEMM that an operand comes from, through operations that work on each
+/// row alone and have no other reader.
 static LinearOp findProjection(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto linear = dyn_cast<LinearOp>(op))
@@ -137,7 +138,7 @@ static LinearOp findProjection(Value value) {
   return {};
 }
 
-/// The operands whose projections may be joined, of each operation.
+/// Visits each operation whose projections may be joined, with these operands.
 static void forEachReader(ModuleOp module,
                           function_ref<void(Operation *, ValueRange)> visit) {
   module.walk([&](SdpaOp op) {
@@ -163,7 +164,7 @@ static SmallVector<Siblings> findSiblings(ValueRange operands) {
   return groups;
 }
 
-/// Equal for groups of the same weights and biases in the same order.
+/// Equal for groups with the same weights and biases in the same order.
 std::string ProjectionJoiner::getGroupName(ArrayRef<LinearOp> projections) {
   std::string name;
   for (LinearOp projection : projections)
@@ -174,7 +175,7 @@ std::string ProjectionJoiner::getGroupName(ArrayRef<LinearOp> projections) {
   return name;
 }
 
-/// Counts who reads each weight, and which groups do.
+/// Counts the readers of each weight, and the groups that read it.
 void ProjectionJoiner::countReads() {
   module.walk([&](GetWeightOp op) {
     reads[op.getWeight()] += int64_t(llvm::range_size(op->getUses()));
@@ -200,7 +201,7 @@ void ProjectionJoiner::run() {
 }
 
 void ProjectionJoiner::join(Operation *op, ValueRange operands) {
-  // Leave out projections that have to stay as they are.
+  // Remove projections that must stay separate.
   SmallVector<Value> others(llvm::make_filter_range(
       operands, [](Value value) { return !findProjection(value); }));
   SmallVector<Siblings> groups;
@@ -224,8 +225,8 @@ void ProjectionJoiner::join(Operation *op, ValueRange operands) {
       join(siblings);
 }
 
-/// Adds siblings as one group, or as one for each format that their weights
-/// get: joined, they would be rounded to one of them.
+/// Adds siblings as one group, or as one group per weight format, because a
+/// joined weight has only one format.
 void ProjectionJoiner::addGroups(Operation *op, const Siblings &siblings,
                                  SmallVector<Siblings> &groups) {
   SmallVector<std::string> formats;
@@ -249,8 +250,8 @@ void ProjectionJoiner::addGroups(Operation *op, const Siblings &siblings,
   }
 }
 
-/// The operand of an operation on one activation: the others are weights and
-/// constants, or the table of a rope.
+/// The operand of an operation on one activation; all others are weights,
+/// constants, or a rope table.
 static Value findOnlyActivation(Operation *op) {
   if (isa<RopeOp>(op))
     return op->getOperand(0);
@@ -265,8 +266,8 @@ static Value findOnlyActivation(Operation *op) {
   return activation;
 }
 
-/// Reports operands that come from a product, but not as a projection may, if
-/// another operand is a projection.
+/// Reports operands that come from a GEMM through operations that a projection
+/// does not allow, if another operand is a projection.
 void ProjectionJoiner::reportOthers(Operation *op, ArrayRef<Siblings> groups,
                                     ArrayRef<Value> others) {
   for (Value value : others) {
@@ -288,7 +289,8 @@ void ProjectionJoiner::reportOthers(Operation *op, ArrayRef<Siblings> groups,
   }
 }
 
-/// Reports which projections are joined, and why several groups stay apart.
+/// Reports which projections are joined, and the reason why several groups
+/// remain separate.
 void ProjectionJoiner::reportGroups(Operation *op, ArrayRef<Siblings> groups) {
   std::vector<std::string> inputs;
   for (const Siblings &siblings : groups) {
@@ -329,8 +331,8 @@ std::string joinedName(ArrayRef<StringRef> names) {
   return llvm::join(joined, ".");
 }
 
-/// Reads a new weight, which is there once for all groups of the same weights.
-/// It is inserted before an old one, so that files are read in order.
+/// Reads a new weight, which is created once for all groups with the same
+/// weights. It is inserted before an old one, so that files are read in order.
 Value ProjectionJoiner::createWeight(std::string name, RankedTensorType type,
                                      const WeightExpr &expr, WeightOp before) {
   WeightOp &weight = newWeights[name + "\n" + expr.str()];
@@ -355,7 +357,7 @@ Value ProjectionJoiner::joinWeights(ArrayRef<Value> weights) {
     size += cast<RankedTensorType>(value.getType()).getDimSize(0);
   }
 
-  // The type is that of the first weight with the new size.
+  // The type is the first weight's type with the new size.
   auto first = cast<RankedTensorType>(weights.front().getType());
   SmallVector<int64_t> shape(first.getShape());
   shape[0] = size;
@@ -387,14 +389,14 @@ Value ProjectionJoiner::joinBiases(const Siblings &siblings) {
 
 void ProjectionJoiner::join(const Siblings &siblings) {
   // Insert before the first projection: the input is defined there, and the new
-  // weights are then defined for all.
+  // weights then dominate all projections.
   SmallVector<LinearOp> projections = siblings.projections;
   LinearOp first = *std::min_element(
       projections.begin(), projections.end(),
       [](LinearOp a, LinearOp b) { return a->isBeforeInBlock(b); });
   builder.setInsertionPoint(first);
 
-  // Create the product of all projections.
+  // Create the joined GEMM.
   SmallVector<Location> locations;
   SmallVector<Value> weights;
   for (LinearOp projection : projections) {
@@ -407,7 +409,7 @@ void ProjectionJoiner::join(const Siblings &siblings) {
   Value product =
       createInferred<LinearOp>(builder, loc, siblings.input, weight, bias);
 
-  // Replace each projection by its slice of the product.
+  // Replace each projection by its slice of the GEMM result.
   int64_t axis = getDims(product).size() - 1, start = 0;
   for (LinearOp projection : projections) {
     Polynomial size = getDims(projection.getResult()).back();

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks are followed by keeping the axes along which a tensor repeats the mask
-// through each operation; everything else here is a few lines of glue.
+// For masks, each operation maps the axes along which its operand repeats the
+// mask to the result's axes. The other functions are short helpers.
 #include "passes/graph/GraphSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/weights/StoredGroups.h"
@@ -14,7 +14,7 @@ namespace transom {
 
 using namespace attn;
 
-/// A chain of mask operations longer than this is not followed.
+/// Longer mask operation chains are not followed.
 static constexpr int maxMaskDepth = 16;
 
 LogicalResult setInferredTypes(Operation *op) {
@@ -114,9 +114,9 @@ static Axes unite(Axes a, Axes b) {
   return a;
 }
 
-/// The axes after a reshape that only adds or drops sizes of 1 after the batch.
+/// The axes after a reshape that only adds or drops unit sizes after the batch.
 static Axes getAxesOfReshape(ReshapeOp op, Axes axes) {
-  // List the axes whose size is not 1, and the batch.
+  // List the axes with a size other than 1, and the batch.
   Dims from = getDims(op.getInput()), to = getDims(op.getResult());
   SmallVector<int64_t> fromAxes, toAxes;
   Dims fromSizes, toSizes;
@@ -132,7 +132,7 @@ static Axes getAxesOfReshape(ReshapeOp op, Axes axes) {
   if (!axes || fromSizes != toSizes)
     return std::nullopt;
 
-  // Map each axis to the one at the same place in the other list.
+  // Map each axis to the axis at the same index in the other list.
   SmallVector<int64_t> result;
   for (int64_t axis : *axes) {
     const auto *at = llvm::find(fromAxes, axis);
@@ -154,7 +154,7 @@ static Axes getAxesOfTranspose(TransposeOp op, Axes axes) {
   return result;
 }
 
-/// The operands of an elementwise product have the same axes.
+/// Both operands must have the same rank.
 static Axes getAxesOfProduct(Value lhs, Value rhs, Value mask, int depth) {
   if (getDims(lhs).size() != getDims(rhs).size())
     return std::nullopt;
@@ -186,7 +186,7 @@ static Axes getAxes(Value value, Value mask, int depth) {
   if (!op || depth > maxMaskDepth)
     return std::nullopt;
 
-  // Any other value has the axes that its operation makes of its operands'.
+  // For any other value, the operation maps the axes of its operands.
   ++depth;
   return TypeSwitch<Operation *, Axes>(op)
       .Case([&](CastOp cast) { return getAxes(cast.getInput(), mask, depth); })

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Types flow forward: operands are ranked when an operation is reached, since
-// functions are straight lines. A layer body is a function whose parameters
-// are known at the first operation that runs it.
+// Types flow forward: when an operation is visited, its operands are ranked,
+// since functions have no control flow. A layer body is a function whose
+// parameter types are known at the first operation that runs it.
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
 
@@ -19,13 +19,13 @@ namespace transom {
 
 namespace {
 
-/// Infers the functions of one module.
+/// Infers types in one module's functions.
 class ShapeInference {
 public:
   explicit ShapeInference(ModuleOp module) : symbols(module) {}
 
   LogicalResult inferFunction(func::FuncOp function);
-  /// Results that were unranked before.
+  /// Counts results that were unranked before.
   int64_t refinedResults() const { return refined; }
 
 private:
@@ -46,7 +46,8 @@ InFlightDiagnostic errorAt(Operation *op) {
   return error;
 }
 
-/// A written type may lack the encoding of a static shape, nothing else.
+/// A written type may lack the encoding of a static shape; otherwise it must
+/// match.
 bool isSameType(Type written, Type inferred) {
   if (written == inferred)
     return true;

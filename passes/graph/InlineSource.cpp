@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An encoder, then the keys and values of the decoder's layers, in front of a
-// function.
+// Inserts the encoder, and the keys and values for the decoder layers, in front
+// of a function.
 #include "passes/graph/InlineSource.h"
 
 using namespace mlir;
@@ -20,7 +20,7 @@ BlockArgument findArgument(func::FuncOp function, StringRef role) {
   return BlockArgument();
 }
 
-/// True for a size that is one symbol.
+/// True if the size is one symbol.
 static bool isSymbol(const Polynomial &size) {
   return size.symbols().size() == 1 &&
          size == Polynomial::symbol(size.symbols().front());
@@ -48,8 +48,8 @@ bool isPlainSource(func::FuncOp encoder, func::FuncOp source) {
              encoder.front().getTerminator()->getOperand(0).getType();
 }
 
-/// Moves the operations of a function with one block in front of `place` with
-/// values for its arguments, erases it, and returns what it would have.
+/// Moves the operations in a single-block function before `place`, replaces its
+/// arguments by values, erases it, and returns its results.
 static SmallVector<Value> moveBody(func::FuncOp function, Operation *place,
                                    ValueRange arguments) {
   Block &block = function.front();
@@ -64,7 +64,7 @@ static SmallVector<Value> moveBody(func::FuncOp function, Operation *place,
   return results;
 }
 
-/// Inserts the arguments of `from` before those of a function.
+/// Inserts copies of `from`'s arguments before a function's own arguments.
 static SmallVector<Value> prependArguments(func::FuncOp function,
                                            func::FuncOp from) {
   SmallVector<Value> arguments;
@@ -87,7 +87,7 @@ SourceValues inlineSource(func::FuncOp function, func::FuncOp encoder,
   auto appends = llvm::to_vector(source.getOps<AppendOp>());
   moveBody(source, place, {states, mask});
 
-  // The step reads what the caches would hold.
+  // The step reads the appended keys and values instead of the caches.
   SourceValues values;
   for (AppendOp append : appends) {
     auto cache = append.getCache().getDefiningOp<GetCacheOp>();

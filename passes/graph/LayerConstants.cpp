@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Uses of constants are grouped by their reader. A group with several values
-// would make layers differ.
+// Groups constant uses by their reader. A group with several values would make
+// layers differ.
 #include "passes/graph/LayerConstants.h"
 #include "passes/graph/GraphSupport.h"
 #include "llvm/ADT/MapVector.h"
@@ -13,7 +13,7 @@ using namespace transom::attn;
 
 namespace transom {
 
-/// A module path with `#` in place of each number.
+/// A module path in which `#` replaces each number.
 static std::string getPathWithoutNumbers(Location location) {
   std::string result;
   for (char c : getModulePath(location)) {
@@ -25,7 +25,7 @@ static std::string getPathWithoutNumbers(Location location) {
   return result;
 }
 
-/// A weight may hold finite floats.
+/// A weight may contain finite floats.
 static bool mayBeWeight(ConstantOp op) {
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
   return elements && elements.getElementType().isF32() &&

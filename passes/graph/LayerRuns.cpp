@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A group is described by the role of each operand: a weight with its ordinal
-// in the group, a value of the group with its offset, the carried tensor, or a
-// value that is defined before the run. Equal operations with equal
-// descriptions are equal computations.
+// in the group, a value in the group with its offset, the carried tensor, or a
+// value defined before the run. Equal operations with equal descriptions are
+// equal computations.
 #include "passes/graph/LayerRuns.h"
 #include "dialects/common/Location.h"
 #include "passes/graph/GraphSupport.h"
@@ -17,9 +17,9 @@ using namespace transom::attn;
 
 namespace transom {
 
-/// Maximum number of operations of a layer.
+/// Maximum number of operations per layer.
 static constexpr size_t maxPeriod = 512;
-/// Maximum number of starts of a repeat that are compared in full.
+/// Maximum number of starts per repeat that are compared in full.
 static constexpr size_t maxPhases = 16;
 
 RemarkReason LayerProblem::getReason() const {
@@ -41,8 +41,8 @@ LayerFinder::LayerFinder(Block &block) {
   findFormats(block);
 }
 
-/// Layers share a body if their weights get one format: the same one for whole
-/// numbers of files, or none.
+/// Layers share a body only if their weights get the same format: the same
+/// format for pre-quantized weights, or none.
 void LayerFinder::findFormats(Block &block) {
   auto module = block.getParentOp()->getParentOfType<ModuleOp>();
   if (!module)
@@ -78,7 +78,7 @@ std::vector<size_t> LayerFinder::layerNumbers() const {
   return result;
 }
 
-/// One number per operation. Operations with equal numbers differ at most in
+/// One integer per operation. Operations with equal integers differ at most in
 /// the values that they read.
 std::vector<int> LayerFinder::signatures() const {
   std::map<std::vector<const void *>, int> ids;
@@ -87,7 +87,7 @@ std::vector<int> LayerFinder::signatures() const {
     std::vector<const void *> key = {
         op->getName().getAsOpaquePointer(),
         op->getAttrDictionary().getAsOpaquePointer()};
-    if (op->getNumRegions()) // never equal to another
+    if (op->getNumRegions()) // never equal to another one
       key.push_back(op);
     for (Type type : op->getResultTypes())
       key.push_back(type.getAsOpaquePointer());
@@ -107,7 +107,7 @@ std::vector<int> LayerFinder::signatures() const {
 void LayerFinder::find() {
   // Take the repeats that match, the best first.
   std::vector<Repeat> repeats = findRepeats(signatures(), maxPeriod);
-  std::vector<NoLayerRun> ended; // runs that equal layers follow
+  std::vector<NoLayerRun> ended; // runs followed by equal layers
   for (size_t i = 0; i < repeats.size(); ++i) {
     Repeat repeat = repeats[i];
     if (!isFree(repeat))
@@ -123,7 +123,7 @@ void LayerFinder::find() {
     if (problem)
       ended.push_back(
           {{repeat.period, run->end(), run->end() + repeat.period}, *problem});
-    // If the run ended early, look at the rest of the repeat again.
+    // If the run ended early, search the rest of the repeat again.
     Repeat rest = {repeat.period, run->end(), repeat.end};
     if (rest.end >= rest.begin + 2 * rest.period)
       repeats.push_back(rest);
@@ -131,7 +131,7 @@ void LayerFinder::find() {
   llvm::sort(found, [](const LayerRun &a, const LayerRun &b) {
     return a.begin < b.begin;
   });
-  // Report a failed candidate only where no run was found.
+  // Report a failed candidate only if it overlaps no run.
   std::vector<NoLayerRun> all = std::move(missed);
   missed.clear();
   for (const NoLayerRun &miss : all) {
@@ -151,7 +151,7 @@ bool LayerFinder::isFree(const Repeat &repeat) const {
   });
 }
 
-/// The operations at which the groups of a repeat may start, the best first: a
+/// The operations at which groups in a repeat may start, the best first: a
 /// group whose operations have the same numbered module path, a group that
 /// begins such a path, more groups, a later start.
 SmallVector<size_t> LayerFinder::phases(const Repeat &repeat) const {
@@ -160,6 +160,7 @@ SmallVector<size_t> LayerFinder::phases(const Repeat &repeat) const {
     size_t groups, begin;
   };
   std::vector<Phase> all;
+  // Compute the criteria for each start.
   for (size_t shift = 0; shift < repeat.period; ++shift) {
     size_t begin = repeat.begin + shift;
     size_t groups = (repeat.end - begin) / repeat.period;
@@ -172,6 +173,7 @@ SmallVector<size_t> LayerFinder::phases(const Repeat &repeat) const {
     bool aligned = numbers[second] != numbers[second - 1];
     all.push_back({uniform, aligned, groups, begin});
   }
+  // Sort by the criteria.
   llvm::sort(all, [](const Phase &a, const Phase &b) {
     if (a.uniform != b.uniform)
       return a.uniform;
@@ -185,7 +187,7 @@ SmallVector<size_t> LayerFinder::phases(const Repeat &repeat) const {
   return begins;
 }
 
-/// Equal groups none of which reads a result of the group before.
+/// Equal groups, none of which reads a result from the previous group.
 static LayerProblem getUncarried(size_t groups, size_t period) {
   return {RemarkId::GroupsCarryNoTensor, nullptr, {}, {}, groups, period};
 }
@@ -196,7 +198,7 @@ std::optional<LayerRun> LayerFinder::match(const Repeat &repeat,
   for (size_t begin : phases(repeat)) {
     Group second = describe(begin + repeat.period, repeat.period, begin);
     if (second.weights.empty())
-      return std::nullopt; // no layer: the same without weights
+      return std::nullopt; // not a layer: equal computations without weights
     if (second.problem || !second.carried) {
       if (!problem)
         problem = second.problem
@@ -213,8 +215,8 @@ std::optional<LayerRun> LayerFinder::match(const Repeat &repeat,
   return std::nullopt;
 }
 
-/// The first run that begins at `begin` or some groups after it. `problem` then
-/// says what ended the run, if an equal group follows.
+/// The first run that begins at `begin` or some groups later. `problem` is the
+/// reason why the run ended, if an equal group follows.
 std::optional<LayerRun> LayerFinder::matchFrom(size_t begin, size_t end,
                                                size_t period,
                                                Problem &problem) {
@@ -229,10 +231,11 @@ std::optional<LayerRun> LayerFinder::matchFrom(size_t begin, size_t end,
   return std::nullopt;
 }
 
-/// Adds groups while they equal the second one and nothing reads their inside.
+/// Adds groups while they equal the second one and only the carried tensor is
+/// read outside.
 LayerRun LayerFinder::extend(size_t begin, size_t end, size_t period,
                              Problem &problem) {
-  // Compare the first two groups, which also gives the carried tensor.
+  // Compare the first two groups, which also determines the carried tensor.
   LayerRun run;
   run.begin = begin;
   run.period = period;
@@ -248,7 +251,7 @@ LayerRun LayerFinder::extend(size_t begin, size_t end, size_t period,
     return run;
   }
 
-  // Add groups until one differs or something outside reads its inside.
+  // Add groups until one differs or another value in it is read outside.
   run.carried = positions.lookup(second.carried.getDefiningOp()) - begin;
   run.invariants = second.outside;
   for (size_t at = begin; at + period <= end; at += period) {
@@ -304,7 +307,7 @@ void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
   if (auto constant = dyn_cast_or_null<ConstantOp>(op))
     return add(Role::Constant, constant.getValue().getAsOpaquePointer());
 
-  // Values from before the run by identity, values of the group by offset.
+  // Values from before the run by identity, values in the group by offset.
   size_t at = op ? positions.lookup(op) : 0;
   if (!op || at < runBegin) {
     if (!llvm::is_contained(group.outside, operand))
@@ -316,7 +319,7 @@ void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
     return;
   }
 
-  // Everything else has to be the one tensor that the group before carries.
+  // Any other value must be the one tensor that the previous group carries.
   if (at + period < begin)
     group.problem = {RemarkId::LayerResultIsRead, order[begin], operand};
   if (group.carried && group.carried != operand)
@@ -327,7 +330,7 @@ void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
 }
 
 /// Whether the first group equals the second, except that it reads one value
-/// from before the run, `state`, where the second reads the carried tensor.
+/// from before the run, `state`, instead of the carried tensor.
 bool LayerFinder::startsRun(const Group &first, const Group &second,
                             Value &state) const {
   for (auto [a, b] : llvm::zip_equal(first.slots, second.slots)) {
@@ -346,13 +349,14 @@ bool LayerFinder::startsRun(const Group &first, const Group &second,
   return static_cast<bool>(state);
 }
 
-/// The first operand in which the first group differs from the second.
+/// The first operand in which two adjacent groups differ.
 LayerProblem LayerFinder::findDifference(const Group &first,
                                          const Group &second, size_t begin,
                                          size_t period) const {
   LayerProblem problem = {RemarkId::LayersDiffer, order[begin + period]};
   Value state;
   size_t slot = 0;
+  // Compare the operands in order; the state and the carried tensor correspond.
   for (auto [i, op] : llvm::enumerate(ArrayRef(order).slice(begin, period)))
     for (auto [index, value] : llvm::enumerate(op->getOperands())) {
       Slot a = first.slots[slot], b = second.slots[slot];

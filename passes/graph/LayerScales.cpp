@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Makes the scales of equal attentions equal, so that their layers can share a
-// body. The quotient of the scales goes into the rows of the weight that make
-// the query. These are found through rope, which is linear, and through the
-// slice of a product that several projections share.
+// Equalizes the scales of equal attentions, so that their layers can share a
+// body. The weight rows that compute the query absorb the scale ratio. They are
+// found through rope, which is linear, and through slices of a GEMM that
+// several projections share.
 #include "passes/graph/LayerScales.h"
 #include "passes/graph/GraphSupport.h"
 #include "llvm/ADT/DenseMap.h"
@@ -17,14 +17,14 @@ namespace transom {
 
 namespace {
 
-/// The rows of a product's weight that one value is computed from.
+/// The weight rows from which a value is computed in a GEMM.
 struct ProductRows {
   LinearOp linear;
   int64_t start = 0, size = 0;
 };
 
-/// The rows of a product's weight that a slice along the last axis selects;
-/// nothing if another slice overlaps.
+/// The weight rows that a slice along the last axis selects from a GEMM;
+/// nullopt if another slice overlaps.
 std::optional<ProductRows> slicedRows(SliceOp slice) {
   auto linear = slice.getInput().getDefiningOp<LinearOp>();
   int64_t last = getDims(slice.getInput()).size() - 1;
@@ -45,7 +45,8 @@ std::optional<ProductRows> slicedRows(SliceOp slice) {
   return ProductRows{linear, begin(slice), size(slice)};
 }
 
-/// Products of keys and position queries do not see a scale of the query.
+/// The weight rows that compute the query. Nullopt with position queries, since
+/// their products with keys do not contain the query.
 std::optional<ProductRows> queryRows(SdpaOp op) {
   if (op.getPositionQueries())
     return std::nullopt;
@@ -63,7 +64,7 @@ std::optional<ProductRows> queryRows(SdpaOp op) {
   return std::nullopt;
 }
 
-/// Scales rows of weights that one operation reads.
+/// Scales rows in weights that one operation reads.
 class RowScaler {
 public:
   RowScaler(ModuleOp module, SymbolTable &symbols) : symbols(symbols) {
@@ -111,12 +112,12 @@ private:
   }
 
   SymbolTable &symbols;
-  llvm::StringMap<int> readers; // get_weight operations of a symbol
+  llvm::StringMap<int> readers; // get_weight operations per symbol
 };
 
 } // namespace
 
-/// All attributes of an attention except its scale.
+/// All attention attributes except the scale.
 static Attribute withoutScale(SdpaOp op) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase(op.getScaleAttrName());
@@ -136,7 +137,7 @@ void equalizeScales(func::FuncOp entry, SymbolTable &symbols,
     if (isNew || factor == 1 || !std::isfinite(factor) || factor == 0)
       continue;
 
-    // Move the quotient into the weight.
+    // Move the ratio into the weight.
     std::optional<ProductRows> rows = queryRows(op);
     if (!rows || !scaler.scale(*rows, factor)) {
       remarks.report(op, {RemarkId::AttentionScaleStays,

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LayerFinder finds runs of equal layers; this pass replaces a run by a private
-// function and one attn.layers. It replaces the last run first, so that the
-// state that a later run starts from still exists.
+// function and one attn.layers. It replaces the last run first, because a later
+// run's initial state may come from an earlier run.
 #include "mlir/IR/IRMapping.h"
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
@@ -24,8 +24,8 @@ namespace transom {
 
 namespace {
 
-/// Moves operations that depend on arguments and constants alone to the front,
-/// for example a mask that the first layer makes and all layers read.
+/// Moves operations that depend only on arguments and constants to the front,
+/// for example a mask that the first layer computes and all layers read.
 void hoistMaskOps(Block &block) {
   DenseSet<Operation *> hoisted;
   Operation *last = nullptr;
@@ -60,7 +60,7 @@ public:
               const LayerRun &run)
       : entry(entry), ops(ops), run(run), builder(entry.getContext()) {}
 
-  /// Gives the operation that runs the layers.
+  /// Returns the operation that runs the layers.
   LayersOp outline(SymbolTable &symbols);
 
 private:
@@ -84,7 +84,7 @@ Location RunOutliner::getStepLocation(size_t offset) {
   return fuseLocations(entry.getContext(), locations);
 }
 
-/// Copies the second group: its carried tensor is not one of the values before
+/// Clones the second group, because its carried tensor is not defined before
 /// the run.
 void RunOutliner::cloneGroup(Block &body) {
   // Map state, invariants and weights to the body's arguments.
@@ -97,7 +97,7 @@ void RunOutliner::cloneGroup(Block &body) {
   for (Operation *weight : run.weights[1])
     mapping.map(weight->getResult(0), body.getArgument(parameter++));
 
-  // Copy the operations, and the constants that they read.
+  // Clone the operations, and the constants that they read.
   builder.setInsertionPointToEnd(&body);
   for (size_t offset = 0; offset < run.period; ++offset) {
     Operation *op = getOp(1, offset);
@@ -113,7 +113,7 @@ void RunOutliner::cloneGroup(Block &body) {
 }
 
 func::FuncOp RunOutliner::createBody(SymbolTable &symbols) {
-  // The arguments are the state, the invariants, and the weights of a layer.
+  // The arguments are the state, the invariants, and a layer's weights.
   SmallVector<Type> types = {run.state.getType()};
   for (Value value : run.invariants)
     types.push_back(value.getType());
@@ -127,7 +127,7 @@ func::FuncOp RunOutliner::createBody(SymbolTable &symbols) {
   Block *block = body.addEntryBlock();
   cloneGroup(*block);
 
-  // The body is located at all of its layers.
+  // The body's location combines all of its layers.
   SmallVector<Location> locations;
   for (Operation &op : *block)
     locations.push_back(op.getLoc());
@@ -176,7 +176,7 @@ private:
   void runOnEntry(func::FuncOp entry, SymbolTable &symbols, Remarks &remarks);
 };
 
-/// Reports how much of an entry is in layers.
+/// Reports the operation counts inside and outside layers.
 static void reportEntry(func::FuncOp entry, ArrayRef<LayerRun> runs,
                         Remarks &remarks) {
   size_t layers = 0;

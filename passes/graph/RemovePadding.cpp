@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// RowForms says which values can be computed on ragged rows. If all results
-// can, each operation on the way is repeated on rows, the results are scattered
-// back from rows, and the operations that nothing reads any more are erased. If
-// a result cannot, the function stays as it is.
+// RowForms determines the values that can be computed on ragged rows. If all
+// results can, each operation that they depend on is repeated on rows, the
+// results are scattered back from rows, and unused operations are erased.
+// Otherwise the function remains unchanged.
 #include "mlir/IR/IRMapping.h"
 #include "passes/Remarks.h"
 #include "passes/graph/Passes.h"
@@ -23,14 +23,15 @@ namespace transom {
 
 namespace {
 
-/// Repeats the operations of one function on ragged rows.
+/// Repeats the operations in one function on ragged rows.
 class RowWriter {
 public:
   RowWriter(func::FuncOp function, BlockArgument mask, const RowForms &forms)
       : block(function.getBody().front()), mask(mask), forms(forms),
         builder(function.getContext()) {}
 
-  /// Creates the ragged batch and all values on rows, and returns from them.
+  /// Creates the ragged batch and all values on rows, and returns scattered
+  /// rows.
   void write(StringRef rowsName, StringRef keysName);
 
 private:
@@ -51,8 +52,8 @@ private:
   const RowForms &forms;
   OpBuilder builder;
   Value ragged;
-  DenseMap<Value, Value> onRows; // the values on rows, by value with padding
-  Value columns;                 // the position of each row, for tables
+  DenseMap<Value, Value> onRows; // value with padding → value on rows
+  Value columns;                 // each row's position, for tables
 };
 
 /// The location for operations that concern the whole entry.
@@ -76,7 +77,7 @@ void RowWriter::write(StringRef rowsName, StringRef keysName) {
   eraseDeadOps(block);
 }
 
-/// The position of each row, created at the top of the block for all tables.
+/// Each row's position, created once at the top of the block for all tables.
 Value RowWriter::positions(Location loc) {
   if (columns)
     return columns;
@@ -98,7 +99,8 @@ Value RowWriter::getRows(Value value, Location loc) {
   if (found)
     return found;
   if (forms.of(value) == RowForm::Table) {
-    // The weight is before its slice, not of the first use of a row.
+    // Insert at the current operation: the table's weight is defined before its
+    // slice, but possibly after the first use of rows.
     Value made = createInferred<EmbeddingOp>(builder, loc, positions(loc),
                                              forms.getTable(value),
                                              builder.getF64FloatAttr(1.0));
@@ -164,8 +166,8 @@ void RowWriter::convertNeighbors(NeighborsOp op) {
   onRows[op.getResult()] = neighbors.getResult();
 }
 
-/// A `nonpad_rank` counts the ids of the rectangle: an id that the mask hides
-/// but that differs from the padding id counts, as the model says.
+/// A `nonpad_rank` counts ids in the padded tensor, as the model does: an id
+/// that the mask hides counts if it differs from the padding id.
 void RowWriter::convertPosition(PositionOp op) {
   if (op.getKind() == PositionKind::NonpadRank) {
     builder.setInsertionPointAfter(op);
@@ -178,7 +180,7 @@ void RowWriter::convertPosition(PositionOp op) {
       op.getKindAttr(), op.getPadAttr());
 }
 
-/// `x[:, 0:1]` is the first row of each sequence.
+/// `x[:, 0:1]` is the first row in each sequence.
 void RowWriter::convertFirstColumn(SliceOp op) {
   auto kind = PoolKindAttr::get(builder.getContext(), PoolKind::First);
   Dims dims = getDims(op.getResult());
@@ -190,7 +192,7 @@ void RowWriter::convertFirstColumn(SliceOp op) {
 }
 
 /// An operand for the operation on rows. A fixed operand of an elementwise
-/// operation loses one of its dimensions 1 for batch and length.
+/// operation loses one of its size-1 dimensions for batch and length.
 Value RowWriter::getOperandOnRows(Operation *op, Value operand) {
   RowForm form = forms.of(operand);
   if (form == RowForm::Rows || form == RowForm::Table)
@@ -244,14 +246,14 @@ SmallVector<BlockArgument> getMasks(func::FuncOp function) {
   return masks;
 }
 
-/// An argument that hides keys as a mask of padding does, and the attentions in
-/// which it does.
+/// An argument that hides keys like a padding mask, and the number of
+/// attentions in which it does.
 struct UnmarkedMask {
   BlockArgument argument;
   int64_t attentions = 0;
 };
 
-/// Collects the values that a value depends on, with itself.
+/// Collects a value and all values that it depends on.
 void collectSources(Value value, llvm::SetVector<Value> &seen) {
   if (!seen.insert(value))
     return;
@@ -260,8 +262,8 @@ void collectSources(Value value, llvm::SetVector<Value> &seen) {
       collectSources(operand, seen);
 }
 
-/// The first argument of two sizes, other than token ids, that the masks of
-/// attentions depend on.
+/// The first rank-2 argument, other than token ids, that attention masks depend
+/// on.
 std::optional<UnmarkedMask> findUnmarkedMask(func::FuncOp entry) {
   llvm::MapVector<Value, int64_t> counts;
   entry.walk([&](SdpaOp attention) {
@@ -309,8 +311,8 @@ std::string RemovePaddingPass::freshSymbol(StringRef base) {
   return name;
 }
 
-/// Rewrites the entry by the first mask that is one of padding; returns what
-/// keeps padding in it, or nothing.
+/// Rewrites the entry for the first suitable padding mask; otherwise returns
+/// the reason why padding remains.
 std::optional<RowBlame>
 RemovePaddingPass::makeRagged(func::FuncOp entry,
                               ArrayRef<BlockArgument> masks) {
@@ -359,6 +361,7 @@ void RemovePaddingPass::runOnEntry(func::FuncOp entry, Remarks &remarks) {
     reportNoMask(entry, remarks);
     return;
   }
+  // Rewrite, and report the sizes.
   std::optional<RowBlame> blame = makeRagged(entry, masks);
   if (!blame) {
     ++ragged;
@@ -372,6 +375,7 @@ void RemovePaddingPass::runOnEntry(func::FuncOp entry, Remarks &remarks) {
                      {"padded", padded}}});
     return;
   }
+  // Report the reason why padding remains.
   ++withPadding;
   RemarkReason reason = *blame->reason;
   reason.args.emplace_back("entry", entry.getName());

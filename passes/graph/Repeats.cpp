@@ -1,13 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For each period one scan compares the sequence with itself moved by it.
+// For each period, one scan compares the sequence with itself, shifted by the
+// period.
 #include "passes/graph/Repeats.h"
 #include <algorithm>
 
 namespace transom {
 
-/// Appends the repeats of one period.
+/// Appends the repeats with one period.
 static void scan(const std::vector<int> &values, size_t period,
                  std::vector<Repeat> &repeats) {
   size_t limit = values.size() - period, begin = 0;

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One forward traversal. `classify` asks the interfaces of operations that may
-// work on rows, and has rules for attention, pooling and tables. An operand
-// without a form on rows gives a result without one, with the same cause,
-// except for masks, which are recognised by their origin.
+// One forward traversal. `classify` uses the interfaces for operations that may
+// work on rows, and has rules for attention, pooling and tables. A result of an
+// opaque operand is opaque with the same cause, except for masks, which are
+// recognized by their origin.
 #include "passes/graph/RowForms.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -109,8 +109,8 @@ void RowForms::visit(Operation *op) {
     sawRows = true;
 }
 
-/// No operand depends on the length; a slice of a weight or constant may bring
-/// it in.
+/// No operand depends on the length; a slice of a weight or constant may
+/// introduce it.
 RowForms::Verdict RowForms::classifyFixed(Operation *op) {
   if (op->getNumResults() != 1 || !mentionsLength(getDims(op->getResult(0))))
     return RowForm::Fixed;
@@ -135,6 +135,7 @@ RowForms::Verdict RowForms::classify(Operation *op) {
     return classifyPool(pool);
   if (auto neighbors = dyn_cast<NeighborsOp>(op))
     return classifyNeighbors(neighbors);
+  // Opaque operands make the result opaque; fixed ones keep it fixed.
   bool fixed = true;
   for (Value operand : op->getOperands()) {
     if (of(operand) == RowForm::Opaque)
@@ -143,6 +144,7 @@ RowForms::Verdict RowForms::classify(Operation *op) {
   }
   if (fixed)
     return classifyFixed(op);
+  // Otherwise some operands are rows or tables.
   return TypeSwitch<Operation *, Verdict>(op)
       .Case([&](RopeOp rope) -> Verdict {
         if (of(rope.getRopeTable()) != RowForm::Rows)
@@ -173,7 +175,8 @@ RowForms::Verdict RowForms::classifyTokenwise(TokenwiseOpInterface op) {
     return RowForm::Opaque;
   if (of(input) == RowForm::Rows && getDims(input).size() >= 2 + rank)
     return RowForm::Rows;
-  // Where ids are fixed all operands are, so that rows have one dimension here.
+  // If ids are fixed, all operands are fixed, so the operation's rows have a
+  // dimension here.
   return {RemarkId::WorksAlongLength, {{"sizes", getDims(input)}}};
 }
 
@@ -182,8 +185,8 @@ RowForms::Verdict RowForms::classifyElementwise(Operation *op) {
   if (!isRowsShape(result))
     return {RemarkId::ResultHasNoRows, {{"sizes", result}}};
   for (Value operand : op->getOperands()) {
-    // The last axes are aligned, so that rows and tables have as many axes as
-    // a result with rows has.
+    // The last axes are aligned, so rows and tables have the same number of
+    // axes as a result with rows.
     if (of(operand) != RowForm::Fixed)
       continue;
     Dims dims = getDims(operand);
@@ -244,7 +247,7 @@ RowForms::Verdict RowForms::classifyReshapeOfTable(ReshapeOp op) {
   return {RemarkId::ReshapesTable, {{"operand", from}, {"sizes", to}}};
 }
 
-/// Column 0 of rows is the first row of each sequence.
+/// Column 0 is the first row in each sequence.
 RowForms::Verdict RowForms::classifySlice(SliceOp op) {
   if (of(op.getInput()) == RowForm::Rows && op.getAxis() == 1 &&
       op.getStart() == 0 && op.getSize().getPolynomial() == Polynomial(1) &&
@@ -291,7 +294,7 @@ RowForms::Verdict RowForms::classifyPool(PoolOp op) {
   return RowForm::Fixed;
 }
 
-/// A token that the mask hides counts as zeros, as one without a row does.
+/// A token that the mask hides counts as zeros, like a token without a row.
 RowForms::Verdict RowForms::classifyNeighbors(NeighborsOp op) {
   if (of(op.getInput()) == RowForm::Fixed)
     return classifyFixed(op);
@@ -349,7 +352,7 @@ RowForms::Verdict RowForms::classifySdpaMask(SdpaOp op) {
   }
   if (queries)
     orderReader = {op, RemarkReason(RemarkId::FirstColumnOfMaskedQueries)};
-  // By the column, a hidden column 0 is in order too.
+  // By column, a hidden column 0 is also in order.
   bool byColumn = op.getWindow() || op.getSlopes() || op.getRelativeBias() ||
                   op.getPositionBuckets();
   if (op.getCausal() && !byColumn)

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens stay rows, of which there are batch * length. Only what mixes them,
-// attention and positions, sees the batch.
+// Tokens remain rows, batch * length in total. Only attention and positions,
+// which combine tokens, use the batch.
 #include "passes/graph/StepToBatch.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 
@@ -69,12 +69,12 @@ private:
   void replaceAttention(SdpaOp op);
   void replaceCrossAttention(CrossSdpaOp op);
   void replaceResults();
-  /// [rows, ...] as [batch, length, ...], and back.
+  /// Reshapes [rows, ...] to [batch, length, ...], and back.
   Value split(Location loc, Value rows);
   Value join(Location loc, Value tokens);
 
   func::FuncOp function;
-  StringRef name; // of the token ids
+  StringRef name; // token ids name
   OpBuilder builder;
   Polynomial batch, length;
   const SourceValues &source;
@@ -94,11 +94,11 @@ Value StepRewriter::join(Location loc, Value tokens) {
   return createReshape(builder, loc, tokens, dims);
 }
 
-/// Leaves out the logits of listed tokens: those of all are there.
+/// Erases the logits for listed tokens, since logits for all tokens exist.
 void StepRewriter::eraseListedLogits() {
   const unsigned index = findListedLogits(function);
   if (!index)
-    return; // a step without them
+    return; // the step has none
   Operation *terminator = function.front().getTerminator();
   Operation *product = terminator->getOperand(index).getDefiningOp();
   terminator->eraseOperand(index);
@@ -108,7 +108,7 @@ void StepRewriter::eraseListedLogits() {
   function.eraseArgument(function.getNumArguments() - 1);
 }
 
-/// Replaces tokens and rows with results by the ids of all.
+/// Replaces the tokens and logit indices by ids for all tokens.
 void StepRewriter::replaceArguments() {
   const unsigned index = function.getNumArguments() - 2;
   BlockArgument tokens = function.getArgument(index),

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Adds the summary of the logits to the results of a decoder's step.
+// Adds a logits summary to a decoder step's results.
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
@@ -37,7 +37,7 @@ public:
     for (func::FuncOp entry : getEntries(getOperation())) {
       auto vocabulary = entry->getAttrOfType<IntegerAttr>("transom.vocabulary");
       if (!vocabulary || entry.getOps<DecodeBatchOp>().empty())
-        continue; // gives no logits of tokens
+        continue; // the entry returns no token logits
       const int64_t size = vocabulary.getInt();
       if (!givesLogits(entry, size)) {
         remarks.report(entry, {RemarkId::LogitsNotSummarized,
@@ -59,8 +59,8 @@ private:
     return name ? name.getValue() : StringRef();
   }
 
-  /// Whether the one result of a step is the logits of the vocabulary; some of
-  /// them, listed, may be another.
+  /// Whether the step's only result, besides listed logits, is the logits for
+  /// the vocabulary.
   static bool givesLogits(func::FuncOp entry, int64_t vocabulary) {
     if (entry.getNumResults() != 1 + unsigned(findListedLogits(entry) != 0))
       return false;
