@@ -3,12 +3,12 @@
 //
 // The file is opened once: its bytes are checked through a descriptor, and the
 // dynamic loader opens the same descriptor through /proc/self/fd. So it maps
-// the bytes that were checked even if the path gets another file in between.
+// the checked bytes even if the path is replaced in between.
 //
-// The dynamic loader identifies objects by name, and the number of a descriptor
-// may be used again while an older object is still loaded. So the manifest in
-// memory is compared with the one that was read, and the name is spelled
-// differently if they differ.
+// The dynamic loader identifies objects by name, and a descriptor number may be
+// reused while an older object is still loaded. So the manifest in memory is
+// compared with the manifest in the file, and a different spelling of the name
+// is used if they differ.
 #include "runtime/artifact/Artifact.h"
 #include "runtime/artifact/Digest.h"
 #include "runtime/artifact/Elf.h"
@@ -30,7 +30,7 @@
 
 using namespace transom;
 
-/// Compares the file's size and the manifest's claims about places in it.
+/// Checks the file size and the locations in the manifest.
 static Result<void> checkExtent(const std::string &path,
                                 const Manifest &manifest, const ElfImage &image,
                                 uint64_t size) {
@@ -53,7 +53,7 @@ static Result<void> checkExtent(const std::string &path,
   return {};
 }
 
-/// Compares the digest in the file with that of its bytes.
+/// Compares the digest in the file with the computed digest.
 static Result<void> checkDigest(const std::string &path, const ElfImage &image,
                                 std::string_view bytes) {
   const uint64_t offset = uint64_t(image.digest->data() - bytes.data());
@@ -76,13 +76,12 @@ Descriptor::~Descriptor() {
     ::close(number);
 }
 
-/// The path of an open file.
+/// The path for an open file.
 static std::string getDescriptorPath(int number) {
   return "/proc/self/fd/" + std::to_string(number);
 }
 
-/// Maps a file through its descriptor, or by its path where the system has no
-/// /proc.
+/// Maps a file through its descriptor, or by path if the system has no /proc.
 static Result<MappedFile> mapFile(const Descriptor &file,
                                   const std::string &path) {
   return MappedFile::open(file.number >= 0 ? getDescriptorPath(file.number)
@@ -90,8 +89,8 @@ static Result<MappedFile> mapFile(const Descriptor &file,
 }
 
 Result<ArtifactFile> ArtifactFile::open(const std::string &path) {
-  // Map the file through its descriptor, or by its path without /proc. A path
-  // that cannot be opened gives the error of the second way.
+  // Map the file through its descriptor, or by its path without /proc. If the
+  // path cannot be opened, the error comes from the second method.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   TRANSOM_TRY(FileUse::addInput(file.number, path));
   Result<MappedFile> opened = mapFile(file, path);
@@ -103,7 +102,8 @@ Result<ArtifactFile> ArtifactFile::open(const std::string &path) {
     return opened.takeError();
   MappedFile mapping = std::move(*opened);
   TRANSOM_ASSIGN(ElfImage image, readElf(mapping.bytes(), path));
-  // An artifact of another version may have no digest; its manifest says so.
+  // An artifact with another ABI version may have no digest; its manifest
+  // contains the version.
   if (image.digest)
     TRANSOM_TRY(checkDigest(path, image, mapping.bytes()));
   TRANSOM_ASSIGN(Manifest manifest, Manifest::parse(image.manifest, path));
@@ -139,8 +139,8 @@ Result<void> ArtifactFile::checkWeights() const {
                     std::to_string(mapping.size()) +
                     " bytes, its weights end at byte " + std::to_string(end));
 
-  // Hash in blocks and let go of each, so that a large file leaves no trace in
-  // the process's memory.
+  // Hash in blocks and release each, so that a large file does not stay in the
+  // process's memory.
   constexpr uint64_t blockBytes = uint64_t(16) << 20;
   Sha256 hash;
   for (uint64_t begin = weightsOffset; begin < end; begin += blockBytes) {
@@ -154,7 +154,7 @@ Result<void> ArtifactFile::checkWeights() const {
   return {};
 }
 
-/// The range of memory that a loaded object maps, asked of the dynamic loader.
+/// The memory range of a loaded object, queried from the dynamic loader.
 struct LoadedRange {
   ElfW(Addr) base;
   uint64_t end = 0;
@@ -182,7 +182,7 @@ static LoadedRange getRange(void *handle) {
   return range;
 }
 
-/// True when what the loader gave was made from this file.
+/// True if the loaded object has the manifest from this file.
 static bool holdsManifest(const LoadedRange &range, const ArtifactFile &file) {
   const std::string &text = file.manifestText();
   uint64_t address = file.manifestAddress();
@@ -191,14 +191,14 @@ static bool holdsManifest(const LoadedRange &range, const ArtifactFile &file) {
                      text.data(), text.size()) == 0;
 }
 
-/// True for a file from which the kernel maps no code.
+/// True if the kernel maps no code from this file.
 static bool isOnNoexec(const std::string &path) {
   struct statvfs info;
   return statvfs(path.c_str(), &info) == 0 && (info.f_flag & ST_NOEXEC);
 }
 
-/// True if the dynamic loader's reason is that the system lacks memory,
-/// descriptors or the right to read, and not the file.
+/// True if the dynamic loader failed because the system lacks memory,
+/// descriptors or read permission, not because of the file.
 static bool isSystemReason(const std::string &reason) {
   if (reason == "out of memory") // glibc, without memory for the reason
     return true;
@@ -210,15 +210,15 @@ static bool isSystemReason(const std::string &reason) {
   return false;
 }
 
-/// True when the path is that of the open file.
+/// True if the path leads to the open file.
 static bool isPathOf(const std::string &path, int descriptor) {
   struct stat named, opened;
   return stat(path.c_str(), &named) == 0 && fstat(descriptor, &opened) == 0 &&
          named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
-/// What the dynamic loader is to open: the path that the file has, which
-/// debuggers can open, too, or that of its descriptor when it has none.
+/// The name for the dynamic loader: the file's path, which debuggers can also
+/// open, or its descriptor's path if it has none.
 static std::string getLoadPath(int descriptor) {
   const std::string link = getDescriptorPath(descriptor);
   char path[PATH_MAX];
@@ -229,12 +229,12 @@ static std::string getLoadPath(int descriptor) {
   return link;
 }
 
-/// The error of a dlopen() that has failed.
+/// Makes the error for a failed dlopen().
 static Error makeLoadError(const std::string &path) {
-  // Not all texts of the loader tell of a lack of memory.
+  // Not all loader messages mention a lack of memory.
   const bool lacksMemory = errno == ENOMEM;
   const char *given = dlerror();
-  const Finally release([] { dlerror(); }); // the loader keeps the text
+  const Finally release([] { dlerror(); }); // frees the loader's message
   const std::string reason = given ? given : "no reason given";
   if (isOnNoexec(path))
     return unavailable(path +
@@ -264,7 +264,7 @@ Result<ArtifactCode> ArtifactCode::load(const ArtifactFile &file) {
       return makeLoadError(path);
     LoadedRange range = getRange(code.handle);
     if (file.descriptor() >= 0 && !isPathOf(folder + base, file.descriptor())) {
-      // Another file took the path meanwhile, and may have been loaded.
+      // Another file got the path meanwhile and may have been loaded.
       setName(getDescriptorPath(file.descriptor()));
       continue;
     }

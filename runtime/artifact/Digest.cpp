@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The file is hashed in its own order; the few bytes that differ are patched in
-// a copy of the header.
+// The file is hashed in file order; the few bytes that differ are patched in a
+// copy of the header.
 #include "runtime/artifact/Digest.h"
 #include <algorithm>
 #include <cstring>
@@ -12,13 +12,13 @@
 using namespace transom;
 
 namespace {
-/// A range of the file.
+/// A range in the file.
 struct FileRange {
   uint64_t begin, end;
 };
 } // namespace
 
-/// The ranges that the digest covers: loaded segments but the last.
+/// The ranges that the digest covers: all loaded segments except for the last.
 static std::vector<FileRange> getRanges(std::string_view bytes,
                                         const Elf64_Ehdr &header) {
   std::vector<FileRange> ranges;
@@ -34,7 +34,7 @@ static std::vector<FileRange> getRanges(std::string_view bytes,
   return ranges;
 }
 
-/// Adds the digests of a range's lanes to a hash.
+/// Adds a range's lane digests to a hash.
 static void addLanes(Sha256 &hash, std::string_view range,
                      Sha256::Engine engine) {
   constexpr size_t blockBytes = 64;
@@ -64,13 +64,13 @@ std::array<uint8_t, 32> transom::computeArtifactDigest(std::string_view bytes,
       addLanes(hash, bytes.substr(begin, end - begin), engine);
   };
   for (FileRange range : ranges) {
-    // The header without what it says about sections.
+    // Hash the header without its section fields.
     uint64_t begin = range.begin;
     if (begin == 0 && range.end >= sizeof header) {
       hash.update(&header, sizeof header);
       begin = sizeof header;
     }
-    // All bytes but the digest itself.
+    // Hash all bytes except for the digest itself.
     const bool holdsDigest = digestOffset >= begin && digestOffset < range.end;
     if (!holdsDigest) {
       update(begin, range.end);

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Structures are copied out of the bytes, never pointed at, so that alignment
-// does not matter. A file that passes has headers that the dynamic loader can
-// follow; the digest says whether its contents are those that were compiled.
+// Structures are copied from the bytes, never pointed at, so alignment does not
+// matter. A valid file has headers that the dynamic loader can follow; the
+// digest proves that its contents are as compiled.
 #include "runtime/artifact/Elf.h"
 #include "runtime/artifact/Digest.h"
 #include "runtime/base/Checked.h"
@@ -20,7 +20,7 @@ constexpr uint64_t maxAddress = uint64_t(1) << 46;
 constexpr char noteName[] = "transom";
 constexpr uint32_t manifestNoteType = 1;
 
-/// Reads one file; each step is a method that gives an error or nothing.
+/// Reads one file; each step is a method that returns an error or nothing.
 class ElfReader {
 public:
   ElfReader(std::string_view bytes, const std::string &name)
@@ -77,6 +77,7 @@ private:
 };
 
 Result<void> ElfReader::readHeader() {
+  // Check the magic number.
   if (bytes.size() < sizeof(Elf64_Ehdr) ||
       std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) {
     if (bytes.size() >= SELFMAG &&
@@ -84,6 +85,7 @@ Result<void> ElfReader::readHeader() {
       return truncated("the ELF header", sizeof(Elf64_Ehdr));
     return error("is not a shared object");
   }
+  // Check the file type and machine.
   auto header = at<Elf64_Ehdr>(0);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
       header.e_ident[EI_DATA] != ELFDATA2LSB ||
@@ -94,6 +96,7 @@ Result<void> ElfReader::readHeader() {
   if (image.machine != EM_X86_64 && image.machine != EM_AARCH64)
     return unsupported(name + ": is for " + machineName(image.machine) +
                        "; supported: x86-64, aarch64");
+  // Check the program headers and read them.
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == 0 ||
       header.e_phnum > maxHeaders)
     return error("has " + std::to_string(header.e_phnum) +
@@ -127,6 +130,7 @@ Result<void> ElfReader::checkLoad(const Elf64_Phdr &segment) {
 }
 
 Result<void> ElfReader::checkSegments() {
+  // Check each segment alone.
   unsigned dynamics = 0, loads = 0;
   for (const Elf64_Phdr &segment : segments) {
     if (segment.p_type == PT_NULL || segment.p_type == PT_GNU_STACK)
@@ -145,6 +149,7 @@ Result<void> ElfReader::checkSegments() {
     }
     dynamics += segment.p_type == PT_DYNAMIC;
   }
+  // Check the number of segments, and that other tables are in loaded segments.
   if (loads == 0 || dynamics != 1)
     return error("has " + std::to_string(loads) + " loaded segments and " +
                  std::to_string(dynamics) + " dynamic tables");
@@ -209,7 +214,7 @@ Result<void> ElfReader::takeNote(uint32_t type, std::string_view descriptor,
   return {};
 }
 
-/// A table that the dynamic loader follows: tags of its address and size.
+/// A table that the dynamic loader uses: the tags for its address and size.
 struct DynamicTable {
   int64_t address, size;
   const char *what;
@@ -229,6 +234,7 @@ constexpr int64_t refusedTags[] = {
     DT_PREINIT_ARRAY, DT_REL,  DT_AUXILIARY, DT_FILTER};
 
 Result<void> ElfReader::checkDynamic(const Elf64_Phdr &segment) {
+  // Collect the tags up to the end of the table.
   std::vector<Elf64_Dyn> tags;
   for (uint64_t i = 0; i + sizeof(Elf64_Dyn) <= segment.p_filesz;
        i += sizeof(Elf64_Dyn)) {
@@ -243,6 +249,7 @@ Result<void> ElfReader::checkDynamic(const Elf64_Phdr &segment) {
       return error("has more than 256 dynamic tags");
     tags.push_back(tag);
   }
+  // Check that all tables are in loaded segments.
   auto getValue = [&](int64_t kind) -> std::optional<uint64_t> {
     for (const Elf64_Dyn &tag : tags)
       if (tag.d_tag == kind)

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Look-ups in the table of activation functions.
+// Look-ups in the activation table.
 #include "runtime/base/Activation.h"
 #include <cmath>
 

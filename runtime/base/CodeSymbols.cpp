@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Makes the names of phases, and reads those of micro-kernels:
+// Builds phase names, and parses micro-kernel names:
 // `transom.k.ISA.TYPE.MRxNR...`.
 #include "runtime/base/CodeSymbols.h"
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 using namespace transom;
 
-/// Bytes of a location in a symbol at most.
+/// Max bytes for a location in a symbol.
 static constexpr size_t maxLocation = 128;
 
-/// A character that gdb, perf and assemblers take in the name of a function
+/// Returns a character that gdb, perf and assemblers accept in a function name
 /// without escapes; a comma ends a name in gdb.
 static char getSymbolCharacter(char c) {
   if (c == ',')
@@ -34,13 +34,13 @@ std::string transom::getPhaseSymbol(std::string_view isa,
   std::string cleaned(location);
   std::transform(cleaned.begin(), cleaned.end(), cleaned.begin(),
                  getSymbolCharacter);
-  // The beginning and the end of a path say most.
+  // Keep the beginning and the end, the most informative parts.
   if (cleaned.size() > maxLocation)
     cleaned.replace(maxLocation / 2, cleaned.size() - maxLocation, "..");
   return symbol.append(".").append(cleaned);
 }
 
-/// Reads a positive number at the beginning of `text` and drops it.
+/// Reads a positive number at the beginning of `text` and removes it.
 static std::optional<int64_t> takeNumber(std::string_view &text) {
   int64_t number = 0;
   auto [end, error] =

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One table of the element types, and conversions in loops that the compiler
-// vectorizes: no branch and no table look-up an element.
+// The element type table, and conversions in loops that the compiler
+// vectorizes: no branch and no table look-up per element.
 #include "runtime/base/DType.h"
 #include "runtime/base/Checked.h"
 #include <cstring>
@@ -16,7 +16,7 @@ struct DTypeInfo {
   unsigned bits;
 };
 
-// In the order of the enumeration.
+// In enumeration order.
 constexpr DTypeInfo table[dtypeCount] = {
     {"f32", "F32", 32},       {"f16", "F16", 16},
     {"bf16", "BF16", 16},     {"f64", "F64", 64},
@@ -50,7 +50,7 @@ float getFloat(uint32_t bits) {
   return value;
 }
 
-/// Loads `count` elements of type In without alignment and stores f(element).
+/// Loads `count` unaligned elements of type In and stores f(element).
 template <typename In, typename Out, typename F>
 bool convertEach(const void *in, size_t count, Out *out, F f) {
   auto *bytes = static_cast<const char *>(in);
@@ -145,8 +145,8 @@ bool isFloat(DType type) {
 bool isInteger(DType type) { return type >= DType::I64 && type <= DType::Bool; }
 
 float halfToFloat(uint16_t bits) {
-  // Exponent and mantissa move into place; multiplying by 2^112 mends the bias
-  // and makes denormals normal. All-ones exponents are set apart.
+  // Shift exponent and mantissa; multiplying by 2^112 corrects the bias and
+  // normalizes denormals. All-ones exponents are handled separately.
   uint32_t magnitude = static_cast<uint32_t>(bits & 0x7FFF) << 13;
   uint32_t scaled = getBits(getFloat(magnitude) * 0x1p112f);
   uint32_t special = magnitude | 0x7F800000;
@@ -162,7 +162,7 @@ uint16_t floatToHalf(float value) {
   uint32_t bits = getBits(value);
   uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
   bits &= 0x7FFFFFFF;
-  if (bits > 0x7F800000) // NaN: stays one, quiet
+  if (bits > 0x7F800000) // NaN: stays a NaN, quiet
     return sign | 0x7E00 | static_cast<uint16_t>(bits >> 13 & 0x3FF);
   if (bits >= 0x477FF000) // 65520 and more round to infinity
     return sign | 0x7C00;
@@ -176,7 +176,7 @@ uint16_t floatToHalf(float value) {
 
 uint16_t floatToBfloat16(float value) {
   uint32_t bits = getBits(value);
-  if ((bits & 0x7FFFFFFF) > 0x7F800000) // a NaN of bfloat16 keeps its bits
+  if ((bits & 0x7FFFFFFF) > 0x7F800000) // a bfloat16 NaN keeps its bits
     return static_cast<uint16_t>(bits >> 16 | (bits & 0x7F0000 ? 0 : 0x40));
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }

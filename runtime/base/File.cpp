@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Mapped files, paths and errors of the system.
+// Mapped files, paths and system errors.
 #include "runtime/base/File.h"
 #include "runtime/base/FileUse.h"
 #include "runtime/base/Utf8.h"
@@ -17,7 +17,7 @@
 namespace transom {
 namespace {
 
-/// A regular file opened for reading; closed at the end of the scope.
+/// A regular file opened for reading; closed at scope exit.
 class ReadHandle {
 public:
   static Result<ReadHandle> open(const std::string &path) {
@@ -106,7 +106,7 @@ void MappedFile::release(uint64_t begin, uint64_t end) const {
   uint64_t page = pageSize();
   end = std::min(end, length);
   begin = begin + (page - begin % page) % page;
-  if (end != length) // the last page of the file may be let go as a whole
+  if (end != length) // the last page may be released as a whole
     end -= end % page;
   if (begin < end)
     madvise(static_cast<char *>(base) + begin, end - begin, MADV_DONTNEED);
@@ -129,7 +129,7 @@ Result<std::string> readSmallFile(const std::string &path, uint64_t cap) {
   };
   if (handle.size() > cap)
     return tooLong(handle.size());
-  // Files of /proc say that they are empty: read until the end.
+  // Files in /proc report size 0: read until the end.
   std::string contents(handle.size() + 1, '\0');
   size_t filled = 0;
   while (true) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs are kept until the end of the process: an output may be created after
-// the input was read and closed.
+// Inputs are kept until the process ends: an output may be created after the
+// input was read and closed.
 #include "runtime/base/FileUse.h"
 #include "runtime/base/Utf8.h"
 #include <atomic>
@@ -23,10 +23,10 @@ void FileUse::record(FileUse *use) { current = use; }
 
 FileUse *FileUse::get() { return current; }
 
-/// Whether a recorded path still leads to its file. The system gives the number
-/// of a removed file, such as a temporary artifact, to another one. Standard
-/// streams, which have names without a folder, and descriptors below /proc have
-/// no path of their own.
+/// Whether a recorded path still leads to its file. The system reuses the inode
+/// number of a removed file, such as a temporary artifact. Standard streams,
+/// whose names have no folder, and descriptors in /proc have no path of their
+/// own.
 static bool isCurrent(const FileId &id, const std::string &path) {
   if (path.find('/') == std::string::npos || path.rfind("/proc/", 0) == 0)
     return true;

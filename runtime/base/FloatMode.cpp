@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The control registers of x86-64 and AArch64; elsewhere nothing is set. The
-// project does not compute with the x87 unit, so that its registers are written
-// only where they differ, which is rare: it takes longer than the others.
+// The control registers on x86-64 and AArch64; elsewhere nothing is set. The
+// project does not compute with the x87 unit, so its registers are written only
+// where they differ, which is rare: these writes are slower than the others.
 #include "runtime/base/FloatMode.h"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -16,9 +16,9 @@ using namespace transom;
 constexpr unsigned toNearest = 0x1f80;
 /// Flush to zero, denormals are zero.
 constexpr unsigned areZero = 1u << 15 | 1u << 6;
-/// The x87 unit: all exceptions masked, to nearest, 64 bits of precision.
+/// The x87 unit: all exceptions masked, to nearest, 64-bit precision.
 constexpr uint16_t x87Default = 0x037f;
-/// Its exception flags, that of the stack and the summary included.
+/// Its exception flags, including the stack fault and summary flags.
 constexpr uint16_t x87Flags = 0xff;
 
 void FloatMode::enter() {
@@ -45,7 +45,7 @@ void FloatMode::leave() {
     __asm__ volatile("fnstsw %0" : "=m"(status));
     if (((status ^ x87Status) & x87Flags) == 0)
       return;
-    // A function of the C library has raised flags.
+    // A C library function has raised flags.
     __asm__ volatile("fnstenv %0" : "=m"(x87));
     x87.control = x87Default;
     x87.status = uint16_t((status & ~x87Flags) | (x87Status & x87Flags));

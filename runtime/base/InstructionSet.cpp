@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The CPU tests read cpuid and the registers that the operating system saves
-// (XCR0), see Intel SDM volume 1, 14.3 and 15.2.
+// (XCR0); see Intel SDM volume 1, 14.3 and 15.2.
 #include "runtime/base/InstructionSet.h"
 #include "runtime/base/Suggest.h"
 #if defined(__x86_64__)
@@ -19,7 +19,7 @@ using namespace transom;
 
 #if defined(__x86_64__)
 namespace {
-/// The four registers of one cpuid leaf; zero if the CPU lacks it.
+/// The four registers for one cpuid leaf; zero if the CPU lacks it.
 struct Leaf {
   unsigned a = 0, b = 0, c = 0, d = 0;
   explicit Leaf(unsigned leaf, unsigned subleaf = 0) {
@@ -35,7 +35,7 @@ static bool hasBits(unsigned word, std::initializer_list<int> bits) {
   return true;
 }
 
-/// True if the operating system saves these registers (bits of XCR0).
+/// True if the operating system saves these registers (XCR0 bits).
 static bool savesRegisters(uint64_t mask) {
   constexpr int osxsave = 27;
   if (!hasBits(Leaf(1).c, {osxsave}))
@@ -76,7 +76,7 @@ static bool runsAvx512Bf16() {
   return runsAvx512Vnni() && hasBits(Leaf(7, 1).a, {bf16});
 }
 
-/// Linux gives the tile registers only to a process that asks for them.
+/// Linux enables the tile registers only for a process that requests them.
 static bool getTileRegisters() {
   constexpr long requestPermission = 0x1023, tileData = 18;
   return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
@@ -112,16 +112,13 @@ static bool runsNeon() {
 static const char *const x86 = "x86_64-unknown-linux-gnu";
 static const char *const arm = "aarch64-unknown-linux-gnu";
 
-// A tile of r rows and v vectors needs r*v accumulators, v registers for the
-// weights and two for the broadcast value: 6x2 of 16 ymm registers (a 16-lane
-// vector takes two), 14x2 of 32 zmm registers, 6x1 of 32 registers of four
-// lanes. Where pairs of bf16 have to be widened, the weights take twice their
-// registers and the broadcast value takes two more. Where one instruction
-// multiplies bytes, only the whole sums of a group stay in registers: those of
-// f32 are stored and loaded once a group, which costs less than fewer rows.
-// The columns: name, target, isForBf16, isForInt8, triple, cpu, features,
-// vectorBits, tileRows, tileVectors, bf16Rows, int8Rows, dotBf16, dotInt8,
-// amx, runsHere.
+// A tile with r rows and v vectors needs r*v accumulators, v registers for the
+// weights and two for the broadcast value: 6x2 with 16 ymm registers (a 16-lane
+// vector takes two), 14x2 with 32 zmm registers, 6x1 with 32 four-lane
+// registers. Where bf16 pairs have to be widened, the weights take twice as
+// many registers and the broadcast value takes two more. Where one instruction
+// multiplies bytes, only a group's integer sums stay in registers: the f32 sums
+// are stored and loaded once per group, which costs less than fewer rows.
 const std::vector<InstructionSet> &transom::getInstructionSets() {
   static const std::vector<InstructionSet> table = {
       {"avx2", "x86-64-v3", false, false, x86, "x86-64-v3", "", 256, 6, 1, 4, 2,

@@ -33,7 +33,7 @@ static Result<void> writeAll(int fd, std::string_view bytes, off_t offset,
   return {};
 }
 
-/// Calls `use` on the bytes of a file from the front.
+/// Calls `use` on a file's bytes from the beginning.
 template <typename Use>
 static Result<void> forEachBlock(int fd, const std::string &path, Use use) {
   std::string block(size_t(1) << 20, '\0');
@@ -70,7 +70,7 @@ bool OutputFile::isStream(const std::string &path) {
   return place && place->kind != OutputPath::Kind::File;
 }
 
-/// A copy of the file that is there, to go on with.
+/// Copies the existing file for continuation.
 Result<void> OutputFile::copyExisting(const OutputPath &place) {
   const int from = ::open(place.path.c_str(), O_RDONLY | O_CLOEXEC);
   if (from < 0)
@@ -86,7 +86,8 @@ Result<void> OutputFile::copyExisting(const OutputPath &place) {
 
 Result<void> OutputFile::openFile(const OutputPath &place,
                                   const OutputOptions &options) {
-  // The existing file first: an input is refused before anything is created.
+  // Check the existing file first: an input is refused before anything is
+  // created.
   if (place.existing)
     TRANSOM_TRY(FileUse::checkOutput({*place.existing}, target));
   TRANSOM_ASSIGN(partial, PartialFile::open(place, options.resume));
@@ -106,7 +107,7 @@ Result<void> OutputFile::openFile(const OutputPath &place,
 Result<void> OutputFile::openStream(const OutputPath &place,
                                     bool randomAccess) {
   kind = place.isNull ? Kind::Null : Kind::Stream;
-  // The record has stdout and stderr already.
+  // The record already has stdout and stderr.
   if (place.existing && place.descriptor != STDOUT_FILENO &&
       place.descriptor != STDERR_FILENO) {
     TRANSOM_TRY(FileUse::addOutput({*place.existing}, target));
@@ -259,8 +260,8 @@ Result<void> OutputFile::prepare() {
   if (kind == Kind::Spool)
     return {};
   TRANSOM_TRY(syncFile(fd, target));
-  // Closing a copy flushes as closing the file does (network file systems);
-  // the lock is held until the file has its name.
+  // Closing a copy flushes in the same way as closing the file (network file
+  // systems); the lock is held until the file has its name.
   const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
   if (copy < 0 || (::close(copy) != 0 && errno != EINTR))
     return systemError("cannot write", target, errno);

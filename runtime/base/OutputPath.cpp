@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Links are followed here rather than by the kernel, since the temporary file
-// has to be in the folder of the file that a link names.
+// has to be in the same folder as the link target.
 #include "runtime/base/OutputPath.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
@@ -25,7 +25,7 @@ std::string transom::getFolderName(const std::string &path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// True for an entry of /proc, whose links name open files.
+/// True for an entry in /proc, whose links name open files.
 static bool isInProc(const std::string &path) {
   struct statfs system;
   return statfs(getFolderName(path).c_str(), &system) == 0 &&
@@ -47,8 +47,8 @@ static int getOwnDescriptor(const std::string &path) {
              : static_cast<int>(number);
 }
 
-/// Refuses a link in a sticky folder that is neither ours nor the folder
-/// owner's, as the kernel does (protected_symlinks).
+/// Refuses a link in a sticky folder that belongs neither to us nor to the
+/// folder's owner, as the kernel does (protected_symlinks).
 static bool isForeignLink(const std::string &path, const struct stat &link) {
   struct stat folder;
   return stat(getFolderName(path).c_str(), &folder) == 0 &&
@@ -56,7 +56,7 @@ static bool isForeignLink(const std::string &path, const struct stat &link) {
          link.st_uid != geteuid() && link.st_uid != folder.st_uid;
 }
 
-/// Follows links up to a file or a link of /proc.
+/// Follows links up to a file or a /proc link.
 static Result<std::string> followLinks(const std::string &path) {
   std::string at = path;
   for (int count = 0; count != kMaxLinks; ++count) {
@@ -86,7 +86,7 @@ Result<OutputPath> transom::resolveOutputPath(const std::string &path) {
   if (isInProc(result.path))
     result.descriptor = getOwnDescriptor(result.path);
 
-  // A path that leads nowhere yet becomes a file.
+  // A path that does not exist yet becomes a file.
   struct stat status;
   if (stat(result.path.c_str(), &status) != 0) {
     if (errno == ENOENT && !isInProc(result.path))

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who holds the lock may remove the file. A lock counts only while the path
-// still leads to the locked file, since its holder may have renamed it.
+// The lock holder may remove the file. A lock counts only while the path still
+// leads to the locked file, since its holder may have renamed it.
 #include "runtime/base/PartialFile.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
@@ -38,7 +38,8 @@ void removeAndDie(int signal) {
   ::raise(signal);
 }
 
-/// Takes a signal over unless the program handles or ignores it itself.
+/// Installs the handler unless the program handles or ignores the signal
+/// itself.
 void handleIfDefault(int signal) {
   struct sigaction current;
   if (sigaction(signal, nullptr, &current) != 0 ||
@@ -110,7 +111,7 @@ Result<bool> PartialFile::tryOpen(const std::string &output, bool resume) {
     return systemError("cannot write", output, errno);
   if (!isNew)
     fd = ::open(name.c_str(), (resume ? O_RDWR : O_RDONLY) | flags);
-  // A link has no contents of its own.
+  // Remove a link, which has no contents of its own.
   if (fd < 0 && errno == ELOOP)
     return ::unlink(name.c_str()) == 0 || errno == ENOENT
                ? Result<bool>(false)
@@ -122,7 +123,7 @@ Result<bool> PartialFile::tryOpen(const std::string &output, bool resume) {
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
     return unavailable("cannot write '" + utf8::printable(name, 400) +
                        "': it exists and is not a regular file");
-  // File systems without locks are written without one.
+  // On file systems without locks, write without one.
   if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     TRANSOM_TRY(FileUse::checkOutput({*getFileId(status)}, output));
     return isBusy(output, name);
@@ -133,7 +134,7 @@ Result<bool> PartialFile::tryOpen(const std::string &output, bool resume) {
     resumed = !isNew;
     return true;
   }
-  // What a killed process left goes away, unless it is an input.
+  // Discard the file that a killed process left, unless it is an input.
   TRANSOM_TRY(FileUse::checkOutput({*getFileId(status)}, output));
   if (::unlink(name.c_str()) != 0)
     return systemError("cannot write", name, errno);
@@ -196,7 +197,7 @@ Result<void> PartialFile::rename() {
   if (::rename(name.c_str(), target.c_str()) != 0)
     return systemError("cannot write", target, errno);
   keep();
-  // The name itself; a folder that cannot be read keeps it all the same.
+  // Flush the new name; without permission to read the folder this is skipped.
   const int folder =
       ::open(getFolderName(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0)

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arithmetic of size polynomials. Coefficients saturate: the largest and the
-// smallest int64 mean "overflowed" and stay so under every operation, and
-// evaluating such a polynomial is an error, so that a size that does not fit
-// can never look like one that does.
+// Arithmetic on size polynomials. Coefficients saturate: INT64_MAX and
+// INT64_MIN mean "overflowed" and stay so under every operation, and evaluating
+// such a polynomial is an error, so that an overflowed size is never mistaken
+// for a valid one.
 #include "runtime/base/Polynomial.h"
 #include <algorithm>
 #include <charconv>
@@ -41,8 +41,8 @@ int64_t multiplySaturating(int64_t a, int64_t b) {
   return product;
 }
 
-/// Falling degree, then alphabetically. On monomials this is graded
-/// lexicographic order from the leading one down, which division needs.
+/// Falling degree, then alphabetically: for monomials this is descending graded
+/// lexicographic order, which division needs.
 bool comesFirst(const Polynomial::Monomial &a, const Polynomial::Monomial &b) {
   if (a.size() != b.size())
     return a.size() > b.size();
@@ -63,12 +63,12 @@ bool isNameStart(char c) {
 }
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// Reads sums of products of integers and names.
+/// Parses sums whose terms are products of integers and names.
 class PolynomialParser {
 public:
   explicit PolynomialParser(std::string_view text) : text(text) {}
 
-  /// The coefficients of the text, zeros included.
+  /// Returns all coefficients, including zeros.
   Result<std::map<Polynomial::Monomial, int64_t>> parse() {
     if (text.size() > maxTextBytes)
       return rejected("polynomial of " + std::to_string(text.size()) +
@@ -189,7 +189,7 @@ std::string Polynomial::str() const {
   std::sort(order.begin(), order.end(), [](const auto *a, const auto *b) {
     return comesFirst(a->first, b->first);
   });
-  // Print sign, coefficient and symbols of each term.
+  // Print each term's sign, coefficient and symbols.
   std::string text;
   for (const auto *term : order) {
     auto &[monomial, coefficient] = *term;
@@ -228,7 +228,8 @@ Result<int64_t> Polynomial::evaluate(
   auto overflow = [this] {
     return limitError("value of '" + str() + "' does not fit 64 bits");
   };
-  __int128 sum = 0; // fewer than 2^63 terms: cannot overflow
+  // Sum the values of all terms; fewer than 2^63 terms cannot overflow.
+  __int128 sum = 0; // cannot overflow
   for (const auto &[monomial, coefficient] : coefficients) {
     if (isSaturated(coefficient))
       return overflow();

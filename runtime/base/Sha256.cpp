@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The compression function of SHA-256 twice: with the SHA instructions of x86,
-// and in plain C++. Which one runs is asked of the CPU once. Each exists for
-// one text and for several at once: a round waits for the one before, so the
-// rounds of other texts fill the time.
+// Two implementations of the SHA-256 compression function: with the x86 SHA
+// instructions, and in plain C++. The CPU is queried once. Both exist for one
+// text and for several texts at once: each round depends on the previous one,
+// so other texts' rounds fill the latency.
 #include "runtime/base/Sha256.h"
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@
 #include <immintrin.h>
 #endif
 
-// Unrolls the loop that follows it, of at most 16 iterations.
+// Unrolls the next loop, which has at most 16 iterations.
 #if defined(__clang__)
 #define TRANSOM_UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -44,14 +44,14 @@ uint32_t loadBigEndian(const uint8_t *p) {
          p[3];
 }
 
-// Vectors are passed between functions of this file only, so it does not matter
-// that how they are passed depends on the flags.
+// Vectors are passed between functions in this file only, so their calling
+// convention may depend on flags.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/// A word of each lane.
+/// One word per lane.
 using Lanes __attribute__((vector_size(4 * Sha256::numLanes))) = uint32_t;
 
-/// The functions below compute with the words of one text, `uint32_t`, or of
+/// The functions below compute with words from one text, `uint32_t`, or from
 /// several, `Lanes`.
 template <typename Word> inline Word rotate(const Word &x, int by) {
   return x >> by | x << (32 - by);
@@ -79,7 +79,7 @@ template <typename Word> inline void addBlock(Word state[8], Word w[64]) {
   }
   Word a = state[0], b = state[1], c = state[2], d = state[3];
   Word e = state[4], f = state[5], g = state[6], h = state[7];
-  // Names change places from round to round, so that no value moves.
+  // Rotate the names instead of the values from round to round.
   const uint32_t *k = roundConstants;
   for (int i = 0; i < 64; i += 8) {
     portableRound<Word>(a, b, c, d, e, f, g, h, k[i] + w[i]);
@@ -125,7 +125,7 @@ void compressLanesPortable(uint32_t states[Sha256::numLanes][8],
 
 #if defined(__x86_64__)
 /// The instructions keep the state as (a b e f) and (c d g h), do two rounds
-/// each, and make four words of the schedule at a time. `N` texts at once.
+/// each, and make four schedule words at a time. `N` texts at once.
 template <size_t N>
 __attribute__((target("sha,sse4.1,ssse3"))) void
 compressShaNi(uint32_t *const states[N], const uint8_t *const blocks[N],
@@ -135,7 +135,7 @@ compressShaNi(uint32_t *const states[N], const uint8_t *const blocks[N],
   auto load = [](const void *p) __attribute__((target("sha,sse4.1,ssse3"))) {
     return _mm_loadu_si128(static_cast<const __m128i *>(p));
   };
-  // Arrange the states as the instructions expect them.
+  // Arrange the states for the instructions.
   __m128i abef[N], cdgh[N];
   for (size_t n = 0; n < N; ++n) {
     const __m128i cdab = _mm_shuffle_epi32(load(states[n]), 0xB1);
@@ -144,7 +144,7 @@ compressShaNi(uint32_t *const states[N], const uint8_t *const blocks[N],
     cdgh[n] = _mm_blend_epi16(efgh, cdab, 0xF0);
   }
   for (size_t block = 0; block < count; ++block) {
-    // Load a block of each text in big-endian order.
+    // Load a block from each text in big-endian order.
     __m128i abefBefore[N], cdghBefore[N], w[N][4];
     for (size_t n = 0; n < N; ++n) {
       abefBefore[n] = abef[n], cdghBefore[n] = cdgh[n];
@@ -191,7 +191,7 @@ void compressOneShaNi(uint32_t state[8], const uint8_t *blocks, size_t count) {
   compressShaNi<1>(&state, &blocks, count);
 }
 
-/// Two texts at a time have no more values than there are registers.
+/// With two texts at a time all values fit in registers.
 void compressLanesShaNi(uint32_t states[Sha256::numLanes][8],
                         const uint8_t *const blocks[Sha256::numLanes],
                         size_t count) {
@@ -248,7 +248,7 @@ void Sha256::update(const void *data, size_t size) {
 }
 
 std::array<uint8_t, 32> Sha256::digest() const {
-  // The end: a one bit, zeros, and the length in bits as the last eight bytes.
+  // Append a one bit, zeros, and the length in bits in the last eight bytes.
   uint8_t tail[128] = {};
   size_t held = total % 64, blocks = held < 56 ? 1 : 2;
   std::memcpy(tail, pending, held);
@@ -277,7 +277,7 @@ std::string Sha256::hex() const {
 std::array<Sha256::Digest, Sha256::numLanes>
 Sha256::getDigests(const std::array<std::string_view, numLanes> &texts,
                    Engine engine) {
-  // Hash as many blocks as all texts have together.
+  // Hash the number of blocks that all texts have.
   size_t count = SIZE_MAX;
   for (std::string_view text : texts)
     count = std::min(count, text.size() / 64);
@@ -290,7 +290,7 @@ Sha256::getDigests(const std::array<std::string_view, numLanes> &texts,
   const Sha256 initial(engine);
   initial.compressLanes(states, blocks, count);
 
-  // Finish each alone.
+  // Finish each text separately.
   std::array<Digest, numLanes> digests;
   for (size_t lane = 0; lane < numLanes; ++lane) {
     Sha256 hash = initial;

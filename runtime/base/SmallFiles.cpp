@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files of a folder or texts in memory, whichever there are.
+// Files in a folder, or texts in memory.
 #include "runtime/base/SmallFiles.h"
 #include "runtime/base/File.h"
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The nearest name: one that differs in case only, else one that continues the
+// The nearest name: one that differs only in case, else one that continues the
 // word or ends in it, else by edit distance.
 #include "runtime/base/Suggest.h"
 #include <algorithm>
@@ -20,7 +20,7 @@ std::string toLower(std::string_view name) {
   return lower;
 }
 
-/// The letters of a name, without the dashes before a flag.
+/// Removes a flag's leading dashes.
 std::string_view withoutDashes(std::string_view name) {
   name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
   return name;
@@ -30,7 +30,7 @@ std::string_view withoutDashes(std::string_view name) {
 /// `-`, `_` or `.`; null without one.
 const std::string *findLonger(std::string_view word,
                               const std::vector<std::string> &candidates) {
-  constexpr size_t leastEnd = 4; // short words are the end of many names
+  constexpr size_t leastEnd = 4; // short words end many names
   const std::string *best = nullptr, *bestEnd = nullptr;
   auto keepShortest = [](const std::string *&kept, const std::string &found) {
     if (!kept || found.size() < kept->size())
@@ -52,7 +52,8 @@ const std::string *findLonger(std::string_view word,
   return best ? best : bestEnd;
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours from a to b.
+/// Edit distance from a to b: insertions, deletions, substitutions and swaps
+/// between neighbors.
 size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1),
       row(b.size() + 1);
@@ -78,7 +79,7 @@ std::string suggest(std::string_view name,
                     const std::vector<std::string> &candidates) {
   size_t bestDistance = std::max<size_t>(1, name.size() / 3) + 1;
   const std::string *best = nullptr;
-  // A single letter is near to every short name.
+  // A single letter is close to every short name.
   if (name.size() > longestWord || withoutDashes(name).size() < 2)
     return "";
   const std::string word = toLower(name);

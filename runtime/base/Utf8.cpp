@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// UTF-8 by the table of well-formed byte sequences (Unicode, table 3-7).
+// UTF-8 by the table for well-formed byte sequences (Unicode, table 3-7).
 #include "runtime/base/Utf8.h"
 #include <cstring>
 
 namespace transom::utf8 {
 namespace {
 
-/// Length of the valid sequence that starts at `p`, 0 for an invalid one.
+/// Length of the valid sequence that starts at `p`, or 0.
 unsigned sequenceLength(const unsigned char *p, size_t left) {
   unsigned char lead = p[0];
   if (lead < 0x80)
@@ -20,7 +20,7 @@ unsigned sequenceLength(const unsigned char *p, size_t left) {
                                  : 0;
   if (count == 0 || left < count)
     return 0;
-  // The second byte's range excludes overlong forms, surrogates and what is
+  // The second byte's range excludes overlong forms, surrogates and code points
   // beyond U+10FFFF.
   unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
@@ -120,6 +120,7 @@ std::string printable(std::string_view text, size_t limit) {
   while (position < text.size()) {
     if (out.size() >= limit)
       return out + "...";
+    // Escape invalid bytes and characters that would break or reorder the line.
     size_t begin = position;
     bool valid;
     char32_t c = decode(text, position, valid);

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A step checks its inputs, reserves blocks, then runs its chunks batch by
-// batch. Lengths change at the end, so a step that is cancelled between two
-// runs leaves the sequences as they were.
+// A step checks its inputs, reserves blocks, then runs its chunks in batches.
+// Lengths change at the end, so a step that is cancelled between two runs does
+// not change the sequences.
 #include "runtime/decode/DecodeEngine.h"
 #include "runtime/abi/RowSummary.h"
 #include "runtime/base/Finally.h"
@@ -11,7 +11,7 @@
 
 using namespace transom;
 
-/// The memory of the caches.
+/// Locates the cache memory.
 static KvStorage getStorage(const Executor &executor,
                             const DecodeLayout &layout) {
   return {executor.at<int64_t>(layout.lengths),
@@ -125,7 +125,7 @@ Result<void> DecodeEngine::checkReadOnly(const StepInput &input) const {
   return {};
 }
 
-/// Checks input `index` of a step against its sequence and the inputs before.
+/// Checks input `index` against its sequence and the preceding inputs.
 Result<void> DecodeEngine::checkInput(const StepInput *inputs,
                                       size_t index) const {
   const StepInput &input = inputs[index];
@@ -151,8 +151,8 @@ Result<void> DecodeEngine::checkInput(const StepInput *inputs,
   return {};
 }
 
-/// Checks the new length of a sequence. This comes before its tokens are read,
-/// because a wrong number of tokens may exceed the caller's array.
+/// Checks a sequence's new length. This precedes reading the tokens, because a
+/// wrong token count may exceed the caller's array.
 Result<void> DecodeEngine::checkLength(const StepInput &input) const {
   int64_t past = cache.length(input.sequence);
   if (input.num_tokens <= longest() - past)
@@ -290,7 +290,7 @@ Result<void> DecodeEngine::runChunks(StepCutter cutter, StepLogits out) {
   return {};
 }
 
-/// Adds tokens of one sequence to the ragged batch of the next run.
+/// Adds one sequence's tokens to the next run's ragged batch.
 void DecodeEngine::addChunk(const StepInput &input, const StepChunk &chunk) {
   const RaggedBatchLayout &table = regions.tables[0];
   auto *tokens = executor.at<int64_t>(regions.inputs[0]);
@@ -298,6 +298,7 @@ void DecodeEngine::addChunk(const StepInput &input, const StepChunk &chunk) {
   auto *sequence = executor.at<int32_t>(table.tokenSequence);
   auto *position = executor.at<int32_t>(table.tokenColumn);
   auto *key = executor.at<int64_t>(table.tokenKey);
+  // Add the sequence to the table.
   int64_t past = cache.length(input.sequence) + chunk.offset;
   executor.at<transom_sequence>(table.sequences)[ragged.num_sequences] = {
       ragged.num_tokens,
@@ -307,6 +308,7 @@ void DecodeEngine::addChunk(const StepInput &input, const StepChunk &chunk) {
       -1,
       past,
       cache.getFirstTableEntry(input.sequence)};
+  // Append its tokens with their positions, and select the tokens with logits.
   for (int64_t i = 0; i != chunk.count; ++i) {
     int64_t token = ragged.num_tokens + i;
     tokens[token] = input.tokens[chunk.offset + i];
@@ -322,10 +324,10 @@ void DecodeEngine::addChunk(const StepInput &input, const StepChunk &chunk) {
   ++ragged.num_sequences;
 }
 
-/// Adds the last `tokens` tokens, those of a sequence, to the tables of
-/// read-only groups with the keys that the group has of it. A sequence that
-/// shares its keys with the one before, as a copy does, is one with it, so that
-/// attention reads them once.
+/// Adds the last `tokens` tokens, which belong to one sequence, to the tables
+/// for read-only groups, with the sequence's keys in each group. Consecutive
+/// sequences that share keys, such as copies, are merged, so that attention
+/// reads the keys once.
 void DecodeEngine::addReadOnlyKeys(int32_t sequence, int64_t tokens) {
   auto *batches = executor.at<transom_ragged_batch>(regions.ragged);
   for (size_t i = 1; i != entry.ragged.size(); ++i) {
@@ -348,7 +350,7 @@ void DecodeEngine::addReadOnlyKeys(int32_t sequence, int64_t tokens) {
   }
 }
 
-/// Writes the tables of the next run and the sizes that they define.
+/// Writes the next run's tables and the sizes that they define.
 void DecodeEngine::placeBatches() {
   auto *symbols = executor.at<int64_t>(regions.symbols);
   auto *batches = executor.at<transom_ragged_batch>(regions.ragged);
@@ -371,7 +373,7 @@ void DecodeEngine::placeBatches() {
   }
 }
 
-/// Copies the blocks that the next run needs, each of them on all threads.
+/// Copies the blocks that the next run needs, each on all threads.
 Result<void> DecodeEngine::copyBlocks() {
   if (copies.empty())
     return {};
@@ -387,11 +389,11 @@ Result<void> DecodeEngine::copyBlocks() {
   return {};
 }
 
-/// Runs the ragged batch and advances `out` by what it wrote.
+/// Runs the ragged batch and advances `out` past the written rows.
 Result<void> DecodeEngine::runBatch(StepLogits &out) {
   TRANSOM_TRY(copyBlocks());
-  // A run that needs no logits computes one row into scratch, so kernels never
-  // see an empty output.
+  // A run that needs no logits computes one row into scratch, so that kernels
+  // never get an empty output.
   StepLogits rows = out;
   int64_t rowCount = std::max<int64_t>(numLogits, 1);
   if (numLogits == 0) {

@@ -1,15 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Regions are added and taken back in the same order.
+// Regions are added and retrieved in the same order.
 #include "runtime/decode/DecodeLayout.h"
 #include "runtime/abi/Abi.h"
 #include <algorithm>
 
 using namespace transom;
 
-/// The logits that a session keeps take at most this many bytes, but there is
-/// always one row for each sequence.
+/// Max bytes for a session's logits; there is always at least one row per
+/// sequence.
 constexpr int64_t maxLogitBytes = int64_t(32) << 20;
 
 Result<DecodeLayout> DecodeLayout::create(const ManifestDecoder &decoder,
@@ -29,6 +29,7 @@ Result<DecodeLayout> DecodeLayout::create(const ManifestDecoder &decoder,
 void DecodeLayout::addTo(ExecutorExtension &extension,
                          const DecodeWidths &widths,
                          const ExecutorConfig &config) const {
+  // Sum up the blocks of all groups; their memory is provided lazily.
   CheckedSize sequences = CheckedSize::fromSigned(plan.sequences);
   CheckedSize groups(plan.groups.size()), numBlocks(0);
   for (const KvGroup &group : plan.groups) {
@@ -37,6 +38,7 @@ void DecodeLayout::addTo(ExecutorExtension &extension,
     extension.lazyBytes += CheckedSize::fromSigned(group.numBlocks) *
                            CheckedSize::fromSigned(group.blockBytes);
   }
+  // Add the regions for sequences, blocks and logits.
   extension.regions = {
       sequences * 8,          // lengths
       sequences * groups * 8, // first blocks
@@ -52,6 +54,7 @@ void DecodeLayout::addTo(ExecutorExtension &extension,
                               CheckedSize::fromSigned(widths.groups) *
                               sizeof(float);
   extension.regions.insert(extension.regions.end(), 2, summary);
+  // Add the regions for sources.
   const bool hasSources = widths.states > 0;
   const CheckedSize columns =
       CheckedSize::fromSigned(hasSources ? config.maxTokens : 0);
@@ -62,6 +65,7 @@ void DecodeLayout::addTo(ExecutorExtension &extension,
         columns * CheckedSize::fromSigned(widths.states) * sizeof(float),
         batch * 8, (hasSources ? sequences : 0) * sizeof(SourceOrder)})
     extension.regions.push_back(bytes);
+  // Set the bounds for entries over sequences.
   extension.maxSequences = plan.sequences;
   extension.maxKeys = plan.longest;
   extension.maxLogits = maxLogits;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sources run in groups of similar length, the longest first, because the
-// states between the two entries are padded to the longest source of a group.
+// Sources run in groups with similar length, the longest first, because the
+// states between the two entries are padded to the longest source in a group.
 // Results do not depend on the groups.
 #include "runtime/decode/SourceEncoder.h"
 #include "runtime/base/Finally.h"
@@ -30,7 +30,7 @@ static bool isToken(const SourceInput &source, int64_t column) {
   return !source.mask || source.mask[column] != 0;
 }
 
-/// The number of columns up to the last token, 0 without one.
+/// Counts the columns up to the last token, 0 without one.
 static int64_t getColumns(const SourceInput &source) {
   int64_t columns = source.columns;
   while (columns > 0 && !isToken(source, columns - 1))
@@ -107,7 +107,7 @@ Result<void> SourceEncoder::add(const SourceInput *sources, size_t count,
 
 Result<void> SourceEncoder::fillAll(const SourceInput *sources, size_t count,
                                     const int32_t *sequences) {
-  // The longest come first; those of equal length keep their order.
+  // Sort by decreasing length; the sort is stable.
   auto *order = executor.at<SourceOrder>(layout.sourceOrder);
   for (size_t i = 0; i != count; ++i)
     order[i] = {getColumns(sources[i]), int64_t(i)};
@@ -117,7 +117,7 @@ Result<void> SourceEncoder::fillAll(const SourceInput *sources, size_t count,
                                             : a.index < b.index;
             });
 
-  // A group has as many sources as fit when they are padded.
+  // A group has as many sources as fit with padding.
   const ExecutorConfig &config = executor.config();
   int64_t most = config.maxBatch;
   if (const int symbol = ids->dims[0].onlySymbol(); symbol >= 0)
@@ -131,7 +131,7 @@ Result<void> SourceEncoder::fillAll(const SourceInput *sources, size_t count,
   return {};
 }
 
-/// Encodes `batch` sources and fills the caches of their sequences.
+/// Encodes `batch` sources and fills the sequences' caches.
 Result<void> SourceEncoder::fillGroup(const SourceInput *sources,
                                       const SourceOrder *order, int64_t batch,
                                       const int32_t *sequences) {
@@ -153,7 +153,7 @@ Result<void> SourceEncoder::fillGroup(const SourceInput *sources,
       {cache.caches(), executor.at<int64_t>(layout.sourceBlocks)});
 }
 
-/// Writes row `row` of the padded batch, and gives the source's sequence blocks
+/// Writes row `row` in the padded batch, and gives the source's sequence blocks
 /// in all read-only groups.
 Result<void> SourceEncoder::stage(const SourceInput &source, int32_t sequence,
                                   int64_t row, int64_t columns) {

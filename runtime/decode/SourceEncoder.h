@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Encoder-decoder sources: encodes them and fills the read-only caches of new
-// sequences with the keys and values that cross attention reads. Each source is
+// Encoder-decoder sources: encodes them and fills new sequences' read-only
+// caches with the keys and values that cross attention reads. Each source is
 // computed once, however many sequences share it later.
 #pragma once
 #include "runtime/decode/DecodeLayout.h"

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names first, then types, ranks, sizes, data: the order in which a person
-// would look for the mistake.
+// Checks names first, then types, ranks, sizes, data: the order in which a
+// person would look for the mistake.
 #include "runtime/execute/Call.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/execute/Tensor.h"
@@ -74,7 +74,7 @@ Result<void> Call::checkInput(const Argument &argument,
   return {};
 }
 
-/// Binds the symbols of an input's dimensions that no input before has bound.
+/// Binds the symbols in an input's dimensions that no previous input has bound.
 Result<void> Call::bindDims(size_t index) {
   const Argument &argument = entry.inputs[index];
   const transom_tensor *tensor = storage.tensors[index];

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cores come from the affinity mask and sysfs, the quota from the files of
-// either version of cgroups.
+// Cores come from the affinity mask and sysfs, the quota from cgroup files
+// (version 1 or 2).
 #include "runtime/execute/Cpu.h"
 #include "runtime/base/InstructionSet.h"
 #include "runtime/base/Suggest.h"
@@ -19,7 +19,7 @@ static size_t indexOf(const std::vector<std::string> &names,
   return size_t(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-/// The names of the instruction sets that run here, strongest first.
+/// The names of all instruction sets that run here, strongest first.
 static std::vector<std::string> getRunnableNames() {
   std::vector<std::string> names;
   for (const InstructionSet *isa : getRunnableInstructionSets())
@@ -33,7 +33,7 @@ Result<size_t> transom::chooseIsa(const std::vector<std::string> &available,
   const std::vector<std::string> runnable = getRunnableNames();
   const std::string runs = runnable.empty() ? "none" : joinNames(runnable);
 
-  // Without a wish the strongest that runs here is taken.
+  // Without a forced instruction set choose the strongest that runs here.
   if (forced.empty()) {
     for (const std::string &isa : runnable)
       if (size_t index = indexOf(available, isa); index != available.size())
@@ -42,7 +42,8 @@ Result<size_t> transom::chooseIsa(const std::vector<std::string> &available,
                        joinNames(available) + "; this CPU runs: " + runs);
   }
 
-  // A forced one has to be known, in the artifact and runnable.
+  // A forced instruction set has to be known, in the artifact and supported by
+  // the host.
   const std::vector<std::string> known = getInstructionSetNames();
   if (!findInstructionSet(forced))
     return unsupported("TRANSOM_FORCE_ISA: unknown instruction set '" + forced +
@@ -88,7 +89,7 @@ static std::string firstLine(const std::string &path) {
   return line;
 }
 
-/// CPUs' worth of time that one cgroup folder allows; 0 when unlimited.
+/// The CPU quota that one cgroup folder allows, in CPUs; 0 if unlimited.
 static double readQuota(const std::string &folder) {
   std::istringstream both(firstLine(folder + "/cpu.max"));
   double quota = 0, period = 0;
@@ -101,7 +102,7 @@ static double readQuota(const std::string &folder) {
   return 0;
 }
 
-/// The smallest quota of this process's cgroup and those above it.
+/// The smallest quota in this process's cgroup and its ancestors.
 static double cgroupQuota() {
   double smallest = 0;
   std::ifstream file("/proc/self/cgroup");

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A symbol is bound by an input dimension that is just that symbol, by a
-// ragged table, or by the number of numWorkers. A formula over a symbol that
-// nothing binds is refused here, so that a call need not look.
+// A symbol is bound by an input dimension that is a single symbol, by a ragged
+// batch table, or by the worker count. A formula with an unbound symbol is
+// refused here, so that calls need no check.
 #include "runtime/execute/Entry.h"
 #include "runtime/abi/RowSummary.h"
 #include <algorithm>
@@ -69,7 +69,7 @@ bool Entry::isRagged() const {
 
 namespace {
 
-/// Builds one entry; methods run in order and give the first error.
+/// Builds one entry; methods run in order and return the first error.
 class EntryBuilder {
 public:
   EntryBuilder(const Manifest &manifest, const ManifestEntry &source,
@@ -121,7 +121,7 @@ private:
   Result<Formula> compile(const Polynomial &polynomial);
   Result<int> defineSymbol(const char *by, const std::string &name,
                            SymbolKind kind);
-  /// True when a formula has a value before the call runs.
+  /// True if a formula has a value before the call runs.
   bool bounded(const Formula &formula) const {
     return !formula.uses(SymbolKind::Unbound, entry.kinds) &&
            !formula.uses(SymbolKind::Written, entry.kinds);
@@ -142,6 +142,7 @@ Result<Formula> EntryBuilder::compile(const Polynomial &polynomial) {
 Result<Argument> EntryBuilder::argument(const ManifestTensor &tensor,
                                         bool isInput) {
   Argument result;
+  // Check type and rank.
   result.name = tensor.name;
   result.dtype = toPublic(tensor.dtype);
   if (result.dtype == TRANSOM_DTYPE_NONE)
@@ -152,12 +153,14 @@ Result<Argument> EntryBuilder::argument(const ManifestTensor &tensor,
     return error("'" + tensor.name + "' has " +
                  std::to_string(tensor.shape.size()) +
                  " dimensions, at most 8 are supported");
+  // Take role and limits over.
   result.role = !isInput                ? Role::Data
                 : tensor.role == "ids"  ? Role::Ids
                 : tensor.role == "mask" ? Role::Mask
                                         : Role::Data;
   result.bound = tensor.bound;
   result.fallback = tensor.fallback;
+  // Compile the dimensions and the element count.
   Polynomial elements(1);
   for (const Polynomial &dim : tensor.shape) {
     TRANSOM_ASSIGN(Formula formula, compile(dim));
@@ -196,6 +199,7 @@ Result<void> EntryBuilder::addRaggedBatches() {
       TRANSOM_TRY(addCacheBatch(ragged));
       continue;
     }
+    // Define the symbols for rows and keys.
     RaggedBatchRule rule;
     TRANSOM_ASSIGN(int rows, defineSymbol("a ragged batch", ragged.rows,
                                           SymbolKind::Tokens));
@@ -205,6 +209,7 @@ Result<void> EntryBuilder::addRaggedBatches() {
     rule.keysSymbol = keys;
     rule.keepFirst = ragged.keepFirst;
     rule.sequences = ragged.sequences;
+    // Bind batch and columns to the mask's dimensions, or to the given sizes.
     if (ragged.sequences) {
       entry.ragged.push_back(std::move(rule));
       continue;
@@ -232,8 +237,8 @@ Result<void> EntryBuilder::addRaggedBatches() {
   return {};
 }
 
-/// Adds the keys that a read-only group holds of a step's sequences. The table
-/// of the step's tokens comes first.
+/// Adds a table with a step's keys in a read-only group. The table for the
+/// step's tokens comes first.
 Result<void> EntryBuilder::addCacheBatch(const ManifestRaggedBatch &ragged) {
   if (entry.ragged.empty() || !entry.ragged[0].sequences ||
       entry.symbols[entry.ragged[0].tokensSymbol] != ragged.rows)
@@ -258,8 +263,8 @@ Result<void> EntryBuilder::addBoundedSizes() {
   return {};
 }
 
-/// True when `symbol` leads an input that has a second dimension of its own,
-/// and occurs nowhere else: then it counts sequences.
+/// True if `symbol` is the first dimension of an input whose second dimension
+/// differs, and occurs nowhere else: then it counts sequences.
 bool EntryBuilder::leadsOnly(int symbol) const {
   bool leads = false;
   for (const Argument &input : entry.inputs)
@@ -331,16 +336,16 @@ Result<void> EntryBuilder::addCalls() {
   return {};
 }
 
-/// Whether a result of a step is f32 [num_logits, groups of the first result].
+/// Whether a step's result is f32 [num_logits, groups in the first result].
 bool EntryBuilder::isSummary(const Argument &output) const {
   return output.dtype == TRANSOM_DTYPE_F32 && output.dims.size() == 2 &&
          output.dims[0].onlySymbol() == entry.outputs[0].dims[0].onlySymbol() &&
          getWidth(output.dims[1]) == getNumSummaryGroups(entry.stepWidth);
 }
 
-/// Checks an entry over sequences: it takes the tokens, and the indices of the
-/// tokens that give logits, and has the result [num_logits, width], perhaps
-/// with its summary.
+/// Checks an entry over sequences: its inputs are the tokens and the indices of
+/// tokens with logits, its result is [num_logits, width], optionally with a
+/// summary.
 Result<void> EntryBuilder::addStep() {
   // Other entries need no check.
   bool sequences =
@@ -386,8 +391,8 @@ Result<void> EntryBuilder::addStep() {
   return {};
 }
 
-/// Checks the logits of listed tokens: `columns` [listed] to one more f32
-/// result [wanted, listed].
+/// Checks selected logits: input `columns` [listed], and one more f32 result
+/// [wanted, listed].
 Result<void> EntryBuilder::addListed() {
   const Argument &columns = entry.inputs[2], &listed = entry.outputs[1];
   const int symbol =
@@ -409,7 +414,7 @@ Result<void> EntryBuilder::addListed() {
   return {};
 }
 
-/// The value of a constant width; 0 if it is not one, or out of range.
+/// The value if a width is constant; 0 if it varies or is out of range.
 int64_t EntryBuilder::getWidth(const Formula &width) const {
   const std::vector<int64_t> none(entry.symbols.size(), 0);
   int64_t value = 0;
@@ -417,8 +422,8 @@ int64_t EntryBuilder::getWidth(const Formula &width) const {
   return right && value > 0 && value <= INT_MAX ? value : 0;
 }
 
-/// Whether the decoder's encoder takes ids and a mask and gives states of the
-/// width that this entry takes.
+/// Whether the decoder's encoder takes ids and a mask and returns states with
+/// this entry's width.
 bool EntryBuilder::encodesStates() const {
   const ManifestEntry *encoder =
       manifest.decoder ? manifest.findEntry(manifest.decoder->encoder)
@@ -437,8 +442,8 @@ bool EntryBuilder::encodesStates() const {
          encoder->outputs[0].shape[2] == source.inputs[0].shape[2];
 }
 
-/// Checks an entry that fills caches: it takes states [batch, columns, width]
-/// and the mask of the tables' rows, and gives nothing.
+/// Checks an entry that fills caches: its inputs are states [batch, columns,
+/// width] and the mask for the tables' rows, and it has no results.
 Result<void> EntryBuilder::addSource() {
   if (source.kind != EntryKind::Source)
     return {};

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A call: bind and check, stage inputs, build ragged batches, place buffers,
-// run the dispatches, copy results. All errors come before the first dispatch,
-// and nothing of the caller's is written before it.
+// run the dispatches, copy results. All errors are detected before the first
+// dispatch, and the caller's memory is not written earlier.
 #include "runtime/execute/Executor.h"
 #include "runtime/abi/Layout.h"
 #include "runtime/base/Suggest.h"
@@ -35,7 +35,7 @@ Result<Mapping> Mapping::create(const ExecutorLayout &layout) {
       return refused;
   if (layout.lazy.bytes == 0)
     return mapping;
-  // The system provides the pages of this part when they are first written.
+  // The system provides these pages when they are first written.
   void *lazy =
       mmap(mapping.begin + layout.lazy.offset, layout.lazy.bytes,
            PROT_READ | PROT_WRITE,
@@ -83,8 +83,8 @@ Result<void> Executor::startThreads() {
     TRANSOM_ASSIGN(std::unique_ptr<OneDnnSession> made,
                    OneDnnSession::create(*source.oneDnn(), settings.threads));
     oneDnn = std::move(made);
-    // Use oneDNN's threads for the other dispatches too: two sets of threads
-    // would spin at the same time.
+    // Use oneDNN's threads for the other dispatches too: two thread sets would
+    // spin simultaneously.
     if (!settings.parallel && oneDnn->parallel()) {
       settings.parallel = oneDnn->parallel();
       settings.parallelContext = oneDnn->handle();
@@ -122,7 +122,7 @@ CallStorage Executor::getStorage(const Entry &entry) const {
           at<ShapeValue>(places.shapes)};
 }
 
-/// Fills `count` elements of a staged input with its default.
+/// Writes the default to `count` staged input elements.
 static void fillDefault(const Argument &argument, int64_t count, void *out) {
   int64_t value = *argument.fallback;
   if (argument.isInteger())
@@ -173,8 +173,7 @@ Result<void> Executor::stageInputs(const Entry &entry,
   return {};
 }
 
-/// Builds the table of one ragged batch from a mask, or for a batch without
-/// padding.
+/// Builds one ragged batch table from a mask, or for a batch without padding.
 Result<void> Executor::buildRaggedBatch(const Entry &entry,
                                         const RaggedBatchRule &rule,
                                         const RaggedBatchLayout &table,
@@ -250,7 +249,7 @@ Result<void> Executor::placeBuffers(const Entry &entry, int64_t *symbols,
         offsets[i] > needed)
       return rejected("entry '" + entry.manifest->name + "': buffer " +
                       std::to_string(i) + " is outside of the arena");
-    // The plan has room for this.
+    // The plan has room for the alignment.
     offsets[i] = alignToBuffer(offsets[i]);
   }
   frame.offsets = offsets;
@@ -290,6 +289,7 @@ Result<void> Executor::execute(const Entry &entry, const transom_frame &frame) {
     return usageError("the session was created before fork(), its threads do "
                       "not exist in this process; create a session after "
                       "fork()");
+  // Set up the run.
   ExecutorRun run;
   run.frame = &frame;
   run.entry = entry.code;
@@ -299,6 +299,7 @@ Result<void> Executor::execute(const Entry &entry, const transom_frame &frame) {
   run.cancel = &cancelFlag;
   run.oneDnn = oneDnn.get();
   run.calls = entry.calls.data();
+  // Reset the times of the last run.
   if (settings.profile) {
     run.nanoseconds = at<int64_t>(layout.profile);
     std::fill_n(run.nanoseconds, entry.code->num_dispatches, 0);
@@ -306,6 +307,7 @@ Result<void> Executor::execute(const Entry &entry, const transom_frame &frame) {
   }
   if (settings.trace)
     run.workerTimes = at<transom_worker_time>(layout.workerTimes);
+  // Run on the threads that the settings choose.
   bool done = true;
   if (settings.observer)
     done = run.runObserved(*settings.observer);
@@ -345,7 +347,7 @@ Result<void> Executor::takeCancel() {
   return {};
 }
 
-/// Checks and stages the inputs of a call and builds its tables.
+/// Checks and stages a call's inputs and builds its tables.
 Result<void> Executor::prepare(const Entry &entry, Call &call,
                                const transom_tensor *inputs,
                                size_t inputCount) {
@@ -387,7 +389,7 @@ Result<void> Executor::fill(const Entry &entry, const transom_tensor *inputs,
   Call call(entry, getStorage(entry));
   TRANSOM_TRY(prepare(entry, call, inputs, inputCount));
 
-  // Rows go to the blocks of their sequence.
+  // Rows are written to their sequence's blocks.
   const EntryLayout &regions = getLayout(entry);
   const auto *tables = at<transom_ragged_batch>(regions.ragged);
   for (size_t i = 0; i != entry.ragged.size(); ++i) {

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Formulas are bounded for the maximum batch and number of tokens; lengths by
-// the model's maximum. Products of batch and length are bounded by the number
-// of tokens only if padding counts as tokens.
+// Formulas are bounded by the maximum batch and token count; lengths by the
+// model's maximum. Products of batch and length are bounded by the token count
+// only if padding counts as tokens.
 #include "runtime/execute/ExecutorLayout.h"
 #include "runtime/execute/Tensor.h"
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr uint64_t lineBytes = 64;
 
 namespace {
 
-/// Hands out regions one after another.
+/// Allocates consecutive regions.
 class Regions {
 public:
   explicit Regions(CheckedSize begin) : at(begin) {}
@@ -31,7 +31,7 @@ private:
   CheckedSize at;
 };
 
-/// Plans one entry after what all entries share.
+/// Plans one entry after the shared regions.
 class EntryPlanner {
 public:
   EntryPlanner(const Entry &entry, const ExecutorConfig &config,
@@ -59,7 +59,7 @@ public:
       layout.inputs.push_back(
           isStaged(input) ? regions.take(getByteSize(input, input.stagedSize()))
                           : Region());
-    // Held results have an element for padding too.
+    // Held results also have elements for padding.
     if (entry.isRagged())
       bounds.batchTimesLength = config.maxTokens;
     for (const Argument &output : entry.outputs)
@@ -73,13 +73,13 @@ public:
 
 private:
   static CheckedSize words(size_t count) { return CheckedSize(count) * 8; }
-  /// The states that a source entry takes are the session's, and dense.
+  /// A source entry's input states are in the session's memory, and dense.
   bool isStaged(const Argument &input) const {
     return !entry.isDerived() &&
            (input.alwaysStaged() || (config.holdResults && !entry.isSource()));
   }
-  /// The results of a step belong to its caller. A result over a symbol that
-  /// nothing bounds, as of `generate`, is not held.
+  /// A step's results belong to its caller. A result with an unbounded symbol,
+  /// as in `generate`, is not held.
   bool holdsResult(const Argument &output) const {
     return config.holdResults && !entry.isStep() &&
            !output.elements.uses(SymbolKind::Unbound, entry.kinds);
@@ -139,7 +139,7 @@ void EntryPlanner::setBounds() {
     int64_t rows;
     if (__builtin_mul_overflow(batch, columns, &rows))
       rows = INT64_MAX;
-    // Sizes that are all constant are not the session's to bound.
+    // Constant sizes do not depend on the session's bounds.
     if (varies)
       rows = std::min(rows, config.maxTokens);
     int64_t keys;
@@ -168,7 +168,7 @@ RaggedBatchLayout EntryPlanner::planTable(const RaggedBatchRule &rule,
   return table;
 }
 
-/// Plans what lasts from call to call: counters, times and the extension.
+/// Plans the persistent regions: counters, times and the extension.
 void planShared(const Program &program, const ExecutorConfig &config,
                 const ExecutorExtension *extension, ExecutorLayout &layout,
                 Regions &shared) {
@@ -202,7 +202,7 @@ bool isRunByDerived(const Program &program, const Entry &entry) {
 }
 
 /// Plans the entries, which share space. A derived entry runs others, so its
-/// regions follow those of all of them. False on overflow.
+/// regions come after all of theirs. False on overflow.
 bool planEntries(const Program &program, const ExecutorConfig &config,
                  const ExecutorExtension *extension, const Regions &shared,
                  ExecutorLayout &layout) {
@@ -228,7 +228,7 @@ bool planEntries(const Program &program, const ExecutorConfig &config,
   return true;
 }
 
-/// Rounds everything up to pages and computes the offsets in the mapping. False
+/// Rounds all sizes up to pages and computes the offsets in the mapping. False
 /// on overflow.
 bool placeInMapping(ExecutorLayout &layout,
                     const ExecutorExtension *extension) {

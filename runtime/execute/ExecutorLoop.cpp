@@ -9,8 +9,8 @@
 using namespace transom;
 
 namespace {
-/// A call of forEach(). The first exception of a body, such as one for lack of
-/// memory, ends the loops of all workers and is kept for the caller.
+/// A forEach() call. The first exception thrown by a body, such as for lack of
+/// memory, ends the loops on all workers and is passed to the caller.
 struct IndexLoop {
   size_t count;
   Executor::Body body;
@@ -54,7 +54,7 @@ Result<void> Executor::forEach(size_t count, Body body, void *context) {
   if (team && count > 1 && getpid() == owner) {
     team->run(
         [](void *arg, unsigned worker) {
-          // After the barrier the caller's loop may be gone.
+          // After the barrier the caller's loop may no longer exist.
           IndexLoop &loop = *static_cast<IndexLoop *>(arg);
           Team &crew = *loop.team;
           loop.run(worker);

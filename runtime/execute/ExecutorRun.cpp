@@ -1,20 +1,20 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The last thread at a barrier decides whether the run goes on, so all threads
-// leave together.
+// The last thread at a barrier decides whether the run continues, so all
+// threads leave together.
 #include "runtime/execute/ExecutorRun.h"
 #include <ctime>
 
 using namespace transom;
 
 namespace {
-/// What a debugger looks for on the stack of a worker, above the frame of a
-/// phase: tools/gdb/transom-gdb.py. Generated code keeps none of it.
+/// A mark that debuggers find on a worker's stack, above a phase's frame:
+/// tools/gdb/transom-gdb.py. Generated code has no such record.
 struct DispatchMark {
   char mark[16];                   ///< `transom.dispatch`, without a zero
-  const transom_entry_code *entry; ///< of the run
-  int64_t dispatch;                ///< index among those of the entry
+  const transom_entry_code *entry; ///< code of the run's entry
+  int64_t dispatch;                ///< index in the entry
   int64_t worker, numWorkers;
 };
 } // namespace
@@ -41,7 +41,7 @@ void ExecutorRun::runWorker(int64_t index, int64_t worker) {
                              index,
                              worker,
                              numWorkers};
-  __asm__ volatile("" : : "r"(&mark) : "memory"); // it is in memory
+  __asm__ volatile("" : : "r"(&mark) : "memory"); // keep it in memory
   // A library call runs on worker 0; the others wait at the barrier.
   if (dispatch.phase >= 0)
     phases[dispatch.phase](frame, getLayer(dispatch), worker, numWorkers);
@@ -52,7 +52,7 @@ void ExecutorRun::runWorker(int64_t index, int64_t worker) {
 }
 
 bool ExecutorRun::joinsNext(int64_t index) const {
-  // Times are those of single dispatches.
+  // A profile needs each dispatch's own time.
   if (index + 1 == entry->num_dispatches || nanoseconds || workerTimes)
     return false;
   const transom_dispatch &next = entry->dispatches[index + 1];
@@ -87,8 +87,8 @@ bool ExecutorRun::runOnTeam(Team &team) {
       [](void *context, unsigned worker) {
         ExecutorRun &run = *static_cast<ExecutorRun *>(context);
         FloatMode mode;
-        // After the last barrier the caller may have returned and `run` may be
-        // gone. So nothing of it is read after the last dispatch, and a run
+        // After the last barrier the caller may have returned and `run` may no
+        // longer exist. So it is not read after the last dispatch, and a run
         // that stops early passes one more barrier.
         Team &crew = *run.crew;
         for (int64_t index = 0, end = run.entry->num_dispatches; index != end;
@@ -113,7 +113,7 @@ Result<bool> ExecutorRun::runOnHost(HostPool &pool) {
   for (current = 0; current != entry->num_dispatches && !stopped;
        current = end) {
     end = current + 1;
-    // A library has its own threads, so its calls do not run on the host's.
+    // A library has its own threads, so its calls do not run on host threads.
     if (isLibraryCall(current)) {
       for (int64_t worker = 0; worker != numWorkers; ++worker)
         runWorker(current, worker);

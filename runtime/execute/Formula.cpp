@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Terms lie one after the other, their factors in one array. In the bound of a
-// term each batch factor is paired with a length, since their product is
-// limited by more than their maxima.
+// Terms are consecutive, their factors are in one array. In a term's bound each
+// batch factor is paired with a length, since their product has a tighter limit
+// than the product of the two maxima.
 #include "runtime/execute/Formula.h"
 #include <algorithm>
 
@@ -43,6 +43,7 @@ bool Formula::evaluate(const int64_t *symbols, int64_t &value) const {
 
 bool Formula::boundTerm(const Term &term, const SymbolBounds &bounds,
                         int64_t &value) const {
+  // Multiply the maxima of all other symbols, and collect batches and lengths.
   std::vector<int64_t> batches, lengths;
   int64_t product = term.coefficient;
   for (uint32_t i = term.begin; i != term.end; ++i) {
@@ -54,6 +55,7 @@ bool Formula::boundTerm(const Term &term, const SymbolBounds &bounds,
     else if (__builtin_mul_overflow(product, maximum, &product))
       return false;
   }
+  // Pair each batch with a length, the longest first.
   std::sort(lengths.rbegin(), lengths.rend());
   size_t pairs = std::min(batches.size(), lengths.size());
   for (size_t i = 0; i != std::max(batches.size(), lengths.size()); ++i) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread knows its innermost call, so that a callback finds the host's
-// settings wherever it is run from.
+// A thread stores its innermost call, so that a callback finds the host's
+// settings wherever it runs.
 #include "runtime/execute/HostCall.h"
 #include <cstdio>
 #include <pthread.h>
@@ -12,7 +12,7 @@ using namespace transom;
 static thread_local HostCall *innermost = nullptr;
 
 /// Whether the C library unwinds the stack of a cancelled thread. Elsewhere a
-/// call would not release its locks and sequences, so that callbacks are not
+/// call would not release its locks and sequences, so callbacks are not
 /// cancelled either.
 #if defined(__GLIBC__)
 static constexpr bool unwindsOnCancel = true;

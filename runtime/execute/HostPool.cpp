@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each task has a state: ready, running, done. When the pool returns, tasks
-// that have not begun are closed and those that run are waited for.
+// that have not begun are closed, and running tasks are waited for.
 #include "runtime/execute/HostPool.h"
 #include "runtime/base/Finally.h"
 #include "runtime/execute/HostCall.h"
@@ -23,8 +23,8 @@ void HostPool::runTask(void *given, size_t index) {
   pool.slots[index].state.store(Done, std::memory_order_release);
 }
 
-/// Ends a run: no task of it begins any more, and none is running. Returns the
-/// first task that has not begun, or `count`.
+/// Ends a run: none of its tasks begins any more, and none is running. Returns
+/// the first task that has not begun, or `count`.
 size_t HostPool::close(size_t count) {
   size_t missing = count;
   isEarly = false;
@@ -49,7 +49,7 @@ Result<void> HostPool::run(size_t count, transom_task newTask, void *newArg) {
   for (size_t i = 0; i != count; ++i)
     slots[i].state.store(Ready, std::memory_order_release);
 
-  // The tasks end even if the pool throws.
+  // All tasks end even if the pool throws.
   size_t missing = count;
   {
     const Finally end([&] { missing = close(count); });

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tables of the code are checked against the manifest once, here, so that
-// an executor run can trust every index.
+// The code's tables are checked against the manifest once, here, so that an
+// executor run can trust every index.
 #include "runtime/execute/Program.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/execute/Cpu.h"
@@ -13,7 +13,7 @@
 
 using namespace transom;
 
-/// Checks the dispatch that a dispatch with head ranges follows, and its ragged
+/// Checks the dispatch before a dispatch with head ranges, and its ragged
 /// batch.
 static bool isAfterProduct(const transom_entry_code &entry, int64_t index,
                            const ManifestEntry &source) {
@@ -25,8 +25,8 @@ static bool isAfterProduct(const transom_entry_code &entry, int64_t index,
           size_t(dispatch.ragged_batch) < source.ragged.size());
 }
 
-/// Checks that the dispatches of one entry name phases, library calls, layer
-/// entries and ragged batches that exist.
+/// Checks that an entry's dispatches refer to existing phases, library calls,
+/// layer entries and ragged batches.
 static Result<void> checkDispatches(const transom_artifact_code &code,
                                     const transom_entry_code &entry,
                                     const ManifestEntry &source,
@@ -72,7 +72,8 @@ static void populateWeights(const char *weights, uint64_t bytes) {
 
 Result<void> Program::load(const std::string &path,
                            const LoadOptions &options) {
-  // Check the file; a wrong machine or CPU is told before any code is mapped.
+  // Check the file; an unsupported machine or CPU is reported before any code
+  // is mapped.
   TRANSOM_ASSIGN(ArtifactFile file, ArtifactFile::open(path));
   TRANSOM_TRY(file.checkMachine());
   TRANSOM_TRY(chooseIsa(file.manifest().isas, options.forcedIsa, path));
@@ -113,15 +114,15 @@ Result<void> Program::resolve(const std::string &forcedIsa,
 
 Result<void> Program::addEntry(const ManifestEntry &source,
                                const std::string &name) {
-  // Derived entries run as the step and the decoder say, so a manifest cannot
-  // say anything else.
+  // The step and the decoder define the derived entries, so the manifest must
+  // agree.
   const bool hasCode = source.derivedFrom.empty();
   if (!hasCode && !isDerived(contents, source))
     return rejected(name + ": entry '" + utf8::printable(source.name) +
                     "' of its manifest differs from the one that is derived "
                     "from the step");
 
-  // Find the code of the others.
+  // Find the code for the other entries.
   const transom_entry_code *code =
       hasCode ? findCode(*artifact, source.name) : nullptr;
   if (!code && hasCode)

@@ -1,16 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each token has a position in the key panels. The position of a token that is
-// a query but not a key is after the keys of its sequence, where no query
-// reads.
+// Each token has a position in the key panels. A token that is a query but not
+// a key has a position after its sequence's keys, where no query reads.
 #include "runtime/execute/RaggedBatch.h"
 
 using namespace transom;
 
 namespace {
 
-/// Adds rows and sequences one after the other.
+/// Adds rows and sequences sequentially.
 class Builder {
 public:
   Builder(const RaggedBatchStorage &storage) : storage(storage) {}

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A sleeper announces itself before it looks at the counter for the last time,
-// and who advances looks for sleepers after it has counted on: one of the two
-// sees the other. The kernel compares the counter once more as it puts to
-// sleep.
+// A sleeper announces itself before it reads the counter for the last time, and
+// the thread that advances the counter checks for sleepers afterwards: one of
+// the two sees the other. The kernel compares the counter once more when the
+// thread goes to sleep.
 #include "runtime/execute/Team.h"
 #include "runtime/base/Threads.h"
 #include "runtime/execute/Cpu.h"
@@ -38,7 +38,7 @@ void Event::advance() {
     futex(value, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
-/// Each wait that ends while it spins raises the spin count a little. At the
+/// Each wait that ends while spinning raises the spin count slightly. At the
 /// maximum nothing is written, so that the cache line stays shared.
 bool Event::spinPast(uint32_t old) {
   unsigned most = spins();
@@ -54,10 +54,11 @@ bool Event::spinPast(uint32_t old) {
   return false;
 }
 
-/// Sleeps, and adapts the spin count to how the sleep ended. After a short
+/// Sleeps, and adapts the spin count to the way the sleep ended. After a short
 /// sleep the next wait spins longer. It spins less after a long sleep, which
 /// means that the other threads wait for a CPU, and if the thread that ended
-/// the sleep ran on this CPU, which it could only do because this thread slept.
+/// the sleep ran on this CPU, which was only possible because this thread
+/// slept.
 void Event::sleepPast(uint32_t old) {
   constexpr std::chrono::microseconds longSleep(200);
   int cpu = sched_getcpu();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An odometer over the outer dimensions with a plain loop over the innermost;
-// nothing is allocated unless an error is being told.
+// allocates only for error messages.
 #include "runtime/execute/Tensor.h"
 #include "runtime/base/DType.h"
 #include <algorithm>
@@ -15,7 +15,7 @@ static bool hasStrides(const transom_tensor &tensor, int64_t rank) {
                      [](int64_t stride) { return stride != 0; });
 }
 
-/// The strides in effect, the dense ones where all are 0.
+/// The effective strides: dense ones if all are 0.
 struct Strides {
   int64_t of[TRANSOM_MAX_RANK];
   Strides(const transom_tensor &tensor, const int64_t *shape, int64_t rank) {
@@ -101,7 +101,7 @@ static void forEachRun(const transom_tensor &tensor, const int64_t *shape,
   }
 }
 
-/// Copies with a conversion of each element; neither side need be aligned.
+/// Copies with a conversion per element; neither side needs alignment.
 template <typename From, typename To, typename Convert>
 static void gather(const transom_tensor &tensor, const int64_t *shape,
                    int64_t rank, void *out, Convert convert) {
@@ -185,7 +185,7 @@ static int64_t firstOutside(const T *values, int64_t count, uint64_t end) {
   return count;
 }
 
-/// `[1, 5]` for the element of that dense index.
+/// `[1, 5]` for the element with that dense index.
 static std::string getLocationText(int64_t index, const int64_t *shape,
                                    int64_t rank) {
   int64_t place[TRANSOM_MAX_RANK];

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The values of a JSON document: their places, and getters with errors.
+// JSON document values: their locations, and getters with errors.
 #include "runtime/json/Json.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
@@ -57,7 +57,7 @@ std::string getPointer(const JsonStorage &storage, uint32_t index) {
 std::string placeText(const JsonStorage &storage, uint32_t offset,
                       const std::string &pointer) {
   if (!storage.origins.empty()) {
-    // The nearest value around it that came from the other file.
+    // Find the nearest enclosing value that came from the other file.
     std::string around = pointer;
     auto found = storage.origins.find(around);
     while (found == storage.origins.end() && !around.empty()) {

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Building a document from nlohmann's SAX events. The events carry no
-// position, so the input iterator counts what the parser has taken; a value
-// starts at the first byte after the last event that is neither a space nor a
-// separator. Nothing throws: the SAX interface reports errors as events.
+// Builds a document from nlohmann's SAX events. The events have no position, so
+// the input iterator counts consumed bytes; a value starts at the first byte
+// after the last event that is neither a space nor a separator. Nothing throws:
+// the SAX interface reports errors as events.
 #include "runtime/json/JsonParser.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
@@ -20,7 +20,7 @@ using detail::JsonStorage;
 using detail::PythonNumber;
 using Kind = JsonValue::Kind;
 
-/// An input iterator that keeps the place of the parser in a variable outside.
+/// An input iterator that stores the parser's position in an external variable.
 class CountingIterator {
 public:
   using iterator_category = std::input_iterator_tag;
@@ -59,7 +59,7 @@ bool isNumberByte(char c) {
 /// Receives the events and appends nodes.
 class Builder {
 public:
-  /// `python` holds the numbers that `bytes` has placeholders for, by offset.
+  /// `python` contains the numbers for the placeholders in `bytes`, by offset.
   Builder(std::string_view bytes, JsonStorage &storage, JsonNumbers numbers,
           const std::vector<PythonNumber> &python)
       : bytes(bytes), place(bytes.data()), storage(storage), numbers(numbers),
@@ -124,15 +124,15 @@ public:
   }
 
 private:
-  /// A list whose end was not seen yet.
+  /// An unfinished list.
   struct Open {
     uint32_t node;
     size_t pendingBegin; // its children are pending[pendingBegin...]
-    uint32_t key = 0;    // of the member that comes
+    uint32_t key = 0;    // for the next member
   };
 
-  /// Offset of the token after the last event; for a number the parser has
-  /// looked one byte further, so its end is found by looking.
+  /// The offset after the last event where a token starts. For a number the
+  /// parser has read one byte ahead, so its end is found by scanning.
   uint32_t nextToken() {
     size_t at = lastEnd;
     while (at < bytes.size() && isSpaceOrSeparator(bytes[at]))
@@ -202,8 +202,8 @@ private:
     return list.node;
   }
 
-  /// Fills the members' order by key; a duplicate key fails at its
-  /// first repetition.
+  /// Sorts an object's members by key; a duplicate key fails at its first
+  /// repetition.
   bool sortMembers(uint32_t index) {
     const JsonNode &node = storage.nodes[index];
     auto begin = storage.sorted.begin() + node.list.first;
@@ -246,8 +246,8 @@ private:
     return false;
   }
 
-  /// A wrong byte inside a token is named by its own place, a wrong token by
-  /// its start.
+  /// An invalid byte inside a token has its own offset, an unexpected token has
+  /// its start offset.
   size_t errorOffset(size_t position, std::string_view what) {
     if (what.find("unexpected end of input") != std::string_view::npos)
       return bytes.size();
@@ -257,8 +257,8 @@ private:
     return std::min<size_t>(nextToken(), last);
   }
 
-  /// The reason in nlohmann's text, without its prefix and without what was
-  /// read last, which may be long and unprintable.
+  /// The reason in nlohmann's message, without its prefix and without the last
+  /// token, which may be long and unprintable.
   static std::string describe(std::string_view what) {
     if (what.find("number overflow") != std::string_view::npos)
       return "number is out of the range of a double";
@@ -279,12 +279,12 @@ private:
   }
 
   std::string_view bytes;
-  const char *place; // after what the parser has taken
+  const char *place; // after the consumed bytes
   JsonStorage &storage;
   JsonNumbers numbers;
   std::vector<PythonNumber>::const_iterator nextNumber, endOfNumbers;
   std::vector<Open> open;
-  std::vector<uint32_t> pending; // children of the open lists
+  std::vector<uint32_t> pending; // children in unfinished lists
   size_t lastEnd = 0;            // offset after the last event's token
   Error failure;
 };
@@ -314,13 +314,13 @@ Result<JsonDocument> parseJson(std::string_view bytes,
   auto storage = std::make_shared<JsonStorage>();
   storage->fileName = fileName;
   storage->lines = findLines(bytes);
-  storage->texts.assign(4, '\0'); // so that place 0 is no key
+  storage->texts.assign(4, '\0'); // so that offset 0 is not a key
   auto failAt = [&](size_t offset, const char *text) {
     return rejected(
         detail::placeText(*storage, static_cast<uint32_t>(offset), "") + ": " +
         text);
   };
-  // The lexer would skip a byte order mark, and end at a NUL byte.
+  // The lexer would skip a byte order mark and stop at a NUL byte.
   if (bytes.substr(0, 3) == "\xEF\xBB\xBF")
     return failAt(0, "begins with a byte order mark; expected a value");
   if (size_t nul = bytes.find('\0'); nul != std::string_view::npos)

@@ -24,7 +24,7 @@ template <typename T> void appendReal(std::string &out, T number) {
   }
   size_t begin = out.size();
   appendNumber(out, number);
-  // A reader would take digits alone for an integer, which may not fit.
+  // A reader would parse plain digits as an integer, which may not fit.
   if (out.find_first_of(".e", begin) == std::string::npos)
     out += ".0";
 }
@@ -34,6 +34,8 @@ void appendString(std::string &out, std::string_view text) {
   static const char hex[] = "0123456789abcdef";
   out += '"';
   size_t position = 0;
+  // Copy valid characters, escape quotes, backslashes and control characters,
+  // and replace invalid bytes.
   while (position < text.size()) {
     size_t begin = position;
     bool valid;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A scan over the bytes of a JSON text. It skips strings and looks at the words
-// between them; the parser reports everything that is malformed.
+// Scans JSON bytes. Strings are skipped and the words between them are checked;
+// malformed input is reported by the parser.
 #include "runtime/json/PythonNumbers.h"
 #include <charconv>
 #include <limits>
@@ -16,7 +16,7 @@ static bool isWordByte(char c) {
          c == '-' || c == '+' || c == '.' || c == '_';
 }
 
-/// Removes the digits at the front; false if it has no digit at the front.
+/// Removes leading digits; false if there are none.
 static bool consumeDigits(std::string_view &word) {
   const size_t begin = word.size();
   while (!word.empty() && isDigit(word.front()))
@@ -24,7 +24,7 @@ static bool consumeDigits(std::string_view &word) {
   return word.size() != begin;
 }
 
-/// True if a word is a number literal of JSON.
+/// True if a word is a JSON number literal.
 static bool isNumber(std::string_view word) {
   if (word.substr(0, 1) == "-")
     word.remove_prefix(1);
@@ -58,7 +58,7 @@ static bool isTooLarge(std::string_view word) {
          (exponent == std::string_view::npos || word[exponent + 1] != '-');
 }
 
-/// The value of a word that only Python reads; 0 for all others.
+/// Returns the value for a word that only Python accepts; 0 for all others.
 static double getPythonValue(std::string_view word) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (word == "NaN")

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The file: header, one record a group, the blocks of each group that the next
-// row sees in turn, all little-endian and without gaps. The digest is that of
-// the header before it and of everything after it.
+// The file: header, one record per group, then for each group the blocks that
+// the next row attends to, all little-endian and without gaps. The digest
+// covers the header before it and everything after it.
 #include "runtime/kvcache/KvFile.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/File.h"
@@ -27,19 +27,19 @@ struct FileHeader {
   uint32_t groups;
   int64_t length;  // positions
   char model[32];  // cacheDigest()
-  uint8_t sum[32]; // digest of the rest
+  uint8_t sum[32]; // digest for the rest
 };
 static_assert(sizeof(FileHeader) == 88);
 
 struct FileGroup {
   int64_t window;
   int64_t blockBytes;
-  int64_t first; // index of its first block; read-only: number of positions
-  int64_t count; // of blocks
+  int64_t first; // first block's index; read-only: number of positions
+  int64_t count; // block count
 };
 
-/// The record of a group: the blocks that the next token attends to. For a
-/// read-only group `first` is the number of positions.
+/// A group's record: the blocks that the next token attends to. For a read-only
+/// group `first` is the number of positions.
 FileGroup getGroup(const PagedKvCache &pool, size_t group, int64_t length,
                    int64_t readOnlyLength) {
   const KvGroup &what = pool.groups()[group];
@@ -54,7 +54,7 @@ std::string_view asBytes(const void *data, size_t size) {
   return {static_cast<const char *>(data), size};
 }
 
-/// A file that is read, with the checks in their order.
+/// A file to load, with the checks in order.
 class SequenceFile {
 public:
   SequenceFile(const PagedKvCache &pool, const char *path)
@@ -72,7 +72,7 @@ public:
 
   int64_t length() const { return header.length; }
 
-  /// Gives a sequence the blocks of its read-only groups.
+  /// Gives a sequence blocks in its read-only groups.
   Result<void> fillReadOnly(PagedKvCache &cache, int32_t sequence) const {
     for (size_t g = 0; g != groups.size(); ++g)
       if (isReadOnly(g) && groups[g].first > 0)
@@ -128,10 +128,12 @@ private:
   }
 
   Result<void> readGroups() {
+    // Check that all records are there.
     dataOffset = sizeof header + header.groups * sizeof(FileGroup);
     if (file.size() < dataOffset)
       return error("cut off after " + std::to_string(file.size()) + " bytes");
     CheckedSize size(dataOffset);
+    // Compare each record with the session's cache, and add up the block sizes.
     for (size_t g = 0; g != header.groups; ++g) {
       FileGroup group;
       std::memcpy(&group,
@@ -177,7 +179,7 @@ private:
 } // namespace
 
 std::string transom::cacheDigest(const Manifest &manifest) {
-  // What a block looks like inside is the compiler's affair.
+  // The layout inside a block is decided by the compiler.
   std::string text = manifest.compiler + '\n' + manifest.family + '\n' +
                      manifest.dtype + '\n' + manifest.weightsSha256 + '\n';
   for (const auto &[file, hash] : manifest.inputsSha256)

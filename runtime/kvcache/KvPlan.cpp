@@ -1,18 +1,18 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// N positions of S sequences take at most (N + 255 S) / 256 blocks, because the
-// last block of each sequence may be almost empty. L consecutive positions
-// reach into at most (L + 254) / 256 + 1 blocks. With a window W these are the
-// W - 1 positions before the new tokens of a sequence, and the tokens of a run.
-// One more window allows a step to be cancelled after some of its runs, when
-// its sequence needs its old window again.
+// N positions in S sequences take at most (N + 255 S) / 256 blocks, because
+// each sequence's last block may be almost empty. L consecutive positions reach
+// into at most (L + 254) / 256 + 1 blocks. With a window W these are the W - 1
+// positions before a sequence's new tokens, and the tokens in a run. Space for
+// one more window allows cancelling a step between its runs, when its sequence
+// needs its old window again.
 #include "runtime/kvcache/KvPlan.h"
 #include <algorithm>
 
 using namespace transom;
 
-/// Blocks of a group without a window; false on overflow.
+/// Block count for a group without a window; false on overflow.
 static bool countAllBlocks(const ManifestDecoder &decoder, int64_t sequences,
                            int64_t kvTokens, int64_t &blocks) {
   int64_t waste, all;
@@ -28,7 +28,7 @@ static bool countAllBlocks(const ManifestDecoder &decoder, int64_t sequences,
   return true;
 }
 
-/// Blocks of a group with a window, at most `all`; false on overflow.
+/// Block count for a group with a window, at most `all`; false on overflow.
 static bool countWindowBlocks(int64_t window, int64_t sequences,
                               int64_t runTokens, int64_t all, int64_t &blocks) {
   int64_t reached;
@@ -89,7 +89,7 @@ Result<KvPlan> KvPlan::create(const ManifestDecoder &decoder,
   plan.longest = plan.blocksPerSequence * kvBlockSize;
   if (decoder.context)
     plan.longest = std::min(plan.longest, *decoder.context);
-  // All groups use the same entries of their block tables.
+  // All groups use equally many block table entries.
   for (const KvGroup &group : plan.groups)
     plan.blocksPerSequence =
         std::max(plan.blocksPerSequence, getNumKvBlocks(group.maxPositions));

@@ -1,22 +1,22 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A run of 256 positions consists of units, such as panels of 32 keys or pairs
-// of values. The units of the first positions are consecutive.
+// A run with 256 positions consists of units, such as 32-key panels or value
+// pairs. Units are in position order.
 #include "runtime/kvcache/KvRegions.h"
 #include "runtime/abi/Layout.h"
 #include <cstring>
 
 using namespace transom;
 
-/// Units with at least one of the first `positions` positions.
+/// Counts the units that contain the first `positions` positions.
 static int64_t countUnits(const ManifestCacheRegion &region,
                           int64_t positions) {
   return (positions + region.positions - 1) / region.positions;
 }
 
-/// Calls `function` with the offset of each run of a share of a region in its
-/// block: each count-th run.
+/// Calls `function` with the block offset for each run in a region's share:
+/// every count-th run.
 template <typename Function>
 static void forRuns(const ManifestCacheRegion &region, KvShare share,
                     Function function) {

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A step first counts the blocks that it needs (reserve) and then takes them
-// run by run. So a step that is refused changes nothing, except that blocks
-// which no later token attends to are freed if blocks are scarce. The blocks
-// that a sequence has at the start of a step stay until its end, so a step can
-// be cancelled between its runs.
+// run by run. So a refused step changes nothing, except that blocks to which no
+// later token attends are freed if blocks are scarce. A sequence's blocks at
+// the start of a step persist until its end, so a step can be cancelled between
+// its runs.
 #include "runtime/kvcache/PagedKvCache.h"
 #include <algorithm>
 
 using namespace transom;
 
-/// How many of a sequence's first `positions` positions are in its block
-/// `index`.
+/// Number of positions in a sequence's block `index`, for a sequence with
+/// `positions` positions.
 static int64_t countInBlock(int64_t index, int64_t positions) {
   return std::min(positions - index * kvBlockSize, kvBlockSize);
 }
@@ -49,13 +49,13 @@ uint32_t &PagedKvCache::getRefCount(size_t group, const char *block) const {
   return pools[group].refCounts[getIndex(group, block)];
 }
 
-/// The number of a block's first positions that may be other than zero.
+/// The leading positions in a block that may be nonzero.
 uint32_t &PagedKvCache::getUsed(size_t group, const char *block) const {
   return pools[group].used[getIndex(group, block)];
 }
 
-/// Takes a block with a reference count of one. Its used positions hold what
-/// its last owner wrote.
+/// Takes a block and sets its reference count to one. Its used positions still
+/// hold the last owner's values.
 char *PagedKvCache::takeUncleared(size_t group) {
   Pool &pool = pools[group];
   const uint32_t index = pool.free[--pool.numFree];
@@ -63,7 +63,7 @@ char *PagedKvCache::takeUncleared(size_t group) {
   return pool.begin + index * plan.groups[group].blockBytes;
 }
 
-/// Takes a block of zeros of which `positions` positions will be used.
+/// Takes a zeroed block for `positions` positions.
 char *PagedKvCache::take(size_t group, int64_t positions) {
   char *block = takeUncleared(group);
   uint32_t &used = getUsed(group, block);
@@ -72,7 +72,7 @@ char *PagedKvCache::take(size_t group, int64_t positions) {
   return block;
 }
 
-/// Takes a block that is to become a copy of another one's first `positions`
+/// Takes a block that will become a copy of another block's first `positions`
 /// positions.
 KvBlockCopy PagedKvCache::takeCopy(size_t group, const char *from,
                                    int64_t positions) {
@@ -80,7 +80,7 @@ KvBlockCopy PagedKvCache::takeCopy(size_t group, const char *from,
   uint32_t &used = getUsed(group, block);
   const KvBlockCopy copy{&plan.groups[group].regions, from, block, positions,
                          used};
-  // The unit of the last position may have positions after it.
+  // The last position's unit may have positions after it.
   used = std::min(getUsed(group, from), uint32_t(alignToPanel(positions)));
   return copy;
 }
@@ -93,8 +93,8 @@ void PagedKvCache::drop(size_t group, char *&block) {
   block = nullptr;
 }
 
-/// Frees the blocks of growing groups after the first `length` positions, those
-/// of a step in progress included.
+/// Frees the growing groups' blocks after the first `length` positions,
+/// including blocks taken by a step in progress.
 void PagedKvCache::release(int32_t sequence, int64_t length) {
   for (size_t g = 0; g != pools.size(); ++g) {
     if (isReadOnly(g))
@@ -124,7 +124,7 @@ int64_t PagedKvCache::getFirstVisibleBlock(size_t group,
   return window ? std::max<int64_t>(0, position - window + 1) / kvBlockSize : 0;
 }
 
-/// Frees blocks that no token from position `from` on attends to.
+/// Frees blocks to which no token from position `from` on attends.
 void PagedKvCache::dropOutsideWindow(int32_t sequence, int64_t from) {
   for (size_t g = 0; g != pools.size(); ++g) {
     if (isReadOnly(g))
@@ -138,7 +138,7 @@ void PagedKvCache::dropOutsideWindow(int32_t sequence, int64_t from) {
   }
 }
 
-/// Frees all blocks that only a rewound sequence would need again.
+/// Frees all blocks that would be needed again only after a rewind.
 void PagedKvCache::dropOutsideWindows() {
   for (int64_t i = 0; i != plan.sequences; ++i)
     if (memory.lengths[i] >= 0)
@@ -170,7 +170,7 @@ void PagedKvCache::free(int32_t sequence) {
   memory.lengths[sequence] = -1;
 }
 
-/// Adds blocks [begin, end) of a sequence to another one.
+/// Adds a sequence's blocks [begin, end) to another sequence.
 void PagedKvCache::share(int32_t from, int32_t to, size_t group, int64_t begin,
                          int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
@@ -269,8 +269,8 @@ Result<int32_t> PagedKvCache::importSequence(int64_t length) {
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// Whether input `index` of a step copies the last block of its sequence. Of
-/// the inputs that share a block, the last one does not need to.
+/// Whether input `index` of a step copies its sequence's last block. Among
+/// inputs that share a block, the last one does not need a copy.
 bool PagedKvCache::needsCopy(size_t group, const StepCutter &cutter,
                              size_t index) const {
   auto last = [&](size_t i) -> const char * {
@@ -288,23 +288,23 @@ bool PagedKvCache::needsCopy(size_t group, const StepCutter &cutter,
   return owners > 1;
 }
 
-/// The number of blocks of a group that a step lacks.
+/// Counts the blocks that a step lacks in a group.
 int64_t PagedKvCache::countMissingBlocks(size_t group,
                                          StepCutter cutter) const {
   if (isReadOnly(group))
     return 0;
   int64_t free = pools[group].numFree, least = free;
-  int64_t dropped = 0; // blocks of the sequence before this one are freed
+  int64_t dropped = 0; // the sequence's blocks before this one are freed
   StepChunk chunk;
   while (cutter.next(chunk)) {
     int64_t old = length(cutter[chunk.index].sequence);
     int64_t from = old + chunk.offset;
-    // The first chunk of a sequence may copy its last block.
+    // A sequence's first chunk may copy its last block.
     if (chunk.offset == 0) {
       dropped = getNumKvBlocks(old);
       free -= needsCopy(group, cutter, chunk.index);
     }
-    // Blocks that this step took and that are outside of the window by now.
+    // Subtract blocks taken by this step that are already outside the window.
     int64_t visible = getFirstVisibleBlock(group, from);
     if (visible > dropped) {
       free += visible - dropped;
@@ -345,13 +345,13 @@ void PagedKvCache::extend(int32_t sequence, int64_t from, int64_t count,
   for (size_t g = 0; g != pools.size(); ++g) {
     if (isReadOnly(g))
       continue;
-    // Free blocks of this step that are outside of the window by now.
+    // Free blocks taken by this step that are already outside the window.
     char **blocks = table(sequence, g);
     int64_t visible = getFirstVisibleBlock(g, from);
     for (int64_t i = old; i < visible; ++i)
       if (blocks[i])
         drop(g, blocks[i]);
-    // Copy what is used of the last block if another sequence shares it.
+    // Copy the used positions in the last block if another sequence shares it.
     char *&last = blocks[from / kvBlockSize];
     if (from % kvBlockSize && getRefCount(g, last) > 1) {
       const KvBlockCopy copy = takeCopy(g, last, from % kvBlockSize);
@@ -387,8 +387,8 @@ int64_t PagedKvCache::freeSequences() const {
                     int64_t(-1));
 }
 
-/// The growing group with the fewest free blocks of those without a window, or
-/// else of all. Nothing without a growing group.
+/// The growing group with the fewest free blocks; groups without a window take
+/// precedence. Nullopt if there is no growing group.
 std::optional<size_t> PagedKvCache::findScarcestGroup() const {
   std::optional<size_t> found;
   auto isScarcer = [&](size_t a, size_t b) {

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries of a decoder without code of their own: the runtime derives them
-// from the step. This file defines the names, arguments and results that the
-// manifest, the command line and the C API show.
+// Decoder entries without their own code: the runtime derives them from the
+// step. This file defines the names, arguments and results shown by the
+// manifest, the command line and the C API.
 #include "runtime/manifest/DerivedEntries.h"
 #include "runtime/manifest/ManifestWriter.h"
 
@@ -21,8 +21,8 @@ ManifestTensor makeTensor(const char *name, DType dtype,
   return tensor;
 }
 
-/// Adds ids [batch, columns] below `bound`, and their mask, which may be left
-/// out.
+/// Adds ids [batch, columns] below `bound`, and their mask, which may be
+/// omitted.
 void addIds(ManifestEntry &entry, const char *idsName, const char *maskName,
             const char *columns, std::optional<int64_t> bound) {
   ManifestTensor ids =
@@ -37,7 +37,7 @@ void addIds(ManifestEntry &entry, const char *idsName, const char *maskName,
   entry.inputs.push_back(std::move(mask));
 }
 
-/// Makes the entries of one manifest.
+/// Builds the derived entries for one manifest.
 class DerivedEntryMaker {
 public:
   DerivedEntryMaker(const Manifest &manifest, const ManifestEntry &step)
@@ -58,8 +58,7 @@ private:
   const ManifestTensor &result() const { return step.outputs[0]; }
   const Polynomial &width() const { return result().shape[1]; }
 
-  /// An entry of the batch's token ids: of an encoder-decoder those of the
-  /// sources.
+  /// An entry with a token id batch; for an encoder-decoder, source token ids.
   ManifestEntry makeEntry(EntryKind kind) const {
     ManifestEntry entry;
     entry.name = getEntryKindName(kind);
@@ -75,7 +74,7 @@ private:
     return entry;
   }
 
-  /// The logits of each token, in the columns that `columns` counts.
+  /// Logits for each token, in `columns` columns.
   ManifestEntry makeLogits(const char *columns) const {
     ManifestEntry entry = makeEntry(EntryKind::Logits);
     if (encoder) {
@@ -95,8 +94,8 @@ private:
     return entry;
   }
 
-  /// The log-probability of each token of a target, given the tokens before it.
-  /// Padding of `labels` is -100.
+  /// Log-probabilities for each target token, given the tokens before it. The
+  /// padding value in `labels` is -100.
   ManifestEntry makeTargetScore() const {
     ManifestEntry entry = makeEntry(EntryKind::Score);
     entry.symbolOrder = {"batch", "seq", "target"};
@@ -107,8 +106,8 @@ private:
     return entry;
   }
 
-  /// `returned` continuations of each row, the longest of `tokens` tokens: both
-  /// follow from the settings and the run. Only beams have scores.
+  /// `returned` continuations per row; the longest has `tokens` tokens. Both
+  /// depend on the settings and the run. Only beam search returns scores.
   ManifestEntry makeGenerate() const {
     ManifestEntry entry = makeEntry(EntryKind::Generate);
     entry.symbolOrder = {"batch", "returned", "seq", "tokens"};
@@ -152,7 +151,7 @@ static std::string getText(const ManifestEntry &entry) {
 }
 
 bool isDerived(const Manifest &manifest, const ManifestEntry &entry) {
-  // Entries run by their kind, and their names are free.
+  // Entries run by kind, so their names can be chosen freely.
   for (ManifestEntry &derived : getDerivedEntries(manifest)) {
     derived.name = entry.name;
     if (derived.kind == entry.kind)

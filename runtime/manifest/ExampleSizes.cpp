@@ -1,15 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Example calls, and the values of symbols in them.
+// Example calls, and their symbol values.
 #include "runtime/manifest/ExampleSizes.h"
 #include "runtime/abi/Layout.h"
 #include <algorithm>
 
 using namespace transom;
 
-/// Values of formulas that make sense for an entry: short and long, one and
-/// several sequences.
+/// Typical sizes for an entry: short and long, with one and several sequences.
 static std::vector<ExampleSizes> callExamples(const Manifest &manifest) {
   int64_t longest = 512;
   for (const ManifestSymbol &symbol : manifest.symbols)
@@ -48,7 +47,7 @@ std::vector<ExampleSizes> transom::getExamples(const Manifest &manifest,
              : callExamples(manifest);
 }
 
-/// The number at the end of a name such as `pairs_of_rows_window_128`, else
+/// The integer at the end of a name such as `pairs_of_rows_window_128`, else
 /// `all`.
 static int64_t getWindow(std::string_view name, int64_t all) {
   const size_t digits = name.find_last_not_of("0123456789") + 1;
@@ -65,9 +64,9 @@ static bool isOfSource(std::string_view name) {
          name.substr(name.size() - end.size()) == end;
 }
 
-/// The value of a symbol in a step of a decoder. `pairs_of_...` are rows times
-/// positions that they see, `reads_of_...` positions that any of the rows sees.
-/// Sources are as long as the sequences.
+/// A symbol's value in a decoder step. `pairs_of_...` are rows times visible
+/// positions, `reads_of_...` positions visible to at least one row. Sources are
+/// as long as the sequences.
 static int64_t stepValue(std::string_view name,
                          const ManifestRaggedBatch &ragged,
                          const ExampleSizes &example) {
@@ -89,7 +88,7 @@ static int64_t stepValue(std::string_view name,
   return example.batch * sum;
 }
 
-/// True for the number of tokens that a step lists.
+/// True for the symbol that counts the selected columns in a step.
 static bool isListed(const ManifestEntry &entry, const std::string &name) {
   return entry.kind == EntryKind::Step && entry.inputs.size() == 3 &&
          entry.inputs[2].shape.size() == 1 &&

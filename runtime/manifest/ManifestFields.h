@@ -296,6 +296,7 @@ void ManifestDecoder::visitFields(Self &self, Visitor &visit) {
 
 template <typename Self, typename Visitor>
 void Manifest::visitFields(Self &self, Visitor &visit) {
+  // Identify the compiler and the model.
   visit.required("abi", self.abi);
   visit.required("compiler", self.compiler);
   visit.required("name", self.name);
@@ -303,6 +304,7 @@ void Manifest::visitFields(Self &self, Visitor &visit) {
   visit.required("architecture", self.architecture);
   visit.required("head", self.head);
   visit.required("file_bytes", self.fileBytes);
+  // Describe the code, its options and the weights.
   visit.required("isas", self.isas);
   visit.required("dtype", self.dtype);
   visit.defaulted("backend", self.backend);
@@ -311,6 +313,7 @@ void Manifest::visitFields(Self &self, Visitor &visit) {
   visit.required("weights_sha256", self.weightsSha256);
   visit.required("parameters", self.parameters);
   visit.required("weights_bytes", self.weightsBytes);
+  // Describe the entries and how to use them.
   visit.required("symbols", self.symbols);
   visit.required("entries", self.entries);
   visit.optional("text", self.text);
@@ -319,6 +322,7 @@ void Manifest::visitFields(Self &self, Visitor &visit) {
   visit.optional("labels", self.labels);
   visit.optional("problem_type", self.problemType);
   visit.optional("score_activation", self.scoreActivation);
+  // Keep records for `inspect`.
   visit.defaulted("places", self.places);
   visit.defaulted("notes", self.notes);
   visit.defaulted("disabled_passes", self.disabledPasses);

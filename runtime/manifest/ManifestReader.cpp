@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads a manifest from untrusted bytes. A visitor over the fields checks types
-// and ranges; the `check` functions check what involves several fields, such as
+// and ranges; the `check` functions check constraints across fields, such as
 // references to inputs and buffers.
 #include "runtime/abi/Layout.h"
 #include "runtime/base/Checked.h"
@@ -20,8 +20,8 @@ namespace {
 constexpr size_t maxCallRank = 8;
 constexpr int64_t maxCacheGroups = 64;
 
-/// A visitor that reads the members of the current object. The first error is
-/// kept, and fields that are visited after it keep their values.
+/// A visitor that reads the current object's members. It records the first
+/// error; fields visited after an error keep their values.
 class Reader {
 public:
   Result<Manifest> read(JsonValue root) {
@@ -67,7 +67,7 @@ private:
     if (!failure)
       failure = at.error(text);
   }
-  /// Stores the value of a result in `target`, or keeps its error.
+  /// Stores a result's value in `target`, or records its error.
   template <typename T, typename From>
   void store(T &target, Result<From> result) {
     if (result)
@@ -147,7 +147,7 @@ private:
     if (!failure)
       readValue(value, target);
   }
-  /// A polynomial over the entry's symbols.
+  /// A polynomial over entry symbols.
   void readValue(JsonValue value, Polynomial &target,
                  Refers refers = Refers::Symbol) {
     std::string text;
@@ -262,7 +262,7 @@ private:
   // Checks
   //===--------------------------------------------------------------------===//
 
-  /// Another ABI version is reported before anything else is looked at.
+  /// A different ABI version is reported before anything else is read.
   void readAbi(JsonValue root) {
     object = root;
     required("abi", manifest->abi);
@@ -297,7 +297,7 @@ private:
 
   template <typename T> void check(JsonValue, T &) {}
 
-  /// Checks that a member of the current object names an input of the entry.
+  /// Checks that a member in the current object names an entry input.
   void checkInput(const char *key, const std::string &name) {
     auto isNamed = [&](const ManifestTensor &input) {
       return input.name == name;
@@ -308,7 +308,7 @@ private:
       fail(*value, "unknown input '" + utf8::printable(name) + "'");
   }
 
-  /// Keeps the fields of one of the three ways to make the table.
+  /// Keeps only the fields for one of the three ways to build the table.
   void check(JsonValue value, ManifestRaggedBatch &ragged) {
     ManifestRaggedBatch kept;
     kept.rows = ragged.rows;
@@ -374,7 +374,7 @@ private:
       checkRegion(value, cache, region);
   }
 
-  /// A region has whole units and ends in its block.
+  /// A region has whole units and ends inside its block.
   void checkRegion(JsonValue value, const ManifestCache &cache,
                    const ManifestCacheRegion &region) {
     if (kvBlockSize % region.positions)
@@ -399,7 +399,7 @@ private:
                       std::to_string(maxCacheGroups) + " are supported");
   }
 
-  /// Tables of keys name read-only groups of caches.
+  /// Key tables refer to read-only cache groups.
   void checkCacheGroups(JsonValue root, const Manifest &manifest) {
     for (const ManifestEntry &entry : manifest.entries)
       for (const ManifestRaggedBatch &ragged : entry.ragged)
@@ -413,7 +413,7 @@ private:
                          ", which is not a read-only group");
   }
 
-  /// An entry of the kind `source` and a decoder's `encoder` come together.
+  /// A `source` entry and a decoder's `encoder` occur together.
   void checkSource(JsonValue root, const Manifest &manifest) {
     const std::string encoder =
         manifest.decoder ? manifest.decoder->encoder : "";
@@ -430,7 +430,7 @@ private:
                      "with code and a result");
   }
 
-  /// A decoder and its step come together; derived entries need both.
+  /// A decoder and its step occur together; derived entries need both.
   void check(JsonValue root, Manifest &manifest) {
     checkCacheGroups(root, manifest);
     checkSource(root, manifest);
@@ -453,9 +453,9 @@ private:
   }
 
   std::optional<Error> failure;
-  std::optional<JsonValue> object; ///< whose members are read
+  std::optional<JsonValue> object; ///< the object being read
   Manifest *manifest = nullptr;
-  ManifestEntry *entry = nullptr; ///< the entry that is read
+  ManifestEntry *entry = nullptr; ///< the entry being read
 };
 
 } // namespace

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The newest shim that can be opened is taken. It stays open until the process
-// ends, since threads of OpenMP may outlive the last session.
+// Uses the newest shim that can be opened. It stays open until the process
+// ends, since OpenMP threads may outlive the last session.
 #include "runtime/onednn/OneDnn.h"
 #include "runtime/base/Activation.h"
 #include "runtime/base/File.h"
@@ -29,21 +29,22 @@ compileOperand(const ManifestOperand &source,
   return operand;
 }
 
-/// The place of a name, of which the manifest's reader has made sure.
+/// The index of a name, whose existence the manifest reader has checked.
 static size_t findName(const std::vector<std::string> &names,
                        const std::string &name) {
   return size_t(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-/// The number of an activation in the ABI; an error for those that oneDNN
-/// lacks.
+/// An activation's value in the ABI; an error if oneDNN lacks it.
 static Result<transom_onednn_activation>
 getOneDnnActivation(const std::string &name) {
   if (name.empty())
     return TRANSOM_ONEDNN_NONE;
+  // Look the name up in the activation table.
   std::optional<Activation> kind = parseActivation(name);
   if (!kind)
     return Error{Status::Rejected, "unknown activation '" + name + "'", {}};
+  // List the activations in oneDNN.
   switch (*kind) {
   case Activation::Relu:
     return TRANSOM_ONEDNN_RELU;
@@ -102,7 +103,7 @@ static std::string getFolder(const std::string &path) {
   return slash == std::string::npos ? std::string() : path.substr(0, slash);
 }
 
-/// Folders beside this library and the running program, then "", for the
+/// The folders with this library and the running program, then "" for the
 /// dynamic linker's path.
 static std::vector<std::string> shimFolders() {
   std::vector<std::string> folders;
@@ -127,8 +128,8 @@ static std::string shimName(int major) {
   return "libtransom-onednn-" + std::to_string(major) + ".so";
 }
 
-/// Opens the shim of a major version; on failure `problem` tells what the
-/// dynamic linker said of a file that is there.
+/// Opens the shim for a major version. On failure `problem` is the dynamic
+/// linker's message if the file exists.
 static void *openShim(int major, std::string &problem) {
   for (const std::string &folder : shimFolders()) {
     const std::string path =
@@ -209,7 +210,8 @@ OneDnnSession::~OneDnnSession() {
     owner.functions().free_session(session);
 }
 
-/// Where an operand lies in this call; false when a size cannot be told.
+/// Computes an operand's location in this call; false if a size cannot be
+/// evaluated.
 static bool locate(const OneDnnCall::Operand &operand,
                    const transom_frame &frame, transom_onednn_tensor &tensor) {
   tensor.rank = int64_t(operand.dims.size());

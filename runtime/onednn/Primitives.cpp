@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product with a weight and one of two activations are both oneDNN's matmul:
-// measured, its inner product is no faster, and takes a residual only by a slow
-// way.
+// Both GEMMs with a weight and batched matmuls use oneDNN's matmul: in
+// measurements its inner product is no faster, and supports a residual only in
+// a slow way.
 #include "runtime/onednn/Primitives.h"
 
 using namespace dnnl;
@@ -30,7 +30,7 @@ static memory::desc dense(const Dims &dims) {
   return {dims, f32, strides};
 }
 
-/// A tensor as rows.
+/// A tensor reshaped to rows.
 static memory::desc flat(const transom_onednn_tensor &tensor) {
   return dense({getRowCount(tensor), getColumnCount(tensor)});
 }
@@ -227,7 +227,7 @@ static Primitive makeNorm(const engine &engine, const transom_onednn_call &call,
 Primitive transom::makePrimitive(const engine &engine,
                                  const transom_onednn_call &call) {
   primitive_attr attributes;
-  // Scratch memory is the session's, so that sessions share primitives.
+  // The session provides scratch memory, so that sessions share primitives.
   attributes.set_scratchpad_mode(scratchpad_mode::user);
   switch (call.primitive) {
   case TRANSOM_ONEDNN_MATMUL:

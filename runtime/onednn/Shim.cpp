@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shim: calls of the runtime become runs of oneDNN's primitives. A model
-// keeps primitives by size and weights in oneDNN's layouts; a session has the
-// number of threads and the scratch memory. oneDNN throws; nothing leaves here.
+// The shim: runs calls from the runtime as oneDNN primitives. A model caches
+// primitives by size, and weights in oneDNN's layouts; a session has the thread
+// count and the scratch memory. oneDNN throws; no exception leaves this file.
 #include "runtime/onednn/Primitives.h"
 #include <cmath>
 #include <cstdlib>
@@ -18,8 +18,8 @@
 
 using namespace transom;
 
-// The OpenMP runtime that oneDNN brings along; missing where it was built with
-// another kind of threads.
+// The OpenMP runtime used by oneDNN; null if oneDNN was built with another
+// threading runtime.
 extern "C" {
 __attribute__((weak)) void omp_set_num_threads(int);
 __attribute__((weak)) int omp_get_max_threads(void);
@@ -29,12 +29,13 @@ __attribute__((weak)) void GOMP_parallel(void (*body)(void *), void *data,
                                          unsigned threads, unsigned flags);
 }
 
-/// Primitives that a model keeps; a call of another size makes its own anew.
+/// Max primitives cached by a model; the least recently used are evicted.
 static constexpr size_t keptPrimitives = 512;
 
 namespace {
 
-/// OpenMP's number of threads for calls from this thread, set back at the end.
+/// Sets OpenMP's thread count for calls from this thread, and resets it at the
+/// end.
 class ThreadCount {
 public:
   explicit ThreadCount(int threads) {
@@ -54,7 +55,7 @@ private:
   int saved = 0;
 };
 
-/// Memory that grows, aligned to cache lines.
+/// Growing memory, aligned to cache lines.
 class Scratch {
 public:
   ~Scratch() { std::free(begin); }
@@ -85,10 +86,10 @@ private:
 struct transom_onednn_model {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
 
-  /// The primitive for a call on so many threads.
+  /// The primitive for a call with this thread count.
   std::shared_ptr<const Primitive> primitive(const transom_onednn_call &call,
                                              int threads);
-  /// A matmul's weights in the layout that its primitive wants.
+  /// A matmul's weights in the layout that its primitive requests.
   dnnl::memory weights(const transom_onednn_call &call,
                        const dnnl::memory::desc &needed, dnnl::stream &stream);
 
@@ -98,7 +99,7 @@ private:
     std::shared_ptr<const Primitive> primitive;
   };
   std::mutex mutex;
-  std::list<Kept> recent; // the last used first
+  std::list<Kept> recent; // most recently used first
   std::unordered_map<std::string, std::list<Kept>::iterator> primitives;
   std::unordered_map<const float *,
                      std::vector<std::pair<dnnl::memory::desc, dnnl::memory>>>
@@ -115,11 +116,11 @@ struct transom_onednn_session {
   void run(const transom_onednn_call &call);
 };
 
-//===----------------------------------------------------------------------===//
-// What a model keeps
-//===----------------------------------------------------------------------===//
+// ===----------------------------------------------------------------------===//
+// Model cache
+// ===----------------------------------------------------------------------===//
 
-/// All that a primitive depends on, as bytes.
+/// All properties that a primitive depends on, as bytes.
 static std::string makeKey(const transom_onednn_call &call, int threads) {
   std::string key;
   auto add = [&](int64_t word) {
@@ -183,7 +184,8 @@ dnnl::memory transom_onednn_model::weights(const transom_onednn_call &call,
 // Runs
 //===----------------------------------------------------------------------===//
 
-/// The rows that are minus infinity throughout, of which oneDNN makes NaN.
+/// Returns the rows in which all values are minus infinity; oneDNN computes NaN
+/// for them.
 static std::vector<int64_t> hiddenRows(const transom_onednn_tensor &tensor) {
   const int64_t rows = getRowCount(tensor), columns = getColumnCount(tensor);
   std::vector<int64_t> hidden;
@@ -227,7 +229,7 @@ void transom_onednn_session::run(const transom_onednn_call &call) {
                       model->weights(call, primitive->weights, stream));
     if (call.bias)
       give(DNNL_ARG_BIAS, primitive->bias, call.bias);
-    // After the activation, if there is one.
+    // After the activation, if any.
     const int place = call.activation == TRANSOM_ONEDNN_NONE ? 0 : 1;
     if (call.residual.data && !primitive->sums)
       give(DNNL_ARG_ATTR_MULTIPLE_POST_OP(place) | DNNL_ARG_SRC_1,
@@ -252,7 +254,7 @@ void transom_onednn_session::run(const transom_onednn_call &call) {
 
 static transom_onednn_model *createModel(const char *isa) {
 #if defined(__x86_64__)
-  // Refused once the process has made code; then it stays as it is.
+  // Fails once the process has generated code; then it stays unchanged.
   if (std::strcmp(isa, "avx2") == 0)
     dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);
 #endif
