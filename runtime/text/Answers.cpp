@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each window gives candidates by the product of the probabilities of their
-// ends. Those of one text, in any case of letters, are one answer; their scores
-// add up.
+// Each window yields candidates with a score that is the product of their start
+// and end probabilities. Candidates with the same text, ignoring case, are one
+// answer; their scores are added.
 #include "runtime/text/Answers.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/text/Text.h"
@@ -20,7 +20,7 @@ bool isContext(const Encoding &window, size_t token) {
   return window.sequence[token] == 1;
 }
 
-/// The softmax over the context and the first token; 0 elsewhere.
+/// Returns the softmax over the context and the first token; 0 elsewhere.
 std::vector<double> getProbabilities(const Encoding &window,
                                      const float *logits) {
   std::vector<double> values(window.ids.size());
@@ -77,8 +77,8 @@ std::vector<AnswerSpan> transom::findSpans(const Encoding &window,
   return best;
 }
 
-/// The tokens of an encoding but those of the context outside [begin, end),
-/// which count from the context's first token.
+/// Returns the encoding without context tokens outside [begin, end), which are
+/// indices into the context.
 static Encoding takeWindow(const Encoding &pair, size_t begin, size_t end) {
   Encoding window;
   size_t context = 0;
@@ -123,8 +123,8 @@ transom::makeWindows(const Encoding &pair, size_t length, size_t overlap) {
   }
 }
 
-/// The bytes of a span, up to the ends of its first and last word in the
-/// window.
+/// Returns the byte range of a span, extended to complete words if requested;
+/// words end at the window's borders.
 static TokenOffsets getBytes(const Encoding &window, const AnswerSpan &span,
                              bool wholeWords) {
   auto isSameWord = [&](size_t a, size_t b) {
@@ -151,7 +151,7 @@ static std::string getLowercase(std::string_view text) {
 }
 
 namespace {
-/// Collects the answers of all windows.
+/// Collects the answers from all windows.
 class AnswerList {
 public:
   AnswerList(std::string_view context, const transom_answer_options &options)
@@ -159,7 +159,8 @@ public:
 
   void add(const Encoding &window, const float *start, const float *end) {
     const bool wholeWords = !options.cut_words;
-    // More candidates than answers, since words and texts join some.
+    // Request more candidates than answers, since some are joined by words and
+    // texts.
     const size_t most = wholeWords ? options.top_k * 2 + 10 : options.top_k;
     double none = 0;
     for (const AnswerSpan &span :
@@ -208,7 +209,7 @@ private:
 };
 } // namespace
 
-/// Completes the options: what 0 stands for, and how long windows are.
+/// Replaces zero options with defaults, and checks the window sizes.
 static Result<transom_answer_options>
 readAnswerOptions(const Model &model, transom_answer_options options) {
   const size_t longest = model.maxTextTokens();
@@ -247,6 +248,7 @@ transom::answerQuestion(Session &session, const transom_text &question,
     return usageError("texts need a session that holds results");
   TRANSOM_ASSIGN(transom_answer_options options,
                  readAnswerOptions(model, given));
+  // Split question and context into windows.
   transom_tokenize_options whole = transom_tokenize_options_default();
   whole.no_truncation = 1;
   TRANSOM_ASSIGN(Encoding pair, encodeText(model, question, &context, whole));
@@ -255,7 +257,7 @@ transom::answerQuestion(Session &session, const transom_text &question,
   TextBatcher batcher(session, {*start, *end});
   for (size_t i = 0; i != windows.size(); ++i)
     batcher.add(i, windows[i]);
-  // Windows come in any order; the order of sums is that of the context.
+  // Windows arrive in any order; scores are added in context order.
   std::vector<std::vector<float>> logits(windows.size());
   TRANSOM_TRY(batcher.flush([&](const TextRows &found) {
     std::vector<float> &both = logits[found.text];

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Embeddings of texts. The entry of a pipeline gives them; without one they are
-// pooled here, and sums over the rows of a text run in double, in the order of
-// its tokens.
+// Text embeddings. A pipeline entry computes them directly; otherwise they
+// are pooled here, and sums over the rows for a text run in double, in token
+// order.
 #include "runtime/text/Embed.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/text/TextBatches.h"
@@ -16,7 +16,7 @@ using namespace transom;
 
 namespace {
 
-/// Mean of the rows, in the order of the tokens.
+/// Averages the rows, in token order.
 void poolMean(const float *rows, size_t count, size_t width,
               std::vector<double> &sums, float *out) {
   sums.assign(width, 0);
@@ -39,7 +39,7 @@ void normalizeLength(float *values, size_t width) {
 
 } // namespace
 
-/// The pipeline of a model, or null.
+/// Returns the model's pipeline, or null.
 static const ManifestPipeline *getPipeline(const Model &model) {
   const auto &text = model.manifest().text;
   return text && text->pipeline ? &*text->pipeline : nullptr;
@@ -50,7 +50,7 @@ static bool isNormalized(const Model &model) {
   return !text || text->normalize;
 }
 
-/// What of a model embeds texts.
+/// Returns the model's embedding entry for texts.
 static Result<const Model::TextUse *> getEmbedding(const Model &model) {
   const ManifestPipeline *pipeline = getPipeline(model);
   if (pipeline && !pipeline->refusal.empty())
@@ -96,11 +96,11 @@ Result<size_t> transom::getEmbeddingSize(const Model &model,
 
 namespace {
 
-/// How the embeddings of one call are made.
+/// Settings for one call.
 struct EmbedPlan {
   std::string pooling; ///< empty: by the pipeline
   bool normalize = false;
-  bool normalizeMean = false; ///< of the windows of a text
+  bool normalizeMean = false; ///< if a text has several windows
   std::string prompt;
 };
 
@@ -166,14 +166,14 @@ Result<EmbedPlan> makePlan(const Model &model,
   if (options.normalize == 0 && options.dim == 0)
     return usageError("the model's pipeline says whether embeddings are "
                       "normalized; that can be chosen with a dim only");
-  // What is cut has another length.
+  // A truncated vector has another length.
   plan.normalize =
       byModel ? options.dim && isNormalized(model) : options.normalize != 0;
   return plan;
 }
 
-/// The number of tokens that a prompt puts before those of a text: its own
-/// without a special token at the end.
+/// Returns how many tokens a prompt adds before a text: its token
+/// count, without a special or unknown token at the end.
 Result<size_t> countPromptTokens(const Model &model,
                                  const std::string &prompt) {
   if (prompt.empty())
@@ -190,7 +190,7 @@ Result<size_t> countPromptTokens(const Model &model,
   return ids.size() - 1;
 }
 
-/// Texts with a prompt before each.
+/// Texts with a common prompt.
 class PromptedTexts {
 public:
   PromptedTexts(const std::string &prompt, const transom_text *texts,
@@ -216,7 +216,7 @@ private:
 
 } // namespace
 
-/// Sets all numbers but the largest `count` to zero, as they are without sign.
+/// Sets all elements to zero except for the `count` largest by magnitude.
 static void keepLargest(std::vector<float> &numbers, size_t count) {
   if (count >= numbers.size())
     return;
@@ -234,7 +234,7 @@ static void keepLargest(std::vector<float> &numbers, size_t count) {
 
 namespace {
 
-/// Embeds the texts of one call.
+/// Embeds the texts in one call.
 class TextEmbedder {
 public:
   TextEmbedder(Session &session, const Model::TextUse &use,
@@ -244,7 +244,7 @@ public:
       active = size_t(pipeline->maxActive);
   }
 
-  /// Writes the first `size` numbers of the embedding of each text.
+  /// Writes the first `size` elements in each text's embedding.
   Result<void> embedWhole(const transom_text *texts, size_t count, size_t size,
                           float *out, size_t &cut);
   Result<void> embedWindows(const transom_text *texts, size_t count,
@@ -253,7 +253,7 @@ public:
 
 private:
   void takeVector(const TextRows &rows, float *out);
-  /// Starts from the vector of one window.
+  /// Averages a text's window vectors, weighted by token count.
   void mergeWindows(const std::vector<TextWindow> &windows, size_t begin,
                     size_t end, const float *vectors);
   void finish(bool normalize, size_t size, float *out);
@@ -269,7 +269,7 @@ private:
 
 } // namespace
 
-/// The vector of a text or window before it is cut.
+/// Computes the vector for a text or window before truncation.
 void TextEmbedder::takeVector(const TextRows &rows, float *out) {
   const float *first = rows.rows[0];
   if (!first)
@@ -298,7 +298,7 @@ Result<void> TextEmbedder::embedWhole(const transom_text *texts, size_t count,
                   });
 }
 
-/// The mean in the order of the text, whatever batches they ran in.
+/// Averages in text order for all batch splits.
 void TextEmbedder::mergeWindows(const std::vector<TextWindow> &windows,
                                 size_t begin, size_t end,
                                 const float *vectors) {
@@ -320,7 +320,7 @@ void TextEmbedder::mergeWindows(const std::vector<TextWindow> &windows,
 Result<void> TextEmbedder::embedWindows(const transom_text *texts, size_t count,
                                         const transom_embed_options &options,
                                         size_t size, float *out) {
-  // All windows, and where those of each text begin.
+  // Split the texts; `begins` contains each text's first window.
   std::vector<TextWindow> windows;
   std::vector<size_t> begins = {0};
   transom_tokenize_options uncut = transom_tokenize_options_default();
@@ -339,6 +339,7 @@ Result<void> TextEmbedder::embedWindows(const transom_text *texts, size_t count,
     begins.push_back(windows.size());
   }
 
+  // Run all windows.
   std::vector<float> vectors(windows.size() * width);
   size_t cut = 0;
   TRANSOM_TRY(runEncoded(
@@ -347,6 +348,7 @@ Result<void> TextEmbedder::embedWindows(const transom_text *texts, size_t count,
       [&](const TextRows &rows) {
         takeVector(rows, &vectors[rows.text * width]);
       }));
+  // Average and write each text's windows.
   for (size_t i = 0; i != count; ++i) {
     mergeWindows(windows, begins[i], begins[i + 1], vectors.data());
     const bool isMean = begins[i + 1] != begins[i] + 1;
@@ -355,7 +357,7 @@ Result<void> TextEmbedder::embedWindows(const transom_text *texts, size_t count,
   return {};
 }
 
-/// What is wrong with the options of windows.
+/// Checks the options for windows.
 static Result<void> checkChunk(const Model &model,
                                const transom_embed_options &options) {
   if (!options.chunk)

@@ -1,10 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Embeddings of tokens for late interaction (ColBERT), and hidden states. A
-// query is filled up with expansion tokens, which have embeddings but, unless
-// the model says so, are not attended to; tokens of the skiplist have no
-// embedding.
+// Token embeddings for late interaction (ColBERT), and hidden states. A query
+// is padded with expansion tokens, which have embeddings but are attended to
+// only if the model's rules say so; tokens in the skiplist have no embedding.
 #include "runtime/text/EmbedTokens.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/text/Embed.h"
@@ -16,8 +15,7 @@ using namespace transom;
 
 namespace {
 
-/// Makes the tokens of texts of one kind, queries or documents, and knows which
-/// of them have embeddings.
+/// Encodes queries or documents, and determines which tokens have embeddings.
 class InteractionTokens {
 public:
   InteractionTokens(const Model &model, const ManifestTokens &rules,
@@ -36,7 +34,7 @@ public:
 
 private:
   size_t getLimit() const;
-  /// The token that a prompt begins with as a whole, and its bytes.
+  /// Returns the single token with which the prompt begins, and its byte count.
   std::optional<std::pair<int64_t, size_t>> findPrefix() const;
   Result<Encoding> encodeAfter(int64_t prefix, const std::string &text,
                                size_t limit) const;
@@ -46,12 +44,12 @@ private:
   const Tokenizer &tokenizer;
   const std::string prompt;
   const bool isQuery;
-  std::set<int64_t> skipped; ///< ids of the skiplist
+  std::set<int64_t> skipped; ///< ids in the skiplist
 };
 
 } // namespace
 
-/// The most tokens of a text, 0 for any number.
+/// Returns the max token count for a text; 0: no limit.
 size_t InteractionTokens::getLimit() const {
   const size_t most = model.maxTextTokens();
   int64_t own = isQuery ? rules.queryLength : rules.documentLength;
@@ -63,8 +61,8 @@ size_t InteractionTokens::getLimit() const {
   return most ? std::min(most, size_t(own)) : size_t(own);
 }
 
-/// A prefix such as `[Q] ` may be a token of its own, with or without what
-/// follows its first word. Its text alone would be split.
+/// A prefix such as `[Q] ` may be a single token, with or without the part
+/// after its first word. Tokenized as text it would be split.
 std::optional<std::pair<int64_t, size_t>>
 InteractionTokens::findPrefix() const {
   for (const std::string &prefix : rules.prefixes) {
@@ -83,14 +81,14 @@ InteractionTokens::findPrefix() const {
   return std::nullopt;
 }
 
-/// Encodes a text with a token before its own, after those of the template.
+/// Encodes a text and inserts a token after the template's initial tokens.
 Result<Encoding> InteractionTokens::encodeAfter(int64_t prefix,
                                                 const std::string &text,
                                                 size_t limit) const {
   EncodeOptions how;
   how.maxLength = limit ? limit - 1 : 0;
   TRANSOM_ASSIGN(Encoding encoding, tokenizer.encode(text, how));
-  // The prompt has a token of its own at least, which tells where texts begin.
+  // The prompt has at least one token, whose position is the start of the text.
   TRANSOM_ASSIGN(Encoding probe, tokenizer.encode(prompt));
   const auto first =
       std::find(probe.specialMask.begin(), probe.specialMask.end(), 0);
@@ -111,6 +109,7 @@ Result<Encoding> InteractionTokens::encode(std::string_view text) const {
                  prefix ? encodeAfter(prefix->first, rest, limit)
                         : tokenizer.encode(rest, how));
   const size_t own = encoding.ids.size();
+  // Pad a query with expansion tokens.
   if (isQuery && rules.expansion > 0) {
     const std::optional<int64_t> filler = tokenizer.getId(rules.expansionToken);
     if (!filler)
@@ -135,12 +134,12 @@ bool InteractionTokens::isSkipped(int64_t id) const {
 
 //===-- Hidden states -----------------------------------------------------===//
 
-/// The name of the entry that `compile --layers` adds, and what the names of
-/// its results begin with.
+/// The name of the entry that `compile --layers` adds, and the prefix of its
+/// result names.
 static const std::string statesEntry = "hidden_states",
                          stateResult = "hidden_state_";
 
-/// The result of a layer, counted from the start or from the end.
+/// Returns the result for a layer, counted from the start or from the end.
 static Result<Model::TextUse> findLayer(const Model &model, const Entry &entry,
                                         int64_t layer) {
   std::vector<std::string> known;
@@ -160,9 +159,10 @@ static Result<Model::TextUse> findLayer(const Model &model, const Entry &entry,
                     std::to_string(layer) + "'; it has: " + joinNames(known));
 }
 
-/// The results with the hidden states of layers, or with the last ones.
+/// Returns the hidden-state results for the layers, or for the last layer.
 static Result<TextUses> findStates(const Model &model,
                                    const std::vector<int64_t> &layers) {
+  // Without layers, the encoder's own result is used.
   if (!model.tokenizer())
     return model.noTokenizer();
   if (layers.empty()) {
@@ -180,6 +180,7 @@ static Result<TextUses> findStates(const Model &model,
                        "it with '--layers " +
                        list + "'");
   }
+  // All layers must have the same width.
   TextUses uses;
   for (int64_t layer : layers) {
     TRANSOM_ASSIGN(Model::TextUse use, findLayer(model, *entry, layer));
@@ -192,7 +193,7 @@ static Result<TextUses> findStates(const Model &model,
 
 //===-- Texts -------------------------------------------------------------===//
 
-/// The vectors of one text; those of tokens that are skipped are left out.
+/// Copies the vectors for one text, except for skipped tokens.
 static TokenVectors takeRows(const TextRows &rows, size_t width,
                              const InteractionTokens *tokens) {
   TokenVectors out;
@@ -223,7 +224,7 @@ Result<void> transom::embedTokens(Session &session, const transom_text *texts,
     return usageError("embeddings of tokens have no pooling, normalize, dim or "
                       "chunk");
 
-  // What is computed.
+  // Select the results to compute.
   transom_embed_options options = given;
   Result<const Model::TextUse *> ofTokens = getTokenEmbedding(model);
   const bool interacts = layers.empty() && ofTokens;
@@ -234,8 +235,7 @@ Result<void> transom::embedTokens(Session &session, const transom_text *texts,
     TRANSOM_ASSIGN(uses, findStates(model, layers));
   }
 
-  // Texts of late interaction are documents unless their prompt is that of
-  // queries.
+  // Late-interaction texts are documents unless the query prompt is requested.
   if (interacts && !options.prompt && !options.prompt_name)
     options.prompt_name = "document";
   const bool isQuery =

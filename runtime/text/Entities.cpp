@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The encoder gives states of the tokens of types and words; the entry of
-// scores takes those of some words and some types at a time, so that its memory
-// has a bound.
+// The encoder returns states for type and word tokens; the scores entry
+// processes limited word and type ranges, so its memory is
+// bounded.
 #include "runtime/text/Entities.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/text/EntitySpans.h"
@@ -19,6 +19,7 @@ Result<EntityPrompt> transom::encodeEntityPrompt(
     const Tokenizer &tokenizer, const ManifestEntities &rules,
     const std::vector<std::string_view> &types,
     const std::vector<std::string_view> &words, size_t maxTokens) {
+  // Each type follows its type token; the separator precedes the words.
   std::vector<std::string_view> all;
   for (std::string_view type : types)
     all.insert(all.end(), {rules.typeToken, type});
@@ -31,8 +32,8 @@ Result<EntityPrompt> transom::encodeEntityPrompt(
   TRANSOM_ASSIGN(prompt.encoding, tokenizer.encodeWords(all, how));
   prompt.encoding.typeIds.assign(prompt.encoding.ids.size(), 0);
 
-  // Words that have tokens, those of the types too, are counted, as the package
-  // does: after one without a token, each has the tokens of the next.
+  // Count words with tokens, including the types', as the gliner package does:
+  // if a word has no token, each later one gets the next one's tokens.
   prompt.words.resize(words.size());
   size_t count = 0;
   uint32_t previous = UINT32_MAX;
@@ -54,12 +55,12 @@ Result<EntityPrompt> transom::encodeEntityPrompt(
 
 namespace {
 
-/// The states of the words and types of a text.
+/// Word and type states for a text.
 struct EntityStates {
   std::vector<float> words, types; ///< [words, width], [types, width]
 };
 
-/// Finds the entities of texts, one by one.
+/// Finds the entities in texts, one by one.
 class EntityFinder {
 public:
   EntityFinder(Session &session, const ManifestEntities &rules,
@@ -67,22 +68,22 @@ public:
       : session(session), rules(rules), choice(choice),
         width(size_t(session.model().entityStates()->width)) {}
 
-  /// Resolves the entry of scores; an error where it is not as expected.
+  /// Resolves the scores entry; returns an error if it has unexpected
+  /// arguments.
   Result<void> open();
-  /// The states of the words and types of a text, which are pooled from those
-  /// of its tokens.
+  /// Pools token states into word and type states for a text.
   EntityStates pool(const EntityPrompt &prompt, const float *states) const;
   Result<std::vector<EntitySpan>> find(EntityStates states);
 
 private:
   void poolWord(const float *states, const std::vector<size_t> &tokens,
                 float *out) const;
-  /// Runs the entry of scores on some words and types.
+  /// Runs the scores entry on a word range and a type range.
   Result<const float *> run(size_t word, size_t numWords, size_t type,
                             size_t numTypes);
   Result<void> findSpans(size_t word, size_t numWords, bool isLast);
   Result<void> scoreWords(size_t word, size_t numWords);
-  /// The largest value of a dimension in a call.
+  /// Returns the max size for the input's first dimension in one call.
   size_t getLimit(int input) const;
 
   Session &session;
@@ -92,7 +93,7 @@ private:
   const Entry *entry = nullptr;
   int wordInput = -1, typeInput = -1, result = -1;
   size_t numWords = 0, numTypes = 0;
-  EntityStates states; ///< of the text
+  EntityStates states; ///< for the current text
   std::vector<EntitySpan> spans;
   std::vector<float> logits; ///< [words, types, 3]
 };
@@ -106,6 +107,7 @@ Result<void> EntityFinder::open() {
     typeInput = entry->inputIndex("types");
     result = entry->outputIndex("scores");
   }
+  // Inputs have the shape [rows, width].
   auto isRows = [&](int input) {
     const Argument &argument = entry->inputs[size_t(input)];
     return argument.dtype == TRANSOM_DTYPE_F32 && argument.dims.size() == 2 &&
@@ -146,6 +148,7 @@ void EntityFinder::poolWord(const float *states,
     std::copy_n(states + token * width, width, out);
     return;
   }
+  // Mean or max pooling, by dimension.
   const bool isMean = rules.pooling == "mean";
   for (size_t i = 0; i != width; ++i) {
     double sum = 0;
@@ -192,7 +195,7 @@ Result<const float *> EntityFinder::run(size_t word, size_t wordCount,
 }
 
 Result<void> EntityFinder::findSpans(size_t word, size_t count, bool isLast) {
-  // Spans that begin near the end are whole among the next words.
+  // Spans that begin near the end are scored with the next words.
   const size_t starts = isLast ? count : count - size_t(rules.maxWidth) + 1;
   const size_t most = getLimit(typeInput);
   for (size_t type = 0; type < numTypes; type += most) {
@@ -233,6 +236,7 @@ Result<std::vector<EntitySpan>> EntityFinder::find(EntityStates ofText) {
     return limitError("entities of " + std::to_string(spanWidth) +
                       " words need a session of as many max_tokens, got " +
                       std::to_string(session.config().maxTokens));
+  // Score overlapping word ranges, so each span is complete in one range.
   logits.resize(spanWidth ? 0 : numWords * numTypes * 3);
   for (size_t word = 0; word < numWords;) {
     const size_t count = std::min(most, numWords - word);
@@ -246,7 +250,7 @@ Result<std::vector<EntitySpan>> EntityFinder::find(EntityStates ofText) {
   if (!spanWidth)
     return chooseSpans(joinWords(logits, numWords, numTypes, choice.threshold),
                        choice);
-  // Whatever words and types were run together, the order is one.
+  // The order must not depend on the ranges.
   std::sort(spans.begin(), spans.end(),
             [](const EntitySpan &a, const EntitySpan &b) {
               return std::tie(a.first, a.last, a.type) <
@@ -255,7 +259,7 @@ Result<std::vector<EntitySpan>> EntityFinder::find(EntityStates ofText) {
   return chooseSpans(spans, choice);
 }
 
-/// The types, each once, and their numbers among those that were given.
+/// Returns the distinct types, and their indices among the given ones.
 static Result<std::vector<std::string_view>>
 getTypes(const transom_text *types, size_t count,
          std::vector<size_t> &numbers) {
@@ -276,7 +280,7 @@ getTypes(const transom_text *types, size_t count,
 
 namespace {
 
-/// A text on its way to its entities.
+/// A text and its intermediate results.
 struct EntityText {
   std::vector<TextWord> words;
   EntityPrompt prompt;
@@ -286,7 +290,7 @@ struct EntityText {
 
 } // namespace
 
-/// The words of a text and the tokens that the model reads.
+/// Splits a text into words, and encodes the model's input tokens.
 static Result<EntityText>
 prepareText(const Model &model, const transom_text &text,
             const std::vector<std::string_view> &types) {
@@ -296,6 +300,7 @@ prepareText(const Model &model, const transom_text &text,
       invalid != std::string_view::npos)
     return rejected("text is not UTF-8 at byte " + std::to_string(invalid));
   EntityText made;
+  // Truncate to the max word count.
   made.words = splitWords(view);
   made.isCut = made.words.size() > size_t(rules.maxWords);
   made.words.resize(std::min(made.words.size(), size_t(rules.maxWords)));
@@ -316,7 +321,7 @@ Result<void> transom::findEntities(Session &session, const transom_text *texts,
                                    size_t numTypes,
                                    const transom_entity_options &options,
                                    const TakeEntities &take) {
-  // What was asked for.
+  // Check the arguments.
   const Model &model = session.model();
   if (!model.entityStates())
     return unsupported("the model finds no entities of given types; its head "
@@ -336,7 +341,7 @@ Result<void> transom::findEntities(Session &session, const transom_text *texts,
   EntityFinder finder(session, rules, choice);
   TRANSOM_TRY(finder.open());
 
-  // Texts that are worth to be run together, then the entities of each.
+  // Run several texts together, then find the entities in each text.
   TextBatcher batcher(session, {*model.entityStates()});
   for (size_t begin = 0; begin < count; begin += batcher.window()) {
     const size_t end = std::min(count, begin + batcher.window());

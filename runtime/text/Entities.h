@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Named entities of types that are given with a text (GLiNER).
+// Named entities with types that are given per call (GLiNER).
 #pragma once
 #include "runtime/session/Session.h"
 #include <functional>
@@ -10,29 +10,29 @@
 
 namespace transom {
 
-/// The tokens of types and a text, and where their states are.
+/// The input tokens for types and a text, and the positions of their states.
 struct EntityPrompt {
   Encoding encoding;
-  /// Tokens of each word of the text, in order; none for a word that has no
+  /// Token indices for each word in the text, in order; empty if a word has no
   /// token or was truncated.
   std::vector<std::vector<size_t>> words;
-  std::vector<size_t> types; ///< the token of each; fewer if truncated
+  std::vector<size_t> types; ///< each type's token; fewer if truncated
 };
 
-/// Encodes `TYPE-TOKEN type ... SEPARATOR word ...`, cut to `maxTokens`.
+/// Encodes `TYPE-TOKEN type ... SEPARATOR word ...`, truncated to `maxTokens`.
 Result<EntityPrompt>
 encodeEntityPrompt(const Tokenizer &tokenizer, const ManifestEntities &rules,
                    const std::vector<std::string_view> &types,
                    const std::vector<std::string_view> &words,
                    size_t maxTokens);
 
-/// The entities of a text.
+/// The entities in a text.
 struct TextEntities {
   std::vector<transom_entity> entities;
   bool isCut = false; ///< the text or the types were truncated
 };
 
-/// Takes the entities of a text by its number.
+/// Receives a text's entities and its index.
 using TakeEntities = std::function<void(size_t text, TextEntities entities)>;
 
 /// Finds entities, as transom_session_find_entities_batch().

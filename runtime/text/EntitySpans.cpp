@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Starts and ends are compared with the threshold as f32 and insides as double,
-// so that a probability that equals it counts as in the package.
+// Start and end scores are compared with the threshold as f32 and inside scores
+// as double, so a probability equal to it counts as in the gliner package.
 #include "runtime/text/EntitySpans.h"
 #include <algorithm>
 #include <cmath>
@@ -40,7 +40,7 @@ std::vector<EntitySpan> transom::joinWords(const std::vector<float> &logits,
   return spans;
 }
 
-/// Whether two spans cannot both be kept.
+/// True if two spans cannot both be selected.
 static bool overlap(const EntitySpan &a, const EntitySpan &b,
                     const EntityChoice &choice) {
   if (a.first == b.first && a.last == b.last)
@@ -55,6 +55,7 @@ static bool overlap(const EntitySpan &a, const EntitySpan &b,
 std::vector<EntitySpan>
 transom::chooseSpans(const std::vector<EntitySpan> &spans,
                      const EntityChoice &choice) {
+  // Visit spans by descending score, and keep those that do not overlap.
   std::vector<size_t> order(spans.size());
   std::iota(order.begin(), order.end(), size_t(0));
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -67,6 +68,7 @@ transom::chooseSpans(const std::vector<EntitySpan> &spans,
           return overlap(spans[i], other, choice);
         }))
       kept.push_back(spans[i]);
+  // Sort the result by first word.
   order.resize(kept.size());
   std::iota(order.begin(), order.end(), size_t(0));
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {

@@ -1,5 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Probabilities are computed in double over the full vocabulary, also with
+// targets.
 #include "runtime/text/FillMasks.h"
 #include "runtime/text/Text.h"
 #include "runtime/text/TextBatches.h"
@@ -8,7 +11,7 @@
 
 using namespace transom;
 
-/// The best candidates by their probability among all ids.
+/// Returns the best candidates, with probabilities over all ids.
 static std::vector<transom_fill> chooseFills(const float *logits, size_t size,
                                              std::vector<int64_t> candidates,
                                              size_t most) {
@@ -30,7 +33,7 @@ static std::vector<transom_fill> chooseFills(const float *logits, size_t size,
   return fills;
 }
 
-/// The ids that may be chosen: all, or those of the targets.
+/// Returns the allowed ids: the targets, or all ids without targets.
 static Result<std::vector<int64_t>>
 getCandidates(const transom_fill_options &options, int64_t size) {
   std::vector<int64_t> candidates;
@@ -57,6 +60,7 @@ transom::fillMasks(Session &session, const transom_text &text,
   const Manifest &manifest = model.manifest();
   if (!model.tokenizer())
     return model.noTokenizer();
+  // The model must have a masked language model head and a mask token.
   std::optional<Model::TextUse> use;
   if (manifest.head == "masked_lm")
     use = model.findTextUse("logits");
@@ -67,6 +71,7 @@ transom::fillMasks(Session &session, const transom_text &text,
     return unsupported("the model's tokenizer files name no mask_token");
   TRANSOM_ASSIGN(std::vector<int64_t> candidates,
                  getCandidates(options, use->width));
+  // The text must have a mask token that is not truncated.
   TRANSOM_ASSIGN(encoding,
                  encodeText(model, text, nullptr, transom_tokenize_options{}));
   const int64_t mask = *manifest.text->maskToken;
@@ -76,6 +81,7 @@ transom::fillMasks(Session &session, const transom_text &text,
                     std::string(model.tokenizer()->token(mask).value_or("")) +
                     "'" +
                     (encoding.truncatedTokens ? " before it is cut" : ""));
+  // Choose tokens at each mask token.
   std::vector<FilledMask> filled;
   const size_t most = options.top_k ? options.top_k : 5;
   TextBatcher batcher(session, {*use});

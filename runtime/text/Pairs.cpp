@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A template is filled in as text, which is tokenized without the special
-// tokens that the tokenizer would add, as chats are.
+// A template is filled with both texts and tokenized without adding special
+// tokens, like a chat.
 #include "runtime/text/Pairs.h"
 #include "runtime/text/Text.h"
 #include <algorithm>
@@ -51,8 +51,8 @@ std::string PairEncoder::fill(std::string_view queryText,
   return text;
 }
 
-/// Two texts that have no tokens in common show what the template ends in, as
-/// sentence-transformers finds it.
+/// The common end of two filled templates whose texts share no tokens is the
+/// template's end, as in sentence-transformers.
 Result<void> PairEncoder::findEnd() {
   TRANSOM_ASSIGN(Encoding first, encodeFilled(model, fill("0", "0"), false));
   TRANSOM_ASSIGN(Encoding second,

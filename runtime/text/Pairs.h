@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pairs of query and document as a cross-encoder reads them: both texts with
-// the special tokens of a pair, or one text that a template makes of them.
+// Pairs of query and document for a cross-encoder: both texts with the special
+// tokens for pairs, or one text built from a template.
 #pragma once
 #include "runtime/session/Session.h"
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace transom {
 
-/// Encodes the pairs of one query. It keeps references to the model and to the
-/// bytes of the query.
+/// Encodes the pairs for one query. Keeps references to the model and to the
+/// query bytes.
 class PairEncoder {
 public:
-  /// An empty prompt counts as no prompt.
+  /// An empty prompt means no prompt.
   static Result<PairEncoder> create(const Model &model, std::string prompt,
                                     const transom_text &query);
 
-  /// The tokens of the pair with a document, cut to the model's maximum. The
-  /// end of a template, at which a causal model answers, is kept: it takes the
-  /// place of the last tokens of a text that is cut.
+  /// Encodes the pair with a document, truncated to the model's maximum. The
+  /// template's end, where a causal model answers, is preserved: it replaces
+  /// the last tokens in a truncated text.
   Result<Encoding> encode(const transom_text &document) const;
 
 private:
@@ -32,9 +32,9 @@ private:
   const Model &model;
   std::string prompt;
   transom_text query;
-  std::string prompted; ///< the query after the prompt, without a template
+  std::string prompted; ///< prompt and query, if there is no template
   const ManifestTemplate *pattern = nullptr;
-  std::vector<int64_t> end; ///< the tokens that end each text of the template
+  std::vector<int64_t> end; ///< last tokens that all filled templates share
 };
 
 } // namespace transom

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The formulas are those of quantize_embeddings in sentence-transformers, in
-// f32.
+// The formulas are the same as in quantize_embeddings in sentence-transformers,
+// in f32.
 #include "runtime/text/Quantize.h"
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ Result<size_t> transom::getQuantizedSize(transom_precision precision,
                     std::to_string(int(precision)));
 }
 
-/// The smallest and the largest value of each number, [2, size].
+/// Returns the min and max value for each dimension, [2, size].
 static std::vector<float> getRanges(const float *embeddings, size_t count,
                                     size_t size) {
   std::vector<float> ranges(embeddings, embeddings + size);
@@ -46,7 +46,7 @@ static void quantizeToInt8(const float *embeddings, size_t count, size_t size,
         step = 1;
       const float level =
           std::floor((embeddings[i * size + j] - ranges[j]) / step);
-      // A NaN is the lowest level.
+      // A NaN becomes the lowest level.
       const float bounded = level > 0 ? std::min(level, 255.0f) : 0.0f;
       out[i * size + j] = uint8_t(int8_t(int(bounded) - 128));
     }

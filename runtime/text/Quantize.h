@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Embeddings in bytes or bits.
+// Quantizes embeddings to bytes or bits.
 #pragma once
 #include "runtime/base/Error.h"
 #include "runtime/include/transom/text.h"
@@ -9,11 +9,12 @@
 
 namespace transom {
 
-/// Bytes of a quantized embedding of `size` numbers; nothing for a precision
-/// that there is not.
+/// Returns the size in bytes of a quantized embedding with `size` elements;
+/// `Usage` for an unknown precision.
 Result<size_t> getQuantizedSize(transom_precision precision, size_t size);
 
-/// As transom_quantize_embeddings(), with room that was checked.
+/// Implements transom_quantize_embeddings(); the output capacity must have been
+/// checked.
 Result<void> quantizeEmbeddings(const float *embeddings, size_t count,
                                 size_t size, transom_precision precision,
                                 const float *ranges, uint8_t *out);

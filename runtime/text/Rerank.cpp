@@ -1,5 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The task is selected by the model: a classifier or pipeline that scores
+// pairs, then token embeddings, then text embeddings.
 #include "runtime/text/Rerank.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/TorchActivation.h"
@@ -14,7 +17,7 @@
 
 using namespace transom;
 
-/// The prompt of a call as options of embeddings.
+/// Converts the prompt in a call to embedding options.
 static transom_embed_options getAsked(const transom_rerank_options &given) {
   transom_embed_options options = transom_embed_options_default();
   options.prompt = given.prompt;
@@ -22,7 +25,7 @@ static transom_embed_options getAsked(const transom_rerank_options &given) {
   return options;
 }
 
-/// The activation that the logit of a pair goes through.
+/// Returns the activation for pair logits.
 static Result<TorchActivation> getScoreActivation(const Manifest &manifest) {
   const std::string name = manifest.scoreActivation.value_or("sigmoid");
   if (name == "sigmoid")
@@ -36,14 +39,14 @@ static Result<TorchActivation> getScoreActivation(const Manifest &manifest) {
                      joinNames(getTorchActivationNames()));
 }
 
-/// Runs the pairs of query and document.
+/// Scores query and document pairs with a cross-encoder.
 static Result<void> rerankPairs(Session &session, const Model::TextUse &use,
                                 const transom_rerank_options &given,
                                 const transom_text &query,
                                 const transom_text *documents, size_t count,
                                 float *scores, size_t &cut) {
   const Manifest &manifest = session.model().manifest();
-  // A pipeline may give the logit of a false token, too.
+  // A pipeline may also return the logit for a false token.
   const bool isPipeline = &use == session.model().pairs();
   if (use.width != 1 && !isPipeline)
     return unsupported("a model that reranks gives one number for a pair; this "
@@ -69,7 +72,7 @@ static Result<void> rerankPairs(Session &session, const Model::TextUse &use,
       });
 }
 
-/// Options with the first of these prompts that the model has.
+/// Returns options with the first of these prompts that the model has.
 static transom_embed_options
 usePrompt(const ManifestPipeline *pipeline,
           std::initializer_list<const char *> names) {
@@ -81,7 +84,8 @@ usePrompt(const ManifestPipeline *pipeline,
   return options;
 }
 
-/// Compares the embeddings of query and documents, each with its prompt.
+/// Scores documents by embedding similarity; query and documents have their own
+/// prompts.
 static Result<void> rerankEmbeddings(Session &session,
                                      const transom_rerank_options &options,
                                      const transom_text &query,
@@ -109,8 +113,8 @@ static Result<void> rerankEmbeddings(Session &session,
   return {};
 }
 
-/// Late interaction: each token of the query counts by its closest token of the
-/// document.
+/// Late interaction: each query token contributes its best similarity with a
+/// document token.
 static Result<void> rerankTokens(Session &session, size_t width,
                                  const transom_rerank_options &given,
                                  const transom_text &query,

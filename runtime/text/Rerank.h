@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How well documents answer a query: by a model that reads both at once, or by
-// the similarity of their embeddings.
+// Relevance scores for documents, from a model that reads query and document
+// together, or from embedding similarity.
 #pragma once
 #include "runtime/session/Session.h"
 

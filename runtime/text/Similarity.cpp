@@ -1,5 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All functions are computed in one pass in double.
 #include "runtime/text/Similarity.h"
 #include <cmath>
 

@@ -1,19 +1,19 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How close embeddings are to each other, by the functions that
-// sentence-transformers names in `similarity_fn_name`.
+// Similarity of embeddings, with the functions that sentence-transformers
+// supports in `similarity_fn_name`.
 #pragma once
 #include "runtime/session/Model.h"
 
 namespace transom {
 
-/// The function that the model's files name: `cosine` where they name none,
-/// `dot`, `euclidean`, `manhattan`, or another that is not supported.
+/// Returns the function that the model's files specify: `cosine` (the default),
+/// `dot`, `euclidean`, `manhattan`, or the name of an unsupported function.
 std::string getSimilarityFunction(const Model &model);
 
-/// The similarity of two vectors; larger is closer, so distances are negative.
-/// A vector of zeros has a cosine of 0.
+/// Returns the similarity between two vectors; larger is closer, so distances
+/// are negative. The cosine with a zero vector is 0.
 double getSimilarity(const std::string &function, const float *a,
                      const float *b, size_t size);
 

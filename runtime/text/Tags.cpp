@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// First tokens become words, each with one label and score, then words of one
-// name become spans. Without words each token is one.
+// Tokens are first joined into words, each with one label and score; then words
+// with the same name are joined into spans. Without word merging each token is
+// a word.
 #include "runtime/text/Tags.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/text/Text.h"
@@ -17,7 +18,7 @@ TagName transom::splitTag(std::string_view label) {
   return {false, label};
 }
 
-/// Characters of valid UTF-8.
+/// Counts the characters in valid UTF-8.
 static size_t countCharacters(std::string_view text) {
   return size_t(std::count_if(text.begin(), text.end(), [](char byte) {
     return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
@@ -37,7 +38,7 @@ transom::getTaggedTokens(const Tokenizer &tokenizer, std::string_view text,
     const auto [begin, end] = encoding.offsets[i];
     bool continues = false;
     if (encoding.ids[i] == int64_t(parameters.unknownId)) {
-      // A word of its own.
+      // The unknown token is always a separate word.
     } else if (marksParts) {
       continues = countCharacters(*tokenizer.token(encoding.ids[i])) !=
                   countCharacters(text.substr(begin, end - begin));
@@ -52,7 +53,7 @@ transom::getTaggedTokens(const Tokenizer &tokenizer, std::string_view text,
 
 namespace {
 
-/// A token or a word with one label and its score.
+/// A token or a word, with one label and its score.
 struct Unit {
   size_t label;
   double score;
@@ -63,7 +64,7 @@ size_t getBest(const float *scores, size_t labels) {
   return size_t(std::max_element(scores, scores + labels) - scores);
 }
 
-/// The label of the tokens of a word.
+/// Merges a word's tokens into one label.
 Unit mergeWord(const TaggedToken *first, const TaggedToken *last, size_t labels,
                transom_span_merge merge) {
   const float *scores = first->scores;

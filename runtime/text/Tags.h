@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Spans of a text and their labels, from the probabilities of labels of its
-// tokens: the rules of the token classification pipeline of transformers.
+// Labelled spans in a text, from label probabilities per token, with the rules
+// of transformers' token classification pipeline.
 #pragma once
 #include "runtime/session/Session.h"
 #include <string>
@@ -10,35 +10,35 @@
 
 namespace transom {
 
-/// A label as `B-`, `I-` and others spell it.
+/// A label, split into its `B-` or `I-` prefix and its name.
 struct TagName {
   bool begins; ///< `B-`: a span starts here
   std::string_view name;
 };
 TagName splitTag(std::string_view label);
 
-/// A token that is not special, as spans are made from.
+/// A token that is not special, as input for spans.
 struct TaggedToken {
-  size_t index;      ///< among the tokens of the text
-  size_t begin, end; ///< bytes of the text
-  /// It continues the word of the token before it.
+  size_t index;      ///< token index in the text
+  size_t begin, end; ///< byte range in the text
+  /// It continues the preceding token's word.
   bool continues;
   const float *scores; ///< [labels]
 };
 
-/// The tokens of an encoded text and what they continue. A token continues a
-/// word if its spelling is longer than what it is of the text, where the model
-/// marks such tokens (`##ing`), else if no space is before it or at its start.
-/// The unknown token continues nothing. `scores` is [tokens, labels].
+/// Returns an encoded text's tokens. If the model marks tokens that continue a
+/// word (`##ing`), a token continues a word if its spelling is longer than its
+/// text; otherwise if there is no space before it or at its start. The unknown
+/// token never continues a word. `scores` is [tokens, labels].
 std::vector<TaggedToken> getTaggedTokens(const Tokenizer &tokenizer,
                                          std::string_view text,
                                          const Encoding &encoding,
                                          const std::vector<float> &scores,
                                          size_t labels);
 
-/// The spans, also those of labels that mean 'none'. A span of tokens has the
-/// mean score of its tokens or words; its label is that of the first. Spans end
-/// where the name after `B-` or `I-` changes, and before `B-`.
+/// Merges tokens into spans, including spans with labels that mean 'none'. A
+/// span has the mean score of its tokens or words and the label of its first
+/// one. Spans end where the name after `B-` or `I-` changes, and before `B-`.
 std::vector<transom_span> mergeTokens(const std::vector<TaggedToken> &tokens,
                                       const std::vector<std::string> &labels,
                                       transom_span_merge merge);

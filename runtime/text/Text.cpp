@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens and labels of texts.
+// Tokenization and classification of texts.
 #include "runtime/text/Text.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/text/TextBatches.h"
@@ -20,7 +20,7 @@ bool transom::isStaticEmbedding(const Model &model) {
   return text && text->pipeline && text->pipeline->isStatic;
 }
 
-/// An error if the unknown token stands for anything in the texts.
+/// Returns an error if a part of the texts became the unknown token.
 static Result<void> checkKnown(const Tokenizer &tokenizer,
                                const Encoding &encoding, std::string_view text,
                                std::optional<std::string_view> pair) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts are taken in windows and sorted by length within one.
+// Texts are collected in windows and sorted by length within each window.
 #include "runtime/text/TextBatches.h"
 #include "runtime/text/Text.h"
 #include <algorithm>
@@ -28,6 +28,7 @@ size_t TextBatcher::window() const {
 }
 
 Result<void> TextBatcher::flush(const TakeRows &take) {
+  // Sort by descending length, so batches have little padding.
   std::vector<size_t> order(texts.size());
   std::iota(order.begin(), order.end(), size_t(0));
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -39,12 +40,13 @@ Result<void> TextBatcher::flush(const TakeRows &take) {
     size_t columns = encodings[order[at]].ids.size();
     if (columns == 0 && runsEmpty)
       columns = 1;
-    if (columns == 0) { // nothing but texts without any token is left
+    if (columns == 0) { // only texts without tokens are left
       for (; at != order.size(); ++at)
         take({texts[order[at]], encodings[order[at]],
               std::vector<const float *>(uses.size()), 0});
       break;
     }
+    // Run as many texts together as the session's limits allow.
     size_t batch = std::clamp<size_t>(size_t(config.maxTokens) / columns, 1,
                                       size_t(config.maxBatch));
     batch = std::min(batch, order.size() - at);
@@ -61,6 +63,7 @@ Result<void> TextBatcher::flush(const TakeRows &take) {
 
 Result<void> TextBatcher::runBatch(const size_t *order, size_t batch,
                                    size_t columns, const TakeRows &take) {
+  // Fill the padded inputs.
   ids.assign(batch * columns, padding);
   mask.assign(batch * columns, 0);
   types.assign(batch * columns, 0);
@@ -77,10 +80,12 @@ Result<void> TextBatcher::runBatch(const size_t *order, size_t batch,
                 1);
     std::fill_n(expansion.begin() + begin + own, encoding.expansionTokens, 1);
   }
+  // Exclude prompt tokens from pooling.
   pooled = mask;
   for (size_t b = 0; b != batch; ++b)
     std::fill_n(pooled.begin() + b * columns, std::min(use.skipped, columns),
                 0);
+  // Bind the inputs that the entry has.
   transom_tensor inputs[5];
   size_t count = 0;
   for (auto [index, data] : {std::pair(use.ids, &ids),
@@ -99,6 +104,7 @@ Result<void> TextBatcher::runBatch(const size_t *order, size_t batch,
       tensor.data = data->data();
       tensor.capacity = data->size() * sizeof(int64_t);
     }
+  // Run the entry, and pass on each text's rows.
   Result<void> done =
       session.run(use.entry->manifest->name.c_str(), inputs, count, nullptr, 0);
   if (!done)

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A text is tokenized whole, so that words at the border of two windows have
-// the tokens that they have in the text.
+// The entire text is tokenized first, so words at window borders have the same
+// tokens as in the text.
 #include "runtime/text/Windows.h"
 #include <algorithm>
 
@@ -10,7 +10,7 @@ using namespace transom;
 
 namespace {
 
-/// Tokens [begin, end) of a text.
+/// Appends tokens [begin, end) of a text.
 void append(const Encoding &text, size_t begin, size_t end, Encoding &out) {
   auto copy = [&](const auto &from, auto &to) {
     to.insert(to.end(), from.begin() + ptrdiff_t(begin),
@@ -29,7 +29,7 @@ Result<std::vector<TextWindow>> transom::splitIntoWindows(const Encoding &text,
                                                           size_t promptBytes,
                                                           size_t most,
                                                           size_t overlap) {
-  // Special tokens and those of the prompt come first, special ones last.
+  // Special and prompt tokens come first, special tokens also last.
   const size_t count = text.ids.size();
   auto isOwn = [&](size_t i) {
     return !text.specialMask[i] && text.offsets[i].end > promptBytes;
@@ -48,6 +48,7 @@ Result<std::vector<TextWindow>> transom::splitIntoWindows(const Encoding &text,
         std::to_string(added) + " are special or of the prompt and " +
         std::to_string(overlap) + " overlap, has no room for others");
 
+  // Each window repeats these tokens around its own part.
   std::vector<TextWindow> windows;
   const size_t room = most - added;
   for (size_t at = begin;; at += room - overlap) {

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The characters of words are those of the regex crate but for two tables:
-// numbers without an alphabetic property belong to words of Python, and
-// symbols, punctuation and marks do not.
+// Word characters are the same as in the regex crate except for two tables:
+// Python words include numbers without an alphabetic property, and exclude
+// symbols, punctuation and marks.
 #include "runtime/text/Words.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Unicode.h"
@@ -17,7 +17,7 @@ struct Range {
   char32_t first, last;
 };
 
-/// In words of Python alone, sorted.
+/// Only in Python words, sorted.
 const Range added[] = {
     {0xB2, 0xB3},       {0xB9, 0xB9},       {0xBC, 0xBE},
     {0x9F4, 0x9F9},     {0xB72, 0xB77},     {0xBF0, 0xBF2},
@@ -45,7 +45,7 @@ const Range added[] = {
     {0x1ED01, 0x1ED2D}, {0x1ED2F, 0x1ED3D}, {0x1F100, 0x1F10C},
 };
 
-/// In words of the regex crate alone and no marks by its tables, sorted.
+/// Only in regex crate words and not marks in its tables, sorted.
 const Range removed[] = {
     {0x7FD, 0x7FD},     {0x898, 0x89F},     {0x8CA, 0x8D3},
     {0x9FE, 0x9FE},     {0xAFA, 0xAFF},     {0xB55, 0xB55},
@@ -91,12 +91,12 @@ bool transom::isWordCharacter(char32_t code) {
   return isIn(added, code);
 }
 
-/// Spaces of Python: those of Unicode and the separators of ASCII.
+/// Python whitespace: Unicode whitespace and the ASCII separators.
 static bool isSpace(char32_t code) {
   return unicode::isWhitespace(code) || (code >= 0x1C && code <= 0x1F);
 }
 
-/// The end of the characters of words from `at` on.
+/// Returns the end of the word characters from `at` on.
 static size_t skipWord(std::string_view text, size_t at) {
   while (at < text.size()) {
     size_t next = at;
@@ -114,7 +114,7 @@ std::vector<TextWord> transom::splitWords(std::string_view text) {
     const char32_t first = utf8::decode(text, at);
     if (isWordCharacter(first)) {
       at = skipWord(text, at);
-      // The underscore is a character of words itself.
+      // The underscore is a word character itself.
       while (at < text.size() && text[at] == '-') {
         const size_t end = skipWord(text, at + 1);
         if (end == at + 1)

@@ -1,5 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// With independent labels, each score is a softmax over entailment and its
+// opposite; otherwise a softmax over the entailment logits of all hypotheses.
 #include "runtime/text/ZeroShot.h"
 #include "runtime/text/Text.h"
 #include "runtime/text/TextBatches.h"
@@ -7,7 +10,8 @@
 
 using namespace transom;
 
-/// The label of entailment: the first that begins with 'entail', in any case.
+/// Returns the entailment label: the first that begins with 'entail', ignoring
+/// case.
 static std::optional<size_t>
 findEntailment(const std::vector<std::string> &labels) {
   const std::string_view stem = "entail";
@@ -35,10 +39,11 @@ Result<void> transom::scoreHypotheses(Session &session,
         "zero-shot classification needs a model that classifies texts with a "
         "label 'entailment'; this one's head is '" +
         model.manifest().head + "'");
-  // The opposite label: the first, or the last where entailment
-  // itself is the first.
+  // The opposite label: the first one, or the last one if entailment is the
+  // first.
   const size_t contradiction = *entailment == 0 ? labels.size() - 1 : 0;
 
+  // Run the text with each hypothesis.
   const std::vector<transom_text> texts(count, text);
   std::vector<float> logits(count);
   independent |= count == 1;

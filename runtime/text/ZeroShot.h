@@ -1,9 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Labels that a model was not trained on: a model of natural language inference
-// says whether a text entails a hypothesis that names the label, by the rules
-// of the zero-shot classification pipeline of transformers.
+// Zero-shot classification with labels that the model was not trained on: a
+// natural language inference model scores whether a text entails a hypothesis
+// that contains the label, with the rules of transformers' zero-shot
+// classification pipeline.
 #pragma once
 #include "runtime/session/Session.h"
 
