@@ -20,7 +20,7 @@ transom_status transom::api::fail(Status status, std::string_view message) {
   return transom_status(int(status));
 }
 
-/// Whether a word is 0 or TRANSOM_FROM_MODEL as a 64-bit integer, as a double,
+/// True if a word is 0 or TRANSOM_FROM_MODEL as a 64-bit integer, as a double,
 /// or as one or two 32-bit integers.
 static bool isDefaultWord(const char *bytes) {
   int64_t whole;
@@ -37,8 +37,8 @@ static bool isDefaultWord(const char *bytes) {
 }
 
 bool transom::api::areDefaults(const char *bytes, size_t size) {
-  // Options have 4 or 8 bytes and are aligned, so that words can be looked at
-  // one by one; an odd rest is padded with zeros.
+  // Options have 4 or 8 bytes and are aligned, so words can be checked one by
+  // one; an incomplete last word is padded with zeros.
   for (size_t at = 0; at < size; at += sizeof(int64_t)) {
     char word[sizeof(int64_t)] = {};
     std::memcpy(word, bytes + at, std::min(sizeof word, size - at));
@@ -129,6 +129,7 @@ transom_status transom_model_get_info(const transom_model *handle,
       return nullArgument("model");
     const Model &model = *handle->model;
     const Manifest &manifest = model.manifest();
+    // Copy the manifest's fields.
     transom_model_info filled = transom_model_info_default();
     filled.name = manifest.name.c_str();
     filled.family = manifest.family.c_str();
@@ -141,6 +142,7 @@ transom_status transom_model_get_info(const transom_model *handle,
     filled.manifest_size = model.manifestText().size();
     filled.parameters = manifest.parameters;
     filled.weights_bytes = int64_t(manifest.weightsBytes);
+    // Add counts and sizes, if the model has them.
     filled.num_entries = model.entries().size();
     filled.num_labels = manifest.labels.size();
     if (Result<size_t> size =
@@ -233,6 +235,7 @@ transom_status transom_session_options_fit(const transom_model *model,
     if (!model || !options)
       return nullArgument(model ? "options" : "model");
     TRANSOM_TRY(checkArray("inputs", inputs, num_inputs));
+    // An older caller's struct may lack the cache and source sizes.
     if (options->struct_size < offsetof(transom_session_options, max_sequences))
       return usageError("the options do not hold max_batch and max_tokens");
     auto limited = [](uint64_t value) {
@@ -240,6 +243,7 @@ transom_status transom_session_options_fit(const transom_model *model,
     };
     bool holdsCache =
         options->struct_size >= offsetof(transom_session_options, mem_limit);
+    // Raise the capacity that the options contain.
     Capacity capacity{int64_t(options->max_batch),
                       limited(options->max_tokens)};
     const bool holdsSources =
@@ -255,6 +259,7 @@ transom_status transom_session_options_fit(const transom_model *model,
             fitCapacity(*model->model, entry, inputs, num_inputs, capacity);
         !done)
       return done;
+    // Write it back to the fields that exist.
     options->max_batch = uint32_t(capacity.maxBatch);
     options->max_tokens = uint64_t(capacity.maxTokens);
     if (holdsCache) {
@@ -267,7 +272,7 @@ transom_status transom_session_options_fit(const transom_model *model,
   });
 }
 
-/// The session's configuration for a caller's options.
+/// Returns the session configuration for a caller's options.
 static Result<SessionConfig> configFor(const transom_model *model,
                                        const transom_session_options *given) {
   transom_session_options options = transom_session_options_default();

@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API for sequences and steps of a decoder.
+// The C API for a decoder's sequences and steps.
 #include "runtime/api/ApiPrompts.h"
 
 using namespace transom;
 using namespace transom::api;
 
-/// Runs a body that gets the session's decoder.
+/// Calls `body` with the session's decoder.
 template <typename Body>
 static transom_status withDecoder(const transom_session *session, Body body) {
   return onSession(session, [&](const Session &own) -> Result<void> {
@@ -18,7 +18,7 @@ static transom_status withDecoder(const transom_session *session, Body body) {
   });
 }
 
-/// Likewise for calls that give a new sequence.
+/// Does the same for calls that return a new sequence.
 template <typename Body>
 static transom_status makeSequence(const transom_session *session, int32_t *out,
                                    Body body) {
@@ -147,14 +147,14 @@ transom_status transom_sequence_load(transom_session *session, const char *path,
                       });
 }
 
-/// Bytes of the logits that a step gives; all of 64 bits on overflow.
+/// Returns a step's logits size in bytes; UINT64_MAX on overflow.
 static uint64_t getLogitBytes(const transom_step_input *inputs, size_t count,
                               int64_t width) {
   uint64_t bytes = 0;
   for (size_t i = 0; i != count; ++i) {
     uint64_t more;
     if (inputs[i].num_logits < 0)
-      continue; // the step rejects it
+      continue; // rejected by the step
     if (__builtin_mul_overflow(uint64_t(inputs[i].num_logits),
                                uint64_t(width) * sizeof(float), &more) ||
         __builtin_add_overflow(bytes, more, &bytes))

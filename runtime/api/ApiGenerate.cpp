@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API for generation: options over the settings of the model's files,
-// prompts as ids or texts, results that live in a handle.
+// The C API for generation: options that override the settings in the model's
+// files, prompts as ids or texts, and results owned by a handle.
 #include "runtime/api/ApiPrompts.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/generate/GenerationOptions.h"
@@ -13,7 +13,7 @@
 using namespace transom;
 using namespace transom::api;
 
-/// What the handle of a generation points to.
+/// The object that a generation handle points to.
 struct transom_generation {
   std::vector<Continuation> continuations;
   std::vector<std::vector<transom_token_logprob>> top; ///< by continuation
@@ -41,7 +41,7 @@ void transom_continuation_init(transom_continuation *continuation,
   initialize(transom_continuation(), continuation, struct_size);
 }
 
-/// Takes the caller's sequences that are never generated.
+/// Copies the caller's bad words, sequences that are never generated.
 static Result<void> takeBadWords(const transom_generate_options &options,
                                  int64_t vocabulary, GenerationConfig &config) {
   if (!options.bad_words)
@@ -63,12 +63,13 @@ static Result<void> takeBadWords(const transom_generate_options &options,
   return {};
 }
 
-/// The settings for a call: the model's, and the caller's over them.
+/// Returns the settings for a call: the model's, overridden by the caller's.
 static Result<GenerationConfig>
 configFor(const Model &model, const transom_generate_options &options) {
   Result<GenerationConfig> config = getGenerationConfig(model);
   if (!config)
     return config;
+  // Apply numeric options.
   applyOptions(options, *config);
   if (options.context_policy > TRANSOM_CONTEXT_SHIFT)
     return usageError("the context policy is 0, 1 or 2, got " +
@@ -77,6 +78,7 @@ configFor(const Model &model, const transom_generate_options &options) {
     return usageError("sample is 0, 1 or TRANSOM_FROM_MODEL, got " +
                       std::to_string(options.sample));
   config->contextPolicy = ContextPolicy(options.context_policy);
+  // Check arrays, and copy end tokens and biases.
   TRANSOM_TRY(checkArray("biases", options.biases, options.num_biases));
   TRANSOM_TRY(checkArray("stops", options.stops, options.num_stops));
   TRANSOM_TRY(checkArray("end_ids", options.end_ids, options.num_end_ids));
@@ -92,6 +94,7 @@ configFor(const Model &model, const transom_generate_options &options) {
   for (size_t i = 0; i != options.num_biases; ++i)
     config->logitBias.emplace_back(options.biases[i].id,
                                    options.biases[i].bias);
+  // Copy bad words and stop strings.
   TRANSOM_TRY(takeBadWords(options, vocabulary, *config));
   if (options.stops)
     config->stopStrings.clear();
@@ -107,14 +110,14 @@ configFor(const Model &model, const transom_generate_options &options) {
 }
 
 namespace {
-/// What a caller asks for.
+/// A caller's options, and the resulting settings.
 struct Request {
   transom_generate_options options;
   GenerationConfig config;
 };
 } // namespace
 
-/// The caller's options over the defaults, and the settings that follow.
+/// Reads the caller's options, and applies them to the model's settings.
 static Result<Request> getRequest(const Model &model,
                                   const transom_generate_options *given) {
   transom_generate_options options = transom_generate_options_default();
@@ -123,7 +126,7 @@ static Result<Request> getRequest(const Model &model,
   return Request{options, std::move(config)};
 }
 
-/// The tokens of the caller's target prefixes.
+/// Returns the tokens for the caller's target prefixes.
 static Result<std::vector<std::vector<int64_t>>>
 getTargetPrefixes(const Model &model, const transom_generate_options &options) {
   TRANSOM_TRY(checkArray("target_prefixes", options.target_prefixes,
@@ -152,8 +155,8 @@ static Result<void> addTargetPrefixes(const Model &model,
   return {};
 }
 
-/// The tokenizer where ids are generated from ids: texts only where someone
-/// looks at them.
+/// Returns the tokenizer if generation from ids needs text: for stop strings or
+/// a callback; otherwise NULL.
 static const Tokenizer *textsFor(const Model &model,
                                  const GenerationConfig &config,
                                  const transom_generate_options &options) {
@@ -161,8 +164,8 @@ static const Tokenizer *textsFor(const Model &model,
                                                          : model.tokenizer();
 }
 
-/// Generates into a handle; also one whose generation was cancelled is given.
-/// `tokenizer`: NULL for no texts.
+/// Generates into a handle, which is also returned if the generation was
+/// cancelled. `tokenizer`: NULL for no texts.
 static Result<void> generateInto(Session &session,
                                  const GenerationConfig &config,
                                  const transom_generate_options &options,
@@ -186,7 +189,8 @@ static Result<void> generateInto(Session &session,
   auto made = std::make_unique<transom_generation>();
   Result<void> done = generate(source, config, tokenizer, prompts, callback,
                                made->continuations);
-  // A cancel after the last step belongs to this call, not to the next one.
+  // A cancellation after the last step applies to this call, not to the next
+  // one.
   if (done)
     done = session.takeCancel();
   if (!done && done.error().status != cancelledStatus)
@@ -210,6 +214,7 @@ transom_status transom_session_options_fit_generate(
     TRANSOM_TRY(checkArray("prompt_tokens", promptTokens, count));
     if (session->struct_size < offsetof(transom_session_options, mem_limit))
       return usageError("the options do not hold max_kv_tokens");
+    // Start with the caller's capacity.
     TRANSOM_ASSIGN(Request request, getRequest(*handle->model, given));
     Capacity capacity;
     capacity.maxBatch = session->max_batch;
@@ -222,6 +227,7 @@ transom_status transom_session_options_fit_generate(
         offsetof(transom_session_options, max_source_tokens))
       capacity.maxSourceTokens =
           int64_t(std::min<uint64_t>(session->max_source_tokens, INT64_MAX));
+    // Raise it for the prompts and the longest target prefix.
     TRANSOM_ASSIGN(const auto prefixes,
                    getTargetPrefixes(*handle->model, request.options));
     size_t longestPrefix = 0;
@@ -230,6 +236,7 @@ transom_status transom_session_options_fit_generate(
     fitGeneration(*handle->model, request.config,
                   std::vector<size_t>(promptTokens, promptTokens + count),
                   longestPrefix, capacity);
+    // Write it back to the fields that exist.
     session->max_batch = uint32_t(capacity.maxBatch);
     session->max_tokens = uint64_t(capacity.maxTokens);
     session->max_sequences = uint32_t(capacity.maxSequences);

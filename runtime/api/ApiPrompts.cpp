@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokenizes prompts that are texts, one after another.
+// Tokenizes prompts given as texts sequentially.
 #include "runtime/api/ApiPrompts.h"
 #include "runtime/text/Text.h"
 
@@ -15,12 +15,14 @@ api::getPromptTokens(const Model &model, const char *name,
   TRANSOM_TRY(checkArray((std::string(name) + "s").c_str(), prompts, count));
   std::vector<std::vector<int64_t>> tokens(count);
   for (size_t i = 0; i != count; ++i) {
+    // Use ids directly.
     const transom_prompt &prompt = prompts[i];
     if (prompt.ids) {
       TRANSOM_TRY(checkArray("ids of a prompt", prompt.ids, prompt.num_ids));
       tokens[i].assign(prompt.ids, prompt.ids + prompt.num_ids);
       continue;
     }
+    // Tokenize texts; an empty text needs no tokenizer.
     if (prompt.num_ids)
       return nullArgument("ids of a prompt");
     TRANSOM_TRY(checkTexts("prompts", &prompt.text, 1));

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API for scoring: texts with a decoder, and pairs of source and target
+// The C API for scoring: texts with a decoder, and source-target pairs
 // with an encoder-decoder, whose entry `score` runs on the padded batch.
 #include "runtime/api/ApiPrompts.h"
 #include "runtime/generate/Scores.h"
@@ -61,7 +61,7 @@ static size_t getLongest(const TokenLists &lists) {
   return longest;
 }
 
-/// Checks one pair, so that errors name it as the caller does.
+/// Checks one pair, so errors use the caller's index.
 static Result<void> checkPair(const DecoderSource &model, size_t index,
                               const std::vector<int64_t> &source,
                               const std::vector<int64_t> &target) {
@@ -85,7 +85,7 @@ static Result<void> checkPair(const DecoderSource &model, size_t index,
 }
 
 namespace {
-/// Ids of lists of different lengths as a tensor [lists, longest].
+/// Ids in lists with different lengths, as a tensor [lists, longest].
 class PaddedIds {
 public:
   PaddedIds(const TokenLists &lists, int32_t padding)
@@ -112,8 +112,8 @@ private:
 };
 } // namespace
 
-/// The log-probabilities [pairs, longest target] from the entry `score`. The
-/// longest target has a token.
+/// Returns log-probabilities [pairs, longest target] from the entry `score`.
+/// The longest target must have a token.
 static Result<std::vector<float>> scorePairs(Session &session,
                                              const TokenLists &sources,
                                              const TokenLists &targets) {
@@ -142,7 +142,7 @@ struct TokenPairs {
 };
 } // namespace
 
-/// The tokens of the caller's pairs, checked.
+/// Tokenizes and checks the caller's pairs.
 static Result<TokenPairs> readPairs(Session &session,
                                     const transom_prompt *sources,
                                     const transom_prompt *targets,
@@ -170,6 +170,7 @@ transom_status transom_session_score_targets(transom_session *handle,
                                              size_t capacity, size_t *tokens,
                                              double *sums) {
   return onSession(handle, [&](Session &session) -> Result<void> {
+    // Tokenize, and check the output capacity before anything runs.
     TRANSOM_TRY(checkArray("sources", sources, count));
     TRANSOM_TRY(checkArray("targets", targets, count));
     TRANSOM_TRY(checkArray("num_tokens", tokens, count));
@@ -184,6 +185,7 @@ transom_status transom_session_score_targets(transom_session *handle,
                         " bytes");
     if (all && !logprobs)
       return nullArgument("logprobs");
+    // Score all pairs, and copy the results without padding.
     std::vector<float> scores;
     if (all) {
       TRANSOM_ASSIGN(scores, scorePairs(session, pairs.sources, pairs.targets));

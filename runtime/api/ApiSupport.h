@@ -1,11 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the functions of the C API share: handles, bodies that let no exception
-// escape, and the structs of callers that are older or newer. An older caller's
-// options are shorter than ours; the fields that it lacks keep our defaults. A
-// newer caller's options are longer; the fields that we lack must have their
-// defaults, 0 or TRANSOM_FROM_MODEL. So new fields need one of these defaults.
+// Shared by the C API functions: handles, a wrapper that lets no exceptions
+// escape, and support for older and newer callers' structs. An older caller's
+// options are shorter; missing fields keep our defaults. A newer caller's
+// options are longer; fields unknown to us must have their defaults, 0 or
+// TRANSOM_FROM_MODEL. So new fields need such a default.
 #pragma once
 #include "runtime/api/SessionLock.h"
 #include "runtime/base/Checked.h"
@@ -19,13 +19,13 @@
 #include <new>
 #include <stdexcept>
 
-/// What the handle of a loaded model points to. Sessions share the model, so
+/// The object that a model handle points to. Sessions share the model, so
 /// handles may be freed in any order.
 struct transom_model {
   std::shared_ptr<const transom::Model> model;
 };
 
-/// What the handle of a session points to.
+/// The object that a session handle points to.
 struct transom_session {
   std::shared_ptr<const transom::Model> model; // outlives the session
   std::unique_ptr<transom::Session> session;
@@ -34,12 +34,12 @@ struct transom_session {
 
 namespace transom::api {
 
-/// Keeps the message for transom_last_error() and gives the status.
+/// Stores the message for transom_last_error() and returns the status.
 transom_status fail(Status status, std::string_view message);
 
-/// Runs the body of an API function, which gives a Result<void>, in the
-/// library's floating-point mode. No exception leaves it, except for the
-/// unwinding of a thread that was cancelled in a function of the host.
+/// Runs an API function's body, which returns a Result<void>, in the library's
+/// floating-point mode. No exception escapes, except to unwind a thread that
+/// was cancelled in a host function.
 template <typename Body> transom_status guarded(Body body) {
   const HostCall call;
   try {
@@ -62,7 +62,7 @@ template <typename Body> transom_status guarded(Body body) {
   }
 }
 
-/// Likewise on a session that no other call uses: body(session).
+/// Does the same for a session, which no other call may use: body(session).
 template <typename Body>
 transom_status onSession(const transom_session *given, Body body) {
   return guarded([&]() -> Result<void> {
@@ -78,8 +78,8 @@ transom_status onSession(const transom_session *given, Body body) {
   });
 }
 
-/// Whether the bytes after the fields that this version knows are the defaults
-/// of newer options: 0 or TRANSOM_FROM_MODEL, of any arithmetic type.
+/// True if the bytes after the fields that this version has contain default
+/// values: 0 or TRANSOM_FROM_MODEL, in any arithmetic type.
 bool areDefaults(const char *bytes, size_t size);
 
 /// Copies the caller's options over the defaults.
@@ -100,7 +100,7 @@ template <typename T> Result<void> readOptions(const T *given, T &options) {
   return {};
 }
 
-/// Gives the caller as much of `filled` as it knows of.
+/// Copies the fields in `filled` that the caller's struct has.
 template <typename T> Result<void> writeInfo(T filled, T *out) {
   size_t size = out ? out->struct_size : 0;
   if (size <= sizeof(size_t))
@@ -111,13 +111,13 @@ template <typename T> Result<void> writeInfo(T filled, T *out) {
   return {};
 }
 
-/// The error for an argument that is NULL.
+/// Returns the error for a NULL argument.
 inline Error nullArgument(const char *what) {
   return usageError(std::string("the argument '") + what + "' is NULL");
 }
 
-/// Checks that a caller's array of `count` elements of type T is not NULL, and
-/// can exist: nothing in memory has more than PTRDIFF_MAX bytes.
+/// Checks that a caller's array with `count` elements is not NULL, and is
+/// possible: no object in memory has more than PTRDIFF_MAX bytes.
 template <typename T>
 Result<void> checkArray(const char *what, const T *data, size_t count) {
   if (count && !data)
@@ -128,7 +128,7 @@ Result<void> checkArray(const char *what, const T *data, size_t count) {
   return {};
 }
 
-/// Checks texts that a caller passes: only an empty one may have no data.
+/// Checks a caller's texts: only an empty text may have no data.
 inline Result<void> checkTexts(const char *what, const transom_text *texts,
                                size_t count) {
   TRANSOM_TRY(checkArray(what, texts, count));
@@ -157,7 +157,7 @@ inline Result<void> writeText(std::string_view from, char *to, size_t capacity,
   return {};
 }
 
-/// Checks that a result of `count` items fits into `capacity` bytes.
+/// Checks that a result with `count` elements fits into `capacity` bytes.
 template <typename T>
 Result<void> checkRoom(const char *what, CheckedSize count, const T *data,
                        size_t capacity) {
@@ -171,8 +171,8 @@ Result<void> checkRoom(const char *what, CheckedSize count, const T *data,
   return {};
 }
 
-/// Writes as much of the defaults as the caller knows of, and zeros where its
-/// struct is longer.
+/// Writes the defaults that fit into the caller's struct, and zeros if it is
+/// longer.
 template <typename T> void initialize(const T &defaults, T *out, size_t size) {
   if (!out || size < sizeof(size_t))
     return;

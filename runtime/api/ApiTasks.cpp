@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API for tasks on texts: labelled spans, named entities, masks,
-// relevance of documents, labels without training.
+// The C API for tasks on texts: labelled spans, named entities, masks, document
+// relevance, zero-shot labels.
 #include "runtime/api/ApiSupport.h"
 #include "runtime/text/Answers.h"
 #include "runtime/text/Entities.h"

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API for texts: tokens, embeddings, labels. Room is counted in bytes and
-// checked before anything is run.
+// The C API for texts: tokens, embeddings, labels. Capacities are in bytes and
+// are checked before anything runs if the size is known.
 #include "runtime/api/ApiSupport.h"
 #include "runtime/text/EmbedTokens.h"
 #include "runtime/text/Quantize.h"
@@ -16,8 +16,7 @@ void transom_tokenize_options_init(transom_tokenize_options *options,
   initialize(transom_tokenize_options(), options, struct_size);
 }
 
-/// Copies the tokens of an encoding if they fit, and sets their number in any
-/// case.
+/// Copies an encoding's tokens if they fit, and sets their count in any case.
 static Result<void> writeTokens(const Encoding &encoding, transom_token *tokens,
                                 size_t capacity, size_t *count) {
   size_t size = encoding.ids.size();
@@ -55,7 +54,7 @@ transom_status transom_model_tokenize(const transom_model *model,
   });
 }
 
-/// The tokenizer of a model, or an error.
+/// Returns the model's tokenizer, or an error.
 static Result<const Tokenizer *> getTokenizer(const transom_model *model) {
   if (!model->model->tokenizer())
     return model->model->noTokenizer();
@@ -135,9 +134,9 @@ void transom_embed_options_init(transom_embed_options *options,
   initialize(defaults, options, struct_size);
 }
 
-/// Checks texts of which each has a result of `size` numbers. Their number is
-/// compared with the room before any of them is read, and not more than one is
-/// read if the model gives no such results.
+/// Checks texts for which each result has `size` elements. The capacity is
+/// checked before any text is read, and at most one text is read if the model
+/// has no such results.
 template <typename T>
 static Result<void> checkBatch(const transom_text *texts, size_t count,
                                const Result<size_t> &size, const char *what,

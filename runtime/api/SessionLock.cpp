@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One atomic word; nobody waits.
+// Never blocks; the state is one atomic word.
 #include "runtime/api/SessionLock.h"
 
 using namespace transom;
@@ -13,7 +13,7 @@ Result<void> SessionLock::acquire() {
     owner.store(me, std::memory_order_relaxed);
     return {};
   }
-  // Only this thread stores its own number, so the comparison needs no lock.
+  // Only this thread stores its own id, so the comparison needs no lock.
   if (owner.load(std::memory_order_relaxed) == me)
     return usageError("the session is in use by the call whose callback this "
                       "is; a callback may call transom_session_cancel() and no "

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which thread uses a session. A second caller gets an error, and a session
-// that is freed during a call lives until the end of the call.
+// Limits a session to one thread at a time. A second caller gets an error, and
+// a session that is freed during a call lives until the call ends.
 #pragma once
 #include "runtime/base/Error.h"
 #include <atomic>
@@ -12,17 +12,17 @@ namespace transom::api {
 
 class SessionLock {
 public:
-  /// Takes the session for a call. `Usage` if a call is in progress: that of
-  /// another thread, or the one whose callback runs.
+  /// Acquires the session for a call. `Usage` if a call is in progress, in
+  /// another thread or in the one whose callback runs.
   Result<void> acquire();
   /// Ends the call. Returns true if the session was given up during the call;
-  /// the caller then frees it.
+  /// the caller must then free it.
   bool release();
-  /// Gives the session up. Returns true if the caller is to free it now, false
+  /// Gives the session up. Returns true if the caller must free it now, false
   /// if the call in progress will. `endCall` makes that call end soon.
   template <typename EndCall> bool giveUp(EndCall endCall) {
     while (!change(Idle, GivenUp)) {
-      // The session exists for certain until the state changes.
+      // The session certainly exists until the state changes.
       endCall();
       if (change(Busy, GivenUp))
         return false;

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rows of the batch run in groups: as many whole sequences as a step, its
-// logits and the cache hold, or one longer sequence in chunks. In an
-// encoder-decoder the sequences of a group are created from their sources.
+// The rows in the batch run in groups: as many whole sequences as fit into a
+// step, its logits and the cache, or one longer sequence in chunks. In an
+// encoder-decoder, the group's sequences are created from their sources.
 #include "runtime/session/DerivedEntries.h"
 #include "runtime/base/Finally.h"
 #include "runtime/execute/Tensor.h"
@@ -17,11 +17,11 @@ using namespace transom;
 
 namespace {
 
-/// What a derived entry computes from the logits.
+/// The result that a derived entry computes from the logits.
 enum class Kind {
-  PerToken,  ///< those of each token
-  LastToken, ///< those of the last token
-  Score,     ///< the probability of the next token
+  PerToken,  ///< the logits for each token
+  LastToken, ///< the logits for the last token
+  Score,     ///< the next token's log-probability
 };
 
 Kind getKind(const Entry &entry) {
@@ -30,7 +30,7 @@ Kind getKind(const Entry &entry) {
   return entry.outputs[0].dims.size() == 3 ? Kind::PerToken : Kind::LastToken;
 }
 
-/// One call of a derived entry.
+/// One call to a derived entry.
 class DerivedCall {
 public:
   DerivedCall(Session &session, const Entry &entry, const Call &call,
@@ -46,12 +46,13 @@ public:
       maxStepTokens = std::min(maxStepTokens, decoder.maxLogits());
   }
 
-  /// Ids, mask, lengths, room in the cache: all that can be wrong.
+  /// Checks ids, mask, lengths and the room in the caches, so that run() can
+  /// only fail for other reasons.
   Result<void> check() const;
   Result<void> run();
 
 private:
-  /// The tokens of the decoder.
+  /// Returns the decoder's tokens.
   static TokenRows getTokens(const Entry &entry, const Call &call,
                              const DecodeEngine &decoder) {
     if (!decoder.hasSources() || getKind(entry) == Kind::LastToken)
@@ -60,8 +61,8 @@ private:
       return TokenRows::fromLabels(entry, call, 2, decoder.vocabulary());
     return TokenRows::fromMask(entry, call, 2);
   }
-  /// Whether each token is predicted from the one before it, the first one from
-  /// the start token.
+  /// True if each token is predicted from the preceding one, and the first one
+  /// from the start token.
   bool isShifted() const {
     return decoder.hasSources() && kind != Kind::PerToken;
   }
@@ -94,24 +95,24 @@ private:
 
   DecodeEngine &decoder;
   const ManifestDecoder &rules;
-  const GenerationConfig &settings; // of an encoder-decoder
+  const GenerationConfig &settings; // for an encoder-decoder
   const DerivedEntryStorage storage;
   const Kind kind;
   const bool startsWithLast; // the token before the first is the last one
-  const TokenRows tokens;    // of the decoder
-  const TokenRows sources;   // of the encoder
+  const TokenRows tokens;    // for the decoder
+  const TokenRows sources;   // for the encoder
   const int64_t batch;
   FloatsOut out;
-  int64_t maxStepTokens;    // of a step
-  int64_t maxSourceColumns; // of the sources of a group
+  int64_t maxStepTokens;    // per step
+  int64_t maxSourceColumns; // in a group's sources
   size_t grouped = 0;       // sequences in the group
   int64_t groupedTokens = 0, groupedBlocks = 0;
-  int64_t sourceColumns = 0, sourceBlocks = 0; // of the group
+  int64_t sourceColumns = 0, sourceBlocks = 0; // in the group
 };
 
-/// The tokens that the step gets of a row: a score of a decoder alone does not
-/// need the last one, which has no next, and a classification only those up to
-/// the one that the head reads.
+/// Returns how many tokens the step processes in a row: a score without an
+/// encoder does not need the last token, which has no next one, and a
+/// classification needs only the tokens up to the one that the head reads.
 int64_t DerivedCall::countFed(int64_t row) const {
   const int64_t count = tokens.count(row);
   if (kind == Kind::LastToken)
@@ -120,7 +121,7 @@ int64_t DerivedCall::countFed(int64_t row) const {
                                              : count;
 }
 
-/// The number of tokens up to the last end token, 0 without one.
+/// Returns the token count up to the last end token, 0 without one.
 int64_t DerivedCall::countToEnd(int64_t row) const {
   int64_t count = tokens.count(row), column = tokens.columns;
   for (; count > 0; --count) {
@@ -132,8 +133,8 @@ int64_t DerivedCall::countToEnd(int64_t row) const {
   return count;
 }
 
-/// The number of tokens up to the last one that is not the padding id, 1 if all
-/// are.
+/// Returns the token count up to the last token that is not the padding id, 1
+/// if all are.
 int64_t DerivedCall::countToOther(int64_t row) const {
   int64_t count = tokens.count(row), column = tokens.columns;
   for (; rules.classToken && count > 1; --count) {
@@ -215,7 +216,7 @@ Result<void> DerivedCall::run() {
   return runGroup();
 }
 
-/// Whether the group has no room for another row.
+/// True if the group has no room for another row.
 bool DerivedCall::isFull(int64_t row, int64_t fed) const {
   const int64_t blocks = groupedBlocks + getNumKvBlocks(fed);
   if (groupedTokens + fed > maxStepTokens ||
@@ -242,7 +243,7 @@ Result<void> DerivedCall::add(int64_t row, int64_t fed) {
   return {};
 }
 
-/// Adds the source of a row to those of the group.
+/// Adds a row's source to the group's sources.
 void DerivedCall::addSource(int64_t row) {
   if (!decoder.hasSources())
     return;
@@ -258,7 +259,7 @@ void DerivedCall::addSource(int64_t row) {
   sourceBlocks += getNumKvBlocks(sources.count(row));
 }
 
-/// Creates the sequences of the group.
+/// Creates the group's sequences.
 Result<void> DerivedCall::open(size_t count) {
   if (decoder.hasSources())
     return decoder.addSources(storage.sources, count, storage.sequences);
@@ -273,7 +274,7 @@ Result<void> DerivedCall::open(size_t count) {
   return {};
 }
 
-/// Runs the sequences of the group and frees them.
+/// Runs the group's sequences and frees them.
 Result<void> DerivedCall::runGroup() {
   if (grouped == 0)
     return {};
@@ -322,7 +323,7 @@ Result<void> DerivedCall::runChunks(int64_t row, int64_t fed,
   return {};
 }
 
-/// The token that the step gets for the one at `column`.
+/// Returns the token that the step processes for the one at `column`.
 int64_t DerivedCall::getFed(int64_t row, int64_t column) const {
   if (!isShifted())
     return tokens(row, column);
@@ -333,7 +334,8 @@ int64_t DerivedCall::getFed(int64_t row, int64_t column) const {
                         : *settings.decoderStart;
 }
 
-/// What the step gets for the next tokens of a row; moves `column` after them.
+/// Gathers the step's input for the next tokens in a row; moves `column` past
+/// them.
 void DerivedCall::gather(int64_t row, int64_t &column, int64_t count,
                          int64_t *to) const {
   for (int64_t i = 0; i != count; ++i) {
@@ -342,8 +344,8 @@ void DerivedCall::gather(int64_t row, int64_t &column, int64_t count,
   }
 }
 
-/// Makes results of logits: those of `count` tokens from a column on, the first
-/// being token `index`, or those of the last of them.
+/// Writes results from logits: one for each of `count` tokens from `column` on,
+/// where the first is token `index`, or one for the last token.
 Result<void> DerivedCall::give(int64_t row, int64_t column, int64_t index,
                                int64_t count, const float *logits) {
   if (kind == Kind::LastToken) {
@@ -361,8 +363,8 @@ Result<void> DerivedCall::give(int64_t row, int64_t column, int64_t index,
   return {};
 }
 
-/// The log-probability of the token at `column`, or of the one after it, whose
-/// result is one column before it.
+/// Writes the log-probability of the token at `column`, or of the next one,
+/// whose result is stored in the column before it.
 Result<void> DerivedCall::giveScore(int64_t row, int64_t column, int64_t index,
                                     const float *logits) {
   if (firstNonFinite(logits, decoder.width()) >= 0)
@@ -374,7 +376,7 @@ Result<void> DerivedCall::giveScore(int64_t row, int64_t column, int64_t index,
   return {};
 }
 
-/// Zeros where padding will stay.
+/// Writes zeros for padding.
 void DerivedCall::clear(int64_t row) {
   if (kind != Kind::PerToken)
     return out.clearRow(out.at(row, 0));
@@ -415,8 +417,8 @@ DerivedEntryLayout::getStorage(const Executor &executor) const {
           executor.at<SourceInput>(sources)};
 }
 
-/// The memory of the result: the caller's, or the executor's if the caller
-/// leaves it out.
+/// Returns the memory for the result: the caller's, or the executor's if the
+/// caller omits it.
 static Result<void *> findResult(const Session &session, const Entry &entry,
                                  const Call &call) {
   if (const transom_tensor *given = call.output(0))
@@ -442,6 +444,7 @@ Result<void> transom::runDerivedEntry(Session &session, const Entry &entry,
                                       size_t inputCount,
                                       transom_tensor *outputs,
                                       size_t outputCount) {
+  // Bind and check the arguments.
   Call call(entry, session.executor().getStorage(entry));
   if (Result<void> done = call.bindInputs(inputs, inputCount, true); !done)
     return done;
@@ -450,6 +453,7 @@ Result<void> transom::runDerivedEntry(Session &session, const Entry &entry,
     return rejected("entry 'score' needs two tokens or more, got 1");
   if (Result<void> done = call.bindOutputs(outputs, outputCount, true); !done)
     return done;
+  // Run the entry on the result's memory.
   const ShapeValue &shape = call.outputShape(0);
   const transom_tensor *given = call.output(0);
   TRANSOM_ASSIGN(void *data, findResult(session, entry, call));
@@ -459,6 +463,7 @@ Result<void> transom::runDerivedEntry(Session &session, const Entry &entry,
     return done;
   if (Result<void> done = derived.run(); !done)
     return done;
+  // Describe the result.
   for (size_t i = 0; i != outputCount; ++i) {
     outputs[i].dtype = entry.outputs[0].dtype;
     outputs[i].rank = int32_t(shape.rank);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How long the result gets is known when it is there, so its room is checked
-// for the largest.
+// The result length is known only after generation, so the capacity is checked
+// for the maximum.
 #include "runtime/session/Generate.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/Suggest.h"
@@ -18,7 +18,7 @@ Result<DecoderSource> DecoderSource::create(Session &session) {
     return unsupported("the model does not generate; its head is '" +
                        session.model().manifest().head + "'");
   DecoderSource source(*session.decoder(), session.executor());
-  // The encoder may know other ids than the decoder.
+  // Encoder and decoder vocabularies may differ.
   const std::string &encoder = session.model().manifest().decoder->encoder;
   if (encoder.empty())
     return source;
@@ -78,7 +78,7 @@ Result<GenerationConfig> transom::getGenerationConfig(const Model &model) {
 }
 
 namespace {
-/// The inputs of the entry, checked and bound.
+/// The entry's inputs, checked and bound.
 struct BoundPrompts {
   explicit BoundPrompts(const Entry &entry)
       : symbols(entry.symbols.size()),
@@ -107,6 +107,7 @@ Result<GenerationPrompts> transom::getPrompts(const Model &model,
   const Entry *entry = model.findEntry(EntryKind::Generate);
   if (!entry)
     return usageError("the model has no entry of the kind 'generate'");
+  // Bind the inputs, and copy them to dense arrays.
   BoundPrompts bound(*entry);
   TRANSOM_TRY(bound.call.bindInputs(inputs, count, true));
   const size_t columns = size_t(bound.columns());
@@ -118,6 +119,7 @@ Result<GenerationPrompts> transom::getPrompts(const Model &model,
     stageInput(*given, shape, 2, mask.data());
     TRANSOM_TRY(checkValues(entry->inputs[1], mask.data(), shape, 2));
   }
+  // Collect each row's tokens; sources keep padding, with a mask.
   GenerationPrompts prompts;
   TRANSOM_ASSIGN(prompts.shortlist, getShortlist(model));
   prompts.ids.resize(size_t(bound.batch()));
@@ -138,19 +140,21 @@ void transom::fitGeneration(const Model &model, const GenerationConfig &config,
                             size_t longestPrefix, Capacity &capacity) {
   constexpr int64_t stepTokens = 1024;
   const int64_t together = std::max<int64_t>(16, capacity.maxSequences);
-  constexpr size_t longestPrompt = INT32_MAX; // no sequence has more
+  constexpr size_t longestPrompt = INT32_MAX; // upper bound for sequence
+                                              // lengths
   const std::optional<int64_t> context = model.manifest().decoder->context;
-  // Continuations of a prompt can wait for each other, beams cannot.
+  // A prompt's continuations can wait for each other, but beams cannot.
   const int64_t each = config.getSequences();
   const int64_t rows = int64_t(promptLengths.size()) * each;
   const int64_t sequences = std::clamp<int64_t>(
       rows, 1, config.numBeams > 1 ? std::max(each, together) : together);
   GenerationConfig fitting = config;
   fitting.numReturnSequences = std::min(config.numReturnSequences, sequences);
-  // The prompts of an encoder-decoder are sources; its decoder begins with the
-  // start token and a prefix.
+  // An encoder-decoder's prompts are sources; its decoder begins with the start
+  // token and a prefix.
   const int64_t target = 1 + int64_t(std::min(longestPrefix, longestPrompt));
   const bool hasSources = !model.manifest().decoder->encoder.empty();
+  // Compute the cache sizes for each prompt.
   std::vector<int64_t> positions, sources;
   int64_t tokens = 0, longest = 0;
   for (size_t given : promptLengths) {
@@ -161,6 +165,7 @@ void transom::fitGeneration(const Model &model, const GenerationConfig &config,
     tokens += length;
     longest = std::max(longest, length);
   }
+  // Add up the largest ones that run together.
   std::sort(positions.begin(), positions.end(), std::greater<int64_t>());
   std::sort(sources.begin(), sources.end(), std::greater<int64_t>());
   const int64_t prompts = std::max<int64_t>(
@@ -170,6 +175,7 @@ void transom::fitGeneration(const Model &model, const GenerationConfig &config,
     kept += positions[i];
     sourceTokens += sources[i];
   }
+  // Raise the capacity.
   capacity.maxSequences = std::max(capacity.maxSequences, sequences);
   capacity.maxKvTokens = std::max(capacity.maxKvTokens, kept);
   capacity.maxBatch = std::max(capacity.maxBatch, sequences);
@@ -196,8 +202,7 @@ static void describeOutput(int64_t rows, int64_t columns, transom_tensor &out) {
   out.shape[1] = columns;
 }
 
-/// An error if a result of so many bytes does not fit; then the needed capacity
-/// is filled in.
+/// Returns an error if a result does not fit; then sets the needed capacity.
 static Result<void> checkFits(const char *name, size_t needed,
                               transom_tensor &out) {
   if (needed == 0 || (out.data && out.capacity >= needed))
@@ -223,7 +228,7 @@ Result<void> transom::writeOutputIds(const std::vector<Continuation> &rows,
   return {};
 }
 
-/// The error for scores of greedy search and sampling.
+/// Returns the error for scores after greedy search or sampling.
 static Error noScores() {
   return usageError("there are no scores without beams; 'num_beams' is 1");
 }
@@ -246,7 +251,7 @@ Result<void> transom::writeScores(const std::vector<Continuation> &rows,
   return {};
 }
 
-/// The settings of the model's files, resolved.
+/// Returns the resolved settings in the model's files.
 static Result<GenerationConfig> getResolvedConfig(const Model &model) {
   Result<GenerationConfig> config = getGenerationConfig(model);
   if (config)
@@ -254,7 +259,7 @@ static Result<GenerationConfig> getResolvedConfig(const Model &model) {
   return config;
 }
 
-/// The most columns that the result gets.
+/// Returns the max column count for the result.
 static int64_t mostColumns(const Model &model, const GenerationConfig &config) {
   int64_t most = config.mostNewTokens(0);
   if (auto context = model.manifest().decoder->context)
@@ -271,7 +276,8 @@ static Result<void> checkName(const Entry &entry, const char *name) {
                   suggest(given, entry.outputNames()));
 }
 
-/// Fills in a result of the entry at its largest, with its bytes as capacity.
+/// Describes an entry result with its max shape; the capacity is its byte
+/// size.
 static Result<void> describeResult(const Session &session, const Entry &entry,
                                    int64_t batch, const char *name,
                                    transom_tensor &result) {

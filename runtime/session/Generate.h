@@ -1,18 +1,18 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Generation on a session: its decoder as a source of logits, the model's
-// settings, and the entry `generate`, which takes its prompts from tensors.
+// Generation with a session: its decoder as a logits source, the model's
+// settings, and the entry `generate`, which takes prompts from tensors.
 #pragma once
 #include "runtime/generate/Generator.h"
 #include "runtime/session/Session.h"
 
 namespace transom {
 
-/// A session's decoder; the session outlives it.
+/// A session's decoder; the session must outlive it.
 class DecoderSource final : public LogitsSource {
 public:
-  /// `Unsupported` unless the model is a causal language model.
+  /// `Unsupported` if the model has no entry `generate`.
   static Result<DecoderSource> create(Session &session);
 
   Result<int32_t> create() override { return decoder->create(); }
@@ -55,48 +55,48 @@ private:
 
   DecodeEngine *decoder;
   Executor *executor;
-  int64_t sourceIds; ///< ids of sources are below it
+  int64_t sourceIds; ///< limit for source ids
   std::vector<StepInput> steps;
   std::vector<SourceInput> sources;
 };
 
-/// The settings of the model's files, not resolved. `Unsupported` if the model
-/// does not generate.
+/// Returns the settings in the model's files, unresolved. `Unsupported` if the
+/// model does not generate.
 Result<GenerationConfig> getGenerationConfig(const Model &model);
 
-/// The prompts in the rows of the inputs of the entry `generate`: the tokens
-/// that the mask keeps; of an encoder-decoder, whose encoder counts columns,
-/// the columns and the mask.
+/// Returns the prompts in the input rows for the entry `generate`: the unmasked
+/// tokens; for an encoder-decoder, whose encoder counts columns, all columns
+/// and the mask.
 Result<GenerationPrompts>
 getPrompts(const Model &model, const transom_tensor *inputs, size_t count);
 
-/// The model's lexical shortlist, if it has one.
+/// Returns the model's lexical shortlist, if it has one.
 Result<std::optional<Shortlist>> getShortlist(const Model &model);
 
-/// Raises a capacity so that a session generates quickly for prompts of these
-/// lengths; of an encoder-decoder, with target prefixes of at most
-/// `longestPrefix` tokens. `config` is resolved.
+/// Raises a capacity so that a session generates quickly for prompts with these
+/// lengths; for an encoder-decoder, with target prefixes up to `longestPrefix`
+/// tokens. `config` must be resolved.
 void fitGeneration(const Model &model, const GenerationConfig &config,
                    const std::vector<size_t> &promptLengths,
                    size_t longestPrefix, Capacity &capacity);
 
-/// Writes the result `output_ids`: one row per continuation, as many columns as
-/// the longest one has tokens, and `fill` after the end of the others. `Limit`
-/// if it does not fit; then dtype, shape and the needed capacity are filled in.
+/// Writes the result `output_ids`: one row per continuation, padded with `fill`
+/// to the longest one. `Limit` if it does not fit; then dtype, shape and the
+/// needed capacity are set.
 Result<void> writeOutputIds(const std::vector<Continuation> &rows, int64_t fill,
                             transom_tensor &out);
 
-/// Writes the result `scores` of beams: f32, one for each continuation. `Usage`
-/// without beams; `Limit` as writeOutputIds().
+/// Writes the beam search result `scores`: f32, one per continuation. `Usage`
+/// without beams; `Limit` as in writeOutputIds().
 Result<void> writeScores(const std::vector<Continuation> &rows,
                          transom_tensor &out);
 
-/// Runs the entry with the settings of the model's files, as
+/// Runs the entry with the settings in the model's files, as
 /// transom_session_run().
 Result<void> runGenerate(Session &session, const Entry &entry,
                          const transom_tensor *inputs, size_t inputCount,
                          transom_tensor *outputs, size_t outputCount);
-/// Its largest result, as transom_session_shape().
+/// Describes the entry's largest result, as transom_session_shape().
 Result<void> shapeGenerate(const Session &session, const Entry &entry,
                            const transom_tensor *inputs, size_t inputCount,
                            const char *name, transom_tensor &result);

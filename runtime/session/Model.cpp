@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which entry and arguments the text calls use follows from their names, once
-// for each model.
+// The entries and arguments for text calls are found by name, once per model.
 #include "runtime/session/Model.h"
 
 using namespace transom;
@@ -42,6 +41,7 @@ Result<void> Model::openTexts(std::string_view tables,
       return rejected(name + ": " + opened.error().message);
     tokenizerValue = std::move(*opened);
   }
+  // Text embeddings come from a pipeline entry or from hidden states.
   const Entry *encode = findEntry(EntryKind::Encode);
   if (!manifest().text || !manifest().text->pipeline)
     embed = findTextUse(encode, "last_hidden_state");
@@ -82,7 +82,7 @@ Model::findTextUse(const Entry *entry, const std::string &result) const {
       !output.dims.back().evaluate(none.data(), use.width) || use.width < 0)
     return std::nullopt;
   use.perToken = rank == 3 || use.width == 0;
-  if (use.width == 0) // the number of tokens
+  if (use.width == 0) // one value per token
     use.width = 1;
   return use;
 }

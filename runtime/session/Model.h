@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loaded model: the program that executors run, the tokenizer, and how texts
-// use the program's entries. Immutable and shared by threads.
+// A loaded model: the program that executors run, the tokenizer, and the use of
+// the program's entries for texts. Immutable and shared between threads.
 #pragma once
 #include "runtime/execute/Program.h"
 #include "runtime/tokenizer/Tokenizer.h"
@@ -15,7 +15,8 @@ public:
   /// Loads an artifact.
   static Result<std::unique_ptr<Model>> load(const std::string &path,
                                              const LoadOptions &options);
-  /// A model over code that is in memory already; `code` outlives it.
+  /// Creates a model for code that is already in memory; `code` must outlive
+  /// it.
   static Result<std::unique_ptr<Model>>
   fromCode(Manifest manifest, std::string manifestText,
            const transom_artifact_code &code, std::string_view tokenizerTables,
@@ -26,48 +27,48 @@ public:
     return tokenizerValue ? &*tokenizerValue : nullptr;
   }
 
-  /// The error of a model without a tokenizer, with the reason that its files
-  /// gave.
+  /// Returns the error for a model without a tokenizer, with the reason from
+  /// its files.
   Error noTokenizer() const;
 
-  /// Entry, argument and result indices that the text calls use.
+  /// Entry, argument and result indices for text calls.
   struct TextUse {
     const Entry *entry = nullptr;
     int ids = -1, mask = -1, types = -1;
-    int pooled = -1;       ///< a mask of the tokens that are pooled
-    int expansion = -1;    ///< a mask of tokens that expand a query
-    bool attends = false;  ///< to tokens that expand a query; of a call
+    int pooled = -1;       ///< mask for pooled tokens
+    int expansion = -1;    ///< mask for query expansion tokens
+    bool attends = false;  ///< attends to query expansion tokens; set per call
     int result = -1;       ///< last_hidden_state, logits or embeddings
-    int64_t width = 0;     ///< its last dimension; 1 for [batch, seq]
-    bool perToken = false; ///< [batch, seq, width] or [batch, seq], else
+    int64_t width = 0;     ///< result's last dimension; 1 for [batch, seq]
+    bool perToken = false; ///< [batch, seq, width] or [batch, seq]; otherwise
                            ///< [batch, width]
     size_t skipped =
-        0; ///< first tokens of a text that are not pooled; of a call
+        0; ///< first tokens in a text that are not pooled; set per call
   };
-  /// How an entry gives a result for texts; nothing if there is no tokenizer or
-  /// no such result of f32.
+  /// Returns how an entry computes a result for texts; nullopt without a
+  /// tokenizer or an f32 result with this name.
   std::optional<TextUse> findTextUse(const Entry *entry,
                                      const std::string &result) const;
-  /// The same of the encoder.
+  /// The same for the encoder.
   std::optional<TextUse> findTextUse(const std::string &result) const {
     return findTextUse(findEntry(EntryKind::Encode), result);
   }
-  /// How texts are embedded or classified; NULL if the model cannot. Embeddings
-  /// are those of the model's pipeline, which may refuse them, or hidden states
-  /// to be pooled.
+  /// Entries for text embeddings and classification; NULL if the model does not
+  /// support them. Embeddings are computed by the model's pipeline, which may
+  /// reject them, or are hidden states to be pooled.
   const TextUse *embedding() const { return embed ? &*embed : nullptr; }
   const TextUse *classification() const {
     return classify ? &*classify : nullptr;
   }
-  /// The states of tokens from which entities of types are found that a call
-  /// gives; NULL if the model cannot.
+  /// Token states for finding entities with given types; NULL if the model does
+  /// not support this.
   const TextUse *entityStates() const {
     return entities ? &*entities : nullptr;
   }
-  /// How a pipeline scores pairs of texts, unless their labels do; NULL where
-  /// no pipeline does.
+  /// The pipeline entry that scores text pairs, for models without label
+  /// scores; NULL without such a pipeline.
   const TextUse *pairs() const { return pairUse ? &*pairUse : nullptr; }
-  /// Texts are truncated to this many tokens; 0: never.
+  /// Max token count, to which texts are truncated; 0: no limit.
   size_t maxTextTokens() const;
 
 private:

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Entries with code run on the executor. Derived entries run as steps of the
+// Entries with code run on the executor. Derived entries run as steps on the
 // decode engine.
 #include "runtime/session/Session.h"
 #include "runtime/session/Generate.h"

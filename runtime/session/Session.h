@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A session: what one caller needs to run a model. It owns the executor, and
-// for a decoder the decode engine, and runs each entry by its kind.
+// A session: the state that one caller needs to run a model. It owns the
+// executor, and for a decoder the decode engine, and runs each entry by its
+// kind.
 #pragma once
 #include "runtime/decode/DecodeEngine.h"
 #include "runtime/execute/Executor.h"
@@ -14,7 +15,7 @@ namespace transom {
 
 class Session {
 public:
-  /// Maps the memory and starts the threads. `model` outlives the session.
+  /// Maps the memory and starts the threads. `model` must outlive the session.
   static Result<std::unique_ptr<Session>> create(const Model &model,
                                                  const SessionConfig &config);
 
@@ -22,7 +23,7 @@ public:
   Result<void> run(const char *entry, const transom_tensor *inputs,
                    size_t inputCount, transom_tensor *outputs,
                    size_t outputCount);
-  /// As transom_session_shape().
+  /// Implements transom_session_shape().
   Result<void> shape(const char *entry, const transom_tensor *inputs,
                      size_t inputCount, const char *name,
                      transom_tensor &result) const;
@@ -31,17 +32,18 @@ public:
   /// Sequences and steps; NULL if the model has no step.
   DecodeEngine *decoder() const { return enginePart.get(); }
   void cancel() { executorPart->cancel(); }
-  /// An error if the call was cancelled before it began; clears the request.
+  /// Returns an error if the call was cancelled before it began; clears the
+  /// request.
   Result<void> takeCancel() { return executorPart->takeCancel(); }
 
   const Model &model() const { return source; }
   const SessionConfig &config() const { return settings; }
-  /// Bytes that are mapped.
+  /// Mapped bytes.
   uint64_t memory() const { return executorPart->memory(); }
-  /// Of an encoder-decoder: the settings of its files, which name the start
+  /// For an encoder-decoder: the settings in its files, which specify the start
   /// token and the end tokens.
   const GenerationConfig &generation() const { return settingsOfFiles; }
-  /// The storage of derived entries; only for a session with a decoder.
+  /// Storage for derived entries; only for a session with a decoder.
   DerivedEntryStorage derivedEntryStorage() const {
     return layout.derived.getStorage(*executorPart);
   }
@@ -55,7 +57,7 @@ private:
   SessionLayout layout;
   std::unique_ptr<Executor> executorPart;
   std::unique_ptr<DecodeEngine> enginePart; // NULL: no decoder
-  GenerationConfig settingsOfFiles;         // of an encoder-decoder
+  GenerationConfig settingsOfFiles;         // for an encoder-decoder
 };
 
 } // namespace transom

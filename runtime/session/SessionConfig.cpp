@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Defaults of a session's options and its plan.
+// Default session options and the memory plan.
 #include "runtime/session/SessionConfig.h"
 #include "runtime/abi/RowSummary.h"
 #include "runtime/execute/Cpu.h"
@@ -12,12 +12,13 @@ using namespace transom;
 
 constexpr int64_t defaultBatch = 8;
 constexpr int64_t defaultTokens = 4096;
-/// Tokens of one run of a decoder; more do not make prefill faster.
+/// Tokens per decoder run; more do not make prefill faster.
 constexpr int64_t defaultStepRows = 1024;
-/// What a context that the model does not bound counts as.
+/// Context length if the model does not limit it.
 constexpr int64_t defaultContext = 4096;
 
-/// The longest sequence that a model's entries take, if there is a limit.
+/// Returns the max sequence length for the model's entries, if there is a
+/// limit.
 static std::optional<int64_t> longestSequence(const Model &model) {
   std::optional<int64_t> longest;
   for (const Entry &entry : model.entries())
@@ -27,7 +28,7 @@ static std::optional<int64_t> longestSequence(const Model &model) {
   return longest;
 }
 
-/// Fills in what only decoders have.
+/// Sets the fields that only decoders have.
 static Result<void> configDecoder(const Model &model,
                                   const transom_session_options &options,
                                   SessionConfig &config) {
@@ -57,8 +58,8 @@ static Result<void> configDecoder(const Model &model,
   return {};
 }
 
-/// Whether a model embeds or classifies texts, or finds entities in them. An
-/// encoder-decoder has an encoder, too, but is for other things.
+/// True if a model embeds or classifies texts, or finds entities in them. An
+/// encoder-decoder also has an encoder, but not for this purpose.
 static bool isForTexts(const Model &model) {
   const auto &decoder = model.manifest().decoder;
   const bool isEncoderDecoder = decoder && !decoder->encoder.empty();
@@ -71,6 +72,7 @@ SessionConfig::from(const Model &model, const transom_session_options *given) {
   transom_session_options options = transom_session_options_default();
   if (given)
     options = *given;
+  // Check the ranges.
   constexpr uint64_t most = uint64_t(1) << 31;
   if (options.threads > 4096)
     return usageError(std::to_string(options.threads) +
@@ -86,11 +88,12 @@ SessionConfig::from(const Model &model, const transom_session_options *given) {
   if (options.profile > 2)
     return usageError("profile is 0, 1 or 2, got " +
                       std::to_string(options.profile));
+  // Set thread count and defaults.
   SessionConfig config;
   config.threads = options.threads ? options.threads : usableCores();
   config.fewerThreads = options.threads == 0;
-  // Threads above the CPUs would wait for each other at every step. A host's
-  // shares are its own affair.
+  // Threads beyond the CPU count would wait for each other in every step. A
+  // host's thread pool is not limited.
   if (!options.parallel)
     config.threads = std::min(config.threads, usableCpus());
   config.maxBatch = options.max_batch ? options.max_batch : defaultBatch;
@@ -124,7 +127,8 @@ Result<SessionLayout> SessionLayout::plan(const Model &model,
     layout.total = layout.executor.total;
     return layout;
   }
-  // Add the caches and the storage of derived entries to the executor's memory.
+  // Add the caches and the storage for derived entries to the executor's
+  // memory.
   const Entry *source = model.findEntry(EntryKind::Source);
   const DecodeWidths widths{
       step->stepWidth, source ? source->sourceWidth : 0,
@@ -159,10 +163,11 @@ Result<void> transom::checkRunnable(const Entry &entry) {
   return {};
 }
 
-/// A derived entry splits its tokens into steps, so any max_tokens is enough;
-/// it is fastest if a step holds all tokens or 1024. Its sequences may use the
-/// cache one after another. What `generate` adds depends on its options.
-/// A source of an encoder-decoder runs as a whole.
+/// Raises the capacity for a derived entry, which splits its tokens into steps,
+/// so any max_tokens is sufficient; it is fastest if a step holds all tokens or
+/// 1024. Its sequences may use the cache one after another. The capacity for
+/// `generate` also depends on its options. An encoder-decoder's source runs as
+/// a whole.
 static void fitDerivedEntry(const Model &model, const Entry &entry,
                             const Call &call, Capacity &capacity) {
   constexpr int64_t stepTokens = 1024, together = 8;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks of the caller's token ids.
+// Checks for the caller's token ids.
 #include "runtime/session/TensorViews.h"
 
 using namespace transom;

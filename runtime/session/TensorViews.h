@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The caller's tensors as derived entries read and write them, with any
-// strides.
+// Access to the caller's tensors by derived entries, with any strides.
 #pragma once
 #include "runtime/execute/Call.h"
 #include <algorithm>
@@ -10,7 +9,8 @@
 
 namespace transom {
 
-/// Integers [batch, columns] of the caller, as they lie; absent ones are 1.
+/// The caller's integers [batch, columns], read in place; an absent tensor
+/// reads as 1.
 class IntegerView {
 public:
   IntegerView(const transom_tensor *tensor, int64_t columns) : tensor(tensor) {
@@ -40,7 +40,7 @@ private:
   int64_t rowStride = 0, columnStride = 0;
 };
 
-/// A result of floats that the caller or the session holds.
+/// A float result in the caller's or the session's memory.
 class FloatsOut {
 public:
   FloatsOut(void *data, const ShapeValue &shape, const int64_t *given)
@@ -54,7 +54,7 @@ public:
   void set(int64_t offset, float value) {
     std::memcpy(data + offset * int64_t(sizeof value), &value, sizeof value);
   }
-  /// Element [row, column].
+  /// Returns the offset of element [row, column].
   int64_t at(int64_t row, int64_t column) const {
     return row * strides[0] + column * strides[1];
   }
@@ -69,7 +69,7 @@ public:
     for (int64_t i = 0; i != width; ++i)
       set(offset + i * strides[last], values[i]);
   }
-  /// Writes zeros where the last dimension begins at `offset`.
+  /// Writes zeros to the last dimension, which begins at `offset`.
   void clearRow(int64_t offset) {
     int64_t last = shape.rank - 1;
     for (int64_t i = 0; i != shape.dims[last]; ++i)
@@ -83,18 +83,18 @@ private:
   int64_t strides[TRANSOM_MAX_RANK];
 };
 
-/// The token ids [batch, columns] of a call: those under a mask, or labels,
-/// which have -100 where there is no token.
+/// Token ids [batch, columns] in a call: with a mask, or labels with -100 for
+/// no token.
 class TokenRows {
 public:
-  /// Input `ids` of a call with the mask in the input after it.
+  /// Input `ids`, with the mask in the next input.
   static TokenRows fromMask(const Entry &entry, const Call &call, size_t ids);
-  /// Input `labels` of a call; ids are in [0, bound).
+  /// Input `labels`; ids are in [0, bound).
   static TokenRows fromLabels(const Entry &entry, const Call &call,
                               size_t labels, int64_t bound);
 
-  /// Checks a row; the number of its tokens. `all`: ids that are not tokens
-  /// are in range, too.
+  /// Checks a row; returns its token count. `all`: ids that are not tokens must
+  /// also be in range.
   Result<int64_t> check(int64_t row, bool all = false) const;
   int64_t count(int64_t row) const;
 
@@ -104,14 +104,13 @@ public:
   bool isToken(int64_t row, int64_t column) const {
     return isLabels ? ids(row, column) != noLabel : mask(row, column) != 0;
   }
-  /// The first column from `column` on that holds a token; `columns` without
-  /// one.
+  /// Returns the first column from `column` on with a token, or `columns`.
   int64_t getNext(int64_t row, int64_t column) const {
     while (column < columns && !isToken(row, column))
       ++column;
     return column;
   }
-  /// The last column before `column` that holds a token; -1 without one.
+  /// Returns the last column before `column` with a token, or -1.
   int64_t getPrevious(int64_t row, int64_t column) const {
     while (--column >= 0 && !isToken(row, column))
       ;
@@ -127,7 +126,7 @@ private:
       : columns(columns), argument(&argument), ids(ids, columns),
         mask(mask, columns), bound(argument.bound.value_or(INT64_MAX)) {}
 
-  const Argument *argument; ///< of the ids
+  const Argument *argument; ///< for the ids
   const Argument *maskArgument = nullptr;
   IntegerView ids, mask;
   bool isLabels = false;
