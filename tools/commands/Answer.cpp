@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom answer: one JSON line with the parts of each context that answer a
-// question.
+// transom answer: prints the answers to a question in each context as one JSON
+// line.
 #include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Texts.h"
@@ -31,7 +31,8 @@ static transom_answer_options getOptions(const AnswerFlags &flags) {
   return options;
 }
 
-/// A line of a file: question, tab, context. `--question` is that of all lines.
+/// Splits a line into question, tab, context; with `--question`, the line is
+/// the context.
 static Result<TextOrPair> splitLine(const AnswerFlags &flags,
                                     const std::string &line) {
   if (!flags.question.empty())
@@ -46,6 +47,7 @@ static Result<TextOrPair> splitLine(const AnswerFlags &flags,
 static Result<void> answerLine(transom_session *session,
                                const TextOrPair &asked,
                                const transom_answer_options &options) {
+  // Search the answers.
   if (isBlank(asked.first))
     return rejected("the question is empty");
   const std::string &context = *asked.pair;
@@ -56,6 +58,7 @@ static Result<void> answerLine(transom_session *session,
   TRANSOM_TRY(check(transom_session_answer(
       session, &question, &view, &options, answers.data(),
       answers.size() * sizeof(transom_answer), &count)));
+  // Print them with their byte ranges in the context.
   std::string line;
   JsonWriter json(line);
   json.beginObject();
@@ -108,6 +111,7 @@ void tools::addAnswer(CLI::App &app, CommandList &commands) {
       addCommand(app, commands, "answer",
                  "print the parts of each text that answer a question as JSON");
   auto flags = std::make_shared<AnswerFlags>();
+  // Model, question and contexts.
   CLI::App &flagged = *command.app;
   flagged.add_option("MODEL", flags->model, "a compiled model")->required();
   flagged
@@ -116,6 +120,7 @@ void tools::addAnswer(CLI::App &app, CommandList &commands) {
                   "question, then a tab)")
       ->type_name("TEXT");
   addTextInput(flagged, flags->input);
+  // Number and length of answers.
   flagged.add_option("--top-k", flags->topK, "answers of a text (default: 1)")
       ->check(wholeNumber(1, 65536))
       ->type_name("N");
@@ -124,6 +129,7 @@ void tools::addAnswer(CLI::App &app, CommandList &commands) {
                   "tokens of an answer at most (default: 15)")
       ->check(wholeNumber(1, 65536))
       ->type_name("N");
+  // Windows over long contexts.
   flagged
       .add_option("--window", flags->window,
                   "tokens of the windows that a long text is read in, question "

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CLI11 parses; here its errors get the form of the tool's.
+// Parses with CLI11 and converts its errors to the tool's format.
 #include "tools/commands/Arguments.h"
 #include "runtime/base/Suggest.h"
 #include <algorithm>
@@ -24,7 +24,7 @@ int tools::reportError(const Error &error, bool verbose) {
 // Values from the environment
 //===----------------------------------------------------------------------===//
 
-/// Returns true if one of the arguments gives the option.
+/// Returns true if one of the arguments sets the option.
 static bool isGiven(const CLI::Option &option,
                     const std::vector<std::string> &arguments) {
   auto gives = [&](const std::string &argument) {
@@ -85,7 +85,7 @@ std::vector<std::string> tools::splitEmptyValues(int argc, char **argv) {
 // Errors of the command line
 //===----------------------------------------------------------------------===//
 
-/// The names of a command's flags, without those that the help omits.
+/// Returns the names of a command's flags that the help shows.
 static std::vector<std::string> getFlagNames(const CLI::App &app) {
   std::vector<std::string> names;
   for (const CLI::Option *option : app.get_options()) {
@@ -99,7 +99,7 @@ static std::vector<std::string> getFlagNames(const CLI::App &app) {
   return names;
 }
 
-/// What is wrong with the first word that the command does not know.
+/// Returns an error for the first word that the command does not know.
 static Error unknownWord(const CLI::App &command, const std::string &word) {
   const std::string name = word.substr(0, word.find('='));
   if (name.size() > 1 && name[0] == '-')
@@ -122,7 +122,7 @@ static Error unknownCommand(const CommandList &commands,
                     "; supported: " + joinNames(names) + suggest(word, names));
 }
 
-/// An error of CLI11 in our form: names in quotes, lower case, no final period.
+/// Converts a CLI11 error: names in quotes, lower case, no final period.
 static Error parseError(const CLI::ParseError &error) {
   std::string text = error.what(), name;
   text = text.substr(0, text.find('\n'));
@@ -171,7 +171,7 @@ const Command *tools::parseArguments(CLI::App &app, const CommandList &commands,
     return true;
   };
   try {
-    // CLI11 takes a list of arguments from its end.
+    // CLI11 expects the arguments in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success &success) { // help or version
     std::ostringstream text;

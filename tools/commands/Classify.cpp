@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom classify: one JSON line with the label of each text, of each pair of
-// texts, or of each token.
+// transom classify: prints one JSON line with the labels for each text, text
+// pair, or token.
 #include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Texts.h"
@@ -17,11 +17,11 @@ namespace {
 struct ClassifyFlags {
   std::string model;
   TextInput input;
-  std::vector<std::string> pairs; ///< of `--pair`, beside `--text`
+  std::vector<std::string> pairs; ///< from `--pair`, in addition to `--text`
   ZeroShotFlags zeroShot;
 };
 
-/// A model with labels and a session of it.
+/// A model with labels, and its session.
 struct Classifier {
   TextModel text;
   SessionPtr session;
@@ -51,6 +51,7 @@ void Classifier::writeScores(JsonWriter &json, const float *scores) const {
 Result<void> Classifier::classify(const std::vector<std::string> &texts,
                                   const std::vector<std::string> &pairs,
                                   bool paired) {
+  // Run the batch; an empty second text means none.
   std::vector<float> scores(texts.size() * labels.size());
   std::vector<transom_text> views = getViews(texts), others = getViews(pairs);
   for (transom_text &other : others)
@@ -63,6 +64,7 @@ Result<void> Classifier::classify(const std::vector<std::string> &texts,
       !done)
     return done;
   cuts.count += cut;
+  // Print a line per text with the best label and all scores.
   for (size_t i = 0; i < texts.size(); ++i) {
     const float *row = &scores[i * labels.size()];
     std::string line;
@@ -85,6 +87,7 @@ Result<void> Classifier::classify(const std::vector<std::string> &texts,
 }
 
 Result<void> Classifier::classifyTokens(const std::string &text) {
+  // A text has at most one token per byte, and some special tokens.
   const transom_text view{text.data(), text.size()};
   std::vector<transom_token> tokens(text.size() + 16);
   std::vector<float> scores(tokens.size() * labels.size());
@@ -97,6 +100,7 @@ Result<void> Classifier::classifyTokens(const std::string &text) {
       !done)
     return done;
   cuts.count += cut;
+  // Print the labels for tokens that are part of the text.
   std::string line;
   JsonWriter json(line);
   json.beginObject();
@@ -151,7 +155,7 @@ static Result<void> runClassify(const ClassifyFlags &flags,
   }
   TRANSOM_ASSIGN(Classifier opened, openClassifier(flags, common.threads));
   Classifier &classifier = opened;
-  size_t first = 0; // of the batch
+  size_t first = 0; // index in the batch
   Result<void> done = forEachBatch(
       flags.input, common, [&](std::vector<std::string> texts) -> Result<void> {
         const size_t begin = first;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Registration of commands, checks of flag values, and messages.
+// Registers commands, checks flag values, and prints messages.
 #include "tools/commands/Command.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
@@ -36,7 +36,7 @@ Command &tools::addCommand(CLI::App &app, CommandList &commands,
 
 namespace {
 
-/// Help without the variable of each flag: the end of the help explains them.
+/// Help without each flag's variable, which the end of the help explains.
 class HelpFormatter : public CLI::Formatter {
 public:
   std::string make_option_opts(const CLI::Option *option) const override {
@@ -57,8 +57,7 @@ void tools::addEnvironmentVariables(CLI::App &command) {
     if (option->get_lnames().empty() || option == command.get_help_ptr())
       continue;
     std::string name = option->get_lnames().front();
-    // Other commands have a `--target` that is a text. Code is loaded by a flag
-    // alone.
+    // Other commands use `--target` for a text. Only a flag may load code.
     if (name == "output" || name == "in" || name == "out" || name == "stages" ||
         name == "resume-from" || name == "load-pass-plugin" ||
         (name == "target" && command.get_name() != "compile" &&
@@ -111,7 +110,7 @@ Result<uint64_t> tools::parseBytes(const std::string &flag,
                     "': expected bytes, optionally with suffix K, M, G or T");
 }
 
-/// Returns true if the text is a decimal number in [low, high].
+/// Returns true if the string is a decimal number in [low, high].
 static bool isWhole(const std::string &text, int64_t low, uint64_t high) {
   const char *begin = text.data(), *end = begin + text.size();
   int64_t negative = 0;
@@ -172,7 +171,7 @@ std::string tools::escapeLines(const std::string &text) {
 }
 
 void tools::say(const std::string &text) {
-  // No limit: only names are shortened, by those who quote them.
+  // Print long messages completely; callers shorten quoted names.
   fprintf(stderr, "transom: %s\n",
           utf8::printable(text, text.max_size()).c_str());
 }

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The common parts of commands: registration, the flags that every command
-// has, and output. Data goes to stdout, messages go to stderr.
+// Common command infrastructure: registration, flags that every command has,
+// and output. Data goes to stdout, messages go to stderr.
 #pragma once
 #include "runtime/base/Error.h"
 #include "tools/commands/StandardStreams.h"
@@ -34,18 +34,18 @@ struct Command {
   std::function<Result<void>(const CommonFlags &)> run;
 };
 
-/// The commands of the tool in the order of `--help`.
+/// The tool's commands in `--help` order.
 using CommandList = std::vector<Command>;
 
-/// Adds a command with the common flags; the caller adds its own and sets
+/// Adds a command with the common flags; the caller adds further flags and sets
 /// `run`.
 Command &addCommand(CLI::App &app, CommandList &commands,
                     const std::string &name, const std::string &summary);
 
 /// Lets an environment variable `TRANSOM_...` set each flag of a command,
-/// except
-/// `-o`, `--in`, `--out`, `--stages`, `--resume-from`, `--load-pass-plugin`,
-/// and a `--target` of other commands than `compile` and `explain`.
+/// except `-o`, `--in`, `--out`, `--stages`, `--resume-from` and
+/// `--load-pass-plugin`. `--target` has a variable only in `compile` and
+/// `explain`.
 void addEnvironmentVariables(CLI::App &command);
 
 // Each adds one command.
@@ -69,27 +69,27 @@ void addInspect(CLI::App &app, CommandList &commands);
 void addVerify(CLI::App &app, CommandList &commands);
 void addBench(CLI::App &app, CommandList &commands);
 
-/// Adds a flag that takes one of `names`; another is a usage error with a
+/// Adds a flag that takes one of `names`; other values are usage errors with a
 /// suggestion.
 CLI::Option *addChoice(CLI::App &command, const std::string &flag,
                        std::string &value, std::vector<std::string> names,
                        const std::string &help);
 
-/// Checks that a flag's value is a whole decimal number in [low, high].
+/// Checks that a flag's value is a decimal integer in [low, high].
 CLI::Validator wholeNumber(int64_t low, uint64_t high = INT64_MAX);
 
 /// Parses a size such as `512M`, the value of `flag`.
 Result<uint64_t> parseBytes(const std::string &flag, const std::string &text);
 
-/// A name or value of the user for a message: in quotes, shortened, with
+/// Formats a user-provided name or value for a message: quoted, shortened, with
 /// control characters escaped.
 std::string quote(const std::string &name);
-/// A number of bytes for people: `1.5 MiB`.
+/// Formats a byte count: `1.5 MiB`.
 std::string formatBytes(uint64_t bytes);
-/// A text of several lines with control characters escaped in each.
+/// Escapes control characters in each line of a string.
 std::string escapeLines(const std::string &text);
-/// Prints one line `transom: TEXT` to stderr. Every message of the tool goes
-/// through here: control characters of names and inputs are escaped.
+/// Prints one line `transom: TEXT` to stderr. All messages use this function:
+/// control characters in names and inputs are escaped.
 void say(const std::string &text);
 /// Prints one line `transom: note: TEXT` to stderr unless `-q` was given.
 void note(const CommonFlags &common, const std::string &text);

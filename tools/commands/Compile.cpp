@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // transom compile: compiles a model folder, GGUF file or graph.json to a shared
-// object, or to the text of an earlier stage.
+// object, or to the text form of an earlier stage.
 #include "runtime/json/Json.h"
 #include "tools/commands/CompileFlags.h"
 #include "tools/commands/Compiler.h"
@@ -16,7 +16,7 @@ using namespace transom::tools;
 
 namespace {
 
-/// The values of the flags.
+/// Flag values.
 struct Flags : CompileFlags {
   std::string emit = "so", progress = "auto", memLimit;
 };
@@ -24,12 +24,13 @@ struct Flags : CompileFlags {
 } // namespace
 
 /// Returns a function that shows progress on stderr: a line that changes, or
-/// lines of JSON. Null if nothing is shown.
+/// JSON lines. Returns null if nothing is shown.
 static std::function<bool(const CompileProgress &)>
 createProgressPrinter(const std::string &mode, bool quiet) {
   const bool terminal = isatty(STDERR_FILENO) && !quiet;
   if (mode == "none" || (mode == "auto" && !terminal))
     return nullptr;
+  // JSON: a line per report.
   if (mode == "json")
     return [](const CompileProgress &progress) {
       std::string line;
@@ -42,6 +43,7 @@ createProgressPrinter(const std::string &mode, bool quiet) {
       fprintf(stderr, "%s\n", line.c_str());
       return true;
     };
+  // Terminal: replace the line.
   return [](const CompileProgress &progress) {
     fprintf(stderr, "\r\033[K%s", progress.stage);
     if (progress.total > 0)
@@ -55,7 +57,7 @@ createProgressPrinter(const std::string &mode, bool quiet) {
   };
 }
 
-/// What `--time-passes` has measured.
+/// Writes the pass times that `--time-passes` measured.
 static void writePasses(JsonWriter &json, const CompileReport &report) {
   json.key("passes");
   json.beginArray();
@@ -75,15 +77,17 @@ static void writePasses(JsonWriter &json, const CompileReport &report) {
   json.endArray();
 }
 
-/// The report as one line of JSON.
+/// Returns the report as one JSON line.
 static std::string toJson(const CompileReport &report) {
   std::string line;
   JsonWriter json(line);
   json.beginObject();
+  // Files and sizes.
   json.key("written");
   json.array(report.written);
   json.member("file_bytes", report.fileBytes);
   json.member("parameters", report.parameters);
+  // Times by stage and pass.
   json.key("seconds");
   json.beginObject();
   for (const auto &[stage, seconds] : report.seconds)
@@ -91,6 +95,7 @@ static std::string toJson(const CompileReport &report) {
   json.endObject();
   if (!report.passes.empty())
     writePasses(json, report);
+  // Code size by instruction set.
   json.key("code");
   json.beginArray();
   for (const CompiledCode &code : report.code) {
@@ -108,8 +113,8 @@ static std::string toJson(const CompileReport &report) {
   return line + "\n";
 }
 
-/// Prints the times of passes below those of their stages. What a stage takes
-/// besides its passes is writing and reading its module.
+/// Prints pass times below their stage times. The difference is the time for
+/// writing and reading the stage's module.
 static void printPassTimes(const CompileReport &report) {
   double total = 0;
   for (const auto &[stage, seconds] : report.seconds)
@@ -135,10 +140,11 @@ static void printPassTimes(const CompileReport &report) {
   fprintf(stderr, "%-46s %10.2f\n", "total", 1000 * total);
 }
 
-/// Prints notes, with `-v` times and sizes, and on a terminal a last line.
+/// Prints notes, with `-v` times and sizes, and on a terminal a final summary.
 static void tellReport(const CompileReport &report, const CommonFlags &common) {
   for (const std::string &text : report.notes)
     note(common, text);
+  // Stage times and code sizes, and their sums for the summary.
   char line[160];
   double total = 0;
   std::string isas;
@@ -157,6 +163,7 @@ static void tellReport(const CompileReport &report, const CommonFlags &common) {
     if (common.verbose)
       say(line);
   }
+  // The summary.
   if (report.fileBytes == 0 || common.quiet || !isatty(STDERR_FILENO))
     return;
   snprintf(line, sizeof line, "%.1f s", total);
@@ -164,7 +171,7 @@ static void tellReport(const CompileReport &report, const CommonFlags &common) {
       formatBytes(report.fileBytes) + ", " + line + ", code for " + isas);
 }
 
-/// Completes the options from the flags that are text.
+/// Completes the options from string flags.
 static Result<void> finishFlags(Flags &flags, const CommonFlags &common) {
   CompileOptions &options = flags.options;
   TRANSOM_ASSIGN(options.emit, parseStage(flags.emit));
@@ -202,7 +209,7 @@ static Result<void> runCompile(Flags &flags, const CommonFlags &common) {
                                                       : report->text);
 }
 
-/// Flags that show what stages and passes do, or begin at a stage.
+/// Adds flags that show stages and passes, or resume from a stage.
 static void addStageFlags(CLI::App &compile, CompileOptions &options) {
   compile
       .add_option("--stages", options.stagesFolder,
@@ -234,6 +241,7 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
                                 "compile a model to a shared object");
   CLI::App &compile = *command.app;
   auto flags = std::make_shared<Flags>();
+  // Model and output.
   compile
       .add_option("MODEL", flags->options.model,
                   "a model folder (config.json and *.safetensors), a GGUF "
@@ -250,11 +258,13 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
   compile.add_flag("--debug-info", flags->options.debugInfo,
                    "with --emit so and obj: add line tables, and write the "
                    "listing that they refer to as FILE.kern.mlir");
+  // Shared compile flags, stages and the pass check.
   addCompileFlags(compile, *flags);
   addStageFlags(compile, flags->options);
   compile.add_flag("--certify", flags->options.certify,
                    "check each pass as 'verify' does, and write the "
                    "certificate into the manifest");
+  // Resources and progress.
   compile
       .add_option("-j,--jobs", flags->options.jobs,
                   "threads that generate code (default: one per core)")

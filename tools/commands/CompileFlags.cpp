@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The flags of a compile, and what of them is not supported.
+// Defines the compile flags, and rejects unsupported values.
 #include "tools/commands/CompileFlags.h"
 #include "runtime/weights/OperandFormat.h"
 #include "tools/commands/NumberList.h"
@@ -10,7 +10,7 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// Refuses flags of the interface that this version does not support.
+/// Rejects reserved flag values that this version does not support.
 static Result<void> checkSupported(const CompileFlags &flags) {
   if (flags.weights != "embed")
     return unsupported("'--weights " + flags.weights +
@@ -37,7 +37,8 @@ Result<void> tools::finishOptions(CompileFlags &flags) {
   options.shortlist.first =
       flags.shortlistFirst.value_or(options.shortlist.first);
   options.shortlist.best = flags.shortlistBest.value_or(options.shortlist.best);
-  // Takes back what the environment or the flags of another compile disable.
+  // 'none' re-enables passes that the environment or the first compile
+  // disabled.
   if (options.disabledPasses == std::vector<std::string>{"none"})
     options.disabledPasses.clear();
   return {};
@@ -54,10 +55,12 @@ void tools::addList(CLI::App &app, const std::string &flag,
 }
 
 void tools::addTypeFlags(CLI::App &app, CompileOptions &options) {
+  // Element types.
   addChoice(app, "--dtype", options.dtype, {"f32", "bf16"},
             "type of weights and activations (default f32)");
   addChoice(app, "--kv-dtype", options.kvDtype, getCacheOptions(),
             "type of a decoder's cached keys and values (default: as --dtype)");
+  // Quantization of weights, the head, embeddings and activations.
   addChoice(app, "--quantize", options.quantize, {"int8", "int4", "none"},
             "quantize weights of products, and what they multiply (default: "
             "those that the model has quantized; none: not these either)");
@@ -85,19 +88,19 @@ void tools::addTypeFlags(CLI::App &app, CompileOptions &options) {
                                                   std::end(quantizedGroups))));
 }
 
-/// Flags that decide what the code computes with.
+/// Adds flags that select element types and precision.
 static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
   addTypeFlags(app, flags.options);
   app.add_option("--calibrate", flags.options.calibrate,
                  "with --quantize: texts, one per line, on which the model is "
                  "run; weights that they use most are the most exact")
       ->type_name("FILE");
-  // Of the interface, but not supported: not in the help.
+  // Reserved but not supported, so hidden in the help.
   addChoice(app, "--weights", flags.weights, {"embed", "external"}, "")
       ->group("");
 }
 
-/// Flags that add the entry with weights of attention.
+/// Adds flags for the entry with attention weights.
 static void addAttentionFlags(CLI::App &app, CompileFlags &flags) {
   app.add_flag("--attention", flags.options.attention,
                "add an entry that returns the weights of attention, which "
@@ -110,7 +113,7 @@ static void addAttentionFlags(CLI::App &app, CompileFlags &flags) {
       ->type_name("LIST");
 }
 
-/// Flags that decide how code is generated.
+/// Adds flags for code generation.
 static void addCodeFlags(CLI::App &app, CompileFlags &flags) {
   addList(app, "--target", flags.options.targets,
           "CPUs to generate code for (repeatable): native, x86-64-v3, "
@@ -137,6 +140,7 @@ static void addCodeFlags(CLI::App &app, CompileFlags &flags) {
 
 void tools::addCompileFlags(CLI::App &command, CompileFlags &flags) {
   addNumberFlags(command, flags);
+  // Adapters.
   command
       .add_option("--task", flags.options.task,
                   "merge the adapter of a task, one of 'lora_adaptations' in "
@@ -146,6 +150,7 @@ void tools::addCompileFlags(CLI::App &command, CompileFlags &flags) {
       .add_option("--lora", flags.options.lora,
                   "merge the LoRA adapter of a folder of PEFT into the weights")
       ->type_name("FOLDER");
+  // Scoring by a token's logit.
   command
       .add_option(
           "--true-token", flags.options.scoring.trueToken,
@@ -162,6 +167,7 @@ void tools::addCompileFlags(CLI::App &command, CompileFlags &flags) {
                   "with --true-token: a template of Jinja for messages of the "
                   "roles system, query and document (default: the folder's)")
       ->type_name("F");
+  // Lexical shortlists.
   command
       .add_option("--shortlist", flags.options.shortlist.file,
                   "a lexical shortlist in a format of Marian, lines 'target "
@@ -180,6 +186,7 @@ void tools::addCompileFlags(CLI::App &command, CompileFlags &flags) {
                   "token that count (default 100)")
       ->type_name("N")
       ->check(CLI::Range(int64_t(1), int64_t(INT32_MAX)));
+  // Hidden states, generation settings, then the other groups.
   command
       .add_option("--layers", flags.layers,
                   "add an entry that returns hidden states, which 'embed "

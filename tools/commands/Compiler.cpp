@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds the compiler's library beside the tool.
+// Locates and loads the compiler library.
 #include "tools/commands/Compiler.h"
 #include "runtime/base/File.h"
 #include "runtime/base/FileUse.h"
@@ -15,7 +15,7 @@ using namespace transom;
 
 static const char *const libraryName = "libtransom-compiler.so";
 
-/// The folder of the running program, empty when it cannot be told.
+/// Returns the folder of the running program; empty if unknown.
 static std::string programFolder() {
   char path[4096];
   ssize_t length = readlink("/proc/self/exe", path, sizeof path);
@@ -28,8 +28,9 @@ static std::string programFolder() {
 Result<const CompilerApi *> tools::openCompiler() {
   const std::string folder = programFolder();
   void *library = nullptr;
-  // Constructors of LLVM run in dlopen.
+  // LLVM's constructors run in dlopen.
   endWhenOutOfMemory();
+  // An existing library that fails to load ends the search.
   for (const std::string &place :
        {folder + "/" TRANSOM_LIBRARY_FOLDER "/" + libraryName,
         folder + "/../lib/" + libraryName, folder + "/" + libraryName,

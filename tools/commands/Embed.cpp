@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom embed: one JSON line with the embedding of each text, with the
-// heaviest terms of a sparse one, or with the embeddings of its tokens; or an
-// array in a file.
+// transom embed: prints one JSON line per text with its embedding, the heaviest
+// terms of a sparse embedding, or its token embeddings; or writes an array to a
+// file.
 #include "runtime/base/Suggest.h"
 #include "runtime/json/Json.h"
 #include "runtime/manifest/Manifest.h"
@@ -40,9 +40,9 @@ private:
   Result<void> prepare();
   Result<void> embed(std::vector<std::string> texts);
   Result<void> openOutput();
-  /// Vectors of tokens instead of embeddings.
+  /// Prepares for token vectors instead of embeddings.
   Result<void> openTokens();
-  /// Takes the texts that the output has from the front.
+  /// Removes leading texts that the output already contains.
   Result<void> skip(std::vector<std::string> &texts);
   std::string makeLine(const std::string &text, const float *embedding) const;
   Result<void> embedTokens(const std::vector<std::string> &texts);
@@ -59,12 +59,12 @@ private:
   transom_embed_options options = transom_embed_options_default();
   transom_precision precision = {};
   bool isSparse = false, ofTokens = false;
-  size_t size = 0;             ///< of an embedding
-  std::vector<int64_t> layers; ///< whose hidden states are asked for
+  size_t size = 0;             ///< elements per embedding
+  std::vector<int64_t> layers; ///< requested hidden states
   CutTexts cuts;
-  size_t first = 0; ///< text of the batch
+  size_t first = 0; ///< index of the batch's first text
   std::unique_ptr<EmbedOutput> output;
-  /// Kept until all texts are embedded, for the ranges of int8.
+  /// Collected until all texts are embedded, for the int8 ranges.
   std::vector<std::string> kept;
   std::vector<float> keptEmbeddings;
 };
@@ -79,7 +79,7 @@ static transom_precision getPrecision(const std::string &name) {
   return name == "ubinary" ? TRANSOM_PRECISION_UBINARY : transom_precision{};
 }
 
-/// Flags, model and session.
+/// Checks the flags, and opens model and session.
 Result<void> Embedder::prepare() {
   TRANSOM_TRY(flags.input.validate());
   if (flags.hasPrompt && flags.hasPromptName)
@@ -105,7 +105,7 @@ Result<void> Embedder::prepare() {
       !flags.layers.empty() || flags.tokens || opened.info.token_embedding_size;
   if (ofTokens)
     return openTokens();
-  // A call without texts tells what is wrong with the model or the options.
+  // A call without texts reports errors about the model or the options.
   TRANSOM_TRY(check(transom_session_embed(session.get(), nullptr, 0, &options,
                                           nullptr, 0, nullptr)));
   size = flags.dim ? flags.dim : opened.info.embedding_size;
@@ -146,7 +146,7 @@ void Embedder::writeNumbers(JsonWriter &json, const float *embedding) const {
   json.endArray();
 }
 
-/// The terms of the largest weights, the largest first.
+/// Writes the terms with the largest weights, in descending order.
 void Embedder::writeTerms(JsonWriter &json, const float *embedding) const {
   std::vector<size_t> terms;
   for (size_t i = 0; i < size; ++i)
@@ -183,7 +183,7 @@ std::string Embedder::makeLine(const std::string &text,
   return line + "\n";
 }
 
-/// The file of `--output`, or stdout.
+/// Opens the `--output` file, or stdout.
 Result<void> Embedder::openOutput() {
   if (flags.resume && flags.output.empty())
     return usageError("'--resume' needs the '--output' that is continued");
@@ -218,12 +218,14 @@ Result<void> Embedder::skip(std::vector<std::string> &texts) {
 
 Result<void> Embedder::writeQuantized(const std::vector<std::string> &texts,
                                       const std::vector<float> &embeddings) {
+  // Quantize the batch.
   const bool isBytes = precision == TRANSOM_PRECISION_INT8;
   const size_t bytes = isBytes ? size : (size + 7) / 8;
   std::vector<uint8_t> out(texts.size() * bytes);
   TRANSOM_TRY(check(transom_quantize_embeddings(embeddings.data(), texts.size(),
                                                 size, precision, nullptr,
                                                 out.data(), out.size())));
+  // Arrays take the bytes, other outputs get JSON lines.
   if (output->isArray())
     return output->append(
         {reinterpret_cast<const char *>(out.data()), out.size()}, texts.size());
@@ -247,7 +249,7 @@ Result<void> Embedder::writeQuantized(const std::vector<std::string> &texts,
   return output->append(lines, texts.size());
 }
 
-/// A line for each text with its tokens and their vectors.
+/// Writes a line for each text with its tokens and their vectors.
 Result<void> Embedder::embedTokens(const std::vector<std::string> &texts) {
   for (size_t begin = 0; begin < texts.size(); begin += tokenVectorBatch) {
     const size_t count = std::min(tokenVectorBatch, texts.size() - begin);
@@ -298,7 +300,7 @@ Result<void> Embedder::embed(std::vector<std::string> texts) {
   return output->append(lines, texts.size());
 }
 
-/// An error with a note on how to continue.
+/// Adds a note on how to continue to an error.
 Error Embedder::withSuspended(Error error) {
   if (std::optional<std::string> how = output->suspend())
     error.notes.push_back(*how);
@@ -329,6 +331,7 @@ void tools::addEmbed(CLI::App &app, CommandList &commands) {
       addCommand(app, commands, "embed",
                  "print the embedding of each text as a line of JSON");
   auto flags = std::make_shared<EmbedFlags>();
+  // Model, texts and prompt.
   command.app->add_option("MODEL", flags->model, "a compiled model")
       ->required();
   addTextInput(*command.app, flags->input);
@@ -337,6 +340,7 @@ void tools::addEmbed(CLI::App &app, CommandList &commands) {
   CLI::Option *promptName = command.app->add_option(
       "--prompt-name", flags->promptName,
       "the model's prompt to put before each text, such as query or document");
+  // Output file.
   command.app
       ->add_option("-o,--output", flags->output,
                    "write to a file instead of stdout: an array as .npy or "
@@ -344,6 +348,7 @@ void tools::addEmbed(CLI::App &app, CommandList &commands) {
       ->type_name("F");
   command.app->add_flag("--resume", flags->resume,
                         "continue the --output of a run that was interrupted");
+  // Size, windows and precision of embeddings.
   command.app
       ->add_option("--dim", flags->dim, "the numbers of an embedding to keep")
       ->check(CLI::Range(1u, unsigned(INT32_MAX)));
@@ -363,6 +368,7 @@ void tools::addEmbed(CLI::App &app, CommandList &commands) {
   command.app->add_option("--top-k", flags->topK,
                           "terms of a sparse embedding to print (default: all "
                           "with a weight)");
+  // Token vectors and hidden states.
   command.app->add_flag("--tokens", flags->tokens,
                         "print the vectors of all tokens, not of texts");
   command.app

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The header of an array has a fixed size. It is written again once a second,
-// after the rows that it counts are on disk, so that also a power failure
-// leaves no row of zeros. Bytes after the counted rows or the last whole line
-// are dropped when a file is continued.
+// An array's header has a fixed size. It is rewritten once per second, after
+// the rows that it counts are on disk, so that a power failure cannot leave
+// zero rows. When a file is continued, bytes after the counted rows or after
+// the last complete line are dropped.
 #include "tools/commands/EmbedOutput.h"
 #include "runtime/base/File.h"
 #include "runtime/json/JsonParser.h"
@@ -57,8 +57,8 @@ Result<void> EmbedOutput::openFile(bool resume) {
   return resume ? file.writeAt(0, header) : file.append(header);
 }
 
-/// Counts the lines and keeps the text of the last whole one. Bytes of zero are
-/// no JSON: a power failure left them.
+/// Counts the lines and stores the text in the last complete one. Zero bytes
+/// are not JSON, but left by a power failure.
 Result<void> EmbedOutput::resumeLines(uint64_t size) {
   std::string block(size_t(1) << 16, '\0'), line, whole;
   for (uint64_t at = 0; at < size;) {
@@ -102,7 +102,7 @@ Result<void> EmbedOutput::resumeLines(uint64_t size) {
 Result<void> EmbedOutput::resumeArray(uint64_t size) {
   const uint64_t headerSize = makeHeader(0).size();
   end = headerSize;
-  if (size < headerSize) // nothing, or cut within the header
+  if (size < headerSize) // empty, or truncated within the header
     return {};
   std::string header(headerSize, '\0');
   TRANSOM_TRY(file.readAt(0, header.data(), header.size()));
@@ -111,7 +111,7 @@ Result<void> EmbedOutput::resumeArray(uint64_t size) {
   size_t written = 0;
   if (const size_t at = header.find(key); at != std::string::npos)
     written = std::strtoull(header.c_str() + at + key.size(), nullptr, 10);
-  // The header that this run would write for as many rows.
+  // Compare with the header that this run would write for the same row count.
   if (header != makeHeader(written))
     return rejected(path + ": not an array of rows of " +
                     std::to_string(rows.size) + " " + std::string(rows.type) +
@@ -125,6 +125,7 @@ std::string EmbedOutput::makeHeader(size_t number) const {
   const std::string shape = std::to_string(number) +
                             (kind == Kind::Numpy ? ", " : ",") +
                             std::to_string(rows.size);
+  // NumPy: a dictionary literal, padded to a fixed size.
   if (kind == Kind::Numpy) {
     const char *type = rows.type == "F32"  ? "<f4"
                        : rows.type == "I8" ? "|i1"
@@ -139,6 +140,7 @@ std::string EmbedOutput::makeHeader(size_t number) const {
     header += char((size - prefix) >> 8);
     return header + text;
   }
+  // Safetensors: a JSON object, padded to a fixed size.
   constexpr size_t size = 192;
   std::string text = "{\"embeddings\":{\"dtype\":\"" + std::string(rows.type) +
                      "\",\"shape\":[" + shape + "],\"data_offsets\":[0," +

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The library gives texts in the order in which it runs them.
+// The library may report texts in another order than the input.
 #include "tools/commands/EmbedStates.h"
 #include "runtime/json/Json.h"
 
@@ -26,12 +26,14 @@ static std::string getLine(const std::string &text,
   std::string line;
   JsonWriter json(line);
   json.beginObject();
+  // Text and token ids.
   json.member("text", text);
   json.key("ids");
   json.beginArray();
   for (size_t i = 0; i != found.count; ++i)
     json.value(found.ids[i]);
   json.endArray();
+  // Vectors: one list, or one for each layer.
   const float *rows = found.vectors;
   if (layers.empty()) {
     json.key("embeddings");
@@ -51,7 +53,7 @@ static std::string getLine(const std::string &text,
 }
 
 namespace {
-/// What lines are made of.
+/// Data for building the lines.
 struct LineMaker {
   const std::vector<std::string> &texts;
   const std::vector<int64_t> &layers;

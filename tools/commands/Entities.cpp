@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The library gives texts in any order.
+// The library may report texts in any order.
 #include "tools/commands/Entities.h"
 #include "runtime/json/Json.h"
 
@@ -73,7 +73,7 @@ static std::string getLine(const std::string &text, const EntityFlags &flags,
 }
 
 namespace {
-/// What lines are made of.
+/// Data for building the lines.
 struct EntityLines {
   const std::vector<std::string> &texts;
   const EntityFlags &flags;
@@ -82,7 +82,7 @@ struct EntityLines {
 };
 } // namespace
 
-/// The lines of texts, in their order.
+/// Returns the lines in text order.
 static Result<std::vector<std::string>>
 getLines(transom_session *session, const std::vector<std::string> &texts,
          const EntityFlags &flags, CutTexts &cuts) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nothing here allocates memory, since none may be left. The C++ library keeps
-// a reserve for exceptions.
+// Nothing here allocates memory, since it may be exhausted. The C++ library
+// reserves memory for exceptions.
 #include "tools/commands/FatalErrors.h"
 #include "runtime/base/File.h"
 #include <algorithm>
@@ -17,7 +17,7 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// Whether `operator new` has failed.
+/// True once `operator new` has failed.
 static std::atomic<bool> isExhausted{false};
 
 /// Prints an error without allocating memory; control characters become spaces.
@@ -29,13 +29,13 @@ static void printError(const char *message) {
     if (static_cast<unsigned char>(line[i]) < ' ')
       line[i] = ' ';
   line[length++] = '\n';
-  // There is no other way to report that this fails.
+  // There is no other way to report a write failure.
   if (write(STDERR_FILENO, line, static_cast<size_t>(length)) != length)
     return;
 }
 
 void tools::endProcess(Status status, const char *message) {
-  // Several threads may fail at once; one of them reports it.
+  // Several threads may fail at once; only one reports it.
   static std::atomic_flag isEnding = ATOMIC_FLAG_INIT;
   while (isEnding.test_and_set())
     pause();
@@ -67,7 +67,7 @@ template <typename Report> static void describeException(Report report) {
 static void onTerminate() {
   if (std::current_exception())
     describeException(endProcess);
-  // The reserve for exceptions may be used up, too.
+  // The reserve for exceptions may be exhausted, too.
   if (isExhausted)
     endProcess(Status::Unavailable, "out of memory");
   endProcess(Status::Internal, "the program ended unexpectedly");

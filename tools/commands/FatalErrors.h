@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors that no function returns: memory or threads are exhausted, or an
-// exception is not caught. The tool ends with one line and an exit code, as
-// after any other error.
+// Errors that no function returns: exhausted memory or threads, and uncaught
+// exceptions. The tool prints one line and ends with an exit code, as after any
+// other error.
 #pragma once
 #include "runtime/base/Error.h"
 #include <functional>
@@ -14,15 +14,15 @@ namespace transom::tools {
 /// Allocates nothing and runs no destructors.
 [[noreturn]] void endProcess(Status status, const char *message);
 
-/// Ends the process in this way where an exception is not caught, in any
-/// thread. Called before the static objects of the program are created.
+/// Ends the process in this way after an uncaught exception in any thread. Must
+/// be called before the program's static objects are created.
 void handleUncaughtExceptions();
 
-/// Ends the process when `operator new` fails, from now on. LLVM is compiled
-/// without exceptions, so none may pass through its functions.
+/// Ends the process if `operator new` fails from now on. LLVM is compiled
+/// without exceptions, so none may propagate through its functions.
 void endWhenOutOfMemory();
 
-/// Runs the body of main() and returns its exit code, or that of an exception.
+/// Runs the body of main(). Returns its exit code, or one for an exception.
 int runProgram(const std::function<int()> &body);
 
 } // namespace transom::tools

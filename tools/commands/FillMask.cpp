@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom fill-mask: one JSON line with the tokens that fit into the masks of
-// each text.
+// transom fill-mask: prints one JSON line per text with the most likely tokens
+// for each mask.
 #include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Texts.h"
@@ -20,7 +20,7 @@ struct FillMaskFlags {
   TextInput input;
 };
 
-/// A masked language model and a session of it.
+/// A masked language model and its session.
 class MaskFiller {
 public:
   static Result<MaskFiller> open(const FillMaskFlags &flags,
@@ -78,6 +78,7 @@ Result<MaskFiller> MaskFiller::open(const FillMaskFlags &flags,
 
 Result<void> MaskFiller::fill(const std::string &text) {
   const transom_text view{text.data(), text.size()};
+  // Start with room for a few masks.
   transom_fill_options options = transom_fill_options_default();
   options.top_k = topK;
   options.targets = candidates.data();
@@ -92,6 +93,7 @@ Result<void> MaskFiller::fill(const std::string &text) {
         fills.size() * sizeof(transom_fill), masks.data(),
         masks.size() * sizeof(size_t), &numMasks, &numFills, &truncated);
   };
+  // If there are more masks, repeat with enough room.
   transom_status status = run();
   if (status == TRANSOM_STATUS_LIMIT && numMasks > masks.size()) {
     masks.resize(numMasks);
@@ -126,7 +128,7 @@ Result<void> MaskFiller::write(const std::string &text,
       const transom_fill &fill = fills[mask * perMask + i];
       std::vector<int64_t> ids = getIds(tokens);
       ids[masks[mask]] = fill.id;
-      // Special tokens stay where another mask would be lost.
+      // Keep special tokens, so that other masks remain visible.
       TRANSOM_ASSIGN(
           std::string sequence,
           detokenize(handle, ids,

@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom generate: continuations of prompts, as they come or as JSON lines.
+// transom generate: prints continuations for prompts, streamed or as JSON
+// lines.
 #include "runtime/generate/GenerationOptions.h"
 #include "runtime/json/Json.h"
 #include "tools/commands/GenerationFlags.h"
@@ -26,22 +27,22 @@ struct GenerateFlags {
   GenerationFlags generation;
 };
 
-/// What the callback sees and does.
+/// State of the token callback.
 struct Progress {
-  bool stream = false; ///< to stdout, as it comes
+  bool stream = false; ///< print tokens to stdout as they arrive
   bool texts = false;  ///< the model has a tokenizer
   Result<void> written;
   size_t tokens = 0;
   Clock::time_point first;
 };
 
-/// Runs the prompts of one call and prints their continuations.
+/// Runs the prompts in one call and prints their continuations.
 class GenerateCommand {
 public:
-  /// What the command knows of the model.
+  /// Model properties that the command uses.
   struct Facts {
-    int64_t continuations = 1; ///< of each prompt
-    bool hasSources = false;   ///< prompts are sources of an encoder-decoder
+    int64_t continuations = 1; ///< per prompt
+    bool hasSources = false;   ///< prompts are encoder-decoder sources
   };
 
   GenerateCommand(const GenerateFlags &flags, const CommonFlags &common,
@@ -70,12 +71,12 @@ private:
   const transom_model *model;
   const transom_model_info &info;
   Facts facts;
-  std::vector<size_t> lengths; ///< tokens of the prompts
+  std::vector<size_t> lengths; ///< prompt lengths in tokens
 };
 
 } // namespace
 
-/// The prompts of `-p` and `--ids`.
+/// Returns the prompts in `-p` and `--ids`.
 static Result<std::vector<Prompt>> givenPrompts(const GenerateFlags &flags) {
   std::vector<Prompt> prompts;
   for (const std::string &text : flags.prompts)
@@ -89,7 +90,7 @@ static Result<std::vector<Prompt>> givenPrompts(const GenerateFlags &flags) {
 
 static Result<void> checkSources(const GenerateFlags &flags,
                                  const CommonFlags &common) {
-  // Its variable in the environment may be meant for `score`.
+  // Its environment variable may be meant for `score`.
   if (flags.generation.values.top_logprobs >= 0 && !common.json &&
       !getenv("TRANSOM_TOP_LOGPROBS"))
     return usageError("'--top-logprobs' needs '--json'");
@@ -106,7 +107,7 @@ static Result<void> checkSources(const GenerateFlags &flags,
   return {};
 }
 
-/// The number of tokens of a prompt.
+/// Returns a prompt's token count.
 Result<size_t> GenerateCommand::getLength(const Prompt &prompt) const {
   if (prompt.ids)
     return prompt.ids->size();
@@ -146,7 +147,7 @@ GenerateCommand::session(const std::vector<Prompt> &prompts) {
   return createSession(model, options);
 }
 
-/// Writes what is new of the only continuation.
+/// Writes the new text of the only continuation.
 static int takeToken(void *context, const transom_generated_token *token) {
   auto &progress = *static_cast<Progress *>(context);
   if (progress.tokens++ == 0)
@@ -195,6 +196,7 @@ GenerateCommand::formatLine(const transom_continuation &continuation,
                             const Prompt &prompt) const {
   std::string line;
   JsonWriter json(line);
+  // Prompt.
   json.beginObject();
   if (prompt.ids) {
     json.key("prompt_ids");
@@ -203,6 +205,7 @@ GenerateCommand::formatLine(const transom_continuation &continuation,
     json.member("prompt", prompt.text);
   }
   json.member("prompt_tokens", uint64_t(continuation.prompt_tokens));
+  // Continuation.
   if (facts.continuations > 1)
     json.member("continuation", uint64_t(continuation.number));
   if (info.vocabulary_size)
@@ -211,6 +214,7 @@ GenerateCommand::formatLine(const transom_continuation &continuation,
   json.key("ids");
   json.array(std::vector<int64_t>(continuation.ids,
                                   continuation.ids + continuation.num_ids));
+  // End, score and alternatives.
   json.member("finish_reason", transom_finish_name(continuation.finish));
   if (!std::isnan(continuation.score))
     json.member("score", continuation.score);
@@ -244,8 +248,8 @@ Result<void> GenerateCommand::print(const transom_generation *generation,
   return {};
 }
 
-/// Says that several continuations of each prompt are all the same: nothing
-/// was sampled, or the model has no doubt.
+/// Prints a note if all continuations for each prompt are equal: nothing was
+/// sampled, or the model has no doubt.
 void GenerateCommand::tellEqual(const transom_generation *generation) const {
   const size_t count = transom_generation_count(generation);
   bool several = false;
@@ -269,7 +273,7 @@ void GenerateCommand::tellEqual(const transom_generation *generation) const {
                  "'--temperature' makes them differ");
 }
 
-/// Says what the end of the context did to prompts and continuations.
+/// Prints notes on prompts and continuations truncated by the context length.
 void GenerateCommand::tellContext(const transom_generation *generation) const {
   size_t cut = 0, ended = 0;
   for (size_t i = 0; i != transom_generation_count(generation); ++i) {
@@ -277,7 +281,7 @@ void GenerateCommand::tellContext(const transom_generation *generation) const {
     if (transom_generation_get(generation, i, &continuation) !=
         TRANSOM_STATUS_OK)
       continue;
-    // The tokens of a source are not counted; it is never cut.
+    // Source tokens are not counted, because sources are never truncated.
     cut += continuation.number == 0 && !facts.hasSources &&
            continuation.prompt_tokens < lengths[continuation.prompt];
     ended += continuation.finish == TRANSOM_FINISH_CONTEXT;
@@ -296,6 +300,7 @@ void GenerateCommand::tellTimes(const transom_generation *generation,
                                 const Progress &progress,
                                 Clock::time_point begin,
                                 Clock::time_point end) const {
+  // Count each prompt once.
   size_t prompt = 0;
   const size_t continuations = transom_generation_count(generation);
   for (size_t i = 0; i != continuations; ++i) {
@@ -305,6 +310,7 @@ void GenerateCommand::tellTimes(const transom_generation *generation,
         continuation.number == 0)
       prompt += continuation.prompt_tokens;
   }
+  // With a single continuation, separate the prompt from new tokens.
   const auto seconds = [](Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
   };
@@ -328,6 +334,7 @@ void GenerateCommand::tellTimes(const transom_generation *generation,
 
 Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
                                   bool only) {
+  // Create the session and prompt views.
   TRANSOM_ASSIGN(SessionPtr made, session(prompts));
   std::vector<transom_prompt> views;
   static const int64_t none = 0;
@@ -337,6 +344,7 @@ Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
                                            : prompt.ids->data(),
                      prompt.ids ? prompt.ids->size() : 0,
                      {prompt.text.data(), prompt.text.size()}});
+  // Options; a single continuation is streamed.
   transom_generate_options options = *flags.generation.options();
   Progress progress;
   progress.stream =
@@ -345,6 +353,7 @@ Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
   options.no_special = flags.noSpecial;
   options.callback = takeToken;
   options.callback_context = &progress;
+  // Generate. Finished continuations are printed even if others fail.
   transom_generation *generation = nullptr;
   const CancelOnSignal signals(made.get());
   const Clock::time_point begin = Clock::now();
@@ -368,7 +377,7 @@ Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
   return done ? done : Result<void>(signals.explain(done.takeError()));
 }
 
-/// Names the line of a prompt in an error that names the prompt.
+/// Replaces the prompt number by the line number in an error.
 static Error inLine(const std::string &file, const std::vector<size_t> &lines,
                     Error error) {
   std::optional<NumberedError> one = findNumber(error, "prompt");
@@ -379,7 +388,7 @@ static Error inLine(const std::string &file, const std::vector<size_t> &lines,
   return std::move(one->error);
 }
 
-/// Continues the prompts of a file of JSON lines, a batch at a time.
+/// Continues the prompts in a JSON lines file, a batch at a time.
 static Result<void> runFile(const GenerateFlags &flags,
                             const CommonFlags &common,
                             GenerateCommand &command) {
@@ -391,7 +400,7 @@ static Result<void> runFile(const GenerateFlags &flags,
   return forEachBatch(
       input, common, [&](std::vector<std::string> texts) -> Result<void> {
         std::vector<Prompt> prompts;
-        std::vector<size_t> lines; // of the prompts
+        std::vector<size_t> lines; // line numbers of the prompts
         for (const std::string &text : texts) {
           ++line;
           if (text.find_first_not_of(" \t") == std::string::npos)
@@ -407,7 +416,8 @@ static Result<void> runFile(const GenerateFlags &flags,
       });
 }
 
-/// The number of continuations is that of the flag, else of the model's files.
+/// Reads the model properties. The flag for the number of continuations takes
+/// precedence over the model's files.
 static Result<GenerateCommand::Facts> getFacts(const GenerateFlags &flags,
                                                const transom_model *model) {
   GenerateCommand::Facts facts;
@@ -443,6 +453,7 @@ void tools::addGenerate(CLI::App &app, CommandList &commands) {
   auto flags = std::make_shared<GenerateFlags>();
   command.app->add_option("MODEL", flags->model, "a compiled model")
       ->required();
+  // Prompts, from flags or a file.
   command.app
       ->add_option("-p,--prompt", flags->prompts, "a prompt (repeatable)")
       ->type_name("T")
@@ -456,6 +467,7 @@ void tools::addGenerate(CLI::App &app, CommandList &commands) {
       ->type_name("F");
   command.app->add_option("INPUT", flags->dash,
                           "-: prompts from stdin, as of --file");
+  // Progress, token ids and generation settings.
   addTextProgress(*command.app, flags->progress);
   addIds(*command.app, flags->idLists);
   command.app->add_flag("--no-special", flags->noSpecial,

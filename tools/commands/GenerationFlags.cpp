@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers are checked for what can be said without the model; the library
-// checks the rest.
+// Checks numbers independently of the model; the library checks the rest.
 #include "tools/commands/GenerationFlags.h"
 #include "runtime/generate/GenerationOptions.h"
 #include <CLI/Validators.hpp>
@@ -17,7 +16,7 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// The flag of an option that is a whole number.
+/// Adds the flag for an integer option.
 static void addOption(CLI::App &command, const GenerationOption &option,
                       int64_t &value) {
   command.add_option(option.flag, value, option.help)
@@ -25,7 +24,7 @@ static void addOption(CLI::App &command, const GenerationOption &option,
       ->check(wholeNumber(int64_t(option.flagLow)));
 }
 
-/// The flag of an option that is a number.
+/// Adds the flag for a floating-point option.
 static void addOption(CLI::App &command, const GenerationOption &option,
                       double &value) {
   const double low = option.flagLow, high = option.high;
@@ -46,8 +45,7 @@ static void addOption(CLI::App &command, const GenerationOption &option,
       });
 }
 
-/// The flag of an option that is one of several words: the value is the number
-/// of the word.
+/// Adds the flag for an enumerated option: the value is the index of the word.
 static void addOption(CLI::App &command, const GenerationOption &option,
                       int32_t &value) {
   std::vector<std::string> words;
@@ -71,7 +69,7 @@ void tools::addTopLogprobs(CLI::App &command, int32_t &count) {
       ->check(wholeNumber(0, 1024));
 }
 
-/// Flags about the end of a continuation and the context.
+/// Adds flags for end conditions and the context.
 static void addEnds(CLI::App &command, GenerationFlags &flags) {
   command
       .add_option("--eos-token-id", flags.endIds,
@@ -146,7 +144,7 @@ Result<std::vector<int64_t>> tools::parseIds(const std::string &list) {
   return ids;
 }
 
-/// "15:-2.5" as a bias.
+/// Parses a bias such as "15:-2.5".
 static Result<transom_logit_bias> parseBias(const std::string &text) {
   char *end = nullptr, *last = nullptr;
   errno = 0;

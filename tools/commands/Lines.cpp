@@ -42,7 +42,7 @@ Result<void> LineReader::open(const std::string &path) {
   return FileUse::addInput(fd, path);
 }
 
-/// Sets the size of a regular file.
+/// Sets `size` for a regular file.
 void LineReader::findSize() {
   struct stat status;
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
@@ -61,9 +61,9 @@ bool LineReader::canRead() const {
   return poll(&request, 1, 0) > 0;
 }
 
-/// Appends what one read gives.
+/// Appends the bytes from one read call.
 Result<void> LineReader::fill() {
-  // Drop the lines that were taken.
+  // Drop consumed lines.
   buffer.erase(0, position);
   searched -= position;
   position = 0;
@@ -160,7 +160,7 @@ void TextProgress::add(size_t texts) {
   }
 }
 
-/// The time that is left if the rest of the input is like the texts so far.
+/// Extrapolates the remaining time from the texts so far.
 std::optional<double> TextProgress::getSecondsLeft(double seconds) const {
   if (!share || count == 0)
     return std::nullopt;

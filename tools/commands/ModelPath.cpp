@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Formats are recognized by their first bytes, folders by the files in them.
+// Recognizes formats by their first bytes, and folders by the files in them.
 #include "tools/commands/ModelPath.h"
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
@@ -19,11 +19,11 @@ using namespace transom::tools;
 
 namespace {
 
-/// What a file was recognized as.
+/// A recognized file format.
 struct FileKind {
-  Status status;      ///< of the error, where a model folder is expected
+  Status status;      ///< error status if a model folder is expected
   const char *what;   ///< `is a GGUF file`
-  const char *advice; ///< for the user of `compile`
+  const char *advice; ///< for users of `compile`
 };
 
 } // namespace
@@ -42,7 +42,7 @@ static bool endsWith(const std::string &text, const char *suffix) {
          text.compare(text.size() - length, length, suffix) == 0;
 }
 
-/// The first bytes of a file, fewer if it is shorter or cannot be read.
+/// Reads the first bytes in a file; fewer if it is short or unreadable.
 static std::string readHead(const std::string &path) {
   std::string head(512, '\0');
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -66,7 +66,7 @@ static bool isHtml(const std::string &head) {
   return startsWith(start, "<!doctype html") || startsWith(start, "<html");
 }
 
-/// A length of the header, then the header: a JSON object.
+/// Safetensors: a header length, then the header, a JSON object.
 static bool isSafetensors(const std::string &head) {
   uint64_t length = 0;
   if (head.size() < 10)
@@ -76,14 +76,14 @@ static bool isSafetensors(const std::string &head) {
          (head[9] == '"' || head[9] == '}');
 }
 
-/// A protobuf message of ONNX: ir_version, then the producer's name.
+/// ONNX: a protobuf message with ir_version, then the producer's name.
 static bool isOnnx(const std::string &path, const std::string &head) {
   return endsWith(path, ".onnx") ||
          (head.size() > 4 && head[0] == 8 && head[1] < 32 && head[2] == 18 &&
           static_cast<unsigned char>(head[3]) < 64);
 }
 
-/// A zip archive or a pickle, as torch.save() writes them.
+/// PyTorch: a zip archive or a pickle, as torch.save() writes them.
 static bool isPyTorch(const std::string &path, const std::string &head) {
   return startsWith(head, "PK\x03\x04") ||
          (head.size() > 1 && head[0] == '\x80' && head[1] < 6) ||
@@ -91,7 +91,7 @@ static bool isPyTorch(const std::string &path, const std::string &head) {
          endsWith(path, ".pth") || endsWith(path, ".ckpt");
 }
 
-/// A file in place of which a pointer or an error page was downloaded.
+/// Recognizes a pointer or error page that was downloaded instead of a file.
 static std::optional<FileKind> recognizePlaceholder(const std::string &head) {
   if (startsWith(head, "version ") && head.find("git-lfs") < 32)
     return FileKind{Status::Rejected, "is a Git LFS pointer, not the file",
@@ -107,8 +107,8 @@ bool tools::isGgufFile(const std::string &path) {
   return startsWith(readHead(path), "GGUF");
 }
 
-/// What a file with these first bytes is. Nothing for a file that cannot be
-/// read: its reader reports why.
+/// Recognizes a file by its first bytes. Returns nullopt for an unreadable
+/// file, since its reader reports the reason.
 static std::optional<FileKind> recognizeFile(const std::string &path,
                                              const std::string &head) {
   if (head.empty())
@@ -138,7 +138,7 @@ static std::optional<FileKind> recognizeFile(const std::string &path,
 // Paths and folders
 //===----------------------------------------------------------------------===//
 
-/// `org/name`, as model hubs name models.
+/// Returns true for `org/name`, a model hub name.
 static bool isHubName(const std::string &path) {
   const size_t slash = path.find('/');
   if (slash == 0 || slash == std::string::npos || slash + 1 == path.size() ||
@@ -151,8 +151,8 @@ static bool isHubName(const std::string &path) {
              "-_./") == std::string::npos;
 }
 
-/// An error for a broken link, for a folder that may not be entered, and for a
-/// hub name where nothing is.
+/// Returns an error for a broken link, an inaccessible folder, or a hub name
+/// that does not exist as a path.
 static Result<void> checkExists(const std::string &path) {
   struct stat info;
   if (lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode) &&
@@ -175,7 +175,7 @@ static Result<void> checkExists(const std::string &path) {
   return {};
 }
 
-/// The first of the names that is a file in the folder, or nothing.
+/// Returns the first name that is a file in the folder, or an empty string.
 static std::string findFile(const std::string &folder,
                             std::initializer_list<const char *> names) {
   for (const char *name : names)
@@ -184,7 +184,7 @@ static std::string findFile(const std::string &folder,
   return {};
 }
 
-/// Files of a model folder that are no files of a model.
+/// Rejects known names in a model folder that have another format.
 static Result<void> checkFiles(const std::string &folder) {
   for (const char *name :
        {"config.json", "gliner_config.json", "model.safetensors",
@@ -201,7 +201,7 @@ static Result<void> checkFiles(const std::string &folder) {
   return {};
 }
 
-/// The first GGUF file of a folder by name, or nothing.
+/// Returns the first GGUF file in a folder by name, or an empty string.
 static std::string findGguf(const std::string &folder) {
   std::string first;
   std::error_code error;
@@ -213,8 +213,8 @@ static std::string findGguf(const std::string &folder) {
   return first;
 }
 
-/// The model that an adapter was trained on, as its config names it; empty
-/// where it names none.
+/// Returns the base model that an adapter's config names; empty if it names
+/// none.
 static std::string findBaseModel(const std::string &folder) {
   Result<JsonDocument> config =
       parseJsonFile(joinPath(folder, "adapter_config.json"));
@@ -224,7 +224,7 @@ static std::string findBaseModel(const std::string &folder) {
   return name && name->isString() ? std::string(*name->asString()) : "";
 }
 
-/// Files of an adapter in place of a model.
+/// Returns an error for an adapter in place of a model.
 static Error refuseAdapter(const std::string &folder) {
   const std::string base = findBaseModel(folder);
   return unsupported(
@@ -235,10 +235,11 @@ static Error refuseAdapter(const std::string &folder) {
       (isFolder(base) ? base : "MODEL") + " --lora " + folder + "'");
 }
 
-/// A folder that has none of the files that describe a model.
+/// Recognizes a folder without files that describe a model.
 static Result<void> checkOtherFolder(const std::string &folder) {
   if (fileExists(joinPath(folder, "adapter_config.json")))
     return refuseAdapter(folder);
+  // Pipelines with several models.
   if (fileExists(joinPath(folder, "model_index.json"))) {
     const std::string part =
         findFile(folder, {"text_encoder/config.json", "prior/config.json"});
@@ -250,6 +251,7 @@ static Result<void> checkOtherFolder(const std::string &folder) {
              : "compile one of its Transformers, such as " +
                    quote(joinPath(folder, part.substr(0, part.find('/'))))));
   }
+  // Old folder layouts.
   const std::string old =
       findFile(folder, {"0_Transformer/config.json", "0_BERT/config.json",
                         "0_RoBERTa/config.json", "0_DistilBERT/config.json"});
@@ -259,6 +261,7 @@ static Result<void> checkOtherFolder(const std::string &folder) {
         " has the old layout of sentence-transformers, which is not supported; "
         "save it again with a current version, or compile " +
         quote(joinPath(folder, old.substr(0, old.find('/')))));
+  // A GGUF file is compiled without its folder.
   if (const std::string name = findGguf(folder); !name.empty())
     return unavailable(quote(folder) +
                        " has no config.json; compile its GGUF file " +
@@ -278,7 +281,7 @@ Result<void> tools::checkModelSource(const std::string &path) {
     if (findFile(path, {"config.json", "gliner_config.json", "graph.json"})
             .empty())
       return checkOtherFolder(path);
-    // A config and a tokenizer may lie beside an adapter.
+    // A folder may contain a config and a tokenizer next to an adapter.
     if (fileExists(joinPath(path, "adapter_config.json")) &&
         findFile(path, {"model.safetensors", "model.safetensors.index.json",
                         "pytorch_model.bin", "pytorch_model.bin.index.json",

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Models and sessions of the commands.
+// Models and sessions for commands.
 #include "tools/commands/Models.h"
 #include "runtime/base/Suggest.h"
 #include "tools/commands/Command.h"

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API with the tool's error type and owners that free.
+// Wraps the C API with the tool's error type and owning pointers.
 #pragma once
 #include "runtime/base/Error.h"
 #include "runtime/manifest/Manifest.h"
@@ -30,21 +30,21 @@ using ModelPtr = std::unique_ptr<transom_model, FreeModel>;
 using SessionPtr = std::unique_ptr<transom_session, FreeSession>;
 using GenerationPtr = std::unique_ptr<transom_generation, FreeGeneration>;
 
-/// The error of the call that just gave `status`.
+/// Returns the error from the call that just returned `status`.
 Error lastError(transom_status status);
-/// Nothing, or the error of the call that just gave `status`.
+/// Returns success, or the error from the call that just returned `status`.
 Result<void> check(transom_status status);
 
 Result<ModelPtr> loadModel(const std::string &path);
 Result<SessionPtr> createSession(const transom_model *model,
                                  const transom_session_options &options);
-/// The properties of a model.
+/// Returns a model's properties.
 Result<transom_model_info> getInfo(const transom_model *model);
-/// The model's manifest, parsed.
+/// Parses the model's manifest.
 Result<Manifest> getManifest(const transom_model *model);
-/// The names of its entries.
+/// Returns the model's entry names.
 std::vector<std::string> entryNames(const transom_model *model);
-/// An error unless the model has an entry of that name.
+/// Fails unless the model has an entry with this name.
 Result<void> checkEntry(const transom_model *model, const std::string &entry);
 
 } // namespace transom::tools

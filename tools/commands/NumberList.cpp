@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers and ranges, separated by commas.
+// Parses numbers and ranges, separated by commas.
 #include "tools/commands/NumberList.h"
 #include <set>
 
 using namespace transom;
 using namespace transom::tools;
 
-/// The items between commas; none of an empty list.
+/// Splits a list at commas; an empty list has no items.
 static std::vector<std::string> splitItems(const std::string &list) {
   std::vector<std::string> items;
   for (size_t begin = 0; !list.empty() && begin <= list.size();) {
@@ -19,7 +19,7 @@ static std::vector<std::string> splitItems(const std::string &list) {
   return items;
 }
 
-/// True for digits of a number below 1,000,000.
+/// Returns true for a decimal number below 1,000,000.
 static bool isNumber(const std::string &text) {
   return !text.empty() && text.size() <= 6 &&
          text.find_first_not_of("0123456789") == std::string::npos;

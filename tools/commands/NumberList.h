@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lists of numbers on the command line, as of layers and heads.
+// Number lists on the command line, for layers and heads.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace transom::tools {
 
-/// The numbers of a list such as `0,2-5`, ascending, each once; none for an
-/// empty list. They are below 1,000,000. `Usage` with the flag's name for
-/// anything else.
+/// Parses a list such as `0,2-5`. Numbers are below 1,000,000; the result is
+/// sorted without duplicates, and empty for an empty list. Fails with `Usage`
+/// and the flag's name for other strings.
 Result<std::vector<int64_t>> parseNumberList(const std::string &flag,
                                              const std::string &list);
 
-/// The numbers of a list of layers such as `0,-1`, in its order; those below 0
-/// count from the end on. `Usage` with the flag's name for anything else.
+/// Parses a layer list such as `0,-1` in its order; negative numbers count from
+/// the end. Fails with `Usage` and the flag's name for other strings.
 Result<std::vector<int64_t>> parseLayerList(const std::string &flag,
                                             const std::string &list);
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fills the places of a page.
+// Fills the placeholders in a page.
 #include "tools/commands/PageTemplate.h"
 #include "runtime/base/Sha256.h"
 #include "tools/commands/attention/WeightCodec.h"
@@ -9,7 +9,7 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// The hash of a script or style as a Content-Security-Policy names it.
+/// Returns the hash of a script or style for a Content-Security-Policy.
 static std::string getPolicyHash(std::string_view text) {
   Sha256 hash;
   hash.update(text);
@@ -52,7 +52,7 @@ std::string tools::escapeJson(std::string_view json) {
 Result<void> tools::fillPage(const PageFiles &files,
                              const PlaceWriter &writePlace,
                              const ByteSink &sink) {
-  // Write the template up to each place, then what belongs there.
+  // Write the template up to each placeholder, then its content.
   std::string_view rest = files.html;
   for (size_t open; (open = rest.find("{{")) != std::string_view::npos;) {
     const size_t close = rest.find("}}", open);

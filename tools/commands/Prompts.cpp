@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The JSON reader knows one line alone, so its places are moved to the file's.
+// The JSON reader sees a single line, so error positions are moved to the
+// file's lines.
 #include "tools/commands/Prompts.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prompts of `transom generate`, as texts, ids or lines of a file.
+// Prompts for `transom generate`: texts, ids or file lines.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -17,8 +17,8 @@ struct Prompt {
   std::optional<std::vector<int64_t>> ids; ///< in place of the text
 };
 
-/// The prompt of a line of JSON: a text, a list of ids, or an object with one
-/// of them. Errors begin with FILE:LINE:COLUMN.
+/// Parses a prompt from a JSON line: a string, an id list, or an object with
+/// one of them. Errors begin with FILE:LINE:COLUMN.
 Result<Prompt> parsePromptLine(const std::string &text, const std::string &file,
                                size_t line);
 

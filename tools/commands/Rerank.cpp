@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom rerank: documents and their relevance to a query, best first, one
-// JSON line each.
+// transom rerank: prints documents by relevance to a query, best first, as JSON
+// lines.
 #include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Texts.h"
@@ -28,7 +28,7 @@ struct RankedDocument {
 
 } // namespace
 
-/// The documents as they are given, with their scores.
+/// Returns the documents in input order, with their scores.
 static Result<std::vector<RankedDocument>>
 scoreDocuments(const RerankFlags &flags, const CommonFlags &common,
                const TextModel &model, transom_session *session) {
@@ -38,7 +38,7 @@ scoreDocuments(const RerankFlags &flags, const CommonFlags &common,
   options.prompt = flags.hasPrompt ? flags.prompt.c_str() : nullptr;
   options.prompt_name =
       flags.hasPromptName ? flags.promptName.c_str() : nullptr;
-  // A call without documents tells what is wrong with the model or the options.
+  // A call without documents reports errors about the model or the options.
   TRANSOM_TRY(check(transom_session_rerank_prompted(
       session, &query, nullptr, 0, &options, nullptr, 0, nullptr)));
   CutTexts cuts;
@@ -65,12 +65,14 @@ scoreDocuments(const RerankFlags &flags, const CommonFlags &common,
 
 static Result<void> runRerank(const RerankFlags &flags,
                               const CommonFlags &common) {
+  // Check the flags.
   TRANSOM_TRY(flags.input.validate());
   if (isBlank(flags.query))
     return usageError("--query is empty; expected the text that documents are "
                       "compared with");
   if (flags.hasPrompt && flags.hasPromptName)
     return usageError("'--prompt' and '--prompt-name' are one too many");
+  // Score all documents.
   TRANSOM_ASSIGN(TextModel model, openTextModel(flags.model));
   TRANSOM_ASSIGN(SessionPtr session,
                  createTextSession(model.model.get(), common.threads));
@@ -80,6 +82,7 @@ static Result<void> runRerank(const RerankFlags &flags,
     return rejected(
         (flags.input.getPath() == "-" ? "stdin" : flags.input.getPath()) +
         ": no documents; expected one a line");
+  // Sort, and print the best ones.
   std::stable_sort(documents.begin(), documents.end(),
                    [](const RankedDocument &a, const RankedDocument &b) {
                      return a.score > b.score;
@@ -106,12 +109,14 @@ void tools::addRerank(CLI::App &app, CommandList &commands) {
   auto flags = std::make_shared<RerankFlags>();
   command.app->add_option("MODEL", flags->model, "a compiled model")
       ->required();
+  // Query and documents.
   command.app
       ->add_option("--query", flags->query,
                    "the text that documents are compared with")
       ->required()
       ->type_name("TEXT");
   addTextInput(*command.app, flags->input);
+  // Prompts for the query, and the output size.
   CLI::Option *prompt = command.app->add_option(
       "--prompt,--instruction", flags->prompt,
       "a prompt for the query, such as what the documents are searched for");

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom run: any entry point on the tensors of a safetensors file.
+// transom run: runs any entry on the tensors in a safetensors file.
 #include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/GenerationFlags.h"
@@ -15,12 +15,12 @@ using namespace transom::tools;
 namespace {
 struct RunFlags {
   std::string model, entry, in, out;
-  GenerationFlags generation; ///< of the entry `generate`
+  GenerationFlags generation; ///< for the entry `generate`
   std::vector<CLI::Option *> generationOptions;
 };
 } // namespace
 
-/// Names, types and shapes of the results.
+/// Returns the names, types and shapes of results.
 static std::string toJson(const std::vector<transom_tensor> &tensors) {
   std::string line;
   JsonWriter json(line);
@@ -37,8 +37,8 @@ static std::string toJson(const std::vector<transom_tensor> &tensors) {
   return line + "\n";
 }
 
-/// A session that generates for these inputs; what is wrong with them is left
-/// to the run.
+/// Creates a session that generates for these inputs; the run reports invalid
+/// inputs.
 static Result<SessionPtr>
 generationSession(const transom_model *model, const RunFlags &flags,
                   const std::vector<transom_tensor> &inputs, unsigned threads) {
@@ -54,9 +54,8 @@ generationSession(const transom_model *model, const RunFlags &flags,
   return createSession(model, options);
 }
 
-/// A result of a generation with the memory that it needs. `read` is called
-/// twice: an empty tensor says how large it is, and is enough for an empty
-/// result.
+/// Reads a generation result and allocates its memory. `read` is called twice:
+/// an empty tensor returns the size, which suffices for an empty result.
 using ReadResult = transom_status (*)(const transom_generation *,
                                       transom_tensor *);
 static Result<void> readResult(const transom_generation *generation,
@@ -70,7 +69,7 @@ static Result<void> readResult(const transom_generation *generation,
   return status == TRANSOM_STATUS_OK ? Result<void>() : lastError(status);
 }
 
-/// True for the results of beams.
+/// Returns true for beam search results.
 static bool hasScores(const transom_generation *generation) {
   transom_continuation first = transom_continuation_default();
   return transom_generation_get(generation, 0, &first) == TRANSOM_STATUS_OK &&
@@ -113,7 +112,7 @@ static Result<void> runGeneration(const transom_model *model,
   return common.json ? writeOut(toJson(results)) : Result<void>();
 }
 
-/// Whether an entry generates texts.
+/// Returns true if an entry generates text.
 static bool generates(const transom_model *model, const std::string &entry) {
   for (size_t i = 0;; ++i) {
     transom_entry_info info = transom_entry_info_default();
@@ -124,8 +123,8 @@ static bool generates(const transom_model *model, const std::string &entry) {
   }
 }
 
-/// An error for a flag of generation with another entry. Its variable in the
-/// environment may be meant for other commands.
+/// Rejects generation flags for other entries. Environment variables are
+/// ignored here, since they may be meant for other commands.
 static Result<void> checkFlags(const RunFlags &flags) {
   for (const CLI::Option *option : flags.generationOptions)
     if (option->count() && !getenv(option->get_envname().c_str()))
@@ -146,7 +145,7 @@ static Result<void> runEntry(RunFlags &flags, const CommonFlags &common) {
   if (!isGeneration)
     TRANSOM_TRY(checkFlags(flags));
 
-  // Read the inputs; the length of generated results is known afterwards only.
+  // Read the inputs; generated results have a known length only afterwards.
   TRANSOM_ASSIGN(InputTensors inputs, InputTensors::read(flags.in));
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(flags.out));
   if (isGeneration)

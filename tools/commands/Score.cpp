@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom score: log-probabilities of given texts, one JSON line each, and the
-// perplexity of a file.
+// transom score: prints log-probabilities for given texts as JSON lines, or a
+// file's perplexity.
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
 #include "tools/commands/GenerationFlags.h"
@@ -17,7 +17,7 @@ namespace {
 
 struct ScoreFlags {
   std::string model, perplexity;
-  std::string targets; ///< of `--target`
+  std::string targets; ///< from `--target`
   Languages languages;
   TextInput input;
   std::vector<std::string> idLists;
@@ -26,7 +26,7 @@ struct ScoreFlags {
   bool noSpecial = false;
 };
 
-/// Scores texts of one model; its session grows with them.
+/// Scores texts with one model; its session grows with them.
 class Scorer {
 public:
   Scorer(const ScoreFlags &flags, const CommonFlags &common,
@@ -40,7 +40,7 @@ public:
 
 private:
   Result<std::vector<int64_t>> getTokens(const std::string &text) const;
-  /// Makes sure that the session holds a sequence of so many tokens.
+  /// Creates a larger session unless it holds a sequence with this token count.
   Result<void> prepare(size_t tokens);
   Result<size_t> getWindow(size_t tokens);
 
@@ -49,7 +49,7 @@ private:
   const transom_model *model;
   const transom_model_info &info;
   SessionPtr session;
-  size_t room = 0; ///< tokens that the session was made for
+  size_t room = 0; ///< session capacity in tokens
 };
 
 } // namespace
@@ -90,7 +90,7 @@ Result<void> Scorer::scoreText(const std::string &text) {
   return ids ? scoreIds(*ids, &text) : Result<void>(ids.takeError());
 }
 
-/// The sum of log-probabilities, and the perplexity where there is any.
+/// Writes the sum over log-probabilities, and the perplexity if defined.
 static void writeSum(JsonWriter &json, double sum, int64_t tokens) {
   json.member("sum", sum);
   json.key("perplexity");
@@ -102,6 +102,7 @@ static void writeSum(JsonWriter &json, double sum, int64_t tokens) {
 
 Result<void> Scorer::scoreIds(const std::vector<int64_t> &ids,
                               const std::string *text) {
+  // Score the sequence; its first token has no log-probability.
   if (Result<void> ready = prepare(ids.size()); !ready)
     return ready;
   const size_t count = ids.empty() ? 0 : ids.size() - 1;
@@ -114,6 +115,7 @@ Result<void> Scorer::scoreIds(const std::vector<int64_t> &ids,
           tops ? top.data() : nullptr, tops));
       !done)
     return signals.explain(done.takeError());
+  // Write the log-probabilities and their sum.
   logprobs.resize(count);
   double sum = 0;
   for (double logprob : logprobs)
@@ -128,6 +130,7 @@ Result<void> Scorer::scoreIds(const std::vector<int64_t> &ids,
   json.key("logprobs");
   json.array(logprobs);
   writeSum(json, sum, int64_t(count));
+  // Write the most likely tokens at each position.
   if (tops) {
     json.key("top_logprobs");
     json.beginArray();
@@ -150,7 +153,8 @@ Result<void> Scorer::scoreIds(const std::vector<int64_t> &ids,
   return writeOut(line + "\n");
 }
 
-/// Tokens of one window: of the flag, else the context, at most 2048.
+/// Returns the window size in tokens: the flag, otherwise the context, at most
+/// 2048.
 Result<size_t> Scorer::getWindow(size_t tokens) {
   constexpr int64_t most = 2048;
   TRANSOM_TRY(prepare(1));
@@ -172,7 +176,7 @@ Result<void> Scorer::scoreFile(const std::string &path) {
   TRANSOM_ASSIGN(std::string text, readSmallFile(path, largest));
   TRANSOM_ASSIGN(std::vector<int64_t> ids, getTokens(text));
 
-  // Score it in windows; each begins `stride` tokens after the one before.
+  // Score in windows; each begins `stride` tokens after the previous one.
   TRANSOM_ASSIGN(size_t window, getWindow(ids.size()));
   if (Result<void> ready = prepare(std::min(window, ids.size())); !ready)
     return ready;
@@ -222,7 +226,7 @@ static Result<void> checkSources(const ScoreFlags &flags) {
   return {};
 }
 
-/// Scores the targets of an encoder-decoder.
+/// Scores targets with an encoder-decoder.
 static Result<void> runTargets(const ScoreFlags &flags,
                                const CommonFlags &common,
                                const TextModel &model) {
@@ -236,6 +240,7 @@ static Result<void> runTargets(const ScoreFlags &flags,
 
 static Result<void> runScore(const ScoreFlags &flags,
                              const CommonFlags &common) {
+  // Check and parse the flags.
   if (Result<void> valid = checkSources(flags); !valid)
     return valid;
   std::vector<std::vector<int64_t>> lists;
@@ -243,6 +248,7 @@ static Result<void> runScore(const ScoreFlags &flags,
     TRANSOM_ASSIGN(std::vector<int64_t> ids, parseIds(list));
     lists.push_back(std::move(ids));
   }
+  // Open the model. Encoder-decoders score targets instead.
   TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
   TRANSOM_ASSIGN(transom_model_info info, getInfo(model.get()));
   TRANSOM_ASSIGN(Manifest manifest, getManifest(model.get()));
@@ -254,6 +260,7 @@ static Result<void> runScore(const ScoreFlags &flags,
                                  : "'--target' needs an encoder-decoder");
   if (hasSources)
     return runTargets(flags, common, {std::move(model), info});
+  // Score the file, the id lists or the texts.
   Scorer scorer(flags, common, model.get(), info);
   if (!flags.perplexity.empty())
     return scorer.scoreFile(flags.perplexity);
@@ -282,6 +289,7 @@ void tools::addScore(CLI::App &app, CommandList &commands) {
       addCommand(app, commands, "score",
                  "log-probabilities of texts, one JSON line a text");
   auto flags = std::make_shared<ScoreFlags>();
+  // Model and texts.
   command.app->add_option("MODEL", flags->model, "a compiled model")
       ->required();
   addTextInput(*command.app, flags->input);
@@ -299,6 +307,7 @@ void tools::addScore(CLI::App &app, CommandList &commands) {
       ->add_option("--perplexity", flags->perplexity,
                    "the perplexity of a whole file, in windows")
       ->type_name("FILE");
+  // Windows for the perplexity.
   command.app
       ->add_option("--window", flags->window,
                    "tokens of a window (default: the context, at most 2048)")

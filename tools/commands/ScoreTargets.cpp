@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pairs of similar length run together; padding is not computed.
+// Batches pairs with similar lengths; padding is not computed.
 #include "tools/commands/ScoreTargets.h"
 #include "runtime/json/Json.h"
 #include "tools/commands/GenerationFlags.h"
@@ -13,17 +13,17 @@ using namespace transom::tools;
 
 namespace {
 
-/// Pairs of a run of the entry, at most.
+/// Max pairs per entry run.
 constexpr size_t mostPairs = 32;
 
 /// A pair and its result.
 struct Pair {
   std::string source, target;
   std::vector<int64_t> ids, targetIds;
-  std::vector<double> logprobs; ///< of the target's tokens
+  std::vector<double> logprobs; ///< for the target's tokens
 };
 
-/// Scores the pairs of one model; its session grows with them.
+/// Scores pairs with one model; its session grows with them.
 class TargetScorer {
 public:
   TargetScorer(const TargetTexts &texts, const CommonFlags &common,
@@ -48,13 +48,13 @@ private:
   const TextModel &model;
   LinePartner targets;
   SessionPtr session;
-  size_t longest = 0, longestTarget = 0, most = 0; ///< that fit the session
-  size_t done = 0; ///< pairs of the calls before
+  size_t longest = 0, longestTarget = 0, most = 0; ///< session capacity
+  size_t done = 0;                                 ///< pairs in previous calls
 };
 
 } // namespace
 
-/// An argument of the entry `score`, of which only the shape is read.
+/// Returns an argument for the entry `score`, of which only the shape is read.
 static transom_tensor makeArgument(const char *name, size_t rows,
                                    size_t columns) {
   transom_tensor tensor{};
@@ -83,7 +83,7 @@ Result<std::vector<int64_t>> TargetScorer::getTokens(const std::string &text,
   return getIds(tokens);
 }
 
-/// A source and the next target.
+/// Pairs a source with the next target.
 Result<Pair> TargetScorer::makePair(std::string source) {
   Pair pair;
   pair.source = std::move(source);
@@ -95,7 +95,7 @@ Result<Pair> TargetScorer::makePair(std::string source) {
   return pair;
 }
 
-/// Makes a session with room for these pairs, unless there is one.
+/// Creates a session for these pairs, unless the current one has room.
 Result<void> TargetScorer::createSessionFor(const std::vector<Pair *> &pairs) {
   const size_t before = longest + longestTarget + most;
   for (const Pair *pair : pairs) {
@@ -117,7 +117,7 @@ Result<void> TargetScorer::createSessionFor(const std::vector<Pair *> &pairs) {
   return {};
 }
 
-/// Scores some pairs together.
+/// Scores a few pairs together.
 Result<void> TargetScorer::score(const std::vector<Pair *> &pairs) {
   TRANSOM_TRY(createSessionFor(pairs));
   std::vector<transom_prompt> sources, expected;
@@ -143,7 +143,7 @@ Result<void> TargetScorer::score(const std::vector<Pair *> &pairs) {
   return {};
 }
 
-/// Names the line of a pair in an error that names its source or target.
+/// Adds the pair's line number to an error about its source or target.
 Error TargetScorer::inPairs(const std::vector<Pair *> &some, const Pair *first,
                             Error error) const {
   for (const char *kind : {"source", "target", "row"})

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom similarity: how close texts are to each other, a line of JSON each.
+// transom similarity: prints how similar texts are to each other as JSON lines.
 #include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Texts.h"
@@ -16,7 +16,7 @@ struct SimilarityFlags {
 };
 } // namespace
 
-/// More texts than that make a matrix that nobody reads.
+/// Max texts; a larger matrix is not useful.
 static constexpr size_t mostTexts = 4096;
 
 static Result<void> runSimilarity(const SimilarityFlags &flags,
@@ -25,7 +25,7 @@ static Result<void> runSimilarity(const SimilarityFlags &flags,
   TRANSOM_ASSIGN(TextModel model, openTextModel(flags.model));
   TRANSOM_ASSIGN(SessionPtr session,
                  createTextSession(model.model.get(), common.threads));
-  // A call without texts tells what is wrong with the model.
+  // A call without texts reports errors about the model.
   TRANSOM_TRY(check(transom_session_embed(session.get(), nullptr, 0, nullptr,
                                           nullptr, 0, nullptr)));
   const size_t size = model.info.embedding_size;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Output goes through stdio.
+// Writes output with stdio.
 #include "tools/commands/StandardStreams.h"
 #include "runtime/base/FileUse.h"
 #include <cerrno>
@@ -15,8 +15,8 @@ using namespace transom;
 using namespace transom::tools;
 
 void tools::openStandardStreams() {
-  // A file that is opened next would get the number of a closed stream, and
-  // the stream's data. A wrong mode makes each access an error.
+  // A file that is opened next would reuse a closed stream's number, and get
+  // its data. The opposite access mode makes each access an error.
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
       (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -56,7 +56,7 @@ Result<void> tools::flushOut() {
 
 Result<void> tools::finishOut() {
   TRANSOM_TRY(flushOut());
-  // Network file systems report a full disk when a file is closed.
+  // Network file systems report a full disk only when a file is closed.
   const int copy = wasWritten ? dup(STDOUT_FILENO) : -1;
   if (wasWritten && (copy < 0 || close(copy) != 0))
     return cannotWrite();

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom tag: one JSON line with the labelled spans or the entities of each
-// text.
+// transom tag: prints one JSON line per text with labeled spans or entities.
 #include "runtime/json/Json.h"
 #include "runtime/text/Tags.h"
 #include "tools/commands/Command.h"
@@ -23,7 +22,7 @@ struct TagFlags {
   bool merges = false, ignores = false; ///< their flags are given
 };
 
-/// A model that classifies tokens, and a session of it.
+/// A token classification model, and its session.
 class Tagger {
 public:
   static Result<Tagger> open(TextModel model, const TagFlags &flags,
@@ -34,13 +33,12 @@ public:
   }
 
 private:
-  /// The spelling of a span by its tokens; what has no token is as in the
-  /// text.
+  /// Spells a span by its tokens; parts without a token are as in the text.
   Result<std::string> spell(const std::string &text,
                             const std::vector<transom_token> &tokens,
                             const transom_span &span) const;
-  /// Whether an id is the unknown token: one that decoding leaves out though it
-  /// has a spelling, unlike a lone mark of a space.
+  /// Returns true for the unknown token: decoding omits it even though it has a
+  /// spelling, unlike a single space marker.
   Result<bool> isUnknown(int64_t id) const;
   Result<void> writeSpan(JsonWriter &json, const std::string &text,
                          const std::vector<transom_token> &tokens,
@@ -96,14 +94,14 @@ Result<std::string> Tagger::spell(const std::string &text,
   }
   std::string spelled;
   std::vector<int64_t> known;
-  size_t begin = span.begin; // of the known tokens
+  size_t begin = span.begin; // start of the known tokens
   bool marksSpaces = false;
   auto append = [&](const std::string &more, size_t at) {
     const bool isApart = !spelled.empty() && text[at - 1] == ' ';
     spelled += (isApart && more[0] != ' ' ? " " : "") + more;
   };
   auto appendKnown = [&]() -> Result<void> {
-    // As tokens, whose spaces no setting cleans up.
+    // Decode as tokens, so that no setting cleans up spaces.
     TRANSOM_ASSIGN(std::string decoded,
                    detokenize(model, known,
                               TRANSOM_DETOKENIZE_SKIP_SPECIAL |
@@ -123,13 +121,13 @@ Result<std::string> Tagger::spell(const std::string &text,
       known.push_back(token.id);
       continue;
     }
-    // The unknown token, which decoding leaves out.
+    // The unknown token, which decoding omits.
     TRANSOM_TRY(appendKnown());
     append(text.substr(token.begin, token.end - token.begin), token.begin);
   }
   TRANSOM_TRY(appendKnown());
-  // Transformers puts merged words together again as if they were tokens, which
-  // have no spaces of their own where `▁` stands for one.
+  // Transformers joins merged words as if they were tokens. These have no
+  // spaces of their own if `▁` marks spaces.
   if (marksSpaces && merge != TRANSOM_SPAN_MERGE_SIMPLE)
     spelled.erase(std::remove(spelled.begin(), spelled.end(), ' '),
                   spelled.end());

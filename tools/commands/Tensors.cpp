@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of files for runs, and sessions that fit them.
+// File tensors for runs, and sessions that fit them.
 #include "tools/commands/Tensors.h"
 #include <algorithm>
 #include <cstring>
@@ -28,8 +28,7 @@ DType tools::fileType(transom_dtype type) {
   return DType::U8;
 }
 
-/// A tensor of the file as the C API has it; data that is not aligned for its
-/// type is copied.
+/// Returns a file tensor in C API form; unaligned data is copied.
 static Result<transom_tensor>
 getView(const SafetensorsFile &file, const SafetensorsTensor &tensor,
         std::vector<std::unique_ptr<char[]>> &copies) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts from flags, files and stdin, and errors that name the line of a text.
+// Reads texts from flags, files and stdin, and adds their lines to errors.
 #include "tools/commands/Texts.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Unicode.h"
@@ -93,7 +93,7 @@ Error tools::inBatch(const TextInput &input, size_t first, size_t count,
                      Error error) {
   if (!input.texts.empty())
     return error;
-  // The library does not number the only text of a call.
+  // The library does not number the only text in a call.
   if (count == 1)
     return inText(input, first, std::move(error));
   std::optional<NumberedError> one = findNumber(error, "text");
@@ -109,7 +109,7 @@ tools::getViews(const std::vector<std::string> &texts) {
   return views;
 }
 
-/// Grows the buffer until the tokens fit.
+/// Enlarges the buffer until the tokens fit.
 Result<std::vector<transom_token>>
 tools::tokenizeText(const transom_model *model, const TextOrPair &text,
                     const transom_tokenize_options &options,
@@ -143,7 +143,7 @@ std::vector<int64_t> tools::getIds(const std::vector<transom_token> &tokens) {
   return ids;
 }
 
-/// Grows the buffer until the text fits.
+/// Enlarges the buffer until the text fits.
 Result<std::string> tools::detokenize(const transom_model *model,
                                       const std::vector<int64_t> &ids,
                                       uint32_t flags) {
@@ -222,7 +222,7 @@ void tools::addLanguages(CLI::App &command, Languages &languages) {
 
 Error tools::noTokenizer(const transom_model *model, const std::string &name,
                          const std::string &advice) {
-  // Any call that needs a tokenizer tells the reason.
+  // Any call that needs a tokenizer reports the reason.
   size_t size = 0;
   Error error =
       lastError(transom_model_token_text(model, 0, nullptr, 0, &size));
@@ -246,7 +246,7 @@ Result<SessionPtr> tools::createTextSession(const transom_model *model,
   transom_session_options options = transom_session_options_default();
   options.threads = threads;
   options.max_batch = 32;
-  options.hold_results = 1; // also of a model that is mainly for other things
+  options.hold_results = 1; // also for models whose main entry is another one
   return createSession(model, options);
 }
 
@@ -293,8 +293,9 @@ Result<void> tools::forEachBatch(
   TRANSOM_TRY(reader.open(input.getPath()));
   TextProgress progress(input.progress, common.quiet);
   while (true) {
-    // Wait for the first line, then take what is there without waiting: a
-    // program that writes a line gets its answer before it writes the next.
+    // Wait for the first line, then take the available lines without waiting,
+    // so that a program that writes a line gets its answer before it writes the
+    // next.
     std::vector<std::string> texts;
     while (texts.size() < most) {
       TRANSOM_ASSIGN(std::optional<std::string> line,

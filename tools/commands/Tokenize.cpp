@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom tokenize: one JSON line with the tokens of each text or pair, or,
-// with
-// --decode, with the text of ids.
+// transom tokenize: prints one JSON line with the tokens of each text or pair,
+// or, with --decode, with the decoded text.
 #include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Texts.h"
@@ -16,11 +15,11 @@ namespace {
 struct TokenizeFlags {
   std::string model;
   TextInput input;
-  std::vector<std::string> pairs; ///< of `--pair`, beside `--text`
+  std::vector<std::string> pairs; ///< from `--pair`, in addition to `--text`
   bool noSpecial = false, noTruncation = false, decode = false;
   std::string sourceLanguage, targetLanguage;
 
-  /// True for texts in the target language.
+  /// Returns true for texts in the target language.
   bool target() const { return !targetLanguage.empty(); }
 };
 } // namespace
@@ -55,7 +54,7 @@ static std::string formatLine(const TextOrPair &text,
 // Ids to text
 //===----------------------------------------------------------------------===//
 
-/// Ids between spaces, commas and brackets.
+/// Parses ids between spaces, commas and brackets.
 static Result<std::vector<int64_t>> readIds(const std::string &text) {
   std::vector<int64_t> ids;
   const char *at = text.data(), *end = at + text.size();
@@ -78,7 +77,7 @@ static Result<std::vector<int64_t>> readIds(const std::string &text) {
 static Result<void> decodeLine(const transom_model *model,
                                const std::string &line, bool skipSpecial) {
   TRANSOM_ASSIGN(std::vector<int64_t> ids, readIds(line));
-  // The library skips ids of no token; here they are errors.
+  // The library skips ids without a token; report them as errors here.
   for (int64_t id : ids) {
     size_t size = 0;
     const transom_status known =
@@ -116,9 +115,11 @@ static Result<void> validate(const TokenizeFlags &flags) {
 
 static Result<void> runTokenize(const TokenizeFlags &flags,
                                 const CommonFlags &common) {
+  // Check the flags, and open the model.
   TRANSOM_TRY(validate(flags));
   TRANSOM_ASSIGN(TextModel opened, openTextModel(flags.model));
   const transom_model *model = opened.model.get();
+  // Options.
   transom_tokenize_options options = transom_tokenize_options_default();
   options.no_special = flags.noSpecial;
   options.no_truncation = flags.noTruncation;
@@ -129,6 +130,7 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
   options.target = flags.target();
   CutTexts cuts;
   size_t index = 0;
+  // Encode or decode each text.
   auto encodeLine = [&](TextOrPair text) -> Result<void> {
     uint32_t cut = 0;
     TRANSOM_ASSIGN(std::vector<transom_token> tokens,
@@ -160,10 +162,12 @@ void tools::addTokenize(CLI::App &app, CommandList &commands) {
                                 "print the token ids of each text, or the text "
                                 "of ids, as a line of JSON");
   auto flags = std::make_shared<TokenizeFlags>();
+  // Model and texts.
   command.app->add_option("MODEL", flags->model, "a compiled model")
       ->required();
   addTextInput(*command.app, flags->input);
   addPairs(*command.app, flags->pairs, "the second text of a --text");
+  // Direction, special tokens and languages.
   command.app->add_flag("--decode", flags->decode,
                         "each text is a list of ids (1 2 3); print their text");
   command.app->add_flag(

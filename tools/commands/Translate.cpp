@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom translate and transom summarize: one line of output for each line of
-// input, in the same order.
+// transom translate and transom summarize: print one output line for each input
+// line, in the same order.
 #include "runtime/json/Json.h"
 #include "tools/commands/Texts.h"
 #include "tools/commands/TranslationSession.h"
@@ -15,7 +15,7 @@ using namespace transom::tools;
 
 namespace {
 
-/// Lines that are taken together, and sorted by length, at most.
+/// Max lines that are read together and sorted by length.
 constexpr size_t window = 1024;
 
 struct TranslateFlags {
@@ -23,20 +23,19 @@ struct TranslateFlags {
   TextInput input;
   Languages languages;
   std::string prefix, prefixFile;
-  size_t batch = 0; ///< of `--batch-size`
+  size_t batch = 0; ///< from `--batch-size`
   bool scores = false, truncate = false;
   AlignmentFlags alignment;
   GenerationFlags generation;
 };
 
-/// A line of the input and what became of it. It has no ids if it is blank or
-/// wrong.
+/// An input line and its result. It has no ids if it is blank or invalid.
 struct Line : TranslationSource {
   std::string text;
-  std::vector<transom_token> tokens; ///< of `ids`, where words are aligned
-  size_t alignment = 0;              ///< index of that of its first result
-  std::optional<Error> error;        ///< why it has no result
-  /// Where its results are, and as which prompt; NULL: it has none.
+  std::vector<transom_token> tokens; ///< tokens for `ids`, if words are aligned
+  size_t alignment = 0;              ///< index of its first result's alignment
+  std::optional<Error> error;        ///< reason why it has no result
+  /// Its results and its prompt index in them; NULL: it has none.
   const transom_generation *results = nullptr;
   size_t prompt = 0;
   bool done = false; ///< counted by the progress
@@ -54,11 +53,12 @@ public:
   Translator(const Translator &) = delete;
   Translator &operator=(const Translator &) = delete;
 
-  /// Opens the file of prefixes and what aligns words.
+  /// Opens the prefix file and the word aligner.
   Result<void> open();
-  /// Translates the lines of a window and prints the results of each.
+  /// Translates the lines in a window and prints the results for each.
   Result<void> run(std::vector<std::string> texts, TextProgress &progress);
-  /// Notes and the error about lines without a result, after the last window.
+  /// Prints notes and returns the error about lines without a result, after the
+  /// last window.
   Result<void> finish();
 
 private:
@@ -82,20 +82,21 @@ private:
   const CommonFlags &common;
   TextModel model;
   TranslationTarget target;
-  int64_t maximum; ///< tokens of a source; 0: no limit
+  int64_t maximum; ///< max source tokens; 0: no limit
   LinePartner prefixes;
   std::optional<WordAligner> aligner;
-  std::vector<AlignmentTask> alignments; ///< of the window
+  std::vector<AlignmentTask> alignments; ///< in the window
   TranslationSession session;
-  std::vector<GenerationPtr> generations; ///< of the window
-  size_t done = 0;                        ///< lines of the windows before
-  const Line *first = nullptr;            ///< of the window
+  std::vector<GenerationPtr> generations; ///< in the window
+  size_t done = 0;                        ///< lines in previous windows
+  const Line *first = nullptr;            ///< first line in the window
   size_t failed = 0, cut = 0; ///< lines without a result, truncated lines
 };
 
 } // namespace
 
-/// Errors of a line alone. All others end the command.
+/// Returns true for errors that concern a single line. All others end the
+/// command.
 static bool isOfLine(const Error &error) {
   return error.status == Status::Rejected || error.status == Status::Limit;
 }
@@ -108,7 +109,7 @@ void Translator::fail(Line &line, Error error) {
   line.error = std::move(error);
 }
 
-/// Sets what the translation of a line begins with.
+/// Sets the prefix of a line's translation.
 Result<void> Translator::setTarget(Line &line, const std::string &prefix) {
   Result<std::vector<int64_t>> begin =
       target.getPrefix(model.model.get(), prefix);
@@ -118,7 +119,7 @@ Result<void> Translator::setTarget(Line &line, const std::string &prefix) {
   return {};
 }
 
-/// Sets the tokens of a line or, for what is wrong with it alone, its error.
+/// Sets a line's tokens, or its error if only this line is invalid.
 Result<void> Translator::prepareLine(Line &line) {
   std::string prefix = flags.prefix;
   if (!flags.prefixFile.empty()) {
@@ -155,14 +156,13 @@ Result<void> Translator::prepareLine(Line &line) {
   return {};
 }
 
-/// Counts a line that is done, once.
+/// Counts a finished line, once.
 static void tellDone(Line &line, TextProgress &progress) {
   if (!std::exchange(line.done, true))
     progress.add(1);
 }
 
-/// Generates the results of lines. A line that is wrong by itself gets an
-/// error.
+/// Generates results for lines. A line that is invalid by itself gets an error.
 Result<void> Translator::generate(const std::vector<Line *> &sources,
                                   TextProgress &progress) {
   if (sources.empty())
@@ -188,9 +188,9 @@ Result<void> Translator::generate(const std::vector<Line *> &sources,
   return {};
 }
 
-/// The same for each half of lines that failed together. The error may name
-/// another line than the wrong one, since logits that are not finite may make
-/// those of other lines so, too. Alone each line gets its own.
+/// Repeats generation for each half of lines that failed together. The error
+/// may name the wrong line, since logits that are not finite may spread to
+/// other lines. Alone, each line gets its own error.
 Result<void> Translator::generateHalves(const std::vector<Line *> &sources,
                                         TextProgress &progress) {
   const auto middle = sources.begin() + int64_t(sources.size() / 2);
@@ -198,7 +198,7 @@ Result<void> Translator::generateHalves(const std::vector<Line *> &sources,
   return generate({middle, sources.end()}, progress);
 }
 
-/// A result of a line that has some.
+/// Returns a result for a line that has some.
 Result<transom_continuation> Translator::getResult(const Line &line,
                                                    size_t number) const {
   transom_continuation continuation = transom_continuation_default();
@@ -208,8 +208,8 @@ Result<transom_continuation> Translator::getResult(const Line &line,
   return continuation;
 }
 
-/// Aligns the words of all results, where that is asked for. Sources of similar
-/// length follow each other.
+/// Aligns words in all results, if requested. Sources with similar lengths are
+/// adjacent.
 Result<void> Translator::align(const std::vector<Line *> &sources) {
   alignments.clear();
   if (!aligner)
@@ -227,8 +227,8 @@ Result<void> Translator::align(const std::vector<Line *> &sources) {
   return aligner->alignAll(alignments);
 }
 
-/// The alignment of a result, where it is asked for. A line without a result
-/// has one without words.
+/// Returns a result's alignment, if requested. A line without a result has an
+/// alignment without words.
 std::optional<Alignment> Translator::takeAlignment(const Line &line,
                                                    size_t number) {
   if (!aligner)
@@ -259,10 +259,11 @@ Translator::printText(const std::string &text, double score,
   return writeOut(out + "\n");
 }
 
-/// Prints one result of a line; null: the line has none.
+/// Prints one result for a line; null: the line has none.
 Result<void> Translator::print(const Line &line,
                                const transom_continuation *continuation,
                                const std::optional<Alignment> &alignment) {
+  // A result starts with the given prefix.
   std::string text, out;
   double score = std::nan("");
   if (continuation) {
@@ -272,12 +273,14 @@ Result<void> Translator::print(const Line &line,
   }
   if (!common.json)
     return printText(text, score, alignment);
+  // Source and text.
   JsonWriter json(out);
   json.beginObject();
   json.member("source", line.text);
   if (line.error)
     json.member("error", line.error->message);
   json.member("text", text);
+  // Token ids, score and alignment.
   if (continuation) {
     json.key("ids");
     json.array(std::vector<int64_t>(continuation->ids,
@@ -296,7 +299,7 @@ Result<void> Translator::print(const Line &line,
   return writeOut(out + "\n");
 }
 
-/// Prints the results of a line, of which there are as many for each.
+/// Prints a line's results; each line has the same number.
 Result<void> Translator::printLine(const Line &line) {
   for (size_t i = 0; i != target.getResults(); ++i) {
     transom_continuation continuation = transom_continuation_default();
@@ -311,7 +314,7 @@ Result<void> Translator::printLine(const Line &line) {
 
 Result<void> Translator::run(std::vector<std::string> texts,
                              TextProgress &progress) {
-  // Blank lines and lines with an error are no sources.
+  // Blank lines and lines with an error are not sources.
   std::vector<Line> lines(texts.size());
   first = lines.data();
   std::vector<Line *> sources;
@@ -324,8 +327,8 @@ Result<void> Translator::run(std::vector<std::string> texts,
       sources.push_back(&lines[i]);
   }
 
-  // Sources of similar length together, the longest first: they are in the
-  // session at the same time, and short ones are left for the end.
+  // Order sources by length, longest first. Neighbors share the session at the
+  // same time, and short sources remain for the end.
   std::sort(sources.begin(), sources.end(), [](Line *a, Line *b) {
     const size_t first = a->ids.size(), second = b->ids.size();
     return first != second ? first > second : a < b;
@@ -335,7 +338,7 @@ Result<void> Translator::run(std::vector<std::string> texts,
 
   TRANSOM_TRY(align(sources));
 
-  // The results in the order of the lines.
+  // Print results in line order.
   for (const Line &line : lines)
     TRANSOM_TRY(printLine(line));
   done += lines.size();
@@ -366,7 +369,7 @@ Result<void> Translator::finish() {
   return {};
 }
 
-/// The most tokens of a source, 0 without a limit.
+/// Returns the max source length in tokens; 0 without a limit.
 static int64_t getLongestSource(const Manifest &manifest) {
   const ManifestEntry *encoder = manifest.findEntry(manifest.decoder->encoder);
   return encoder && encoder->positionLimit ? encoder->positionLimit->max : 0;
@@ -392,7 +395,7 @@ static Result<void> runTranslate(TranslateFlags &flags,
   TRANSOM_ASSIGN(TranslationTarget target,
                  TranslationTarget::create(model.model.get(), manifest,
                                            flags.generation, request));
-  // A prefix for all lines is wrong before the first of them is read.
+  // An invalid common prefix is reported before the first line is read.
   if (!flags.prefix.empty())
     if (auto prefix = target.getPrefix(model.model.get(), flags.prefix);
         !prefix)
@@ -408,13 +411,15 @@ static Result<void> runTranslate(TranslateFlags &flags,
   return translator.finish();
 }
 
-/// Gives the command under one of its names its flags.
+/// Adds the flags to the command under one of its names.
 static void setUp(Command &command) {
   auto flags = std::make_shared<TranslateFlags>();
+  // Model, sources and languages.
   command.app->add_option("MODEL", flags->model, "a compiled encoder-decoder")
       ->required();
   addTextInput(*command.app, flags->input);
   addLanguages(*command.app, flags->languages);
+  // Target prefixes.
   CLI::Option *prefix = command.app
                             ->add_option("--target-prefix", flags->prefix,
                                          "a text that each result begins with")
@@ -424,6 +429,7 @@ static void setUp(Command &command) {
                    "the same for each line of the input, one per line")
       ->type_name("F")
       ->excludes(prefix);
+  // Batches, output, and generation settings.
   command.app
       ->add_option("--batch-size", flags->batch,
                    "lines that are worked on at the same time (default: at "

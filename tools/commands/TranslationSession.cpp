@@ -9,12 +9,12 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// Without a given batch: the most sources, beams and tokens of sources that
-/// are worked on at the same time, and the fewest sources.
+/// Limits without a given batch size: max sources, beams and source tokens in
+/// progress at the same time, and min sources.
 static constexpr size_t mostSources = 32, mostBeams = 64, mostTokens = 8192;
 static constexpr size_t fewestSources = 4;
 
-/// The number of sources that are worked on at the same time.
+/// Returns the number of sources in progress at the same time.
 size_t TranslationSession::getBatch() const {
   if (limits.batch)
     return limits.batch;
@@ -23,14 +23,14 @@ size_t TranslationSession::getBatch() const {
   return std::max(sources, fewestSources);
 }
 
-/// Whether the session has room for sources with these tokens.
+/// Returns true if the session has room for sources with these token counts.
 bool TranslationSession::hasRoom(size_t sources, size_t tokens,
                                  size_t prefix) const {
   return session && std::min(sources, getBatch()) <= most &&
          tokens <= longest && prefix <= longestPrefix;
 }
 
-/// Makes a session with room for these sources, unless there is one.
+/// Creates a session for these sources, unless the current one has room.
 Result<void>
 TranslationSession::fit(const std::vector<const TranslationSource *> &sources) {
   size_t tokens = 0, prefix = 0;
@@ -41,7 +41,7 @@ TranslationSession::fit(const std::vector<const TranslationSource *> &sources) {
   if (hasRoom(sources.size(), tokens, prefix))
     return {};
 
-  // Sessions grow in steps, since each is made anew.
+  // Increase sizes in steps, since each increase creates a session.
   constexpr size_t step = 64;
   tokens = (tokens + step - 1) / step * step;
   if (limits.maximum)
@@ -54,7 +54,7 @@ TranslationSession::fit(const std::vector<const TranslationSource *> &sources) {
   return create();
 }
 
-/// Makes a session for sources that are all as long as the longest.
+/// Creates a session for sources with the max length.
 Result<void> TranslationSession::create() {
   const std::vector<size_t> lengths(most, longest);
   const std::vector<int64_t> ids(longestPrefix);
@@ -75,15 +75,15 @@ Result<void> TranslationSession::create() {
 }
 
 namespace {
-/// Counts the results of sources, from the callback of generation.
+/// Counts results by source, in the generation callback.
 struct ResultCounter {
   const std::function<void(size_t)> &tellDone;
-  size_t results;            ///< of each source
+  size_t results;            ///< per source
   std::vector<size_t> ended; ///< by source
 };
 } // namespace
 
-/// A generated token, which may be the last one of a source's results.
+/// Handles a generated token, which may end a source's results.
 static int countResult(void *context, const transom_generated_token *token) {
   auto &counter = *static_cast<ResultCounter *>(context);
   if (token->finish != TRANSOM_FINISH_NONE &&

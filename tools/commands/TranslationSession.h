@@ -1,38 +1,38 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The session of `translate`: how many sources it works on at the same time,
-// and its growth with the length of sources.
+// The session for `translate`: its batch size, and its growth with source
+// length.
 #pragma once
 #include "tools/commands/Models.h"
 #include "tools/commands/TranslationTarget.h"
 
 namespace transom::tools {
 
-/// The tokens of a source, and those that its results begin with.
+/// The tokens in a source, and the prefix of its results.
 struct TranslationSource {
   std::vector<int64_t> ids;
   std::vector<int64_t> target;
 };
 
-/// A session for sources of any number, and of any length up to the model's
+/// A session for any number of sources with any length up to the model's
 /// maximum.
 class TranslationSession {
 public:
   struct Limits {
     unsigned threads = 0;
-    size_t batch = 0;    ///< sources at the same time; 0: as they are long
-    int64_t maximum = 0; ///< tokens of a source; 0: no limit
+    size_t batch = 0;    ///< sources in progress; 0: depends on their length
+    int64_t maximum = 0; ///< max source tokens; 0: no limit
   };
 
-  /// `model` and `target` outlive the session.
+  /// `model` and `target` must outlive the session.
   TranslationSession(const transom_model *model,
                      const TranslationTarget &target, const Limits &limits)
       : model(model), target(target), limits(limits) {}
 
-  /// Generates the results of all sources: source i is prompt i. Calls
-  /// `tellDone(i)` as soon as source i has all its results. An error that one
-  /// source causes begins with `prompt N`.
+  /// Generates results for all sources: source i is prompt i. Calls
+  /// `tellDone(i)` when source i has all its results. An error that one source
+  /// causes begins with `prompt N`.
   Result<GenerationPtr>
   generate(const std::vector<const TranslationSource *> &sources,
            const std::function<void(size_t)> &tellDone);
@@ -47,7 +47,7 @@ private:
   const TranslationTarget &target;
   Limits limits;
   SessionPtr session;
-  /// Sources, tokens of a source and of a prefix that fit the session.
+  /// Session capacity: sources, source tokens and prefix tokens.
   size_t most = 0, longest = 0, longestPrefix = 0;
 };
 

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model of the MBart kind begins targets with the token of their language in
-// place of a start token. The others are forced to choose it as their first
-// token.
+// MBart-like models replace the start token with the target language token.
+// Other models are forced to choose it as their first token.
 #include "tools/commands/TranslationTarget.h"
 #include "runtime/generate/GenerationOptions.h"
 #include "tools/commands/Texts.h"
@@ -13,8 +12,7 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// The settings of the model's files with those of the flags over them,
-/// resolved.
+/// Applies the flags to the settings in the model's files, and resolves them.
 static Result<GenerationConfig>
 getConfig(const Manifest &manifest, const transom_generate_options &options) {
   TRANSOM_ASSIGN(GenerationConfig config,
@@ -24,7 +22,7 @@ getConfig(const Manifest &manifest, const transom_generate_options &options) {
   return config;
 }
 
-/// Whether a token is that of a language.
+/// Returns true if a token stands for a language.
 static Result<bool> isLanguage(const transom_model *model, int64_t token) {
   for (size_t i = 0;; ++i) {
     char name[64];
@@ -42,7 +40,7 @@ static Result<bool> isLanguage(const transom_model *model, int64_t token) {
   }
 }
 
-/// Makes targets begin with the token of a language.
+/// Makes targets begin with a language token.
 Result<void> TranslationTarget::setLanguage(const transom_model *model,
                                             const std::string &language) {
   int64_t id = -1;
@@ -60,7 +58,7 @@ Result<void> TranslationTarget::setLanguage(const transom_model *model,
   return {};
 }
 
-/// Greedy search gives one result. Beam search checks its own number.
+/// Greedy search returns one result. Beam search checks its own limit.
 static Result<void> checkResults(const GenerationConfig &config) {
   if (config.numBeams > 1 || config.numReturnSequences <= 1 || *config.sample)
     return {};
@@ -81,7 +79,7 @@ TranslationTarget::create(const transom_model *model, const Manifest &manifest,
   TRANSOM_TRY(checkResults(target.config));
   if (!request.language.empty())
     TRANSOM_TRY(target.setLanguage(model, request.language));
-  // Beams have scores; those of other results are made of log-probabilities.
+  // Beams have scores; other scores are computed from log-probabilities.
   if (request.scores && target.config.numBeams == 1)
     target.options.top_logprobs = 0;
   return target;
@@ -103,7 +101,7 @@ TranslationTarget::getPrefix(const transom_model *model,
   std::vector<int64_t> ids;
   if (text.empty())
     return ids;
-  // A forced first token comes before the prefix.
+  // A forced first token precedes the prefix.
   if (config.forcedBegin)
     ids.push_back(*config.forcedBegin);
   transom_tokenize_options how = transom_tokenize_options_default();

@@ -1,51 +1,51 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How the results of `translate` begin: with the token of the target language
-// and with a given prefix; and how many results a line has.
+// The beginning of results in `translate`, namely the target language token and
+// a given prefix, and the number of results per line.
 #pragma once
 #include "runtime/generate/GenerationConfig.h"
 #include "tools/commands/GenerationFlags.h"
 
 namespace transom::tools {
 
-/// The options of a generation of translations.
+/// Generation options for translations.
 class TranslationTarget {
 public:
-  /// What the flags of the command ask for.
+  /// Settings from the command's flags.
   struct Request {
-    std::string language; ///< empty: as the model's files say
+    std::string language; ///< empty: from the model's files
     bool hasPrefixes = false;
     bool scores = false;
   };
 
-  /// `flags` is finished and outlives the result. `Usage` for a language that
-  /// the model does not know.
+  /// `flags` must be finished and outlive the result. Fails with `Usage` for a
+  /// language that the model does not know.
   static Result<TranslationTarget> create(const transom_model *model,
                                           const Manifest &manifest,
                                           const GenerationFlags &flags,
                                           const Request &request);
 
-  /// Without prefixes, callback and sources.
+  /// Returns the options without prefixes, callback and sources.
   const transom_generate_options *getOptions() const { return &options; }
   bool hasPrefixes() const { return prefixes; }
-  /// Results of each line.
+  /// Returns the number of results per line.
   size_t getResults() const { return size_t(config.numReturnSequences); }
-  /// Beams of each line; 1 without beam search.
+  /// Returns the beam count per line; 1 without beam search.
   size_t getBeams() const { return size_t(config.numBeams); }
-  /// The token that targets begin with, where the flags or the model's files
-  /// name one.
+  /// Returns the token that targets begin with, if the flags or the model's
+  /// files name one.
   std::optional<int64_t> getStart() const { return config.getTargetStart(); }
-  /// The score of a result: that of its beam, or from its log-probabilities;
-  /// NaN without both.
+  /// Returns a result's score, from its beam or its log-probabilities; NaN
+  /// without both.
   double getScore(const transom_continuation &continuation) const;
 
-  /// The tokens of a prefix, which follow the decoder's start token; none for
-  /// an empty text. `Rejected` for a text with a token that the model does not
-  /// know.
+  /// Returns the tokens for a prefix, which follow the decoder's start token;
+  /// empty for an empty text. Fails with `Rejected` for a text with unknown
+  /// tokens.
   Result<std::vector<int64_t>> getPrefix(const transom_model *model,
                                          const std::string &text) const;
-  /// The text of such tokens without special ones.
+  /// Returns the text for such tokens without special ones.
   Result<std::string> getText(const transom_model *model,
                               const std::vector<int64_t> &prefix) const;
 
@@ -54,7 +54,7 @@ private:
                            const std::string &language);
 
   transom_generate_options options;
-  GenerationConfig config; ///< of the flags and the model's files, resolved
+  GenerationConfig config; ///< from the flags and the model's files, resolved
   bool prefixes = false;
 };
 

@@ -37,7 +37,7 @@ void tools::addZeroShot(CLI::App &command, ZeroShotFlags &flags) {
                    "several --candidate may be true at once");
 }
 
-/// The hypotheses of all candidates.
+/// Returns the hypotheses for all candidates.
 static std::vector<std::string> makeHypotheses(const ZeroShotFlags &flags) {
   const std::string pattern =
       flags.hypothesis.empty() ? "This example is {}." : flags.hypothesis;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom classify --candidate: labels that a model was not trained on, by a
-// model of natural language inference.
+// transom classify --candidate: classifies by labels that a model was not
+// trained on, with a natural language inference model.
 #pragma once
 #include "tools/commands/Texts.h"
 
@@ -20,7 +20,7 @@ struct ZeroShotFlags {
 /// Adds `--candidate`, `--hypothesis` and `--multi-label`.
 void addZeroShot(CLI::App &command, ZeroShotFlags &flags);
 
-/// Prints a line of JSON for each text: its label, and the scores of all
+/// Prints a JSON line for each text: its label, and the scores for all
 /// candidates, best first.
 Result<void> classifyZeroShot(const std::string &path, const TextInput &input,
                               const ZeroShotFlags &flags,

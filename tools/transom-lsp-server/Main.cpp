@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The language server of MLIR with the project's dialects: editors that speak
-// the language server protocol show types, definitions, uses and errors in the
-// text of any stage before LLVM IR.
+// MLIR's language server with the project's dialects: editors that support the
+// language server protocol show types, definitions, uses and errors in any
+// stage before LLVM IR.
 #include "compiler/pipeline/Register.h"
 #include "compiler/pipeline/ToolOutput.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"

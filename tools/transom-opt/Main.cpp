@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mlir-opt with the project's dialects, passes and pipelines: reads a module,
-// runs the passes that the flags name, writes it. `--start-at` and
-// `--stop-after` run a part of the pipeline of `transom compile`.
+// runs the requested passes, writes it. `--start-at` and `--stop-after` run a
+// part of the `transom compile` pipeline.
 #include "compiler/pipeline/PassRange.h"
 #include "compiler/pipeline/Register.h"
 #include "compiler/pipeline/ToolOutput.h"
@@ -20,7 +20,7 @@ using llvm::LogicalResult;
 using llvm::StringRef;
 namespace cl = llvm::cl;
 
-/// LLVM's code generator has an option of this name, which means nothing here.
+/// Frees an option name that LLVM's code generator uses without effect here.
 static StringRef takeName(StringRef name) {
   if (cl::Option *other = cl::getRegisteredOptions().lookup(name))
     other->removeArgument();
@@ -54,7 +54,7 @@ struct RangeFlags {
     return startAt.getNumOccurrences() || stopAfter.getNumOccurrences();
   }
 
-  /// The passes that the flags name.
+  /// Adds the passes that the flags select.
   Result<void> populate(mlir::OpPassManager &manager) const;
 };
 
@@ -85,7 +85,7 @@ static int fail(const Error &error) {
   return static_cast<int>(error.status);
 }
 
-/// Runs the passes of the flags on one file. Returns the exit code.
+/// Runs the selected passes on one file. Returns the exit code.
 static int run(const std::string &input, const std::string &output,
                const RangeFlags &flags, mlir::DialectRegistry &registry) {
   mlir::MlirOptMainConfig config =
@@ -115,7 +115,7 @@ static int run(const std::string &input, const std::string &output,
   llvm::raw_string_ostream stream(text);
   const LogicalResult done =
       mlir::MlirOptMain(stream, std::move(file), registry, config);
-  // Modules before the one that failed are printed, but replace no file.
+  // Print modules before a failed one, but replace no file.
   if (llvm::succeeded(done) || out->isStdout())
     if (Result<void> written = out->write(text); !written)
       return fail(written.error());

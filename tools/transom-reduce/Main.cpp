@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom-reduce: makes the module of a reproducer smaller while its pipeline
-// fails with the same error.
+// transom-reduce: shrinks a reproducer's module while its pipeline fails with
+// the same error.
 #include "compiler/pipeline/Register.h"
 #include "compiler/pipeline/ToolOutput.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"

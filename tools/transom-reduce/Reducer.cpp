@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The changes, from large to small: drop a function or another symbol, drop a
-// result of a function, replace an operation by an argument or an operand, drop
-// an operation or an argument without uses.
+// Changes are tried from large to small: drop a function or another symbol,
+// drop a function result, replace an op by an argument or an operand, drop an
+// op or an argument without uses.
 #include "tools/transom-reduce/Reducer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -17,8 +17,8 @@ namespace transom {
 // Changes
 //===----------------------------------------------------------------------===//
 
-/// Erases a function, a weight, or whatever else has a name. Where it is used
-/// the module does not verify.
+/// Erases a function, a weight, or another symbol. If the symbol has uses, the
+/// module does not verify.
 static bool eraseSymbol(Operation *op) {
   if (!isa<SymbolOpInterface>(op) || isa<ModuleOp>(op))
     return false;
@@ -37,7 +37,7 @@ static bool eraseResult(Operation *op) {
   return true;
 }
 
-/// Makes the results of an operation arguments of its function.
+/// Replaces an op's results by new arguments of its function.
 static bool replaceByArguments(Operation *op) {
   auto function = dyn_cast_or_null<func::FuncOp>(op->getParentOp());
   if (!function || op->getNumResults() == 0)
@@ -51,7 +51,7 @@ static bool replaceByArguments(Operation *op) {
   return true;
 }
 
-/// Replaces the result of an operation by an operand of its type.
+/// Replaces an op's result by an operand with the same type.
 static bool replaceByOperand(Operation *op) {
   if (op->getNumResults() != 1)
     return false;
@@ -72,7 +72,7 @@ static bool eraseUnused(Operation *op) {
   return true;
 }
 
-/// Erases the arguments of a function that nothing uses.
+/// Erases unused function arguments.
 static bool eraseArguments(Operation *op) {
   auto function = dyn_cast<func::FuncOp>(op);
   if (!function || function.isExternal())
@@ -95,7 +95,7 @@ static size_t countOperations(ModuleOp module) {
   return count;
 }
 
-/// The operation with a number in the order of `walk`.
+/// Returns the op with a number in `walk` order.
 static Operation *getOperation(ModuleOp module, size_t number) {
   Operation *found = nullptr;
   module.walk([&](Operation *op) {

@@ -14,11 +14,11 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// Before the constructors of static objects, which may throw.
+/// Runs before the constructors of static objects, which may throw.
 [[gnu::constructor(101)]] static void prepare() { handleUncaughtExceptions(); }
 
-/// Records the files that flags name as inputs. Done before a command begins an
-/// output, which would replace an input with the name of its partial file.
+/// Records the files that flags name as inputs. Must run before a command opens
+/// an output, which would replace an input with the name of its partial file.
 static void recordInputs(const CLI::App &command) {
   const std::set<std::string> types = {"F", "FILE", "FILE..", "PATH", "SO"};
   const std::set<std::string> outputs = {"output", "out", "html",
@@ -36,6 +36,7 @@ static void recordInputs(const CLI::App &command) {
 }
 
 static int runTool(int argc, char **argv) {
+  // Register the commands.
   CLI::App app("transom compiles Transformers to shared objects and runs them.",
                "transom");
   app.set_help_flag("-h,--help", "print this help");
@@ -51,11 +52,13 @@ static int runTool(int argc, char **argv) {
   for (Command &command : commands)
     addEnvironmentVariables(*command.app);
 
+  // Parse the arguments.
   int code = 0;
   const std::vector<std::string> arguments = splitEmptyValues(argc, argv);
   const Command *command = parseArguments(app, commands, arguments, code);
   if (!command)
     return code;
+  // Run the command, and report its error.
   recordInputs(*command->app);
   Result<void> done = withFileConflict(command->run(*command->common));
   if (done)
@@ -68,7 +71,7 @@ static int runTool(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  // A file over the limit of the shell is an error like a full disk.
+  // Exceeding the shell's file size limit is an error like a full disk.
   signal(SIGXFSZ, SIG_IGN);
   openStandardStreams();
   return runProgram([&] { return runTool(argc, argv); });
