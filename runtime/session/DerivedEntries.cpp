@@ -46,8 +46,8 @@ public:
       maxStepTokens = std::min(maxStepTokens, decoder.maxLogits());
   }
 
-  /// Checks ids, mask, lengths and the room in the caches, so that run() can
-  /// only fail for other reasons.
+  /// Checks ids, mask, lengths and the room in the caches; run() then fails
+  /// only after cancellation or a logit that is not finite.
   Result<void> check() const;
   Result<void> run();
 
@@ -110,9 +110,9 @@ private:
   int64_t sourceColumns = 0, sourceBlocks = 0; // in the group
 };
 
-/// Returns how many tokens the step processes in a row: a score without an
-/// encoder does not need the last token, which has no next one, and a
-/// classification needs only the tokens up to the one that the head reads.
+/// Returns how many tokens of a row are fed: without an encoder, a score does
+/// not need the last token, which predicts no next one, and a classification
+/// needs only the tokens up to the one that the head reads.
 int64_t DerivedCall::countFed(int64_t row) const {
   const int64_t count = tokens.count(row);
   if (kind == Kind::LastToken)

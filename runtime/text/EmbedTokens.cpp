@@ -3,7 +3,8 @@
 //
 // Token embeddings for late interaction (ColBERT), and hidden states. A query
 // is padded with expansion tokens, which have embeddings but are attended to
-// only if the model's rules say so; tokens in the skiplist have no embedding.
+// only if the model's rules enable it; tokens in the skiplist have no
+// embedding.
 #include "runtime/text/EmbedTokens.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/text/Embed.h"
