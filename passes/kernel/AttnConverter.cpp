@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The conversion of types, values, functions and layer bodies. Single
-// operations are converted in AttnConverterElementwise.cpp and others.
+// Converts types, values, functions and layer bodies.
+// AttnConverterElementwise.cpp and other files convert single operations.
 #include "passes/kernel/AttnConverter.h"
 #include "llvm/ADT/Sequence.h"
 
@@ -75,7 +75,7 @@ void AttnConverter::copyInto(Location loc, Value source, Value out) {
               [](OpBuilder &, ValueRange scalars) { return scalars[0]; });
 }
 
-/// A name for a new size of an entry.
+/// A name for a new size symbol in an entry.
 static std::string getFreeName(StringRef base, int64_t index,
                                const EntryState &entry) {
   for (;; ++index) {
@@ -107,7 +107,7 @@ Value AttnConverter::uniformBatch(Location loc, const Polynomial &batch,
 Value AttnConverter::cacheBatch(Location loc, kern::CacheType type) {
   kern::CacheBatchOp &known = entry.sources[type.getPositions()];
   if (!known) {
-    // All caches of these positions are in one group; name the first.
+    // All caches with equal positions are in one group; use the first.
     kern::CacheOp cache;
     for (auto op : symbols.getOp()->getRegion(0).getOps<kern::CacheOp>())
       if (!cache && cast<kern::CacheType>(op.getType()).getPositions() ==
@@ -127,8 +127,8 @@ Value AttnConverter::cacheBatch(Location loc, kern::CacheType type) {
   return getOwnTable(known);
 }
 
-/// The value of a table that the entry defines. A layer body names the same
-/// table of the frame by an operation of its own.
+/// The value of a frame table that the entry defines. A layer body refers to
+/// the same table through its own operation.
 Value AttnConverter::getOwnTable(Operation *definition) {
   Value result = definition->getResult(0);
   Value &own = tables[result.getType()];
@@ -189,7 +189,7 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// True for results that are written as a whole by their own operation.
+/// True if the value's operation writes the complete result to its buffer.
 static bool ownsBuffer(Value value) {
   Operation *op = value.getDefiningOp();
   return op && !isa<attn::ReshapeOp, attn::GetWeightOp, attn::LayersOp,
@@ -197,6 +197,7 @@ static bool ownsBuffer(Value value) {
 }
 
 LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
+  // Create the function, whose results become arguments after the inputs.
   auto returned = cast<func::ReturnOp>(source.getBody().front().back());
   SmallVector<Type> types;
   for (Type type : llvm::concat<const Type>(source.getArgumentTypes(),
@@ -210,7 +211,7 @@ LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
   this->function = entry.function = function;
   int64_t inputs = source.getNumArguments();
   function->setAttr("kern.inputs", b.getI64IntegerAttr(inputs));
-  // What the manifest tells of a decoder.
+  // Keep the attributes from which the manifest describes decoders.
   for (NamedAttribute attribute : source->getDiscardableAttrs())
     if (attribute.getName().getValue().starts_with("transom."))
       function->setAttr(attribute.getName(), attribute.getValue());
@@ -218,6 +219,8 @@ LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
     function.setArgAttrs(i, source.getArgAttrDict(i));
   for (unsigned i : llvm::seq(source.getNumResults()))
     function.setArgAttrs(inputs + i, source.getResultAttrDict(i));
+  // Results are written directly to their arguments if one operation writes
+  // them.
   Block *block = function.addEntryBlock();
   b.setInsertionPointToStart(block);
   for (auto [old, argument] :
@@ -226,6 +229,7 @@ LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
   for (auto [i, value] : llvm::enumerate(returned.getOperands()))
     if (ownsBuffer(value) && !chosen.count(value))
       chosen[value] = block->getArgument(inputs + i);
+  // Convert the operations, and copy the other results.
   for (Operation &op : source.getBody().front().without_terminator())
     if (failed(convertOp(op)))
       return failure();
@@ -239,9 +243,9 @@ LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
   return success();
 }
 
-/// The body's result may be written to the state at once when nothing reads the
-/// state afterwards, and its own operation at most row by row. Otherwise gives
-/// the operation that prevents it.
+/// Returns null if the body's result can be written directly to the state:
+/// nothing reads the state afterwards, and its operation reads it at most row
+/// by row. Otherwise returns the operation that prevents it.
 static Operation *findStateReader(func::ReturnOp returned, Value state) {
   Value result = returned.getOperand(0);
   Operation *producer = result.getDefiningOp();
@@ -251,7 +255,8 @@ static Operation *findStateReader(func::ReturnOp returned, Value state) {
     if (user != returned || !result.hasOneUse())
       return user;
   for (Operation *user : state.getUsers()) {
-    if (isa<attn::ReshapeOp, attn::AppendOp>(user)) // their results show it
+    // their results refer to the state
+    if (isa<attn::ReshapeOp, attn::AppendOp>(user))
       return user;
     if (user == producer
             ? !isa<attn::AddOp, attn::LayerNormOp, attn::RmsNormOp>(user)
@@ -264,6 +269,7 @@ static Operation *findStateReader(func::ReturnOp returned, Value state) {
 LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state,
                                          ValueRange invariants) {
   AttnConverter body(symbols, entry);
+  // Create the function: state, invariants, then weights and caches.
   SmallVector<Type> types{state.getType()};
   llvm::append_range(types, invariants.getTypes());
   for (auto parameter : source.getArguments().drop_front(1 + invariants.size()))
@@ -283,6 +289,7 @@ LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state,
   for (auto [old, argument] :
        llvm::zip(source.getArguments(), block->getArguments()))
     body.lowered[old] = argument;
+  // Write the result directly to the state if possible.
   auto returned = cast<func::ReturnOp>(source.getBody().front().back());
   Value result = returned.getOperand(0);
   Operation *reader = findStateReader(returned, source.getArgument(0));
@@ -292,6 +299,7 @@ LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state,
                  {{"body", name}, {"result", result}, {"operation", reader}}});
   else
     body.chosen[result] = block->getArgument(0);
+  // Convert the operations.
   for (Operation &op : source.getBody().front().without_terminator())
     if (failed(body.convertOp(op)))
       return failure();

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The conversion of attention, caches and rope.
+// Converts attention, caches and rope.
 #include "passes/kernel/AttnConverter.h"
 
 using namespace mlir;
@@ -9,13 +9,13 @@ using namespace transom;
 
 namespace {
 
-/// What an attention works in, and how.
+/// An attention's scratch memory and its schedule.
 struct AttentionMemory {
   Value scratch, partials, counters; ///< the last two may be null
   kern::AttentionSchedule schedule;
 };
 
-/// The ragged of queries and of keys, and the mask in four dimensions.
+/// The ragged batches for queries and keys, and the mask with four dimensions.
 struct AttentionRows {
   Value queries, keys, mask; ///< the mask may be null
 };
@@ -40,8 +40,8 @@ static AttentionMemory getAttentionMemory(AttnConverter &c, Operation *op,
       kern::getAttentionScratchFloats(schedule, valueSize, /*suitsAmx=*/false),
       c.b.getF32Type());
   using Kind = kern::AttentionSchedule::Kind;
-  // Where queries are the keys' rows, there are at least as many work items as
-  // KV blocks, and nothing is gained by distributing the blocks.
+  // If queries and keys are the same rows, there are at least as many work
+  // items as KV blocks, so distributing the blocks gains nothing.
   if (schedule.kind != Kind::SplitKv &&
       (schedule.kind != Kind::Auto || ownKeys))
     return memory;
@@ -59,12 +59,12 @@ static AttentionMemory getAttentionMemory(AttnConverter &c, Operation *op,
   return memory;
 }
 
-/// Lanes of a vector in generated code.
+/// Vector lanes in generated code.
 static constexpr int64_t vectorLanes = 16;
-/// Heads that waste less of their vectors are not reported, in percent.
+/// Minimum share of unused vector lanes that is reported, in percent.
 static constexpr int64_t reportedWaste = 10;
 
-/// Why an attention has its schedule.
+/// The reason for an attention's schedule.
 static std::string getScheduleReason(kern::AttentionSchedule schedule,
                                      bool ownKeys) {
   if (schedule.kind != kern::AttentionSchedule::Kind::Auto)
@@ -124,7 +124,7 @@ static AttentionRows getAttentionRows(AttnConverter &c, attn::SdpaOp op) {
   return rows;
 }
 
-/// Keys as panels, packed from rows.
+/// Packs key rows into key panels.
 static Value keyPanels(AttnConverter &c, Location loc, Value rows,
                        Value ragged) {
   auto type = cast<kern::BufferType>(rows.getType());
@@ -140,7 +140,8 @@ static Value keyPanels(AttnConverter &c, Location loc, Value rows,
   return panels;
 }
 
-/// The products of rows, of each head apart, with its relative positions.
+/// Multiplies rows by the relative position table, separately for each head;
+/// null without a table.
 static Value scorePositions(AttnConverter &c, attn::SdpaOp op, Value rows,
                             Value ragged, Value table) {
   if (!table)
@@ -166,6 +167,7 @@ static Value scorePositions(AttnConverter &c, attn::SdpaOp op, Value rows,
 
 static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
   Location loc = op.getLoc();
+  // Lower the operands; biases must be weights.
   Value query = c.buffer(op.getQuery()), key = c.buffer(op.getKey()),
         value = c.buffer(op.getValue()), cache, slopes, relativeBias,
         positionKeys, positionQueries;
@@ -181,16 +183,18 @@ static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
     if (bias && !isWeight(bias))
       return op.emitOpError(
           "expects slopes, relative bias and positions to be weights");
+  // Find the rows, and check the cache.
   AttentionRows rows = getAttentionRows(c, op);
   bool hasPast =
       c.entry.sequences && rows.keys.getType() == c.entry.sequences.getType();
   if (hasPast != bool(op.getCache()))
     return op.emitOpError("expects a cache exactly where its ragged are "
                           "those of 'attn.decode_batch'");
-  // In a ragged batch of a mask some columns have no token.
+  // In a ragged batch with a mask, some columns have no token.
   bool byColumn =
       op.getRagged() && !hasPast &&
       (op.getWindow() || slopes || relativeBias || op.getPositionBuckets());
+  // Allocate memory, and choose the schedule.
   Value out = c.outBuffer(op.getResult());
   int64_t dv =
       *cast<kern::BufferType>(out.getType()).getDims().back().constant() /
@@ -201,6 +205,7 @@ static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
       c, op, op.getHeads(),
       *attn::getSymbolicShape(op.getQuery().getType()).back().constant(), dv,
       ownKeys, memory.schedule);
+  // Create the operations; without a cache, keys become panels.
   Value toPosition = scorePositions(c, op, query, rows.keys, positionKeys),
         fromPosition = scorePositions(c, op, key, rows.keys, positionQueries);
   if (op.getCache()) {
@@ -222,7 +227,7 @@ static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
   return success();
 }
 
-/// True for the table of a mask with rows that are not keys.
+/// True for a ragged batch that has rows without keys.
 static bool keepsFirst(AttnConverter &c, Type ragged) {
   return llvm::any_of(c.entry.function.getOps<kern::RaggedBatchOp>(),
                       [&](kern::RaggedBatchOp op) {
@@ -248,7 +253,7 @@ static LogicalResult convertCrossSdpa(attn::CrossSdpaOp op, AttnConverter &c) {
   if (!c.entry.sequences || rows.getType() != c.entry.sequences.getType())
     return op.emitOpError("expects the ragged batch of 'attn.decode_batch'");
   auto type = cast<kern::CacheType>(cache.getType());
-  // The table of the keys has the rows, too: those of one source together.
+  // The cache batch also defines the rows, grouped by source.
   Value table = c.cacheBatch(loc, type), out = c.outBuffer(op.getResult());
   AttentionMemory memory =
       getAttentionMemory(c, op, /*ownKeys=*/false, type.getValue());

@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The conversion of operations on single elements.
+// Converts elementwise operations.
 #include "passes/kernel/AttnConverter.h"
 
 using namespace mlir;
 using namespace transom;
 
 //===----------------------------------------------------------------------===//
-// Scalar forms, which the bodies of kern.elementwise consist of
+// Scalar forms, used in kern.elementwise bodies
 //===----------------------------------------------------------------------===//
 
 static Value constant(OpBuilder &b, Location loc, Type type, double value) {
@@ -91,7 +91,7 @@ static Value emitMask(attn::MaskOp op, OpBuilder &b, ValueRange x) {
 // Conversions
 //===----------------------------------------------------------------------===//
 
-/// The element of a constant whose elements are equal; null for other values.
+/// The value of a constant with equal elements; null for other values.
 static TypedAttr getScalar(Value value) {
   auto constant = value.getDefiningOp<attn::ConstantOp>();
   auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
@@ -101,7 +101,7 @@ static TypedAttr getScalar(Value value) {
              : TypedAttr();
 }
 
-/// Converts an op of single elements, whose scalar form `emit` makes.
+/// Converts an elementwise operation; `emit` emits its scalar form.
 template <typename OpT, Value (*emit)(OpT, OpBuilder &, ValueRange)>
 static LogicalResult convertElementwise(OpT op, AttnConverter &c) {
   SmallVector<Value> inputs;
@@ -128,7 +128,7 @@ static void addScalar(AttnConversions &conversions) {
   conversions.add<OpT, convertElementwise<OpT, emit>>();
 }
 
-/// The same for a function of two numbers.
+/// The same for binary arithmetic.
 template <typename OpT, typename FloatOp, typename IntOp>
 static void addBinary(AttnConversions &conversions) {
   addScalar<OpT, emitBinary<OpT, FloatOp, IntOp>>(conversions);

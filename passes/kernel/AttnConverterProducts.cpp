@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The conversion of products, softmax and norms.
+// Converts GEMMs, softmax and norms.
 #include "passes/kernel/AttnConverter.h"
 #include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace transom;
 
-/// The matrices of a buffer, transposed.
+/// Transposes the last two dimensions.
 static Value transposeLast(AttnConverter &c, Location loc, Value buffer) {
   auto type = cast<kern::BufferType>(buffer.getType());
   SmallVector<Polynomial> dims = type.getDims();
@@ -29,7 +29,7 @@ static LogicalResult convertLinear(attn::LinearOp op, AttnConverter &c) {
     if (op.getColumns())
       return op.emitOpError(
           "expects columns of a weight, not of an activation");
-    // The graph computes the weight: a product of two activations.
+    // The graph computes the weight: a matmul of two activations.
     Value out = c.outBuffer(op.getResult());
     Value product =
         op.getBias()
@@ -46,6 +46,7 @@ static LogicalResult convertLinear(attn::LinearOp op, AttnConverter &c) {
                     });
     return success();
   }
+  // A GEMM with a constant weight.
   Value bias = op.getBias() ? c.getLowered(op.getBias()) : Value();
   auto product =
       c.b.create<kern::GemmOp>(op.getLoc(), input, c.getLowered(op.getWeight()),
@@ -81,7 +82,7 @@ static LogicalResult convertRowSummary(attn::RowSummaryOp op,
   return success();
 }
 
-/// A norm of rows; `beta` may be null.
+/// A norm on rows; `beta` may be null.
 static LogicalResult convertNorm(Operation *op, Value beta, FloatAttr eps,
                                  UnitAttr rms, AttnConverter &c) {
   Value gamma = c.getLowered(op->getOperand(1));

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The conversion of ragged batches and of what reads their tables.
+// Converts ragged batches, and operations that read their tables.
 #include "passes/kernel/AttnConverter.h"
 
 using namespace mlir;

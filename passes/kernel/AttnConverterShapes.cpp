@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The conversion of weights, constants and operations that move elements.
+// Converts weights, constants, and operations that move elements.
 #include "passes/kernel/AttnConverter.h"
 
 using namespace mlir;
@@ -14,7 +14,7 @@ static LogicalResult convertGetWeight(attn::GetWeightOp op, AttnConverter &c) {
   return success();
 }
 
-/// The elements of a constant as a weight of f32; a bool is 0 or 1.
+/// A constant as an f32 weight; a bool is 0 or 1.
 static Value makeConstantWeight(attn::ConstantOp op, AttnConverter &c) {
   auto values = cast<DenseElementsAttr>(op.getValue());
   const bool isBool = values.getElementType().isInteger(1);
@@ -31,7 +31,7 @@ static Value makeConstantWeight(attn::ConstantOp op, AttnConverter &c) {
       WeightExpr::values(values.getType().getShape().vec(), data));
 }
 
-/// True for operations whose bodies have equal elements as a scalar.
+/// True for operations whose bodies contain equal elements as a scalar.
 static bool isScalarForm(Operation *op) {
   auto tokenwise = dyn_cast<attn::TokenwiseOpInterface>(op);
   return tokenwise && tokenwise.isElementwise();
@@ -39,7 +39,7 @@ static bool isScalarForm(Operation *op) {
 
 static LogicalResult convertConstant(attn::ConstantOp op, AttnConverter &c) {
   auto values = cast<DenseElementsAttr>(op.getValue());
-  // Elementwise operations have equal elements as a scalar of their own.
+  // Elementwise operations contain equal elements as their own scalars.
   if (values.isSplat() && llvm::all_of(op->getUsers(), isScalarForm))
     return success();
   if (!values.isSplat() && values.getElementType().isF32()) {
@@ -56,7 +56,7 @@ static LogicalResult convertConstant(attn::ConstantOp op, AttnConverter &c) {
         });
     return success();
   }
-  // Other constants are weights, converted where they are not f32.
+  // Other constants are weights, converted unless they are f32.
   Type element = values.getElementType();
   Value constant = makeConstantWeight(op, c);
   c.elementwise(
@@ -124,7 +124,7 @@ static LogicalResult convertEmbedding(attn::EmbeddingOp op, AttnConverter &c) {
                                   ArrayRef<double>{scale});
     return success();
   }
-  // A table that the graph computes.
+  // The graph computes the table.
   Value rows =
       scale == 1 ? out
                  : c.alloc(op.getLoc(), cast<kern::BufferType>(out.getType()));

@@ -157,7 +157,7 @@ Operation *WeightUses::setFormat(Value weight, const OperandFormat &format) {
 }
 
 namespace {
-/// Finds out which changes all readers of their weights want.
+/// Finds the changes on which all readers of their weights agree.
 class Agreement {
 public:
   Agreement(const WeightUses &uses, ArrayRef<WeightChange> changes)
@@ -168,7 +168,7 @@ public:
   }
 
   SmallVector<bool> find() {
-    // What one reader does not want no other one gets, and so on.
+    // If one reader rejects a change, no other reader gets it, and so on.
     bool dropped = true;
     while (dropped) {
       dropped = false;
@@ -199,7 +199,7 @@ private:
     });
   }
 
-  /// Whether the reader of another use wants the same of the weight.
+  /// Whether the reader in another use needs the same change to the weight.
   bool makesSame(const WeightChange::Reader &own, OpOperand &operand,
                  OpOperand &use) {
     auto found = planned.find(use.getOwner());

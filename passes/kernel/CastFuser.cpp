@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fuses a rounding into the operation that writes its input, where that
-// operation can round its result (BufferOp::canRoundOutput).
+// Fuses a rounding operation into the operation that writes its input, if that
+// one can round its result (BufferOp::canRoundOutput).
 #include "passes/kernel/CastFuser.h"
 #include "passes/kernel/BufferUses.h"
 
@@ -14,7 +14,7 @@ bool transom::writes(Operation &op, Value storage) {
     return llvm::any_of(buffer.writtenBuffers(), [&](Value written) {
       return kern::getStorage(written) == storage;
     });
-  // A body may write all that layers are given.
+  // A body may write all operands of layers.
   return isa<kern::LayersOp>(op) &&
          llvm::any_of(op.getOperands(), [&](Value operand) {
            return kern::getStorage(operand) == storage;
@@ -28,8 +28,8 @@ Operation *transom::lastWriterBefore(Operation *op, Value storage) {
   return nullptr;
 }
 
-/// The buffer that an elementwise operation only copies to another of its
-/// sizes, or null.
+/// The buffer that an elementwise operation copies to another one with the same
+/// type, or null.
 static Value copiedBy(Operation *op) {
   auto copy = dyn_cast_or_null<kern::ElementwiseOp>(op);
   if (!copy || copy.getInputs().size() != 1 ||
@@ -69,9 +69,10 @@ void CastFuser::erase(bool withInput) {
     input.getDefiningOp()->erase();
 }
 
-/// The reason for what keeps an operation from rounding a buffer.
+/// The remark for an obstacle that keeps an operation from rounding a buffer.
 static RemarkReason getReason(kern::RoundObstacle obstacle, Operation *writer,
                               Operation *rounding) {
+  // Each obstacle has its own remark with the values that explain it.
   switch (obstacle) {
   case kern::RoundObstacle::NotSupported:
     break;
@@ -112,7 +113,7 @@ static RemarkReason getReason(kern::RoundObstacle obstacle, Operation *writer,
 
 std::optional<RemarkReason> CastFuser::fuse() {
   Operation *writer = lastWriterBefore(rounding, kern::getStorage(input));
-  // A copy is as good as what it copies, which nobody has changed since.
+  // The input of a copy is equivalent if it has not changed since.
   if (Value original = copiedBy(writer);
       original && original.getDefiningOp<kern::AllocOp>()) {
     Operation *other = lastWriterBefore(rounding, original);
@@ -122,6 +123,7 @@ std::optional<RemarkReason> CastFuser::fuse() {
       writer = other;
     }
   }
+  // Fuse if the writer can round its output.
   auto op = dyn_cast_or_null<kern::BufferOp>(writer);
   if (!writer)
     return RemarkReason(RemarkId::CastReadsArgument);

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// First weights and attention choose, then what they read is rounded by casts,
-// then the producers take the casts over. Whole numbers: Quantizer.cpp.
+// First weights and attention choose their formats; then casts round the
+// operands that they read; finally casts are fused into the producers. See
+// Quantizer.cpp for integers.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
@@ -22,19 +23,19 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-/// The same buffer with elements of bf16.
+/// The same buffer type with bf16 elements.
 static kern::BufferType inBf16(kern::BufferType type) {
   return kern::BufferType::get(type.getContext(), type.getDims(),
                                BFloat16Type::get(type.getContext()),
                                type.getStride(), type.getKeyPanels());
 }
 
-/// How weights of products and tables of embeddings are stored, by the value of
+/// Formats for GEMM weights and embedding tables, by the value of
 /// `transom.dtype`.
 static const std::pair<const char *, OperandFormat> kWeightFormats[] = {
     {"bf16", OperandFormat(StorageType::BF16)}};
 
-/// Fails for an attribute whose value is not supported; empty: it is absent.
+/// Fails if the attribute value is not supported; empty: no attribute.
 static LogicalResult checkDType(ModuleOp module, StringRef attribute,
                                 StringRef dtype,
                                 ArrayRef<std::string> supported) {
@@ -45,7 +46,7 @@ static LogicalResult checkDType(ModuleOp module, StringRef attribute,
          << "' is not supported; supported: " << llvm::join(supported, ", ");
 }
 
-/// The operands of an operation that have to be bf16 now.
+/// The f32 operands that an operation needs in bf16.
 static SmallVector<OpOperand *> getOperandsToRound(Operation &op) {
   SmallVector<OpOperand *> operands;
   auto add = [&](OpOperand &operand) {
@@ -73,6 +74,7 @@ namespace {
 struct ChoosePrecisionPass
     : public transom::impl::ChoosePrecisionPassBase<ChoosePrecisionPass> {
   void runOnOperation() override {
+    // Read the options, and check them.
     StringRef weights = getDType("transom.dtype"),
               caches = getDType("transom.kv_dtype");
     const auto quantize = QuantizeOptions::get(getOperation());
@@ -92,7 +94,7 @@ struct ChoosePrecisionPass
             checkDType(module, "transom.kv_dtype", caches, getCacheOptions())))
       return signalPassFailure();
     Remarks remarks(getOperation());
-    // Whole numbers first: `transom.dtype` is for the other weights.
+    // Quantize first, because `transom.dtype` applies to the remaining weights.
     if (quantize.hasFormats() || isStored)
       products += quantizeProducts(module, quantize, remarks);
     for (const auto &[dtype, format] : kWeightFormats)
@@ -104,6 +106,7 @@ struct ChoosePrecisionPass
     std::optional<StorageType> storage = parseCacheOption(caches);
     if (storage && storage != StorageType::F32)
       chooseCaches(*storage, remarks);
+    // Insert casts, and fuse them into the producers.
     for (auto function : getOperation().getOps<func::FuncOp>())
       insertCasts(function);
     SmallVector<kern::LayersOp> runs;
@@ -113,7 +116,7 @@ struct ChoosePrecisionPass
     fuseCasts(remarks);
   }
 
-  /// The type that this attribute of the module names, empty without it.
+  /// The value of a module attribute; empty if it is absent.
   StringRef getDType(StringRef attribute) {
     auto dtype = getOperation()->getAttrOfType<StringAttr>(attribute);
     return dtype ? dtype.getValue() : StringRef();
@@ -162,7 +165,7 @@ struct ChoosePrecisionPass
   // Attention
   //===--------------------------------------------------------------------===//
 
-  /// Why an attention stays in f32, or nothing.
+  /// The reason why an attention stays f32, or nullopt.
   static std::optional<RemarkReason> refusal(kern::AttentionOp op) {
     int64_t head = *getBufferType(op.getQuery()).getDims().back().constant() /
                    op.getHeads();
@@ -226,9 +229,10 @@ struct ChoosePrecisionPass
     });
   }
 
-  /// Caches are of one type, one and all, since the bodies of layers share
-  /// their types.
+  /// All caches have the same type, since layer bodies share their parameter
+  /// types.
   void chooseCaches(StorageType storage, Remarks &remarks) {
+    // All head sizes must fit the format.
     SmallVector<kern::CacheOp> all(getOperation().getOps<kern::CacheOp>());
     int64_t interleave = OperandFormat::getCache(storage).interleave;
     for (kern::CacheOp cache : all)
@@ -240,6 +244,7 @@ struct ChoosePrecisionPass
                                 {"multiple", interleave}}});
         return;
       }
+    // Replace the cache types everywhere.
     Type element = kern::getType(&getContext(), storage);
     AttrTypeReplacer replacer;
     replacer.addReplacement([&](kern::CacheType type) -> Type {
@@ -259,8 +264,7 @@ struct ChoosePrecisionPass
   // Casts
   //===--------------------------------------------------------------------===//
 
-  /// Rounds what operations read in bf16, each buffer once until it is written
-  /// again.
+  /// Rounds operands to bf16, each buffer once until it is written again.
   void insertCasts(func::FuncOp function) {
     DenseMap<Value, Value> rounded;
     for (Operation &op :
@@ -286,7 +290,7 @@ struct ChoosePrecisionPass
     return copy;
   }
 
-  /// Lets an operand read a rounded copy in place of the buffer, in its shape.
+  /// Replaces an operand's buffer by a rounded copy with the same shape.
   static void replace(OpOperand &operand, Value copy) {
     Value old = operand.get();
     if (inBf16(getBufferType(old)) != copy.getType()) {
@@ -304,11 +308,11 @@ struct ChoosePrecisionPass
   }
 
   //===--------------------------------------------------------------------===//
-  // The state of layers
+  // The layer state
   //===--------------------------------------------------------------------===//
 
-  /// What rounds the state as a body gets it, as `like` does unless that is
-  /// null; or null.
+  /// The operation that rounds the state on entry to a body, in the same way as
+  /// `like` unless that is null; or null.
   static Operation *roundingOfState(func::FuncOp body,
                                     Operation *like = nullptr) {
     Value state = body.getArgument(0);
@@ -319,14 +323,13 @@ struct ChoosePrecisionPass
     return nullptr;
   }
 
-  /// True for operations that round in the same way.
+  /// True if both operations round in the same way.
   static bool isAlike(Operation *op, Operation *other) {
     return op->getName() == other->getName() &&
            op->getAttrDictionary() == other->getAttrDictionary();
   }
 
-  /// What writes the state last, when it can round it; null when nothing
-  /// writes it, or nothing that can.
+  /// The last operation that writes the state, if it is a norm; null otherwise.
   static Operation *lastNorm(func::FuncOp body) {
     Value state = body.getArgument(0);
     Operation *writer = lastWriterBefore(&body.getBody().front().back(), state);
@@ -337,9 +340,10 @@ struct ChoosePrecisionPass
     return nullptr;
   }
 
-  /// A body that begins by rounding its state gets it rounded by the norm that
-  /// ended the layer before.
+  /// If a body begins by rounding its state, the norm at the end of the
+  /// previous layer rounds it instead.
   void carryState(kern::LayersOp layers, Remarks &remarks) {
+    // Find the rounding, and a norm at the end of each body.
     SmallVector<func::FuncOp> bodies;
     Operation *first = nullptr;
     for (kern::LayerAttr layer : layers.getLayerRange()) {
@@ -350,7 +354,7 @@ struct ChoosePrecisionPass
         first = roundingOfState(body);
     }
     if (!first)
-      return; // no body reads its state rounded first
+      return; // no body begins by rounding its state
     for (func::FuncOp body : bodies)
       if (!lastNorm(body)) {
         Operation *last = lastWriterBefore(&body.getBody().front().back(),
@@ -363,6 +367,8 @@ struct ChoosePrecisionPass
       }
     remarks.report(layers, {RemarkId::StateIsCarried,
                             {{"layers", layers.getLayers().size()}}});
+    // Round the initial state before the layers, and pass the copies as
+    // invariants.
     const unsigned index = layers->getNumOperands();
     OpBuilder b(layers);
     SmallVector<Value> copies;
@@ -374,7 +380,7 @@ struct ChoosePrecisionPass
     layers.getInvariantsMutable().append(copies);
     for (func::FuncOp body : bodies)
       carryThrough(body, index, before);
-    // What is read after the layers is there already.
+    // After the layers, the rounded state exists already.
     for (Operation &op : llvm::make_early_inc_range(*layers->getBlock()))
       if (layers->isBeforeInBlock(&op) && isAlike(&op, before) &&
           op.getOperand(0) == layers.getState() &&
@@ -382,7 +388,7 @@ struct ChoosePrecisionPass
         replaceRounding(&op, copies);
   }
 
-  /// Rounds `input` to `targets` as `like` rounds its own.
+  /// Rounds `input` to `targets` in the same way as `like`.
   static Operation *insertLike(OpBuilder &b, Operation *like, Location location,
                                Value input, ValueRange targets) {
     Operation *made = b.clone(*like);
@@ -392,7 +398,7 @@ struct ChoosePrecisionPass
     return made;
   }
 
-  /// Removes a rounding whose results are in `copies` already.
+  /// Erases a rounding whose results `copies` already contains.
   static void replaceRounding(Operation *op, ValueRange copies) {
     SmallVector<Value> written = cast<kern::BufferOp>(op).writtenBuffers();
     op->erase();
@@ -402,8 +408,8 @@ struct ChoosePrecisionPass
     }
   }
 
-  /// Gives a body the rounded state as arguments, which it reads at its
-  /// beginning and writes at its end.
+  /// Passes the rounded state to a body as arguments, which are read at the
+  /// start and written at the end.
   static void carryThrough(func::FuncOp body, unsigned index, Operation *like) {
     Value state = body.getArgument(0);
     Operation *rounding = roundingOfState(body, like);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors become buffers: weights and caches first, then each entry with its
+// Tensors become buffers: first weights and caches, then each entry with its
 // layer bodies.
 #include "passes/kernel/AttnConverter.h"
 #include "passes/kernel/Passes.h"
@@ -29,20 +29,22 @@ struct ConvertAttnToKernPass
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.isPublic() && !function->hasAttr("kern.inputs"))
-        entries.push_back(function); // others are on buffers already
+        entries.push_back(function); // the others are already on buffers
     for (func::FuncOp entry : entries)
       if (failed(convertEntry(symbols, entry)))
         return signalPassFailure();
   }
 
-  /// A cache has one user, so that no order of users shows in it; a read-only
-  /// one has one in each function.
+  /// Each cache has one user, so that the order of users has no effect; a
+  /// read-only cache has one user per function.
   LogicalResult checkCaches(SymbolTable &symbols) {
+    // Record the user of each cache, and its function if the cache is
+    // read-only.
     DenseSet<std::pair<Operation *, StringAttr>> taken;
     auto take = [&](FlatSymbolRefAttr name, Operation *user) {
       auto cache = symbols.lookup<attn::CacheOp>(name.getValue());
       if (!cache)
-        return true; // a weight of a layer
+        return true; // a layer's weight
       Operation *scope =
           cast<attn::CacheType>(cache.getType()).isReadOnly()
               ? user->getParentOfType<func::FuncOp>().getOperation()
@@ -55,6 +57,7 @@ struct ConvertAttnToKernPass
       auto get = operand.getDefiningOp<attn::GetCacheOp>();
       return get ? take(get.getCacheAttr(), user) : operand.hasOneUse();
     };
+    // Check operands and layer parameters.
     auto takeAll = [&](Operation *op) {
       if (auto layers = dyn_cast<attn::LayersOp>(op))
         for (attn::LayerAttr layer : layers.getLayerRange())
@@ -107,7 +110,7 @@ struct ConvertAttnToKernPass
       for (NamedAttribute symbol : declared)
         state.symbols.insert(symbol.getName().str());
     state.symbols.insert("parts");
-    // Batches that the converter makes have other sizes.
+    // Batches that the converter creates have other sizes.
     source.walk([&](Operation *op) {
       for (Type type : op->getResultTypes())
         if (auto ragged = dyn_cast<attn::RaggedType>(type))

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Converts operation by operation, since oneDNN has the same ones; what it
-// lacks keeps its generated code.
+// Converts operations one by one, since oneDNN has equivalent primitives.
+// Operations without one keep their generated code.
 #include "dialects/kern/Kern.h"
 #include "passes/Remarks.h"
 #include "passes/kernel/Passes.h"
@@ -20,8 +20,8 @@ namespace transom {
 
 static constexpr int64_t kMaxRank = 8;
 
-/// Why an operation stays a native kernel, with the values besides the
-/// operation; nothing if oneDNN has it.
+/// The reason why an operation remains a native kernel, with arguments in
+/// addition to the operation; nullopt if oneDNN supports it.
 using Refusal = std::optional<RemarkReason>;
 
 static Refusal refuseBuffers(kern::BufferOp op) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Puts a barrier only where a worker could need what another worker makes.
+// Puts a barrier only where a worker may need another worker's results.
 #include "dialects/common/Location.h"
 #include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,12 +20,12 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-/// Operations of a phase at most: LLVM's time grows faster than the size of a
-/// function, and buffers of one phase share no memory.
+/// Maximum operations per phase: LLVM's time grows faster than the function
+/// size, and buffers in one phase share no memory.
 static constexpr size_t kMaxOperations = 64;
 
-/// True when both own the rows of this buffer: then each worker meets only what
-/// it wrote itself.
+/// True if both operations own the rows of this buffer: then each worker
+/// accesses only rows that it wrote itself.
 static bool sameRows(kern::BufferOp a, kern::BufferOp b, Value buffer) {
   std::optional<Polynomial> rows = a.ownedRows(), others = b.ownedRows();
   return rows && others && *rows == *others &&
@@ -33,15 +33,15 @@ static bool sameRows(kern::BufferOp a, kern::BufferOp b, Value buffer) {
          !buffer.getDefiningOp<kern::ViewOp>();
 }
 
-/// True when one of both writes a cache that the other may touch. Rows of one
-/// operation do not tell which rows of a sequence another reads.
+/// True if one operation writes a cache that the other may access. Owned rows
+/// do not determine which rows of a sequence another operation reads.
 static bool meetInCache(kern::BufferOp a, kern::BufferOp b) {
   return a.getAccessedCache() && b.getAccessedCache() &&
          (a.writesCache() || b.writesCache());
 }
 
-/// True when nothing that one of both writes is touched by the other, other
-/// than rows that each worker owns in both.
+/// True if neither operation accesses a buffer that the other one writes,
+/// except rows that each worker owns in both.
 static bool independent(kern::BufferOp earlier, kern::BufferOp later) {
   auto clear = [&](kern::BufferOp writer, ArrayRef<Value> written,
                    ArrayRef<Value> touched, kern::BufferOp other) {
@@ -62,33 +62,33 @@ static bool independent(kern::BufferOp earlier, kern::BufferOp later) {
 
 namespace {
 
-/// The operations of a phase, and by buffer those that read and write it.
+/// The operations in a phase, and its readers and writers by buffer.
 struct Group {
   SmallVector<kern::BufferOp> ops;
   DenseMap<Value, SmallVector<kern::BufferOp, 1>> readers, writers;
   SmallVector<kern::BufferOp> cached; ///< append to a cache or read one
-  /// The operation of an earlier phase that the first operation waits for.
+  /// The operation in an earlier phase that the first operation waits for.
   Operation *waitsFor = nullptr;
-  bool followsFull = false; ///< the phase before could not take more
+  bool followsFull = false; ///< the previous phase was full
 };
 
-/// Distributes the operations of a function, in order, over phases. For each
-/// buffer it remembers the last phases that touch it, so that an operation is
-/// compared with those of one phase only.
+/// Distributes a function's operations, in order, over phases. For each buffer
+/// it records the last phases that access it, so that an operation is compared
+/// only with the operations in one phase.
 class PhaseCutter {
 public:
   explicit PhaseCutter(const kern::SizeBounds &bounds) : bounds(bounds) {}
 
-  /// Adds an operation; true when it joined a phase of others.
+  /// Adds an operation; returns true if it joins a phase with others.
   bool add(kern::BufferOp op);
-  /// Later operations join none of the phases made so far.
+  /// Later operations do not join any existing phase.
   void close() { open = groups.size(); }
 
   SmallVector<Group> groups;
 
 private:
-  /// One more than the index of the last phase that did something; 0 when none
-  /// did.
+  /// One plus the index of the last phase with such an access; 0 if there is
+  /// none.
   struct Touched {
     size_t written = 0, read = 0;
   };
@@ -104,8 +104,9 @@ private:
   DenseMap<Value, Touched> buffers;
   std::map<std::string, Touched> sizes;
   size_t lastOneDnn = 0, lastAppend = 0, lastCached = 0;
-  size_t open = 0; ///< the first phase after the last layers
-  /// The phase to try in place of a full one; a phase with room names itself.
+  size_t open = 0; ///< first phase after the last layers
+  /// The phase to try instead of a full one; a phase with room refers to
+  /// itself.
   SmallVector<size_t> rooms;
 };
 
@@ -116,8 +117,8 @@ static bool readsCache(kern::BufferOp op) {
   return attention && attention.getCache();
 }
 
-/// True when an operation may run beside all of a phase. Only operations that
-/// touch the same buffers can object.
+/// True if an operation may run concurrently with all operations in a phase.
+/// Only operations that access the same buffers can conflict.
 bool PhaseCutter::fits(const Group &group, kern::BufferOp next) {
   auto agrees = [&](ArrayRef<kern::BufferOp> others) {
     return llvm::all_of(others, [&](kern::BufferOp earlier) {
@@ -138,8 +139,8 @@ bool PhaseCutter::fits(const Group &group, kern::BufferOp next) {
          });
 }
 
-/// One more than the index of the last phase before all of which the operation
-/// must not run; 0 when it may run before all phases.
+/// One plus the index of the last phase that the operation must follow
+/// completely; 0 if it may run before all phases.
 size_t PhaseCutter::findBlocking(kern::BufferOp op) {
   size_t last = lastOneDnn;
   for (Value buffer : op.readBuffers())
@@ -156,8 +157,8 @@ size_t PhaseCutter::findBlocking(kern::BufferOp op) {
 }
 
 /// The same for the bounded sizes that an operation reads and writes. Workers
-/// read sizes when a phase begins, so no operation shares a phase with one that
-/// writes a size that it reads.
+/// read sizes when a phase begins, so an operation cannot be in the same phase
+/// as the operation that writes a size it reads.
 size_t PhaseCutter::findBlockingSize(kern::BufferOp op) {
   size_t last = 0;
   if (bounds.isEmpty())
@@ -176,7 +177,7 @@ size_t PhaseCutter::findRoom(size_t first) {
   size_t room = first;
   while (room < rooms.size() && rooms[room] != room)
     room = rooms[room];
-  // The next search skips what this one had to pass.
+  // Shorten the path for the next search.
   while (first < rooms.size() && rooms[first] != first)
     first = std::exchange(rooms[first], room);
   return room;
@@ -184,6 +185,7 @@ size_t PhaseCutter::findRoom(size_t first) {
 
 void PhaseCutter::remember(kern::BufferOp op, size_t index) {
   auto raise = [&](size_t &last) { last = std::max(last, index + 1); };
+  // Record the buffers.
   Group &group = groups[index];
   group.ops.push_back(op);
   for (Value buffer : op.readBuffers()) {
@@ -194,6 +196,7 @@ void PhaseCutter::remember(kern::BufferOp op, size_t index) {
     group.writers[kern::getStorage(buffer)].push_back(op);
     raise(buffers[kern::getStorage(buffer)].written);
   }
+  // Record the sizes, the caches, and the order of calls.
   if (!bounds.isEmpty())
     for (const std::string &size : bounds.getUsed(op))
       raise(sizes[size].read);
@@ -209,8 +212,8 @@ void PhaseCutter::remember(kern::BufferOp op, size_t index) {
     raise(lastCached);
 }
 
-/// Remembers why an operation begins a phase. `earliest` is the first phase
-/// that it may join.
+/// Records the reason why an operation begins a phase. `earliest` is the first
+/// phase that it may join.
 void PhaseCutter::explain(kern::BufferOp op, size_t earliest) {
   Group &group = groups.back();
   group.followsFull = earliest < groups.size() - 1;
@@ -230,8 +233,8 @@ void PhaseCutter::explain(kern::BufferOp op, size_t earliest) {
 }
 
 bool PhaseCutter::add(kern::BufferOp op) {
-  // The operation may run beside each phase after the last that it depends
-  // on, and beside that one if their workers own the same rows.
+  // The operation may run concurrently with each phase after the last one that
+  // it depends on, and with that one if their workers own the same rows.
   size_t blocking = findBlocking(op);
   size_t first = std::max(open, findBlockingSize(op));
   size_t index = std::max(first, blocking);
@@ -277,7 +280,7 @@ struct FormPhasesPass
         ++count;
         joins += cutter.add(next);
       } else if (isa<kern::LayersOp>(op))
-        cutter.close(); // layers end a phase; definitions move in front of all
+        cutter.close(); // layers end a phase; definitions move to the front
     }
     hoistDefinitions(operations);
     for (auto [i, group] : llvm::enumerate(cutter.groups))
@@ -291,7 +294,7 @@ struct FormPhasesPass
                                  {"joined", joins}}});
   }
 
-  /// Reports why a phase begins.
+  /// Reports the reason why a phase begins.
   static void report(kern::PhaseOp phase, const Group &group,
                      Remarks &remarks) {
     Operation *first = group.ops.front();
@@ -311,7 +314,8 @@ struct FormPhasesPass
     remarks.report(phase, reason);
   }
 
-  /// Allocations, views, weights and ragged batches first, in their order.
+  /// Moves allocations, views, weights and ragged batches to the front, in
+  /// their order.
   static void hoistDefinitions(ArrayRef<Operation *> operations) {
     Operation *last = nullptr;
     for (Operation *op : operations) {
@@ -325,8 +329,8 @@ struct FormPhasesPass
     }
   }
 
-  /// What a phase is named after: the first product or attention, else the
-  /// first that reads anything.
+  /// The operation that names the phase: the first GEMM, matmul or attention,
+  /// or else the first operation that reads a buffer.
   static kern::BufferOp findMainOp(ArrayRef<kern::BufferOp> group) {
     for (kern::BufferOp op : group)
       if (isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp,

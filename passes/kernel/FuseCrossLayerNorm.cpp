@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The norm that begins a layer is made by the product that ended the layer
-// before: its weights come one layer earlier, its rows go through the layers
-// beside the state.
+// The last GEMM in a layer computes the norm that begins the next layer: the
+// norm weights move to the previous layer, and the normalized rows pass through
+// the layers next to the state.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -25,15 +25,15 @@ namespace transom {
 
 namespace {
 
-/// A body that begins with a norm of the state and ends with a product that
-/// writes it.
+/// A body that begins with a norm of the state and ends with a GEMM that writes
+/// it.
 struct Body {
   func::FuncOp function;
   kern::NormOp norm;
   kern::GemmOp last;
 };
 
-/// The norm of the rows that are asked for after the layers.
+/// The norm on requested rows after the layers.
 struct Final {
   kern::GatherOp gather;
   kern::NormOp norm;
@@ -57,15 +57,15 @@ struct FuseCrossLayerNormPass
     return getOperation().lookupSymbol<func::FuncOp>(layer.getBody());
   }
 
-  /// A weight that comes with the layer and that the norm alone reads.
+  /// True for a layer parameter that only the norm reads.
   static bool isOwn(Value weight, kern::LayersOp layers) {
     auto argument = dyn_cast<BlockArgument>(weight);
     return argument && argument.getArgNumber() >= layers.getFirstParameter() &&
            argument.hasOneUse();
   }
 
-  /// True when all that reads a buffer, through views too, is before
-  /// an operation.
+  /// True if all readers of a buffer, also through views, are before an
+  /// operation.
   static bool isReadBefore(Operation *last, Value buffer) {
     return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
       if (auto view = dyn_cast<kern::ViewOp>(user))
@@ -74,10 +74,11 @@ struct FuseCrossLayerNormPass
     });
   }
 
-  /// The norm of the state as a body gets it, and the product that writes the
-  /// state last; gives the reason if there is no such norm.
+  /// Finds the norm on the initial state in a body, and the GEMM that writes
+  /// the state last; returns the reason if there is no such pair.
   static std::optional<RemarkReason> match(func::FuncOp function,
                                            kern::LayersOp layers, Body &body) {
+    // Find the norm and the GEMM.
     Value state = function.getArgument(0);
     body.function = function;
     for (auto norm : function.getOps<kern::NormOp>())
@@ -87,6 +88,7 @@ struct FuseCrossLayerNormPass
     Operation *last =
         lastWriterBefore(&function.getBody().front().back(), state);
     body.last = dyn_cast_or_null<kern::GemmOp>(last);
+    // Check that the GEMM can compute the norm.
     RemarkArgument name("body", function.getName());
     if (!body.norm)
       return RemarkReason(RemarkId::LayerBeginsWithoutNorm, {name});
@@ -112,7 +114,7 @@ struct FuseCrossLayerNormPass
     return std::nullopt;
   }
 
-  /// True for norms that differ in their weights alone.
+  /// True for norms that differ only in their weights.
   static bool sameNorms(kern::NormOp a, kern::NormOp b) {
     return a.getEps() == b.getEps() && a.getRms() == b.getRms() &&
            bool(a.getBeta()) == bool(b.getBeta()) &&
@@ -121,7 +123,7 @@ struct FuseCrossLayerNormPass
                        [](Value x, Value y) { return sameRows(x, y); });
   }
 
-  /// True for rows of equal numbers.
+  /// True for rows with equal element types and sizes.
   static bool sameRows(Value a, Value b) {
     return getBufferType(a).getElementType() ==
                getBufferType(b).getElementType() &&
@@ -129,8 +131,8 @@ struct FuseCrossLayerNormPass
                getBufferType(b).getDims().back();
   }
 
-  /// The norm of gathered rows of the state, when nothing else reads the state
-  /// after the layers.
+  /// The norm on gathered state rows, if nothing else reads the state after the
+  /// layers.
   static std::optional<Final> findFinal(kern::LayersOp layers,
                                         kern::NormOp norm) {
     Final found;
@@ -153,7 +155,8 @@ struct FuseCrossLayerNormPass
     return found;
   }
 
-  /// Reports what reads the state after the layers in place of a final norm.
+  /// Reports the operations that read the state after the layers instead of a
+  /// final norm.
   static void reportFinal(kern::LayersOp layers, Remarks &remarks) {
     SmallVector<Operation *> readers;
     for (Operation *user :
@@ -174,6 +177,7 @@ struct FuseCrossLayerNormPass
   //===--------------------------------------------------------------------===//
 
   void carry(kern::LayersOp layers, Remarks &remarks) {
+    // Match all bodies.
     llvm::MapVector<func::FuncOp, Body> bodies;
     for (kern::LayerAttr layer : layers.getLayerRange()) {
       func::FuncOp function = lookupBody(layer);
@@ -191,6 +195,7 @@ struct FuseCrossLayerNormPass
         return;
       }
     }
+    // Compute the first norm before the layers, and fuse the others.
     std::optional<Final> last = findFinal(layers, bodies.front().second.norm);
     kern::NormOp first = bodies[lookupBody(layers.getFirstLayer())].norm;
     kern::NormOp made = makeFirst(layers, first);
@@ -213,7 +218,7 @@ struct FuseCrossLayerNormPass
     ++carried;
   }
 
-  /// The norm of the first layer, in front of all.
+  /// Clones the first layer's norm before the layers.
   static kern::NormOp makeFirst(kern::LayersOp layers, kern::NormOp norm) {
     OpBuilder b(layers);
     IRMapping values;
@@ -230,8 +235,9 @@ struct FuseCrossLayerNormPass
     return cast<kern::NormOp>(b.clone(*norm, values));
   }
 
-  /// Gives each layer the weights of the next one's norm; the last gets those
-  /// of the final norm, or keeps its own for rows that nobody reads.
+  /// Gives each layer the weights for the next layer's norm. The last layer
+  /// gets the final norm's weights, or keeps its own for rows that nobody
+  /// reads.
   void shiftWeights(kern::LayersOp layers,
                     llvm::MapVector<func::FuncOp, Body> &bodies,
                     std::optional<Final> &last) {
@@ -269,7 +275,7 @@ struct FuseCrossLayerNormPass
     body.norm.erase();
   }
 
-  /// Gathers normalized rows to where the norm wrote.
+  /// Gathers normalized rows into the norm's output buffers.
   static void replaceFinal(Final &last, kern::NormOp made) {
     OpBuilder b(last.gather);
     for (auto [out, rows] :

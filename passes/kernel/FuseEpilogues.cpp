@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product takes over what its only reader does with each element.
+// Fuses the elementwise operations of a GEMM's only reader into its epilogue.
 #include "dialects/common/Location.h"
 #include "dialects/kern/KBlockLimits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,8 +19,8 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-/// The other summand when the region only adds `product` to a buffer of the
-/// same dimensions.
+/// The other operand if the region only adds `product` to a buffer with the
+/// same dimensions; null otherwise.
 static Value findResidual(kern::ElementwiseOp op, Value product) {
   Block &block = op.getBody().front();
   if (op.getInputs().size() != 2 || block.getOperations().size() != 2 ||
@@ -44,7 +44,7 @@ struct FuseEpiloguesPass
     Remarks remarks(getOperation());
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) {
-      // A GLU has no other epilogue, and columns have none.
+      // A GEMM with a GLU or listed columns has no other epilogue.
       if (!gemm.getGlu() && !gemm.getColumns())
         gemms.push_back(gemm);
     });
@@ -55,15 +55,16 @@ struct FuseEpiloguesPass
     for (kern::GemmOp gemm : gemms) {
       if (fuseSummary(gemm, remarks))
         remarks.report(gemm, RemarkId::ProductSummarizesRows);
-      // A new ragged operand moves the others, so they are found by index.
+      // Adding a ragged operand moves the others, so they are accessed by
+      // index.
       for (size_t i = 0; i < gemm.getOuts().size(); ++i)
         if (keyPanels && fuseKeys(gemm, gemm.getOutsMutable()[i], remarks))
           remarks.report(gemm, RemarkId::ProductWritesKeyPanels);
     }
   }
 
-  /// Moves the product to the place of its reader; what it reads stays as it is
-  /// until then, since buffers are written once.
+  /// Moves the GEMM to its reader. Its inputs do not change until there,
+  /// because buffers are written once.
   static void moveTo(kern::GemmOp gemm, Operation *reader, Value newOut) {
     auto old = gemm.getOuts()[0].getDefiningOp();
     gemm->moveBefore(reader);
@@ -74,7 +75,7 @@ struct FuseEpiloguesPass
     old->erase();
   }
 
-  /// Reports what would join a product that nothing else read.
+  /// Reports operations that would be fused if the GEMM had no other reader.
   static void reportOtherReaders(Value product, Remarks &remarks) {
     for (Operation *user : product.getUsers()) {
       auto reader = dyn_cast<kern::ElementwiseOp>(user);
@@ -89,6 +90,7 @@ struct FuseEpiloguesPass
   bool fuseElementwise(kern::GemmOp gemm, Remarks &remarks) {
     if (gemm.getOuts().size() != 1)
       return false; // slices have readers of their own
+    // Check the reader, its sizes and its output buffer.
     Value product = gemm.getOuts()[0];
     auto reader = dyn_cast_or_null<kern::ElementwiseOp>(onlyReader(product));
     if (gemm.getResidual()) {
@@ -119,6 +121,7 @@ struct FuseEpiloguesPass
                               {{"reader", op}, {"input", gemm.getInput()}}});
       return false;
     }
+    // Fuse an activation.
     if (std::optional<Activation> activation = getActivation(reader);
         activation && !gemm.getActivation()) {
       gemm.setEpilogueAttr(
@@ -129,6 +132,7 @@ struct FuseEpiloguesPass
                             {{"activation", getActivationName(*activation)}}});
       return true;
     }
+    // Fuse a residual.
     Value residual = findResidual(reader, product);
     if (!residual) {
       remarks.report(reader, {RemarkId::EpilogueUnsupported, {{"reader", op}}});
@@ -157,10 +161,11 @@ struct FuseEpiloguesPass
 
   using Slices = SmallVector<kern::CopyOp>;
 
-  /// Slices that together are all columns of a product without gap or overlap,
-  /// in that order; empty when it has other readers too.
+  /// The slices that together cover all GEMM columns without gap or overlap, in
+  /// column order; empty if there are other readers.
   static Slices findSlices(kern::GemmOp gemm) {
     Value product = gemm.getOuts()[0];
+    // Sort the slices by their first column.
     std::map<int64_t, kern::CopyOp> starts;
     int64_t last = getBufferType(product).getRank() - 1;
     for (Operation *user : product.getUsers()) {
@@ -175,6 +180,7 @@ struct FuseEpiloguesPass
       if (!from || !starts.emplace(*from, copy).second)
         return {};
     }
+    // Check that they cover all columns.
     Slices slices;
     Polynomial column;
     for (auto &[from, copy] : starts) {
@@ -190,14 +196,15 @@ struct FuseEpiloguesPass
                                                              : Slices();
   }
 
-  /// True for a slice to what a layer updates in place, and reads until then.
+  /// True for a slice into a buffer that a layer updates in place and reads
+  /// before.
   static bool isReadBefore(kern::CopyOp copy) {
     return llvm::any_of(copy.getOuts().getUsers(), [&](Operation *user) {
       return user->isBeforeInBlock(copy);
     });
   }
 
-  /// True for a product whose last columns something copies.
+  /// True for a GEMM with a reader that copies some of its columns.
   static bool isSliced(kern::GemmOp gemm) {
     Value product = gemm.getOuts()[0];
     return llvm::any_of(product.getUsers(), [&](Operation *user) {
@@ -207,7 +214,7 @@ struct FuseEpiloguesPass
     });
   }
 
-  /// Why a product does not write its slices, or nothing.
+  /// The reason why slices cannot be fused, or nullopt.
   static std::optional<RemarkReason> refuseSlices(kern::GemmOp gemm,
                                                   const Slices &slices) {
     Value product = gemm.getOuts()[0];
@@ -225,12 +232,13 @@ struct FuseEpiloguesPass
     return std::nullopt;
   }
 
-  /// Whether a product can write its slices, as far as it knows alone.
+  /// Whether a GEMM can write its slices, regardless of other GEMMs with its
+  /// weight.
   static bool canWriteSlices(kern::GemmOp gemm, Remarks &remarks) {
     if (gemm.getOuts().size() != 1)
       return false;
     if (!isSliced(gemm))
-      return false; // no reader wants columns of their own
+      return false; // no reader copies a range of columns
     if (!gemm.getOuts()[0].getDefiningOp<kern::AllocOp>()) {
       remarks.report(gemm, {RemarkId::SlicedProductIsAResult,
                             {{"result", gemm.getOuts()[0]}}});
@@ -244,7 +252,7 @@ struct FuseEpiloguesPass
     return true;
   }
 
-  /// Products with the same weight have to have the same slices.
+  /// GEMMs with the same weight must have the same slices.
   void fuseAllSlices(ArrayRef<kern::GemmOp> gemms, Remarks &remarks) {
     SmallVector<kern::GemmOp> candidates;
     SmallVector<WeightChange> changes;
@@ -279,7 +287,7 @@ struct FuseEpiloguesPass
           *getBufferType(copy.getOuts()).getDims().back().constant());
       outs.push_back(copy.getOuts());
       locations.push_back(copy.getLoc());
-      // The outs may be allocated after the product.
+      // The outs may be allocated after the GEMM.
       if (Operation *out = copy.getOuts().getDefiningOp())
         out->moveBefore(gemm);
     }
@@ -301,7 +309,7 @@ struct FuseEpiloguesPass
                            {"widths", llvm::join(widths, ", ")}}});
   }
 
-  /// Gives weight and bias a split for each out.
+  /// Splits weight and bias by out.
   static void splitWeights(kern::GemmOp gemm, ArrayRef<int64_t> widths,
                            WeightUses &weights) {
     auto split = [&](kern::WeightType type) {
@@ -313,7 +321,7 @@ struct FuseEpiloguesPass
       weights.retype(gemm.getBias(), split);
   }
 
-  /// Reports a summary of rows that another operation writes before it.
+  /// Reports a row summary after another operation has written the rows.
   static void reportLateSummary(Value product, Operation *writer,
                                 Remarks &remarks) {
     for (Operation *user : product.getUsers())
@@ -324,7 +332,7 @@ struct FuseEpiloguesPass
                               {{"summary", user}, {"writer", writer}}});
   }
 
-  /// The summary of what a product writes, if nothing writes there in between.
+  /// The summary of a GEMM's result, if no operation writes there in between.
   static kern::RowSummaryOp findSummary(kern::GemmOp gemm, Remarks &remarks) {
     Value product = gemm.getOuts()[0];
     for (Operation *op = gemm->getNextNode(); op; op = op->getNextNode()) {
@@ -352,6 +360,7 @@ struct FuseEpiloguesPass
     kern::RowSummaryOp summary = findSummary(gemm, remarks);
     if (!summary)
       return false;
+    // The summary's buffers must be available before the GEMM.
     auto isOwn = [](Value out) {
       return !out.getDefiningOp() || out.getDefiningOp<kern::AllocOp>();
     };
@@ -373,7 +382,7 @@ struct FuseEpiloguesPass
     return true;
   }
 
-  /// Why a product does not write key panels, or nothing.
+  /// The reason why a GEMM does not write key panels, or nullopt.
   static std::optional<RemarkReason> refuseKeys(kern::GemmOp gemm,
                                                 kern::PackKeysOp pack) {
     if (gemm.getResidual() || gemm.getActivation())
@@ -386,7 +395,7 @@ struct FuseEpiloguesPass
     return std::nullopt;
   }
 
-  /// Reports keys of a product that something else reads as rows.
+  /// Reports keys from a GEMM that another operation reads as rows.
   static void reportRowsOfKeys(Value product, Remarks &remarks) {
     const bool isOwn = product.getDefiningOp<kern::AllocOp>() != nullptr;
     for (Operation *user : product.getUsers())

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The GLU of an MLP becomes the epilogue of one product: rows of both weights
-// are interleaved, so that a tile holds act(g) and u side by side.
+// Fuses the GLU in an MLP into one GEMM's epilogue: rows of both weights are
+// interleaved, so that a tile contains act(g) and u side by side.
 #include "dialects/common/Location.h"
 #include "dialects/kern/KBlockLimits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,10 +21,10 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-/// Rows of each weight that follow each other when two are interleaved.
+/// Adjacent rows from each weight after interleaving.
 static constexpr int64_t kInterleavedRows = 8;
 
-/// The one operation that writes an alloc, or null.
+/// The only writer of an alloc, or null.
 static Operation *onlyWriter(Value buffer) {
   Operation *writer = nullptr;
   for (Operation *user : buffer.getUsers()) {
@@ -40,7 +40,7 @@ static Operation *onlyWriter(Value buffer) {
 
 namespace {
 
-/// One factor of a GLU: columns of a product.
+/// One factor in a GLU: GEMM result columns.
 struct Factor {
   kern::GemmOp gemm;
   kern::CopyOp slice; ///< null: all columns
@@ -54,7 +54,7 @@ struct Glu {
   Activation activation;
 };
 
-/// A GLU whose factors are columns of products.
+/// A GLU whose factors are GEMM result columns.
 struct FactoredGlu {
   Glu glu;
   Factor g, u;
@@ -75,7 +75,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
       }
     });
 
-    // Products with the same weights have to be factors of the same kind.
+    // GEMMs with the same weights must be equal kinds of factors.
     auto changes = llvm::map_to_vector(
         found, [&](const FactoredGlu &glu) { return getChange(glu, weights); });
     SmallVector<bool> agreed = findAgreedChanges(weights, changes);
@@ -95,7 +95,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
            isa<arith::MulFOp>(block.front());
   }
 
-  /// The operation that writes a buffer: a product, or a slice of one.
+  /// True if a GEMM or a slice after it writes the buffer.
   static bool isColumnsOfProduct(Value buffer) {
     Operation *writer = onlyWriter(buffer);
     if (auto slice = dyn_cast_or_null<kern::CopyOp>(writer))
@@ -103,8 +103,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return isa_and_nonnull<kern::GemmOp>(writer);
   }
 
-  /// Reports a GLU of two products that is not fused since something else reads
-  /// a factor.
+  /// Reports a GLU that is not fused because another operation reads a factor.
   static void reportOtherReader(kern::ElementwiseOp op, Remarks &remarks) {
     if (!isProductOfTwo(op))
       return;
@@ -123,7 +122,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     }
   }
 
-  /// Matches the product of an activation's result and another buffer.
+  /// Matches `activation(g) * u`.
   static std::optional<Glu> matchGlu(kern::ElementwiseOp op) {
     if (!isProductOfTwo(op))
       return std::nullopt;
@@ -140,10 +139,11 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return std::nullopt;
   }
 
-  /// The columns of a product that a buffer holds, if it holds such.
+  /// The GEMM result columns in a buffer; nullopt for other contents.
   static std::optional<Factor> matchFactor(Value buffer) {
     Operation *writer = onlyWriter(buffer);
     Factor factor;
+    // Find the slice, if any, and the GEMM.
     if (auto slice = dyn_cast_or_null<kern::CopyOp>(writer)) {
       auto from = Polynomial::parse(slice.getFrom().str());
       auto size = Polynomial::parse(slice.getSize().str());
@@ -155,6 +155,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
       factor = {nullptr, slice, *from->constant(), *size->constant()};
       writer = onlyWriter(slice.getInput());
     }
+    // The GEMM must have one plain result.
     factor.gemm = dyn_cast_or_null<kern::GemmOp>(writer);
     if (!factor.gemm || factor.gemm.getOuts().size() != 1 ||
         factor.gemm.getActivation() || factor.gemm.getResidual() ||
@@ -165,8 +166,9 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return factor;
   }
 
-  /// Why two factors do not join, or nothing.
+  /// The reason why two factors cannot be joined, or nullopt.
   std::optional<RemarkReason> refusal(Glu &glu, Factor &g, Factor &u) {
+    // Check blocks, columns and operands.
     Operation *gate = g.gemm, *up = u.gemm;
     kern::WeightType type = g.gemm.getWeight().getType();
     if (gate->getBlock() != glu.multiply->getBlock() ||
@@ -185,6 +187,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     if (bool(g.gemm.getBias()) != bool(u.gemm.getBias()))
       return RemarkReason(RemarkId::GluHasOneBias,
                           {{"gate", gate}, {"up", up}});
+    // The result must fit in one K block, and not overwrite the input.
     bool bf16 = false;
     if (auto dtype = getOperation()->getAttrOfType<StringAttr>("transom.dtype"))
       bf16 = dtype.getValue() == "bf16";
@@ -198,15 +201,17 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return std::nullopt;
   }
 
-  /// True when the two slices of a product alone read it.
+  /// True if only two slices read the GEMM result.
   static bool hasOnlySlices(kern::GemmOp gemm) {
     return llvm::count_if(gemm.getOuts()[0].getUsers(),
                           [&](Operation *user) { return user != gemm; }) == 2;
   }
 
-  /// The factors of a GLU that may be fused, as far as it knows alone.
+  /// Finds the factors if the GLU can be fused, regardless of other GEMMs with
+  /// their weights.
   std::optional<FactoredGlu> findFactors(Glu &glu, const WeightUses &weights,
                                          Remarks &remarks) {
+    // Both factors must come from a GEMM.
     std::optional<Factor> g = matchFactor(glu.g), u = matchFactor(glu.u);
     if (!g || !u) {
       Operation *writer = onlyWriter(g ? glu.u : glu.g);
@@ -220,6 +225,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
       remarks.report(glu.multiply, *reason);
       return std::nullopt;
     }
+    // Both weights must correspond one to one, with equal formats.
     if (!isPaired(weights, g->gemm.getWeight(), u->gemm.getWeight()) ||
         (g->gemm.getBias() &&
          !isPaired(weights, g->gemm.getBias(), u->gemm.getBias()))) {
@@ -234,8 +240,8 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return FactoredGlu{glu, *g, *u};
   }
 
-  /// The formats of the weights of two factors where these differ: whole
-  /// numbers of files are exact in their own one alone.
+  /// Reports different weight formats: quantized values from files are exact
+  /// only in their own format.
   static std::optional<RemarkReason> findFormats(const WeightUses &weights,
                                                  Factor &g, Factor &u) {
     for (auto [a, b] :
@@ -253,8 +259,8 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return std::nullopt;
   }
 
-  /// Whether each definition of one weight goes with a single one of the other,
-  /// also where layers repeat.
+  /// Whether each definition for one weight corresponds to exactly one
+  /// definition for the other, also with repeated layers.
   static bool isPaired(const WeightUses &weights, Value gate, Value up) {
     DenseMap<Operation *, Operation *> ofGate, ofUp;
     for (auto [a, b] :
@@ -265,7 +271,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return true;
   }
 
-  /// The definitions of a factor's weight and bias, layer by layer.
+  /// Lists a factor's weight and bias definitions, layer by layer.
   static std::string getDefinitions(Factor factor, const WeightUses &weights) {
     std::string text = std::to_string(factor.from);
     for (Value value : {Value(factor.gemm.getWeight()), factor.gemm.getBias()})
@@ -275,7 +281,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return text;
   }
 
-  /// What becomes of the weights: equal for factors of the same definitions.
+  /// The change to the weights: equal for factors with the same definitions.
   static WeightChange getChange(FactoredGlu glu, const WeightUses &weights) {
     std::string both = getDefinitions(glu.g, weights) + " and " +
                        getDefinitions(glu.u, weights);
@@ -284,9 +290,9 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return {{{glu.g.gemm, "gate of " + both}, {glu.u.gemm, "up of " + both}}};
   }
 
-  /// Gives the weights and biases of g the rows of both factors, in turns; once
-  /// where several GLUs have the same weights. Those of u are not read any
-  /// more, if there are no slices.
+  /// Interleaves both factors' rows in g's weights and biases, only once if
+  /// several GLUs have the same weights. Without slices, u's weights become
+  /// unused.
   static void interleaveAll(MutableArrayRef<FactoredGlu> glus,
                             ArrayRef<bool> agreed, WeightUses &weights) {
     DenseSet<Operation *> done;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product takes over the norm of its rows that follows it.
+// Fuses the norm that follows a GEMM.
 #include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/CastFuser.h"
@@ -18,7 +18,7 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-/// Reports a norm of a product that another operation touches before it.
+/// Reports a norm that another operation precedes in accessing the GEMM result.
 static void reportLateNorm(kern::GemmOp gemm, Operation *other,
                            Remarks &remarks) {
   for (Operation *user : gemm.getOuts()[0].getUsers()) {
@@ -31,7 +31,7 @@ static void reportLateNorm(kern::GemmOp gemm, Operation *other,
   }
 }
 
-/// Reports norms of all outs of a product but the first.
+/// Reports norms of all GEMM outs except the first.
 static void reportNormsOfSlices(kern::GemmOp gemm, Remarks &remarks) {
   for (Value out : gemm.getOuts().drop_front())
     for (Operation *user : out.getUsers())
@@ -42,8 +42,8 @@ static void reportNormsOfSlices(kern::GemmOp gemm, Remarks &remarks) {
                         {{"norm", user}, {"outs", gemm.getOuts().size()}}});
 }
 
-/// The first operation after a product that touches its result, when that is
-/// a norm of it.
+/// The first operation after a GEMM that accesses its result, if it is a norm
+/// of the result.
 static kern::NormOp findNorm(kern::GemmOp gemm, Remarks &remarks) {
   Value product = gemm.getOuts()[0], storage = kern::getStorage(product);
   for (Operation *op = gemm->getNextNode(); op; op = op->getNextNode()) {
@@ -60,13 +60,14 @@ static kern::NormOp findNorm(kern::GemmOp gemm, Remarks &remarks) {
   return {};
 }
 
-/// Why a norm does not join the product, or nothing.
+/// The reason why a norm cannot be fused, or nullopt.
 static std::optional<RemarkReason> refusal(kern::GemmOp gemm,
                                            kern::NormOp norm) {
   auto because = [&](RemarkId id, std::vector<RemarkArgument> args = {}) {
     args.emplace_back("norm", norm.getOperation());
     return RemarkReason(id, std::move(args));
   };
+  // Check the outs and epilogue.
   if (gemm.getOuts().size() != 1)
     return because(RemarkId::NormOfSeveralOuts,
                    {{"outs", gemm.getOuts().size()}});
@@ -76,6 +77,7 @@ static std::optional<RemarkReason> refusal(kern::GemmOp gemm,
     return because(RemarkId::NormOfGlu);
   if (!gemm.getSummary().empty())
     return because(RemarkId::NormOfSummarizedRows);
+  // Check the norm's outputs.
   auto type = cast<kern::BufferType>(norm.getOuts().getType());
   if (norm.getCopy() || !type.isF32())
     return because(
@@ -86,7 +88,7 @@ static std::optional<RemarkReason> refusal(kern::GemmOp gemm,
     return because(RemarkId::NormOverwritesProduct);
   if (kern::getStorage(norm.getOuts()) == kern::getStorage(gemm.getInput()))
     return because(RemarkId::NormOverwritesInput, {{"input", gemm.getInput()}});
-  // The product moves after what is between both.
+  // The GEMM moves after the operations between both.
   for (Operation *op = gemm->getNextNode(); op != norm; op = op->getNextNode())
     for (Value read : gemm.readBuffers())
       if (writes(*op, kern::getStorage(read)))
@@ -102,7 +104,7 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
     Remarks remarks(getOperation());
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) {
-      if (!gemm.getColumns()) // which are some of a row's
+      if (!gemm.getColumns()) // listed columns are not whole rows
         gemms.push_back(gemm);
     });
     for (kern::GemmOp gemm : gemms) {

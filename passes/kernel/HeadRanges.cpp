@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With few rows a product divides the column tiles of each out evenly among the
-// workers, and attention divides its heads evenly where it has one sequence. So
-// a worker's tiles of queries, keys and values are those of its own heads where
-// the ends of both divisions fall on whole panels.
+// With few rows, a GEMM divides the column tiles of each out evenly among the
+// workers, and attention with one sequence divides its heads evenly. A worker's
+// tiles of queries, keys and values then belong to its own heads if the ends of
+// both divisions are panel borders.
 #include "passes/kernel/HeadRanges.h"
 #include "passes/kernel/BufferUses.h"
 #include <numeric>
@@ -14,7 +14,7 @@ using namespace transom;
 
 namespace {
 
-/// Decides for the phases of one module.
+/// Determines the head ranges for the phases in one module.
 class HeadRangeFinder {
 public:
   explicit HeadRangeFinder(ModuleOp module) {
@@ -25,21 +25,21 @@ public:
     });
   }
 
-  /// What to report about a phase; sets the number of its ranges, 0 where there
-  /// is a barrier in every call. Nothing for what is not an attention alone, or
-  /// reads a cache.
+  /// Returns the remark for a phase and sets its range count, 0 if every call
+  /// has a barrier. Nullopt unless the phase is a single attention without a
+  /// cache.
   std::optional<RemarkReason> find(kern::PhaseOp phase, int64_t &ranges) const;
 
 private:
   bool hasTokensOf(Value ragged, kern::BufferType buffer) const;
 
-  DenseMap<Operation *, kern::LayersOp> callers; ///< by the body
+  DenseMap<Operation *, kern::LayersOp> callers; ///< by body
 };
 
 } // namespace
 
-/// Whether a product divides column tiles of its outs among the workers, for
-/// the tokens of an attention.
+/// Whether a GEMM divides the column tiles of its outs among the workers, for
+/// an attention's tokens.
 static bool dividesTilesFor(kern::AttentionOp attention, kern::GemmOp op) {
   auto rows = [](Value buffer) {
     return cast<kern::BufferType>(buffer.getType()).getRowCount();
@@ -51,8 +51,8 @@ static bool dividesTilesFor(kern::AttentionOp attention, kern::GemmOp op) {
           op.getRagged().getType() == attention.getKeyRagged().getType());
 }
 
-/// Whether attention needs nothing of an operation but queries, keys and values
-/// that this one makes as products.
+/// Whether the attention needs only queries, keys and values from an operation,
+/// as GEMM results.
 static bool needsColumnsOnly(kern::BufferOp earlier,
                              kern::AttentionOp attention) {
   auto gemm = dyn_cast<kern::GemmOp>(*earlier);
@@ -80,8 +80,8 @@ static bool needsColumnsOnly(kern::BufferOp earlier,
          });
 }
 
-/// The largest number of ranges of heads whose columns are whole panels; 0
-/// where a panel has heads of several ranges however they are cut.
+/// The maximum number of head ranges whose columns are whole panels; 0 if every
+/// division into ranges splits a panel.
 static int64_t countRanges(kern::AttentionOp op, int64_t dk, int64_t dv) {
   int64_t perRange = std::lcm(panelWidth / std::gcd(panelWidth, dk),
                               panelWidth / std::gcd(panelWidth, dv));
@@ -89,7 +89,7 @@ static int64_t countRanges(kern::AttentionOp op, int64_t dk, int64_t dv) {
   return kvHeads % perRange ? 0 : kvHeads / perRange;
 }
 
-/// Whether the rows of a buffer are the tokens of a ragged batch.
+/// Whether a buffer's rows are the tokens in a ragged batch.
 bool HeadRangeFinder::hasTokensOf(Value ragged, kern::BufferType buffer) const {
   while (auto argument = dyn_cast<BlockArgument>(ragged)) {
     kern::LayersOp layers = callers.lookup(argument.getOwner()->getParentOp());
@@ -118,7 +118,7 @@ std::optional<RemarkReason> HeadRangeFinder::find(kern::PhaseOp phase,
       !llvm::hasSingleElement(body))
     return std::nullopt;
 
-  // All that attention needs of the phase before are columns of products.
+  // The attention needs only GEMM columns from the previous phase.
   for (auto op : earlier.getBody().getOps<kern::BufferOp>())
     if (!needsColumnsOnly(op, attention))
       return RemarkReason(RemarkId::AttentionNeedsOtherWorkers,
@@ -135,6 +135,7 @@ std::optional<RemarkReason> HeadRangeFinder::find(kern::PhaseOp phase,
         RemarkId::AttentionHasOtherTokens,
         {{"phase", phase.getName()}, {"operation", attention.getOperation()}});
 
+  // The ranges end at panel borders.
   auto getHeadColumns = [&](kern::BufferType rows) {
     return *rows.getDims().back().constant() /
            static_cast<int64_t>(attention.getHeads());

@@ -13,7 +13,7 @@
 
 using namespace transom;
 
-/// Each coefficient rounded up: then every value is a multiple of 64.
+/// Rounds each coefficient up, so that every value is a multiple of 64.
 static Polynomial roundCoefficients(const Polynomial &bytes) {
   Polynomial sum;
   for (const auto &[monomial, coefficient] : bytes.terms()) {
@@ -36,13 +36,13 @@ static double nominalSize(const Polynomial &bytes, int64_t nominal) {
   return sum;
 }
 
-/// What rounding coefficients may cost a buffer.
+/// Maximum rounding cost per buffer, in bytes.
 static constexpr double maxRounding = 1024 * 1024;
 
 namespace {
 
-/// Polynomials by number, with results of operations on pairs of them kept: a
-/// plan has many buffers of few sizes.
+/// Polynomials by id, with cached results of pairwise operations: a plan has
+/// many buffers but few sizes.
 class PolynomialTable {
 public:
   using Id = uint32_t;
@@ -61,7 +61,7 @@ public:
       known->second = add(polynomials[a] + polynomials[b]);
     return known->second;
   }
-  /// Whether each coefficient of `a` is at least that of `b`.
+  /// Whether each coefficient in `a` is at least the one in `b`.
   bool covers(Id a, Id b) {
     if (a == b)
       return true;
@@ -80,14 +80,14 @@ private:
   std::unordered_map<uint64_t, bool> covered;
 };
 
-/// Intervals of steps in the order in which they were added. Finds those that
+/// Step intervals in the order in which they were added. Finds the ones that
 /// share a step with another interval: they begin within it or contain its
 /// first step.
 class Intervals {
 public:
   void add(int64_t first, int64_t last, uint32_t value) {
     begins.emplace(first, value);
-    // Cut into chunks of a power of two of steps, aligned to their length.
+    // Split into aligned chunks whose lengths are powers of two.
     for (int64_t at = first; at <= last;) {
       int level = 0;
       while (at % (int64_t(2) << level) == 0 &&
@@ -99,7 +99,7 @@ public:
     }
   }
 
-  /// Gives the values in the order in which they were added.
+  /// Returns values in the order in which they were added.
   void find(int64_t first, int64_t last, std::vector<uint32_t> &found) const {
     found.clear();
     for (uint64_t rest = levels; rest != 0; rest &= rest - 1) {
@@ -115,14 +115,14 @@ public:
   }
 
 private:
-  /// Levels are below 64, chunks of a level below 2^58.
+  /// Levels are below 64, chunk indices in a level below 2^58.
   static uint64_t key(int level, int64_t chunk) {
     return uint64_t(chunk) << 6 | uint64_t(level);
   }
 
   std::multimap<int64_t, uint32_t> begins;
   std::unordered_map<uint64_t, std::vector<uint32_t>> chunks;
-  uint64_t levels = 0; ///< a bit for each level that has chunks
+  uint64_t levels = 0; ///< bit set for each level with chunks
 };
 
 /// A buffer in a region.
@@ -135,13 +135,13 @@ struct Placed {
 struct Region {
   PolynomialTable::Id bytes;
   std::vector<Placed> placed;
-  Intervals lives; ///< of indices in `placed`
+  Intervals lives; ///< indices in `placed`
 };
 
 class Planner {
 public:
-  /// `hasRoom`: sizes that rounding enlarges much have room for an offset that
-  /// is rounded up instead.
+  /// `hasRoom`: sizes that rounding enlarges much get room to round their
+  /// offset up instead.
   Planner(const std::vector<BufferLifetime> &buffers, int64_t nominal,
           bool hasRoom)
       : buffers(buffers), nominal(nominal) {
@@ -157,7 +157,7 @@ public:
     }
   }
 
-  /// Whether rounding enlarges a size so much that room would be less.
+  /// Whether rounding enlarges a size so much that room would be smaller.
   bool canHaveRoom() const { return enlargesMuch; }
 
   MemoryPlan plan() {
@@ -186,7 +186,8 @@ private:
     put(region, buffer, zero);
   }
 
-  /// A region that is free while a buffer lives, but may be too small.
+  /// A region without live buffers in a buffer's lifetime, but possibly too
+  /// small.
   const Region *findIncomparable(size_t buffer) {
     for (const Region &region : regions) {
       region.lives.find(buffers[buffer].first, buffers[buffer].last, together);
@@ -202,8 +203,8 @@ private:
     region.placed.push_back({buffer, offset, table.sum(offset, sizes[buffer])});
   }
 
-  /// The first offset of a region where the buffer meets none that lives with
-  /// it.
+  /// The first offset in a region at which the buffer overlaps no buffer that
+  /// is live at the same time.
   std::optional<PolynomialTable::Id> fit(const Region &region, size_t buffer) {
     if (!table.covers(region.bytes, sizes[buffer]))
       return std::nullopt;
@@ -219,7 +220,7 @@ private:
     return std::nullopt;
   }
 
-  /// True when the buffer at this offset meets none of `together`.
+  /// True if the buffer at this offset overlaps none in `together`.
   bool isFree(const Region &region, size_t buffer, PolynomialTable::Id offset) {
     PolynomialTable::Id end = table.sum(offset, sizes[buffer]);
     return std::all_of(together.begin(), together.end(), [&](uint32_t index) {
@@ -231,7 +232,7 @@ private:
   MemoryPlan collect() {
     MemoryPlan plan;
     plan.offsets.resize(buffers.size());
-    // Regions with room for rounding come last: the others need none then.
+    // Regions with room for rounding come last, so that the others need none.
     std::stable_partition(
         regions.begin(), regions.end(), [&](const Region &region) {
           return roundCoefficients(table[region.bytes]) == table[region.bytes];
@@ -250,9 +251,10 @@ private:
     return plan;
   }
 
-  /// The bytes that live at the fullest of the steps where a buffer's life
-  /// begins; of equally full ones, at the step of the first buffer.
+  /// Max of the live bytes over all steps at which a buffer's lifetime begins;
+  /// on a tie, the step with the first buffer.
   Polynomial findLowerBound() {
+    // Collect the steps at which lifetimes begin or end.
     struct Change {
       std::vector<size_t> begins, ends; ///< buffers
     };
@@ -261,7 +263,7 @@ private:
       changes[buffers[i].first].begins.push_back(i);
       changes[buffers[i].last + 1].ends.push_back(i);
     }
-    // Visit the steps with the number of live buffers of each size.
+    // Visit the steps with the number of live buffers per size.
     std::map<PolynomialTable::Id, int64_t> live;
     double fullest = 0;
     Polynomial bytes;
@@ -296,7 +298,7 @@ private:
   bool enlargesMuch = false;
   std::vector<Region> regions;
   std::vector<BuffersApart> apart;
-  std::vector<uint32_t> together; ///< of a region, while a buffer is placed
+  std::vector<uint32_t> together; ///< in the current region, during placement
 };
 
 } // namespace

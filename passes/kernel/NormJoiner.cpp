@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one place that makes products with norms.
+// Creates all GEMMs with norms.
 #include "passes/kernel/NormJoiner.h"
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace transom;
 
-/// Words that are zero when the function's first phase has run.
+/// Allocates words that are zero after the function's first phase.
 static Value makeCounters(kern::GemmOp gemm) {
   OpBuilder b = OpBuilder::atBlockBegin(gemm->getBlock());
   auto product = cast<kern::BufferType>(gemm.getOuts()[0].getType());

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Follows the results of entries back to the products that make them.
+// Traces entry results back to the GEMMs that compute them.
 #include "passes/kernel/OutputHead.h"
 #include "passes/kernel/CastFuser.h"
 
@@ -10,7 +10,7 @@ using namespace transom;
 
 namespace {
 
-/// Follows the results of one entry.
+/// Traces the results of one entry.
 class HeadFinder {
 public:
   HeadFinder(func::FuncOp entry, const WeightUses &uses,
@@ -27,7 +27,7 @@ private:
   void follow(Value buffer) {
     Value storage = kern::getStorage(buffer);
     if (!seen.insert(storage).second)
-      return; // followed already
+      return; // visited already
     for (Operation &op : entry.getBody().front())
       if (writes(op, storage))
         followWriter(op);
@@ -35,7 +35,7 @@ private:
 
   void followWriter(Operation &op) {
     if (auto gemm = dyn_cast<kern::GemmOp>(op)) {
-      // A product with a residual or a norm ends a layer.
+      // A GEMM with a residual or a norm ends a layer.
       if (!gemm.getResidual() && !gemm.getNormGamma())
         for (kern::WeightOp weight : uses.definitions(gemm.getWeight()))
           heads.insert(weight);
@@ -44,7 +44,7 @@ private:
     auto reader = dyn_cast<kern::BufferOp>(op);
     if (!reader || isa<kern::NormOp, kern::AttentionOp, kern::BatchMatmulOp,
                        kern::HeadGemmOp, kern::GroupGemmOp>(op))
-      return; // other products, norms and layers
+      return; // other matmuls, norms and layers
     for (Value buffer : reader.readBuffers())
       follow(buffer);
   }

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layouts by use, one copy of equal weights, offsets in the order of
-// definition.
+// Chooses layouts by use, stores equal weights once, and places weights in
+// definition order.
 #include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
@@ -20,12 +20,12 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-/// Products whose panels have less padding, and those with less of all
-/// products' weights, are not reported; in percent.
+/// GEMMs whose panels have less padding, or that have a smaller share of all
+/// GEMM weights, are not reported; in percent.
 static constexpr int64_t kReportedWaste = 10, kReportedShare = 2;
 
-/// The layout in which an operation wants a weight operand; an embedding reads
-/// rows and panels alike.
+/// The layout that an operation requires for a weight operand; nullopt for an
+/// embedding, which reads rows and panels.
 static std::optional<WeightLayout> getLayoutForUse(OpOperand &use) {
   if (auto gemm = dyn_cast<kern::GemmOp>(use.getOwner())) {
     if (use.get() == gemm.getWeight())
@@ -44,7 +44,8 @@ static std::optional<WeightLayout> getLayoutForUse(OpOperand &use) {
   return WeightLayout::Rows;
 }
 
-/// The layout of a weight that only embeddings read: rows have no groups.
+/// The layout of a weight that only embeddings read. Grouped formats have no
+/// row layout.
 static WeightLayout getLayoutOfTable(Value value) {
   return cast<kern::WeightType>(value.getType()).isGrouped()
              ? WeightLayout::Panels32
@@ -57,9 +58,11 @@ struct PackWeightsPass
     : public transom::impl::PackWeightsPassBase<PackWeightsPass> {
   void runOnOperation() override {
     Remarks remarks(getOperation());
+    // Make weights distinct by layout.
     joinEqualWeights(remarks);
     separateLayouts(remarks);
     dropUnusedWeights();
+    // Set the layouts that uses require; the other weights are tables.
     WeightUses uses(getOperation());
     SmallVector<Value> values = weightValues();
     for (Value value : values)
@@ -70,6 +73,7 @@ struct PackWeightsPass
       if (cast<kern::WeightType>(value.getType()).getLayout() ==
           WeightLayout::Unset)
         setLayout(uses, value, getLayoutOfTable(value), {});
+    // Place weights, and allocate panels for listed columns.
     placeWeights();
     getOperation().walk([&](kern::GemmOp gemm) {
       if (gemm.getColumns() && !gemm.getPanels())
@@ -79,7 +83,7 @@ struct PackWeightsPass
     reportPadding(WeightUses(getOperation()), remarks);
   }
 
-  /// No part of a weight that nothing reads goes into the artifact.
+  /// Drops unused weights, which would otherwise be stored in the artifact.
   void dropUnusedWeights() {
     llvm::StringSet<> used;
     auto note = [&](FlatSymbolRefAttr name) { used.insert(name.getValue()); };
@@ -106,7 +110,7 @@ struct PackWeightsPass
     return values;
   }
 
-  /// A product of heads begins each head at a panel; other products have their
+  /// A GEMM by head begins each head at a panel border; other GEMMs have their
   /// splits already.
   static SmallVector<int64_t> getSplits(OpOperand &use) {
     auto gemm = dyn_cast<kern::HeadGemmOp>(use.getOwner());
@@ -114,7 +118,7 @@ struct PackWeightsPass
                 : SmallVector<int64_t>();
   }
 
-  /// Gives a weight the layout and the splits, if there are some.
+  /// Sets a weight's layout, and its splits if any.
   static void setLayout(WeightUses &uses, Value value, WeightLayout layout,
                         ArrayRef<int64_t> splits) {
     uses.retype(value, [&](kern::WeightType type) {
@@ -124,7 +128,7 @@ struct PackWeightsPass
     });
   }
 
-  /// Replaces references to a symbol everywhere, tables of layers included.
+  /// Replaces references to a symbol everywhere, including layer tables.
   void rename(const llvm::StringMap<StringAttr> &replacement) {
     AttrTypeReplacer replacer;
     replacer.addReplacement(
@@ -160,12 +164,13 @@ struct PackWeightsPass
     rename(replacement);
   }
 
-  /// A weight that needs two layouts gets a copy for the get_weight
-  /// operations that want another than the first.
+  /// Copies a weight that needs two layouts, for the get_weight operations that
+  /// need a layout other than the first.
   void separateLayouts(Remarks &remarks) {
     SymbolTable symbols(getOperation());
     std::map<std::string, WeightLayout> first;
     std::map<std::pair<std::string, WeightLayout>, StringAttr> copies;
+    // Returns the weight, or its copy, with a layout.
     auto resolve = [&](StringAttr name, WeightLayout layout) {
       auto [known, isNew] = first.try_emplace(name.str(), layout);
       if (isNew || known->second == layout)
@@ -183,6 +188,7 @@ struct PackWeightsPass
       }
       return copyName;
     };
+    // Resolve layers first, then the uses in functions.
     getOperation().walk([&](kern::LayersOp layers) {
       resolveLayers(layers, symbols, resolve);
     });
@@ -201,7 +207,7 @@ struct PackWeightsPass
     });
   }
 
-  /// Gives each layer the copies of weights that its body's uses ask for.
+  /// Gives each layer the weight copies that its body's uses need.
   void
   resolveLayers(kern::LayersOp layers, SymbolTable &symbols,
                 function_ref<StringAttr(StringAttr, WeightLayout)> resolve) {
@@ -224,8 +230,8 @@ struct PackWeightsPass
     layers.setLayers(resolved);
   }
 
-  /// The most columns that a product may be asked for: as many as its weight
-  /// has, or those of the largest call.
+  /// The maximum number of columns that a call may request: all weight columns,
+  /// or fewer if the symbol has a smaller max.
   static int64_t getMostColumns(kern::GemmOp gemm) {
     int64_t most = gemm.getWeight().getType().getShape()[0];
     const Polynomial columns =
@@ -272,7 +278,7 @@ struct PackWeightsPass
                      {"rows", counts[WeightLayout::Rows]}}});
   }
 
-  /// The columns of a product's weight: `96`, or `32 + 32 + 32` with splits.
+  /// The columns of a GEMM weight: `96`, or `32 + 32 + 32` with splits.
   static std::string getColumns(kern::WeightType type) {
     ArrayRef<int64_t> splits = type.getSplits();
     if (splits.empty())
@@ -283,19 +289,20 @@ struct PackWeightsPass
         " + ");
   }
 
-  /// Reports products much of whose panels is padding, if they are a part of
-  /// the model that matters. Those of equal columns have one remark.
+  /// Reports GEMMs whose panels contain much padding, if they are relevant for
+  /// the model. There is one remark per column layout.
   void reportPadding(const WeightUses &uses, Remarks &remarks) {
     struct Padding {
       SmallVector<Operation *> products;
       int64_t columns = 0, padded = 0;
-      int64_t elements = 0; ///< of all products and layers
+      int64_t elements = 0; ///< in all GEMMs and layers
     };
+    // Sum up elements by column layout.
     llvm::MapVector<StringAttr, Padding> all;
     int64_t total = 0;
     getOperation().walk([&](kern::GemmOp op) {
       if (op.getColumns())
-        return; // of the weight of another product
+        return; // columns of another GEMM's weight
       kern::WeightType type = op.getWeight().getType();
       Padding &padding = all[StringAttr::get(&getContext(), getColumns(type))];
       padding.products.push_back(op);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Caches of one window and type share blocks, layer after layer.
+// Caches with equal windows and types share blocks, layer after layer.
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Remarks.h"
@@ -19,10 +19,10 @@ namespace transom {
 
 namespace {
 
-/// Layers whose keys and values lie in the same blocks.
+/// Layers whose keys and values are in the same blocks.
 struct LayerGroup {
   int64_t window;
-  int64_t positions; ///< of a sequence where they are read-only, else 0
+  int64_t positions; ///< per sequence if read-only, else 0
   Type element;
   int64_t layers = 0, bytes = 0;
 };
@@ -31,7 +31,7 @@ struct PlanCachesPass
     : public transom::impl::PlanCachesPassBase<PlanCachesPass> {
   void runOnOperation() override {
     SmallVector<LayerGroup> all;
-    SmallVector<kern::CacheOp> firsts; // of each group
+    SmallVector<kern::CacheOp> firsts; // one per group
     Builder b(&getContext());
     for (auto cache : getOperation().getOps<kern::CacheOp>()) {
       auto type = cast<kern::CacheType>(cache.getType());

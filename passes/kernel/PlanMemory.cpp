@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The adapter between phases and the planner: lifetimes in, slots out.
+// Adapts phases to the planner: lifetimes in, slots out.
 #include "dialects/common/Location.h"
 #include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,17 +20,17 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-/// Bytes between two rows that fall on the same cache sets.
+/// Row distance in bytes at which rows share cache sets.
 static constexpr int64_t kSetBytes = 4096;
-/// The same of few sets, which is slow where all rows are read at once: in
-/// tiles of AMX.
+/// Row distance at which rows share a few cache sets, which is slow if all rows
+/// are read at once, in AMX tiles.
 static constexpr int64_t kSetBytesOfTiles = 512;
-/// What such rows are padded by.
+/// Padding for such rows.
 static constexpr int64_t kLineBytes = 64;
 
 namespace {
 
-/// The lifetimes of one entry's buffers, its layer bodies' included.
+/// The lifetimes of an entry's buffers, including its layer bodies' buffers.
 class Lifetimes {
 public:
   Lifetimes(func::FuncOp entry, SymbolTable &symbols,
@@ -41,12 +41,12 @@ public:
 
   std::vector<BufferLifetime> lifetimes;
   SmallVector<kern::AllocOp> allocs;
-  /// The phase of each step; empty at step 0, which is before all phases, and
+  /// The phase at each step; empty at step 0, which is before all phases, and
   /// where layers begin and end.
   SmallVector<StringRef> steps{""};
 
 private:
-  /// `outer` are the storages of a body's leading arguments.
+  /// `outer`: the storage for a body's leading arguments.
   void visit(func::FuncOp function, ArrayRef<Value> outer) {
     for (Operation &op : function.getBody().front()) {
       if (auto alloc = dyn_cast<kern::AllocOp>(op)) {
@@ -57,7 +57,7 @@ private:
       } else if (auto phase = dyn_cast<kern::PhaseOp>(op)) {
         steps.push_back(phase.getName());
         const auto step = static_cast<int64_t>(steps.size()) - 1;
-        // Phases without a barrier between them run at the same time.
+        // Phases without a barrier between them run concurrently.
         first = phase.getJoinedPhase() ? step - 1 : step;
         auto next = dyn_cast_or_null<kern::PhaseOp>(phase->getNextNode());
         last = next && next.getJoinedPhase() ? step + 1 : step;
@@ -73,7 +73,7 @@ private:
     }
   }
 
-  /// What layers are given lives from before the first body until after the
+  /// Operands of layers are live from before the first body until after the
   /// last.
   void visitLayers(kern::LayersOp layers, ArrayRef<Value> outer) {
     SmallVector<Value> given;
@@ -95,7 +95,7 @@ private:
     useAll();
   }
 
-  /// A step where layers begin or end.
+  /// Adds a step at which layers begin or end.
   void addLayersStep() {
     steps.push_back("");
     first = last = static_cast<int64_t>(steps.size()) - 1;
@@ -123,7 +123,7 @@ private:
   SymbolTable &symbols;
   const kern::SizeBounds &bounds;
   DenseMap<Value, size_t> index;
-  int64_t first = 0, last = 0; ///< the steps of a use
+  int64_t first = 0, last = 0; ///< steps of the current use
 };
 
 struct PlanMemoryPass
@@ -139,9 +139,10 @@ struct PlanMemoryPass
         plan(function, symbols, bounds, remarks);
   }
 
-  /// Rows a multiple of 4096 bytes apart, of bf16 and of bytes of 512, get a
-  /// cache line more.
+  /// Pads rows by a cache line if their distance is divisible by 4096 bytes
+  /// (bf16 and bytes: 512).
   void pad(kern::AllocOp alloc, SymbolTable &symbols, Remarks &remarks) {
+    // Only dense rows with such a distance are padded.
     auto type = cast<kern::BufferType>(alloc.getType());
     const bool isBytes = type.getElementType().isInteger(8);
     if (type.getRank() != 2 || type.getKeyPanels() || type.getStride() ||
@@ -157,6 +158,7 @@ struct PlanMemoryPass
                              {{"columns", *columns}, {"operation", op}}});
       return;
     }
+    // Change the type of the buffer and its body arguments.
     int64_t stride = *columns + kLineBytes / type.getElementBytes();
     remarks.report(alloc, {RemarkId::RowsPadded,
                            {{"columns", *columns}, {"stride", stride}}});
@@ -170,9 +172,9 @@ struct PlanMemoryPass
     ++this->padded;
   }
 
-  /// The first user of a buffer, in layer bodies too, that cannot do with a
-  /// stride between rows, or null; collects the buffer's `names`, itself and
-  /// the bodies' arguments.
+  /// The first user of a buffer, including users in layer bodies, that does not
+  /// accept a stride between rows, or null. Collects the buffer's `names`: the
+  /// buffer itself and body arguments.
   static Operation *findDenseUser(Value buffer, SymbolTable &symbols,
                                   SmallVector<Value> &names) {
     if (llvm::is_contained(names, buffer))
@@ -204,8 +206,8 @@ struct PlanMemoryPass
   void plan(func::FuncOp entry, SymbolTable &symbols,
             const kern::SizeBounds &bounds, Remarks &remarks) {
     Lifetimes lives(entry, symbols, bounds);
-    // A buffer that nobody touches takes no step of its own, and one that is
-    // kept has memory after all others.
+    // An unused buffer takes no separate step, and a persistent buffer is
+    // placed after all others.
     std::vector<BufferLifetime> planned = lives.lifetimes;
     for (auto [life, own, alloc] :
          llvm::zip_equal(planned, lives.lifetimes, lives.allocs)) {
@@ -215,6 +217,7 @@ struct PlanMemoryPass
         life.bytes = Polynomial();
     }
     MemoryPlan plan = planMemory(planned);
+    // Place persistent buffers after the arena's shared part.
     for (auto [i, alloc] : llvm::enumerate(lives.allocs)) {
       if (!alloc.isKept())
         continue; // placed already
@@ -225,6 +228,7 @@ struct PlanMemoryPass
       for (MemoryRegion &region : plan.regions)
         llvm::erase(region.buffers, i);
     }
+    // Write the plan as attributes.
     Builder b(&getContext());
     SmallVector<Attribute> table;
     for (auto [i, alloc] : llvm::enumerate(lives.allocs)) {
@@ -245,7 +249,7 @@ struct PlanMemoryPass
     buffers += table.size();
     entry->setAttr("kern.buffers", b.getArrayAttr(table));
     entry->setAttr("kern.memory_steps", b.getStrArrayAttr(lives.steps));
-    // Any of the entry's products may share its tiles.
+    // Any GEMM in the entry may share its tiles.
     entry->setAttr("kern.counters", b.getI64IntegerAttr(productCounters));
     entry->setAttr("kern.arena_bytes", b.getStringAttr(plan.bytes.str()));
     entry->setAttr("kern.arena_lower_bound",
@@ -254,7 +258,7 @@ struct PlanMemoryPass
     reportSharing(entry, lives, plan, remarks);
   }
 
-  /// Reports which buffers share memory, and which cannot.
+  /// Reports which buffers share memory, and which ones cannot.
   static void reportSharing(func::FuncOp entry, const Lifetimes &lives,
                             const MemoryPlan &plan, Remarks &remarks) {
     auto getName = [&](size_t buffer) {

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// First the weights get their format: that of the file, for weights that it has
-// as whole numbers, else that of an option. Then what their products read
-// becomes whole numbers.
+// First chooses weight formats: the file's format for pre-quantized weights,
+// otherwise the option's format. Then quantizes the inputs of their GEMMs.
 #include "passes/kernel/Quantizer.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/CastFuser.h"
@@ -17,18 +16,18 @@ using namespace transom;
 
 namespace {
 
-/// A buffer as whole numbers, and their scales.
+/// A buffer's quantized values and their scales.
 struct Quantized {
   Value numbers, scales;
 };
 
-/// Numbers along k with one scale where a file's whole numbers are rounded.
+/// Group size along K if pre-quantized weights are rounded to another format.
 constexpr int64_t kRoundedGroup = 32;
 
-/// The format of a weight that files have as whole numbers.
+/// The format of a pre-quantized weight.
 struct StoredWeight {
   OperandFormat format;
-  bool isExact = true; ///< holds the numbers of all definitions exactly
+  bool isExact = true; ///< represents all definitions exactly
 };
 
 class Quantizer {
@@ -52,8 +51,8 @@ public:
   }
 
 private:
-  /// The one format for all definitions of a weight, nothing where no file has
-  /// whole numbers of it.
+  /// The common format for all definitions of a weight; nullopt if none of them
+  /// is pre-quantized.
   std::optional<StoredWeight> getStored(Value weight, const WeightUses &uses) {
     bool isStored = false;
     std::optional<StoredWeight> found;
@@ -76,7 +75,7 @@ private:
     return isStored ? found : std::nullopt;
   }
 
-  /// What the options say of the weights that files have as floats.
+  /// The option for weights that are floats in files.
   const QuantizeOption &getOption(kern::WeightProductOp product,
                                   const WeightUses &uses) {
     const bool isHead = llvm::any_of(
@@ -86,6 +85,7 @@ private:
   }
 
   void chooseWeight(kern::WeightProductOp product, WeightUses &uses) {
+    // Determine the format.
     const QuantizeOption &option = getOption(product, uses);
     if (option.isFloat) {
       remarks.report(product, RemarkId::HeadKeepsFloats);
@@ -96,6 +96,7 @@ private:
     if (!given && !option.format)
       return;
     const OperandFormat stored = given ? given->format : *option.format;
+    // Check that the depth and all readers accept it.
     const int64_t k = product.getWeightType().getShape()[1];
     if (k % stored.interleave) {
       remarks.report(product, {RemarkId::ProductDepthUnsupported,
@@ -116,7 +117,7 @@ private:
          {{"type", getStorageName(stored.element)}, {"group", stored.group}}});
   }
 
-  /// True for a table that some product multiplies with, too.
+  /// True for a table that is also a GEMM weight.
   static bool isReadByProduct(Value table, const WeightUses &uses) {
     for (kern::WeightOp definition : uses.definitions(table))
       for (Value value : uses.getValues(definition))
@@ -126,19 +127,21 @@ private:
     return false;
   }
 
-  /// Gives a table that no product reads the whole numbers of the file, where
-  /// these are exact, else the format of the option.
+  /// Chooses the format of a table that no GEMM reads: the file's format if it
+  /// is exact, otherwise the option's format.
   void chooseTable(kern::EmbeddingOp embedding, Value table, WeightUses &uses) {
     auto type = cast<kern::WeightType>(table.getType());
     if (options.tables.isFloat || type.isGrouped() ||
         isReadByProduct(table, uses))
       return;
+    // Determine the format.
     std::optional<StoredWeight> given = getStored(table, uses);
     if (given && !given->isExact)
       given = std::nullopt;
     if (!given && !options.tables.format)
       return;
     const OperandFormat format = given ? given->format : *options.tables.format;
+    // Set it unless the table is too narrow, small, or read as f32.
     RemarkArgument name("table", table);
     if (!given)
       if (std::optional<RemarkReason> reason = findTableObstacle(type, name)) {
@@ -156,7 +159,7 @@ private:
                                   {"group", format.group}}});
   }
 
-  /// Why a table of floats is not rounded to whole numbers, or nothing.
+  /// The reason why a float table is not quantized, or nullopt.
   std::optional<RemarkReason> findTableObstacle(kern::WeightType type,
                                                 const RemarkArgument &name) {
     const OperandFormat &format = *options.tables.format;
@@ -198,7 +201,7 @@ private:
     }
   }
 
-  /// Quantizes the input of a product before it.
+  /// Quantizes a GEMM's input before the GEMM.
   Quantized quantize(kern::WeightProductOp product,
                      const OperandFormat &format) {
     OpBuilder b(product);
@@ -221,7 +224,7 @@ private:
 
   ModuleOp module;
   const QuantizeOptions &options;
-  DenseSet<Operation *> heads; ///< definitions of weights
+  DenseSet<Operation *> heads; ///< weight definitions
   Remarks &remarks;
   int64_t products = 0;
 };
