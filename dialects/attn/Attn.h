@@ -25,7 +25,7 @@ class FuncOp;
 
 namespace transom::attn::detail {
 
-/// The relevant arguments of `InferTypeOpInterface::inferReturnTypes`.
+/// The arguments used from `InferTypeOpInterface::inferReturnTypes`.
 struct UnbuiltOp {
   std::optional<mlir::Location> location;
   llvm::StringRef name;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The custom directives of the assembly formats, and the names of results.
+// Custom directives in the assembly formats, and result names.
 #include "dialects/attn/AttnAssembly.h"
 #include "dialects/common/LayerList.h"
 #include "dialects/common/Location.h"
@@ -29,7 +29,7 @@ static ParseResult parseRaggedBody(AsmParser &parser, Type &type) {
 }
 
 ParseResult parseShortType(AsmParser &parser, Type &type) {
-  // A ragged batch is its parameters alone.
+  // A ragged batch has only parameters.
   if (succeeded(parser.parseOptionalLess()))
     return parseRaggedBody(parser, type);
   if (failed(parser.parseOptionalLSquare()))
@@ -61,7 +61,7 @@ void printShortType(AsmPrinter &printer, Type type) {
     return;
   }
 
-  // Only a type that `getTensorType` makes reads back from the short form.
+  // The short form represents only types that `getTensorType` creates.
   auto tensor = dyn_cast<RankedTensorType>(type);
   bool isNamed =
       tensor && (tensor.getEncoding() ? isa<ShapeAttr>(tensor.getEncoding())
@@ -87,7 +87,7 @@ ParseResult parseTypeList(AsmParser &parser, ArrayRef<Type *> types,
     return failure();
   size_t fewest = types.size() - (lastIsOptional ? 1 : 0);
 
-  // One type stands for all operands that are always there.
+  // One type represents all required operands.
   if (parsed.size() == 1)
     parsed.resize(fewest, parsed.front());
   if (parsed.size() < fewest || parsed.size() > types.size())
@@ -100,7 +100,7 @@ ParseResult parseTypeList(AsmParser &parser, ArrayRef<Type *> types,
 
 void printTypeList(AsmPrinter &printer, ArrayRef<Type> types,
                    bool lastIsOptional) {
-  // The parser takes one type for all operands but the optional one.
+  // The parser expects one type for all operands except for the optional one.
   bool lastIsAbsent = lastIsOptional && !types.back();
   if (lastIsAbsent)
     types = types.drop_back();
@@ -157,12 +157,12 @@ void printLayers(OpAsmPrinter &printer, Operation *, ArrayAttr layers) {
   printLayerList<LayerAttr>(printer, layers);
 }
 
-//===----------------------------------------------------------------------===//
-// Names of results
-//===----------------------------------------------------------------------===//
+// ===----------------------------------------------------------------------===//
+// Result names
+// ===----------------------------------------------------------------------===//
 
-/// A name of letters, digits and single underscores; empty where it would not
-/// start with a letter.
+/// A name made from letters, digits and single underscores; empty if it would
+/// not start with a letter.
 static std::string makeName(StringRef text) {
   std::string name;
   for (char c : text)
@@ -175,7 +175,7 @@ static std::string makeName(StringRef text) {
   return !name.empty() && llvm::isAlpha(name.front()) ? name : std::string();
 }
 
-/// The last names of a path: `a.b.query.weight` is `query_weight` for two.
+/// The last names in a path: `query_weight` for `a.b.query.weight` and count 2.
 static std::string getLastParts(StringRef path, size_t count) {
   SmallVector<StringRef> names;
   path.split(names, '.');

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Folds and canonical forms of operations that move elements: identities
-// vanish, chains of one kind become one operation, and a slice comes before the
-// transpose and reshape of its input. So the parts of a packed projection are
-// slices along its last axis.
+// Folds and canonical forms for operations that move elements: identities are
+// removed, consecutive operations with the same name are merged, and a slice is
+// moved before the transpose and reshape of its input. As a result, a packed
+// projection's splits are slices along its last axis.
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
 #include "mlir/IR/PatternMatch.h"
@@ -58,8 +58,7 @@ static LogicalResult mergeReshapes(ReshapeOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// slice(transpose(x, p)) = transpose(slice(x), p), if nothing reads the whole
-/// transpose.
+/// slice(transpose(x, p)) = transpose(slice(x), p), if all users are slices.
 static LogicalResult sliceBeforeTranspose(SliceOp op,
                                           PatternRewriter &rewriter) {
   auto turn = op.getInput().getDefiningOp<TransposeOp>();
@@ -81,9 +80,10 @@ static LogicalResult sliceBeforeTranspose(SliceOp op,
   return success();
 }
 
-/// The number of elements that one step along an axis of `to` skips in an axis
-/// of `from` at the same place, of which it is the outermost part; nothing
-/// where the reshape is another one.
+/// Matches a reshape that splits the axis of `from` whose outermost part is the
+/// given axis of `to`; the axes before are equal. Returns the number of
+/// elements that one step along the new axis skips in the old one; nullopt for
+/// other reshapes.
 static std::optional<int64_t> getSplitStride(ArrayRef<Polynomial> from,
                                              ArrayRef<Polynomial> to,
                                              size_t axis) {
@@ -105,7 +105,7 @@ static std::optional<int64_t> getSplitStride(ArrayRef<Polynomial> from,
              : std::nullopt;
 }
 
-/// slice(reshape(x)) = reshape(slice(x)) where the reshape splits the axis.
+/// slice(reshape(x)) = reshape(slice(x)) if the reshape splits the axis.
 static LogicalResult sliceBeforeReshape(SliceOp op, PatternRewriter &rewriter) {
   auto split = op.getInput().getDefiningOp<ReshapeOp>();
   if (!split || !llvm::all_of(split->getUsers(), llvm::IsaPred<SliceOp>) ||
@@ -133,8 +133,8 @@ static LogicalResult sliceBeforeReshape(SliceOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// reshape(transpose(x)) = transpose(reshape(x)) where the reshape drops sizes
-/// of 1, so that a transpose that only moves such sizes vanishes.
+/// reshape(transpose(x)) = transpose(reshape(x)) if the reshape drops sizes of
+/// 1, so that a transpose that only moves such sizes is removed.
 static LogicalResult dropUnitsBeforeTranspose(ReshapeOp op,
                                               PatternRewriter &rewriter) {
   auto turn = op.getInput().getDefiningOp<TransposeOp>();
@@ -144,7 +144,7 @@ static LogicalResult dropUnitsBeforeTranspose(ReshapeOp op,
   SmallVector<Polynomial> from(getSymbolicShape(turn.getResult().getType())),
       to(getSymbolicShape(op.getResult().getType()));
 
-  // Find the axes that stay, in the order of the result.
+  // Find the remaining axes, in result order.
   const Polynomial one(1);
   SmallVector<int64_t> kept;
   for (auto [dim, axis] : llvm::zip_equal(from, turn.getPermutation()))
@@ -155,7 +155,7 @@ static LogicalResult dropUnitsBeforeTranspose(ReshapeOp op,
   if (kept.size() != to.size() || kept.size() == from.size())
     return failure();
 
-  // Drop the others first, and permute what is left.
+  // Drop the others first, and permute the remaining axes.
   SmallVector<int64_t> order(kept), permutation;
   llvm::sort(order);
   SmallVector<Polynomial> dims;

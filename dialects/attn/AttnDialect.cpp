@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The attn dialect's attributes and types: symbolic shapes with their text
-// form, ragged batches, and the helpers that make and read tensor types.
+// Attributes and types in the attn dialect: symbolic shapes and their textual
+// form, ragged batches, and helpers that create and read tensor types.
 #include "dialects/attn/Attn.h"
 #include "dialects/common/SizeParser.h"
 #include "mlir/IR/Builders.h"
@@ -184,7 +184,7 @@ void RaggedType::print(AsmPrinter &printer) const {
 // Caches
 //===----------------------------------------------------------------------===//
 
-/// Sizes of a cache stay within 32 bits.
+/// Cache sizes fit in 32 bits.
 static constexpr int64_t largestCacheSize = INT32_MAX;
 
 Type CacheType::parse(AsmParser &parser) {
@@ -246,7 +246,7 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
 // Aliases
 //===----------------------------------------------------------------------===//
 
-/// The name of an element type in an alias; names must not end in a digit.
+/// An element type's name in an alias; names must not end in a digit.
 static StringRef getElementName(Type element) {
   if (element.isF32())
     return "float";

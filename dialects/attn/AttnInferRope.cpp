@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shape rules of rope.
+// Shape rules for rope.
 #include "dialects/attn/AttnShapeRules.h"
 #include <cmath>
 
@@ -12,6 +12,7 @@ namespace transom::attn {
 using namespace rules;
 
 Types RopeTableOp::inferShapes(EmitError emitError) {
+  // Check positions, frequencies, factor and limit.
   Shaped positions(getPositions());
   if (!positions.isI64() || positions.rank() < 1)
     return violated(emitError, 1)
@@ -31,6 +32,7 @@ Types RopeTableOp::inferShapes(EmitError emitError) {
   if (limit < 1 || limit > INT32_MAX)
     return violated(emitError, 4) << "expects a limit between 1 and "
                                   << INT32_MAX << ", got " << limit;
+  // The result has a cosine and a sine per frequency, in f32 unless specified.
   positions.dims.push_back(
       Polynomial(2 * static_cast<int64_t>(frequencies.size())));
   auto type = dyn_cast<TensorType>(getResult().getType());

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shape rules of attention: those of `attn.sdpa` (heads, widths, lengths,
-// masks, cache, slopes), `attn.append` and `attn.cross_sdpa`.
+// Shape rules for attention: `attn.sdpa` (heads, widths, lengths, masks, cache,
+// slopes), `attn.append` and `attn.cross_sdpa`.
 #include "dialects/attn/AttnShapeRules.h"
 
 using namespace mlir;
@@ -11,7 +11,7 @@ namespace transom::attn {
 
 using namespace rules;
 
-/// Rule 2: operands that fit the mask kind.
+/// Rule 2: operands match the mask kind.
 static LogicalResult checkMaskOperands(SdpaOp op, EmitError emitError) {
   MaskKind kind = op.getMaskKind();
   bool wantsMask = kind == MaskKind::Keys || kind == MaskKind::Additive ||
@@ -26,7 +26,7 @@ static LogicalResult checkMaskOperands(SdpaOp op, EmitError emitError) {
          << " for mask kind '" << stringifyMaskKind(kind) << "'";
 }
 
-/// Rules 3 to 5: gives the width of the result.
+/// Rules 3 to 5: returns the result width.
 static FailureOr<int64_t> checkWidths(SdpaOp op, const Shaped &query,
                                       const Shaped &key, const Shaped &value,
                                       EmitError emitError) {
@@ -52,7 +52,7 @@ static FailureOr<int64_t> checkWidths(SdpaOp op, const Shaped &query,
   return *v / kvHeads * heads;
 }
 
-/// Rule 8: element type and sizes of the mask operand.
+/// Rule 8: the mask operand's element type and sizes.
 static LogicalResult checkMaskShape(SdpaOp op, const Shaped &query,
                                     const Shaped &key, EmitError emitError) {
   if (!op.getMask())
@@ -79,7 +79,7 @@ static LogicalResult checkMaskShape(SdpaOp op, const Shaped &query,
          << text(mask.dims) << suggestReshape(mask.dims, scores);
 }
 
-/// Rule 9: what the cache's type says is what the operation does.
+/// Rule 9: the cache type matches the operation.
 static LogicalResult checkCache(SdpaOp op, const Shaped &key,
                                 const Shaped &value, EmitError emitError) {
   if (!op.getCache())
@@ -159,6 +159,7 @@ static LogicalResult checkPositionTable(SdpaOp op, Value table, StringRef name,
 /// Constraints 14 to 16.
 static LogicalResult checkPositions(SdpaOp op, const Shaped &query,
                                     const Shaped &key, EmitError emitError) {
+  // Without positions there is no distance.
   std::optional<PositionBuckets> rule = op.getPositionBuckets();
   auto distance = static_cast<int64_t>(op.getMaxDistance());
   if (!rule) {
@@ -167,6 +168,7 @@ static LogicalResult checkPositions(SdpaOp op, const Shaped &query,
     return violated(emitError, 16)
            << "expects 'max_distance' beside positions only, got " << distance;
   }
+  // Check the tables, then the operation and the buckets.
   for (auto [table, name] :
        {std::make_pair(op.getPositionKeys(), "position keys"),
         std::make_pair(op.getPositionQueries(), "position queries")})
@@ -186,8 +188,7 @@ static LogicalResult checkPositions(SdpaOp op, const Shaped &query,
          << " with n = " << rule->positions;
 }
 
-/// Constraint 12: a query that is not ragged beside keys that are has no
-/// positions.
+/// Constraint 12: a query that is not ragged has no positions if the keys are.
 static LogicalResult checkQueryOfRaggedKeys(SdpaOp op, const Shaped &query,
                                             EmitError emitError) {
   if (query.rank() == 2 ||
@@ -210,7 +211,7 @@ static LogicalResult checkSigns(SdpaOp op, EmitError emitError) {
          << window << " and " << cap;
 }
 
-/// Constraint 1: one float type, and ranks that fit the mask kind.
+/// Constraint 1: the same float type, and ranks that match the mask kind.
 static LogicalResult checkOperands(SdpaOp op, EmitError emitError) {
   Shaped query(op.getQuery());
   const bool ragged = op.getMaskKind() == MaskKind::Ragged;
@@ -230,6 +231,7 @@ static LogicalResult checkOperands(SdpaOp op, EmitError emitError) {
 }
 
 Types SdpaOp::inferShapes(EmitError emitError) {
+  // Check ranks, element types and widths.
   Shaped query(getQuery()), key(getKey()), value(getValue());
   int64_t rank = getMaskKind() == MaskKind::Ragged ? 2 : 3;
   if (failed(checkOperands(*this, emitError)) ||
@@ -240,6 +242,7 @@ Types SdpaOp::inferShapes(EmitError emitError) {
   FailureOr<int64_t> width = checkWidths(*this, query, key, value, emitError);
   if (failed(width))
     return failure();
+  // Check lengths and batches.
   size_t length = rank - 2;
   if (key.dims[length] != value.dims[length])
     return violated(emitError, 6)
@@ -252,6 +255,7 @@ Types SdpaOp::inferShapes(EmitError emitError) {
            << "expects query, key and value of one batch, got '"
            << query.dims[0].str() << "', '" << key.dims[0].str() << "' and '"
            << value.dims[0].str() << "'";
+  // Check mask, cache and biases.
   if (rank == 3 && failed(checkMaskShape(*this, query, key, emitError)))
     return failure();
   if (rank == 2 && failed(checkQueryOfRaggedKeys(*this, query, emitError)))
@@ -275,15 +279,15 @@ Types SdpaOp::inferShapes(EmitError emitError) {
 
 namespace {
 
-/// The operands that both operations have.
+/// The operands that both operations have in common.
 struct ReadOnlyCache {
   CacheType cache;
-  Polynomial tokens; ///< the number of tokens of the ragged batch
+  Polynomial tokens; ///< number of tokens in the ragged batch
 };
 
 } // namespace
 
-/// Constraint 1. The operands of an operation that is parsed may have any type.
+/// Constraint 1. A parsed operation's operands may have any type.
 static FailureOr<ReadOnlyCache> getReadOnlyCache(Value ragged, Value cache,
                                                  EmitError emitError) {
   auto batch = dyn_cast<RaggedType>(ragged.getType());

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shape rules of the attn operations. `inferShapes` is the only place that
-// knows a rule. Numbers are those of the constraints in the .td files.
+// Shape rules for attn operations. Each rule is implemented once, in
+// `inferShapes`. Constraint numbers refer to the .td files.
 #include "dialects/attn/AttnShapeRules.h"
 #include "runtime/abi/RowSummary.h"
 
@@ -12,9 +12,9 @@ namespace transom::attn {
 
 using namespace rules;
 
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
+// ===----------------------------------------------------------------------===//
+// Matmuls
+// ===----------------------------------------------------------------------===//
 
 Types MatmulOp::inferShapes(EmitError emitError) {
   Shaped lhs(getLhs()), rhs(getRhs());
@@ -45,6 +45,7 @@ Types MatmulOp::inferShapes(EmitError emitError) {
 
 Types LinearOp::inferShapes(EmitError emitError) {
   Shaped input(getInput()), weight(getWeight());
+  // Check input, weight and bias.
   if (failed(expectFloat(input, "input", 1, emitError, 4)) ||
       failed(expectOneElement(input, weight, "input", "weight", emitError, 4)))
     return failure();
@@ -60,6 +61,7 @@ Types LinearOp::inferShapes(EmitError emitError) {
       failed(expectVector(Shaped(getBias()), "bias", weight.dims[0],
                           input.element, emitError, 3)))
     return failure();
+  // Without columns the result has a column per weight row, else one per index.
   input.dims.back() = weight.dims[0];
   if (!getColumns())
     return oneResult(input.dims, input.element);
@@ -75,7 +77,7 @@ Types LinearOp::inferShapes(EmitError emitError) {
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-/// Broadcasts both operands; `logical` asks for bool, else for numbers.
+/// Broadcasts both operands: bool if `logical`, else numeric.
 static Types inferBinary(Value left, Value right, bool logical,
                          EmitError emitError) {
   Shaped lhs(left), rhs(right);
@@ -343,7 +345,7 @@ Types RmsNormOp::inferShapes(EmitError emitError) {
   return oneResult(input.dims, input.element);
 }
 
-/// Bool of the leading sizes of the input, all but the last.
+/// Expects bool with the input's sizes except for the last.
 static LogicalResult expectPoolMask(PoolOp op, Shaped input,
                                     EmitError emitError, int rule) {
   if (!op.getMask())
@@ -385,6 +387,7 @@ Types PoolOp::inferShapes(EmitError emitError) {
 }
 
 Types NeighborsOp::inferShapes(EmitError emitError) {
+  // Check the input; its width is constant.
   Shaped input(getInput());
   if (failed(expectFloat(input, "input", 2, emitError, 3)))
     return failure();
@@ -392,6 +395,7 @@ Types NeighborsOp::inferShapes(EmitError emitError) {
   if (!width)
     return violated(emitError, 3)
            << "expects a constant d, got '" << input.last().str() << "'";
+  // Check the shape with and without a ragged batch, and the mask.
   if (getRagged()) {
     if (input.rank() != 2 || getMask())
       return violated(emitError, 1)
@@ -411,6 +415,7 @@ Types NeighborsOp::inferShapes(EmitError emitError) {
                << text(mask);
     }
   }
+  // Check the reach; the result concatenates all neighbors.
   const auto reach = static_cast<int64_t>(getReach());
   if (reach < 0 || reach > 127)
     return violated(emitError, 4)

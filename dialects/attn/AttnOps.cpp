@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rules of attn operations that are not shape rules: weights and their users,
-// constants, ragged batches, and the entries of a layer table.
+// Verification beyond shape rules: weights and their users, constants, ragged
+// batches, and layer table entries.
 #include "dialects/attn/AttnAssembly.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -12,8 +12,7 @@ using namespace mlir;
 
 namespace transom::attn {
 
-/// True if the types have the same sizes and element type; their encodings may
-/// differ.
+/// True if the types have equal sizes and element types; encodings may differ.
 static bool sameSizes(Type a, Type b) {
   auto left = dyn_cast<RankedTensorType>(a);
   auto right = dyn_cast<RankedTensorType>(b);
@@ -88,7 +87,7 @@ LogicalResult RaggedBatchOp::verify() {
   return success();
 }
 
-/// Compares one type of a body's signature with what `attn.layers` gives it.
+/// Compares a type in a body's signature with the type from `attn.layers`.
 static LogicalResult checkBodyType(LayersOp op, StringRef body, StringRef what,
                                    Type expected, Type got) {
   if (expected == got || sameSizes(expected, got))
@@ -124,7 +123,7 @@ static LogicalResult checkBody(LayersOp op, LayerAttr layer,
   return success();
 }
 
-/// Constraint 3 for one weight or cache of a layer.
+/// Constraint 3 for one layer weight or cache.
 static LogicalResult checkParameter(LayersOp op, FlatSymbolRefAttr symbol,
                                     Type parameter,
                                     SymbolTableCollection &symbols) {

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which operations that are not tokenwise work on rows without padding, and how
-// their attributes change then. Products and lookups have no attribute that
-// names a dimension.
+// Operations that are not tokenwise but can work on rows without padding, and
+// the changes to their attributes. Matmuls and lookups have no attribute that
+// refers to a dimension.
 #include "dialects/attn/Attn.h"
 
 using namespace mlir;
@@ -14,16 +14,16 @@ static int64_t getRank(Value value) {
   return cast<RankedTensorType>(value.getType()).getRank();
 }
 
-/// True for a value with a size that is not constant.
+/// True for a value with a symbolic size.
 static bool hasSymbols(Value value) {
   return llvm::any_of(
       getSymbolicShape(value.getType()),
       [](const Polynomial &size) { return !size.isConstant(); });
 }
 
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
+// ===----------------------------------------------------------------------===//
+// Matmuls
+// ===----------------------------------------------------------------------===//
 
 RowObstacle MatmulOp::getRowObstacle(const RowQuery &rows) {
   int64_t lhs = getRank(getLhs()), rhs = getRank(getRhs());

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The checks that many shape rules begin with, and the two users of all rules:
-// inference of the result types of a new operation, and verification.
+// Checks shared by many shape rules, and the rules' two users: result type
+// inference for a new operation, and verification.
 #include "dialects/attn/AttnShapeRules.h"
 
 using namespace mlir;
@@ -11,7 +11,7 @@ namespace transom::attn {
 
 using namespace rules;
 
-/// An operand that is not a ranked tensor has no sizes and the element type
+/// An operand that is not a ranked tensor has no sizes, and its element type is
 /// 'none', so no rule accepts it.
 Shaped::Shaped(Value value) : element(NoneType::get(value.getContext())) {
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
@@ -40,7 +40,7 @@ std::string rules::text(const Shaped &shaped) {
 
 std::string rules::suggestReshape(ArrayRef<Polynomial> dims,
                                   ArrayRef<Polynomial> target) {
-  // The last sizes are aligned first, as NumPy does.
+  // Align the last sizes, as in NumPy.
   const Polynomial one(1);
   SmallVector<Polynomial> wide(target.size(), one);
   size_t left = dims.size();
@@ -90,8 +90,8 @@ LogicalResult rules::expectVector(const Shaped &shaped, StringRef name,
          << "], got " << text(shaped);
 }
 
-/// The verifier's half: all operands ranked with named sizes, else nothing to
-/// compare with (unranked) or an error (an unnamed `?`).
+/// For verification: true if all operands are ranked with named sizes, false if
+/// one is unranked (nothing to compare), an error for an unnamed `?`.
 static FailureOr<bool> operandsAreReady(Operation *op) {
   bool ready = true;
   for (Value operand : op->getOperands()) {
@@ -136,14 +136,14 @@ LogicalResult detail::inferReturnTypes(const UnbuiltOp &unbuilt,
   MLIRContext *context = unbuilt.attributes.getContext();
   Location location = unbuilt.location.value_or(UnknownLoc::get(context));
 
-  // An operand of unknown shape gives a result of unknown shape.
+  // If an operand has an unknown shape, so does the result.
   for (Value operand : unbuilt.operands)
     if (auto type = dyn_cast<UnrankedTensorType>(operand.getType())) {
       types.push_back(type);
       return success();
     }
 
-  // The rule is a method of the operation, so build it and drop it again.
+  // The rule is a method on the operation, so build a temporary one.
   Type open = UnrankedTensorType::get(Float32Type::get(context));
   OperationName name(unbuilt.name, context);
   Operation *op = Operation::create(location, name, open, unbuilt.operands,

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A location is a fused location whose metadata is the module path and whose
-// children are named by a JSON pointer over the file. Merging paths works part
-// by part: equal parts stay, numbers become ranges, other words alternatives.
+// children are named by a JSON pointer over the file. Paths are merged
+// component by component: equal components are kept, integers become ranges,
+// other words alternatives.
 #include "dialects/common/Location.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/SetVector.h"
@@ -15,7 +16,7 @@ using namespace mlir;
 
 namespace transom {
 
-/// The alternatives of one part of a path: `{0-2,5}` is 0, 1, 2 and 5.
+/// The alternatives in one path component: `{0-2,5}` is 0, 1, 2 and 5.
 struct Alternatives {
   void insert(StringRef item) {
     if (seen.insert(item).second)
@@ -26,7 +27,8 @@ struct Alternatives {
   SmallVector<std::string> items;
 };
 
-/// More layers than any model has; a longer range stays as it is written.
+/// Exceeds the number of layers in any model; a longer range is kept as
+/// written.
 static constexpr int64_t maxRange = 8192;
 
 static void addAlternatives(StringRef component, Alternatives &all) {
@@ -49,7 +51,7 @@ static void addAlternatives(StringRef component, Alternatives &all) {
   }
 }
 
-/// `{0-2,5}` for numbers, `{query,key}` for words.
+/// `{0-2,5}` for integers, `{query,key}` for words.
 static std::string printAlternatives(const Alternatives &all) {
   if (all.items.size() == 1)
     return all.items.front();
@@ -73,7 +75,7 @@ static std::string printAlternatives(const Alternatives &all) {
   return "{" + llvm::join(ranges, ",") + "}";
 }
 
-/// What the paths have in front of their first difference in length or words.
+/// The common prefix before the first difference in length or words.
 static std::string commonPrefix(ArrayRef<SmallVector<StringRef>> paths) {
   SmallVector<StringRef> prefix(paths.front());
   for (ArrayRef<StringRef> path : paths) {
@@ -86,7 +88,7 @@ static std::string commonPrefix(ArrayRef<SmallVector<StringRef>> paths) {
   return llvm::join(prefix, ".");
 }
 
-/// One path for several.
+/// Merges several paths into one.
 static std::string mergePaths(ArrayRef<std::string> paths) {
   llvm::SetVector<StringRef> unique;
   for (const std::string &path : paths)
@@ -164,7 +166,7 @@ std::string getOrigin(Location location) {
                                 : origin.file + ": " + origin.pointer;
 }
 
-/// The files and pointers of a location, without the paths above them.
+/// Collects a location's files and pointers, without the module paths.
 static void collectOrigins(Location location,
                            llvm::SetVector<Location> &origins) {
   if (auto fused = dyn_cast<FusedLoc>(location)) {

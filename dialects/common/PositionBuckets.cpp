@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Buckets in single precision, as transformers computes them: at the border of
-// two buckets the rounding decides.
+// Buckets are computed in single precision, as in transformers: at bucket
+// boundaries the rounding matters.
 #include "dialects/common/PositionBuckets.h"
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ bool PositionBuckets::isValid() const {
                               maxDistance <= largestDistance);
 }
 
-/// The bucket of a distance that is not negative.
+/// Returns the bucket for a nonnegative distance.
 static int64_t getBucket(const PositionBuckets &rule, int64_t distance) {
   const int64_t exact = rule.getExact();
   if (rule.maxDistance == 0 || distance <= exact)
@@ -46,7 +46,7 @@ int64_t PositionBuckets::getRow(int64_t distance) const {
 int64_t PositionBuckets::getReach() const {
   if (maxDistance == 0)
     return getSpan();
-  // With one exact distance on each side all others share its bucket.
+  // With one exact distance on each side all others share a bucket.
   if (getExact() == 1)
     return 2;
   int64_t reach = getExact();

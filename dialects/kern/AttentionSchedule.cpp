@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of schedules and the sizes of their scratch memory.
+// Schedule names and scratch memory sizes.
 #include "dialects/kern/AttentionSchedule.h"
 #include "dialects/kern/Kern.h"
 #include "llvm/Support/MathExtras.h"

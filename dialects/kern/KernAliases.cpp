@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Short names of kern's types in printed modules: `!rows768f` for a buffer of
-// f32, `!w64x32_pan` for a weight. Off unless asked for, so that the text
-// of one operation can be read alone.
+// Short names for kern types in printed modules: `!rows768f` for an f32 buffer,
+// `!w64x32_pan` for a weight. Off by default, so that a single operation's text
+// can be read alone.
 #include "dialects/kern/Kern.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -47,7 +47,7 @@ private:
       if (!llvm::all_of(text,
                         [](char c) { return llvm::isAlnum(c) || c == '_'; }))
         return AliasResult::NoAlias;
-      // `rows32` and `batch_seq`: an underscore only where words meet.
+      // `rows32` and `batch_seq`: an underscore only between words.
       const bool joins = name.empty() || (llvm::isDigit(text.front()) &&
                                           !llvm::isDigit(name.back()));
       name += (joins ? "" : "_") + text.str();
@@ -61,8 +61,7 @@ private:
     return AliasResult::OverridableAlias;
   }
 
-  /// `w96x32_pan`, `w96x32bf_pan`: the shape and the first letters of the
-  /// layout.
+  /// `w96x32_pan`, `w96x32bf_pan`: the shape and the layout's first letters.
   static AliasResult printWeight(WeightType type, raw_ostream &os) {
     os << "w";
     llvm::interleave(type.getShape(), os, "x");
@@ -72,7 +71,7 @@ private:
     return AliasResult::OverridableAlias;
   }
 
-  /// Letters for a type of numbers; a digit at the end of a name would get an
+  /// Letters for an element type; a digit at the end of a name would get an
   /// underscore.
   static StringRef getLetters(Type element) {
     if (element.isF32())

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention and its key panels: what they read and write, and their verifiers.
-// Numbers are those of the constraints in the descriptions.
+// Attention and its key panels: reads, writes and verifiers. Constraint numbers
+// refer to the op descriptions.
 #include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernVerify.h"
 
@@ -44,8 +44,9 @@ std::optional<PositionBuckets> AttentionOp::getPositionBuckets() {
 }
 std::optional<Polynomial> AttentionOp::ownedRows() { return std::nullopt; }
 
-/// The operation that makes the table of these keys. In the body of layers
-/// the table is an argument; the symbol of the keys' number leads to it.
+/// Returns the operation that creates the table for these keys. In a layer body
+/// the table is an argument, so look for the operation that defines the same
+/// key symbol.
 static RaggedBatchOp getRaggedBatch(AttentionOp op) {
   if (auto ragged = op.getKeyRagged().getDefiningOp<RaggedBatchOp>())
     return ragged;
@@ -70,8 +71,8 @@ std::string kern::sourcePairsName(StringRef rows) {
   return pairsName(rows) + "_source";
 }
 
-/// How many times a row meets a key. Where a mask decides, that has a name of
-/// its own; with rows of other ragged it is bounded by the columns.
+/// Number of query-key pairs. With a mask that has its own symbol; with rows
+/// from another ragged batch it is bounded by the columns.
 static Polynomial getPairs(AttentionOp op) {
   Polynomial rows = getBufferType(op.getQuery()).getRowCount();
   if (CacheType cache = op.getCacheType())
@@ -129,7 +130,7 @@ void AttentionOp::roundOutput(Value, const RoundedBuffer &rounded, bool) {
 //===----------------------------------------------------------------------===//
 
 /// Constraint 3: fails unless the last size is a constant multiple of `heads`;
-/// else gives the size of one head.
+/// otherwise returns the head size.
 static FailureOr<int64_t> headSize(AttentionOp op, const char *name,
                                    Value buffer, int64_t heads) {
   Sizes sizes = getSizes(buffer);
@@ -151,7 +152,7 @@ static LogicalResult verifyRows(AttentionOp op, ValueRange buffers) {
   return success();
 }
 
-/// Constraints 4 to 7: keys and values that are buffers.
+/// Constraints 4 to 7: keys and values in buffers.
 static LogicalResult verifyKeys(AttentionOp op, int64_t keySize) {
   bool rounded = isBf16(op.getQuery());
   if (isBf16(op.getKey()) != rounded || isBf16(op.getValue()) != rounded)
@@ -173,7 +174,7 @@ static LogicalResult verifyCache(AttentionOp op) {
   CacheType cache = op.getCacheType();
   bool isOneTable =
       op.getQueryRagged().getType() == op.getKeyRagged().getType();
-  // A layer body may get the table as an argument.
+  // In a layer body the table may be an argument.
   Operation *table = op.getKeyRagged().getDefiningOp();
   if (cache.isReadOnly() && ((table && !llvm::isa<CacheBatchOp>(table)) ||
                              op.getCausal() || op.getMask()))
@@ -198,6 +199,7 @@ static LogicalResult verifyCache(AttentionOp op) {
 
 /// Constraints 2 to 9, 18 and 19.
 static LogicalResult verifyHeads(AttentionOp op, int64_t &valueSize) {
+  // Get the head sizes from the operands or the cache.
   if (bool(op.getKey()) == bool(op.getCache()))
     return Constraint{op, 2}.expects() << "key and value, or a cache";
   CacheType cache = op.getCacheType();
@@ -214,6 +216,7 @@ static LogicalResult verifyHeads(AttentionOp op, int64_t &valueSize) {
       failed(dv) ? dv : headSize(op, "outs", op.getOuts(), op.getHeads());
   if (failed(out))
     return failure();
+  // Compare head sizes, types and rows.
   if (*dq != *dk || *dv != *out)
     return Constraint{op, 3}.expects()
            << "heads of one size in query and key, and in "
@@ -233,7 +236,7 @@ static LogicalResult verifyHeads(AttentionOp op, int64_t &valueSize) {
   return success();
 }
 
-/// Fails unless a buffer has a line of at least so many elements a worker.
+/// Fails unless a buffer has a row per worker with at least this many elements.
 static LogicalResult verifyPerWorker(Constraint constraint, const char *name,
                                      Value buffer, int64_t count,
                                      Type elementType) {
@@ -295,6 +298,7 @@ static LogicalResult verifyMask(AttentionOp op) {
 
 /// Constraints 20, 21 and 22.
 static LogicalResult verifyBiases(AttentionOp op, int64_t heads) {
+  // Slopes may differ by side.
   if (Value slopes = op.getSlopes()) {
     auto type = llvm::cast<WeightType>(slopes.getType());
     bool bySide =
@@ -305,6 +309,7 @@ static LogicalResult verifyBiases(AttentionOp op, int64_t heads) {
                                      WeightLayout::Rows)))
       return failure();
   }
+  // A relative bias has an odd number of columns.
   if (Value bias = op.getRelativeBias()) {
     auto type = llvm::cast<WeightType>(bias.getType());
     ArrayRef<int64_t> shape = type.getShape();
@@ -317,6 +322,7 @@ static LogicalResult verifyBiases(AttentionOp op, int64_t heads) {
                             WeightLayout::Rows)))
       return failure();
   }
+  // Slopes by column need self-attention without a cache.
   if (op.getByColumn() && (op.getCache() || op.getQueryRagged().getType() !=
                                                 op.getKeyRagged().getType()))
     return Constraint{op, 22}.expects()
@@ -326,6 +332,7 @@ static LogicalResult verifyBiases(AttentionOp op, int64_t heads) {
 
 /// Constraints 23 and 24.
 static LogicalResult verifyPositions(AttentionOp op, int64_t heads) {
+  // Without positions there is no distance.
   std::optional<PositionBuckets> rule = op.getPositionBuckets();
   const int64_t distance = op.getMaxDistance();
   if (!rule) {
@@ -335,6 +342,7 @@ static LogicalResult verifyPositions(AttentionOp op, int64_t heads) {
            << "'max_distance' beside scores of positions only, got "
            << distance;
   }
+  // Check the scores, then the operation and the buckets.
   const Sizes sizes = {Polynomial(heads) *
                            getBufferType(op.getQuery()).getRowCount(),
                        Polynomial(rule->positions)};

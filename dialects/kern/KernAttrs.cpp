@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes of the kern dialect, their text forms and verifiers: the epilogue
-// of a product, the format of an operand and the schedule of an attention.
+// Attributes in the kern dialect, their textual forms and verifiers: the GEMM
+// epilogue, the operand format and the attention schedule.
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -48,7 +48,7 @@ LogicalResult EpilogueAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-/// Shortest text that reads back as the same number, with a point.
+/// Shortest decimal with a point that reads back as the same value.
 static std::string getShortText(double value) {
   char text[32];
   char *end =
@@ -65,6 +65,7 @@ Attribute EpilogueAttr::parse(AsmParser &parser, Type) {
   NormKind norm = NormKind::None;
   FloatAttr eps;
   bool glu = false;
+  // An activation is written as its name, with `glu` before it if gated.
   auto parseActivationAttr = [&]() -> ParseResult {
     FailureOr<Activation> kind = parseActivation(parser);
     if (failed(kind))
@@ -77,6 +78,7 @@ Attribute EpilogueAttr::parse(AsmParser &parser, Type) {
       glu = true;
       return parseActivationAttr();
     }
+    // A norm is followed by its epsilon.
     if (succeeded(parser.parseOptionalKeyword("layer_norm")))
       norm = NormKind::LayerNorm;
     else if (succeeded(parser.parseOptionalKeyword("rms_norm")))
@@ -170,7 +172,7 @@ OperandFormatAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-/// `f16`; the error lists the types that there are.
+/// Parses `f16`; the error lists the supported types.
 static ParseResult parseStorage(AsmParser &parser, StorageType &type) {
   StringRef name;
   llvm::SMLoc at = parser.getCurrentLocation();
@@ -250,7 +252,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   if (parser.parseLess() || parser.parseKeyword(&keyword))
     return {};
 
-  // Only names of kinds have no rows.
+  // The keyword is a kind; rows follow a comma.
   std::string name = keyword.str();
   std::replace(name.begin(), name.end(), '_', '-');
   std::optional<AttentionSchedule> schedule = AttentionSchedule::parse(name);

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the operations on buffers share, memory effects among it. Weights are
-// constant, so reading one is no effect. Kernels have no results and no tensors
-// or memrefs, so DestinationStyleOpInterface does not fit them.
+// Shared code for operations on buffers, including memory effects. Weights are
+// constant, so reading one has no effect. Kernels have no results and no
+// tensors or memrefs, so DestinationStyleOpInterface does not fit them.
 #include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernVerify.h"
 

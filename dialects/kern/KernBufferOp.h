@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared implementation of the BufferOp interface for buffer operations.
+// Shared implementation for buffer operations, based on the BufferOp interface.
 // Private to the dialect.
 #pragma once
 #include "dialects/kern/Kern.h"

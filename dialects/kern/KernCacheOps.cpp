@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Caches and rope: what the operations read and write, and their verifiers.
-// Numbers are those of the constraints in the descriptions.
+// Caches and rope: reads, writes and verifiers. Constraint numbers refer to the
+// op descriptions.
 #include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernVerify.h"
 
@@ -36,9 +36,9 @@ bool RopeOp::canRoundOutput(Value out, const RoundedBuffer &rounded,
   return replacesOut(getOuts(), out, rounded, onlyRounded, obstacle);
 }
 
-//===----------------------------------------------------------------------===//
-// Verifiers of storage
-//===----------------------------------------------------------------------===//
+// ===----------------------------------------------------------------------===//
+// Storage verifiers
+// ===----------------------------------------------------------------------===//
 
 LogicalResult CacheOp::verify() {
   if (getGroup().has_value() != getOffset().has_value())
@@ -82,11 +82,11 @@ LogicalResult CacheBatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Verifiers of operations on rows
-//===----------------------------------------------------------------------===//
+// ===----------------------------------------------------------------------===//
+// Row operation verifiers
+// ===----------------------------------------------------------------------===//
 
-/// Constraint 2 of append: rows with so many columns.
+/// Constraint 2 in append: rows with this many columns.
 static LogicalResult verifyColumns(AppendOp op, const char *name, Value buffer,
                                    int64_t columns) {
   Sizes sizes = getSizes(buffer);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layers and phases: the table of layers, its assembly form, and the verifiers.
-// Numbers are those of the constraints in the descriptions.
+// Layers and phases: the layer table, its assembly form, and the verifiers.
+// Constraint numbers refer to the op descriptions.
 #include "dialects/kern/KernControlOps.h"
 #include "dialects/common/LayerList.h"
 #include "dialects/kern/KernVerify.h"
@@ -57,11 +57,11 @@ void kern::printLayers(OpAsmPrinter &printer, Operation *, ArrayAttr layers) {
   printLayerList<LayerAttr>(printer, layers);
 }
 
-//===----------------------------------------------------------------------===//
-// Verifier of layers
-//===----------------------------------------------------------------------===//
+// ===----------------------------------------------------------------------===//
+// Layers verifier
+// ===----------------------------------------------------------------------===//
 
-/// The body of a layer, with arguments that fit.
+/// Checks a layer body and its argument types.
 static LogicalResult verifyLayer(LayersOp op, LayerAttr layer,
                                  SymbolTableCollection &symbols) {
   func::FuncOp body = op.getBody(layer, symbols);
@@ -70,7 +70,7 @@ static LogicalResult verifyLayer(LayersOp op, LayerAttr layer,
            << "a function without results as body, got '"
            << layer.getBody().getValue() << "'";
 
-  // The types of the operands, then those of the weights and caches.
+  // The operand types, then the weight and cache types.
   SmallVector<Type> types(op->getOperandTypes());
   for (FlatSymbolRefAttr parameter : layer.getParameters()) {
     Operation *definition = symbols.lookupNearestSymbolFrom(op, parameter);
@@ -113,11 +113,12 @@ PhaseOp PhaseOp::getJoinedPhase() {
              : PhaseOp();
 }
 
-/// Constraints 5 and 6: what `head_ranges` needs of the phase alone.
+/// Constraints 5 and 6: requirements of `head_ranges` on a single phase.
 static LogicalResult verifyHeadRanges(PhaseOp phase) {
   std::optional<int64_t> ranges = phase.getHeadRanges();
   if (!ranges)
     return success();
+  // The phase is one attention without a cache.
   Block &body = phase.getBody().front();
   auto attention = llvm::hasSingleElement(body)
                        ? llvm::dyn_cast<AttentionOp>(body.front())
@@ -125,6 +126,7 @@ static LogicalResult verifyHeadRanges(PhaseOp phase) {
   if (!attention || attention.getCache() || !phase.getJoinedPhase())
     return Constraint{phase, 5}.expects()
            << "one 'kern.attention' without a cache, after a phase";
+  // The ranges divide the heads, and begin at panels.
   if (*ranges <= 0 || attention.getKvHeads() % *ranges)
     return Constraint{phase, 5}.expects()
            << "'head_ranges' that divide the " << attention.getKvHeads()
@@ -142,8 +144,8 @@ static LogicalResult verifyHeadRanges(PhaseOp phase) {
   return success();
 }
 
-/// Constraint 4: a size that an operation of the phase writes has its value
-/// after the phase.
+/// Constraint 4: a size written by a phase operation is available only after
+/// the phase.
 static LogicalResult verifyWrittenSizes(Block &body) {
   for (auto writer : body.getOps<BufferOp>()) {
     FlatSymbolRefAttr size = writer.getWrittenSize();

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The verifier of the attributes that kern adds to functions and modules; the
-// dialect's description lists them.
+// The verifier for kern attributes on functions and modules; the dialect
+// description lists them.
 #include "dialects/kern/KernVerify.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -14,13 +14,13 @@ using namespace transom::kern;
 // Values
 //===----------------------------------------------------------------------===//
 
-/// An i64 that is not negative.
+/// A nonnegative i64.
 static bool isCount(Attribute value) {
   auto integer = llvm::dyn_cast_or_null<IntegerAttr>(value);
   return integer && integer.getType().isInteger(64) && integer.getInt() >= 0;
 }
 
-/// The text of a size.
+/// A size as text.
 static bool isSize(Attribute value) {
   auto text = llvm::dyn_cast_or_null<StringAttr>(value);
   return text && Polynomial::parse(text.getValue().str());
@@ -39,7 +39,7 @@ static bool isListOf(Attribute value, function_ref<bool(Attribute)> isElement) {
   return list && llvm::all_of(list, isElement);
 }
 
-/// `{offset = "SIZE", bytes = "SIZE", location = "PATH"}`, perhaps with
+/// `{offset = "SIZE", bytes = "SIZE", location = "PATH"}`, optionally with
 /// `first = N, last = N` and `kept`.
 static bool isBuffer(Attribute value) {
   auto entry = llvm::dyn_cast<DictionaryAttr>(value);
@@ -67,7 +67,7 @@ namespace {
 
 struct Rule {
   StringRef name;
-  bool ofModule; ///< else of a function
+  bool ofModule; ///< otherwise on a function
   StringRef expected;
   bool (*holds)(Attribute value);
 };
@@ -97,7 +97,7 @@ LogicalResult KernDialect::verifyOperationAttribute(Operation *op,
   if (rule == std::end(kRules))
     return success();
 
-  // Each attribute belongs to one kind of operation.
+  // Each attribute belongs to one operation kind.
   if (rule->ofModule ? !llvm::isa<ModuleOp>(op) : !llvm::isa<func::FuncOp>(op))
     return op->emitOpError("expects '")
            << rule->name << "' on a "
@@ -107,7 +107,7 @@ LogicalResult KernDialect::verifyOperationAttribute(Operation *op,
            << rule->expected << " as '" << rule->name << "', got "
            << attribute.getValue();
 
-  // Weights, caches and buffers are where the attributes say.
+  // Check the locations of weights, caches and buffers.
   if (rule->name == "kern.buffers")
     return rules::verifyBufferOffsets(
         op, llvm::cast<ArrayAttr>(attribute.getValue()));
@@ -118,7 +118,7 @@ LogicalResult KernDialect::verifyOperationAttribute(Operation *op,
     return rules::verifyCacheOffsets(
         op, llvm::cast<ArrayAttr>(attribute.getValue()));
 
-  // Inputs are some of the arguments.
+  // The inputs are a subset of the arguments.
   auto function = llvm::dyn_cast<func::FuncOp>(op);
   if (rule->name == "kern.inputs" &&
       llvm::cast<IntegerAttr>(attribute.getValue()).getInt() >

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bounded sizes and groups of tokens: what the operations read and write, and
-// their verifiers. Numbers are those of the constraints in the descriptions.
+// Bounded sizes and token groups: reads, writes and verifiers. Constraint
+// numbers refer to the op descriptions.
 #include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernVerify.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -44,8 +44,8 @@ SmallVector<Value> CombineGroupsOp::readBuffers() {
   return {getInput(), getPositions(), getScales()};
 }
 SmallVector<Value> CombineGroupsOp::writtenBuffers() { return {getOuts()}; }
-/// Any row of the input may be a token's. So no rows are owned if the input
-/// has as many rows as outs.
+/// Any row in the input may belong to a token, so no rows are owned if input
+/// and outs have equally many rows.
 std::optional<Polynomial> CombineGroupsOp::ownedRows() {
   Polynomial rows = getBufferType(getOuts()).getRowCount();
   if (getBufferType(getInput()).getRowCount() == rows)
@@ -79,7 +79,7 @@ LogicalResult BoundedSizeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// Fails unless a buffer is dense and of i64.
+/// Fails unless a buffer is dense i64.
 static LogicalResult verifyTable(Constraint constraint, const char *name,
                                  Value buffer) {
   if (isDense(buffer) && getBufferType(buffer).getElementType().isInteger(64))
@@ -125,7 +125,7 @@ LogicalResult GroupTokensOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// Constraints 1, 2 and 5: the operands that come from the artifact.
+/// Constraints 1, 2 and 5: operands from the artifact.
 static LogicalResult verifyGroupWeights(GroupGemmOp op) {
   WeightType type = op.getWeight().getType();
   ArrayRef<int64_t> splits = type.getSplits();
@@ -151,6 +151,7 @@ static LogicalResult verifyGroupWeights(GroupGemmOp op) {
 LogicalResult GroupGemmOp::verify() {
   if (failed(verifyGroupWeights(*this)))
     return failure();
+  // Compare the sizes of input and outs.
   WeightType type = getWeight().getType();
   Sizes input = getSizes(getInput()), outs = getSizes(getOuts());
   if (input.size() != 2 || outs.size() != 2 || input[0] != outs[0] ||
@@ -160,11 +161,13 @@ LogicalResult GroupGemmOp::verify() {
            << "an input [rows, " << type.getShape()[1] << "] and outs [rows, "
            << getGroupColumns() << "], got " << text(input) << " and "
            << text(outs);
+  // Check types and scales.
   if ((!isQuantized(getInput()) &&
        failed(verifyRowsOfFloat({*this, 4}, "the input", getInput()))) ||
       failed(verifyRowsOfFloat({*this, 4}, "outs", getOuts())) ||
       failed(verifyProductInput(*this, 4, 8, 9)))
     return failure();
+  // Check the offsets, and that the input is not overwritten.
   if (failed(verifyTable({*this, 6}, "offsets", getOffsets())))
     return failure();
   Sizes offsets = getSizes(getOffsets());

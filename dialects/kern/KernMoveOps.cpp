@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Movements of rows and elements: what they read and write, and their
-// verifiers. Numbers are those of the constraints in the descriptions.
+// Operations that move rows and elements: reads, writes and verifiers.
+// Constraint numbers refer to the op descriptions.
 #include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernVerify.h"
 
@@ -55,7 +55,7 @@ LogicalResult ColumnsOp::verify() {
   return success();
 }
 
-/// Constraints 1 and 2 of gather_rows and scatter_rows.
+/// Constraints 1 and 2 in gather_rows and scatter_rows.
 static LogicalResult verifyRaggedPair(Operation *op, Value wide, Value ragged) {
   if (failed(verifySameElements({op, 1}, "input and outs", wide, ragged)))
     return failure();
@@ -141,8 +141,8 @@ LogicalResult TransposeOp::verify() {
                             getOuts());
 }
 
-/// Constraint 4: fails where a block of `size` from `at` on ends after `end` by
-/// a known number of elements.
+/// Constraint 4: fails if a block with `size` elements from `at` on exceeds
+/// `end` by a constant number.
 static LogicalResult verifyWithin(CopyOp op, const char *name, StringRef at,
                                   const Polynomial &end) {
   Polynomial rest = end - *Polynomial::parse(at.str()) -

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where weights are in the artifact's weights, caches in the blocks of their
-// group, and buffers in the arena: in bounds, aligned, and none where another
-// is. Of buffers that holds for all sizes: by the coefficients of polynomials.
+// Checks that weights in the artifact, caches in their group's blocks, and
+// buffers in the arena are in bounds, aligned, and disjoint. Buffers are
+// checked for all sizes, by polynomial coefficients.
 #include "dialects/kern/KernVerify.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -12,12 +12,12 @@ using namespace transom;
 using namespace transom::kern;
 using namespace transom::kern::rules;
 
-/// Bytes to which weights are aligned, in the artifact and in memory.
+/// Weight alignment in bytes, in the artifact and in memory.
 static constexpr int64_t kWeightAlignment = 64;
 
 namespace {
 
-/// A symbol that takes bytes of a section.
+/// A symbol that occupies bytes in a section.
 struct Placed {
   Operation *op;
   int64_t offset, bytes;
@@ -27,7 +27,7 @@ struct Placed {
 
 } // namespace
 
-/// Fails where one of them leaves the section or begins inside another.
+/// Fails if one exceeds the section or begins inside another.
 static LogicalResult verifyDisjoint(SmallVector<Placed> all, int64_t bytes) {
   llvm::stable_sort(all, [](const Placed &a, const Placed &b) {
     return a.offset < b.offset;
@@ -53,7 +53,7 @@ LogicalResult rules::verifyWeightOffsets(Operation *module, int64_t bytes) {
   for (auto weight : module->getRegion(0).getOps<WeightOp>()) {
     auto type = llvm::dyn_cast_or_null<TypeAttr>(weight->getAttr("type"));
     if (!type || !llvm::isa<WeightType>(type.getValue()))
-      continue; // the operation's verifier says so
+      continue; // reported by the operation's verifier
     std::optional<uint64_t> offset = weight.getOffset();
     if (!offset || *offset % kWeightAlignment)
       return weight.emitOpError("expects an offset that is a multiple of ")
@@ -65,7 +65,7 @@ LogicalResult rules::verifyWeightOffsets(Operation *module, int64_t bytes) {
   return verifyDisjoint(std::move(all), bytes);
 }
 
-/// True for a cache of a group's window, positions and type.
+/// True if a cache has the group's window, positions and type.
 static bool isOfGroup(CacheType cache, DictionaryAttr group) {
   auto positions = group.getAs<IntegerAttr>("positions");
   return cache.getWindow() == group.getAs<IntegerAttr>("window").getInt() &&
@@ -74,11 +74,12 @@ static bool isOfGroup(CacheType cache, DictionaryAttr group) {
 }
 
 LogicalResult rules::verifyCacheOffsets(Operation *module, ArrayAttr groups) {
+  // Collect the caches by group.
   SmallVector<SmallVector<Placed>> all(groups.size());
   for (auto cache : module->getRegion(0).getOps<CacheOp>()) {
     auto type = llvm::dyn_cast_or_null<TypeAttr>(cache->getAttr("type"));
     if (!type || !llvm::isa<CacheType>(type.getValue()))
-      continue; // the operation's verifier says so
+      continue; // reported by the operation's verifier
     auto own = llvm::cast<CacheType>(type.getValue());
     std::optional<uint64_t> group = cache.getGroup(),
                             offset = cache.getOffset();
@@ -90,6 +91,7 @@ LogicalResult rules::verifyCacheOffsets(Operation *module, ArrayAttr groups) {
              << (group ? std::to_string(*group) : "none");
     all[*group].push_back({cache, int64_t(*offset), own.getByteSize()});
   }
+  // Check the layer count, and that caches are disjoint.
   for (auto [placed, entry] : llvm::zip_equal(all, groups)) {
     auto group = llvm::cast<DictionaryAttr>(entry);
     const int64_t layers = group.getAs<IntegerAttr>("layers").getInt();
@@ -110,7 +112,7 @@ LogicalResult rules::verifyCacheOffsets(Operation *module, ArrayAttr groups) {
 
 namespace {
 
-/// A buffer of the arena, from its first step to its last.
+/// An arena buffer, from its first step to its last.
 struct PlacedBuffer {
   size_t slot;
   int64_t first, last;
@@ -122,11 +124,10 @@ struct PlacedBuffer {
 static Polynomial getSize(DictionaryAttr entry, StringRef name) {
   Result<Polynomial> size =
       Polynomial::parse(entry.getAs<StringAttr>(name).getValue().str());
-  return size ? *size : Polynomial(); // the table's own rule says so before
+  return size ? *size : Polynomial(); // reported by the table's own rule
 }
 
-/// The buffers of a table that says when they live, in the order of their first
-/// step.
+/// Returns the buffers in a table with lifetimes, ordered by first step.
 static SmallVector<PlacedBuffer> getPlacedBuffers(ArrayAttr buffers) {
   SmallVector<PlacedBuffer> all;
   for (auto [slot, attribute] : llvm::enumerate(buffers)) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `kern.onednn`: what it reads and writes, and its verifier; numbers are those
-// of the constraints in the description.
+// `kern.onednn`: reads, writes and verifier; constraint numbers refer to the op
+// description.
 #include "dialects/kern/KernVerify.h"
 
 using namespace mlir;
@@ -10,7 +10,7 @@ using namespace transom;
 using namespace transom::kern;
 using namespace transom::kern::rules;
 
-/// Most dimensions of a call's tensor.
+/// Max rank of a call's tensors.
 static constexpr int64_t kMaxRank = 8;
 
 bool OneDnnOp::supportsActivation(Activation kind) {
@@ -31,7 +31,7 @@ SmallVector<Value> OneDnnOp::readBuffers() {
 SmallVector<Value> OneDnnOp::writtenBuffers() { return {getOuts()}; }
 std::optional<Polynomial> OneDnnOp::ownedRows() { return std::nullopt; }
 
-/// As those of the operations that it replaces.
+/// The same as for the operations that it replaces.
 Polynomial OneDnnOp::flops() {
   Polynomial elements = product(getSizes(getOuts()));
   if (getPrimitive() == OneDnnPrimitive::Softmax)
@@ -45,7 +45,7 @@ Polynomial OneDnnOp::flops() {
 // Verifier
 //===----------------------------------------------------------------------===//
 
-/// Constraints 1 to 4: operands that belong to the primitive.
+/// Constraints 1 to 4: operands that the primitive has.
 static LogicalResult verifyOperands(OneDnnOp op) {
   const OneDnnPrimitive primitive = op.getPrimitive();
   const bool weighted = primitive == OneDnnPrimitive::Matmul ||
@@ -79,7 +79,7 @@ static LogicalResult verifyBuffers(OneDnnOp op) {
   return success();
 }
 
-/// Constraints 6 and 7: weights of these shapes, in rows.
+/// Constraints 6 and 7: weights with these shapes, in rows.
 static LogicalResult verifyWeights(OneDnnOp op, ArrayRef<Polynomial> first,
                                    const Polynomial &columns) {
   for (auto [i, weight] : llvm::enumerate(op.getWeights())) {
@@ -95,7 +95,7 @@ static LogicalResult verifyWeights(OneDnnOp op, ArrayRef<Polynomial> first,
   return success();
 }
 
-/// Constraints 10 and 11: a product of two activations.
+/// Constraints 10 and 11: a matmul with two activations.
 static LogicalResult verifyBatchMatmul(OneDnnOp op) {
   Sizes lhs = getSizes(op.getInput()), rhs = getSizes(op.getRhs()),
         outs = getSizes(op.getOuts());

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operations of kern as TableGen defines them. The rest of each operation
-// is in the source of its group.
+// The kern operations defined by TableGen. Each operation's methods are in its
+// group's source.
 #include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernControlOps.h"
 #include "mlir/IR/Builders.h"

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products: what they read and write, and their verifiers. Numbers are those of
-// the constraints in the descriptions.
+// GEMMs: reads, writes and verifiers. Constraint numbers refer to the op
+// descriptions.
 #include "dialects/kern/KBlockLimits.h"
 #include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernVerify.h"
@@ -127,7 +127,7 @@ void GemmOp::roundOutput(Value out, const RoundedBuffer &rounded,
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// Constraint 1; a weight in groups has an input of i8.
+/// Constraint 1; a grouped weight has an i8 input.
 static LogicalResult verifyGemmInput(GemmOp op) {
   BufferType input = getBufferType(op.getInput());
   if (input.getElementType().isInteger(8))
@@ -135,7 +135,7 @@ static LogicalResult verifyGemmInput(GemmOp op) {
   return verifyRowsOfFloat({op, 1}, "the input", op.getInput());
 }
 
-/// Constraints 2 to 6, 25 and 28: the operands that come from the artifact.
+/// Constraints 2 to 6, 25 and 28: operands from the artifact.
 static LogicalResult verifyGemmWeights(GemmOp op) {
   WeightType type = op.getWeight().getType();
   Sizes input = getSizes(op.getInput());
@@ -160,10 +160,11 @@ static LogicalResult verifyGemmWeights(GemmOp op) {
   return success();
 }
 
-/// Constraints 7 to 12: what the product writes.
+/// Constraints 7 to 12: the outs.
 static LogicalResult verifyGemmOuts(GemmOp op) {
   if (op.getColumns())
     return success(); // constraint 30
+  // Without splits there is one out.
   WeightType type = op.getWeight().getType();
   SmallVector<int64_t> splits(type.getSplits());
   if (splits.empty())
@@ -172,6 +173,7 @@ static LogicalResult verifyGemmOuts(GemmOp op) {
     return Constraint{op, 7}.expects()
            << "an out for each of " << splits.size()
            << " splits of the weight, got " << op.getOuts().size();
+  // Check each out's columns, type and rows.
   bool keys = false;
   for (auto [out, split] : llvm::zip(op.getOuts(), splits)) {
     Sizes sizes = getSizes(out);
@@ -195,6 +197,7 @@ static LogicalResult verifyGemmOuts(GemmOp op) {
              << "outs with the rows of the input, got " << text(sizes)
              << " and " << text(getSizes(op.getInput()));
   }
+  // Key panels need a ragged batch and a plain epilogue.
   if (keys != bool(op.getRagged()))
     return Constraint{op, 11}.expects()
            << "ragged exactly where an out is key panels";
@@ -204,7 +207,7 @@ static LogicalResult verifyGemmOuts(GemmOp op) {
   return success();
 }
 
-/// Constraints 15 and 18: what the norm reads and writes.
+/// Constraints 15 and 18: reads and writes of the norm.
 static LogicalResult verifyNormOuts(GemmOp op) {
   Value product = op.getOuts()[0], out = op.getNormOut(),
         rounded = op.getNormCopy();
@@ -222,8 +225,9 @@ static LogicalResult verifyNormOuts(GemmOp op) {
   return verifySameSizes({op, 18}, "out and 'norm_copy'", product, rounded);
 }
 
-/// Constraints 14 to 19: the norm of the result.
+/// Constraints 14 to 19: the norm over the result.
 static LogicalResult verifyGemmNorm(GemmOp op) {
+  // The norm's operands occur together.
   Value result = op.getNormOut() ? op.getNormOut() : op.getNormCopy();
   int given = bool(op.getNormGamma()) + bool(result) +
               bool(op.getNormCounters()) + bool(op.getNormEps());
@@ -238,6 +242,7 @@ static LogicalResult verifyGemmNorm(GemmOp op) {
            << "'norm_gamma', 'norm_out' or "
               "'norm_copy', 'norm_counters' and a norm in the "
               "epilogue together";
+  // Check the out, gamma, beta and the results.
   if (op.getOuts().size() != 1)
     return Constraint{op, 15}.expects()
            << "a single out beside a norm, got " << op.getOuts().size();
@@ -249,6 +254,7 @@ static LogicalResult verifyGemmNorm(GemmOp op) {
                            WeightLayout::Rows))) ||
       failed(verifyNormOuts(op)))
     return failure();
+  // Check the counters.
   Value counters = op.getNormCounters();
   if (!getBufferType(counters).getElementType().isInteger(64) ||
       product(getSizes(counters)) !=
@@ -274,7 +280,7 @@ static LogicalResult verifyGlu(GemmOp op) {
     return Constraint{op, 22}.expects()
            << "a single out in rows and no other epilogue "
               "beside a GLU";
-  // A weight may become bf16 until it has a layout.
+  // A weight may become bf16 until its layout is set.
   int64_t longest = type.getLayout() == WeightLayout::Unset
                         ? getMaxKBlockOfBits(16)
                         : getMaxKBlock(type);
@@ -323,6 +329,7 @@ static LogicalResult verifyColumnPanels(GemmOp op) {
 static LogicalResult verifyColumns(GemmOp op) {
   if (!op.getColumns())
     return verifyColumnPanels(op);
+  // Check the indices, and that no other option is used.
   Sizes columns = getSizes(op.getColumns());
   if (!isDense(op.getColumns()) || columns.size() != 1 ||
       !getBufferType(op.getColumns()).getElementType().isInteger(64))
@@ -334,6 +341,7 @@ static LogicalResult verifyColumns(GemmOp op) {
     return Constraint{op, 30}.expects()
            << "a single out and no epilogue, residual, summary or splits "
               "beside columns";
+  // Check the out's type and sizes.
   Value out = op.getOuts()[0];
   if (failed(verifyRowsOfF32({op, 30}, "the out beside columns", out)))
     return failure();
@@ -351,11 +359,13 @@ static LogicalResult verifyColumns(GemmOp op) {
 }
 
 LogicalResult GemmOp::verify() {
+  // Check operands, outs and norm.
   if (failed(verifyGemmInput(*this)) || failed(verifyGemmWeights(*this)) ||
       failed(verifyColumns(*this)) || failed(verifyGlu(*this)) ||
       failed(verifyGemmOuts(*this)) || failed(verifyGemmNorm(*this)) ||
       failed(verifyGemmSummary(*this)) || failed(verifyOutScales(*this)))
     return failure();
+  // A residual has the sizes of the only out.
   if (getResidual()) {
     if (getOuts().size() != 1)
       return Constraint{*this, 13}.expects()
@@ -365,6 +375,7 @@ LogicalResult GemmOp::verify() {
                                getResidual())))
       return failure();
   }
+  // Check that results do not overwrite operands.
   for (Value out : {getNormOut(), getNormCopy()})
     if (out && getStorage(out) == getStorage(getInput()))
       return Constraint{*this, 20}.expects()
@@ -385,6 +396,7 @@ LogicalResult GemmOp::verify() {
 }
 
 LogicalResult BatchMatmulOp::verify() {
+  // Check ranks and types.
   for (Value buffer : {getLhs(), getRhs(), getOuts()}) {
     if (failed(verifyRowsOfF32({*this, 1}, "each operand", buffer)))
       return failure();
@@ -392,6 +404,7 @@ LogicalResult BatchMatmulOp::verify() {
       return Constraint{*this, 1}.expects()
              << "operands of rank 2 at least, got " << buffer.getType();
   }
+  // Compare m, n and k.
   Sizes lhs = getSizes(getLhs()), rhs = getSizes(getRhs()),
         outs = getSizes(getOuts());
   if (lhs.back() != rhs[rhs.size() - 2])
@@ -401,6 +414,7 @@ LogicalResult BatchMatmulOp::verify() {
     return Constraint{*this, 3}.expects()
            << "outs [.., m, n] of " << text(lhs) << " and " << text(rhs)
            << ", got " << text(outs);
+  // Compare the leading sizes.
   for (const Sizes &own : {lhs, rhs}) {
     bool fits = own.size() <= outs.size();
     for (size_t i = 3; fits && i <= own.size(); ++i)
@@ -440,6 +454,7 @@ static LogicalResult verifyHeadWeight(HeadGemmOp op) {
 LogicalResult HeadGemmOp::verify() {
   if (failed(verifyHeadWeight(*this)))
     return failure();
+  // Compare the sizes of input and outs.
   ArrayRef<int64_t> shape = getWeight().getType().getShape();
   if (failed(verifyRowsOfF32({*this, 3}, "the input", getInput())) ||
       failed(verifyRowsOfF32({*this, 3}, "outs", getOuts())))
@@ -454,6 +469,7 @@ LogicalResult HeadGemmOp::verify() {
            << "an input [rows, " << columns << "] and outs [" << heads
            << "*rows, " << getHeadColumns() << "], got " << text(input)
            << " and " << text(outs);
+  // Check the buckets, and that the input is not overwritten.
   if (!getPositionBuckets().isValid())
     return Constraint{*this, 5}.expects()
            << "an even number of positions and 'max_distance' 0 or from n / 4 "

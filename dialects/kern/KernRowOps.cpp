@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations on rows: what they read and write, how they round what they write,
-// and their verifiers. Numbers are those of the constraints in the
-// descriptions.
+// Operations on rows: reads, writes, output rounding and verifiers. Constraint
+// numbers refer to the op descriptions.
 #include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernVerify.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,8 +38,8 @@ BUFFER_OP(RowSummaryOp, (ValueRange{getInput()}), std::nullopt,
           Polynomial(10) * getElementCount(getInput()))
 BUFFER_OP(EmbeddingOp, getIds(), getRows(getOuts()), getElementCount(getOuts()))
 
-/// Workers of an elementwise operation own the rows of `outs` when each input
-/// has the same rows, or one row for all.
+/// In an elementwise operation workers own rows in `outs` if each input has the
+/// same rows, or one row for all.
 static std::optional<Polynomial> elementwiseRows(ElementwiseOp op) {
   Polynomial rows = getBufferType(op.getOuts()).getRowCount();
   for (Value input : getBuffers(op.getInputs())) {
@@ -216,7 +215,7 @@ LogicalResult EmbeddingOp::verify() {
   return success();
 }
 
-/// True when sizes broadcast to those of the target as in NumPy.
+/// True if sizes broadcast to the target as in NumPy.
 static bool broadcasts(ArrayRef<Polynomial> sizes,
                        ArrayRef<Polynomial> target) {
   if (sizes.size() > target.size())
@@ -229,7 +228,7 @@ static bool broadcasts(ArrayRef<Polynomial> sizes,
   return true;
 }
 
-/// Constraints 1 to 3: an input and its argument of the region.
+/// Constraints 1 to 3: an input and its region argument.
 static LogicalResult verifyInput(ElementwiseOp op, Value input,
                                  BlockArgument argument) {
   auto weight = llvm::dyn_cast<WeightType>(input.getType());
@@ -251,6 +250,7 @@ static LogicalResult verifyInput(ElementwiseOp op, Value input,
 }
 
 LogicalResult ElementwiseOp::verify() {
+  // Check the region's arguments.
   Block &block = getBody().front();
   if (getBufferType(getOuts()).getKeyPanels())
     return Constraint{*this, 1}.expects() << "rows as outs, got key panels";
@@ -261,6 +261,7 @@ LogicalResult ElementwiseOp::verify() {
   for (auto [input, argument] : llvm::zip(getInputs(), block.getArguments()))
     if (failed(verifyInput(*this, input, argument)))
       return failure();
+  // Check the operations in the region.
   auto yield =
       block.empty() ? YieldOp() : llvm::dyn_cast<YieldOp>(block.back());
   if (!yield ||

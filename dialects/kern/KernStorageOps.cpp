@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of weights, buffers and ragged batches; numbers are those of the
-// constraints in the descriptions.
+// Verifiers for weights, buffers and ragged batches; constraint numbers refer
+// to the op descriptions.
 #include "dialects/kern/KernVerify.h"
 
 using namespace mlir;

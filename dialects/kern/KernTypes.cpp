@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Types of the kern dialect: buffers, weights, caches and ragged, their text
-// forms, their sizes and their verifiers. Numbers are those of the constraints
-// in the descriptions.
+// Types in the kern dialect: buffers, weights, caches and ragged, with their
+// textual forms, sizes and verifiers. Constraint numbers refer to the type
+// descriptions.
 #include "dialects/common/SizeParser.h"
 #include "dialects/kern/KBlockLimits.h"
 #include "dialects/kern/Kern.h"
@@ -21,7 +21,7 @@ using namespace transom::kern;
 #define GET_TYPEDEF_CLASSES
 #include "dialects/kern/KernTypes.cpp.inc"
 
-/// The innermost scope of this thread; null: the usual limits.
+/// This thread's innermost scope; null: default limits.
 static thread_local const ScaledKBlocks *scaledKBlocks = nullptr;
 
 ScaledKBlocks::ScaledKBlocks(std::function<int64_t(int64_t)> scale)
@@ -58,9 +58,9 @@ bool kern::suitsAmx(BufferType query, int64_t heads, bool hasCache,
          *query.getDims().back().constant() % (heads * amxBf16Depth) == 0;
 }
 
-//===----------------------------------------------------------------------===//
-// Text of polynomials
-//===----------------------------------------------------------------------===//
+// ===----------------------------------------------------------------------===//
+// Polynomial text
+// ===----------------------------------------------------------------------===//
 
 static std::optional<Polynomial> parseSize(StringAttr text) {
   Result<Polynomial> parsed = Polynomial::parse(text.getValue());
@@ -284,7 +284,7 @@ Type CacheType::getQueryType() const {
   return kern::getType(getContext(), getFormat().getOperandType());
 }
 
-/// Bytes of the scales of all heads.
+/// Bytes for all heads' scales.
 static int64_t scaleBytes(CacheType type) {
   std::optional<StorageType> scales = type.getFormat().scales;
   return scales ? type.getHeads() * kvBlockSize * getStorageBits(*scales) / 8
@@ -347,7 +347,7 @@ void CacheType::print(AsmPrinter &printer) const {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// The size that a text is, if it is a constant.
+/// The value of a size text if it is constant.
 static std::optional<int64_t> getConstant(StringRef size) {
   Result<Polynomial> polynomial = Polynomial::parse(size.str());
   return polynomial ? polynomial->constant() : std::nullopt;
@@ -396,7 +396,7 @@ LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
     if (size < 0)
       return expects(2) << "sizes that are not negative, got " << size;
 
-  // Splits divide the first size.
+  // The splits add up to the first size.
   int64_t sum = 0;
   for (int64_t split : splits) {
     if (split <= 0)
@@ -408,7 +408,7 @@ LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
     return expects(4) << "splits that add up to the first size, got " << sum
                       << " and " << first;
 
-  // Panels and padded vectors have one rank.
+  // Panels and padded vectors have fixed ranks.
   size_t rank = layout == WeightLayout::Panels32   ? 2
                 : layout == WeightLayout::Padded32 ? 1
                                                    : shape.size();

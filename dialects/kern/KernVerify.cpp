@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Constraints that many operations share. Numbers in messages are those of the
-// constraints in the descriptions. They hold after every pass.
+// Constraints shared by many operations. Constraint numbers refer to the op
+// descriptions. They hold after every pass.
 #include "dialects/kern/KernVerify.h"
 #include "runtime/abi/RowSummary.h"
 

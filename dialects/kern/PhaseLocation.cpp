@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Symbols of sizes have no values yet, so costs are compared by the sums of
-// their coefficients.
+// Size symbols have no values yet, so costs are compared by coefficient sums.
 #include "dialects/kern/PhaseLocation.h"
 #include "dialects/common/Location.h"
 #include "runtime/base/CodeSymbols.h"

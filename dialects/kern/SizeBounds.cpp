@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bounded sizes are symbols of the module; types name them in polynomials.
+// Bounded sizes are module symbols; types refer to them in polynomials.
 #include "dialects/kern/SizeBounds.h"
 #include <set>
 

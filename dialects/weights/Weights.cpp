@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The assembly form of `#weight.expr`. The text between the angle brackets goes
-// to the parser of runtime/weights, which knows all operations.
+// The assembly form of `#weight.expr`. The text in the angle brackets is parsed
+// by the weight expression parser, which defines all operations.
 #include "dialects/weights/Weights.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -34,8 +34,8 @@ WeightExpr ExprAttr::getExpr() const {
   return *WeightExpr::parse(getText().str());
 }
 
-/// The raw text is only known to the parser of a whole dialect attribute, which
-/// calls `WeightsDialect::parseAttribute`.
+/// Only the parser for a complete dialect attribute has the raw text; it calls
+/// `WeightsDialect::parseAttribute`.
 Attribute ExprAttr::parse(AsmParser &parser, Type) {
   parser.emitError(parser.getNameLoc())
       << "expects the form '#weight.expr<EXPRESSION>'";
@@ -48,7 +48,7 @@ void ExprAttr::print(AsmPrinter &printer) const {
 
 Attribute WeightsDialect::parseAttribute(DialectAsmParser &parser,
                                          Type type) const {
-  // Anything but `expr<...>` is an error of the generated parser.
+  // For anything but `expr<...>` the generated parser reports an error.
   StringRef text = parser.getFullSymbolSpec();
   if (!text.consume_front("expr<") || !text.consume_back(">")) {
     StringRef mnemonic;
@@ -59,7 +59,7 @@ Attribute WeightsDialect::parseAttribute(DialectAsmParser &parser,
     return {};
   }
 
-  // Hand the text between the angle brackets to the parser of expressions.
+  // Pass the text in the angle brackets to the expression parser.
   Result<ExprAttr> expr = ExprAttr::parseText(getContext(), text);
   if (!expr) {
     parser.emitError(parser.getNameLoc())
