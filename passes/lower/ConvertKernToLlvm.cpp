@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each phase becomes one function that all workers run. The loops and vectors
-// in it are lowered to the LLVM dialect by the upstream conversions that
-// follow.
+// Each phase becomes one function that all workers run. Upstream conversions
+// then lower its loops and vectors to the LLVM dialect.
 #include "dialects/kern/PhaseLocation.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Remarks.h"
@@ -24,7 +23,7 @@ namespace transom {
 #include "passes/lower/Passes.h.inc"
 } // namespace transom
 
-/// Checks that code can read the weights of an operation.
+/// Checks that the weight formats in an operation have a lowering.
 static LogicalResult verifyFormats(Operation &op) {
   for (Type type : op.getOperandTypes()) {
     auto weight = dyn_cast<kern::WeightType>(type);
@@ -38,7 +37,7 @@ static LogicalResult verifyFormats(Operation &op) {
   return success();
 }
 
-/// The lowerings of all operations.
+/// The lowerings for all operations.
 static Lowerings getLowerings() {
   Lowerings lowerings;
   addAttentionLowerings(lowerings);
@@ -56,7 +55,7 @@ static Lowerings getLowerings() {
   return lowerings;
 }
 
-/// Emits one operation of a phase.
+/// Emits one operation in a phase.
 static LogicalResult lowerOperation(const Lowerings &lowerings, PhaseEmitter &e,
                                     Operation &op) {
   if (failed(verifyFormats(op)))
@@ -69,11 +68,11 @@ static LogicalResult lowerOperation(const Lowerings &lowerings, PhaseEmitter &e,
   return success();
 }
 
-/// Emits the function of a phase; `lower` emits each of its operations.
+/// Emits the phase function; `lower` emits each operation.
 static LogicalResult lowerPhase(kern::PhaseOp phase, const ModuleInfo &info,
                                 MicroKernels &kernels, ModuleOp target,
                                 SharedOperations::Lower lower) {
-  // void (frame, offsets of the layer, worker, num_workers)
+  // void (frame, layer offsets, worker, num_workers)
   MLIRContext *context = target.getContext();
   OpBuilder b = OpBuilder::atBlockEnd(target.getBody());
   Type pointer = LLVM::LLVMPointerType::get(context), word = b.getI64Type();
@@ -113,7 +112,7 @@ struct ConvertKernToLlvm
   }
 
 private:
-  /// Emits the functions of all phases that no library does.
+  /// Emits functions for all phases, except calls to a library.
   LogicalResult emitCode(const InstructionSet &target, ModuleOp code,
                          Remarks &remarks) {
     ModuleInfo info(getOperation(), remarks);
@@ -123,7 +122,7 @@ private:
     if (operations >= shareFrom)
       shared.emplace(info, code, kernels);
 
-    // In a large module the operations of phases are calls.
+    // In a large module, phases call their operations.
     Lowerings lowerings = getLowerings();
     auto emit = [&](PhaseEmitter &e, Operation &op) {
       return lowerOperation(lowerings, e, op);
@@ -137,6 +136,7 @@ private:
       ++numPhases;
       return WalkResult(lowerPhase(phase, info, kernels, code, emitOrCall));
     });
+    // Count and report.
     numShared = shared ? shared->getNumFunctions() : 0;
     numKernels = kernels.getNumKernels();
     RemarkReason sharing(RemarkId::OperationsHaveOwnCode,
@@ -151,7 +151,7 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// The number of operations in all phases.
+  /// The operation count in all phases.
   int64_t countOperations() {
     int64_t count = 0;
     getOperation().walk<WalkOrder::PreOrder>([&](kern::PhaseOp phase) {
@@ -161,8 +161,8 @@ private:
     return count;
   }
 
-  /// Replaces the contents of the module by the code. It keeps no attribute;
-  /// the remarks of the lowering are added afterwards.
+  /// Replaces the module contents by the code. No attribute is preserved; the
+  /// lowering's remarks are added afterwards.
   void replaceModule(ModuleOp code) {
     ModuleOp module = getOperation();
     module->setDiscardableAttrs(ArrayRef<NamedAttribute>{});

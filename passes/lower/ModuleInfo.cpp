@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layer bodies are called by `kern.layers`, whose table names the body, the
-// weights and the caches of each layer.
+// `kern.layers` calls layer bodies; its table specifies the body, weights and
+// caches for each layer.
 #include "passes/lower/ModuleInfo.h"
 
 using namespace mlir;
@@ -20,7 +20,7 @@ ModuleInfo::ModuleInfo(ModuleOp module, Remarks &remarks)
 }
 
 void ModuleInfo::findNextProducts(func::FuncOp function) {
-  // The phases from the last to the first, so that each is visited once.
+  // Visit the phases from last to first, so that each is visited once.
   SmallVector<kern::PhaseOp> phases;
   function.walk<WalkOrder::PreOrder>([&](kern::PhaseOp phase) {
     phases.push_back(phase);
@@ -33,7 +33,7 @@ void ModuleInfo::findNextProducts(func::FuncOp function) {
     if (!products.empty())
       next = *products.begin();
   }
-  // After the last one comes the first one of the next layer.
+  // After the last GEMM comes the first GEMM in the next layer.
   if (!next || !isa<BlockArgument>(next.getWeight()))
     next = kern::GemmOp();
   for (kern::PhaseOp phase : phases)

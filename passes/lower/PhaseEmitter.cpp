@@ -35,7 +35,7 @@ Index PhaseEmitter::number(Value owner, unsigned layersAhead) {
     return i64(info.getWeightOffset(weight.getWeightAttr()));
   if (owner.getDefiningOp<kern::GetCacheOp>())
     return i64(info.getCache(owner).getOffset().value_or(0));
-  // The tables of the layers are consecutive.
+  // The layers' offset tables are consecutive.
   auto parameter = cast<BlockArgument>(owner);
   int64_t index = layersAhead * info.getNumOffsets(parameter) +
                   info.getOffsetIndex(parameter);
@@ -61,7 +61,7 @@ Index PhaseEmitter::size(const Polynomial &polynomial) {
   if (known)
     return toIndex(known);
   known = atEntry([&] {
-    // Sum up the monomials, each a product of symbols of the frame.
+    // Sum up the monomials, each a product of frame symbols.
     Value symbols = framePointer(offsetof(transom_frame, symbols));
     Index sum = i64(0);
     for (const auto &[monomial, coefficient] : polynomial.terms()) {
@@ -71,8 +71,8 @@ Index PhaseEmitter::size(const Polynomial &polynomial) {
                loadI64(advance(symbols, 8 * info.getSymbolIndex(entry, name)));
       sum = sum + term;
     }
-    // The sum may be folded to an older value: an op of its own comes after all
-    // that it was computed from.
+    // The sum may be folded to an older value. A separate op dominates all
+    // uses, because it comes after all operands.
     return builder().create<arith::AddIOp>(location(), sum, i64(0)).getResult();
   });
   return toIndex(known);
@@ -102,7 +102,7 @@ Value PhaseEmitter::pointer(Value buffer) {
   if (Value known = values.lookup(storage))
     return known;
   Value value = atEntry([&]() -> Value {
-    // An argument of the entry is in the table of arguments.
+    // Entry arguments are in the argument table.
     if (auto argument = dyn_cast<BlockArgument>(storage)) {
       Value args = framePointer(offsetof(transom_frame, args));
       return loadPtr(advance(args, 8 * argument.getArgNumber()));
@@ -201,7 +201,7 @@ SmallVector<Value> PhaseEmitter::foldColumns(
       forLoop(i64(0), full, kLanes, init, [&](Index column, ValueRange values) {
         return body(column, Value(), values);
       });
-  // Then at most one masked vector: a loop of one iteration, or none.
+  // Then at most one masked vector: a loop with zero or one iterations.
   return forLoop(full, count, kLanes, carried,
                  [&](Index column, ValueRange values) {
                    return body(column, laneMask(rest), values);
@@ -213,6 +213,7 @@ Value PhaseEmitter::positionTable(const PositionBuckets &rule) {
   std::string name = "transom.positions." + std::to_string(rule.positions) +
                      "." + std::to_string(rule.maxDistance);
   auto module = entryBlock->getParentOp()->getParentOfType<ModuleOp>();
+  // Create the constant table, once per module.
   if (!module.lookupSymbol<LLVM::GlobalOp>(name)) {
     SmallVector<int32_t> entries;
     for (int64_t distance = -most; distance <= most; ++distance)
@@ -228,6 +229,7 @@ Value PhaseEmitter::positionTable(const PositionBuckets &rule) {
                                ArrayRef(entries)),
         /*alignment=*/64);
   }
+  // Return the address of distance 0.
   return atEntry([&] {
     Value table =
         builder().create<LLVM::AddressOfOp>(location(), ptrType(), name);
@@ -249,7 +251,7 @@ RowBlocks::RowBlocks(Index first, Index rows, int64_t maxRows)
       numLarger(rows % count) {}
 
 IndexPair RowBlocks::at(Index block) {
-  // The first `numLarger` blocks have one row more.
+  // The first `numLarger` blocks have one extra row.
   Index row = first + (block * size + min(block, numLarger));
   Index extra = select(block < numLarger, 1, 0);
   return {row, size + extra};

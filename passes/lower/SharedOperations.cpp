@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations are compared by a text: the addresses of their unique names,
-// attributes and types, and the numbers of their operands.
+// Operations are compared by a string key: the addresses of their unique names,
+// attributes and types, and the indices of their operands.
 #include "passes/lower/SharedOperations.h"
 #include "passes/lower/ops/TileQueue.h"
 #include "runtime/base/CodeSymbols.h"
@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// The text of an operation, and its numbered operands. Equal texts mean equal
-/// code but for the numbers.
+/// The string for an operation, and its numbered operands. Equal strings mean
+/// equal code except for the numbers.
 class SharedOperations::Key {
 public:
   Key(const ModuleInfo &info, Operation &op) : info(info), stream(text) {
@@ -43,7 +43,7 @@ private:
     add(op.getAttrDictionary().getAsOpaquePointer());
   }
 
-  /// Adds the place of an owner among the numbered operands.
+  /// Adds an owner's index among the numbered operands.
   void addNumbered(Value owner, unsigned layersAhead) {
     auto *known = llvm::find_if(numbered, [&](const Numbered &other) {
       return other.owner == owner && other.layersAhead == layersAhead;
@@ -54,7 +54,7 @@ private:
   }
 
   void addOperand(Value operand, unsigned layersAhead) {
-    // A ragged batch is known by its type.
+    // The type identifies a ragged batch.
     add(operand.getType());
     if (isa<kern::RaggedType>(operand.getType()))
       return;
@@ -62,7 +62,7 @@ private:
       add(int64_t(info.getCache(operand).getGroup().value_or(0)));
     if (!isa<kern::BufferType>(operand.getType()))
       return addNumbered(operand, layersAhead);
-    // Arguments of the entry are the same in each call.
+    // Entry arguments are the same in each call.
     Value storage = info.getStorage(operand);
     if (auto argument = dyn_cast<BlockArgument>(storage))
       stream << 'a' << argument.getArgNumber() << ' ';
@@ -70,7 +70,7 @@ private:
       addNumbered(storage, layersAhead);
   }
 
-  /// Operations of a region refer to values of the region by number.
+  /// Operations in a region refer to values in the region by index.
   void addRegion(Region &region) {
     DenseMap<Value, int64_t> numbers;
     auto define = [&](Value value) {
@@ -88,7 +88,7 @@ private:
     }
   }
 
-  /// A product prefetches the weight of the next one.
+  /// A GEMM prefetches the next GEMM's weight.
   void addNextProduct(kern::GemmOp op) {
     auto [next, isInNextLayer] = info.getNextProduct(op);
     if (!next)
@@ -107,7 +107,7 @@ private:
 FailureOr<LLVM::LLVMFuncOp>
 SharedOperations::createFunction(Operation &op, ArrayRef<Numbered> operands,
                                  Lower lower) {
-  // void (frame, offsets of the layer, worker, num_workers, numbers...)
+  // void (frame, layer offsets, worker, num_workers, numbers...)
   MLIRContext *context = target.getContext();
   OpBuilder b = OpBuilder::atBlockEnd(target.getBody());
   Type pointer = LLVM::LLVMPointerType::get(context), word = b.getI64Type();
@@ -124,6 +124,7 @@ SharedOperations::createFunction(Operation &op, ArrayRef<Numbered> operands,
   function.setNoInline(true);
   setTargetAttributes(function, isa);
 
+  // Emit the operation; the numbers are the remaining arguments.
   b.setInsertionPointToStart(function.addEntryBlock(b));
   PhaseEmitter e(b, op.getLoc(), info, op.getParentOfType<func::FuncOp>(),
                  function, kernels);

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the operands of attention are. The queries of a work item are rows of
-// one head or, where a single row reads a cache, the heads that share a key
-// head. Keys and values are in buffers or in the blocks of a cache.
+// Computes operand addresses for attention. The queries in a work item are rows
+// for one head or, if a single row reads a cache, the heads that share a key
+// head. Keys and values are in buffers or in cache blocks.
 #include "passes/lower/attention/AttentionEmitter.h"
 #include "runtime/abi/Abi.h"
 #include <cstddef>
@@ -14,7 +14,7 @@ using namespace transom::lower;
 
 AttentionEmitter::Sequence AttentionEmitter::loadSequence(Index i,
                                                           Index blockRows) {
-  // Load the entries of both ragged batches.
+  // Load the entries in both ragged batches.
   auto getEntry = [&](Value ragged) {
     Value table =
         e.raggedTable(ragged, offsetof(transom_ragged_batch, sequences));
@@ -34,7 +34,7 @@ AttentionEmitter::Sequence AttentionEmitter::loadSequence(Index i,
   s.keyBase = load(key, offsetof(transom_sequence, key_base));
   s.firstBlock = load(key, offsetof(transom_sequence, first_block));
 
-  // Divide its queries into work items.
+  // Divide the queries into work items.
   s.numQueries = s.numRows;
   s.numHeads = e.i64(heads);
   if (packsHeads()) {
@@ -45,7 +45,7 @@ AttentionEmitter::Sequence AttentionEmitter::loadSequence(Index i,
   s.blocksPerHead = ceilDiv(s.numQueries, blockRows);
   s.numKvBlocks = max(ceilDiv(s.numKeys, kvBlockSize), 1);
 
-  // The cost of an item: its queries times the keys that they see, in panels.
+  // The cost per item: its queries times the keys that they see, in panels.
   Index keys = s.numKeys;
   if (op.getWindow())
     keys = min(keys, op.getWindow() * (op.getCausal() ? 1 : 2));
@@ -86,7 +86,7 @@ Index AttentionEmitter::queryHead(const WorkItem &item, Index query) {
 
 Index AttentionEmitter::queryPosition(const Sequence &s, Index query) {
   Index row = s.packed ? select(*s.packed, 0, query) : query;
-  // Queries of another ragged batch, and new tokens, are aligned with the last
+  // New tokens, and queries in another ragged batch, are aligned with the last
   // keys.
   bool own = op.getQueryRagged().getType() == op.getKeyRagged().getType();
   if (own && !op.getCache())

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Positions of a ragged batch by the columns of its tokens, which rise from key
-// to key and may have gaps. Windows become ranges of keys; biases read the
-// distance of two columns. A hidden column 0 that is kept is the last row of
-// its sequence and no key.
+// Positions in a ragged batch given by token columns, which increase from key
+// to key and may have gaps. Windows become key ranges; biases use the distance
+// between two columns. A hidden column 0 that is preserved is the last row in
+// its sequence and not a key.
 #include "passes/lower/attention/AttentionEmitter.h"
 #include "runtime/abi/Abi.h"
 #include <cstddef>
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// The entry of a row in the table of columns.
+/// Address of a row's entry in the column table.
 Value AttentionEmitter::columnAddress(Index row) {
   Value table = e.raggedTable(op.getQueryRagged(),
                               offsetof(transom_ragged_batch, token_column));
@@ -24,9 +24,9 @@ Index AttentionEmitter::loadColumn(Index row) {
   return e.extendI32(e.load(e.builder().getI32Type(), columnAddress(row)));
 }
 
-/// The index of the first key of the sequence whose column is at least
-/// `column`. Without gaps it follows from the first column. Else it is smaller
-/// by at most the number of gaps, and found by bisection.
+/// The index of the first key in the sequence whose column is at least
+/// `column`. Without gaps, it follows from the first column. With gaps, it is
+/// smaller by at most the gap count, and found by bisection.
 Index AttentionEmitter::firstKeyFrom(const Sequence &s, Index column) {
   Index zero = e.i64(0), last = max(s.numKeys - 1, zero);
   Index firstColumn = loadColumn(s.firstRow),
@@ -35,7 +35,7 @@ Index AttentionEmitter::firstKeyFrom(const Sequence &s, Index column) {
   Index highest = column - firstColumn;
   Index high = min(max(highest, zero), s.numKeys);
   Index low = min(max(highest - gaps, zero), s.numKeys);
-  // 31 halvings of a range of rows.
+  // 31 halvings suffice for any row range.
   Index halvings = select(low < high, 31, zero);
   return e
       .foldRange(halvings, {low, high},
@@ -50,7 +50,7 @@ Index AttentionEmitter::firstKeyFrom(const Sequence &s, Index column) {
       .first;
 }
 
-/// The range of keys of the sequence that a query sees.
+/// The key range in the sequence that a query sees.
 IndexPair AttentionEmitter::visibleByColumn(const Sequence &s, Index query) {
   Index own = loadColumn(s.firstRow + query);
   Index from = e.i64(0), to = s.numKeys;
@@ -64,8 +64,9 @@ IndexPair AttentionEmitter::visibleByColumn(const Sequence &s, Index query) {
   return {from, to};
 }
 
-/// The ranges that all queries, and that some query of [first, end) sees.
-/// Ranges rise from query to query except for a kept column 0, the last.
+/// The ranges that all queries in [first, end) see, and that any of them sees.
+/// Ranges increase from query to query except for a preserved column 0, which
+/// is last.
 AttentionEmitter::KeyRanges
 AttentionEmitter::getKeyRanges(const Sequence &s, Index first, Index end) {
   Index last = end - 1;
@@ -88,7 +89,7 @@ Value AttentionEmitter::keyDistances(const WorkItem &item, Index query,
         b.create<arith::TruncIOp>(e.location(), b.getI32Type(), integer);
     return e.splat(narrow);
   };
-  // By column: the columns of 16 keys minus that of the query.
+  // By column: the columns for 16 keys minus the query's column.
   if (op.getByColumn()) {
     Value seen = e.laneMask(item.s.numKeys - key);
     Value columns = e.loadVector(b.getI32Type(),
@@ -96,7 +97,7 @@ Value AttentionEmitter::keyDistances(const WorkItem &item, Index query,
     Index own = loadColumn(item.s.firstRow + line);
     return b.create<arith::SubIOp>(e.location(), columns, splatI32(own));
   }
-  // By position: consecutive numbers.
+  // By position: consecutive integers.
   SmallVector<int32_t> lanes;
   for (int32_t i = 0; i < kLanes; ++i)
     lanes.push_back(i);
@@ -106,8 +107,8 @@ Value AttentionEmitter::keyDistances(const WorkItem &item, Index query,
                                  splatI32(key - queryPosition(item.s, line)));
 }
 
-/// Gathers elements of a table by 16 indices of i32; lanes that `mask` disables
-/// are not accessed.
+/// Gathers table elements at 16 i32 indices; lanes that `mask` disables are not
+/// accessed.
 static Value gatherAt(PhaseEmitter &e, Type element, Value table, Value index,
                       Value mask) {
   OpBuilder &b = e.builder();
@@ -132,7 +133,7 @@ Value AttentionEmitter::distanceIndices(const WorkItem &item, Index query,
       e.splatI32(bound));
 }
 
-/// Adds the relative bias of the query's head at the distances to 16 keys.
+/// Adds the relative bias for the query's head at the distances to 16 keys.
 Value AttentionEmitter::addRelativeBias(Value t, const WorkItem &item,
                                         Index query, Index key) {
   if (!op.getRelativeBias())
@@ -171,12 +172,12 @@ AttentionEmitter::getPositionRow(const WorkItem &item, Index query) {
   return own;
 }
 
-/// Adds the products of the query and of 16 keys with the relative positions
-/// of their distances.
+/// Adds the query's and 16 keys' products with the relative positions at their
+/// distances.
 Value AttentionEmitter::addPositionScores(Value t, const WorkItem &item,
                                           const PositionRow &own, Index key) {
-  // Without gaps the distances are consecutive, and their positions are in the
-  // table; near distances have consecutive positions, too.
+  // Without gaps, the distances are consecutive, and the table contains their
+  // positions; near distances also have consecutive positions.
   auto addConsecutive = [&] {
     const int64_t reach = own.rule.getReach();
     const int64_t near =
@@ -199,6 +200,7 @@ Value AttentionEmitter::addPositionScores(Value t, const WorkItem &item,
   };
   if (!own.withoutGaps)
     return addConsecutive();
+  // With gaps, look up each distance.
   return e.choose(*own.withoutGaps, addConsecutive, [&] {
     const auto reach = static_cast<int32_t>(own.rule.getReach());
     OpBuilder &b = e.builder();
@@ -213,7 +215,7 @@ Value AttentionEmitter::addPositionScores(Value t, const WorkItem &item,
   });
 }
 
-/// The products of 16 keys at these elements after the first of the first
+/// Gathers products of 16 keys; each index counts from the start of the first
 /// key's row.
 Value AttentionEmitter::keyScores(const WorkItem &item, Index key,
                                   Value index) {
@@ -224,7 +226,7 @@ Value AttentionEmitter::keyScores(const WorkItem &item, Index key,
                   e.laneMask(item.s.numKeys - key));
 }
 
-/// lane * stride of the products of keys, + `more`, as i32.
+/// lane * (row stride + `more`) in the keys' products, as i32.
 static Value laneOffsets(PhaseEmitter &e, Value scores, int32_t more) {
   OpBuilder &b = e.builder();
   SmallVector<int32_t> lanes;
@@ -237,7 +239,7 @@ static Value laneOffsets(PhaseEmitter &e, Value scores, int32_t more) {
   return b.create<arith::MulIOp>(e.location(), numbers, stride);
 }
 
-/// Adds the products at the positions of 16 keys.
+/// Adds the products at 16 keys' positions.
 Value AttentionEmitter::addAtPositions(Value t, const WorkItem &item,
                                        const PositionRow &own, Index key,
                                        Value positions) {
@@ -254,8 +256,7 @@ Value AttentionEmitter::addAtPositions(Value t, const WorkItem &item,
   return e.fma(keyScores(item, key, index), scale, t);
 }
 
-/// The same where the positions fall by one from key to key, down to
-/// `position`.
+/// The same if positions decrease by one from key to key, down to `position`.
 Value AttentionEmitter::addInOrder(Value t, const WorkItem &item,
                                    const PositionRow &own, Index key,
                                    Index position) {

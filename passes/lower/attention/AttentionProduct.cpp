@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The product of probabilities and values, a sum over the keys of one KV block
-// that starts from zero. An only KV block is divided by the sum of the softmax
-// in the kernel; others are merged with the KV blocks before them.
+// Multiplies probabilities and values; sums over the keys in one KV block start
+// from zero. For a single KV block, the kernel divides by the softmax sum;
+// otherwise the result is merged with earlier KV blocks.
 #include "passes/lower/attention/AttentionEmitter.h"
 #include "passes/lower/emit/VectorMath.h"
 #include "passes/lower/ops/LowerOps.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// The kernel of the product.
+/// The kernel for this product.
 KernelSpec AttentionEmitter::getProductSpec(bool normalizes) {
   KernelSpec spec;
   spec.rhs = usesAmx() ? &keyFormat : &valueFormat;
@@ -32,7 +32,7 @@ KernelSpec AttentionEmitter::getProductSpec(bool normalizes) {
   return spec;
 }
 
-/// Makes ready for products with AMX.
+/// Allocates the AMX state.
 void AttentionEmitter::startAmx() {
   tileConfig = makeTileConfig(e);
   packedBlocks = e.stackBuffer(kern::kPackedBlocks * 8);
@@ -40,9 +40,9 @@ void AttentionEmitter::startAmx() {
     e.store(e.i64(0), e.advance(packedBlocks, i * 8));
 }
 
-/// Provides the values of a KV block in panels. Those of the last KV blocks are
-/// kept, which the next items of a head read, too. With a window items do not
-/// read the same keys.
+/// Provides the values in a KV block as panels. The panels for the last KV
+/// blocks are preserved, since the next items for the same head also read them.
+/// With a window, items do not read the same keys.
 void AttentionEmitter::packValues(const WorkItem &item, KvBlock &block) {
   if (!usesAmx())
     return;
@@ -56,14 +56,14 @@ void AttentionEmitter::packValues(const WorkItem &item, KvBlock &block) {
                  (keyHead(item.s, item.head) + 1);
   e.ifThen(logicalNot(e.loadI64(packed) == number), [&] {
     copyValues(block);
-    // The next sequence begins where one without keys does.
+    // The next sequence begins at the same row if this one has no keys.
     Bool hasKeys = block.start < block.end;
     e.store(select(hasKeys, number, 0), packed);
   });
 }
 
-/// Copies the values of a KV block to panels in pairs of keys, with zeros up to
-/// a whole instruction of AMX.
+/// Copies the values in a KV block to panels in key pairs, padded with zeros to
+/// a whole AMX instruction.
 void AttentionEmitter::copyValues(const KvBlock &block) {
   OpBuilder &b = e.builder();
   Index start = block.start - block.base, keys = block.end - block.start,
@@ -86,6 +86,7 @@ void AttentionEmitter::copyValues(const KvBlock &block) {
       }
     });
   };
+  // Pack pairs, then a last single key, then zeros.
   Index whole = keys / 2, some = ceilDiv(keys, 2);
   packPairs(e.i64(0), whole, /*isRest=*/false);
   packPairs(whole, some, /*isRest=*/true);
@@ -98,8 +99,8 @@ void AttentionEmitter::copyValues(const KvBlock &block) {
             });
 }
 
-/// Stores the product to `target` as [queries][value stride] of f32 or, when
-/// that is null, divided by `divisors` to the result.
+/// Stores the product to `target` as [queries][value stride] f32 or, if
+/// `target` is null, divided by `divisors` to the result.
 void AttentionEmitter::emitProduct(const WorkItem &item, const KvBlock &block,
                                    Value target, Value divisors) {
   KernelSpec spec = getProductSpec(/*normalizes=*/!target);
@@ -107,7 +108,7 @@ void AttentionEmitter::emitProduct(const WorkItem &item, const KvBlock &block,
   int64_t keysPerIteration = valueFormat.getKPerIteration();
   int64_t outBytes = getBufferType(op.getOuts()).getElementBytes();
 
-  // What is the same for all tiles.
+  // Arguments that are equal for all tiles.
   Index start = block.start - block.base;
   KernelArgs args;
   args.tileConfig = tileConfig;
@@ -118,14 +119,14 @@ void AttentionEmitter::emitProduct(const WorkItem &item, const KvBlock &block,
   Index iterationBytes = args.rhsStride * (getValueBytes() * keysPerIteration);
   Value values =
       e.advance(block.values, start / keysPerIteration * iterationBytes);
-  // An iteration reads two lines of a row, or one line of each of two rows.
+  // An iteration reads two lines in a row, or one line in each of two rows.
   args.prefetchStride = iterationBytes;
   args.prefetchMoreStride = args.prefetchStride;
   Index second = valueFormat.takesSeveralRows()
                      ? args.rhsStride * getValueBytes()
                      : e.i64(64);
 
-  // Tile by tile of NR columns; the last one may be narrower.
+  // Tile by tile with NR columns; the last one may be narrower.
   int64_t nr = e.kernels().getNr();
   for (int64_t column = 0; column < dv; column += nr) {
     if (nr > kLanes && dv - column <= kLanes && !usesAmx())
@@ -152,7 +153,7 @@ void AttentionEmitter::emitProduct(const WorkItem &item, const KvBlock &block,
   }
 }
 
-/// Computes the joint maxima and sums, and the factors of both products.
+/// Quantizes an item's results if integer results are requested.
 void AttentionEmitter::quantizeResults(const WorkItem &item) {
   if (!op.getCopy())
     return;
@@ -172,10 +173,11 @@ void AttentionEmitter::quantizeResults(const WorkItem &item) {
   });
 }
 
+/// Computes the joint maxima and sums, and the factors for both products.
 void AttentionEmitter::emitMergeFactors(const WorkItem &item,
                                         const SoftmaxState &state,
                                         const SoftmaxState &block) {
-  // 16 queries at once; what is after the last one is not used.
+  // 16 queries at once; lanes after the last query are unused.
   e.forLoop(e.i64(0), item.numQueries, kLanes, [&](Index query) {
     auto load = [&](Value base) {
       return e.loadVector(e.f32Type(), rowValueAt(base, query));
@@ -194,7 +196,7 @@ void AttentionEmitter::emitMergeFactors(const WorkItem &item,
   });
 }
 
-/// Merges the product of a KV block into the state of those before it; the last
+/// Merges a KV block's product into the state for earlier blocks; the last
 /// merge stores the result.
 void AttentionEmitter::emitMerge(const WorkItem &item,
                                  const SoftmaxState &state,
@@ -214,7 +216,7 @@ void AttentionEmitter::emitMerge(const WorkItem &item,
     });
   };
 
-  // The last merge divides by the sum and stores rows of the result.
+  // The last merge divides by the sum and stores result rows.
   auto storeResult = [&] {
     const OperandLowering &out = getLowering(op.getOuts());
     e.forRange(item.numQueries, [&](Index query) {

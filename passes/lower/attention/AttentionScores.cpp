@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The scores of a KV block: the product of queries and keys, one panel of keys
-// after the other; soft cap, slopes and masks where there are any; the
-// exponentials and their sums.
+// Computes scores for a KV block: the matmul of queries and keys, panel by
+// panel; soft cap, slopes and masks if present; the exponentials and their
+// sums.
 #include "passes/lower/attention/AttentionEmitter.h"
 #include "passes/lower/emit/VectorMath.h"
 #include "passes/lower/ops/StridedCopy.h"
@@ -12,9 +12,9 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// Computes query times key for all keys of the KV block, and the maxima.
+/// Computes query times key for all keys in the KV block, and the maxima.
 void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
-  // The kernel: scaled here unless a soft cap comes first.
+  // The kernel scales the scores unless a soft cap comes first.
   KernelSpec spec;
   spec.rhs = &keyFormat;
   spec.k = dk;
@@ -37,7 +37,7 @@ void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
   args.tileConfig = tileConfig;
   args.lhsStride = queryStride(item.s, op.getQuery(), dk);
   args.outputStride = e.i64(scoreStride);
-  // An iteration reads one cache line of a panel, or two.
+  // An iteration reads one or two cache lines from a panel.
   args.prefetchStride = e.i64(panelWidth * getLaneBytes());
   args.prefetchMoreStride = args.prefetchStride;
   int64_t second = e.kernels().getNr() * getLaneBytes() > 64 ? 64 : 0;
@@ -51,7 +51,7 @@ void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
     e.kernels().call(e, spec, rows, args);
   };
 
-  // Tile by tile of NR keys; KV blocks begin with a panel.
+  // Tile by tile with NR keys; KV blocks begin at a panel border.
   e.forLoop(block.start - block.base, end, e.kernels().getNr(),
             [&](Index column) {
               Index panel = column / panelWidth, lane = column % panelWidth;
@@ -76,7 +76,7 @@ void AttentionEmitter::forTiles(const WorkItem &item,
   e.forRowBlocks(item.numQueries, rhs, body);
 }
 
-/// Makes probabilities of the scores; their maxima and sums go to `state`.
+/// Converts scores to probabilities; stores their maxima and sums in `state`.
 void AttentionEmitter::emitSoftmax(const WorkItem &item, const KvBlock &block,
                                    const SoftmaxState &state) {
   auto emitRows = [&](bool masked) {
@@ -91,8 +91,8 @@ void AttentionEmitter::emitSoftmax(const WorkItem &item, const KvBlock &block,
   if (changesScores())
     return emitRows(true);
 
-  // No mask is needed when all queries see all keys of the block: by position,
-  // when the first and the last query do.
+  // No mask is needed if all queries see all keys in the block. By position, it
+  // suffices that the first and the last query do.
   Index end = item.firstQuery + item.numQueries;
   auto coversBlock = [&](Index to, Index from) {
     Bool seenToEnd = block.end <= to;
@@ -111,8 +111,8 @@ void AttentionEmitter::emitSoftmax(const WorkItem &item, const KvBlock &block,
   emitUnlessCovered(logicalAnd(seenByFirst, seenByLast));
 }
 
-/// Applies soft cap, slopes and masks to the scores of a query, and computes
-/// their maxima again.
+/// Applies soft cap, slopes and masks to a query's scores, and recomputes their
+/// maxima.
 void AttentionEmitter::emitMasks(const WorkItem &item, const KvBlock &block,
                                  Index query) {
   Index queryIndex = item.firstQuery + query;
@@ -134,8 +134,8 @@ void AttentionEmitter::emitMasks(const WorkItem &item, const KvBlock &block,
         if (positions)
           t = addPositionScores(t, item, *positions, block.base + column);
 
-        // Hide the keys after the last visible one, those that the mask hides,
-        // and those before the window.
+        // Hide keys after the last visible one, keys that the mask hides, and
+        // keys before the window.
         Value seen = e.laneMask(high - column);
         t = addMask(t, item, queryIndex, block.base + column, seen);
         if (op.getWindow())
@@ -147,7 +147,7 @@ void AttentionEmitter::emitMasks(const WorkItem &item, const KvBlock &block,
   e.storeVector(maxima, e.advance(block.maxima, query * (kLanes * 4)));
 }
 
-/// Makes the probabilities of a query, not yet divided by their sum.
+/// Computes a query's probabilities, not yet divided by their sum.
 void AttentionEmitter::emitProbabilities(const KvBlock &block, Index query,
                                          const SoftmaxState &state) {
   Value line = elementAt(block.scores, query, scoreStride, e.i64(0));
@@ -155,12 +155,12 @@ void AttentionEmitter::emitProbabilities(const KvBlock &block, Index query,
       e.loadVector(e.f32Type(), e.advance(block.maxima, query * (kLanes * 4))));
   e.store(maximum, rowValueAt(state.maximum, query));
 
-  // Without a visible key all scores are minus infinity; they stay so.
+  // Without a visible key, all scores are and remain minus infinity.
   Value shift =
       e.select(e.cmpLtF(e.f32(-INFINITY), maximum), maximum, e.f32(0));
   Value shifts = e.splat(shift);
   const OperandLowering &stored = valueFormat.getLhs();
-  // Instructions of AMX multiply probabilities of whole panels, which are zero
+  // AMX instructions multiply probabilities in whole panels, which are zero
   // after the last key.
   Index end = block.end - block.base;
   if (usesAmx())
@@ -170,8 +170,8 @@ void AttentionEmitter::emitProbabilities(const KvBlock &block, Index query,
       [&](Index column, Value carried) {
         Value t = e.loadVector(e.f32Type(), e.advance(line, column * 4));
         Value p = emitExp2OfNonPositive(e, e.subF(t, shifts));
-        // Store it in the type of the product, times the scale of its value. A
-        // row of smaller numbers takes the first bytes of the scores' memory.
+        // Store it in the matmul's operand type, times the scale of its value.
+        // Rows of a smaller type use the first bytes of the scores' memory.
         Value at = e.advance(line, column * stored.getElementBytes());
         if (hasScales()) {
           Value scales = e.loadVector(e.f32Type(),
@@ -179,7 +179,7 @@ void AttentionEmitter::emitProbabilities(const KvBlock &block, Index query,
           stored.store(e, e.mulF(p, scales), at);
           return e.addF(carried, p);
         }
-        // What is summed is what is stored.
+        // The sum uses the stored values.
         Value rounded = stored.round(e, p);
         e.storeVector(rounded, at);
         return e.addF(carried, stored.widen(e, rounded));
@@ -187,7 +187,7 @@ void AttentionEmitter::emitProbabilities(const KvBlock &block, Index query,
   e.store(e.sumLanes(sum), rowValueAt(state.sum, query));
 }
 
-/// Caps and scales scores; without a soft cap they are scaled already.
+/// Caps and scales scores; without a soft cap, they are scaled already.
 Value AttentionEmitter::emitSoftCap(Value t) {
   if (!hasSoftCap())
     return t;
@@ -198,8 +198,7 @@ Value AttentionEmitter::emitSoftCap(Value t) {
   return e.mulF(bounded, e.splat(cap * kLog2E));
 }
 
-/// Adds the slope of the query's head times the distance from the query to 16
-/// keys (ALiBi).
+/// Adds the head's slope times the distance from the query to 16 keys (ALiBi).
 Value AttentionEmitter::addSlope(Value t, const WorkItem &item, Index query,
                                  Index key) {
   if (!op.getSlopes())

@@ -1,10 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention with the KV blocks of a work item distributed over workers, for few
-// items with many keys. Each KV block leaves its product, maxima and sums in a
-// slot of its own; the worker that finishes the last KV block of an item merges
-// them in order.
+// Distributes the KV blocks of a work item over workers, for few items with
+// many keys. Each KV block stores its product, maxima and sums in its own slot;
+// the worker that finishes an item's last KV block merges them in order.
 #include "passes/lower/attention/AttentionEmitter.h"
 
 using namespace mlir;
@@ -14,7 +13,7 @@ using namespace transom::lower;
 using kern::kSplitKvSlots;
 
 /// Whether all KV blocks have slots and, for the schedule `auto`, there are too
-/// few work items to keep all workers busy.
+/// few work items to use all workers.
 Bool AttentionEmitter::shouldSplitKv() {
   // Count the work items and their KV blocks.
   auto [numItems, numKvBlocks] =
@@ -29,7 +28,8 @@ Bool AttentionEmitter::shouldSplitKv() {
   if (schedule.kind == kern::AttentionSchedule::Kind::SplitKv)
     return fits;
 
-  // Keep items whole when the busiest worker has at most 1/8 more than average.
+  // Do not split items if the busiest worker has at most 1/8 more than the
+  // average.
   Index busiest = ceilDiv(numItems, e.numWorkers());
   Bool few = numItems < e.numWorkers() * 4;
   Bool uneven = numItems * 9 < busiest * e.numWorkers() * 8;
@@ -38,7 +38,7 @@ Bool AttentionEmitter::shouldSplitKv() {
 }
 
 void AttentionEmitter::emitSplitKv() {
-  // All KV blocks of an item cost the same, except for the last one.
+  // All KV blocks in an item have equal costs, except for the last one.
   auto work = [&](const Sequence &s) {
     Index cost = ceilDiv(s.cost, s.numKvBlocks);
     return IndexPair(s.getNumItems() * s.numKvBlocks, cost);
@@ -54,7 +54,7 @@ void AttentionEmitter::emitSplitKv() {
   });
 }
 
-/// Computes one KV block of an item whose slots begin at `firstSlot`.
+/// Computes one KV block in an item whose slots begin at `firstSlot`.
 void AttentionEmitter::emitSplitKvBlock(const WorkItem &item, Index index,
                                         Index firstSlot) {
   KvBlock block = getKvBlock(item, index);
@@ -64,14 +64,14 @@ void AttentionEmitter::emitSplitKvBlock(const WorkItem &item, Index index,
   emitSoftmax(item, block, slot);
   packValues(item, block);
 
-  // An only KV block gives the result.
+  // A single KV block computes the result.
   Index count = item.lastKvBlock - item.firstKvBlock;
   auto emitOnly = [&] {
     emitProduct(item, block, Value(), slot.sum);
     quantizeResults(item);
   };
 
-  // Else count the finished KV blocks of the item. The worker that finishes the
+  // Otherwise count the item's finished KV blocks. The worker that finishes the
   // last one resets the counter and merges all.
   auto emitAndMerge = [&] {
     emitProduct(item, block, slot.output, Value());

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention: the division of work and the loop over KV blocks. The costs of all
-// work items are added up in order, and each worker does the items whose cost
-// begins in its share of the total. A KV block gives scores, their maximum, the
+// Attention: work division and the loop over KV blocks. The costs of all work
+// items are added up in order, and each worker computes the items whose cost
+// begins in its share of the total. For each KV block: scores, their maximum,
 // probabilities and their sum, and a product with the values that starts from
 // zero; KV blocks are merged in order (online softmax).
 #include "passes/Remarks.h"
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// How keys or values are stored: in the cache, if there is one, or in a
+/// The lowering for keys or values: in the cache, if there is one, or in a
 /// buffer.
 static const OperandLowering &getOperandLowering(kern::AttentionOp op,
                                                  Value buffer) {
@@ -40,7 +40,7 @@ AttentionEmitter::AttentionEmitter(PhaseEmitter &e, kern::AttentionOp op)
 
   queryBlock = kern::getQueryBlock(op.suitsAmx());
 
-  // Divide this worker's row of the scratch buffer.
+  // Divide this worker's row in the scratch buffer.
   Index stride = e.rowStride(op.getScratch()) * 4;
   Value next = e.advance(e.pointer(op.getScratch()), e.worker() * stride);
   auto take = [&](int64_t floats) {
@@ -74,7 +74,7 @@ void AttentionEmitter::report() {
   reportDivision();
 }
 
-/// Reports what a work item is.
+/// Reports the work item sizes.
 void AttentionEmitter::reportDivision() {
   Remarks &remarks = e.getModuleInfo().getRemarks();
   const RemarkArgument isa("isa", e.getIsa().name);
@@ -112,7 +112,7 @@ void AttentionEmitter::emit() {
 }
 
 //===----------------------------------------------------------------------===//
-// Division of the work
+// Work division
 //===----------------------------------------------------------------------===//
 
 Index AttentionEmitter::batchSize() {
@@ -126,8 +126,8 @@ Index AttentionEmitter::chooseBlockRows() {
   const int64_t largest = getLargestBlock();
   Index rows = e.numRows(op.getQuery()) * heads, batch = batchSize();
 
-  // Large blocks are best unless they are so few that workers would idle: then
-  // compare the largest size, a half and a third of it.
+  // Large blocks are best unless they are so few that workers would be idle:
+  // then compare the maximum size, a half and a third of it.
   Bool many = e.numWorkers() * (8 * largest) <= rows;
   Index numCandidates = select(many, 0, 3);
   auto chooseBetter = [&](Index i, IndexPair best) -> IndexPair {
@@ -140,7 +140,7 @@ Index AttentionEmitter::chooseBlockRows() {
           return {items,
                   sums.second + ceilDiv(s.numKeys, panelWidth) * panelWidth};
         });
-    // The cost of the busiest worker's items, each with average rows and keys.
+    // The cost for the busiest worker, with average rows and keys per item.
     Index items = max(numItems, 1);
     Index keys = numKeys / max(batch, 1);
     Index most = ceilDiv(items, e.numWorkers());
@@ -166,8 +166,8 @@ void AttentionEmitter::distribute(
   });
   IndexPair share = e.workerRange(total);
 
-  // Run the items whose cost begins in this worker's share. Carried: the cost
-  // and the number of the items before a sequence.
+  // Run the items whose cost begins in this worker's share. Carried values:
+  // cost and item count before the sequence.
   e.foldRange(batch, {e.i64(0), e.i64(0)},
               [&](Index i, IndexPair before) -> IndexPair {
                 Sequence s = loadSequence(i, blockRows);
@@ -188,9 +188,9 @@ void AttentionEmitter::distribute(
 AttentionEmitter::WorkItem AttentionEmitter::getWorkItem(const Sequence &s,
                                                          Index index) {
   Index count = s.blocksPerHead, head = index / count, block = index % count;
-  // In a causal attention the first blocks see few keys and the last ones many.
-  // They are taken from both ends in turn, so that consecutive items have equal
-  // cost on average.
+  // In causal attention, the first blocks see few keys and the last ones many.
+  // Take them alternately from both ends, so that consecutive items have equal
+  // average costs.
   if (op.getCausal() && !op.getWindow()) {
     Index half = block / 2;
     Bool odd = block % 2 == 1;
@@ -222,7 +222,7 @@ AttentionEmitter::KvBlock AttentionEmitter::getKvBlock(const WorkItem &item,
                                                        Index index) {
   Index base = index * kvBlockSize;
   Index end = min(item.to, base + kvBlockSize);
-  // With a window, skip the panels before the first key that is seen.
+  // With a window, skip the panels before the first visible key.
   Index start = base;
   if (op.getWindow()) {
     Index skipped = max(item.from - base, 0);
@@ -249,8 +249,8 @@ AttentionEmitter::KvBlock AttentionEmitter::getKvBlock(const WorkItem &item,
 // Prefetching
 //===----------------------------------------------------------------------===//
 
-/// Prefetches `bytes` of each of some rows, `stride` bytes apart: too far for
-/// the hardware prefetcher.
+/// Prefetches `bytes` in each row, `stride` bytes apart: too far for the
+/// hardware prefetcher.
 void AttentionEmitter::prefetchRows(Value first, Index rows, Index stride,
                                     int64_t bytes) {
   e.forRange(rows, [&](Index row) {
@@ -260,7 +260,7 @@ void AttentionEmitter::prefetchRows(Value first, Index rows, Index stride,
   });
 }
 
-/// Prefetches the results of an item and the queries of the next one.
+/// Prefetches an item's results and the next item's queries.
 void AttentionEmitter::prefetchItem(const WorkItem &item) {
   int64_t outBytes = getBufferType(op.getOuts()).getElementBytes();
   int64_t bytes = getBufferType(op.getQuery()).getElementBytes();
@@ -271,8 +271,8 @@ void AttentionEmitter::prefetchItem(const WorkItem &item) {
                queryStride(item.s, op.getQuery(), dk) * bytes, dk * bytes);
 }
 
-/// Sets what to prefetch during a KV block: the item's next KV block, or the
-/// first one of the next item.
+/// Sets the prefetch addresses for a KV block: the item's next KV block, or the
+/// next item's first one.
 void AttentionEmitter::setPrefetch(KvBlock &block, const WorkItem &item,
                                    Index index) {
   WorkItem next = getWorkItem(item.s, item.next);
@@ -285,7 +285,7 @@ void AttentionEmitter::setPrefetch(KvBlock &block, const WorkItem &item,
 }
 
 //===----------------------------------------------------------------------===//
-// The KV blocks of a work item
+// KV blocks in a work item
 //===----------------------------------------------------------------------===//
 
 void AttentionEmitter::emitItem(const Sequence &s, Index index) {
@@ -301,7 +301,7 @@ void AttentionEmitter::emitItem(const Sequence &s, Index index) {
   quantizeResults(item);
 }
 
-/// Computes the scores of all KV blocks.
+/// Computes the scores for all KV blocks.
 void AttentionEmitter::emitFirstPass(const WorkItem &item) {
   e.forLoop(item.firstKvBlock, item.lastKvBlock, 1, [&](Index index) {
     KvBlock block = getKvBlock(item, index);
@@ -317,7 +317,7 @@ void AttentionEmitter::emitKvBlocks(const WorkItem &item,
                                     std::optional<Bool> twoPass) {
   Bool isOnly = item.lastKvBlock - item.firstKvBlock == 1;
   e.forLoop(item.firstKvBlock, item.lastKvBlock, 1, [&](Index index) {
-    // Compute the scores unless the first pass did.
+    // Compute the scores unless the first pass has.
     KvBlock block = getKvBlock(item, index);
     setPrefetch(block, item, index);
     if (twoPass) {
@@ -329,7 +329,7 @@ void AttentionEmitter::emitKvBlocks(const WorkItem &item,
       emitScores(item, block);
     }
 
-    // The first KV block initializes the state of the softmax.
+    // The first KV block initializes the softmax state.
     Bool isFirst = index == item.firstKvBlock;
     SoftmaxState target{e.select(isFirst, state.output, blockState.output),
                         e.select(isFirst, state.maximum, blockState.maximum),
@@ -337,7 +337,7 @@ void AttentionEmitter::emitKvBlocks(const WorkItem &item,
     emitSoftmax(item, block, target);
     packValues(item, block);
 
-    // An only KV block gives the result; others are merged into the state.
+    // A single KV block computes the result; others are merged into the state.
     e.ifThen(
         isOnly, [&] { emitProduct(item, block, Value(), target.sum); },
         [&] {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Emission of scalar, vector and loop code.
+// Emits scalar, vector and loop code.
 #include "passes/lower/emit/CodeEmitter.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -110,7 +110,7 @@ void CodeEmitter::storeVector(Value value, Value pointer, Value mask) {
                                 getAlignment(value.getType()));
 }
 
-/// The pointers of 16 lanes a stride apart.
+/// Pointers for 16 lanes, a stride apart.
 static Value lanePointers(CodeEmitter &e, Value pointer, Index strideBytes) {
   OpBuilder &b = e.builder();
   SmallVector<int64_t> lanes;
@@ -192,9 +192,9 @@ Value CodeEmitter::widenInt8(Value bytes) {
   return b.create<arith::SIToFPOp>(loc, f32Vector(), words);
 }
 
-/// In 1.5 * 2^23 + x the last bits are x rounded to an integer.
+/// In 1.5 * 2^23 + x, the low bits are x rounded to an integer.
 Value CodeEmitter::roundToWords(Value value) {
-  // The sum with 1.5 * 2^23 has no bits for a fraction.
+  // The sum with 1.5 * 2^23 has no fraction bits.
   Value shifted = addF(value, splat(12582912.0));
   return b.create<arith::BitcastOp>(loc, getVectorType(b.getI32Type()),
                                     shifted);
@@ -317,8 +317,8 @@ Value CodeEmitter::roundBf16(Value value) {
                               "llvm.x86.avx512bf16.cvtneps2bf16.512", {value});
     return b.create<arith::BitcastOp>(loc, halves, rounded);
   }
-  // Adding just less than half a unit, or half of one where the last bit that
-  // stays is odd, carries into it when the value has to be rounded up.
+  // To round to nearest even, add 0x7fff, plus one if the last remaining bit is
+  // odd: the carry increments that bit if the value must be rounded up.
   Value x = b.create<arith::BitcastOp>(loc, bits, value);
   Value half = splatI32(16);
   Value odd = b.create<arith::AndIOp>(
@@ -339,7 +339,7 @@ Value CodeEmitter::widenBf16(Value halves) {
 }
 
 //===----------------------------------------------------------------------===//
-// Control
+// Control flow
 //===----------------------------------------------------------------------===//
 
 void CodeEmitter::forLoop(Index from, Index to, int64_t step, LoopBody body) {
@@ -359,7 +359,7 @@ SmallVector<Value> CodeEmitter::forLoop(Index from, Index to, int64_t step,
         b.create<scf::YieldOp>(loc, next);
       });
   if (keepRolled) {
-    // Unrolled at run time the accumulators would spill.
+    // Unrolling at run time would spill the accumulators.
     MLIRContext *context = b.getContext();
     auto disable = b.getBoolAttr(true);
     auto unroll =

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whole numbers in groups that become f32 in registers: each is rounded once,
-// to what the same weight would be in a model of f32. An iteration reads a word
-// of each column, with four or eight numbers of consecutive k.
+// Quantized values in groups that become f32 in registers: each is rounded
+// once, to the value of the same weight in an f32 model. An iteration reads a
+// word per column, with four or eight values for consecutive k.
 #include "passes/lower/emit/DequantizedLowering.h"
 #include "passes/lower/emit/GroupsLowering.h"
 #include <memory>
@@ -19,15 +19,15 @@ public:
   explicit DequantizedLowering(const OperandFormat &format)
       : StoredGroupsLowering(format, StorageType::F32) {}
 
-  // Numbers without a product are those of GroupsLowering.
+  // Other reads use GroupsLowering.
   Value widen(CodeEmitter &, Value) const override {
     llvm_unreachable("only products dequantize in words");
   }
 
-  /// Beside its accumulators a column vector needs registers for its words, a
-  /// number, its scale and perhaps its minimum; one is for the broadcast value.
-  /// Long iterations, and numbers in several registers, need one more, since
-  /// several numbers are under way.
+  /// In addition to its accumulators, a column vector needs registers for its
+  /// words, a value, its scale and possibly its offset; one register holds the
+  /// broadcast value. Long iterations, and vectors in several registers, need
+  /// one more, since several values are in flight.
   int64_t getMaxMr(const InstructionSet &isa) const override {
     const int64_t registers = isa.vectorBits == 256 ? 16 : 32,
                   perVector = kLanes * 32 / isa.vectorBits;
@@ -39,11 +39,11 @@ public:
     return std::min(rows, isa.tileRows);
   }
 
-  /// The words, in each element its two's complement.
+  /// Loads words; each element is in two's complement.
   Operand loadRhs(CodeEmitter &e, const RhsVector &rhs) const override {
     Value words =
         e.loadVector(e.builder().getI32Type(), getRhsAddress(e, rhs), rhs.mask);
-    // w + 128 or w + 8: the upper bit is that of the sign, reversed.
+    // w + 128 or w + 8: the upper bit is the inverted sign bit.
     if (isSigned())
       words = e.builder().create<arith::XOrIOp>(
           e.location(), words,
@@ -55,8 +55,7 @@ public:
   Value getWhole(CodeEmitter &e, const Operand &words,
                  int64_t k) const override {
     OpBuilder &b = e.builder();
-    // Numbers of 4 bits: those of the first four k are the lower halves of the
-    // bytes.
+    // 4-bit values for the first four k are in the lower halves of the bytes.
     const int64_t position = getBits() == 8 ? 8 * k : k % 4 * 8 + k / 4 * 4,
                   above = 32 - getBits() - position;
     Value word = words[0];

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whole numbers in groups along K, whose products with bytes are summed as
-// whole numbers. All instruction sets find the same sums.
+// Quantized values in groups along K, multiplied by bytes and summed as
+// integers. All instruction sets compute the same sums.
 #include "passes/lower/emit/GroupsLowering.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/abi/Layout.h"
@@ -16,10 +16,10 @@ using namespace transom::lower;
 namespace {
 
 //===----------------------------------------------------------------------===//
-// Products of bytes
+// Byte products
 //===----------------------------------------------------------------------===//
 
-/// Signed bytes with an even and those with an odd index, as words.
+/// Signed bytes with even indices and with odd indices, as 16-bit words.
 Operand widenBytes(CodeEmitter &e, Value bytes) {
   OpBuilder &b = e.builder();
   VectorType type = VectorType::get({2 * kLanes}, b.getI16Type());
@@ -31,7 +31,7 @@ Operand widenBytes(CodeEmitter &e, Value bytes) {
           b.create<arith::ShRSIOp>(e.location(), words, eight)};
 }
 
-/// Half of the lanes of a vector.
+/// The lower or upper half of a vector.
 Value getHalf(CodeEmitter &e, Value vector, bool isUpper) {
   const int64_t lanes = cast<VectorType>(vector.getType()).getNumElements() / 2;
   SmallVector<int64_t> kept;
@@ -41,7 +41,7 @@ Value getHalf(CodeEmitter &e, Value vector, bool isUpper) {
                                                kept);
 }
 
-/// AVX2 multiplies half of the lanes at a time.
+/// AVX2 multiplies half the lanes at a time.
 Value multiplyHalves(CodeEmitter &e, StringRef name, VectorType result,
                      ArrayRef<Value> operands) {
   SmallVector<Value> halves;
@@ -60,7 +60,7 @@ Value multiplyHalves(CodeEmitter &e, StringRef name, VectorType result,
                                                halves[1], all);
 }
 
-/// The sums of the products of two words in each lane of 32 bits.
+/// Multiplies 16-bit words and adds both products in each 32-bit lane.
 Value multiplyWords(CodeEmitter &e, Value x, Value y) {
   OpBuilder &b = e.builder();
   VectorType sums = e.getVectorType(b.getI32Type());
@@ -69,7 +69,7 @@ Value multiplyWords(CodeEmitter &e, Value x, Value y) {
     return e.intrinsic(sums, "llvm.x86.avx512.pmaddw.d.512", {x, y});
   if (bits == 256)
     return multiplyHalves(e, "llvm.x86.avx2.pmadd.wd", sums, {x, y});
-  // Each word by itself: the upper one, and the lower one shifted up.
+  // Multiply each word separately: the upper one, and the lower one shifted up.
   Value sixteen = e.splatI32(16), sum;
   for (bool isUpper : {false, true}) {
     auto widen = [&](Value words) -> Value {
@@ -84,8 +84,8 @@ Value multiplyWords(CodeEmitter &e, Value x, Value y) {
   return sum;
 }
 
-/// Words that are the sums of products of two unsigned bytes of at most 15 with
-/// signed ones: 16 bits hold eight of them.
+/// Multiplies unsigned bytes up to 15 by signed bytes and adds adjacent
+/// products in 16-bit words; eight such words can be added without overflow.
 Value multiplySmallBytes(CodeEmitter &e, Value x, Value y) {
   OpBuilder &b = e.builder();
   VectorType words = VectorType::get({2 * kLanes}, b.getI16Type());
@@ -101,14 +101,14 @@ Value multiplySmallBytes(CodeEmitter &e, Value x, Value y) {
 // Formats
 //===----------------------------------------------------------------------===//
 
-/// Groups along K, [group/interleave][32][4] bytes, then scales and minimums.
-/// An iteration takes the four bytes of each column.
+/// Groups along K, [group/interleave][32][4] bytes, then scales and offsets. An
+/// iteration takes the four bytes in each column.
 class GroupsLowering : public StoredGroupsLowering {
 public:
   explicit GroupsLowering(const OperandFormat &format)
       : StoredGroupsLowering(format, format.getOperandType()) {}
 
-  /// Groups are multiples of 16, so these are of one group.
+  /// Group sizes are multiples of 16, so these columns are in one group.
   Value loadColumns(CodeEmitter &e, Value panels, int64_t depth, Index row,
                     Index column, Value mask) const override {
     OpBuilder &b = e.builder();
@@ -121,7 +121,7 @@ public:
     Value at =
         e.advance(group, inside / format.interleave * format.getStepBytes() +
                              lane * format.getColumnBytes());
-    // Four words of four columns each.
+    // Four words with four columns each.
     SmallVector<Value> words;
     for (int64_t i = 0; i < kLanes / format.interleave; ++i)
       llvm::append_range(
@@ -135,7 +135,7 @@ public:
       all = b.create<vector::InsertOp>(e.location(), word, all, int64_t(i));
     Value stored = b.create<vector::BitCastOp>(
         e.location(), e.getVectorType(b.getI8Type()), all);
-    // The scales follow the elements, fewer ones in the last group.
+    // The scales follow the elements, which are fewer in the last group.
     const int64_t last = depth / format.group * format.group;
     Index bytes = select(first < last, format.getGroupBytes(),
                          format.getGroupBytes(depth - last));
@@ -152,7 +152,7 @@ public:
     return mask ? e.select(mask, numbers, e.splat(0.0)) : numbers;
   }
 
-  /// Sums of whole numbers are in registers, those of f32 where there is room.
+  /// Integer sums are in registers; f32 sums are where there is room.
   int64_t getMaxMr(const InstructionSet &isa) const override {
     return isa.int8Rows;
   }
@@ -161,7 +161,7 @@ public:
   }
 
 protected:
-  /// The words of four bytes that a stored word holds.
+  /// Unpacks a stored word into words with four bytes each.
   virtual SmallVector<Value> unpackWord(CodeEmitter &e, Value word) const = 0;
 
   static Value multiplyAddBytes(CodeEmitter &e, Value bytes, Value others,
@@ -182,8 +182,8 @@ protected:
   }
 };
 
-/// Bytes that are w + 128: one instruction where the instruction set multiplies
-/// unsigned bytes with signed ones, else w itself is widened to words.
+/// Bytes that are w + 128: one instruction if the instruction set multiplies
+/// unsigned by signed bytes, otherwise w itself is widened to words.
 class BytesLowering final : public GroupsLowering {
 public:
   using GroupsLowering::GroupsLowering;
@@ -226,8 +226,8 @@ protected:
   }
 };
 
-/// Numbers of 4 bits: those of k to k + 3 in the lower halves of the bytes of a
-/// column, those of k + 4 to k + 7 in the upper ones. Signed ones are w + 8.
+/// 4-bit values: k to k + 3 are in the lower half of each byte in a column, k +
+/// 4 to k + 7 in the upper half. Signed values are w + 8.
 class NibblesLowering final : public GroupsLowering {
 public:
   using GroupsLowering::GroupsLowering;
@@ -288,7 +288,7 @@ private:
   static bool multipliesSmallBytes(CodeEmitter &e) {
     return e.getIsa().vectorBits >= 256;
   }
-  /// Words of bytes as the instruction set multiplies them.
+  /// Byte words in the form that the instruction set multiplies.
   static Operand prepare(CodeEmitter &e, ArrayRef<Value> words) {
     if (e.getIsa().dotInt8 || multipliesSmallBytes(e))
       return Operand(words);
@@ -297,7 +297,7 @@ private:
       all.append(widenBytes(e, bytes));
     return all;
   }
-  /// The lower and the upper halves of bytes.
+  /// The lower and upper half of each byte.
   static SmallVector<Value> unpack(CodeEmitter &e, Value bytes,
                                    function_ref<Value(int32_t)> getConstant) {
     OpBuilder &b = e.builder();
@@ -310,7 +310,7 @@ private:
 
 } // namespace
 
-/// What the names of micro-kernels say: `_int8x128`, `_uint4x128f32`.
+/// Suffix in micro-kernel names: `_int8x128`, `_uint4x128f32`.
 static std::string getGroupsSuffix(const OperandFormat &format) {
   const bool isSigned = getLowest(format.element) < 0;
   const bool isUsual =

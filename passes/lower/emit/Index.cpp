@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each operator emits one operation of the arith dialect, folded where its
-// operands are constant.
+// Each operator emits one arith operation, folded if its operands are constant.
 #include "passes/lower/emit/Index.h"
 #include "passes/lower/emit/CodeEmitter.h"
 

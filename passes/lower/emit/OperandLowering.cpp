@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The storage formats that generated code works with: f32; int8 in caches,
-// which is widened to f32; bf16 in pairs and in rows; whole numbers in groups,
-// which GroupsLowering.cpp has. The table at the end lists them.
+// The storage formats that generated code supports: f32; int8 in caches, which
+// is widened to f32; bf16 in pairs and in rows; quantized values in groups (see
+// GroupsLowering.cpp). The table at the end lists them.
 #include "passes/lower/emit/OperandLowering.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/emit/DequantizedLowering.h"
@@ -53,7 +53,7 @@ namespace {
 // Formats that are multiplied in f32
 //===----------------------------------------------------------------------===//
 
-/// Numbers that are widened to f32 one by one.
+/// Elements that are widened to f32 one by one.
 class WidenedLowering : public OperandLowering {
 public:
   using OperandLowering::OperandLowering;
@@ -84,7 +84,7 @@ public:
   }
 };
 
-/// f32: rows [k][columns] are panels, too.
+/// f32: rows [k][columns] are also panels.
 class F32Lowering final : public WidenedLowering {
 public:
   F32Lowering() : WidenedLowering(OperandFormat(StorageType::F32), "") {}
@@ -94,7 +94,7 @@ public:
   Value round(CodeEmitter &, Value values) const override { return values; }
 };
 
-/// int8 as in a cache or in rows. The caller multiplies by the scales.
+/// int8 in a cache or in rows. The caller multiplies by the scales.
 class Int8Lowering final : public WidenedLowering {
 public:
   Int8Lowering(const OperandFormat &format, std::string suffix)
@@ -115,8 +115,8 @@ public:
 // bf16
 //===----------------------------------------------------------------------===//
 
-/// bf16. An iteration takes pairs of k: one instruction where the instruction
-/// set has it, else both halves are widened and multiplied one after the other.
+/// bf16. An iteration takes pairs along K: one instruction if the instruction
+/// set has it, otherwise both halves are widened and multiplied sequentially.
 /// An odd last k is paired with zero.
 class Bf16Lowering : public OperandLowering {
 public:
@@ -156,7 +156,7 @@ public:
   }
 
 protected:
-  /// An operand of pairs given as i32.
+  /// Converts pairs, given as i32, to an operand.
   static Operand getPairs(CodeEmitter &e, Value words) {
     OpBuilder &b = e.builder();
     if (e.getIsa().dotBf16)
@@ -170,7 +170,7 @@ protected:
   }
 };
 
-/// Eight pairs of a row of a panel, which are 32 words apart: their addresses.
+/// Addresses for eight pairs in a panel row, 32 words apart.
 Value getPairPointers(CodeEmitter &e, Value pointer,
                       ArrayRef<int64_t> distances) {
   OpBuilder &b = e.builder();
@@ -187,7 +187,7 @@ class Bf16PairsLowering final : public Bf16Lowering {
 public:
   Bf16PairsLowering() : Bf16Lowering(OperandFormat(StorageType::BF16), "") {}
 
-  /// Each lane loads the pair of its column and takes one half.
+  /// Each lane loads its column's pair and extracts one half.
   Value gatherColumns(CodeEmitter &e, Value pointer,
                       Value mask) const override {
     OpBuilder &b = e.builder();
@@ -204,7 +204,7 @@ public:
         e.location(), bits, pointers,
         mask ? mask : e.logicalNot(e.laneMask(e.i64(0))), ValueRange{zero}, 4);
 
-    // Shift the lane's half up, where it is the bits of an f32.
+    // Shift the lane's half up to the upper 16 bits.
     Value shift = b.create<arith::ConstantOp>(
         e.location(), DenseElementsAttr::get(bits, ArrayRef(shifts)));
     Value own = b.create<arith::AndIOp>(
@@ -213,7 +213,7 @@ public:
     return b.create<arith::BitcastOp>(e.location(), e.f32Vector(), own);
   }
 
-  /// Stores eight words of a pair each.
+  /// Stores eight words, each with one pair.
   void scatterColumns(CodeEmitter &e, Value stored, Value pointer,
                       Value mask) const override {
     OpBuilder &b = e.builder();
@@ -227,7 +227,7 @@ public:
         e.location(), VectorType::get({pairs}, b.getI32Type()), stored);
     Value lanes = mask ? mask : e.logicalNot(e.laneMask(e.i64(0)));
     Value pointers = getPairPointers(e, pointer, distances);
-    // A pair is stored when its first column exists.
+    // A pair is stored if its first column exists.
     b.create<LLVM::masked_scatter>(
         e.location(), words, pointers,
         b.create<vector::ShuffleOp>(e.location(), lanes, lanes, evenLanes), 4);
@@ -236,14 +236,14 @@ public:
   Operand loadRhs(CodeEmitter &e, const RhsVector &rhs) const override {
     OpBuilder &b = e.builder();
     Value words = e.loadVector(b.getI32Type(), getRhsAddress(e, rhs), rhs.mask);
-    // In a cache the partner of an odd last k is undefined: clear it.
+    // In a cache, the partner of an odd last k is undefined: clear it.
     if (rhs.isRest)
       words = b.create<arith::AndIOp>(e.location(), words, e.splatI32(0xffff));
     return getPairs(e, words);
   }
 };
 
-/// bf16 in rows: [k][columns]. Two rows are made into pairs in registers.
+/// bf16 in rows: [k][columns]. Two rows are combined into pairs in registers.
 class Bf16RowsLowering final : public Bf16Lowering {
 public:
   Bf16RowsLowering()
@@ -288,7 +288,7 @@ private:
 // The table
 //===----------------------------------------------------------------------===//
 
-/// Adds the lowerings of all formats of whole numbers in groups.
+/// Adds the lowerings for all formats with quantized values in groups.
 static void addQuantized(std::vector<const OperandLowering *> &all) {
   static const std::vector<std::unique_ptr<OperandLowering>> owned = [] {
     std::vector<std::unique_ptr<OperandLowering>> owned;
@@ -335,7 +335,7 @@ const OperandLowering &OperandLowering::get(const OperandFormat &format,
 std::string OperandLowering::getSupportedNames() {
   std::string names;
   for (const OperandLowering *lowering : getAll())
-    // Others are of caches only, or there twice.
+    // Other formats are only for caches, or duplicates.
     if (!lowering->getFormat().findError() && !lowering->dequantizes())
       names +=
           (names.empty() ? "'" : ", '") + lowering->getFormat().str() + "'";

@@ -26,7 +26,7 @@ static Value exp2Fraction(CodeEmitter &e, Value f) {
                  0.0013400432165501582, 0.00015469731983877433});
 }
 
-/// Clamps x to [low, high]; a NaN stays a NaN.
+/// Clamps x to [low, high]; a NaN remains a NaN.
 static Value clamp(CodeEmitter &e, Value x, double low, double high) {
   return e.minF(e.splat(high), e.maxF(e.splat(low), x));
 }
@@ -35,7 +35,7 @@ static Value toInt(CodeEmitter &e, Value x) {
   Type type = e.getVectorType(e.builder().getI32Type());
   return e.builder().create<arith::FPToSIOp>(e.location(), type, x);
 }
-/// x * 2^n, by adding n to the bits of the exponent.
+/// x * 2^n, by adding n to the exponent bits.
 static Value addExponent(CodeEmitter &e, Value x, Value n) {
   OpBuilder &b = e.builder();
   Type bits = e.getVectorType(b.getI32Type());
@@ -65,7 +65,7 @@ Value transom::lower::emitExp2OfNonPositive(CodeEmitter &e, Value x) {
   Value lowest = e.splat(-126.0);
   Value vanishes = e.cmpLtF(x, lowest);
   bool scales = e.getIsa().vectorBits == 512;
-  // vscalefps masks the lanes that vanish, so x needs no clamp before it.
+  // vscalefps masks lanes with a zero result, so x needs no clamp before it.
   Value bounded = scales ? x : e.maxF(lowest, x);
   // 2^x = 2^floor(x) * 2^(x - floor(x)).
   Value n = e.builder().create<LLVM::FFloorOp>(e.location(), bounded);
@@ -84,14 +84,14 @@ Value transom::lower::emitExp(CodeEmitter &e, Value x) {
   // Reduce the argument (Cody and Waite): x = n ln 2 + r with ln 2 as a sum of
   // two constants, so e^x = 2^n 2^(r log2 e).
   Value bounded = clamp(e, x, -104.0, 89.0);
-  // Adding 1.5 * 2^23 rounds a number to an integer in the low bits.
+  // Adding 1.5 * 2^23 rounds to an integer in the low bits.
   Value shift = e.splat(12582912.0);
   Value shifted = e.fma(bounded, e.splat(1.4426950408889634), shift);
   Value n = e.subF(shifted, shift);
   Value r = e.fma(n, e.splat(-0.693145751953125), bounded);
   r = e.fma(n, e.splat(-1.428606765330187e-06), r);
   Value p = exp2Fraction(e, e.mulF(r, e.splat(1.4426950408889634)));
-  // Scale by 2^(n/2) twice: 2^n may overflow where p * 2^n does not.
+  // Scale by 2^(n/2) twice: 2^n may overflow even if p * 2^n does not.
   Type bits = e.getVectorType(b.getI32Type());
   Value ni = b.create<arith::SubIOp>(
       e.location(), b.create<arith::BitcastOp>(e.location(), bits, shifted),
@@ -105,9 +105,9 @@ Value transom::lower::emitExp(CodeEmitter &e, Value x) {
 
 Value transom::lower::emitErf(CodeEmitter &e, Value x) {
   // x P(t) with t = 2 x^2 / 3.92^2 - 1 in [-1, 1], where P has small
-  // coefficients: fitted to the least largest error. Without a division, which
-  // takes as long as all of this. Beyond 3.92 it is exactly +-1, so that gelu
-  // of large negative numbers is 0.
+  // coefficients, fitted to minimize the max error. It avoids a division, which
+  // would take as long as this whole function. Beyond 3.92 the result is
+  // exactly +-1, so gelu is 0 for large negative inputs.
   Value z = clamp(e, x, -3.92, 3.92);
   Value t = e.fma(e.mulF(z, z), e.splat(2.0 / (3.92 * 3.92)), e.splat(-1.0));
   return e.mulF(
@@ -124,8 +124,8 @@ static Value sigmoid(CodeEmitter &e, Value x) {
   return e.divF(one, e.addF(one, emitExp(e, negative)));
 }
 
-/// (1 - t) / (1 + t) with t = e^(-2|x|) and the sign of x. Near zero, where
-/// 1 - t would cancel, a short odd polynomial.
+/// (1 - t) / (1 + t) with t = e^(-2|x|) and the sign of x. Near zero, where 1 -
+/// t would cancel, a short odd polynomial.
 static Value tanh(CodeEmitter &e, Value x) {
   Value zero = e.splat(0.0), one = e.splat(1.0);
   Value negative = e.cmpLtF(x, zero);
@@ -154,7 +154,7 @@ static Value geluTanh(CodeEmitter &e, Value x) {
   return e.mulF(x, sigmoid(e, inner));
 }
 
-/// log(u) with u = 1 + max(x, 0), and what u was rounded by over u.
+/// log(u) with u = 1 + max(x, 0), corrected by the rounding error of u over u.
 static Value log1pRelu(CodeEmitter &e, Value x) {
   OpBuilder &b = e.builder();
   Value one = e.splat(1.0), y = e.maxF(e.splat(0.0), x), u = e.addF(one, y);
@@ -178,13 +178,14 @@ static Value log1pRelu(CodeEmitter &e, Value x) {
   Value log = e.fma(e.mulF(f, f), e.fma(f, q, e.splat(-0.5)), f);
   Value whole = b.create<arith::SIToFPOp>(e.location(), e.f32Vector(), n);
   Value sum = e.fma(whole, e.splat(0.6931471805599453), e.addF(log, lost));
-  // An infinity and a NaN stay what they are.
+  // Infinity and NaN are returned unchanged.
   Value isFinite =
       e.cmpLtF(y, e.splat(std::numeric_limits<double>::infinity()));
   return e.select(isFinite, sum, y);
 }
 
 Value transom::lower::emitActivation(CodeEmitter &e, Activation kind, Value x) {
+  // Each activation is one of the functions above or a few operations.
   switch (kind) {
   case Activation::Relu:
     return e.maxF(e.splat(0.0), x);

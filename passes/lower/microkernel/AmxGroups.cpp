@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of whole numbers in groups in tiles of AMX (Intel SDM volume 1, 18).
-// The tiles sum a group of up to 32 rows and 32 columns in i32. While they sum
-// the next one, vectors multiply these sums by the scales and add them to those
-// of f32. Both are the same numbers as in the loops of vectors.
+// Multiplies quantized values in groups with AMX tiles (Intel SDM volume 1,
+// 18). The tiles sum a group with up to 32 rows and 32 columns in i32. While
+// they sum the next group, vectors multiply these sums by the scales and add
+// them to the f32 sums. The results equal those from the vector loops.
 #include "passes/lower/microkernel/AmxTiles.h"
 #include "passes/lower/microkernel/MicroKernelBody.h"
 
@@ -14,7 +14,7 @@ using namespace transom::lower;
 
 namespace {
 
-/// Numbers of a group along K.
+/// A group along K and its number of elements.
 struct Group {
   Index index;
   int64_t size;
@@ -59,14 +59,14 @@ public:
   }
 
 private:
-  /// Up to so many steps along K of a group are not a loop.
+  /// Maximum steps along K in a group that are not a loop.
   static constexpr int64_t unrolledSteps = 2;
 
-  /// Whether two numbers are in a byte.
+  /// Whether a byte contains two values.
   bool isPacked() const { return getStorageBits(format.element) < 8; }
-  /// Whether all of K is one group: sums become f32 where they are read.
+  /// Whether all of K is one group: sums become f32 when they are read.
   bool isSingle() const { return *spec.k <= format.group; }
-  /// Of two blocks in turn.
+  /// Two blocks alternate.
   Value getStaged(Index block, Index row, int64_t vector) {
     return e.advance(e.advance(stages, block % 2 * sumsBytes),
                      getOffset(row, vector));
@@ -76,7 +76,7 @@ private:
                         e.advance(wholeSums, getOffset(row, vector)));
   }
 
-  /// The sums of a row before the first group.
+  /// The initial sums for a row, before the first group.
   Value loadInit(const KernelArgs &args, Index row, int64_t vector) {
     if (spec.init != KernelSpec::AccumulatorInit::Output)
       return bias[vector];
@@ -102,8 +102,8 @@ private:
     };
     e.forRange(e.i64(whole), [&](Index index) {
       emitTiles(args, {index, format.group}, numTiles, between);
-      // Before the stores: a load would wait for an earlier store to the same
-      // place of a page.
+      // Before the stores, since a load would wait for an earlier store to the
+      // same page offset.
       if (whole > 1)
         e.ifThen(0 < index,
                  [&] { emitScales(args, block, {index - 1, format.group}); });
@@ -144,10 +144,10 @@ private:
         /*keepRolled=*/group.size > unrolledSteps * depth);
   }
 
-  /// Multiplies what the tiles hold of a group, from its number `k` on.
+  /// Multiplies one step in a group, from element `k` on.
   void emitStep(const KernelArgs &args, Index k, Value lhs, Value rhs,
                 int64_t numTiles) {
-    constexpr int64_t stepBytes = panelWidth * 4; // four of k
+    constexpr int64_t stepBytes = panelWidth * 4; // four k
     Index rowBytes = spec.lhsStride ? e.i64(*spec.lhsStride) : args.lhsStride;
     for (int64_t column = 0; column < tileColumns; ++column)
       loadTile(e, TileRegisters::rhs(column),
@@ -164,7 +164,7 @@ private:
     });
   }
 
-  /// Makes bytes of the numbers of a group, four of k side by side.
+  /// Unpacks a group's values to bytes, four adjacent k.
   Value emitUnpacked(Value panel, int64_t size) {
     const int64_t stepBytes = format.getStepBytes();
     e.forRange(e.i64(size / format.interleave), [&](Index step) {
@@ -179,7 +179,7 @@ private:
     return bytes;
   }
 
-  /// Adds the sums of a group times its scales.
+  /// Adds a group's sums times its scales.
   void emitScales(const KernelArgs &args, Index block, Group group) {
     const GroupColumns columns(e, spec, args, group.index, group.size);
     e.forRange(args.rows, [&](Index row) {
@@ -193,15 +193,15 @@ private:
     });
   }
 
-  /// Vectors of a row of sums.
+  /// Vectors per row of sums.
   static constexpr int64_t numVectors = tileColumns;
 
   const OperandFormat &format;
-  Value wholeSums; ///< of a group, [amxRows][32] of i32
-  Value stages;    ///< of two blocks, [amxRows][32] of f32
-  Value bytes;     ///< of a group, [group/4][32][4]
+  Value wholeSums; ///< for a group, [amxRows][32] i32
+  Value stages;    ///< for two blocks, [amxRows][32] f32
+  Value bytes;     ///< for a group, [group/4][32][4]
   SmallVector<Value> bias;
-  std::optional<GroupColumns> onlyColumns; ///< where all of K is one group
+  std::optional<GroupColumns> onlyColumns; ///< if all of K is one group
 };
 
 } // namespace

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The body of a kernel with AMX. It multiplies a panel with any number of rows,
-// block by block. The tile unit and the vector units work at the same time
-// where the instructions of both are close together: the epilogue of a block is
-// between the steps along K of the next one.
+// Emits an AMX kernel body. It multiplies a panel by any row count, block by
+// block. The tile unit and the vector units run concurrently if their
+// instructions are close together, so a block's epilogue is between the next
+// block's steps along K.
 #include "passes/lower/PhaseEmitter.h"
 #include "passes/lower/microkernel/AmxTiles.h"
 #include "passes/lower/microkernel/MicroKernelBody.h"
@@ -29,7 +29,7 @@ public:
   }
 
 private:
-  /// A single block of rows, whose epilogue is after the product.
+  /// A single row block, whose epilogue follows the matmul.
   void emitBlock() {
     configure(args.rows);
     product->emit(args, e.i64(0), [](IndexPair) {});
@@ -49,14 +49,14 @@ private:
     }
   }
 
-  /// All blocks of rows. `partial`: the panel has fewer columns.
+  /// All row blocks. `partial`: the panel has fewer columns.
   void emitBlocks(bool partial) {
     RowBlocks blocks(e.i64(0), args.rows, amxRows);
     e.forRange(blocks.count, [&](Index block) {
       auto [first, rows] = blocks.at(block);
       configure(rows);
-      // The block before this one has rows in the loop's first iteration, too,
-      // but none of them is stored.
+      // In the first iteration, the previous block also has rows, but they are
+      // not stored.
       Index before = max(block - 1, 0);
       auto [from, count] = blocks.at(before);
       const KernelArgs others =
@@ -70,7 +70,7 @@ private:
     storeRows(getBlock(last, first, rows), last, {e.i64(0), rows}, partial);
   }
 
-  /// The arguments for a block of rows.
+  /// The arguments for a row block.
   KernelArgs getBlock(Index block, Index first, Index rows) {
     KernelArgs own = args;
     own.rows = rows;
@@ -95,7 +95,7 @@ private:
     return own;
   }
 
-  /// Stores those of the rows of a block that exist.
+  /// Stores the existing rows in a range of a block.
   void storeRows(const KernelArgs &own, Index block, IndexPair rows,
                  bool partial) {
     e.forLoop(rows.first, min(rows.second, own.rows), 1, [&](Index row) {
@@ -110,8 +110,8 @@ private:
                    spec.getAmxDepth() * spec.rhs->getLhs().getElementBytes());
   }
 
-  /// Loops over the rows of the only block; `body` is given the arguments and
-  /// the vectors of a tile of one row.
+  /// Loops over the rows in the only block; `body` gets the arguments and the
+  /// vectors of a one-row tile.
   void forTiles(function_ref<void(const KernelArgs &, ArrayRef<Value>)> body) {
     const int64_t perRowBytes =
         spec.store == KernelSpec::Store::Scores ? kLanes * 4 : 4;
@@ -127,8 +127,7 @@ private:
     });
   }
 
-  /// Stores the rows of the only block into key panels, as many at a time as
-  /// vectors have lanes.
+  /// Stores the only block's rows into key panels, `kLanes` rows at a time.
   void emitKeyPanels() {
     Value stage = e.stackBuffer(kLanes * vectors * kLanes * 4);
     e.forLoop(e.i64(0), args.rows, kLanes, [&](Index first) {
@@ -147,7 +146,7 @@ private:
   CodeEmitter &e;
   const KernelSpec &spec;
   const KernelArgs &args;
-  int64_t vectors; ///< of a tile's row
+  int64_t vectors; ///< per tile row
   std::unique_ptr<AmxProduct> product;
 };
 } // namespace

@@ -1,12 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of bf16 in tiles of AMX (Intel SDM volume 1, 18): a tile is up to 16
-// rows of 64 bytes. One of the left operand is 16 rows of 32 numbers, one of
-// the right operand 16 pairs of k of 16 columns, as they lie in a panel, and
-// one of the sums 16 rows of 16 columns. Two tiles of rows and two of columns
-// are multiplied at a time, with one of each left operand where a single one
-// holds all rows.
+// Multiplies bf16 with AMX tiles (Intel SDM volume 1, 18): a tile has up to 16
+// rows with 64 bytes each. A left operand tile is 16 rows with 32 elements, a
+// right operand tile is 16 pairs along K for 16 columns, in panel layout, and a
+// sum tile is 16 rows with 16 columns. Two row tiles and two column tiles are
+// multiplied at a time, or one row tile if it holds all rows.
 #include "passes/lower/microkernel/AmxTiles.h"
 
 using namespace mlir;
@@ -34,13 +33,13 @@ public:
   }
 
 private:
-  /// The sums of two blocks in turn: those before the first k may be there
-  /// while the ones of the block before are read.
+  /// The sums for two blocks alternate: a block's initial sums may be stored
+  /// while the previous block's sums are read.
   Value getStage(Index block) {
     return e.advance(stages, block % 2 * sumsBytes);
   }
 
-  /// The sums before the first k.
+  /// The initial sums.
   void emitInit(const KernelArgs &args, Value stage, int64_t numTiles) {
     if (spec.init == KernelSpec::AccumulatorInit::Output)
       stageOutput(args, stage);
@@ -50,7 +49,7 @@ private:
       case KernelSpec::AccumulatorInit::Zero:
         e.callIntrinsic("llvm.x86.tilezero", {getTile(e, sums)});
         break;
-      case KernelSpec::AccumulatorInit::Bias: // of all rows
+      case KernelSpec::AccumulatorInit::Bias: // for all rows
         loadTile(e, sums, e.advance(args.bias, column * tileBytes), e.i64(0));
         break;
       case KernelSpec::AccumulatorInit::Output:
@@ -61,7 +60,7 @@ private:
     });
   }
 
-  /// Copies the columns of the output that exist to the stage.
+  /// Copies the existing output columns to the stage.
   void stageOutput(const KernelArgs &args, Value stage) {
     e.forRange(args.rows, [&](Index row) {
       for (int64_t column = 0; column < tileColumns; ++column) {
@@ -76,7 +75,7 @@ private:
 
   void emitProduct(const KernelArgs &args, Value stage, int64_t numTiles,
                    BetweenSteps between) {
-    // A right operand has zeros up to a whole step.
+    // The right operand is padded with zeros to a whole step.
     Index steps = spec.k ? e.i64(getNumSteps()) : ceilDiv(args.k, amxBf16Depth);
     emitInit(args, stage, numTiles);
     e.forLoop(
@@ -94,7 +93,7 @@ private:
     storeSums(numTiles, stage);
   }
 
-  /// Multiplies `amxBf16Depth` numbers of k.
+  /// Multiplies `amxBf16Depth` elements along K.
   void emitStep(const KernelArgs &args, Index step, int64_t numTiles) {
     constexpr int64_t pairs = amxBf16Depth / 2;
     const int64_t stepBytes = spec.rhs->getFormat().getStepBytes();
@@ -118,7 +117,7 @@ private:
     }
   }
 
-  Value stages; ///< of two blocks, [amxRows][32] of f32
+  Value stages; ///< for two blocks, [amxRows][32] f32
 };
 } // namespace
 

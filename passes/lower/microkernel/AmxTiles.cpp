@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The configuration of the tile registers, and their loads and stores.
+// Configures, loads and stores tile registers.
 #include "passes/lower/microkernel/AmxTiles.h"
 #include "passes/lower/microkernel/MicroKernel.h"
 #include <array>
@@ -60,10 +60,12 @@ void AmxProduct::emitBetween(Index step, BetweenSteps between) {
   between({step * rows, step * rows + rows});
 }
 
-/// Sets the sizes of the registers: palette 1, the bytes of a row of each, and
-/// the rows of each, a byte. A register without rows would be an error.
+/// Sets the register sizes: palette 1, the bytes per row for each register, and
+/// the rows for each register, in one byte. A register without rows would be an
+/// error.
 static void configure(CodeEmitter &e, Value config, Index rows,
                       int64_t depthBytes) {
+  // Collect the row counts by register.
   Index first = min(rows, tileRows), second = max(rows - tileRows, 1);
   int64_t ofFirst = 0, ofSecond = 0, ofBoth = 0;
   auto addTo = [](int64_t &word, int64_t tile, int64_t rows) {
@@ -76,7 +78,7 @@ static void configure(CodeEmitter &e, Value config, Index rows,
   }
   addTo(ofFirst, TileRegisters::lhs(0), 1);
   addTo(ofSecond, TileRegisters::lhs(1), 1);
-  // Four numbers of 16 bits a word: of the sums, and of both operands.
+  // Four 16-bit values per word: for the sums, and for both operands.
   constexpr int64_t palette = 1, sumBytes = 0x0040004000400040,
                     rhsBytes = 0x0040004000000000, lhsOnes = 0x00010001;
   const std::array<Index, 8> words = {e.i64(palette),
@@ -93,7 +95,7 @@ static void configure(CodeEmitter &e, Value config, Index rows,
   e.callIntrinsic("llvm.x86.ldtilecfg", {config});
 }
 
-/// Bytes of a configuration, after which the number of rows is.
+/// Configuration size in bytes; the row count follows it.
 static constexpr int64_t kConfigBytes = 64;
 
 Value transom::lower::makeTileConfig(CodeEmitter &e) {

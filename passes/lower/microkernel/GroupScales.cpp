@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How the whole sum of a group is added to a sum of f32: times the scales of
-// both operands, then the minimum of the column times the sum of the row. And
-// how weights become f32.
+// Adds a group's integer sum to an f32 sum: times both operands' scales, plus
+// the column's offset times the row's element sum. Also converts weights to
+// f32.
 #include "passes/lower/microkernel/MicroKernelBody.h"
 #include "runtime/abi/Layout.h"
 
@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// The largest magnitude of a byte, and up to which one f32 has all integers.
+/// The max magnitude of a byte, and the limit up to which f32 represents all
+/// integers.
 static constexpr int64_t maxByte = 127, exactInFloat = int64_t(1) << 24;
 
 GroupRow::GroupRow(CodeEmitter &e, const KernelSpec &spec,
@@ -23,7 +24,7 @@ GroupRow::GroupRow(CodeEmitter &e, const KernelSpec &spec,
     sum = e.loadF32(e.advance(at, 4));
 }
 
-/// As many vectors as a tile's row has.
+/// Loads the vectors for a tile row.
 static SmallVector<Value> loadAll(CodeEmitter &e, StorageType type,
                                   Value pointer, int64_t vectors) {
   SmallVector<Value> all;

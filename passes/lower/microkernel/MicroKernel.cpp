@@ -12,6 +12,7 @@ using namespace transom::lower;
 
 std::string KernelSpec::getSuffix() const {
   std::string text;
+  // Sizes and strides.
   auto number = [&](StringRef label, std::optional<int64_t> value) {
     if (value)
       text += llvm::formatv(".{0}{1}", label, *value).str();
@@ -22,6 +23,7 @@ std::string KernelSpec::getSuffix() const {
   number("ldb", rhsStride);
   if (vectors)
     number("nv", vectors);
+  // Initial value, epilogue and storage.
   const char *inits[] = {".zero", ".bias", ".acc"};
   text += inits[static_cast<int>(init)];
   if (activation)
@@ -37,7 +39,7 @@ std::string KernelSpec::getSuffix() const {
     text += "_residual";
   const char *stores[] = {"", "_keys", "_scores", "_normalize"};
   text += stores[static_cast<int>(store)];
-  if (scale != 1) // nine digits tell numbers of f32 apart
+  if (scale != 1) // nine digits distinguish all f32 values
     text += llvm::formatv("{0:e8}", static_cast<float>(scale)).str();
   if (partialRhs)
     text += "_partial";
@@ -61,13 +63,13 @@ void transom::lower::setTargetAttributes(LLVM::LLVMFuncOp function,
        pair("no-trapping-math", "true")}));
 }
 
-/// The type that the names of a spec's kernels begin with.
+/// The type at the start of kernel names.
 static const char *getTypeName(const KernelSpec &spec) {
   return getStorageName(spec.rhs->getLhs().getFormat().element);
 }
 
-/// Visits the arguments in the order of the kernels' signature: first the
-/// pointers, then the integers.
+/// Visits the arguments in signature order: first the pointers, then the
+/// integers.
 template <typename Pointer, typename Integer>
 static void visitArguments(KernelArgs &args, Pointer pointer, Integer integer) {
   for (Value *field :
@@ -131,7 +133,7 @@ LLVM::GlobalOp MicroKernels::getKernelsByMr(const KernelSpec &spec) {
   for (int64_t mr = 1; mr <= maxMr; ++mr)
     kernels.push_back(getKernel(spec, mr));
 
-  // A constant array of their addresses.
+  // A constant array with their addresses.
   OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
   Location loc = NameLoc::get(b.getStringAttr(name));
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());

@@ -1,19 +1,19 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loop over K holds the accumulators, one vector of the right operand per
-// column vector and one broadcast value per row, all in registers. The lowering
-// of the right operand's format says what an iteration loads and multiplies. In
-// a format with groups there is such a loop for each group.
+// The loop over K keeps the accumulators, one right operand vector per column
+// vector, and one broadcast value per row in registers. The lowering for the
+// right operand's format loads and multiplies in each iteration. A format with
+// groups has such a loop for each group.
 #include "passes/lower/microkernel/MicroKernelBody.h"
 
 using namespace mlir;
 using namespace transom::lower;
 
-/// Bytes of a cache line.
+/// Bytes per cache line.
 static constexpr int64_t lineBytes = 64;
 
-/// How many iterations before its use a line of the right operand is prefetched
+/// Number of iterations before its use that a right operand line is prefetched
 /// into the first-level cache.
 static constexpr int64_t iterationsAhead = 8;
 
@@ -41,7 +41,7 @@ public:
       return;
     }
 
-    // Else there is one loop over K; only the stores differ.
+    // Otherwise there is one loop over K; only the stores differ.
     SmallVector<Value> tile = emitProduct(false);
     if (spec.store == KernelSpec::Store::KeyPanels)
       return emitStoreKeyPanels(e, spec, e.i64(mr), args, tile,
@@ -61,11 +61,11 @@ private:
   Index getRhsStride() {
     return spec.rhsStride ? e.i64(*spec.rhsStride) : args.rhsStride;
   }
-  /// The columns of a vector that exist.
+  /// The mask that enables existing columns in a vector.
   Value getMask(int64_t vector) {
     return e.laneMask(args.columns - vector * kLanes);
   }
-  /// Address of row `row`, vector `vector` of a row-major operand.
+  /// Address of row `row`, vector `vector` in a row-major operand.
   Value getAddress(Value base, Index stride, int64_t row, int64_t vector,
                    int64_t bytes) {
     Value pointer = row == 0 ? base : e.advance(base, stride * (row * bytes));
@@ -102,10 +102,10 @@ private:
   // The loop over K
   //===--------------------------------------------------------------------===//
 
-  /// Prefetches into the first-level cache the rows that the epilogue reads and
-  /// writes: no earlier access tells a hardware prefetcher of them. Addresses
-  /// are computed from one row to the next, unlike those of the epilogue: one
-  /// that is used by both would take a register during the loop over K.
+  /// Prefetches rows that the epilogue reads and writes into the first-level
+  /// cache, since no earlier access triggers a hardware prefetcher. Addresses
+  /// are computed from one row to the next, unlike in the epilogue: a shared
+  /// address would occupy a register during the loop over K.
   void prefetchRows() {
     auto prefetch = [&](Value row, Index stride, int64_t bytes) {
       for (int64_t i = 0; i < mr; ++i) {
@@ -121,18 +121,18 @@ private:
       prefetch(args.output, args.outputStride, spec.getOutputBytes());
   }
 
-  /// Whether the tile has enough multiply-adds to hide more prefetches: these
-  /// would slow down the kernels of few rows. Where an iteration takes several
-  /// rows of the right operand no register is left for their addresses.
+  /// Whether the tile has enough multiply-adds to hide more prefetches, which
+  /// would slow down kernels with few rows. If an iteration takes several right
+  /// operand rows, no register is left for their addresses.
   bool prefetchesIntoFirst() const {
     return spec.prefetch && !spec.rhs->takesSeveralRows() &&
            3 * mr > 2 * spec.rhs->getMaxMr(e.getIsa());
   }
 
-  /// Prefetches an iteration: two streams into the second-level cache, and into
-  /// the first one what the right operand holds a little later. Hardware
-  /// prefetchers lose track of half a panel, whose lines alternate with those
-  /// of the other half.
+  /// Prefetches for an iteration: two streams into the second-level cache, and
+  /// the right operand a few iterations ahead into the first one. Hardware
+  /// prefetchers lose track of half a panel, whose lines alternate with lines
+  /// from the other half.
   void emitPrefetches(const KernelArgs &args, Index index) {
     e.prefetch(e.advance(args.prefetch, index * args.prefetchStride));
     e.prefetch(e.advance(args.prefetchMore, index * args.prefetchMoreStride));
@@ -153,14 +153,14 @@ private:
     SmallVector<Value> next(tile);
     if (spec.prefetch)
       emitPrefetches(args, index);
-    // Load the vectors of the right operand.
+    // Load the right operand vectors.
     SmallVector<Operand> right;
     for (int64_t v = 0; v < vectors; ++v)
       right.push_back(
           spec.rhs->loadRhs(e, {args.rhs, index, getRhsStride(), v,
                                 masks.empty() ? Value() : masks[v], isRest}));
 
-    // Multiply each by the left operand's value of each row.
+    // Multiply each by the left operand's value in each row.
     int64_t bytes = spec.rhs->getLhs().getElementBytes();
     for (int64_t row = 0; row < mr; ++row) {
       Value at = getAddress(
@@ -176,11 +176,11 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Whole numbers in groups
+  // Quantized values in groups
   //===--------------------------------------------------------------------===//
 
-  /// The sums over all groups: to each is added the whole sum of the group
-  /// times the scales of both operands.
+  /// The sums over all groups: each group adds its integer sum times the scales
+  /// of both operands.
   SmallVector<Value> emitGroups() {
     const int64_t group = spec.rhs->getFormat().group, k = *spec.k;
     SmallVector<Value> tile = e.forLoop(
@@ -192,7 +192,7 @@ private:
     return k % group ? emitGroup(e.i64(k / group), k % group, tile) : tile;
   }
 
-  /// One group of `size` numbers along K.
+  /// One group with `size` elements along K.
   SmallVector<Value> emitGroup(Index index, int64_t size, ValueRange tile) {
     const OperandFormat &format = spec.rhs->getFormat();
     const int64_t perIteration = spec.rhs->getKPerIteration(),
@@ -220,7 +220,7 @@ private:
           /*keepRolled=*/true);
     }
 
-    // The sums of whole numbers.
+    // The integer sums.
     Value zero = b.create<arith::ConstantOp>(
         e.location(), b.getZeroAttr(e.getVectorType(spec.rhs->getSumType(e))));
     SmallVector<Value> whole = e.forLoop(
@@ -230,6 +230,7 @@ private:
         },
         /*keepRolled=*/true);
 
+    // Add them to the f32 sums.
     SmallVector<Value> next;
     const GroupColumns columns(e, spec, args, index, size);
     for (int64_t row = 0; row < mr; ++row) {
@@ -332,9 +333,9 @@ private:
       }
   }
 
-  /// Loops over the rows of the tile, staged in a stack buffer that stays in
-  /// the first-level cache: so the code of an activation is there once and not
-  /// once per register.
+  /// Loops over the tile rows, staged in a stack buffer that stays in the
+  /// first-level cache, so that the code for an activation is emitted once and
+  /// not once per register.
   void emitStagedRows(ArrayRef<Value> tile, bool partial) {
     for (auto [i, x] : llvm::enumerate(tile))
       e.storeVector(x, e.advance(stage, i * kLanes * 4));
@@ -351,7 +352,7 @@ private:
   const KernelSpec &spec;
   int64_t mr;
   KernelArgs args;
-  int64_t vectors; ///< 16-lane vectors of a tile's row
+  int64_t vectors; ///< 16-lane vectors per tile row
   Value stage;     ///< [mr][vectors] on the stack
 };
 } // namespace

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The epilogues of attention's two micro-kernels: scores with the maxima of
-// their rows, and the product with the values divided by the softmax sum, so
-// that neither is read again to be scaled.
+// The epilogues of the two attention micro-kernels: scores with their row
+// maxima, and the product with the values, divided by the softmax sum, so that
+// neither is read again to be scaled.
 #include "passes/lower/emit/VectorMath.h"
 #include "passes/lower/microkernel/MicroKernelBody.h"
 
@@ -15,6 +15,7 @@ void transom::lower::emitStoreScores(CodeEmitter &e, const KernelSpec &spec,
                                      ArrayRef<Value> tile) {
   int64_t vectors = spec.getVectors(e.getIsa());
   auto store = [&](bool partial) {
+    // One version with masks, one without.
     SmallVector<Value> masks;
     for (int64_t v = 0; v < vectors && partial; ++v)
       masks.push_back(e.laneMask(args.columns - v * kLanes));
@@ -23,7 +24,7 @@ void transom::lower::emitStoreScores(CodeEmitter &e, const KernelSpec &spec,
       Value maximaAt = e.advance(args.perRow, row * kLanes * 4);
       Value maxima = e.loadVector(e.f32Type(), maximaAt);
       for (int64_t v = 0; v < vectors; ++v) {
-        // Scale, and hide what comes after the last key.
+        // Scale, and hide columns after the last key.
         Value t = tile[row * vectors + v];
         if (spec.hasColumnScales())
           t = e.mulF(t, e.loadVector(e.f32Type(),

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The epilogue of a micro-kernel that writes key panels,
-// [positions/32][columns][32] words of four bytes: a word is a column in f32, a
-// pair of columns in bf16. Registers of 512 bits are transposed and stored in
-// runs of rows with consecutive positions; narrower ones are stored word by
-// word.
+// [positions/32][columns][32] words with four bytes: a word is a column in f32,
+// a column pair in bf16. 512-bit registers are transposed and stored in row
+// runs with consecutive positions; narrower registers are stored word by word.
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/microkernel/MicroKernelBody.h"
@@ -13,7 +12,7 @@
 using namespace mlir;
 using namespace transom::lower;
 
-using transom::panelWidth; // positions of a key panel
+using transom::panelWidth; // positions in a key panel
 
 namespace {
 class KeyPanelStore {
@@ -38,7 +37,7 @@ public:
 
 private:
   int64_t getColumnsPerWord() const { return spec.out->getFormat().interleave; }
-  /// Words of a row of the tile.
+  /// Words per tile row.
   int64_t getWidth() const { return vectors * kLanes / getColumnsPerWord(); }
 
   Value asWords(Value x) {
@@ -48,7 +47,7 @@ private:
         e.location(), VectorType::get({bits / 32}, b.getI32Type()), x);
   }
 
-  /// A row of the tile as vectors of words.
+  /// Converts a tile row to word vectors.
   SmallVector<Value> getWords(ArrayRef<Value> row) {
     SmallVector<Value> result;
     if (getColumnsPerWord() == 1 || vectors == 1) {
@@ -56,7 +55,7 @@ private:
         result.push_back(asWords(spec.out->round(e, x)));
       return result;
     }
-    // Join two vectors of 16 halves.
+    // Join two vectors with 16 halves each.
     SmallVector<int64_t> joined;
     for (int64_t lane = 0; lane < 2 * kLanes; ++lane)
       joined.push_back(lane);
@@ -70,7 +69,7 @@ private:
   Index getPosition(Index row) {
     return e.loadI64(e.advance(args.perRow, row * 8));
   }
-  /// Address of the first word of a position.
+  /// Address of a position's first word.
   Value getTarget(Index position) {
     Index panel = position / panelWidth, lane = position % panelWidth;
     Index bytes = panel * args.outputStride * spec.getOutputBytes();
@@ -96,8 +95,8 @@ private:
   Value shuffle(Value x, Value y, ArrayRef<int64_t> lanes) {
     return b.create<vector::ShuffleOp>(e.location(), x, y, lanes);
   }
-  /// Lanes `first`, `first + 1` of each group of four words, from x and y in
-  /// turn: units of one word or of two.
+  /// Lanes `first`, `first + 1` in each four-word group, alternating between x
+  /// and y in one-word or two-word units.
   Value unpack(Value x, Value y, int64_t first, int64_t unit) {
     SmallVector<int64_t> lanes;
     for (int64_t group = 0; group < kLanes; group += 4)
@@ -107,7 +106,7 @@ private:
       }
     return shuffle(x, y, lanes);
   }
-  /// Groups `i` and `i + 2` of four words of x, then of y.
+  /// Four-word groups `i` and `i + 2` from x, then from y.
   Value groups(Value x, Value y, int64_t i) {
     SmallVector<int64_t> lanes;
     for (int64_t base : {int64_t(0), kLanes})
@@ -117,7 +116,7 @@ private:
     return shuffle(x, y, lanes);
   }
 
-  /// Column by column of 16 rows of 16 words.
+  /// Transposes 16 rows with 16 words each.
   SmallVector<Value> transpose(ArrayRef<Value> rows) {
     SmallVector<Value> byTwo(kLanes), byFour(kLanes), result(kLanes);
     for (int64_t i = 0; i < kLanes; i += 2)
@@ -128,7 +127,8 @@ private:
         byFour[i + column] =
             unpack(byTwo[i + column / 2], byTwo[i + 2 + column / 2],
                    column % 2 * 2, 2);
-    // Group g of byFour[4 i + c] holds column 4 g + c of rows 4 i to 4 i + 3.
+    // Group g in byFour[4 i + c] contains column 4 g + c for rows 4 i to 4 i +
+    // 3.
     for (int64_t column = 0; column < 4; ++column)
       for (int64_t odd = 0; odd < 2; ++odd) {
         Value upper = groups(byFour[column], byFour[4 + column], odd);
@@ -149,7 +149,7 @@ private:
       for (auto [i, column] : llvm::enumerate(transpose(square)))
         e.storeVector(column, e.advance(stage, (v * kLanes + i) * kLanes * 4));
     }
-    // A run of rows ends where the next position is not consecutive or starts a
+    // A run of rows ends if the next position is not consecutive or starts a
     // panel.
     e.foldRange(e.i64(1), rows + 1, e.i64(0), [&](Index row, Index start) {
       Index next = getPosition(min(row, rows - 1));
@@ -162,7 +162,7 @@ private:
     });
   }
 
-  /// Stores the rows `from` to `to`, whose positions are consecutive and in one
+  /// Stores rows `from` to `to`, whose positions are consecutive and in one
   /// panel.
   void storeRun(Index from, Index to) {
     Value mask = e.logicalAnd(e.laneMask(to), e.logicalNot(e.laneMask(from)));
@@ -177,12 +177,12 @@ private:
   CodeEmitter &e;
   OpBuilder &b;
   const KernelSpec &spec;
-  Index rows; ///< that are stored
+  Index rows; ///< rows to store
   const KernelArgs &args;
-  Value stage;                           ///< of the transposed tile
-  int64_t vectors, mr;                   ///< of the tile
-  SmallVector<SmallVector<Value>> words; ///< of each row of the tile
-  Index columns;                         ///< words of a row that exist
+  Value stage;                           ///< transposed tile
+  int64_t vectors, mr;                   ///< vectors and rows in the tile
+  SmallVector<SmallVector<Value>> words; ///< for each tile row
+  Index columns;                         ///< existing words per row
 };
 } // namespace
 

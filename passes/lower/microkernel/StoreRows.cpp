@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The epilogue of a row of a tile whose sums are in memory: the activation, the
-// residual, and the store as a row of the output.
+// The epilogue for a tile row whose sums are in memory: the activation, the
+// residual, and the store as an output row.
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/emit/VectorMath.h"
 #include "passes/lower/microkernel/MicroKernelBody.h"
@@ -10,7 +10,8 @@
 using namespace mlir;
 using namespace transom::lower;
 
-/// Combines two vectors, or a single one, of alternating eight g and eight u.
+/// Combines two vectors, or one, with alternating groups of eight g and eight
+/// u.
 static void emitStoreGlu(CodeEmitter &e, const KernelSpec &spec,
                          const KernelArgs &args, Value out, bool partial,
                          function_ref<Value(int64_t)> getSum) {
@@ -30,7 +31,7 @@ static void emitStoreGlu(CodeEmitter &e, const KernelSpec &spec,
     Value g = b.create<vector::ShuffleOp>(e.location(), x, y, low),
           u = b.create<vector::ShuffleOp>(e.location(), x, y, high);
 
-    // Store the columns that exist; a single vector gives eight.
+    // Store the existing columns; a single vector gives eight.
     Index left = columns - v * half;
     Value mask = partial  ? e.laneMask(left)
                  : hasTwo ? Value()
@@ -53,8 +54,8 @@ void transom::lower::emitStoreRow(CodeEmitter &e, const KernelSpec &spec,
   Value residual;
   if (spec.residual)
     residual = e.advance(args.residual, row * args.residualStride * 4);
-  // All loads of sums come before the first store, after which LLVM would load
-  // again what both have.
+  // Load all sums before the first store; otherwise LLVM would load shared sums
+  // again.
   SmallVector<Value> sums;
   for (int64_t v = 0; v < spec.getVectors(e.getIsa()); ++v)
     sums.push_back(getSum(v));

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The result in f32 of a group that becomes whole numbers is nowhere but on the
-// stack: a chunk's rows of one group.
+// The f32 result for a group that is quantized exists only on the stack: a
+// chunk's rows in one group.
 #include "passes/lower/ops/ColumnGroups.h"
 #include "runtime/abi/RowSummary.h"
 #include <limits>
@@ -11,10 +11,10 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// Rows of a chunk at most, and bytes that those of a group have.
+/// Max rows per chunk, and max bytes for these rows in a group.
 static constexpr int64_t kQuantizedRows = 256, kStageBytes = 512 * 1024;
 
-/// Numbers after those of a row, so that rows are not in the same cache sets.
+/// Padding after each row, so that rows are not in the same cache sets.
 static constexpr int64_t kPadding = 16;
 
 int64_t ColumnGroups::getMaxRows(kern::GemmOp op) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of two activations. The right operand is read in place; columns that
-// do not exist are masked.
+// Matmuls of two activations. The right operand is read in place; missing
+// columns are masked.
 #include "passes/Remarks.h"
 #include "passes/lower/ops/LowerOps.h"
 #include "passes/lower/ops/StridedCopy.h"
@@ -12,6 +12,7 @@ using namespace transom;
 using namespace transom::lower;
 
 static void lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
+  // Sizes, and the kernel.
   kern::BufferType lhs = getBufferType(op.getLhs()),
                    rhs = getBufferType(op.getRhs()),
                    out = getBufferType(op.getOuts());
@@ -37,8 +38,8 @@ static void lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
             {"rows", e.kernels().getMaxMr(*spec.rhs)},
             {"columns", e.kernels().getNr()}}});
 
-  // The offset of a matrix, broadcast over the outer dimensions: as that of an
-  // operand with one row per matrix.
+  // The offset of a matrix, broadcast over the outer dimensions: the same as
+  // for an operand with one row per matrix.
   auto emitMatrixOffset = [&](Index index, kern::BufferType type,
                               ArrayRef<Polynomial> own) {
     Polynomial matrix = own[own.size() - 2] * type.getRowStride();
@@ -46,7 +47,7 @@ static void lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
                                own.drop_back(), matrix);
   };
 
-  // A work item is one tile of one matrix.
+  // A work item is one tile in one matrix.
   int64_t nr = e.kernels().getNr();
   Index tilesAcross = ceilDiv(n, nr);
   RowBlocks blocks(e.i64(0), m, e.kernels().getMaxMr(*spec.rhs));

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Appending the keys and values of rows to the blocks of a cache. A worker owns
-// whole rows.
+// Appends the keys and values in rows to cache blocks. A worker owns whole
+// rows.
 #include "passes/lower/ops/LowerOps.h"
 #include "passes/lower/ops/Rows.h"
 #include "runtime/abi/Abi.h"
@@ -13,9 +13,9 @@ using namespace transom;
 using namespace transom::lower;
 
 namespace {
-/// Writes rows into a cache. Most elements of a head are stored one by one,
-/// from a vector on the stack: those of a key are a panel's width apart, and
-/// the values of several positions may be interleaved.
+/// Writes rows into a cache. Most elements in a head are stored one by one,
+/// from a vector on the stack: elements in a key are a panel width apart, and
+/// values for several positions may be interleaved.
 class CacheWriter {
 public:
   CacheWriter(PhaseEmitter &e, kern::AppendOp op)
@@ -25,10 +25,10 @@ public:
         interleave(format.getFormat().interleave),
         stage(e.stackBuffer(kLanes * 4)) {}
 
-  /// Writes one head of a row.
+  /// Writes one head in a row.
   void emit(Index theHead, Index row) {
     head = theHead;
-    // Find the KV block of the row's position.
+    // Find the KV block for the row's position.
     Value ragged = op.getRagged();
     Index sequence = e.loadI32(
         e.raggedTable(ragged, offsetof(transom_ragged_batch, token_sequence)),
@@ -59,7 +59,7 @@ private:
            loadOfSequence(sequence, offsetof(transom_sequence, key_base));
   }
 
-  /// A field of a sequence in the table of the batch.
+  /// Loads a field from a sequence's entry in the batch table.
   Index loadOfSequence(Index sequence, int64_t offset) {
     Value sequences = e.raggedTable(op.getRagged(),
                                     offsetof(transom_ragged_batch, sequences));
@@ -67,10 +67,10 @@ private:
         e.advance(sequences, sequence * sizeof(transom_sequence)), offset));
   }
 
-  /// Where the elements of a row's head are stored: in groups of `groupSize`
+  /// The destination for a head's elements in a row: groups with `groupSize`
   /// consecutive elements, `stride` bytes from one group to the next.
   struct Target {
-    Value buffer; ///< of the row
+    Value buffer; ///< contains the row
     Value first;  ///< address of the row's first element in head 0
     int64_t width, headBytes, scalesOffset, groupSize, stride;
   };
@@ -102,7 +102,7 @@ private:
     auto load = [&](Index column, Value mask) {
       return in.load(start + column, mask);
     };
-    // Each head of a position has a scale.
+    // Each head has a scale at each position.
     Value scale;
     if (format.getFormat().hasScales()) {
       scale = emitScale(target.width, load);
@@ -117,14 +117,14 @@ private:
     });
   }
 
-  /// Stores 16 elements of a head from `column` on, or fewer with a mask.
+  /// Stores 16 elements in a head from `column` on, or fewer with a mask.
   void emitElements(const Target &target, Value first, Index column, Value x,
                     Value mask) {
     // Consecutive elements are stored as a vector.
     if (target.groupSize == kLanes)
       return e.storeVector(x, e.advance(first, column * bytes), mask);
 
-    // Others are stored by groups, as integers of the group's size.
+    // Other elements are stored by groups, as integers with the group's size.
     e.storeVector(x, stage);
     int64_t groupBytes = target.groupSize * bytes;
     Type group = e.builder().getIntegerType(groupBytes * 8);
@@ -142,8 +142,8 @@ private:
     });
   }
 
-  /// The largest magnitude of a head's elements divided by the largest stored
-  /// number. A NaN or infinity among them makes it NaN, so that it propagates.
+  /// The max magnitude in a head divided by the max stored value. If an element
+  /// is NaN or infinite, the result is NaN, so that it propagates.
   Value emitScale(int64_t width, function_ref<Value(Index, Value)> load) {
     auto [largest, zero] = emitLargest(e, width, load);
     double divisor = getMaxMagnitude(format.getFormat().element);
@@ -163,8 +163,8 @@ private:
   kern::AppendOp op;
   kern::CacheType type;
   const OperandLowering &format;
-  int64_t bytes;      ///< of an element
-  int64_t interleave; ///< elements side by side
+  int64_t bytes;      ///< per element
+  int64_t interleave; ///< adjacent elements
   Value stage;        ///< a vector on the stack
   Index head;
   Value layer;  ///< the layer's data in the row's KV block
@@ -175,8 +175,8 @@ private:
 static void lowerAppend(PhaseEmitter &e, kern::AppendOp op) {
   CacheWriter writer(e, op);
   int64_t heads = cast<kern::CacheType>(op.getCache().getType()).getHeads();
-  // Head by head, so that the lines of a panel stay in the cache while its rows
-  // are written.
+  // Iterate head by head, so that a panel's lines stay in the cache while its
+  // rows are written.
   IndexPair rows = e.workerRange(e.numRows(op.getKey()));
   e.forRange(heads, [&](Index head) {
     e.forLoop(rows.first, rows.second, 1,

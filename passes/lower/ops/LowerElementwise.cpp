@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elementwise regions: the scalar operations of the region on vectors of 16
-// columns. Inputs are broadcast to the shape of the output.
+// Elementwise regions: emits the region's scalar operations on vectors with 16
+// columns. Inputs are broadcast to the output shape.
 #include "mlir/IR/IRMapping.h"
 #include "passes/lower/emit/VectorMath.h"
 #include "passes/lower/ops/LowerOps.h"
@@ -13,7 +13,7 @@ using namespace transom;
 using namespace transom::lower;
 
 namespace {
-/// An input of the region, a buffer or a weight.
+/// An input to the region, a buffer or a weight.
 struct Input {
   Value base;
   SmallVector<Polynomial> dims;
@@ -43,8 +43,8 @@ static Input getInput(PhaseEmitter &e, Value value, const Polynomial &columns) {
   return input;
 }
 
-/// The type of an element in memory: a bool is a byte of 0 or 1; bf16 is loaded
-/// as its bits, which only conversions use.
+/// The element type in memory: a bool is a byte with 0 or 1; bf16 is loaded as
+/// bits, which only conversions use.
 static Type getMemoryType(CodeEmitter &e, Type element) {
   if (element.isBF16())
     return e.builder().getI16Type();
@@ -71,8 +71,8 @@ static Value loadInput(PhaseEmitter &e, const Input &input, Index rowOffset,
   return input.element.isInteger(1) ? toMask(e, loaded) : loaded;
 }
 
-/// x / y of integers. The instruction traps for y = 0, also in disabled lanes,
-/// and for the smallest x divided by -1. Here these give x and -x.
+/// Integer x / y. The instruction traps for y = 0, also in disabled lanes, and
+/// for the minimum x divided by -1. The results are x and -x instead.
 static Value emitIntegerDivision(PhaseEmitter &e, Value x, Value y) {
   OpBuilder &b = e.builder();
   auto splat = [&](int64_t value) -> Value {
@@ -92,9 +92,10 @@ static Value emitIntegerDivision(PhaseEmitter &e, Value x, Value y) {
                   quotient);
 }
 
-/// Emits a scalar operation of the region on vectors.
+/// Emits a scalar operation from the region on vectors.
 static Value emitScalar(PhaseEmitter &e, Operation &op, IRMapping &values) {
   OpBuilder &b = e.builder();
+  // Operations that differ on vectors.
   if (auto apply = dyn_cast<kern::ApplyOp>(op))
     return emitActivation(e, apply.getKind(), values.lookup(apply.getInput()));
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {

@@ -1,11 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products with packed weights. Rows are divided into chunks whose left operand
-// stays in the second-level cache. Within a chunk the register tiles, column
-// tile by column tile, are divided among the workers. A column tile is NR
-// columns of the product over all rows of the chunk: a panel of the weight, or
-// half of one.
+// GEMMs with packed weights. Rows are divided into chunks whose left operand
+// stays in the second-level cache. Within a chunk, the register tiles are
+// divided among the workers, column tile by column tile. A column tile is NR
+// result columns over all rows in the chunk: a weight panel, or half of one.
 #include "passes/Remarks.h"
 #include "passes/lower/ops/ColumnGroups.h"
 #include "passes/lower/ops/ProductOperands.h"
@@ -19,34 +18,34 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// Prefetch distance within the weights of a product with few rows.
+/// Prefetch distance within the weights for a GEMM with few rows.
 static constexpr int64_t kPrefetchDistance = 16 * 1024;
 
 namespace {
-/// One output of a product: a range of the weight's columns.
+/// One GEMM output: a range of weight columns.
 struct Range {
   Value out;
-  int64_t columns;     ///< columns that exist
+  int64_t columns;     ///< existing columns
   int64_t paddedStart; ///< first column in the packed weight
 };
 
-/// This worker's tiles of one column tile: the blocks of rows `from` to `to`.
+/// This worker's tiles in one column tile: row blocks `from` to `to`.
 struct Tiles {
   const Range &range;
   Index column, from, to;
-  Value prefetch; ///< the panel to prefetch meanwhile
+  Value prefetch; ///< panel to prefetch meanwhile
   Bool streams;   ///< prefetches this panel itself, at a distance
-  Bool isFirst;   ///< the first of this worker's column tiles over these rows
+  Bool isFirst;   ///< first of this worker's column tiles over these rows
 };
 
-/// This worker's tiles of a range over a chunk of rows. Tiles are numbered
+/// This worker's tiles for a range over a chunk of rows. Tiles are numbered
 /// column tile by column tile, `blocks.count` each.
 struct TileRange {
   Index begin, end;
   int64_t numColumnTiles;
 };
 
-/// Emits one product with a weight.
+/// Emits one GEMM with a weight.
 class GemmEmitter {
 public:
   GemmEmitter(PhaseEmitter &e, kern::GemmOp op)
@@ -56,13 +55,13 @@ public:
         groups(e, op, llvm::alignTo(sizes.getChunkRows(), amxRows)) {}
 
   void emit() {
-    // With many rows each worker has chunks of its own; with few rows all
-    // workers share the panels of each chunk.
+    // With many rows, each worker owns chunks; with few rows, all workers share
+    // the panels in each chunk.
     Index rows = e.numAskedRows(op.getInput(), op.getOuts()[0]);
     Index chunks = ceilDiv(rows, sizes.getChunkRows());
     ownsRows = transom::ownsRows(rows, e.numWorkers());
     Index perWorker = ceilDiv(chunks, e.numWorkers());
-    // No more small ones than there are counters of tiles.
+    // The number of small chunks is limited by the tile counters.
     const auto numRanges = static_cast<int64_t>(op.getOuts().size());
     perWorker = max(perWorker,
                     min(ceilDiv(rows, e.numWorkers() * sizes.getOwnChunkRows()),
@@ -71,6 +70,7 @@ public:
     worker = select(*ownsRows, 0, e.worker());
     numWorkers = select(*ownsRows, 1, e.numWorkers());
 
+    // Prepare the norm and AMX.
     report();
     if (sizes.usesAmx())
       tileConfig = makeTileConfig(e);
@@ -80,6 +80,7 @@ public:
       norm->addResults(e, {op.getNormOut(), op.getNormCopy()},
                        op.getOutScales());
     }
+    // Run the chunks.
     Index divisor = max(chunks, 1);
     queue.emplace(e, op, *ownsRows, perWorker * numRanges);
     queue->forOwners([&](Index owner) {
@@ -98,7 +99,7 @@ public:
   }
 
 private:
-  /// The first row of a chunk. With AMX chunks are of whole tiles.
+  /// The first row in a chunk. With AMX, chunks consist of whole tiles.
   Index getFirstRow(Index chunk, Index rows, Index numChunks) {
     if (!sizes.usesAmx())
       return chunk * rows / numChunks;
@@ -106,7 +107,7 @@ private:
     return min(chunk * tiles / numChunks * amxRows, rows);
   }
 
-  /// Reports the tiles of this instruction set.
+  /// Reports the tiles for this instruction set.
   void report() {
     const MicroKernels &kernels = e.kernels();
     int64_t used = 0, computed = 0, kBlock = 0;
@@ -149,14 +150,14 @@ private:
   // Panels
   //===--------------------------------------------------------------------===//
 
-  /// Address of the panel that holds a column of a range.
+  /// Address of the panel that contains a column in a range.
   Value panelAt(Value weight, kern::WeightType of, const Range &range,
                 Index column) {
     Index panel = (column + range.paddedStart) / panelWidth;
     return e.advance(weight, panel * of.getPanelBytes());
   }
 
-  /// Address of the first panel that this worker reads of a range. `ownsAll`:
+  /// Address of the first panel in a range that this worker reads. `ownsAll`:
   /// it reads all panels.
   Value firstPanel(Value weight, kern::WeightType of, const Range &range,
                    Bool ownsAll) {
@@ -167,7 +168,7 @@ private:
   }
 
   /// Address of the panel that this worker reads after its last one: its first
-  /// one again where `more` rows remain, else that of the next product.
+  /// one again if `more` rows remain, otherwise the next GEMM's first panel.
   Value panelAfterLast(Bool more, const Range &range) {
     Value again = firstPanel(e.weight(op.getWeight()), type, range, *ownsRows);
     auto [next, isInNextLayer] = e.getModuleInfo().getNextProduct(op);
@@ -188,7 +189,7 @@ private:
   // Loops
   //===--------------------------------------------------------------------===//
 
-  /// Emits a chunk of rows; `more`: whether another one follows.
+  /// Emits a row chunk; `more`: another one follows.
   void emitChunk(Index first, Index rows, Bool more,
                  TileQueue::Counter counter) {
     SmallVector<Range> ranges = getRanges();
@@ -202,8 +203,8 @@ private:
     }
   }
 
-  /// Emits all tiles of a range of columns over a chunk of rows: column tile
-  /// by column tile, in each the blocks of K, in each the blocks of rows.
+  /// Emits all tiles for a column range over a row chunk: column tile by column
+  /// tile, then by K block, then by row block.
   void emitTiles(const Range &range, Index firstRow, Index rows, Value next,
                  TileQueue::Counter counter) {
     // Divide the tiles among the workers.
@@ -217,8 +218,8 @@ private:
     Index endTile = ceilDiv(end, blocks.count);
 
     auto emitColumnTile = [&](Index columnTile) {
-      // Choose what to prefetch: with a single block of rows what this panel
-      // holds a little later, else the next panel.
+      // Choose the prefetch address: with a single row block, this panel at a
+      // distance, otherwise the next panel.
       Index before = columnTile * blocks.count, column = columnTile * nr;
       Bool isLast = columnTile + 1 == endTile;
       Bool streams = logicalAnd(blocks.count == 1, columnTile + 1 < endTile);
@@ -233,6 +234,7 @@ private:
       if (op.getNormGamma())
         emitNorms(tiles, blocks, {begin, end, numColumnTiles}, before);
     };
+    // Run the column tiles, in groups if there are any.
     const int64_t perGroup = groups.getNumTiles();
     if (!perGroup)
       return queue->forTiles(counter, begin / blocks.count, endTile,
@@ -246,8 +248,7 @@ private:
                     ceilDiv(endTile, perGroup), emitGroup);
   }
 
-  /// The range of this worker's tiles. Tiles of a group of columns are one
-  /// worker's.
+  /// This worker's tile range. One worker computes all tiles in a column group.
   IndexPair getTileRange(Index count, int64_t numColumnTiles) {
     const int64_t perGroup = groups.getNumTiles();
     auto border = [&](Index of) {
@@ -260,7 +261,7 @@ private:
     return {border(worker), border(worker + 1)};
   }
 
-  /// Emits the tiles of a column tile, one block of K after the other.
+  /// Emits the tiles in a column tile, K block by K block.
   void emitKBlocks(const Tiles &tiles, RowBlocks &blocks) {
     auto emitKBlock = [&](const ProductSizes::KBlock &kBlock) {
       KernelSpec spec =
@@ -291,8 +292,8 @@ private:
   // The kernel and its arguments
   //===--------------------------------------------------------------------===//
 
-  /// The kernel for `length` of K. The first one begins with the bias, the last
-  /// one ends with the epilogue.
+  /// The kernel for `length` elements along K. The first one begins with the
+  /// bias, the last one ends with the epilogue.
   KernelSpec getSpec(const Range &range, int64_t length, bool isFirst,
                      bool isLast) {
     KernelSpec spec = operands.getSpec(length, isFirst);
@@ -309,7 +310,7 @@ private:
     return spec;
   }
 
-  /// The arguments of the kernel for a tile, from `from` of K on.
+  /// The kernel arguments for a tile, from `from` on along K.
   KernelArgs getArguments(const Range &range, Index row, Index column,
                           Index from) {
     KernelArgs args;
@@ -350,11 +351,11 @@ private:
     return args;
   }
 
-  /// Sets what the kernel of a tile prefetches. The blocks of rows of all tiles
-  /// in a panel together prefetch the next panel, a share each; a single block
-  /// prefetches its own panel. The second stream is the rows of the next block
-  /// in a worker's first panel, else the other half of the lines of the first
-  /// stream.
+  /// Sets the prefetch streams for a tile's kernel. The row blocks of all tiles
+  /// in a panel together prefetch the next panel, one share each; a single
+  /// block prefetches its own panel. In a worker's first panel, the second
+  /// stream prefetches the next block's rows; otherwise it prefetches the other
+  /// half of each line in the first stream.
   void setPrefetch(KernelArgs &args, const Tiles &tiles, RowBlocks &blocks,
                    Index block, Index numRows, Index from, int64_t length) {
     const int64_t line = format.getIterationBytes();
@@ -370,7 +371,7 @@ private:
                   share * args.prefetchStride * iterations;
     args.prefetch = e.advance(tiles.prefetch, ahead);
 
-    // The rows of the next block, if there is one.
+    // The next block's rows, if there is one.
     Index rowBytes = args.lhsStride * sizes.getLhsBytes();
     Value nextRows = e.advance(args.lhs, numRows * rowBytes);
     Bool fetchesRows = logicalAnd(tiles.isFirst, 1 < blocks.count);
@@ -385,8 +386,8 @@ private:
   // The fused norm
   //===--------------------------------------------------------------------===//
 
-  /// Normalizes the blocks of rows whose last tile of this worker is in this
-  /// column tile. `before`: number of the tiles before the column tile.
+  /// Normalizes the row blocks for which this worker's last tile is in this
+  /// column tile. `before`: the number of tiles before the column tile.
   void emitNorms(const Tiles &tiles, RowBlocks &blocks, const TileRange &range,
                  Index before) {
     e.forLoop(tiles.from, tiles.to, 1, [&](Index block) {
@@ -403,7 +404,7 @@ private:
     });
   }
 
-  /// Prefetches the columns of a tile in the rows that the norm will write.
+  /// Prefetches a tile's columns in the rows that the norm will write.
   void prefetchNormalized(Index first, Index rows, Index column) {
     for (Value out : norm->outs) {
       const int64_t bytes =
@@ -416,9 +417,9 @@ private:
     }
   }
 
-  /// Counts the finished tiles of a block of rows. A worker adds its tiles
-  /// once, since an atomic addition waits for all stores before it, unless it
-  /// does not know which ones it will have. The worker that completes the count
+  /// Counts the finished tiles in a row block. A worker adds its tiles once,
+  /// since an atomic addition waits for all stores before it, unless tiles are
+  /// shared and their number is unknown. The worker that completes the count
   /// resets the counter and normalizes the block.
   void emitNorm(Index row, Index numRows, Index numDone, int64_t numTiles) {
     Value counter = e.advance(e.pointer(op.getNormCounters()), row * 8);
@@ -434,15 +435,15 @@ private:
   kern::WeightType type;
   int64_t k;
   ProductOperands operands;
-  const OperandLowering &format; ///< of the weight
+  const OperandLowering &format; ///< the weight's lowering
   std::optional<TileQueue> queue;
-  std::optional<Bool> ownsRows; ///< whether this worker has chunks of its own
+  std::optional<Bool> ownsRows; ///< whether this worker owns chunks
   Value tileConfig;             ///< see KernelArgs
   std::optional<NormRows> norm;
   ProductSizes sizes;
   ColumnGroups groups;
-  std::optional<Index> firstOfChunk; ///< row
-  Index worker, numWorkers; ///< among which the tiles of a chunk are divided
+  std::optional<Index> firstOfChunk; ///< first row in the chunk
+  Index worker, numWorkers; ///< workers that share the tiles in a chunk
 };
 } // namespace
 

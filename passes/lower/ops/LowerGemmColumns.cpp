@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products with listed columns of a packed weight. A worker copies the columns
-// of a panel that are not there from the last call, then multiplies all rows
-// with the panel by the kernels of the whole product.
+// GEMMs with listed columns of a packed weight. A worker copies the columns in
+// a panel unless they remain from the last call, then multiplies all rows by
+// the panel with the complete GEMM's kernels.
 #include "passes/Remarks.h"
 #include "passes/lower/ops/ProductOperands.h"
 #include "passes/lower/ops/ProductSizes.h"
@@ -12,11 +12,11 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// Prefetch distance within a panel of columns.
+/// Prefetch distance within a column panel.
 static constexpr int64_t kColumnsAhead = 16 * 1024;
 
 namespace {
-/// Emits the listed columns of a product.
+/// Emits the listed columns of a GEMM.
 class GemmColumnsEmitter {
 public:
   GemmColumnsEmitter(PhaseEmitter &e, kern::GemmOp op)
@@ -62,11 +62,11 @@ private:
     Index lane;
   };
 
-  /// Copies the column of a lane unless the lane holds it.
+  /// Copies a lane's column unless the lane contains it already.
   void emitColumn(Value panel, Index first, Index lane) {
     Index id =
         e.loadI64(e.advance(e.pointer(op.getColumns()), (first + lane) * 8));
-    // Zero, as at first, is the number of none.
+    // Zero, the initial value, stands for an empty lane.
     Value held = e.advance(panel, lane * 8 + places.numbers);
     Index number = id + 1;
     e.ifThen(logicalNot(e.loadI64(held) == number), [&] {
@@ -80,14 +80,14 @@ private:
     });
   }
 
-  /// Copies a number of so many bytes.
+  /// Copies an integer with `bytes` bytes.
   void copyNumber(Value from, Value to, int64_t bytes) {
     Type word = e.builder().getIntegerType(unsigned(8 * bytes));
     e.store(e.load(word, from), to);
   }
 
-  /// Copies what a column has, so many bytes each, in `steps` steps of a panel
-  /// from a byte on.
+  /// Copies a column's elements, `bytes` bytes each, in `steps` panel steps
+  /// from byte `begin` on.
   void copySteps(const Column &from, const Column &to, Index begin,
                  int64_t steps, int64_t bytes) {
     Value source = e.advance(from.panel, begin + from.lane * bytes),
@@ -111,7 +111,7 @@ private:
       copyGroup(from, to, e.i64(k - rest), rest);
   }
 
-  /// Copies `size` numbers from `first` on that have one scale, and the scale.
+  /// Copies `size` elements from `first` on that have one scale, and the scale.
   void copyGroup(const Column &from, const Column &to, Index first,
                  int64_t size) {
     const OperandFormat &stored = format.getFormat();
@@ -121,7 +121,7 @@ private:
     at = at + stored.getGroupBytes(size);
     for (std::optional<StorageType> own : {stored.scales, stored.minimums}) {
       if (!own)
-        continue; // a format without minimums
+        continue; // a format without offsets
       const int64_t bytes = getStorageBits(*own) / 8;
       copySteps(from, to, at, 1, bytes);
       at = at + panelWidth * bytes;
@@ -129,10 +129,10 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // The product
+  // The multiplication
   //===--------------------------------------------------------------------===//
 
-  /// Multiplies all rows with a panel, one block of K after the other.
+  /// Multiplies all rows by a panel, K block by K block.
   void multiply(Value panel, Index first) {
     const int64_t nr = e.kernels().getNr();
     RowBlocks blocks(e.i64(0), e.numRows(op.getInput()), sizes.getMaxMr());
@@ -154,7 +154,7 @@ private:
     sizes.forKBlocks(e, op.getOuts()[0], emitKBlock);
   }
 
-  /// The kernel of the whole product.
+  /// The complete GEMM's kernel.
   KernelSpec getSpec(int64_t length, bool isFirst) {
     KernelSpec spec = operands.getSpec(length, isFirst);
     spec.out = &getLowering(op.getOuts()[0]);
@@ -163,8 +163,8 @@ private:
     return spec;
   }
 
-  /// The arguments for the tile at a row and a lane of a panel, whose first
-  /// column is `first`, from `from` of K on.
+  /// The arguments for the tile at a row and a panel lane, from `from` on along
+  /// K; `first` is the panel's first column.
   KernelArgs getArguments(Value panel, Index first, Index lane, Index row,
                           Index from) {
     KernelArgs args;
@@ -179,7 +179,7 @@ private:
     args.output =
         e.advance(e.pointer(out), (row * args.outputStride + first + lane) * 4);
 
-    // What the kernel reads a little later, both halves of its lines.
+    // Prefetch both halves of each line at a distance.
     const int64_t line = format.getIterationBytes();
     args.prefetch =
         e.advance(panel, format.getDepthBytes(from) + kColumnsAhead);
@@ -193,11 +193,11 @@ private:
   kern::WeightType type;
   int64_t k;
   ProductOperands operands;
-  const OperandLowering &format; ///< of the weight
+  const OperandLowering &format; ///< the weight's lowering
   kern::GemmOp::ColumnPanel places;
   ProductSizes sizes;
   Value tileConfig; ///< see KernelArgs
-  Index count;      ///< of columns
+  Index count;      ///< column count
 };
 } // namespace
 

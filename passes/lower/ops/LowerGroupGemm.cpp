@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of groups of rows. The tiles of each group, panel by panel, are
-// divided among the workers, so that all of them share a group with most of the
-// rows.
+// GEMMs on row groups. The tiles in each group, panel by panel, are divided
+// among the workers, so that all of them share a group that has most rows.
 #include "passes/Remarks.h"
 #include "passes/lower/ops/ProductOperands.h"
 
@@ -12,7 +11,7 @@ using namespace transom;
 using namespace transom::lower;
 
 namespace {
-/// Emits the products of all groups.
+/// Emits the GEMMs for all groups.
 class GroupGemmEmitter {
 public:
   GroupGemmEmitter(PhaseEmitter &e, kern::GroupGemmOp op)
@@ -37,17 +36,17 @@ public:
   }
 
 private:
-  /// Whether kernels multiply with AMX: whole numbers, whose sums are exact.
-  /// Those of bf16 are one chain.
+  /// Whether kernels multiply with AMX: only quantized values, whose sums are
+  /// exact. bf16 sums are one dependency chain.
   bool usesAmx() const {
     return e.getIsa().amx && type.isGrouped() && suitsAmx(op);
   }
-  /// Rows of the largest kernel.
+  /// Rows in the largest kernel.
   int64_t getMaxMr() const {
     return usesAmx() ? amxRows : e.kernels().getMaxMr(format);
   }
 
-  /// Emits this worker's tiles of a group. They are numbered panel by panel.
+  /// Emits this worker's tiles in a group, numbered panel by panel.
   void emitGroup(Index group, Index first, Index rows) {
     int64_t nr = e.kernels().getNr();
     RowBlocks blocks(first, rows, getMaxMr());
@@ -66,14 +65,14 @@ private:
     return spec;
   }
 
-  /// The arguments of the kernel for the tile of a group at a row and column.
+  /// The kernel arguments for a group's tile at a row and column.
   KernelArgs getArguments(Index group, Index row, Index column) {
     int64_t paddedColumns = alignToPanel(columns);
     KernelArgs args;
     args.tileConfig = tileConfig;
     operands.setRows(args, row, e.i64(0));
 
-    // Each group begins at a panel.
+    // Each group begins at a panel border.
     Index panel = group * (paddedColumns / panelWidth) + column / panelWidth;
     operands.setPanel(
         args, e.advance(e.weight(op.getWeight()), panel * type.getPanelBytes()),
@@ -95,8 +94,8 @@ private:
   kern::GroupGemmOp op;
   kern::WeightType type;
   ProductOperands operands;
-  const OperandLowering &format; ///< of the weight
-  int64_t columns;               ///< of a group's product
+  const OperandLowering &format; ///< the weight's lowering
+  int64_t columns;               ///< per group
   Value tileConfig;              ///< see KernelArgs
 };
 } // namespace
@@ -105,7 +104,7 @@ void lower::reportWidening(PhaseEmitter &e, Operation *op,
                            const OperandLowering &format) {
   auto report = [&](RemarkId remark, bool InstructionSet::*multiplies) {
     if (e.getIsa().*multiplies)
-      return; // multiplied as they are stored
+      return; // multiplied in their storage format
     std::vector<std::string> supported;
     for (const InstructionSet &isa : getInstructionSets())
       if (isa.*multiplies)

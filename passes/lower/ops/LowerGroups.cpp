@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens sorted by group, and rows of groups combined by token. The sort takes
-// no barrier: each worker owns some groups, and reads all group numbers to find
-// where they begin. So the table is the same for any number of workers.
+// Sorts tokens by group, and combines group rows by token. The sort needs no
+// barrier: each worker owns some groups, and reads all group numbers to find
+// where they begin. The table is therefore the same for any worker count.
 #include "passes/lower/ops/LowerOps.h"
 #include "passes/lower/ops/Rows.h"
 
@@ -12,7 +12,7 @@ using namespace transom;
 using namespace transom::lower;
 
 namespace {
-/// Sorts the elements of this worker's groups.
+/// Sorts the elements in this worker's groups.
 class GroupEmitter {
 public:
   GroupEmitter(PhaseEmitter &e, kern::GroupTokensOp op)
@@ -51,7 +51,7 @@ private:
     e.store(value, e.advance(e.pointer(buffer), element * 8));
   }
 
-  /// Element g + 1 of the offsets belongs to the worker of group g, element 0
+  /// Element g + 1 in the offsets belongs to the worker with group g, element 0
   /// to the first worker.
   void clearOffsets() {
     e.ifThen(e.worker() == 0, [&] { e.store(e.i64(0), offset(e.i64(0))); });
@@ -59,8 +59,8 @@ private:
               [&](Index group) { e.store(e.i64(0), offset(group + 1)); });
   }
 
-  /// Counts the elements of each own group in the offsets; returns the number
-  /// of elements in the groups before.
+  /// Counts the elements in each own group in the offsets; returns the element
+  /// count in earlier groups.
   Index countElements() {
     return e.foldRange(
         e.i64(0), count, e.i64(0), [&](Index element, Index below) {
@@ -75,7 +75,7 @@ private:
   }
 
   /// Replaces the counts by the index at which each group begins; returns the
-  /// end of the last one.
+  /// end of the last group.
   Index makeOffsets(Index below) {
     return e.foldRange(range.first, range.second, below,
                        [&](Index group, Index begin) {
@@ -86,8 +86,8 @@ private:
                        });
   }
 
-  /// Appends each element to its group. Then the offsets are the ends of the
-  /// groups, which is where the next ones begin.
+  /// Appends each element to its group. Afterwards, the offsets are the group
+  /// ends, which equal the next groups' begins.
   void placeElements() {
     e.forRange(count, [&](Index element) {
       Index group = loadGroup(element);
@@ -101,8 +101,8 @@ private:
     });
   }
 
-  /// Writes the positions of elements without a group, a share of all elements
-  /// for each worker.
+  /// Writes the positions for elements without a group, a share of all elements
+  /// per worker.
   void placeOthers() {
     e.forWorkerRange(count, [&](Index element) {
       Index group = loadGroup(element);
@@ -116,8 +116,8 @@ private:
   kern::GroupTokensOp op;
   bool isI32;
   Index numGroups;
-  Index choices;   ///< group numbers of a token
-  Index count;     ///< elements of the groups
+  Index choices;   ///< group numbers per token
+  Index count;     ///< elements in all groups
   IndexPair range; ///< this worker's groups
 };
 } // namespace
@@ -139,7 +139,7 @@ static void lowerCombineGroups(PhaseEmitter &e, kern::CombineGroupsOp op) {
                 e.loadI64(e.advance(e.pointer(op.getPositions()), element * 8));
             Value scale = e.splat(
                 e.loadF32(e.advance(e.pointer(op.getScales()), element * 4)));
-            // A loop of one iteration, or none without a position.
+            // A loop with zero iterations if there is no position, or one.
             return e.foldLoop(e.i64(0), select(0 <= position, 1, 0), 1, sum,
                               [&](Index, Value sum) {
                                 Row in = getRow(e, op.getInput(), position);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of the columns of each head. Work items are the chunks of rows of
-// each head, so that a head's weight and a chunk's rows stay in the caches.
+// GEMMs on each head's columns. Work items are the row chunks for each head, so
+// that a head's weight and a chunk's rows stay in the caches.
 #include "passes/Remarks.h"
 #include "passes/lower/ops/LowerOps.h"
 #include "runtime/abi/Abi.h"
@@ -12,11 +12,11 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// Blocks of rows in a chunk.
+/// Row blocks per chunk.
 static constexpr int64_t kChunkBlocks = 8;
 
 namespace {
-/// Emits the products of all heads.
+/// Emits the GEMMs for all heads.
 class HeadGemmEmitter {
 public:
   HeadGemmEmitter(PhaseEmitter &e, kern::HeadGemmOp op)
@@ -28,7 +28,7 @@ public:
     reportGroupTiles(
         e, op, format,
         {int64_t(op.getHeads()), e.kernels().getMaxMr(format), columns});
-    // The panels of the distances of this call.
+    // The panels for the distances in this call.
     const PositionBuckets rule = op.getPositionBuckets();
     Index length =
         e.raggedField(op.getRagged(), offsetof(transom_ragged_batch, columns));
@@ -41,6 +41,7 @@ public:
     first = first / panelWidth * panelWidth;
     end = min(ceilDiv(end, panelWidth) * panelWidth, columns);
 
+    // Divide the chunks of all heads among the workers.
     rows = e.numRows(op.getInput());
     Index chunks = ceilDiv(rows, kChunkBlocks * e.kernels().getMaxMr(format));
     e.forWorkerRange(chunks * int64_t(op.getHeads()), [&](Index item) {
@@ -51,8 +52,8 @@ public:
   }
 
 private:
-  /// Block of rows by block of rows, in each the column tiles, so that rows of
-  /// the result are written from their beginning to their end.
+  /// Iterates over row blocks and then column tiles, so that result rows are
+  /// written from beginning to end.
   void emitChunk(Index head, IndexPair chunk, IndexPair range) {
     KernelSpec spec;
     spec.rhs = &format;
@@ -70,7 +71,7 @@ private:
                            (row * args.lhsStride + head * k) * 4);
       Index outRow = head * rows + row;
       e.forLoop(range.first, range.second, e.kernels().getNr(), [&](Index at) {
-        // Each head begins at a panel.
+        // Each head begins at a panel border.
         Index panel = head * panelsPerHead + at / panelWidth;
         args.rhs = e.advance(e.weight(op.getWeight()),
                              panel * type.getPanelBytes() +
@@ -87,8 +88,8 @@ private:
   PhaseEmitter &e;
   kern::HeadGemmOp op;
   kern::WeightType type;
-  const OperandLowering &format; ///< of the weight
-  int64_t columns, k;            ///< of a head's product
+  const OperandLowering &format; ///< the weight's lowering
+  int64_t columns, k;            ///< per head
   Index rows;
 };
 } // namespace

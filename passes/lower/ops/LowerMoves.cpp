@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data movement: between rectangular and ragged rows, positions, transposition,
-// slices, gathers. Rows are copied by vectors of the type in memory.
+// Data movement: between rectangular and ragged rows, positions, transposes,
+// slices, gathers. Rows are copied by vectors with the memory type.
 #include "passes/lower/ops/LowerOps.h"
 #include "passes/lower/ops/StridedCopy.h"
 #include "runtime/abi/Abi.h"
@@ -18,8 +18,7 @@ static int64_t getElementBytes(Value buffer) {
   return getBufferType(buffer).getElementBytes();
 }
 
-/// The type of a buffer's elements in memory: a bool is a byte; bf16 is moved
-/// as its bits.
+/// The element type in memory: a bool is a byte; bf16 is moved as bits.
 static Type getMemoryType(PhaseEmitter &e, Value buffer) {
   Type element = getBufferType(buffer).getElementType();
   if (element.isBF16())
@@ -27,7 +26,7 @@ static Type getMemoryType(PhaseEmitter &e, Value buffer) {
   return element.isInteger(1) ? Type(e.builder().getI8Type()) : element;
 }
 
-/// Number of elements of the dimensions of a buffer from `first` on.
+/// Number of elements in a buffer's dimensions from `first` on.
 static Index emitInnerSize(PhaseEmitter &e, Value buffer, int64_t first) {
   Polynomial count(1);
   SmallVector<Polynomial> dims = getBufferType(buffer).getDims();
@@ -36,7 +35,7 @@ static Index emitInnerSize(PhaseEmitter &e, Value buffer, int64_t first) {
   return e.size(count);
 }
 
-/// Address of an entry of a ragged batch's table of sequences.
+/// Address of a sequence's entry in a ragged batch.
 static Value getSequence(PhaseEmitter &e, Value ragged, Index index) {
   return e.advance(
       e.raggedTable(ragged, offsetof(transom_ragged_batch, sequences)),
@@ -47,7 +46,7 @@ static Index numTokens(PhaseEmitter &e, Value ragged) {
   return e.raggedField(ragged, offsetof(transom_ragged_batch, num_tokens));
 }
 
-/// Copies the elements `from` to `to` of a row.
+/// Copies elements `from` to `to` in a row.
 static void copyRow(PhaseEmitter &e, Type memory, Value source, Value target,
                     Index from, Index to) {
   int64_t bytes = memory.getIntOrFloatBitWidth() / 8;
@@ -62,7 +61,7 @@ static void copyRow(PhaseEmitter &e, Type memory, Value source, Value target,
 // Between rectangular and ragged rows
 //===----------------------------------------------------------------------===//
 
-/// Copies the row of each token from [batch, columns, ...].
+/// Copies each token's row from [batch, columns, ...].
 static void lowerGatherRows(PhaseEmitter &e, kern::GatherRowsOp op) {
   Value ragged = op.getRagged();
   Value sequenceOf =
@@ -84,16 +83,17 @@ static void lowerGatherRows(PhaseEmitter &e, kern::GatherRowsOp op) {
 }
 
 namespace {
-/// Scatters the rows of tokens to [batch, columns, ...], zeros elsewhere. Each
-/// worker does a range of the elements of all rows, so that one long sequence
-/// is divided too.
+/// Scatters token rows to [batch, columns, ...], zeros elsewhere. Each worker
+/// writes a range of elements in all rows, so that one long sequence is also
+/// divided.
 class ScatterEmitter {
 public:
   ScatterEmitter(PhaseEmitter &e, kern::ScatterRowsOp op)
       : e(e), op(op), ragged(op.getRagged()),
         bytes(getElementBytes(op.getInput())),
         memory(getMemoryType(e, op.getInput())) {
-    // Without tokens the table has no entry. What is read instead is not used.
+    // Without tokens the table is empty. The value that is read instead is
+    // unused.
     Bool any = 0 < numTokens(e, ragged);
     columnOf = e.select(
         any,
@@ -122,7 +122,7 @@ public:
       Index end =
           first +
           e.loadI64(e.advance(sequence, offsetof(transom_sequence, num_keys)));
-      // Carried: the next token of the sequence.
+      // Carried value: the next token in the sequence.
       e.foldRange(e.i64(0), columns, first, [&](Index column, Index token) {
         return emitColumn(b, column, token, {first, end});
       });
@@ -130,12 +130,12 @@ public:
   }
 
 private:
-  /// Writes one column of a sequence whose tokens are `range`: the next token's
-  /// row if that is its column, else zeros. Returns the next token after it.
+  /// Writes one column in a sequence with tokens `range`: the next token's row
+  /// if it has this column, otherwise zeros. Returns the next token.
   Index emitColumn(Index b, Index column, Index token, IndexPair range) {
     Value target = e.advance(e.pointer(op.getOuts()),
                              (b * columns + column) * inner * bytes);
-    // After the last token the first one is read instead, and not used.
+    // After the last token, the first one is read instead; its value is unused.
     Bool more = token < range.second;
     Index readable = select(more, token, range.first);
     Index last = max(numTokens(e, ragged) - 1, 0);
@@ -163,7 +163,7 @@ private:
   Type memory;
   Value columnOf;
   Index columns, inner, inputStride;
-  Index from, to; ///< this worker's elements of a row
+  Index from, to; ///< this worker's elements in a row
   Value zero;
 };
 } // namespace
@@ -186,10 +186,11 @@ static Bool isPooled(PhaseEmitter &e, Value mask, Index token) {
   return {e, e.logicalNot(e.cmpEq(byte, zero))};
 }
 
-/// The tokens of a sequence that are pooled. For kinds of one row that
-/// is one token, or none, and `mask` is cleared or already applied.
+/// The pooled tokens in a sequence. Kinds that select one row return one token
+/// or none, and clear `mask` or have applied it.
 static IndexPair getPooledTokens(PhaseEmitter &e, kern::PoolOp op,
                                  Value sequence, Value &mask) {
+  // All keys in the sequence.
   auto load = [&](int64_t offset) {
     return e.loadI64(e.advance(sequence, offset));
   };
@@ -199,12 +200,12 @@ static IndexPair getPooledTokens(PhaseEmitter &e, kern::PoolOp op,
     mask = {};
     from = load(offsetof(transom_sequence, column0_token));
     to = from + 1;
-    // The row is -1, and the range empty, where column 0 is no token.
+    // The row is -1, and the range empty, if column 0 is not a token.
     return {max(from, 0), to};
   }
   if (op.getKind() == kern::PoolKind::Last ||
       op.getKind() == kern::PoolKind::FirstKey) {
-    // Of the keys that count the last one, or the one that nothing replaces.
+    // Select the last counted key, or the first one.
     bool isLast = op.getKind() == kern::PoolKind::Last;
     Index found =
         e.foldRange(from, to, e.i64(-1), [&](Index token, Index carried) {
@@ -221,7 +222,7 @@ static IndexPair getPooledTokens(PhaseEmitter &e, kern::PoolOp op,
 }
 
 namespace {
-/// Pools the rows of each sequence.
+/// Pools the rows in each sequence.
 class PoolEmitter {
 public:
   PoolEmitter(PhaseEmitter &e, kern::PoolOp op)
@@ -232,11 +233,11 @@ public:
                                offsetof(transom_ragged_batch, token_column));
   }
 
-  /// One sequence.
+  /// Pools one sequence.
   void emit(Index b) {
     Value sequence = getSequence(e, op.getRagged(), b);
     std::tie(from, to) = getPooledTokens(e, op, sequence, mask);
-    // What the sum is divided by; with `max` the number of rows.
+    // The divisor for the sum; for `max`, the row count.
     Index count = e.foldRange(from, to, e.i64(0), [&](Index token, Index sum) {
       Index weight = columnOf ? getWeight(token) : e.i64(1);
       return sum + select(isPooled(e, mask, token), weight, 0);
@@ -263,7 +264,7 @@ public:
 private:
   Index getWeight(Index token) { return e.loadI32(columnOf, token) + 1; }
 
-  /// The sum or maximum of 16 columns of the rows.
+  /// The sum or maximum over the rows, for 16 columns.
   Value fold(Index column, Value lanes) {
     bool isMax = kind == kern::PoolKind::Max;
     Value start =
@@ -300,9 +301,10 @@ static void lowerPool(PhaseEmitter &e, kern::PoolOp op) {
 // Neighbors
 //===----------------------------------------------------------------------===//
 
-/// The row of the key that is `distance` columns after a token, or -1. Columns
-/// rise from key to key, so that it is at most `reach` rows away. A column 0
-/// that is not a key comes after all keys and looks at the first ones.
+/// The row with the key that is `distance` columns after a token, or -1.
+/// Columns increase from key to key, so it is at most `reach` rows away. A
+/// column 0 that is not a key comes after all keys; its search starts at the
+/// first key.
 static Index findNeighbor(PhaseEmitter &e, kern::NeighborsOp op, Index token,
                           Index distance) {
   Value ragged = op.getRagged();
@@ -354,7 +356,7 @@ static void lowerNeighbors(PhaseEmitter &e, kern::NeighborsOp op) {
 // Positions
 //===----------------------------------------------------------------------===//
 
-/// Numbers the ids of each row that are not padding, from `pad` + 1 on.
+/// Numbers the ids in each row that are not padding, from `pad` + 1 on.
 static void lowerPositions(PhaseEmitter &e, kern::PositionsOp op) {
   Index columns = e.numColumns(op.getIds()), pad = e.i64(op.getPad());
   e.forWorkerRange(e.numRows(op.getIds()), [&](Index b) {
@@ -370,7 +372,7 @@ static void lowerPositions(PhaseEmitter &e, kern::PositionsOp op) {
   });
 }
 
-/// Stores the column of each token in the caller's batch.
+/// Stores each token's column in the caller's batch.
 static void lowerColumns(PhaseEmitter &e, kern::ColumnsOp op) {
   Value columnOf = e.raggedTable(op.getRagged(),
                                  offsetof(transom_ragged_batch, token_column));
@@ -381,7 +383,7 @@ static void lowerColumns(PhaseEmitter &e, kern::ColumnsOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Transposition, slices, gathers
+// Transposes, slices, gathers
 //===----------------------------------------------------------------------===//
 
 static void lowerTranspose(PhaseEmitter &e, kern::TransposeOp op) {
@@ -417,7 +419,7 @@ static void lowerCopy(PhaseEmitter &e, kern::CopyOp op) {
 }
 
 static void lowerGather(PhaseEmitter &e, kern::GatherOp op) {
-  // Rows of a matrix may be apart; those of other ranks are dense.
+  // A matrix may have a row stride; buffers with other ranks are dense.
   Index inner = emitInnerSize(e, op.getTable(), 1);
   bool isMatrix = getBufferType(op.getTable()).getRank() == 2;
   auto getStride = [&](Value buffer) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Packs rows of keys into key panels, [positions/32][columns][32] in f32 and
+// Packs key rows into key panels, [positions/32][columns][32] in f32 and
 // [positions/32][columns/2][32][2] in bf16.
 #include "passes/lower/ops/LowerOps.h"
 #include "passes/lower/ops/Rows.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// The columns of a key: as they are stored, or rounded.
+/// The columns of a key: unchanged, or rounded.
 static Value loadKey(PhaseEmitter &e, kern::PackKeysOp op, Value line,
                      Index column, Value mask) {
   const OperandLowering &in = getLowering(op.getInput()),
@@ -23,7 +23,7 @@ static Value loadKey(PhaseEmitter &e, kern::PackKeysOp op, Value line,
   return out.round(e, in.load(e, at, mask));
 }
 
-/// Packs one row of keys into panels whose columns are interleaved.
+/// Packs one key row into panels with interleaved columns.
 static void packInterleaved(PhaseEmitter &e, kern::PackKeysOp op, Index row,
                             Index position) {
   const OperandLowering &out = getLowering(op.getOuts());
@@ -53,7 +53,7 @@ static void lowerPackKeys(PhaseEmitter &e, kern::PackKeysOp op) {
     Index position = e.loadI64(e.advance(positions, row * 8));
     if (out.getFormat().interleave > 1)
       return packInterleaved(e, op, row, position);
-    // Without interleaving all addresses are multiples of an element.
+    // Without interleaving, all addresses are multiples of the element size.
     Index panel = position / panelWidth, lane = position % panelWidth;
     Index base = panel * columns * panelWidth + lane;
     const int64_t bytes = out.getElementBytes();

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rotary position embeddings: the table of a step's positions, and its
-// application to the heads of rows. A worker owns whole rows.
+// Rotary position embeddings: the rope table for a step's positions, and its
+// application to the heads in each row. A worker owns whole rows.
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/ops/LowerOps.h"
 #include "passes/lower/ops/Rows.h"
@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// Computes cosines and sines of each row's position from two tables: of
-/// multiples of 256 and of the remainder, by the addition theorems.
+/// Computes cosines and sines for each row's position from two tables, for
+/// multiples of 256 and for the remainder, by the addition theorems.
 static void lowerRopeTable(PhaseEmitter &e, kern::RopeTableOp op) {
   ArrayRef<int64_t> shape = op.getAngles().getType().getShape();
   int64_t pairs = shape[1] / 2, coarseRows = shape[0] - kvBlockSize;
@@ -37,7 +37,7 @@ static void lowerRopeTable(PhaseEmitter &e, kern::RopeTableOp op) {
 }
 
 namespace {
-/// Applies rope to the heads of one row.
+/// Applies rope to the heads in one row.
 class RopeRow {
 public:
   RopeRow(PhaseEmitter &e, kern::RopeOp op, Index row)
@@ -66,7 +66,7 @@ public:
   }
 
 private:
-  /// Pairs are a column and the one half of the rotated width after it.
+  /// Pairs are a column and the one half the rotated width after it.
   void rotateHalves(Index first) {
     e.forColumns(e.i64(pairs), [&](Index c, Value m) {
       Index low = first + c, high = low + pairs;
@@ -77,7 +77,7 @@ private:
     });
   }
 
-  /// Pairs are neighbouring columns: a vector holds eight pairs.
+  /// Pairs are adjacent columns: a vector contains eight pairs.
   void rotateInterleaved(Index first) {
     SmallVector<int64_t> twice, swapped;
     SmallVector<bool> evens;
@@ -94,7 +94,7 @@ private:
       return b.create<vector::ShuffleOp>(e.location(), x, x, lanes);
     };
     e.forColumns(e.i64(2 * pairs), [&](Index c, Value m) {
-      // Load eight cosines and sines, and repeat each for both lanes of a pair.
+      // Load eight cosines and sines, and repeat each for both lanes in a pair.
       Index pair = c / 2;
       Value mask = e.laneMask(min(e.i64(pairs) - pair, 8));
       Value cosine = shuffle(table.load(pair, mask), twice),
@@ -112,8 +112,8 @@ private:
   PhaseEmitter &e;
   kern::RopeOp op;
   Row in, out, table;
-  int64_t width; ///< columns of a head
-  int64_t pairs; ///< that are rotated
+  int64_t width; ///< columns per head
+  int64_t pairs; ///< rotated pairs
 };
 } // namespace
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Norms, casts, softmax and embeddings: a worker owns whole rows. A sum over
-// columns is accumulated in 16 lanes, by column modulo 16, that a fixed tree
-// adds up.
+// columns is accumulated in 16 lanes, by column modulo 16, and a fixed tree
+// adds the lanes.
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/emit/VectorMath.h"
 #include "passes/lower/ops/LowerOps.h"
@@ -15,7 +15,7 @@ using namespace transom;
 using namespace transom::lower;
 
 /// The sum of `term(column, mask)` over the columns. Lanes after the last
-/// column must give zero.
+/// column must be zero.
 static Value sumColumns(PhaseEmitter &e, Index count,
                         function_ref<Value(Index, Value)> term) {
   Value lanes = e.foldColumns(
@@ -29,12 +29,12 @@ static Value sumColumns(PhaseEmitter &e, Index count,
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Number of rows that are normalized together. The sum of one row is a chain
-/// of dependent additions, which alone would leave the FMA units idle.
+/// Rows that are normalized together. One row's sum is a dependent addition
+/// chain, which alone would leave the FMA units idle.
 static constexpr int64_t kNormRows = 4;
 
 namespace {
-/// Emits the norm of some consecutive rows.
+/// Emits the norm for some consecutive rows.
 class NormEmitter {
 public:
   NormEmitter(PhaseEmitter &e, const NormRows &norm, Index first, int64_t rows)
@@ -67,7 +67,7 @@ public:
       factors.push_back(e.splat(e.divF(e.f32(1), deviation)));
     }
 
-    // Normalize, scale and shift, group by group where they are quantized.
+    // Normalize, scale and shift, group by group if the result is quantized.
     if (!norm.quantized.numbers)
       return emitColumns(e.i64(0), count, outs);
     const int64_t size = norm.quantized.getGroup();
@@ -90,7 +90,7 @@ public:
   }
 
 private:
-  /// Normalizes so many columns of all rows from `begin` on, to targets that
+  /// Normalizes `columns` columns in all rows from `begin` on, to targets that
   /// begin there.
   void emitColumns(Index begin, Index columns,
                    ArrayRef<std::pair<int64_t, Row>> targets) {
@@ -110,8 +110,8 @@ private:
     });
   }
 
-  /// For each row the average of `term(row, column, mask)` over the columns, in
-  /// all lanes.
+  /// For each row, the average of `term(row, column, mask)` over the columns,
+  /// in all lanes.
   SmallVector<Value>
   averageColumns(function_ref<Value(size_t, Index, Value)> term) {
     double width = *getBufferType(norm.input).getDims().back().constant();
@@ -132,8 +132,8 @@ private:
   const NormRows &norm;
   Index first, count;
   SmallVector<Row> in;
-  SmallVector<std::pair<int64_t, Row>> outs; ///< with the index of the row
-  SmallVector<Value> means, factors;         ///< of each row
+  SmallVector<std::pair<int64_t, Row>> outs; ///< with the row index
+  SmallVector<Value> means, factors;         ///< for each row
 };
 } // namespace
 
@@ -194,7 +194,7 @@ lower::emitLargest(PhaseEmitter &e, int64_t count,
   return {e.maxLanes(found[0]), e.sumLanes(found[1])};
 }
 
-/// Combines vectors pair by pair; `combine` is associative on them.
+/// Combines vectors pairwise; `combine` is associative.
 static Value combineAll(SmallVector<Value> vectors,
                         function_ref<Value(Value, Value)> combine) {
   while (vectors.size() > 1) {
@@ -208,11 +208,11 @@ static Value combineAll(SmallVector<Value> vectors,
   return vectors[0];
 }
 
-/// Columns of a group whose vectors are in registers at the same time.
+/// Columns in a group whose vectors are in registers at the same time.
 static constexpr int64_t kBlockColumns = 128;
 
 namespace {
-/// Emits the whole numbers of a group of columns of a row, block by block.
+/// Quantizes a column group in a row, block by block.
 class GroupQuantizer {
 public:
   GroupQuantizer(PhaseEmitter &e, const QuantizedRows &rows, Index row,
@@ -222,8 +222,8 @@ public:
         scales(getRow(e, rows.scales, row).at(group * 2)), columns(columns) {}
 
   void emit() {
-    // The largest magnitude, by the bits: these are larger yet where a number
-    // is not finite.
+    // The max magnitude, compared by bits, which are larger yet if a value is
+    // not finite.
     OpBuilder &b = e.builder();
     auto larger = [&](Value x, Value y) -> Value {
       return b.create<arith::MaxUIOp>(e.location(), x, y);
@@ -247,7 +247,7 @@ public:
     Value scale = e.select(isLarge, e.divF(largest, e.f32(127)), e.f32(0));
     e.store(e.select(isFinite, scale, e.f32(NAN)), scales);
 
-    // Where a number is not finite all are zero.
+    // If a value is not finite, all quantized values are zero.
     Value factor =
         e.splat(e.select(isLarge, e.divF(e.f32(127), largest), e.f32(0)));
     Value exists = e.splat(isFinite);
@@ -265,6 +265,7 @@ public:
             return b.create<arith::AddIOp>(e.location(), x, y);
           });
         });
+    // Store their sum.
     const int64_t count = llvm::divideCeil(columns, kLanes);
     Value base = e.splatI32(
         static_cast<int32_t>(uint32_t(CodeEmitter::roundedBase) * count));
@@ -277,10 +278,10 @@ public:
 private:
   struct Vector {
     Index column;
-    Value mask; ///< null where all of its columns exist
+    Value mask; ///< null if all columns exist
   };
 
-  /// The vectors of `count` columns from `first` on.
+  /// The vectors for `count` columns from `first` on.
   SmallVector<Vector> getVectors(Index first, int64_t count) {
     SmallVector<Vector> vectors;
     for (int64_t c = 0; c < count; c += kLanes)
@@ -290,7 +291,7 @@ private:
     return vectors;
   }
 
-  /// Folds the blocks of the group, the last of which may have fewer columns.
+  /// Folds the blocks in the group, the last of which may have fewer columns.
   Value foldBlocks(Value init,
                    function_ref<Value(ArrayRef<Vector>, Value)> body) {
     const int64_t full = columns / kBlockColumns,
@@ -348,7 +349,7 @@ static void lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op) {
   e.forWorkerRange(e.numRows(op.getOuts()), [&](Index row) {
     Row in = getRow(e, op.getInput(), row), out = getRow(e, op.getOuts(), row);
 
-    // The maximum. A row of minus infinity is shifted by zero.
+    // The maximum. A row with only minus infinity is shifted by zero.
     Value lanes =
         e.foldColumns(count, lowest, [&](Index c, Value m, ValueRange carried) {
           Value x = in.load(c, m);
@@ -367,7 +368,7 @@ static void lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op) {
       return m ? e.select(m, p, e.splat(0.0)) : p;
     });
 
-    // Divide by the sum; a row without visible elements stays zero.
+    // Divide by the sum; a row without visible elements remains zero.
     Value sums = e.splat(sum);
     Value divisor = e.select(emitIsEmptySum(e, sums), e.splat(1.0), sums);
     e.forColumns(count, [&](Index c, Value m) {
@@ -380,13 +381,13 @@ static void lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op) {
 // Summaries
 //===----------------------------------------------------------------------===//
 
-/// Emits the maximum of a group of columns that begins at `first`, and the sum
-/// of its exponentials where `sum` is not NULL. `count` limits the columns;
-/// null: there are all of them.
+/// Emits the maximum in a column group that begins at `first`, and the sum of
+/// its exponentials if `sum` is not NULL. `count` limits the columns; null: no
+/// limit.
 static void emitSummary(PhaseEmitter &e, Row in, Index first,
                         const Index *count, Value maximum, Value sum,
                         Value isSumAsked) {
-  // A product with zero is NaN where the factor is not finite.
+  // A product with zero is NaN if the other factor is not finite.
   SmallVector<Value> xs;
   Value lowest = e.splat(-INFINITY), lanes = lowest, zero = e.splat(0.0),
         zeros = zero;
@@ -453,7 +454,7 @@ static void lowerRowSummary(PhaseEmitter &e, kern::RowSummaryOp op) {
 // Embeddings
 //===----------------------------------------------------------------------===//
 
-/// Loads columns of row `id` of an embedding table in any layout.
+/// Loads columns in row `id` from an embedding table in any layout.
 static Value loadTable(PhaseEmitter &e, Value table, Index id, Index column,
                        Value mask) {
   auto type = cast<kern::WeightType>(table.getType());
@@ -463,7 +464,7 @@ static Value loadTable(PhaseEmitter &e, Value table, Index id, Index column,
              &OperandLowering::get(OperandFormat::getRows(format.element))};
     return rows.load(id * type.getShape()[1] + column, mask);
   }
-  // A weight shared with a product is in panels.
+  // A weight shared with a GEMM is in panels.
   return OperandLowering::get(format).loadColumns(
       e, e.weight(table), type.getShape()[1], id, column, mask);
 }
@@ -475,7 +476,7 @@ static void lowerEmbedding(PhaseEmitter &e, kern::EmbeddingOp op) {
     SmallVector<Index> ids;
     for (Value buffer : op.getIds())
       ids.push_back(e.loadI64(e.advance(e.pointer(buffer), row * 8)));
-    // Add up the rows of all tables.
+    // Add up the rows from all tables.
     e.forColumns(count, [&](Index c, Value m) {
       Value sum;
       for (auto [id, table, scale] :

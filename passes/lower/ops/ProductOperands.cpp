@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scales of rows are in pairs for each group, and those of a panel follow the
-// numbers of each group, so both begin where a group does.
+// Row scales are in pairs for each group, and panel scales follow each group's
+// elements, so both begin where a group does.
 #include "passes/lower/ops/ProductOperands.h"
 
 using namespace mlir;

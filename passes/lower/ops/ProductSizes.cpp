@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The sizes of caches are those of common processors, not of the one that
-// compiles.
+// Cache sizes are typical for common processors, not taken from the compiling
+// host.
 #include "passes/lower/ops/ProductSizes.h"
 #include "passes/lower/ops/ColumnGroups.h"
 
@@ -10,17 +10,19 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// Bytes of the left operand that should stay in the second-level cache.
+/// Left operand bytes that should stay in the second-level cache.
 static constexpr int64_t kChunkBytes = 1024 * 1024;
 
-/// Rows of a chunk where weights stay in the last-level cache since they are
-/// not larger: results stay in the second one. Half where these are normalized.
+/// Rows per chunk if the weights are small enough to stay in the last-level
+/// cache: results stay in the second-level cache. Half as many if the rows are
+/// normalized.
 static constexpr int64_t kSmallChunkRows = 85;
 static constexpr int64_t kCachedWeightBytes = 16 * 1024 * 1024;
 
-/// What a kernel takes of K at most where it multiplies bytes with AMX, which
-/// reads faster than the second-level cache gives: the panel's share of it
-/// stays in the first one. Not of several groups, whose sums are in memory.
+/// Max elements along K per kernel if AMX multiplies bytes, since AMX reads
+/// faster than the second-level cache delivers: this part of a panel stays in
+/// the first-level cache. Not used with several groups, whose sums are in
+/// memory.
 static constexpr int64_t kAmxKBlock = 1024;
 
 ProductSizes::ProductSizes(const MicroKernels &kernels, kern::GemmOp op)
@@ -47,7 +49,7 @@ int64_t ProductSizes::getOwnChunkRows() {
 int64_t ProductSizes::getLongestK(Value out) {
   if (getBufferType(out).getKeyPanels())
     return getK();
-  // Sums between blocks are in the f32 of an out, which is not the residual.
+  // Sums between blocks are stored in an f32 out that is not the residual.
   const bool holdsSums =
       (kern::isQuantized(out) || getBufferType(out).getElementType().isF32()) &&
       !(op.getResidual() &&

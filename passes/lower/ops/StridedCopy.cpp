@@ -41,8 +41,8 @@ Index lower::emitBroadcastOffset(PhaseEmitter &e, Index row,
   if (outer == operandOuter)
     return row * e.size(operandRowStride);
 
-  // Decompose the row into indices, the innermost first. A dimension of size 1
-  // that is broadcast adds nothing.
+  // Decompose the row into indices, the innermost first. A broadcast dimension
+  // with size 1 adds nothing.
   Index offset = e.i64(0), rest = row;
   Polynomial stride = operandRowStride;
   int64_t shift = outer.size() - operandOuter.size();
@@ -57,7 +57,7 @@ Index lower::emitBroadcastOffset(PhaseEmitter &e, Index row,
   return offset;
 }
 
-/// The offsets of outer index `index` in source and target.
+/// The source and target offsets for outer index `index`.
 static IndexPair emitOuterOffsets(PhaseEmitter &e, const StridedCopy &copy,
                                   Index index) {
   Index source = e.i64(0), target = e.i64(0);
@@ -82,7 +82,7 @@ void lower::emitStridedCopy(PhaseEmitter &e, Operation *op,
   Type memory =
       copy.element.isInteger(1) ? Type(e.builder().getI8Type()) : copy.element;
 
-  // Rows of the last dimension are divided among the workers.
+  // The outer dimensions are divided among the workers.
   Index outer = e.i64(1);
   for (Index size : ArrayRef(copy.sizes).drop_back())
     outer = outer * size;
@@ -97,7 +97,8 @@ void lower::emitStridedCopy(PhaseEmitter &e, Operation *op,
     auto [sourceOffset, targetOffset] = emitOuterOffsets(e, copy, index);
     Value source = e.advance(copy.source, sourceOffset * bytes);
     Value target = e.advance(copy.target, targetOffset * bytes);
-    // Copy a row as vectors if its elements are consecutive, else one by one.
+    // Copy a row by vectors if its elements are consecutive, otherwise one by
+    // one.
     if (dense) {
       e.forColumns(inner, [&](Index column, Value mask) {
         Index at = column * bytes;

@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tile is taken by an atomic addition; one that finds none left costs a load.
+// An atomic addition takes a tile; if none is left, the attempt costs only a
+// load.
 #include "passes/lower/ops/TileQueue.h"
 #include "runtime/abi/Layout.h"
 
