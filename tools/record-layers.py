@@ -22,7 +22,7 @@ def parse_ids(text):
 
 
 def get_tensor(output):
-    """The hidden states among what a module returns."""
+    """Returns the hidden states in a module's result."""
     if isinstance(output, (tuple, list)) and output:
         output = output[0]
     elif isinstance(output, dict) and output:
@@ -31,7 +31,7 @@ def get_tensor(output):
 
 
 def load_model(folder):
-    """The class that config.json names, else the bare model."""
+    """Loads the class that config.json names, otherwise the bare model."""
     config = transformers.AutoConfig.from_pretrained(folder)
     name = (config.architectures or ["AutoModel"])[0]
     model_class = getattr(transformers, name, transformers.AutoModel)

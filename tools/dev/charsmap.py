@@ -1,9 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Builds precompiled character maps, as SentencePiece's models and the
-# normalizer `Precompiled` of `tokenizers` have them: the size in bytes of a
-# double array (Darts-clone's format), the array, and strings that end with NUL.
+# Builds precompiled character maps, as used by SentencePiece models and the normalizer `Precompiled` in `tokenizers`: the size of a double
+# array in bytes (Darts-clone format), the array, and NUL-terminated strings.
 import struct
 
 
@@ -32,7 +31,7 @@ class DoubleArray:
 
 
 def build(rules):
-    """The map of the texts in `rules` to others."""
+    """Returns the character map for the replacements in `rules`."""
     strings, values = b"", {}
     for key, value in rules.items():
         values[key.encode()] = len(strings)

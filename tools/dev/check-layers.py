@@ -2,16 +2,15 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Checks that each folder includes only what its layer may include. The table
-# below is the architecture's; a file belongs to the row with the longest
-# prefix of its path. 'mlir', 'llvm', 'lld' stand for those projects' headers,
-# 'c' restricts a row to the C standard headers named in C_HEADERS.
+# Checks that each folder includes only headers from its allowed layers. The table below is the architecture's table; the row with the
+# longest matching path prefix applies. 'mlir', 'llvm' and 'lld' stand for these projects' headers, 'c' restricts a row to the C standard
+# headers in C_HEADERS.
 import os
 import re
 
 from tree import Findings, list_files, parse_root, read_text
 
-# What every part may use: readers of files, sizes, errors, the manifest. None of it knows MLIR.
+# Available to all parts: readers for files, sizes, errors, the manifest. None of it depends on MLIR.
 SUPPORT = ["runtime/base", "runtime/json", "runtime/safetensors", "runtime/weights", "runtime/manifest"]
 ABI = ["runtime/abi"]
 LAYOUT = ["runtime/abi/Layout", "runtime/abi/RowSummary"]
@@ -30,7 +29,7 @@ LAYERS = {
     "runtime/safetensors": ["runtime/safetensors", "runtime/weights", "runtime/json", "runtime/base"],
     "runtime/manifest": ["runtime/manifest", "runtime/weights", "runtime/json", "runtime/base", *ABI],
     "runtime/tokenizer": ["runtime/tokenizer", *SUPPORT],
-    # The runtime from the bottom to the top; a folder may include those before it.
+    # The runtime from the bottom to the top; a folder may include earlier ones.
     "runtime/artifact": ["runtime/artifact", *ABI, *SUPPORT],
     "runtime/execute": ["runtime/execute", "runtime/artifact", "runtime/onednn/OneDnn", *HEADERS, *ABI, *SUPPORT],
     "runtime/kvcache": ["runtime/kvcache", *HEADERS, *ABI, *SUPPORT],
@@ -43,7 +42,7 @@ LAYERS = {
     "runtime/text": ["runtime/text", "runtime/session", "runtime/execute", "runtime/tokenizer", *HEADERS, *SUPPORT],
     "runtime/api": ["runtime/api", "runtime/text", "runtime/session", "runtime/generate", "runtime/execute", *HEADERS, *SUPPORT],
     "runtime": RUNTIME + SUPPORT + ABI,
-    # The shims: libraries of their own, which the runtime opens.
+    # Shims: separate libraries, which the runtime opens.
     "runtime/onednn": ["runtime/onednn", *ABI, "oneapi"],
     "runtime/onednn/OneDnn": ["runtime/onednn/OneDnn", "runtime/execute/Formula", *HEADERS, *ABI, *SUPPORT],
     "dialects/common": ["dialects/common", "runtime/base", *MLIR],
@@ -54,16 +53,16 @@ LAYERS = {
     "passes/kernel/MemoryPlanner": ["passes/kernel/MemoryPlanner", *SUPPORT, *LAYOUT],
     "passes/lower": ["passes/lower", "passes/*", *DIALECTS, *SUPPORT, *ABI, *MLIR],
     "compiler/import": ["compiler/import", *DIALECTS, *SUPPORT, *MLIR],
-    # Writes the tables that the runtime reads, with the runtime's own normalizer for added tokens; knows no MLIR.
+    # Writes the tables that the runtime reads, with the runtime's own normalizer for added tokens; independent of MLIR.
     "compiler/import/tokenizer": ["compiler/import/tokenizer", "runtime/tokenizer", *SUPPORT],
-    # Reads the options that the runtime's table of generation options lists.
+    # Reads the options in the runtime's table of generation options.
     "compiler/import/huggingface/GenerationOptionWriter": ["compiler/import", "runtime/generate/GenerationOptions", *SUPPORT],
     "compiler/import/huggingface/GenerationSettings": ["compiler/import", "runtime/generate/GenerationOptions", *SUPPORT],
-    # Looks up tokens in the tables of a tokenizer that was imported.
+    # Looks up tokens in the tables of an imported tokenizer.
     "compiler/import/huggingface/TextConfig": ["compiler/import", "runtime/tokenizer/Tokenizer", *SUPPORT],
     "compiler/import/huggingface/PipelinePairs": ["compiler/import", "runtime/tokenizer/Tokenizer", *SUPPORT],
     "compiler/pipeline": ["compiler/pipeline", "passes", *DIALECTS, *SUPPORT, *MLIR],
-    # The llvm dialect is where lowering ends; its translation to LLVM IR is codegen's first step.
+    # Lowering ends at the llvm dialect; codegen starts with its translation to LLVM IR.
     "compiler/codegen": ["compiler/codegen", "runtime/base", "llvm", "mlir/IR", "mlir/Dialect/LLVMIR", "mlir/Target/LLVMIR"],
     "compiler/artifact": ["compiler/artifact", "compiler/codegen", "runtime/artifact/Digest", *DIALECTS, *SUPPORT, *ABI, *MLIR, "lld"],
     "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *LAYOUT, *MLIR],
@@ -77,7 +76,7 @@ LAYERS = {
         "compiler/verify", "compiler/evaluator", "compiler/driver", "compiler/import", "compiler/artifact/PlanArtifact",
         *DIALECTS, *SUPPORT, *ABI, *MLIR,
     ],
-    # Checks a compile; the rest of the folder links no pass.
+    # Checks a compile; the rest of the folder links no passes.
     "compiler/verify/CutLayers": ["compiler/verify", "passes/graph/LayerRuns", *DIALECTS, *SUPPORT, *MLIR],
     "compiler/verify/VerifyModel": [
         "compiler/verify", "compiler/driver", "compiler/import", "compiler/pipeline", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
@@ -90,13 +89,13 @@ LAYERS = {
         "compiler/verify", "compiler/evaluator", "compiler/driver", "compiler/import", *DIALECTS, *SUPPORT, *MLIR,
     ],
     "compiler/verify/LayerErrors": ["compiler/verify/LayerErrors", *SUPPORT],
-    # What a check found, which the tool reads and prints without LLVM.
+    # Results of a check, which the tool reads and prints without LLVM.
     "compiler/verify/Certificate": ["compiler/verify/Certificate", *SUPPORT],
     "compiler/verify/CertificateJson": ["compiler/verify/Certificate", *SUPPORT],
     "compiler/inspect": [
         "compiler/inspect", "compiler/driver", "compiler/artifact/PlanArtifact", "compiler/import", *DIALECTS, *SUPPORT, *MLIR,
     ],
-    # What the tool reads of a model's figures without LLVM.
+    # Model statistics that the tool reads without LLVM.
     "compiler/inspect/Inspection": ["compiler/inspect/ModelGraph", "compiler/driver/Compile", *SUPPORT],
     "compiler/inspect/ModelGraph": [],
     "compiler/inspect/ModelFigures": ["compiler/inspect/ModelFigures", *SUPPORT],
@@ -104,13 +103,13 @@ LAYERS = {
         "compiler/explain", "compiler/driver", "compiler/inspect", "compiler/import", "compiler/artifact", "compiler/pipeline",
         "passes/*", *DIALECTS, *SUPPORT, *ABI, *MLIR,
     ],
-    # The form of an explanation, which the tool reads and writes without LLVM.
+    # The explanation format, which the tool reads and writes without LLVM.
     "compiler/explain/Explanation": ["compiler/explain/Explanation", "compiler/driver/Compile", *SUPPORT],
     "compiler/explain/ExplanationFields": ["compiler/explain/Explanation"],
     "compiler/explain/ExplanationJson": [
         "compiler/explain/Explanation", "compiler/explain/ExplanationFields", "compiler/explain/ExplanationJson", *SUPPORT,
     ],
-    # Encodes the texts that it runs a model on.
+    # Encodes the texts on which it runs a model.
     "compiler/driver/Calibrate": [
         "compiler/driver", "compiler/evaluator", "compiler/import", "runtime/tokenizer/Tokenizer", *DIALECTS, *SUPPORT, *MLIR,
     ],
@@ -133,7 +132,7 @@ LAYERS = {
     "test": ["*"],
 }
 
-# Outside headers that a row must name to use them; all other <...> headers are the system's.
+# External headers that a row must name to use them; all other <...> headers are system headers.
 OUTSIDE = {"mlir", "mlir-c", "llvm", "llvm-c", "lld", "clang", "nlohmann", "CLI", "gtest", "dnnl", "oneapi", "omp.h"}
 C_HEADERS = {"stddef.h", "stdint.h", "stdbool.h"}
 SOURCES = (".h", ".hpp", ".c", ".cpp", ".inc", ".td")
@@ -141,24 +140,24 @@ INCLUDE = re.compile(r'^\s*(?:#\s*include|include)\s*(?:<([^>]+)>|"([^"]+)")')
 
 
 def layer_of(name):
-    """The row of the table that a path belongs to, or None."""
+    """Returns the table row for a path, or None."""
     rows = [row for row in LAYERS if name == row or name.startswith(row + "/") or name.startswith(row + ".")]
     return max(rows, key=len, default=None)
 
 
 def is_allowed(header, allowed):
-    """Whether a root-relative or outside header is under one of the allowed prefixes."""
+    """Returns whether a root-relative or external header is under an allowed prefix."""
     for prefix in allowed:
         if prefix == "*" or header == prefix or header.startswith((prefix + "/", prefix + ".")):
             return True
-        # 'passes/*' means the files directly in that folder.
+        # 'passes/*' stands for the files directly in that folder.
         if prefix.endswith("/*") and os.path.dirname(header) == prefix[:-2]:
             return True
     return False
 
 
 def check_file(name, text, findings):
-    """Reports each include of one file that its row does not allow."""
+    """Reports each include in a file that its row does not allow."""
     row = layer_of(name)
     if row is None:
         findings.error(name, 1, "no layer names this folder; add a row to tools/dev/check-layers.py")

@@ -2,15 +2,15 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Checks that what pages name exists: links, paths and files of the tree, programs of the build, commands and flags. Each block of
-# shell commands is run by the tests (the mark <!-- test --> above it) or says why it is not (<!-- not run: REASON -->).
+# Checks that names in pages exist: links, paths, files, built programs, commands and flags. Each shell block is either run by the tests
+# (the mark <!-- test --> above it) or gives the reason why it is not (<!-- not run: REASON -->).
 import glob
 import os
 import re
 
 from tree import Findings, list_files, parse_root, read_text
 
-# Generated pages, and what lists old names beside the new ones.
+# Generated pages, and pages that list old names next to new ones.
 EXEMPT = re.compile(r"^docs/reference/")
 OLD_NAMES = re.compile(r"\A# Migration|^## Retired words$", re.MULTILINE)
 
@@ -28,9 +28,9 @@ FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)(?![\w-])")
 NINJA = re.compile(r"^ninja(?: -C \S+)?((?: [a-z][\w-]+)+)$")
 PRESET = re.compile(r"\bcmake --preset ([\w-]+)")
 
-# Programs of others, whose flags are not ours.
+# External programs, whose flags are not checked.
 OTHERS = re.compile(r"^(?:cmake|ctest|ninja|clang\S*|git|pip|python3 -m|perf|gdb|valgrind)\b")
-# Flags of mlir-opt, and projects named like a file.
+# mlir-opt flags, and projects named like a file.
 MLIR_FLAGS = {
     "load-dialect-plugin", "load-pass-plugin", "pass-pipeline", "mlir-print-debuginfo", "mlir-print-ir-after", "mlir-print-ir-after-all",
     "mlir-print-ir-after-change", "mlir-timing", "run-reproducer",
@@ -39,7 +39,7 @@ NOT_OURS = {"llama.cpp"}
 
 
 class Tree:
-    """What the sources define, by their text."""
+    """Definitions in the sources, found by text search."""
 
     def __init__(self, root):
         self.root = root
@@ -64,12 +64,12 @@ class Tree:
         self.presets = set(re.findall(r'"name": "([\w-]+)"', presets.group())) if presets else set()
 
     def text_of(self, name):
-        """The text of a source or script; nothing of pages and data."""
+        """Returns the text of a source or script; empty for pages and data."""
         is_source = name.endswith((".cpp", ".h", ".td", ".py", ".txt", ".cmake", ".sh")) or "." not in os.path.basename(name)
         return (read_text(self.root, name) or "") if is_source else ""
 
     def has_path(self, path):
-        """Whether the tree has the path, perhaps with another ending; '*' and a name like MODEL stand for any text."""
+        """Returns whether the tree has the path, possibly with another ending; '*' and names like MODEL match any text."""
         path = os.path.join(self.root, re.sub(r"(?<=/)[A-Z]+(?=/|$)", "*", path))
         return bool(glob.glob(path) or glob.glob(path + ".*"))
 
@@ -82,7 +82,7 @@ class Tree:
 
 
 def code_of(lines):
-    """(number, text) of what a page shows as code: spans, pictures without a language, shell blocks; comments are left out."""
+    """Yields (number, text) for code in a page: spans, blocks without a language, shell blocks; comments are omitted."""
     language = None
     for number, line in enumerate(lines, 1):
         fence = re.match(r"\s*```(.*)", line)
@@ -96,7 +96,7 @@ def code_of(lines):
 
 
 def check_blocks(name, lines, findings):
-    """Shell blocks are run, or say why not."""
+    """Checks that shell blocks are run, or give a reason."""
     inside = False
     for number, line in enumerate(lines, 1):
         fence = re.match(r"\s*```(.*)", line)
@@ -107,7 +107,7 @@ def check_blocks(name, lines, findings):
 
 
 def check_links(root, name, lines, findings):
-    """Relative links lead to files or folders of the tree."""
+    """Checks that relative links lead to files or folders in the tree."""
     for number, line in enumerate(lines, 1):
         for target in LINK.findall(line):
             if not os.path.exists(os.path.join(root, os.path.dirname(name), target)):
@@ -115,7 +115,7 @@ def check_links(root, name, lines, findings):
 
 
 def check_names(tree, name, number, code, findings):
-    """Paths, files, programs and presets exist."""
+    """Checks that paths, files, programs and presets exist."""
     for path in PATH.findall(code):
         if not tree.has_path(path):
             findings.error(name, number, f"names '{path}', which does not exist")
@@ -132,7 +132,7 @@ def check_names(tree, name, number, code, findings):
 
 
 def check_commands(tree, name, number, command, findings):
-    """Commands of transom and flags exist: those of transom in its sources, those of a script in the script, others anywhere."""
+    """Checks that transom commands and flags exist: flags of transom in its sources, flags of a script in the script, others anywhere."""
     if OTHERS.match(command):
         return
     flags, where = tree.flags, "the tree"

@@ -2,8 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Checks sizes and include cycles of product code: no source has more than 500 lines, at most 0.5 % of the functions have more
-# than 60, and headers include each other without cycles. --longest N prints the longest functions.
+# Checks sizes and include cycles in product code: no source exceeds 500 lines, at most 0.5 % of the functions exceed 60 lines, and headers
+# do not include each other in cycles. --longest N prints the longest functions.
 import argparse
 import os
 import re
@@ -15,13 +15,13 @@ from tree import Findings, list_files, read_text
 
 PRODUCT = ("runtime/", "dialects/", "passes/", "compiler/", "tools/")
 FILE_LINES, FUNCTION_LINES, LONG_SHARE = 500, 60, 0.005
-# Generated tables, and the pages of dialects and passes.
+# Generated tables, and the definitions of dialects and passes.
 LARGE = re.compile(r"(UnicodeTables|UnicodeCategories|RegexTables|CompatibilityTables)\.cpp$|\.td$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
 def check_functions(sources, findings):
-    """The share of long functions; returns all of them, longest first."""
+    """Checks the share of long functions; returns all functions, longest first."""
     found = [(count, name, line, text) for name, lines in sources for line, text, count in functions(lines)]
     long = sorted((entry for entry in found if entry[0] > FUNCTION_LINES), reverse=True)
     if len(long) > LONG_SHARE * len(found):

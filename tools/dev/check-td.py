@@ -2,12 +2,10 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Checks the TableGen definitions: every op and pass is described with an
-# example, every numbered constraint of an op, a type or an attribute has a test
-# that expects the message with its number ('kern.norm' op (3), '!kern.buffer'
-# (2), '#kern.format' (1)), every pass counts what it does, and one name goes
-# through a pass: class FuseAttentionPass, flag attn-fuse-attention,
-# FuseAttention.cpp with that DEBUG_TYPE, and the test fuse-attention.mlir.
+# Checks TableGen definitions. Every op and pass has a description with an example. Every numbered constraint on an op, a type or an
+# attribute has a test that expects the message with its number ('kern.norm' op (3), '!kern.buffer' (2), '#kern.format' (1)). Every pass has
+# statistics and a single name: class FuseAttentionPass, flag attn-fuse-attention, FuseAttention.cpp with that DEBUG_TYPE, and the test
+# fuse-attention.mlir.
 import json
 import os
 import re
@@ -19,7 +17,7 @@ LLVM = "/usr/lib/llvm-19"
 
 
 def read_records(root, name):
-    """All records of a .td file and those it pulls in, by name, or the tool's message."""
+    """Returns all records in a .td file and its includes by name, or the tool's message."""
     command = [LLVM + "/bin/llvm-tblgen", "--dump-json", "-I", root, "-I", LLVM + "/include", os.path.join(root, name)]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode != 0:
@@ -28,7 +26,7 @@ def read_records(root, name):
 
 
 def own_records(records, kind, name):
-    """The records of a kind that the file itself defines, each with its line."""
+    """Returns the records of a kind that the file itself defines, each with its line."""
     for record in sorted(records["!instanceof"].get(kind, [])):
         place = records[record]["!locs"][-1].rsplit(":", 1)
         if place[0] == os.path.basename(name):
@@ -40,7 +38,7 @@ def has_example(text):
 
 
 def check_op(name, line, op, findings):
-    """An op has a summary, and a description with an example."""
+    """Checks that an op has a summary, and a description with an example."""
     op_name = op["opName"]
     if not op["summary"].strip():
         findings.error(name, line, f"op '{op_name}' has no summary")
@@ -51,7 +49,7 @@ def check_op(name, line, op, findings):
 
 
 def constraints(description):
-    """The lines of the list after 'Constraints:'."""
+    """Returns the lines in the list after 'Constraints:'."""
     _, found, rest = description.partition("Constraints:")
     lines = []
     for line in rest.splitlines()[1:] if found else []:
@@ -62,7 +60,7 @@ def constraints(description):
 
 
 def check_constraints(name, line, subject, description, expected, findings):
-    """The constraints are numbered from 1, and a test expects the message of each."""
+    """Checks that constraints are numbered from 1, and that a test expects the message for each."""
     lines = constraints(description)
     if "Constraints:" in description and not lines:
         findings.error(name, line, f"{subject} has an empty list of constraints")
@@ -81,13 +79,13 @@ def check_constraints(name, line, subject, description, expected, findings):
 
 
 def expected_errors(root, names):
-    """What the tests of the dialects expect as errors, in one text."""
+    """Returns all errors that dialect tests expect, as one text."""
     texts = (read_text(root, name) or "" for name in names if name.startswith("test/dialects/") and name.endswith(".mlir"))
     return "\n".join(re.findall(r"expected-error[^{\n]*\{\{(.*)\}\}", "\n".join(texts)))
 
 
 def check_definitions(name, records, expected, findings):
-    """Ops, types and attributes of a file of a dialect."""
+    """Checks the ops, types and attributes in a dialect file."""
     for op, line in own_records(records, "Op", name):
         check_op(name, line, op, findings)
         dialect = records[op["opDialect"]["def"]]["name"]
@@ -100,12 +98,12 @@ def check_definitions(name, records, expected, findings):
 
 
 def kebab(name):
-    """FuseAttention -> fuse-attention."""
+    """Converts FuseAttention to fuse-attention."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
 
 
 def check_pass(root, names, name, line, record, findings):
-    """A pass is described, counts, and has one name everywhere."""
+    """Checks that a pass has a description, statistics, and a single name everywhere."""
     flag = record["argument"]
     for field in ("summary", "description"):
         if not record[field].strip():

@@ -2,11 +2,10 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Checks that the test of each source is found at the same path below test/: of a/b/FuseThing.cpp it is
-# test/a/b/FuseThingTest.cpp, fuse-thing.mlir, fuse-thing.test or test_fuse_thing.py, perhaps with a suffix that names the
-# case (fuse-thing-masks.mlir). A folder's name may be left out: dialects/attn/AttnOps.cpp has test/dialects/attn/ops.mlir.
-# Sources without logic of their own are listed in UNTESTED with the reason, parts of a whole in shared_tests.py with the test
-# of the whole. --missing prints what has no test.
+# Checks that each source's test is at the same path below test/. For a/b/FuseThing.cpp it is test/a/b/FuseThingTest.cpp, fuse-thing.mlir,
+# fuse-thing.test or test_fuse_thing.py, optionally with a suffix for the case (fuse-thing-masks.mlir). A folder's name may be omitted:
+# dialects/attn/AttnOps.cpp has test/dialects/attn/ops.mlir. Sources without separate logic are listed in UNTESTED with the reason, parts of
+# a larger unit in shared_tests.py with its test. --missing prints sources without a test.
 import argparse
 import os
 import re
@@ -19,7 +18,7 @@ from tree import Findings, list_files
 PRODUCT = ("runtime/", "dialects/", "passes/", "compiler/", "tools/")
 SOURCES = (".cpp", ".c")
 
-# Sources that need no test of their name: what a test would have to repeat, or where the tests of a whole are.
+# Sources that need no test under their name: a test would only repeat them, or other tests cover them.
 UNTESTED = {
     "runtime/api/SharedLibrary.cpp": "nothing but the symbols that the library exports; test/runtime/include/exports compares them",
     "runtime/tokenizer/CompatibilityTables.cpp": "generated tables",
@@ -52,12 +51,12 @@ UNTESTED = {
 
 
 def kebab(stem):
-    """FuseThing to fuse-thing, KvFile to kv-file."""
+    """Converts FuseThing to fuse-thing, KvFile to kv-file."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", stem).lower()
 
 
 def stems(source):
-    """The names that a test of the source may begin with: the source's, and that without the folder's name."""
+    """Returns the possible first parts of test names: the source's name, with and without the folder's name."""
     folder, name = os.path.split(source)
     stem = name.rsplit(".", 1)[0]
     prefix = os.path.basename(folder)
@@ -68,7 +67,7 @@ def stems(source):
 
 
 def is_test_of(test, source):
-    """Whether a file of the mirrored folder is a test of the source, by its name."""
+    """Returns whether a file in the mirrored folder is a test for the source, by its name."""
     for stem in stems(source):
         if re.fullmatch(rf"{stem}\w*Test\.(cpp|c)", test) and (test.startswith(stem + "Test") or test[len(stem)].isupper()):
             return True
@@ -80,13 +79,13 @@ def is_test_of(test, source):
 
 
 def shared_sources(test, names):
-    """The sources that shared_tests.py lists for a test, as paths of the tree."""
+    """Returns the sources that shared_tests.py lists for a test, as paths in the tree."""
     folder = os.path.dirname(test).removeprefix("test/")
     return [os.path.normpath(os.path.join(folder, name)) for name in names]
 
 
 def untested(names):
-    """Sources of product code without a test of their name."""
+    """Returns product sources without a test under their name."""
     tests = {}
     for name in names:
         if name.startswith("test/"):
@@ -99,7 +98,7 @@ def untested(names):
 
 
 def missing(names):
-    """Sources of product code whose test is not where one looks."""
+    """Returns product sources whose test is not at the expected path."""
     shared = {source for test, (_, parts) in SHARED.items() if test in names for source in shared_sources(test, parts)}
     return [source for source in untested(names) if source not in UNTESTED and source not in shared]
 

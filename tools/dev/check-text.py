@@ -2,8 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Checks what every text file of the tree has to hold: the licence banner in
-# sources, READMEs of folders, no path or host of somebody's machine.
+# Checks requirements for all text files in the tree: the licence banner in sources, READMEs in folders, no paths or hosts of individual
+# machines.
 import os
 import re
 
@@ -15,7 +15,7 @@ SOURCES = (".h", ".c", ".cpp", ".td")
 README_LINES = 150
 TALK_LINES = 500
 
-# Folders of the architecture, each documented by a README of its own.
+# Architecture folders, each documented by its own README.
 DOCUMENTED = [
     "runtime", "runtime/base", "runtime/json", "runtime/manifest", "runtime/safetensors", "runtime/weights", "runtime/artifact", "runtime/execute",
     "runtime/kvcache", "runtime/decode", "runtime/generate", "runtime/session", "runtime/text", "runtime/tokenizer", "runtime/api", "runtime/onednn",
@@ -25,10 +25,10 @@ DOCUMENTED = [
     "compiler/driver", "tools", "tools/commands/attention", "tools/dev", "test", "examples",
 ]
 
-# Data and texts of others.
+# Data, and texts by others.
 EXEMPT = re.compile(r"^(LICENSE$|test/goldens/|docs/reference/)|\.(safetensors|golden|bin|jsonl)$")
 
-# A path that exists on one machine only, and hosts other than those that publish what the text cites.
+# A path that exists on one machine only, and hosts other than publishers of cited text.
 PRIVATE_PATH = re.compile(r"(?<![\w.$}/-])/(?:home|root|work|tmp|mnt|opt|srv|Users)/\w[^\s'\"`]*")
 CLIMB = re.compile(r"(?<![\w/])(?:\.\./)+[A-Za-z]\w*")
 URL = re.compile(r"(?:https?|ftp|file)://([^/\s'\"`)>\]]*)")
@@ -39,7 +39,7 @@ KNOWN_HOSTS = {
 
 
 def check_banner(name, lines, findings):
-    """A source starts with two lines of licence and the idea of the file."""
+    """Checks that a source starts with two licence lines and the idea of the file."""
     head = lines[:5]
     if len(head) < 2 or BANNER not in head[0] or SPDX not in head[1]:
         findings.error(name, 1, "does not start with the licence banner")
@@ -48,7 +48,7 @@ def check_banner(name, lines, findings):
 
 
 def check_words(name, lines, findings):
-    """No path of a machine, none out of the repository, and no unknown host."""
+    """Checks that there are no machine paths, no paths outside of the repository, and no unknown hosts."""
     for number, line in enumerate(lines, 1):
         path = PRIVATE_PATH.search(line)
         if path:
@@ -62,7 +62,7 @@ def check_words(name, lines, findings):
 
 
 def check_size(name, lines, findings):
-    """READMEs are short; a long source is worth a talk."""
+    """Checks that READMEs are short; long sources should be discussed."""
     if os.path.basename(name) == "README.md" and len(lines) > README_LINES:
         findings.error(name, len(lines), f"a README has at most {README_LINES} lines, got {len(lines)}")
     if name.endswith(SOURCES + (".py",)) and len(lines) > TALK_LINES:

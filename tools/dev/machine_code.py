@@ -1,8 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Digests of the functions and tables in an assembly file that do not depend on
-# the names of symbols, so that two compilers' code can be compared.
+# Computes digests of functions and tables in an assembly file independently of symbol names, to compare the code of two compilers.
 import hashlib
 import re
 from collections import Counter
@@ -11,17 +10,17 @@ LABEL = re.compile(r'^("[^"]+"|[\w.$]+):')
 SYMBOL = re.compile(r'"[^"]+"|\.?[A-Za-z_][\w.$]*')
 # Labels within a function.
 LOCAL = (".LBB", ".Lfunc", ".Ltmp", ".LJTI")
-# Lines that name a symbol or the file but make no bytes.
+# Lines that name a symbol or the file but emit no bytes.
 SILENT = (".file", ".globl", ".local", ".hidden", ".type", ".size", ".ident", ".weak", ".addrsig", ".cfi", ".section", ".text", ".data")
 
 
 def strip_comment(line):
-    """The line without a comment; strings of the compiler's files hold no '#' or '//'."""
+    """Returns the line without a comment; strings in the compiler's output contain no '#' or '//'."""
     return re.split(r"\s#|\s//|^#|^//", line, maxsplit=1)[0].strip()
 
 
 def read_symbols(text):
-    """Lines below each label: a list of (label, lines). Local labels of a function (.LBB) stay within its lines."""
+    """Returns a list of (label, lines below it). A function's local labels (.LBB) stay within its lines."""
     symbols = []
     for raw in text.splitlines():
         line = strip_comment(raw)
@@ -38,7 +37,7 @@ def read_symbols(text):
 
 
 def normalise(lines, digests):
-    """The lines with local labels numbered in order of appearance, and symbols replaced by digests or a mark."""
+    """Returns the lines with local labels numbered in order of appearance, and symbols replaced by digests or a mark."""
     numbers = {}
 
     def replace(match):
@@ -51,8 +50,8 @@ def normalise(lines, digests):
 
 
 def digest_symbols(text, rounds=4):
-    """Digest of each symbol's content. Each round replaces names by the digests of the round before, so that after some
-    rounds the digest of a caller also depends on the content of what it refers to, never on its name."""
+    """Returns a content digest for each symbol. Each round replaces names by the digests from the previous round, so that a caller's
+    digest eventually depends on the content of referenced symbols, never on their names."""
     symbols = read_symbols(text)
     digests = {name: "SYMBOL" for name, _ in symbols}
     for _ in range(rounds):
@@ -61,7 +60,7 @@ def digest_symbols(text, rounds=4):
 
 
 def compare_code(old, new):
-    """Names of symbols of each side whose content the other side lacks, as two lists, given digest_symbols of both."""
+    """Compares two results of digest_symbols. Returns two lists with the symbols on each side whose content the other side lacks."""
     spare_old, spare_new = Counter(old.values()), Counter(new.values())
     common = spare_old & spare_new
     spare_old, spare_new = spare_old - common, spare_new - common

@@ -2,9 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Writes runtime/tokenizer/CompatibilityTables.cpp: the characters whose
-# compatibility decomposition is not the canonical one, as the PyPI package
-# `tokenizers` has it.
+# Writes runtime/tokenizer/CompatibilityTables.cpp: the characters whose compatibility decomposition differs from the canonical one in the
+# PyPI package `tokenizers`.
 #
 #   pip install tokenizers==0.23.3
 #   tools/dev/make-compatibility-tables.py

@@ -2,10 +2,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Writes runtime/tokenizer/GraphemeTables.cpp: how characters join into grapheme
-# clusters where the PyPI package `tokenizers` applies a character map. Each
-# property is asked from the package: a cluster of less than six bytes whose
-# start is in the map is replaced as a whole, others character by character.
+# Writes runtime/tokenizer/GraphemeTables.cpp: how characters join into grapheme clusters when the PyPI package `tokenizers` applies a
+# character map. Each property is queried from the package: a cluster with fewer than six bytes whose start is in the map is replaced as a
+# whole, others character by character.
 #
 #   pip install tokenizers==0.23.3
 #   tools/dev/make-grapheme-tables.py
@@ -22,7 +21,7 @@ MARK, ZWJ, VIRAMA = "\u0300", "\u200d", "\u094d"
 
 
 def characters(before, mapped, after):
-    """The characters c for which the mapped one, in before + c + mapped + after, is not the start of a cluster."""
+    """Returns the characters c for which the mapped character in before + c + mapped + after does not start a cluster."""
     normalize = normalizers.Precompiled(charsmap.build({mapped: "X"})).normalize_str
     return {c for c in CODE_POINTS if not normalize(before + chr(c) + mapped + after + MARK).endswith("X")}
 
@@ -59,7 +58,7 @@ def main():
     get = classes()
     ranges = []
     for c in CODE_POINTS:
-        # Syllables are told apart by arithmetic.
+        # Syllables are distinguished arithmetically.
         name = "Other" if 0xAC00 <= c <= 0xD7A3 else get(c)
         if ranges and ranges[-1][2] == name and ranges[-1][1] == c - 1:
             ranges[-1][1] = c

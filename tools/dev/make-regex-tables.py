@@ -2,11 +2,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Writes compiler/import/tokenizer/RegexTables.cpp: the properties that regular
-# expressions name (scripts, blocks, binary properties, POSIX classes), the
-# case folding, and the scripts that the pre-tokenizer UnicodeScripts
-# distinguishes. Each comes from the PyPI package `tokenizers` for every code
-# point, since no version of the Unicode standard gives its results.
+# Writes compiler/import/tokenizer/RegexTables.cpp: the properties that regular expressions name (scripts, blocks, binary properties, POSIX
+# classes), the case folding, and the scripts that the pre-tokenizer UnicodeScripts distinguishes. All are queried from the PyPI package
+# `tokenizers` for every code point, since no single Unicode version reproduces its results.
 #
 #   pip install tokenizers==0.23.3
 #   tools/dev/make-regex-tables.py
@@ -71,7 +69,7 @@ CJK_Unified_Ideographs_Extension_F CJK_Unified_Ideographs_Extension_G""".split()
 
 
 def matched(pattern):
-    """The borders of the ranges of code points that a pattern matches; none if the package refuses it."""
+    """Returns the range borders of the code points that a pattern matches; None if the package rejects it."""
     try:
         regex = Regex(pattern)
     except Exception:
@@ -88,7 +86,7 @@ def matched(pattern):
 
 
 def named_sets():
-    """Property names in lower case, without separators; POSIX names are in brackets."""
+    """Returns property names in lower case, without separators; POSIX names are in brackets."""
     patterns = {"[:%s:]" % name: "[[:%s:]]" % name for name in POSIX}
     for name in CATEGORIES + PROPERTIES + SCRIPTS + ["In_" + block for block in BLOCKS]:
         patterns[name.replace("_", "").lower()] = "\\p{%s}" % name
@@ -98,7 +96,7 @@ def named_sets():
 
 
 def folds():
-    """Groups of characters that match each other without case, and strings that match a character."""
+    """Returns groups of characters that match each other without case, and strings that match a character."""
     cased = [c for c in CODE_POINTS if len({chr(c), chr(c).lower(), chr(c).upper(), chr(c).casefold(), chr(c).title()}) > 1]
     cased = sorted(set(cased) | {ord(x) for c in cased for x in chr(c).lower() + chr(c).upper() + chr(c).casefold()})
     text = " ".join(map(chr, cased))
@@ -116,7 +114,7 @@ def folds():
 
 
 def scripts():
-    """Runs of code points of one script, of the pre-tokenizer; number 0 belongs to every script."""
+    """Returns runs of code points with the same script in the pre-tokenizer; number 0 belongs to every script."""
     split = pre_tokenizers.UnicodeScripts().pre_tokenize_str
     probes = "".join("a%s\u03b1%sa" % (chr(c), chr(c)) for c in CODE_POINTS)
     begins = {begin for _, (begin, _) in split(probes)}
@@ -168,7 +166,7 @@ def main():
     array(out, "const NamedRanges namedRanges", entries)
     out.append("const size_t namedRangeCount = %d;" % len(entries))
     array(out, "const uint32_t rangeSteps", pool)
-    # The first member of a group has the highest bit.
+    # The first member of a group has the highest bit set.
     array(out, "const uint32_t foldGroups", [c | (0x80000000 if i == 0 else 0) for group in groups for i, c in enumerate(group)])
     out.append("const size_t foldGroupsSize = %d;" % sum(map(len, groups)))
     escaped = {text: "".join("\\x%02x" % b for b in text.encode()) for text in strings}

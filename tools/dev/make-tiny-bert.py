@@ -2,9 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Writes the model folder of examples/tiny-bert: a BERT of two layers with
-# random weights from a fixed seed, and a small WordPiece tokenizer. Everything
-# that a real folder has, in 100 kB; what it computes means nothing.
+# Writes the model folder examples/tiny-bert: a two-layer BERT with random weights from a fixed seed, and a small WordPiece tokenizer. It
+# has everything that a real folder has, in 100 kB; its results are meaningless.
 import json
 import math
 import os
@@ -88,7 +87,7 @@ def make_tokenizer(vocabulary):
 
 
 def tensor_shapes(rows):
-    """Name and shape of each tensor, in the spelling of Hugging Face."""
+    """Returns the name and shape of each tensor, with Hugging Face names."""
     yield "embeddings.word_embeddings.weight", [rows, HIDDEN]
     yield "embeddings.position_embeddings.weight", [POSITIONS, HIDDEN]
     yield "embeddings.token_type_embeddings.weight", [2, HIDDEN]
@@ -111,7 +110,7 @@ def tensor_shapes(rows):
 
 
 def make_values(source, name, shape):
-    """Weights of variance 1 / inputs, norms about one, small biases."""
+    """Returns weights with variance 1 / inputs, norms around one, small biases."""
     count = math.prod(shape)
     if name.endswith("LayerNorm.weight"):
         return [1 + source.gauss(0, 0.1) for _ in range(count)]

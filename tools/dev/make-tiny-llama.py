@@ -2,9 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Writes the model folder of examples/tiny-llama: a Llama of two layers and a
-# byte-level BPE, both trained for a minute on the few sentences below, which it
-# then knows by heart. Needs torch, transformers and tokenizers; run by hand.
+# Writes the model folder examples/tiny-llama: a two-layer Llama and a byte-level BPE, both trained for a minute on the few sentences below,
+# which the model then reproduces. Needs torch, transformers and tokenizers; run by hand.
 import os
 
 import torch
@@ -53,7 +52,7 @@ def main():
     torch.manual_seed(1)
     torch.set_num_threads(1)
     tokenizer = train_tokenizer()
-    # A sentence may also begin in its middle, so that any of its words can be the prompt.
+    # Sentences also start in the middle, so that any word can be the prompt.
     rows = []
     for text in TEXTS:
         words = text.split(" ")

@@ -2,10 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Writes the model folder of examples/tiny-nllb: a translator of the NLLB kind
-# (M2M-100) with two layers each and a BPE, trained for some minutes on the
-# sentences below in three languages, in all directions. Needs torch,
-# transformers and tokenizers; run by hand.
+# Writes the model folder examples/tiny-nllb: an NLLB-like translator (M2M-100) with two layers in each half and a BPE, trained for some
+# minutes on the sentences below in three languages, in all directions. Needs torch, transformers and tokenizers; run by hand.
 import os
 
 import torch
@@ -63,7 +61,7 @@ def train_tokenizer():
 
 
 def get_pairs(tokenizer):
-    """Sources and labels, which both begin with the token of their language."""
+    """Returns sources and labels, which both begin with their language token."""
     pairs = []
     for source, texts in TEXTS.items():
         for target, others in TEXTS.items():
@@ -91,7 +89,7 @@ def train(model, pairs):
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
-    # Nothing says which of two languages a target begins with, which leaves about log(2) / 9.
+    # The choice between two target languages is undetermined, which contributes about log(2) / 9.
     print(f"loss {loss.item():.4f}")
 
 

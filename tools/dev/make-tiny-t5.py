@@ -2,10 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Writes the model folder of examples/tiny-t5: a T5 of one encoder layer and one
-# decoder layer, and a Unigram tokenizer, both trained for a minute on the few
-# translations below, which it then knows by heart. Needs torch, transformers
-# and tokenizers; run by hand.
+# Writes the model folder examples/tiny-t5: a T5 with one encoder layer and one decoder layer, and a Unigram tokenizer, both trained for a
+# minute on the few translations below, which the model then reproduces. Needs torch, transformers and tokenizers; run by hand.
 import os
 
 import torch

@@ -2,12 +2,10 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Writes runtime/tokenizer/UnicodeTables.cpp and, for regular expressions,
-# compiler/import/tokenizer/UnicodeCategories.cpp: the character properties that
-# the tokenizer needs, as the PyPI package `tokenizers` has them. That package mixes
-# the Unicode versions of several libraries, so no single version of the standard
-# gives its ids; each property is therefore asked from the package for every
-# code point, and the number of differences to Python's unicodedata is printed.
+# Writes runtime/tokenizer/UnicodeTables.cpp and, for regular expressions, compiler/import/tokenizer/UnicodeCategories.cpp: the character
+# properties that the tokenizer needs, as in the PyPI package `tokenizers`. That package mixes the Unicode versions of several libraries, so
+# no single Unicode version reproduces its ids. Therefore each property is queried from the package for every code point, and the number of
+# differences from Python's unicodedata is printed.
 #
 #   pip install tokenizers==0.23.3
 #   tools/dev/make-unicode-tables.py
@@ -38,18 +36,18 @@ def bert(**flags):
 
 
 def images(normalize):
-    """The image of every single code point."""
+    """Returns the image of every single code point."""
     return {c: normalize(chr(c)) for c in CODE_POINTS}
 
 
 def reorders(pairs):
-    """For each pair of characters: does canonical ordering swap them after a base?"""
+    """Returns for each character pair whether canonical ordering swaps it after a base."""
     nfd = normalizers.NFD().normalize_str
     return [nfd("a" + x + y)[1:] != x + y for x, y in pairs]
 
 
 def combining_classes(nfd):
-    """The combining class of each code point that has one, found by how it orders."""
+    """Returns the combining class of each code point that has one, determined from its ordering."""
     stable = [c for c in CODE_POINTS if nfd[c] == chr(c)]
     after = reorders([(HIGHEST_CLASS, chr(c)) for c in stable])
     before = reorders([(chr(c), LOWEST_CLASS) for c in stable])
@@ -107,7 +105,7 @@ def properties():
 
 
 def compositions(decompositions):
-    """The pairs of characters that canonical composition joins."""
+    """Returns the character pairs that canonical composition joins."""
     nfc, found = normalizers.NFC().normalize_str, []
     for c, image in decompositions.items():
         if len(image) > 1 and nfc(image) == chr(c):
@@ -117,14 +115,14 @@ def compositions(decompositions):
     return sorted(found)
 
 
-# --- What regular expressions and `Digits` see ---
+# --- Properties for regular expressions and `Digits` ---
 
 CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn".split()
-CLASSES = ["\\s", "\\w", None, "\\p{Han}", "\\p{Hiragana}", "\\p{Katakana}"]  # None: what `Digits` cuts
+CLASSES = ["\\s", "\\w", None, "\\p{Han}", "\\p{Hiragana}", "\\p{Katakana}"]  # None: `Digits` splits them
 
 
 def members(step):
-    """The code points that a pre-tokenizer drops from the text of all of them."""
+    """Returns the code points that a pre-tokenizer drops from a text with all of them."""
     text = "".join(map(chr, CODE_POINTS))
     kept = set()
     for _, (begin, end) in step.pre_tokenize_str(text):
@@ -173,7 +171,7 @@ def write_categories(path):
 
 
 def differences(records, decompositions, expansions):
-    """How many code points differ from Python's unicodedata, by property."""
+    """Returns the number of code points that differ from Python's unicodedata, by property."""
 
     def count(predicate):
         return sum(1 for c in CODE_POINTS if predicate(c, chr(c), records[c][0]))
@@ -193,7 +191,7 @@ def differences(records, decompositions, expansions):
 
 
 def split(records):
-    """The smallest two-stage table: (shift, first stage, second stage, distinct records)."""
+    """Returns the smallest two-stage table: (shift, first stage, second stage, distinct records)."""
     distinct = sorted(set(records.values()))
     number = {r: i for i, r in enumerate(distinct)}
     assert len(distinct) < 256

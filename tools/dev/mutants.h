@@ -1,11 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What mutants.py inserts into copies of sources: each place computes the
-// original and the mutant, notes where they differ, and gives the mutant's
-// value where the environment variable TRANSOM_MUTANT names it. At exit the
-// numbers of the mutants that differed are written to TRANSOM_MUTANTS_SEEN.
-// Only builds of tools/dev/mutate-passes include this.
+// Inserted by mutants.py into copies of sources. Each location computes the
+// original and the mutant, records whether they differ, and uses the mutant if
+// the environment variable TRANSOM_MUTANT selects it. At exit the indices of
+// differing mutants are written to TRANSOM_MUTANTS_SEEN. Only builds by
+// tools/dev/mutate-passes include this.
 #pragma once
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +14,7 @@
 
 namespace transom_mutants {
 
-/// The chosen mutant, and which mutants differed from the original.
+/// The selected mutant, and the mutants that differed from the original.
 class Mutants {
 public:
   static Mutants &get() {

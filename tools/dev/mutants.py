@@ -1,13 +1,12 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Rewrites C++ sources so that one build holds many mutants, of which an
-# environment variable chooses one (mutants.h). Text is only inserted, and no
-# lines, so lines of the rewritten source are those of the original.
+# Rewrites C++ sources so that one build contains many mutants, which an environment variable selects (mutants.h). Text is only inserted,
+# without line breaks, so line numbers stay the same.
 import bisect
 import re
 
-# What a guard does that refuses, or leaves something out.
+# Statements in guards that reject or omit something.
 REFUSAL = re.compile(
     r"\s*\{?\s*(?:return\s+(?:\w+\.)?(?:fail|failure|notifyMatchFailure|refuse\w*|false|nullptr|std::nullopt|\{\}|\")"
     r"|return\s*;|continue\s*;)")
@@ -17,14 +16,14 @@ COMPARISON = re.compile(r" (<=|>=|==|!=|<|>)(?=[ \n])")
 OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 NAMES = {"<": "Lt", "<=": "Le", ">": "Gt", ">=": "Ge", "==": "Eq", "!=": "Ne"}
 ONE = re.compile(r"(?<= [+-] )1(?![\w.'])")
-# A declaration in place of a condition; and what has to be constant or never runs.
+# A declaration in place of a condition; and conditions that must be constant or are never evaluated.
 DECLARATION = re.compile(r"\s*(?:const )?[\w:]+(?:<[^=]*>)?[ *&]+\w+\s*=[^=]", re.DOTALL)
 CONSTANT = re.compile(r"\bconstexpr\b|\bstatic_assert\b|\btemplate\b|\boperator\b|^\s*#|^\s*case\b")
 ASSERT = re.compile(r"\b(?:assert|LLVM_DEBUG)\(")
 
 
 class Mutant:
-    """One change of a source, at an offset of its text."""
+    """One change to a source, at a text offset."""
 
     def __init__(self, path, line, kind, change, text):
         self.path, self.line, self.kind, self.change, self.text = path, line, kind, change, text
@@ -38,7 +37,7 @@ class Mutant:
 
 
 def hide_text(source):
-    """The source with comments, strings and characters made blank, of the same length."""
+    """Returns the source with comments, strings and characters blanked, with the same length."""
     pattern = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
 
     def blank(match):
@@ -51,7 +50,7 @@ def hide_text(source):
 
 
 def find_close(text, start):
-    """The offset of the parenthesis that closes the one at `start`."""
+    """Returns the offset of the parenthesis that closes the one at `start`."""
     depth = 0
     for i in range(start, len(text)):
         depth += (text[i] in "([{") - (text[i] in ")]}")
@@ -61,7 +60,7 @@ def find_close(text, start):
 
 
 def find_condition(text, start, end):
-    """Where the condition of an `if` begins, after an init statement; none for a declaration."""
+    """Returns the start of an `if` condition, after an init statement; None for a declaration."""
     depth = 0
     for i in range(start, end):
         depth += (text[i] in "([{") - (text[i] in ")]}")
@@ -132,12 +131,12 @@ class Rewriter:
                      [(match.start(), "transomOne({N}, "), (match.end(), ")")])
 
     def rewrite(self, dropped):
-        """The source with all mutants whose number is not among `dropped`."""
+        """Returns the source with all mutants except the numbers in `dropped`."""
         insertions = [(offset, i, text.replace("{N}", str(mutant.number)))
                       for mutant, places in self.mutants if mutant.number not in dropped
                       for i, (offset, text) in enumerate(places)]
         result, done = [], 0
-        # At one offset what closes comes before what opens.
+        # At equal offsets closing text comes before opening text.
         for offset, _, text in sorted(insertions, key=lambda x: (x[0], -x[1])):
             result += [self.source[done:offset], text]
             done = offset
@@ -145,7 +144,7 @@ class Rewriter:
 
 
 def number(rewriters):
-    """Numbers the mutants of some sources from 1 on."""
+    """Numbers the mutants of several sources, starting at 1."""
     mutants = [mutant for rewriter in rewriters for mutant, _ in rewriter.mutants]
     equal = {}
     for i, mutant in enumerate(mutants, 1):

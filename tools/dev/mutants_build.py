@@ -1,11 +1,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Compiles and links mutated copies of sources with the commands of a build of
-# the project: objects that include one of the sources are compiled again, the
-# archives that hold them are made again, and programs are linked with these.
-# These sources have assertions, as in the preset dev, so that a mutant that
-# reads an empty optional or past an end does not go on with what is there.
+# Compiles and links mutated copies of sources with the commands of a project build: objects that include one of the sources are recompiled,
+# the archives that contain them are rebuilt, and programs are linked with these. The sources are compiled with assertions, as in the preset
+# dev, so that a mutant that reads an empty optional or past an end fails immediately.
 import concurrent.futures
 import os
 import re
@@ -29,13 +27,13 @@ for name in ("TRANSOM_MUTANT", "TRANSOM_MUTANTS_SEEN"):
 
 
 class MutantBuild:
-    """The mutated build: programs of `build`, made again below `out`."""
+    """The mutated build: programs from `build`, rebuilt below `out`."""
 
     def __init__(self, root, build, out, jobs):
         self.root, self.build, self.out, self.jobs = root, build, out, jobs
 
     def make(self, rewriters, programs, tools):
-        """Makes the programs; gives the numbers of the mutants that do not compile."""
+        """Builds the programs; returns the numbers of mutants that do not compile."""
         targets = programs + tools
         subprocess.run(["ninja", "-C", self.build, *targets], check=True, stdout=subprocess.DEVNULL)
         output = subprocess.run(["ninja", "-C", self.build, "-t", "commands", *targets], check=True, capture_output=True, text=True)
@@ -53,7 +51,7 @@ class MutantBuild:
         return os.path.join(self.out, os.path.relpath(source, self.root))
 
     def find_objects(self, commands, sources):
-        """By object its command and the mutated object: those that include one of the sources."""
+        """Returns the command and the mutated object for each object that includes one of the sources."""
         objects = {}
         for command in commands:
             words = shlex.split(command) if " -c " in command else []
@@ -81,7 +79,7 @@ class MutantBuild:
 
     @staticmethod
     def add_assertions(words):
-        """A quicker compilation with assertions; headers are not those that are precompiled without."""
+        """Makes a compilation faster and enables assertions; the precompiled headers are dropped, since they lack assertions."""
         if "-include-pch" in words:
             at = words.index("-include-pch")
             del words[at - 1:at + 3]  # -Xclang -include-pch -Xclang FILE
@@ -107,7 +105,7 @@ class MutantBuild:
             stream.write(text)
 
     def compile(self, rewriters, objects):
-        """Compiles, and leaves out the mutants of lines with errors as long as there are errors."""
+        """Compiles, and drops the mutants in lines with errors until there are no errors."""
         dropped, waiting = set(), dict(objects)
         for _ in range(8):
             for rewriter in rewriters:
@@ -126,7 +124,7 @@ class MutantBuild:
         sys.exit("mutate-passes: the mutated sources do not compile:\n" + errors[:4000])
 
     def find_wrong(self, rewriters, errors):
-        """The mutants of the lines that errors, or the notes after them, name first."""
+        """Returns the mutants in the lines that errors, or the notes after them, name first."""
         lines = {self.copy_path(os.path.join(self.root, rewriter.path)): rewriter for rewriter in rewriters}
         wrong = set()
         for block in re.split(r"(?m)^(?=\S+:\d+:\d+: (?:fatal )?error: )", errors):
@@ -138,7 +136,7 @@ class MutantBuild:
         return wrong
 
     def archive(self, commands, objects):
-        """Makes archives with mutated objects; gives them by the name of the original."""
+        """Builds archives with mutated objects; returns them by original name."""
         archives = {}
         for command in commands:
             match = re.search(r"llvm-ar\S* qc (\S+)\s+(.*?) && ", command)
@@ -154,7 +152,7 @@ class MutantBuild:
         return archives
 
     def link_shared(self, commands, archives):
-        """Links the shared libraries that hold mutated archives; programs find them by LD_LIBRARY_PATH."""
+        """Links the shared libraries that contain mutated archives; programs find them by LD_LIBRARY_PATH."""
         for command in commands:
             words = command.split()
             if "-shared" not in words or not any(word in archives for word in words):

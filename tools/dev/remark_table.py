@@ -1,7 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Reads passes/RemarkTable.def with the files that it includes.
+# Reads passes/RemarkTable.def and its included files.
 import collections
 import os
 import re
@@ -18,7 +18,7 @@ def read_file(root, name):
 
 
 def parse_entry(name, body):
-    """The fields of 'ID, Kind, "category", "name", "text", "help"'; strings may be written in several pieces."""
+    """Returns the fields in 'ID, Kind, "category", "name", "text", "help"'; strings may be concatenated from several literals."""
     head = re.match(r"\s*(\w+),\s*(\w+),", body)
     fields, field = [], ""
     rest = body[head.end():]
@@ -41,7 +41,7 @@ def find_entries(name, text):
 
 
 def read_table(root):
-    """All entries, in the order of the table."""
+    """Returns all entries in table order."""
     entries = []
     for included in re.findall(r'#include "(passes/[^"]+)"', read_file(root, TABLE)):
         entries += find_entries(included, COMMENT.sub("", read_file(root, included)))

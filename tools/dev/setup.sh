@@ -1,8 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Shared by tools/quickstart and tools/check (sourced by bash): words with a
-# clock on stderr, the Debian packages, a build with a progress line.
+# Shared by tools/quickstart and tools/check (sourced by bash): timed messages
+# on stderr, Debian packages, and builds with a progress line.
 
 BUILD_PACKAGES=(clang-19 lld-19 liblld-19-dev llvm-19-dev libmlir-19-dev mlir-19-tools libzstd-dev zlib1g-dev
   nlohmann-json3-dev libcli11-dev)
@@ -19,12 +19,13 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# Run through sudo, what was built belongs to the caller in the end, so that the next run needs no sudo.
+# Under sudo, give built files to the caller in the end, so that the next run
+# needs no sudo.
 own_build() {
   if [ -n "${SUDO_UID-}" ] && [ -d "$1" ]; then chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$1"; fi
 }
 
-# lacks PACKAGE...: prints those that are not installed.
+# lacks PACKAGE...: prints packages that are not installed.
 lacks() {
   local package
   for package in "$@"; do
@@ -32,14 +33,15 @@ lacks() {
   done
 }
 
-# tool_packages: the packages of programs that this machine does not have from anywhere.
+# tool_packages: prints the packages for programs that are missing on this host.
 tool_packages() {
   cmake --version >/dev/null 2>&1 || echo cmake
   ninja --version >/dev/null 2>&1 || echo ninja-build
   python3 --version >/dev/null 2>&1 || echo python3
 }
 
-# install_packages PACKAGE...: installs what is missing, and touches nothing where all is there.
+# install_packages PACKAGE...: installs missing packages; does nothing if there
+# are none.
 install_packages() {
   local missing
   command -v dpkg-query >/dev/null || die "this is no Debian system; install by hand: $*"
@@ -59,7 +61,8 @@ install_packages() {
   say "packages: installed"
 }
 
-# progress: ninja's output to a line that is redrawn on a terminal, and to one line a tenth elsewhere.
+# progress: reduces ninja's output to a line that is redrawn on a terminal, and
+# to one line per tenth elsewhere.
 progress() {
   local line done total tenth last=-1
   while IFS= read -r line; do
@@ -77,7 +80,8 @@ progress() {
   return 0
 }
 
-# build_targets FOLDER [TARGET...]: builds with ninja; the output is kept in FOLDER/build.log and shown on failure.
+# build_targets FOLDER [TARGET...]: builds with ninja; stores the output in
+# FOLDER/build.log and shows it on failure.
 build_targets() {
   local folder=$1
   shift

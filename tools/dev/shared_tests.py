@@ -1,8 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Sources that are parts of what one test covers: {test: (why, sources)}. Paths of sources are relative to the folder that the
-# test mirrors; check-tests.py checks that all of them exist.
+# Sources that one test covers together: {test: (reason, sources)}. Source paths are relative to the folder that the test mirrors;
+# check-tests.py checks that all of them exist.
 
 SHARED = {
     "test/runtime/base/OutputFileTest.cpp": ("where an output goes, and its locked file", ["OutputPath.cpp", "PartialFile.cpp"]),

@@ -2,8 +2,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Prints the cosine similarity of each pair of the texts that `transom embed`
-# wrote as JSON lines, as a small table.
+# Prints a table with the cosine similarity of each text pair in the JSON lines from `transom embed`.
 import json
 import math
 import sys

@@ -2,8 +2,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# slowest-files.py BUILD N: the N files that took longest to compile when they
-# were last compiled, from ninja's log.
+# slowest-files.py BUILD N: prints the N files with the longest last compile time, from ninja's log.
 import os
 import sys
 

@@ -2,9 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# source-commands.py BUILD: writes BUILD/sources/compile_commands.json, which
-# has a command for each source, also where the build compiles several sources
-# as one translation unit.
+# source-commands.py BUILD: writes BUILD/sources/compile_commands.json with a command for each source, even if the build compiles several
+# sources as one translation unit.
 import json
 import os
 import re
@@ -14,7 +13,7 @@ INCLUDE = re.compile(r'^#include "(.*)"$', re.MULTILINE)
 
 
 def get_sources(path):
-    """The sources that a file of a build folder includes; another file itself."""
+    """Returns the sources that a file in a build folder includes; other files are returned as they are."""
     if f"{os.sep}Unity{os.sep}" not in path:
         return [path]
     with open(path, encoding="utf-8") as stream:

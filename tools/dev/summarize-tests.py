@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""summarize-tests.py SINCE BUILD...: what the tests of build folders recorded (test/unchanged) since a time in seconds: how
-many were unchanged, what was skipped and why, and which tests took too much CPU time: more than a test may that is not a long
-one, or more than a tenth of the test's time limit. Exit code 0."""
+"""summarize-tests.py SINCE BUILD...: summarizes the records of tests in build folders (test/unchanged) since a time in seconds: the
+number of unchanged tests, skipped tests with reasons, and tests with too much CPU time: more than the limit for tests that are not long,
+or more than a tenth of the test's time limit. Exit code 0."""
 import json
 import os
 import subprocess
@@ -14,7 +14,7 @@ MARGIN = 10  # a time limit is at least this many times the CPU time
 
 
 def list_tests(build):
-    """{name: most seconds of CPU time} of the build's tests, as ctest lists them."""
+    """Returns {name: max seconds of CPU time} for the build's tests, as ctest lists them."""
     done = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True)
     found = {}
     for test in json.loads(done.stdout)["tests"] if done.returncode == 0 else ():
@@ -25,7 +25,7 @@ def list_tests(build):
 
 
 def read_records(build, since):
-    """(name, record, most seconds) of the tests that have run in this build folder since then."""
+    """Returns (name, record, max seconds) for the tests that have run in this build folder since then."""
     for name, most in list_tests(build).items():
         path = os.path.join(build, "test", "results", name + ".json")
         if os.path.exists(path) and os.path.getmtime(path) >= since:

@@ -1,19 +1,18 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What the checks of the source tree share: the list of files, and findings
-# printed as FILE:LINE: MESSAGE with a failing exit code.
+# Shared by the checks on the source tree: the file list, and findings printed as FILE:LINE: MESSAGE with a failing exit code.
 import argparse
 import os
 import subprocess
 import sys
 
-# Folders that hold no sources of ours, for a tree that git does not list.
+# Folders without our sources, for a tree that git does not list.
 SKIPPED = {".git", "build", ".cache", "__pycache__", ".whl"}
 
 
 def list_files(root):
-    """Paths of the tree's files relative to root: git's list, or all of them where git has none."""
+    """Returns the paths of the tree's files relative to root: git's list, or all files without git."""
     try:
         listed = subprocess.run(
             ["git", "-C", root, "ls-files", "-z"], capture_output=True, check=True
@@ -31,7 +30,7 @@ def list_files(root):
 
 
 def read_text(root, name):
-    """The file's text, or None for one that is not UTF-8 text."""
+    """Returns the file's text, or None if it is not UTF-8."""
     try:
         with open(os.path.join(root, name), encoding="utf-8") as stream:
             return stream.read()
@@ -40,7 +39,7 @@ def read_text(root, name):
 
 
 class Findings:
-    """Collects what a check found."""
+    """Collects the findings of a check."""
 
     def __init__(self):
         self.errors = []
@@ -53,14 +52,14 @@ class Findings:
         self.warnings.append(f"{name}:{line}: warning: {message}")
 
     def finish(self):
-        """Prints everything and leaves with 1 where there was an error."""
+        """Prints all findings and exits with 1 if there are errors."""
         for text in self.warnings + self.errors:
             print(text)
         sys.exit(1 if self.errors else 0)
 
 
 def parse_root(description):
-    """The command line of every check: --root DIR, by default this repository."""
+    """Parses the command line of a check: --root DIR, by default this repository."""
     parser = argparse.ArgumentParser(description=description)
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     parser.add_argument("--root", default=here, help="the tree to check")

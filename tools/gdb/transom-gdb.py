@@ -19,11 +19,11 @@ FIELDS = struct.Struct("<QqqQ")  # entry, dispatch, worker, number of workers
 PHASE, KERNEL = "transom.p.", "transom.k."
 NOTE = 4  # a program header's type
 MANIFEST = 1  # a note's type
-STACK_BYTES = 4096  # that the executor's frame takes at most
+STACK_BYTES = 4096  # max size of the executor's frame
 
 
 def read_manifest(path):
-    """The manifest of an artifact."""
+    """Returns an artifact's manifest."""
     with open(path, "rb") as file:
         header = file.read(64)
         offset, (size, count) = struct.unpack_from("<Q", header, 32)[0], struct.unpack_from("<HH", header, 54)
@@ -45,7 +45,7 @@ def read_manifest(path):
 
 
 def expand(text):
-    """The alternatives of `{0-2,5}`."""
+    """Returns the alternatives in `{0-2,5}`."""
     items = []
     for item in text.split(","):
         first, _, last = item.partition("-")
@@ -57,7 +57,7 @@ def expand(text):
 
 
 def choose_layer(location, run, runs):
-    """The layer of a location's range that the run number `run` of `runs` of a phase computes, and its location."""
+    """Returns the layer that run number `run` among `runs` phase runs computes, from the range in a location, and its location."""
     for part in re.finditer(r"\{([^}]*)\}", location):
         layers = expand(part[1])
         if runs > 1 and len(layers) == runs and all(layer.isdigit() for layer in layers):
@@ -66,7 +66,7 @@ def choose_layer(location, run, runs):
 
 
 def find_phase(frame):
-    """The frame of a phase, going up from a frame."""
+    """Returns the frame of a phase, going up from a frame."""
     while frame is not None and not (frame.name() or "").startswith(PHASE):
         frame = frame.older()
     if frame is None:
@@ -75,12 +75,12 @@ def find_phase(frame):
 
 
 def read_mark(phase):
-    """What the executor says about the dispatch of a phase: (address of the entry, dispatch, worker, number of workers)."""
+    """Returns the executor's data on the dispatch of a phase: (address of the entry, dispatch, worker, number of workers)."""
     caller = phase.older()
     if caller is not None:
         start = int(caller.read_register("sp"))
         inferior = gdb.selected_inferior()
-        for size in (STACK_BYTES, STACK_BYTES // 8):  # less where the stack ends
+        for size in (STACK_BYTES, STACK_BYTES // 8):  # fewer at the end of the stack
             try:
                 memory = bytes(inferior.read_memory(start, size))
             except gdb.MemoryError:
@@ -92,11 +92,11 @@ def read_mark(phase):
 
 
 def describe(frame):
-    """Lines about the phase that a frame belongs to."""
+    """Returns lines about the phase that a frame belongs to."""
     kernel = frame.name()
     phase = find_phase(frame)
     entry_address, dispatch, worker, workers = read_mark(phase)
-    # A pointer to the name of the entry comes first.
+    # The entry begins with a pointer to its name.
     inferior = gdb.selected_inferior()
     (name_address,) = struct.unpack("<Q", bytes(inferior.read_memory(entry_address, 8)))
     name = gdb.Value(name_address).cast(gdb.lookup_type("char").pointer()).string()
