@@ -45,9 +45,8 @@ enum class Activation : int {
 /// Flags: who accepts an activation in addition to the dialects' operations.
 namespace activation {
 constexpr int None = 0;
-constexpr int Model = 1; ///< config.json may name it by this name
-constexpr int OneDnn =
-    2; ///< oneDNN can apply it; requirements: docs/extending.md
+constexpr int Model = 1;  ///< config.json may name it by this name
+constexpr int OneDnn = 2; ///< oneDNN has it; see docs/extending.md
 } // namespace activation
 
 /// One table row.

@@ -49,9 +49,8 @@ struct ManifestTensor {
 /// (`batch`, `columns`), or from the new rows of sequences with a past
 /// (`sequences`).
 struct ManifestRaggedBatch {
-  std::string mask; ///< name of the mask input; empty: uniform
-  std::string
-      columnsOf; ///< input whose second dimension is the number of columns
+  std::string mask;       ///< name of the mask input; empty: uniform
+  std::string columnsOf;  ///< input whose second dimension counts the columns
   bool keepFirst = false; ///< column 0 is a row even if it is masked
   std::string batch;      ///< uniform: number of sequences
   std::string columns;    ///< uniform: rows per sequence
@@ -197,8 +196,7 @@ struct ManifestEntry {
   std::vector<ManifestRaggedBatch> ragged;
   std::vector<ManifestBoundedSize> boundedSizes;
   std::optional<ManifestPositionLimit> positionLimit;
-  std::vector<std::string>
-      symbolOrder; ///< sorted; the order in `frame.symbols`
+  std::vector<std::string> symbolOrder; ///< sorted; as in `frame.symbols`
   std::vector<ManifestBuffer> buffers;
   Polynomial arenaBytes, arenaLowerBound;
   int64_t counters = 0; ///< words in `frame.counters`
@@ -293,12 +291,11 @@ struct ManifestEntities {
   /// Max words per entity; 0: words are scored as starts, ends and insides of
   /// entities, else spans by their first and last word.
   int64_t maxWidth = 0;
-  std::string pooling =
-      "first";             ///< over a word's tokens; or `last`, `mean`, `max`
-  std::string typeToken;   ///< before each type
-  int64_t typeTokenId = 0; ///< its id
-  bool readsName = false;  ///< a type's state is from the token after it
-  std::string separator;   ///< between the types and the text
+  std::string pooling = "first"; ///< over tokens; or `last`, `mean`, `max`
+  std::string typeToken;         ///< before each type
+  int64_t typeTokenId = 0;       ///< its id
+  bool readsName = false;        ///< a type's state is from the token after it
+  std::string separator;         ///< between the types and the text
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
@@ -346,12 +343,10 @@ struct ManifestCacheRegion {
 
 /// A cache group in a decoder: layers with equal window and type.
 struct ManifestCache {
-  int64_t window =
-      0; ///< positions that a token attends to, including itself; 0: all
+  int64_t window = 0;       ///< attended positions, including the token; 0: all
   DType dtype = DType::F32; ///< for keys and values
   int64_t layers = 0;
-  int64_t blockBytes =
-      0; ///< for 256 positions in all its layers; a multiple of 64
+  int64_t blockBytes = 0; ///< for 256 positions in all layers; a multiple of 64
   /// Filled once per sequence, for cross attention; otherwise the cache grows
   /// with the sequence's tokens.
   bool readOnly = false;
