@@ -55,8 +55,7 @@ public:
   void write();
 
 private:
-  /// An attention from the tokens in one argument to the tokens in one
-  /// argument.
+  /// An attention from one argument's tokens to one argument's tokens.
   struct Attention {
     SdpaOp op;
     BlockArgument queries, keys;
@@ -91,8 +90,7 @@ bool isOfBatch(Value value, BlockArgument ids) {
   return own.size() >= 2 && own[0] == dims[0] && own[1] == dims[1];
 }
 
-/// The value with sizes [batch, length, ...] for query or key tokens; null if
-/// the tokens have a past.
+/// The [batch, length, ...] value for query or key tokens; null with a past.
 Value getTokens(SdpaOp op, Value tokens) {
   if (getDims(tokens).size() == 3)
     return tokens;
@@ -100,8 +98,7 @@ Value getTokens(SdpaOp op, Value tokens) {
   return ragged ? ragged.getMask() : Value();
 }
 
-/// The ids with one row per row of `tokens` [batch, length, ...]; null if there
-/// are none.
+/// The ids that match `tokens` [batch, length, ...]; null if there are none.
 BlockArgument WeightsWriter::findIds(Value tokens) const {
   auto *found = llvm::find_if(
       ids, [&](BlockArgument argument) { return isOfBatch(tokens, argument); });
@@ -232,8 +229,7 @@ Value WeightsWriter::getWeights(const Attention &attention) {
       op.getHeadsAttr(), op.getKvHeadsAttr(), op.getScaleAttr(),
       op.getMaskKindAttr(), op.getCausalAttr(), op.getWindowAttr(),
       op.getSoftCapAttr(), op.getMaskValueAttr(), op.getMaxDistanceAttr());
-  // Restore padding, and bring the axes in order: [batch, heads, queries,
-  // keys].
+  // Restore padding; the axis order is [batch, heads, queries, keys].
   const Dims queries = getDims(attention.queries);
   if (getDims(op.getQuery()).size() == 2)
     weights =
@@ -432,8 +428,7 @@ func::FuncOp AddAttentionEntryPass::copyStep(func::FuncOp entry,
   return copy;
 }
 
-/// Copies a decoder step after its encoder, on masked sources and whole targets
-/// without padding.
+/// Copies a decoder step after its encoder; only sources have padding.
 bool AddAttentionEntryPass::addEncoderDecoder(func::FuncOp entry) {
   if (!isPlainStep(entry) || entry.getOps<CrossSdpaOp>().empty())
     return false;

@@ -241,7 +241,7 @@ LogicalResult AttentionMatcher::matchWhere(WhereOp op, Value &scores,
 // Heads
 //===----------------------------------------------------------------------===//
 
-/// Skips constant factors; returns their product.
+/// Skips constant factors and returns them multiplied.
 static double followScales(Value &value) {
   double scale = 1;
   for (int links = 0; links < maxLinks && value.getDefiningOp(); ++links) {

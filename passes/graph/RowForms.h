@@ -43,8 +43,7 @@ public:
   /// The operation and reason that keep a result from rows; nullopt if there
   /// are none.
   std::optional<RowBlame> obstacle();
-  /// True if an operation that the results depend on works on rows or pools
-  /// them.
+  /// True if any operation works on rows or pools them.
   bool hasRows() const { return sawRows; }
   /// True if column 0 of each sequence is read, masked or not.
   bool keepFirst() const { return firstReader != nullptr; }

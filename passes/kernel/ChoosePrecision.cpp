@@ -329,7 +329,8 @@ struct ChoosePrecisionPass
            op->getAttrDictionary() == other->getAttrDictionary();
   }
 
-  /// The last operation that writes the state, if it is a norm; null otherwise.
+  /// The last writer of the state if it is a norm, or a GEMM with a norm; null
+  /// otherwise.
   static Operation *lastNorm(func::FuncOp body) {
     Value state = body.getArgument(0);
     Operation *writer = lastWriterBefore(&body.getBody().front().back(), state);

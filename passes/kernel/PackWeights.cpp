@@ -58,7 +58,7 @@ struct PackWeightsPass
     : public transom::impl::PackWeightsPassBase<PackWeightsPass> {
   void runOnOperation() override {
     Remarks remarks(getOperation());
-    // Make weights distinct by layout.
+    // Store each weight once per layout.
     joinEqualWeights(remarks);
     separateLayouts(remarks);
     dropUnusedWeights();

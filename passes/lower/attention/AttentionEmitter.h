@@ -107,7 +107,7 @@ private:
   }
   /// Bytes per value element.
   int64_t getValueBytes() const { return valueFormat.getElementBytes(); }
-  /// Whether AMX computes the products.
+  /// Whether AMX computes the matmuls.
   bool usesAmx() { return e.getIsa().amx && op.suitsAmx(); }
   /// True if keys and values have a scale for each head and position.
   bool hasScales() const { return keyFormat.getFormat().hasScales(); }
@@ -197,7 +197,7 @@ private:
 
   // Scores and probabilities (AttentionScores.cpp).
   void emitScores(const WorkItem &item, const KvBlock &block);
-  /// Divides an item's queries into tiles for a product with this operand.
+  /// Divides an item's queries into tiles for a matmul with this operand.
   void forTiles(const WorkItem &item, const OperandLowering &rhs,
                 llvm::function_ref<void(Index, Index)> body);
   void emitSoftmax(const WorkItem &item, const KvBlock &block,
@@ -210,7 +210,7 @@ private:
   Value addMask(Value t, const WorkItem &item, Index query, Index key,
                 Value seen);
 
-  // The product with the values (AttentionProduct.cpp).
+  // The matmul with the values (AttentionProduct.cpp).
   KernelSpec getProductSpec(bool normalizes);
   void emitProduct(const WorkItem &item, const KvBlock &block, Value target,
                    Value divisors);
@@ -258,8 +258,9 @@ private:
   // This worker's scratch memory.
   Value scores, maxima;
   Value tileConfig; ///< for AMX; see KernelArgs
-  /// For AMX: the values for some KV blocks, [kPackedBlocks][dv / 32][256 /
-  /// 2][32][2] in bf16, and the block numbers, [kPackedBlocks] i64.
+  /// For AMX: the values for some KV blocks,
+  /// [kPackedBlocks][dv/32][256/2][32][2] in bf16, and the block numbers,
+  /// [kPackedBlocks] i64.
   Value valuePanels, packedBlocks;
   SoftmaxState state, blockState;   ///< for all KV blocks so far; for one
   Value stateFactors, blockFactors; ///< [queries], for a merge

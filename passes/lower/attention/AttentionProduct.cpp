@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// The kernel for this product.
+/// The kernel for this matmul.
 KernelSpec AttentionEmitter::getProductSpec(bool normalizes) {
   KernelSpec spec;
   spec.rhs = usesAmx() ? &keyFormat : &valueFormat;
@@ -99,7 +99,7 @@ void AttentionEmitter::copyValues(const KvBlock &block) {
             });
 }
 
-/// Stores the product to `target` as [queries][value stride] f32 or, if
+/// Stores the matmul result to `target` as [queries][value stride] f32 or, if
 /// `target` is null, divided by `divisors` to the result.
 void AttentionEmitter::emitProduct(const WorkItem &item, const KvBlock &block,
                                    Value target, Value divisors) {
@@ -196,14 +196,14 @@ void AttentionEmitter::emitMergeFactors(const WorkItem &item,
   });
 }
 
-/// Merges a KV block's product into the state for earlier blocks; the last
-/// merge stores the result.
+/// Merges a KV block's result into the state for earlier blocks; the last merge
+/// stores the result.
 void AttentionEmitter::emitMerge(const WorkItem &item,
                                  const SoftmaxState &state,
                                  const SoftmaxState &block, Bool isLast) {
   emitMergeFactors(item, state, block);
 
-  // Runs `use(column, address in the state, merged product)` for a query.
+  // Runs `use(column, address in the state, merged result)` for a query.
   auto forMerged = [&](Index query,
                        function_ref<void(Index, Value, Value)> use) {
     Value a = e.splat(e.loadF32(rowValueAt(stateFactors, query))),

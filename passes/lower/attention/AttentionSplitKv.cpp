@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Distributes the KV blocks of a work item over workers, for few items with
-// many keys. Each KV block stores its product, maxima and sums in its own slot;
+// many keys. Each KV block stores its result, maxima and sums in its own slot;
 // the worker that finishes an item's last KV block merges them in order.
 #include "passes/lower/attention/AttentionEmitter.h"
 

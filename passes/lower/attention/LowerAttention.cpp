@@ -4,7 +4,7 @@
 // Attention: work division and the loop over KV blocks. The costs of all work
 // items are added up in order, and each worker computes the items whose cost
 // begins in its share of the total. For each KV block: scores, their maximum,
-// probabilities and their sum, and a product with the values that starts from
+// probabilities and their sum, and a matmul with the values that starts from
 // zero; KV blocks are merged in order (online softmax).
 #include "passes/Remarks.h"
 #include "passes/lower/attention/AttentionEmitter.h"

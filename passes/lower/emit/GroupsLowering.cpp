@@ -152,7 +152,7 @@ public:
     return mask ? e.select(mask, numbers, e.splat(0.0)) : numbers;
   }
 
-  /// Integer sums are in registers; f32 sums are where there is room.
+  /// Integer sums are in registers, f32 sums only if there is room.
   int64_t getMaxMr(const InstructionSet &isa) const override {
     return isa.int8Rows;
   }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The epilogues of the two attention micro-kernels: scores with their row
-// maxima, and the product with the values, divided by the softmax sum, so that
+// maxima, and the matmul with the values, divided by the softmax sum, so that
 // neither is read again to be scaled.
 #include "passes/lower/emit/VectorMath.h"
 #include "passes/lower/microkernel/MicroKernelBody.h"

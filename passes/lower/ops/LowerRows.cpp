@@ -265,7 +265,6 @@ public:
             return b.create<arith::AddIOp>(e.location(), x, y);
           });
         });
-    // Store their sum.
     const int64_t count = llvm::divideCeil(columns, kLanes);
     Value base = e.splatI32(
         static_cast<int32_t>(uint32_t(CodeEmitter::roundedBase) * count));
