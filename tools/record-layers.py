@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes what each layer of a transformers model computes, for 'transom verify MODEL --expect FILE'.
+"""Writes each layer's output in a transformers model, for 'transom verify MODEL --expect FILE'.
 
 Usage: record-layers.py MODEL FILE [--ids 5,7,9 | --text TEXT] [--decoder-ids 2,4] [--all]
 
-MODEL is a model folder, FILE a safetensors file to write. It gets the inputs of the call, and by module path the first tensor that
-each layer (a module whose name ends with a number, such as encoder.layer.0) returns, as f32 [batch, seq, hidden]; with --all that of
-each module. Needs torch, transformers and safetensors; the model runs in float64.
+MODEL is a model folder, FILE a safetensors file to write. It gets the call's inputs, and by module path the first tensor that each
+layer (a module whose name ends with a number, such as encoder.layer.0) returns, as f32 [batch, seq, hidden]; with --all, the first
+tensor from each module. Needs torch, transformers and safetensors; the model runs in float64.
 """
 import argparse
 import re

@@ -10,7 +10,7 @@ import re
 
 from tree import Findings, list_files, parse_root, read_text
 
-# Available to all parts: readers for files, sizes, errors, the manifest. None of it depends on MLIR.
+# Available to all parts: readers for files, sizes, errors, the manifest. No MLIR.
 SUPPORT = ["runtime/base", "runtime/json", "runtime/safetensors", "runtime/weights", "runtime/manifest"]
 ABI = ["runtime/abi"]
 LAYOUT = ["runtime/abi/Layout", "runtime/abi/RowSummary"]
@@ -53,7 +53,7 @@ LAYERS = {
     "passes/kernel/MemoryPlanner": ["passes/kernel/MemoryPlanner", *SUPPORT, *LAYOUT],
     "passes/lower": ["passes/lower", "passes/*", *DIALECTS, *SUPPORT, *ABI, *MLIR],
     "compiler/import": ["compiler/import", *DIALECTS, *SUPPORT, *MLIR],
-    # Writes the tables that the runtime reads, with the runtime's own normalizer for added tokens; independent of MLIR.
+    # Writes the tables that the runtime reads, with the runtime's own normalizer for added tokens, without MLIR.
     "compiler/import/tokenizer": ["compiler/import/tokenizer", "runtime/tokenizer", *SUPPORT],
     # Reads the options in the runtime's table of generation options.
     "compiler/import/huggingface/GenerationOptionWriter": ["compiler/import", "runtime/generate/GenerationOptions", *SUPPORT],

@@ -40,8 +40,7 @@ tool_packages() {
   python3 --version >/dev/null 2>&1 || echo python3
 }
 
-# install_packages PACKAGE...: installs missing packages; does nothing if there
-# are none.
+# install_packages PACKAGE...: installs packages that are missing.
 install_packages() {
   local missing
   command -v dpkg-query >/dev/null || die "this is no Debian system; install by hand: $*"

@@ -1,12 +1,12 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A command for gdb that says what a thread in a model's code computes.
+"""A gdb command that shows the model operation that a thread computes.
 
   (gdb) source transom-gdb.py
   (gdb) transom-where
 
-The executor leaves a mark on the stack before it calls a phase; the mark has the entry and the number of the dispatch. The
-manifest in the artifact says which operation of the model that is, and the symbol's range of layers, which of them.
+The executor leaves a mark on the stack before it calls a phase; the mark contains the entry and the dispatch index. The artifact's
+manifest maps this index to a model operation, and the layer range in the symbol selects the layer.
 """
 import json
 import re
@@ -15,11 +15,11 @@ import struct
 import gdb
 
 MARK = b"transom.dispatch"
-FIELDS = struct.Struct("<QqqQ")  # entry, dispatch, worker, number of workers
+FIELDS = struct.Struct("<QqqQ")  # entry, dispatch, worker, worker count
 PHASE, KERNEL = "transom.p.", "transom.k."
 NOTE = 4  # a program header's type
 MANIFEST = 1  # a note's type
-STACK_BYTES = 4096  # max size of the executor's frame
+STACK_BYTES = 4096  # max frame size in the executor
 
 
 def read_manifest(path):
@@ -66,7 +66,7 @@ def choose_layer(location, run, runs):
 
 
 def find_phase(frame):
-    """Returns the frame of a phase, going up from a frame."""
+    """Returns the closest phase frame, going up from a frame."""
     while frame is not None and not (frame.name() or "").startswith(PHASE):
         frame = frame.older()
     if frame is None:
@@ -75,7 +75,7 @@ def find_phase(frame):
 
 
 def read_mark(phase):
-    """Returns the executor's data on the dispatch of a phase: (address of the entry, dispatch, worker, number of workers)."""
+    """Returns the executor's data on a phase dispatch: (entry address, dispatch, worker, worker count)."""
     caller = phase.older()
     if caller is not None:
         start = int(caller.read_register("sp"))

@@ -1,9 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Byte-pair tokenizers of the shapes that decoders have, trained on generated
-# text with the PyPI package `tokenizers`, and strings to try them on. Used by
-# make-bpe-goldens.py and compare-tokenizers.py.
+# Byte-pair tokenizers with the configurations of common decoders, trained on generated text with the PyPI package `tokenizers`, and strings
+# to test them. Used by make-bpe-goldens.py and compare-tokenizers.py.
 import json
 import random
 
@@ -248,7 +247,7 @@ def mistral(size):
 
 
 def script_words(size):
-    """WordLevel, words of one script of a limited length, conditions in patterns."""
+    """WordLevel, words in one script with limited length, conditions in patterns."""
     tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.Sequence([normalizers.Replace(Regex("(?<=[a-z])(?=[A-Z])"), " "), normalizers.Replace(Regex("(?<!\\w)'|'(?!\\w)"), '"'), normalizers.Lowercase()])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.UnicodeScripts(), pre_tokenizers.FixedLength(length=4)])
@@ -260,7 +259,7 @@ def script_words(size):
 
 
 def bytes_first(size):
-    """ByteLevel as the normalizer, and groups of digits that a long lookahead finds."""
+    """ByteLevel as the normalizer, and digit groups that a long lookahead finds."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.ByteLevel()
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
@@ -276,11 +275,11 @@ TOKENIZERS = dict(bloom=bloom, falcon=falcon, starcoder=starcoder, gemma=gemma, 
 
 
 def added_of(tokenizer):
-    """Texts with which added tokens are looked for."""
+    """Returns texts in which added tokens are searched."""
     contents = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
     return contents + [c.upper() for c in contents] + [" %s " % c for c in contents] + [c[:-1] for c in contents] + ["xsolo", "newtok", "cafe\u0301"]
 
 
 def make(name, size):
-    """The tokenizer's file, in the compact form."""
+    """Returns the tokenizer file in compact form."""
     return json.dumps(json.loads(TOKENIZERS[name](size).to_str()), ensure_ascii=False, separators=(",", ":"))

@@ -2,11 +2,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Compares ids and decoded texts of folders without tokenizer.json with those of
-# the classes of transformers on many generated strings: folders that are made
-# here, or those given, whose tokenizer_config.json names the class. Of classes
-# that are written in Python, only texts without special tokens are compared, and
-# no offsets.
+# Compares ids and decoded texts for folders without tokenizer.json with the transformers classes on many generated strings. Folders are
+# generated here, or given; tokenizer_config.json names the class. For classes written in Python, only texts without special tokens are
+# compared, and no offsets.
 #
 #   pip install transformers==5.23.0 sentencepiece==0.2.3
 #   tools/dev/goldens/compare-folders.py build/release/bin/tokenizer-compare [--count 20000] [NAME | FOLDER]...
@@ -26,14 +24,14 @@ compare_tokenizers = importlib.import_module("compare-tokenizers")
 
 
 def get_differences(tokenizer, text, have):
-    """The kinds of results that differ, each with both."""
+    """Yields the kinds of results that differ, each with both values."""
     encoding = tokenizer(text, return_offsets_mapping=tokenizer.is_fast)
     ids = encoding.input_ids
     if have[0] != ids:
         yield "ids", have[0], ids
         return
     if getattr(tokenizer, "separate_vocabs", False):
-        return  # they are ids of the other language
+        return  # they are ids in the other language
     plain = tokenizer.decode(ids, skip_special_tokens=True)
     if have[3] != plain.encode():
         yield "texts", have[3].decode(), plain

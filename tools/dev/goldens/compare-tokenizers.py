@@ -2,10 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Compares ids, offsets and decoded texts with those of the PyPI package
-# `tokenizers` on many generated strings, and the texts of random ids (bytes in
-# any order, special tokens, ids without a token), under tokenizers that are
-# trained here or given as files.
+# Compares ids, offsets and decoded texts with the PyPI package `tokenizers` on many generated strings, and the texts for random ids (bytes
+# in any order, special tokens, ids without a token). Tokenizers are trained here or given as files.
 #
 #   pip install tokenizers==0.23.3
 #   tools/dev/goldens/compare-tokenizers.py build/release/bin/tokenizer-compare [--count 40000] [NAME | tokenizer.json]...
@@ -35,7 +33,7 @@ def byte_offsets(text, offsets):
 
 
 def read_results(path):
-    """Per string: ids, offsets, text with and without special tokens."""
+    """Returns per string: ids, offsets, text with and without special tokens."""
     data = open(path, "rb").read()
     at = 0
 
@@ -68,7 +66,7 @@ def expected(tokenizer, strings):
 
 
 def random_ids(name, tokenizer, count):
-    """Lists of ids: of all tokens, of bytes, and of bytes between added tokens; some have no token."""
+    """Returns id lists: all tokens, bytes, and bytes between added tokens; some ids have no token."""
     rng = random.Random("%s ids" % name)
     every = sorted(tokenizer.get_vocab().items())
     codes = [i for t, i in every if re.fullmatch("<0x..>", t)] or [i for t, i in every if len(t) == 1 and t >= "\x7f"]
@@ -120,7 +118,7 @@ def compare(program, name, json_text, count, folder):
 
 
 def compare_patterns(program, count, folder):
-    """Matches of random patterns; how many differ, and how many patterns are refused."""
+    """Compares matches of random patterns; returns the number of differences and of rejected patterns."""
     cases = [regex_patterns.random_case(seed) for seed in range(count)]
     pairs = [(pattern, text) for pattern, texts in cases for text in texts]
     paths = [os.path.join(folder, p) for p in ("patterns", "matches")]

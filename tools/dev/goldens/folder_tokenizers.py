@@ -1,9 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Tokenizers of folders without tokenizer.json, trained on generated text with
-# the PyPI packages `sentencepiece` and `tokenizers`, for the classes of
-# transformers that read them. Used by make-folder-goldens.py and compare-folders.py.
+# Tokenizer folders without tokenizer.json for the transformers classes that read them, trained on generated text with the PyPI packages
+# `sentencepiece` and `tokenizers`. Used by make-folder-goldens.py and compare-folders.py.
 import io
 import json
 import os
@@ -24,7 +23,7 @@ M2M100 = "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et".spli
 
 
 def train(size, kind="unigram", rule=None, characters=180, **options):
-    """A model file; without a rule of normalization it has the small character map."""
+    """Returns a model file; without a normalization rule it has the small character map."""
     texts = [t for t in unigram_tokenizers.training_text(characters) if t.strip()]
     written = io.BytesIO()
     if rule:
@@ -46,7 +45,7 @@ def added(content, **flags):
 
 
 class Folder:
-    """How a folder is made: its class, its model file and its settings."""
+    """The recipe for a folder: its class, its model file and its settings."""
 
     def __init__(self, name, file, model, config=(), special=None, tokens=None, vocabulary=None):
         self.name, self.file, self.model, self.config = name, file, model, dict(config)
@@ -129,7 +128,7 @@ class Marian:
 
 
 class Merges:
-    """A folder of vocab.json and merges.txt: a byte-level BPE model whose special tokens have the first ids or the last."""
+    """A folder with vocab.json and merges.txt: a byte-level BPE model whose special tokens have the first ids or the last."""
 
     def __init__(self, name, config=(), first=(), last=(), special=None, added=None):
         self.name, self.config, self.first, self.last, self.special, self.added = name, dict(config), first, last, special, added
@@ -174,7 +173,7 @@ FOLDERS.update({
 
 
 class WordPieces:
-    """A folder of vocab.txt, whose class AutoTokenizer finds: by the settings, or without them by the type of the model."""
+    """A folder with vocab.txt. AutoTokenizer finds its class by the settings, or without them by the model type."""
 
     pairs = True
 
@@ -224,7 +223,7 @@ FOLDERS.update({
 
 
 class Pieces(Folder):
-    """A folder of a SentencePiece model, whose class AutoTokenizer finds."""
+    """A folder with a SentencePiece model, whose class AutoTokenizer finds."""
 
     pairs = True
 
@@ -249,7 +248,7 @@ def deberta_pieces(size, **options):
 
 
 class TypedMerges(Merges):
-    """The same, whose class AutoTokenizer finds."""
+    """A folder with vocab.json and merges.txt, whose class AutoTokenizer finds."""
 
     pairs = True
 
@@ -279,7 +278,7 @@ FOLDERS.update({
 
 
 class Serialized(WordPieces):
-    """A folder of tokenizer.json, in which normalizer and template are not those of the settings."""
+    """A folder with tokenizer.json, whose normalizer and template differ from the settings."""
 
     def write(self, folder, size):
         super().write(folder, size)
@@ -304,7 +303,7 @@ FOLDERS.update({
 
 
 class Saved:
-    """A folder as save_pretrained of another one writes it, with other settings and perhaps a changed tokenizer.json."""
+    """A folder as save_pretrained writes it from another one, with other settings and optionally a changed tokenizer.json."""
 
     pairs = True
 
@@ -336,7 +335,7 @@ def read_json(folder, name):
 
 
 def foreign(model):
-    """Steps and a template that the class has to replace, and options of a model that it has to leave out."""
+    """Steps and a template that the class must replace, and model options that it must omit."""
     maps = [n for n in (model["normalizer"] or {}).get("normalizers", [model["normalizer"]]) if n and n["type"] == "Precompiled"]
     model["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "Replace", "pattern": {"String": "a"}, "content": "o"}, *maps]}
     model["pre_tokenizer"] = {"type": "Whitespace"}
@@ -393,7 +392,7 @@ WORDS = ["a", "cat", "is", "do", "not", "n't", "it", "'", "s", "m", "ve", "re", 
 
 
 class English:
-    """A folder of tokenizer.json with words and punctuation, whose settings clean up spaces before it."""
+    """A folder with tokenizer.json, words and punctuation, whose settings clean up spaces before punctuation."""
 
     texts = ["a cat .", "it 's a cat , is n't it ?", "it ' s not !", "we 've a cat , we 're not !", "' a '", "do not , do n't", "a 'm . . .", "is ' ' n't", "?! .,", "a<s> . [SEP] !",
              *(" ".join(bpe_tokenizers.random.Random(i).choices(WORDS, k=8)) for i in range(30))]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes test/goldens/attention.json: for models in test/goldens the attention weights that transformers gives
-(`output_attentions`, computed in float64). Needs torch and transformers; the test that reads the file does not."""
+"""Writes test/goldens/attention.json: for models in test/goldens the attention weights in transformers (`output_attentions`, computed in
+float64). Needs torch and transformers; the test that reads the file does not."""
 import json
 import pathlib
 
@@ -28,7 +28,7 @@ def make(name, mask, generator):
 
 
 def make_pair(name, generator):
-    """The weights of both halves and of what is between them. The rows of a source have padding, the targets have none."""
+    """Returns the weights in both halves and between them. Source rows have padding, targets have none."""
     folder = ROOT / "encoder-decoders" / name
     config = tf.AutoConfig.from_pretrained(folder)
     mask = torch.tensor([[1] * 6, [1, 1, 1, 1, 0, 0], [1, 0, 1, 1, 1, 0]])
@@ -49,7 +49,7 @@ def make_pair(name, generator):
 def main():
     generator = torch.Generator().manual_seed(11)
     cases = {name: make(name, MASK, generator) for name in ENCODERS}
-    # A decoder's entry takes sequences of one length without padding.
+    # A decoder's entry takes sequences with equal lengths without padding.
     cases.update({name: make(name, torch.ones(1, 9, dtype=torch.long), generator) for name in DECODERS})
     cases.update({name: make_pair(name, generator) for name in ENCODER_DECODERS})
     with open(ROOT / "attention.json", "w", encoding="utf-8") as file:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes expectations of beam search with transformers. Cases in which nearly equal scores decide are left out.
+"""Makes expectations for beam search with transformers. Cases in which nearly equal scores decide are omitted.
 `tables` writes test/goldens/sampling/beams.json: a model whose logits are a hash of the tokens, with random settings.
-`models` adds cases to folders of test/goldens: decoders in float64, two prompts of different length.
+`models` adds cases to folders in test/goldens: decoders in float64, two prompts with different lengths.
 usage: make-beam-goldens.py tables|models (needs torch, transformers, safetensors)"""
 import json
 import pathlib
@@ -23,7 +23,7 @@ GOLDENS = pathlib.Path(__file__).resolve().parents[3] / "test" / "goldens"
 
 
 def hashed_logits(tokens, case):
-    """The logits after these tokens: the same operations as in BeamSearchTest.cpp."""
+    """Returns the logits after these tokens: the same operations as in BeamSearchTest.cpp."""
     state = case["seed"]
     for token in tokens:
         state = ((state ^ (token + 1)) * 0x9E3779B97F4A7C15 + (state >> 29)) & MASK
@@ -60,19 +60,19 @@ class Near(Exception):
 
 
 def apart(values, margin=5e-5):
-    """Refuses values that lie closer together than float rounding explains; minus 1e9 stands for nothing."""
+    """Rejects values that are closer together than float rounding explains; minus 1e9 marks a missing value."""
     values = sorted(v for v in values if v > -1e8)
     if any(0 < abs(b - a) < margin or a == b for a, b in zip(values, values[1:])):
         raise Near
 
 
 class Watch:
-    """Looks at what the search compares."""
+    """Observes the values that the search compares."""
 
     def _get_top_k_continuations(self, accumulated_log_probs, beams_to_keep, **kwargs):
         for best in torch.topk(accumulated_log_probs, min(beams_to_keep + 2, accumulated_log_probs.shape[1]))[0].tolist():
             if best[beams_to_keep - 1] < -1e8:
-                raise Near  # fewer candidates than are kept: which others there are is not defined
+                raise Near  # fewer candidates than the search keeps: the remaining ones are undefined
             apart(best)
         return super()._get_top_k_continuations(
             accumulated_log_probs=accumulated_log_probs, beams_to_keep=beams_to_keep, **kwargs
@@ -100,7 +100,7 @@ class Watched(Watch, Hashed):
 
 
 def make_case(source):
-    """Random settings; each processor in some of the cases."""
+    """Returns random settings; each processor occurs in some of the cases."""
     vocabulary = source.choice([24, 37, 64, 150])
     beams = source.choice([2, 3, 4, 5])
     prompt = [source.randrange(vocabulary) for _ in range(source.choice([1, 1, 2, 5]))]
@@ -130,7 +130,7 @@ def make_case(source):
     }
     config.update({key: value for key, value in optional.items() if source.random() < 0.2})
     if {config.get("forced_bos_token_id"), config.get("forced_eos_token_id")} & set(config.get("suppress_tokens", [])):
-        del config["suppress_tokens"]  # transformers refuses that
+        del config["suppress_tokens"]  # transformers rejects that
     if "min_new_tokens" in config:
         config.pop("min_length", None)
     return {
@@ -153,7 +153,7 @@ def run(case):
     new = [[t for t in row[len(case["prompt"]):] if t != case["vocabulary"]] for row in out.sequences.tolist()]
     if not all(score > -1e8 for score in out.sequences_scores.tolist()):
         raise Near
-    case["settings"] = case.pop("config")  # in the form that an artifact holds
+    case["settings"] = case.pop("config")  # in the artifact's format
     if "forced_eos_token_id" in case["settings"]:
         case["settings"]["forced_eos_token_id"] = [case["settings"]["forced_eos_token_id"]]
     case["settings"] = json.dumps(case["settings"], separators=(",", ":"))
@@ -173,15 +173,15 @@ def write_tables():
 
 
 def watched_model(folder):
-    """A model of a folder in float64 that looks at what its search compares."""
+    """Returns a folder's model in float64, observing the values that its search compares."""
     plain = tf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, attn_implementation="eager").eval()
     plain.__class__ = type("Watched" + type(plain).__name__, (Watch, type(plain)), {})
     return plain
 
 
 def run_model(model, source, settings):
-    """One case, or Near; each prompt is searched by itself. An end token that the beams come to is chosen among those of a
-    search without one."""
+    """Returns one case, or raises Near; each prompt is searched by itself. The end token is selected among tokens that a search without
+    one reaches."""
     prompts = [[source.randrange(3, model.config.vocab_size) for _ in range(n)] for n in (source.randint(2, 9), source.randint(10, 24))]
     longest, settings = max(map(len, prompts)), {"eos_token_id": 1, **settings}
     ends = settings.pop("ends", False)

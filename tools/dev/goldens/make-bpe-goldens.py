@@ -2,10 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Makes test/goldens/tokenizer/bpe and unigram with the PyPI package
-# `tokenizers`: small tokenizers, cases in full, and hashes of the results of
-# the corpus of make-tokenizer-goldens.py, which
-# test/runtime/tokenizer/Corpus.cpp generates.
+# Makes test/goldens/tokenizer/bpe and unigram with the PyPI package `tokenizers`: small tokenizers, complete cases, and result hashes for
+# the corpus in make-tokenizer-goldens.py, which test/runtime/tokenizer/Corpus.cpp generates.
 #
 #   pip install tokenizers==0.23.3
 #   tools/dev/goldens/make-bpe-goldens.py [--train] [FOLDER] [NAME]...      --train makes the tokenizers anew, too

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""Writes decoders into test/goldens: one tiny checkpoint for each family and
-feature that the other folders do not hold, with results that transformers
-computes in float64 from the folder as written. Needs torch, transformers and
-safetensors; the tests that read the folders do not.
+"""Writes decoders into test/goldens: one tiny checkpoint for each family and feature that the other folders lack, with results that
+transformers computes in float64 from the stored folder. Needs torch, transformers and safetensors; the tests that read the folders do not.
 
 usage: make-decoder-goldens.py [NAME ...]"""
 import json
@@ -71,7 +69,7 @@ def logits_of(model, ids):
 
 
 def greedy(model, prompt, count, end=None):
-    """The tokens after the prompt and the least gap between best and second."""
+    """Returns the tokens after the prompt and the smallest gap between best and second."""
     ids, gap = list(prompt), float("inf")
     for _ in range(count):
         best = torch.topk(logits_of(model, ids)[-1], 2)
@@ -122,7 +120,7 @@ def causal_cases(model, cases, random):
 
 
 def ends(model, cases, random):
-    """A padded batch of which a row meets the end token early."""
+    """Returns a padded batch in which one row meets the end token early."""
     while True:
         rows = [random(4), random(9), random(6)]
         free = [greedy(model, row, 12)[0] for row in rows]
@@ -137,7 +135,7 @@ def ends(model, cases, random):
 
 
 def encode_cases(model, cases, random, result):
-    """Rows of several lengths; each is computed alone."""
+    """Returns rows with several lengths; each is computed alone."""
     for lengths in ((1,), (7, 12, 3)):
         rows = [random(length) for length in lengths]
         longest = max(lengths)
@@ -154,7 +152,7 @@ def encode_cases(model, cases, random, result):
 def make(name, architecture, config, keys=None, rename=lambda k: k, result=None, attention="eager"):
     folder = ROOT / name
     write_folder(folder, architecture, config, keys or {}, rename)
-    # What counts is the folder as written.
+    # The stored folder defines the results.
     model = getattr(tf, architecture).from_pretrained(folder, dtype=torch.float64, attn_implementation=attention).eval()
     assert model.dtype == torch.float64
     generator = torch.Generator().manual_seed(sum(map(ord, name)))
@@ -220,7 +218,7 @@ def gpt_neox(name):
 
 @recipe
 def gpt_neox_serial(name):
-    """An odd share of a head: 3.2 of 8 numbers mean 2 pairs, in waves by 3."""
+    """An odd rotary share: 3.2 of 8 elements mean 2 pairs, with exponents divided by 3."""
     make(name, "GPTNeoXForCausalLM", tf.GPTNeoXConfig(
         **without_kv(heads=5), use_parallel_residual=False, attention_bias=False, hidden_act="gelu_fast",
         rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.4}))
@@ -243,7 +241,7 @@ def opt_post_norm(name):
 
 @recipe
 def llama_scaled(name):
-    """A tied head, biases everywhere, heads that are not the hidden size's, Llama 3.1's scaling in its old spelling."""
+    """A tied head, biases everywhere, a head size that differs from hidden size / heads, Llama 3.1's scaling in its old spelling."""
     scaling = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 3.0,
                "original_max_position_embeddings": 24}
     make(name, "LlamaForCausalLM", tf.LlamaConfig(**sizes(
@@ -286,7 +284,7 @@ def qwen2_tied(name):
 
 @recipe
 def gpt2_by_layer(name):
-    """Scores by layer, an own head, tensors without the prefix."""
+    """Scores by layer, a separate head, tensors without the prefix."""
     make(name, "GPT2LMHeadModel", tf.GPT2Config(
         vocab_size=VOCAB, n_embd=30, n_layer=LAYERS, n_head=3, n_positions=POSITIONS, bos_token_id=1, eos_token_id=2,
         scale_attn_by_inverse_layer_idx=True, tie_word_embeddings=False),
@@ -302,7 +300,7 @@ def bloom_six_heads(name):
 
 @recipe
 def gemma3(name):
-    """Old spellings: scaling of rope that is for the layer without a window alone, and its own base for the others."""
+    """Old spellings: rope scaling for the layer without a window only, and a separate base for the others."""
     scaling = {"rope_type": "linear", "factor": 4.0}
     make(name, "Gemma3ForCausalLM", tf.Gemma3TextConfig(**sizes(
         hidden=36, wide=32, layers=3, head_dim=10, query_pre_attn_scalar=22, sliding_window=9,
@@ -315,7 +313,7 @@ def gemma3(name):
 
 @recipe
 def gguf_gemma2(name):
-    """As a GGUF file can say it: scores are scaled by the size of a head."""
+    """As a GGUF file can specify it: scores are scaled by the head size."""
     make("gguf/gemma2", "Gemma2ForCausalLM", tf.Gemma2Config(**sizes(
         hidden=36, wide=32, layers=3, head_dim=12, query_pre_attn_scalar=12, sliding_window=9,
         attn_logit_softcapping=1.5, final_logit_softcapping=2.0, hidden_activation="gelu_pytorch_tanh")))
@@ -323,7 +321,7 @@ def gguf_gemma2(name):
 
 @recipe
 def gguf_gemma3(name):
-    """The same; the sixth layer has no window, and its rope is scaled."""
+    """The same family; the sixth layer has no window, and its rope is scaled."""
     make("gguf/gemma3", "Gemma3ForCausalLM", tf.Gemma3TextConfig(**sizes(
         hidden=24, heads=2, kv=1, wide=20, layers=7, head_dim=8, query_pre_attn_scalar=8, sliding_window=9, rope_parameters={
             "full_attention": {"rope_type": "linear", "factor": 4.0, "rope_theta": 50000.0},
@@ -356,13 +354,13 @@ def starcoder2(name):
 
 @recipe
 def cohere(name):
-    """Norms with weights for each head, stored as one tensor."""
+    """Norm weights for each head, stored as one tensor."""
     make(name, "CohereForCausalLM", tf.CohereConfig(**sizes(logit_scale=0.75, use_qk_norm=True)))
 
 
 @recipe
 def stablelm(name):
-    """Norms with weights for each head, stored by head; layers in parallel."""
+    """Norm weights for each head, stored by head; parallel layers."""
     make(name, "StableLmForCausalLM", tf.StableLmConfig(**sizes(
         use_qkv_bias=True, qk_layernorm=True, use_parallel_residual=True, rope_parameters={
             "rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.4})))
@@ -392,7 +390,7 @@ def falcon_multi_query(name):
 
 @recipe
 def falcon_alibi(name):
-    """Layers in series, own keys for each head. With eager attention its class adds ALiBi twice."""
+    """Sequential layers, separate keys for each head. With eager attention its class adds ALiBi twice."""
     make(name, "FalconForCausalLM", falcon_config(alibi=True, parallel_attn=False, multi_query=False, bias=True),
          attention="sdpa")
 

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes encoder-decoders into test/goldens/encoder-decoders: tiny checkpoints of each family, with results that
-transformers computes in float64 from the folder as written. Needs torch, transformers and safetensors; the tests that
-read the folders do not.
+"""Writes encoder-decoders into test/goldens/encoder-decoders: tiny checkpoints for each family, with results that transformers computes in
+float64 from the stored folder. Needs torch, transformers and safetensors; the tests that read the folders do not.
 
 usage: make-encoder-decoder-goldens.py [--out FOLDER] [NAME ...]
 
-The halves of a model differ in layers, heads and sizes. `keys` are changes of config.json after the model was made
-(None deletes a key), `generation` is generation_config.json beside the ids of special tokens. `names` renames or, with
-None, drops tensors of the file.
+The halves of a model differ in layers, heads and sizes. `keys` are changes to config.json after the model was made (None deletes a key),
+`generation` is generation_config.json in addition to special token ids. `names` renames or, with None, drops tensors in the file.
 """
 import argparse
 import json
@@ -73,7 +71,7 @@ recipe("t5-gated-untied", "T5" + GENERATION, t5(feed_forward_proj="gated-silu"),
 recipe("mt5", "MT5" + GENERATION, t5("MT5"))
 recipe("mt5-v4-untied", "MT5" + GENERATION, t5("MT5", layers=(1, 2)), keys={**V4, "tie_word_embeddings": False},
        names={"lm_head.weight": "own"})
-# Without a head, of which only the encoder runs, and with a head of a class.
+# Without a head, so that only the encoder runs, and with a classification head.
 recipe("bart-bare", "BartModel", bart("Bart", layers=(2, 1)))
 recipe("t5-encoder-model", "T5EncoderModel", t5(layers=(2, 1), feed_forward_proj="gated-gelu"))
 recipe("bart-classify", "BartForSequenceClassification", bart("Bart", num_labels=4))
@@ -94,7 +92,7 @@ def randomize(name, shape, gain, generator):
 
 
 def write_folder(folder, made, seed):
-    """config.json, generation_config.json and model.safetensors; what is tied is stored once."""
+    """Writes config.json, generation_config.json and model.safetensors; tied tensors are stored once."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     generator = torch.Generator().manual_seed(sum(map(ord, folder.name)) * 1009 + seed)
@@ -131,11 +129,11 @@ class Cases:
 
 
 class Unsuitable(Exception):
-    """Weights whose generated texts are near ties, or hold few tokens, or the padding token."""
+    """Weights whose generated texts have near ties, few different tokens, or the padding token."""
 
 
 class Maker:
-    """The cases of one model. Sources and targets hold no special token. Generation runs without a cache, since that of
+    """The cases for one model. Sources and targets contain no special tokens. Generation runs without a cache, because the cache in
     transformers 5.23 has as many layers as the encoder."""
 
     def __init__(self, folder, architecture):
@@ -150,7 +148,7 @@ class Maker:
         return torch.randint(10, vocabulary, (count,), generator=self.generator).tolist()
 
     def sources(self, lengths, left=False):
-        """Rows padded at the end; the last one at the start where `left` says so."""
+        """Returns rows padded at the end; with `left` the last one is padded at the start."""
         longest, rows, masks = max(lengths), [], []
         for row, length in enumerate(lengths):
             ids, gap = self.random(length), [self.config.pad_token_id] * (longest - length)
@@ -195,7 +193,8 @@ class Maker:
         self.cases.add("score", given, {"logprobs": wanted})
 
     def new_tokens(self, ids):
-        """Without the start token; padding after the end token, where the library repeats the end token if padding is id 0."""
+        """Returns the ids without the start token; padding follows the end token, where the library repeats the end token if padding is
+        id 0."""
         ids, config = ids[:, 1:].clone(), self.config
         ends = (ids == config.eos_token_id).cumsum(1)
         return ids.masked_fill(ends - (ids == config.eos_token_id).long() > 0, config.pad_token_id)
@@ -209,7 +208,7 @@ class Maker:
         return len(tokens) >= 6 and self.config.pad_token_id not in tokens
 
     def generate(self):
-        """Greedy, with the least difference between best and second logit far above rounding."""
+        """Greedy, with a gap between best and second logit far above rounding."""
         for _ in range(8):
             given = self.sources((8, 15))
             found = self.model.generate(**given, do_sample=False, use_cache=False, num_beams=1, max_new_tokens=12, min_new_tokens=12,
@@ -224,7 +223,7 @@ class Maker:
                        sampling=f"greedy, the end token (id {end}) may not be chosen", smallest_top2_gap=gap)
 
     def generate_beam(self):
-        """Four beams; results in float32 are the same, and scores are not near ties."""
+        """Four beams; float32 gives the same results, and scores are not near ties."""
         flags = dict(num_beams=4, num_return_sequences=4, max_new_tokens=10, min_new_tokens=2, length_penalty=0.7,
                      early_stopping=False)
         for _ in range(8):

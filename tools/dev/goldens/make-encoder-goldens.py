@@ -1,13 +1,10 @@
 #!/usr/bin/env python3
-"""Writes encoders into test/goldens: tiny checkpoints of the families and
-features that the other folders do not hold, with results that transformers
-computes in float64 from the folder as written. Needs torch, transformers and
-safetensors; the tests that read the folders do not.
+"""Writes encoders into test/goldens: tiny checkpoints for families and features that the other folders lack, with results that transformers
+computes in float64 from the stored folder. Needs torch, transformers and safetensors; the tests that read the folders do not.
 
 usage: make-encoder-goldens.py [--all] [--out FOLDER] [NAME ...]
 
-Without names it writes the recipes that are stored in test/goldens; --all adds
-the larger ones (other shapes, long inputs)."""
+Without names it writes the recipes that test/goldens stores; --all adds the larger ones (other shapes, long inputs)."""
 import argparse
 import json
 import pathlib
@@ -20,7 +17,7 @@ from safetensors.torch import save_file
 ROOT = pathlib.Path(__file__).resolve().parents[3] / "test" / "goldens"
 VOCAB = 101
 RECIPES = {}
-SPAN = ("start_logits", "end_logits")  # of ForQuestionAnswering
+SPAN = ("start_logits", "end_logits")  # in ForQuestionAnswering
 
 
 def recipe(name, architecture, config, stored=False, lengths=(1, 5, 37), keys=None):
@@ -83,7 +80,7 @@ def deberta(kind="DebertaV2", **more):
     return getattr(tf, kind + "Config")(**{**sizes(), **both, **more})
 
 
-# Version 3, versions 2 with a convolution, and version 1; sequences longer than the reach of the positions.
+# Version 3, version 2 with a convolution, and version 1; sequences longer than the position range.
 recipe("deberta-v2", "DebertaV2Model", deberta(
     position_buckets=8, norm_rel_ebd="layer_norm", share_att_key=True), stored=True)
 recipe("deberta-v2-convolution", "DebertaV2Model", deberta(
@@ -101,7 +98,7 @@ recipe("deberta-absolute", "DebertaModel", deberta("Deberta", relative_attention
 
 
 def rope(kind, **more):
-    """Encoders whose checkpoints have names that transformers changes when it reads them."""
+    """Encoders whose checkpoints use names that transformers changes on reading."""
     return getattr(tf, kind + "Config")(**{**sizes(wide=48), "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, **more})
 
 
@@ -158,7 +155,7 @@ def attention_part(norm, **attrs):
 
 
 def write_graph(folder, name, layer, layers, final):
-    """graph.json of a pre-norm encoder."""
+    """Writes graph.json for a pre-norm encoder."""
     graph = {"transom": 1, "name": name, "weights": ["model.safetensors"], "dims": {"batch": {}, "seq": {"max": 512}},
              "inputs": [{"name": "input_ids", "dtype": "i64", "shape": ["batch", "seq"]},
                         {"name": "attention_mask", "dtype": "i64", "shape": ["batch", "seq"], "mask_of": "input_ids", "default": 1}],
@@ -199,7 +196,7 @@ def prepare(root, name):
 
 
 def make_t5(root):
-    """T5's encoder as graph.json: a bias by bucket for all layers, RMS norms, no scale, no biases."""
+    """Writes T5's encoder as graph.json: a bias by bucket for all layers, RMS norms, no scale, no biases."""
     folder, generator = prepare(root, "t5-encoder")
     config = tf.T5Config(vocab_size=VOCAB, d_model=24, d_kv=7, num_heads=3, d_ff=33, num_layers=2, feed_forward_proj="gated-gelu")
     config._attn_implementation = "eager"
@@ -235,7 +232,7 @@ def make_t5(root):
 
 
 def make_alibi(root, name="alibi-encoder", symmetric=False):
-    """An encoder with ALiBi as graph.json, computed by torch."""
+    """Writes an encoder with ALiBi as graph.json, computed by torch."""
     folder, generator = prepare(root, name)
     width, heads, wide, layers = 20, 4, 36, 2
 
@@ -291,7 +288,7 @@ def make_alibi(root, name="alibi-encoder", symmetric=False):
 
 
 def write_tokenizer(folder):
-    """A tiny WordPiece vocabulary as MPNet's tokenizer stores it, and what it makes of texts."""
+    """Writes a tiny WordPiece vocabulary in the format of MPNet's tokenizer, and its results on texts."""
     words = "<s> <pad> </s> <mask> [UNK] the a quick brown fox jump ##s ##ed over lazy dog un ##happi ##ness play ##ing"
     marks = "! ? . , - ' caf ##e ##\u00e9 1 ##2 ##3"
     letters = [chr(c) for c in range(ord("a"), ord("z") + 1)]
@@ -308,7 +305,7 @@ def write_tokenizer(folder):
 
 
 def make_symmetric_alibi(root):
-    """The same with a bias by |i - j|, as JinaBERT and MosaicBERT."""
+    """Writes the same encoder with a bias by |i - j|, as in JinaBERT and MosaicBERT."""
     make_alibi(root, "alibi-symmetric", symmetric=True)
 
 
@@ -316,7 +313,7 @@ GRAPHS = {"t5-encoder": make_t5, "alibi-encoder": make_alibi, "alibi-symmetric":
 
 
 def write_folder(folder, recipe):
-    """config.json and model.safetensors; a tied head is stored once."""
+    """Writes config.json and model.safetensors; a tied head is stored once."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     generator = torch.Generator().manual_seed(sum(map(ord, recipe["name"])) * 1009)
@@ -343,10 +340,10 @@ def write_folder(folder, recipe):
 
 
 def inputs(case, length, config, generator):
-    """A batch with padding on both sides and holes in the mask. Transformers gives NaN where a window sees padding alone."""
+    """Returns a batch with padding on both sides and holes in the mask. Transformers returns NaN if a window contains only padding."""
     batch, pad = case + 1, config.pad_token_id
     reach = getattr(config, "local_attention", 2 * length) // 2
-    if getattr(config, "use_bidirectional_attention", False):  # the class has made w / 2 + 1 of a window w
+    if getattr(config, "use_bidirectional_attention", False):  # the class turns a window w into w / 2 + 1
         reach = config.sliding_window - 1
     ids = torch.randint(3, VOCAB, (batch, length), generator=generator)
     mask = torch.ones(batch, length, dtype=torch.long)
@@ -381,7 +378,7 @@ def results(model, given):
 def make(root, recipe):
     folder = root / recipe["name"]
     write_folder(folder, recipe)
-    # What counts is the folder as written.
+    # The stored folder defines the results.
     model = getattr(tf, recipe["architecture"]).from_pretrained(
         folder, dtype=torch.float64, attn_implementation="eager").eval()
     assert model.dtype == torch.float64

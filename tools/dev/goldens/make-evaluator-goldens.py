@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Writes test/goldens/evaluator/cases.json: small modules of the attn dialect,
-inputs, and what torch computes for them in float64. Needs torch; the tests
-that read the file do not."""
+"""Writes test/goldens/evaluator/cases.json: small modules in the attn dialect, inputs, and torch's float64 results. Needs torch; the
+tests that read the file do not."""
 import json
 import math
 import pathlib
@@ -35,7 +34,7 @@ def short(tensor):
 
 
 def case(name, body, inputs, result, types=None, result_type=None):
-    """`body` computes %r from %a, %b, ..."""
+    """Adds a case; `body` computes %r from %a, %b, ..."""
     types = types or [kind(t) for t in inputs]
     result_type = result_type or kind(result)
     arguments = ", ".join(f'%{"abcdefg"[i]}: {t} {{attn.name = "{"abcdefg"[i]}"}}' for i, t in enumerate(types))
@@ -47,7 +46,7 @@ def case(name, body, inputs, result, types=None, result_type=None):
 
 
 def op(name, text, inputs, result):
-    """An operation on %a, %b, ...; a mask, the last input, has its type in its clause."""
+    """Adds an operation on %a, %b, ...; a mask is the last input, with its type in a clause."""
     types = [short(t) for t in inputs]
     if " mask %" in text:
         text = re.sub(r" mask (%\w+)", rf" mask(\1 : {types.pop()})", text)
@@ -224,7 +223,7 @@ def ragged():
 
 
 def buckets(distances, count, largest):
-    """The row of a table of `count` positions of each distance, as DeBERTa-v2 of transformers."""
+    """Returns the row for each distance in a table with `count` positions, as in transformers' DeBERTa-v2."""
     span, exact = count // 2, count // 4
     far = distances.abs().clamp(min=exact) / exact
     shared = torch.ceil(torch.log(far.float()) / math.log((largest - 1) / exact) * (exact - 1)).long() + exact if largest else None
@@ -233,7 +232,7 @@ def buckets(distances, count, largest):
 
 
 def positions():
-    """Products of content and relative positions, and neighbors."""
+    """GEMMs on content and relative positions, and neighbors."""
     x, mask = rand(2, 9, 8), torch.tensor([[1, 1, 0, 1, 1, 1, 1, 0, 1], [0, 1, 1, 1, 0, 0, 0, 0, 1]])
     hidden = hide(mask.bool()[:, None, None])
     distances = torch.arange(9)[:, None] - torch.arange(9)

@@ -2,10 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Makes test/goldens/tokenizer/folders: small folders of tokenizers, most of them
-# without tokenizer.json, and in cases.json of each texts, ids, offsets and decoded texts as the classes of
-# transformers have them. Of classes that are written in Python there are neither
-# offsets nor texts with special tokens.
+# Makes test/goldens/tokenizer/folders: small tokenizer folders, mostly without tokenizer.json. Each cases.json contains texts, ids, offsets
+# and decoded texts from the transformers classes. Classes written in Python provide neither offsets nor texts with special tokens.
 #
 #   pip install transformers==5.23.0 sentencepiece==0.2.3
 #   tools/dev/goldens/make-folder-goldens.py [FOLDER [NAME]...]
@@ -36,7 +34,7 @@ def case(tokenizer, text, pairs=False):
     encoding = tokenizer(text, return_offsets_mapping=tokenizer.is_fast)
     ids = encoding.input_ids
     if hasattr(tokenizer, "separate_vocabs"):
-        # In texts of the target language, the class gives <pad> the id of the source language.
+        # For target language texts, the class gives <pad> the source language's id.
         target = tokenizer(text_target=text.replace("<pad>", "")).input_ids
         found = {"text": text, "ids": ids, "target": target, "plain": tokenizer.decode(target, skip_special_tokens=True)}
         return {key: found[key] for key in (["text", "ids"] if "<pad>" in text else found)}

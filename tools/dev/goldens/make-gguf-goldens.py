@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes test/goldens/gguf/xlm-roberta: a GGUF file that the package gguf writes as the converter of llama.cpp does for XLM-RoBERTa
-(architecture bert, positions without those before the first one, pieces of a unigram model), results of transformers in float64, and
-ids of texts by the tokenizer that the file was made from. Needs gguf, numpy, torch, transformers and safetensors; the tests that read
-the folder do not.
+"""Writes test/goldens/gguf/xlm-roberta: a GGUF file that the package gguf writes as llama.cpp's converter does for XLM-RoBERTa
+(architecture bert, positions without the unused first ones, unigram pieces), results from transformers in float64, and token ids from the
+tokenizer that the file was made from. Needs gguf, numpy, torch, transformers and safetensors; the tests that read the folder do not.
 
 usage: make-gguf-goldens.py"""
 import base64
@@ -102,7 +101,7 @@ def main():
     model, tokens = make_model(described)
     write_file(folder / "model.gguf", model, described, tokens)
 
-    # Ids of texts: the class of transformers 5 drops spaces at both ends of words.
+    # Token ids: transformers 5 drops spaces at both ends of words in this class.
     vocabulary = [(token, score) for token, score in described["model"]["vocab"]]
     tokenizer = tf.XLMRobertaTokenizer(vocab=vocabulary, _spm_precompiled_charsmap=base64.b64decode(
         described["normalizer"]["normalizers"][0]["precompiled_charsmap"]))

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Writes test/goldens/gliner: tiny GLiNER models with random weights, texts, types of entities, and the entities that the
-package gliner finds. Needs gliner, torch, transformers and tokenizers; the tests that read the folders need none of them.
-With names of folders it writes these alone."""
+"""Writes test/goldens/gliner: tiny GLiNER models with random weights, texts, entity types, and the entities that the package gliner
+finds. Needs gliner, torch, transformers and tokenizers; the tests that read the folders do not. With folder names it writes these only."""
 import json
 import pathlib
 import random
@@ -85,7 +84,7 @@ def modern_bert():
 
 
 def randomize(model, seed, scale):
-    """Weights that make probabilities of spans spread."""
+    """Sets weights for which span probabilities spread."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, tensor in model.state_dict().items():
@@ -101,7 +100,7 @@ def randomize(model, seed, scale):
     return model.eval()
 
 
-# Folder: tokenizer, config of the encoder, weights' seed and scale, config of GLiNER, thresholds.
+# Folder: tokenizer, encoder config, seed and scale for weights, GLiNER config, thresholds.
 RECIPES = {
     "bert-span": (word_piece, bert, 3, 1.3, {"hidden_size": 16, "max_width": 4, "max_len": 40}, [0.5, 0.8]),
     "bert-marker": (word_piece, bert, 7, 1.0, {"hidden_size": 8, "span_mode": "marker", "max_width": 3, "subtoken_pooling": "mean"}, [0.5, 0.6]),
@@ -113,7 +112,7 @@ RECIPES = {
 
 
 def plain(entities, names):
-    """Start and end in characters, number of the type, score."""
+    """Returns start and end in characters, type number, score."""
     return [[[e["start"], e["end"], names.index(e["label"]), round(e["score"], 7)] for e in text] for text in entities]
 
 
@@ -131,7 +130,7 @@ def make(name):
     shutil.rmtree(folder, ignore_errors=True)
     model.save_pretrained(folder, safe_serialization=True)
 
-    # What a user gets who loads the folder, but for rounding.
+    # The results that a user gets who loads the folder, except for rounding.
     model = GLiNER.from_pretrained(str(folder), local_files_only=True).double()
     cases = []
     for types, names in TYPES.items():
@@ -148,13 +147,13 @@ def make(name):
 
 
 def make_words():
-    """Texts of characters of all kinds, and where the package's words begin and end, in bytes."""
+    """Returns texts with characters of all kinds, and the package's word boundaries, in bytes."""
     numbers = random.Random(7)
     known = [chr(c) for c in range(0x30000) if unicodedata.category(chr(c)) not in ("Cn", "Cs", "Co")]
     texts = TEXTS + ["a-b c--d -e f- _g_ h_-i-_ 3.5 x-\u0301y", "\x1ca\x1fb\u200bc\u00a0d"]
     texts += ["".join(numbers.choice(known + list("ab-_ ") * 4000) for _ in range(400)) for _ in range(8)]
     words = [[[len(text[:i].encode()) for i in (begin, end)] for _, begin, end in WhitespaceTokenSplitter()(text)] for text in texts]
-    # Characters of words, as first and last of ranges.
+    # Word characters, as first and last in ranges.
     ranges = []
     for code in range(0x110000):
         if re.match(r"\w", chr(code)):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes test/goldens/encoder-decoders/graph: an encoder-decoder in graph.json that no family has, with results that
-torch computes in float64. Entries, inputs and dims have names of their own, the mask comes first, and a call of the
-encoder takes two sources. Keys and values of the cross attention are of different width, fewer heads than the query,
-with a scale and a cap of their own; the decoder's own attention has a window and ALiBi. Needs torch and safetensors.
+"""Writes test/goldens/encoder-decoders/graph: an encoder-decoder in graph.json that belongs to no family, with results that torch computes
+in float64. Entries, inputs and dims have custom names, the mask comes first, and an encoder call takes two sources. Cross attention has
+different key and value widths, fewer key heads than query heads, a scale and a cap; the decoder's self-attention has a window and ALiBi.
+Needs torch and safetensors.
 
 usage: make-graph-goldens.py [FOLDER]
 """
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3] / "test" / "goldens" / "encod
 SOURCES, TARGETS, START, END = 31, 23, 1, 2
 STATE, WIDTH, WINDOW = 14, 10, 7
 CROSS = {"heads": 6, "kv_heads": 2, "soft_cap": 4.0, "scale": 0.9}
-SIZES = {  # [out, in] of each weight of a layer, and the gain of its numbers
+SIZES = {  # [out, in] and gain for each weight in a layer
     "q": (12, WIDTH, 2), "k": (6, WIDTH, 2), "v": (8, WIDTH, 2), "o": (WIDTH, 16, 2), "cq": (18, WIDTH, 2),
     "ck": (6, STATE, 2), "cv": (10, STATE, 2), "co": (WIDTH, 30, 2)}
 
@@ -119,7 +119,7 @@ class Model:
         return self.project(x, "head")
 
     def generate(self, words, mask, count):
-        """The most likely tokens but for the end token, and the least difference to the second."""
+        """Returns the most likely tokens except the end token, and the smallest gap to the second."""
         tokens, gap = torch.full((len(words), 1), START), math.inf
         for _ in range(count):
             last = self.logits(words, mask, tokens)[:, -1]

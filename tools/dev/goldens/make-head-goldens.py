@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""Writes test/goldens/heads: one tiny checkpoint for each head and spelling
-that the other golden folders do not hold, with results computed in float64.
-Needs torch, transformers and safetensors; the tests that read the folders
-do not.
+"""Writes test/goldens/heads: one tiny checkpoint for each head and spelling that the other golden folders lack, with results computed in
+float64. Needs torch, transformers and safetensors; the tests that read the folders do not.
 
 usage: make-head-goldens.py [NAME ...]"""
 import json
@@ -16,7 +14,7 @@ from safetensors.torch import save_file
 
 ROOT = pathlib.Path(__file__).resolve().parents[3] / "test" / "goldens" / "heads"
 VOCAB, LENGTHS = 37, (1, 5, 11)
-SPAN = ("start_logits", "end_logits")  # of ForQuestionAnswering
+SPAN = ("start_logits", "end_logits")  # in ForQuestionAnswering
 
 
 def randomize(model, generator):
@@ -67,7 +65,8 @@ def results(model, given, wanted):
 
 def make(name, architecture, config, wanted=("logits",), dtype=torch.float32, rename=None, shards=1, extra=None,
          keys=None):
-    """One folder, unless other names are given. `rename` maps tensor names, `extra` adds unused tensors, `keys` changes config.json."""
+    """Writes one folder, unless other names are given. `rename` maps tensor names, `extra` adds unused tensors, `keys` changes
+    config.json."""
     if sys.argv[1:] and name not in sys.argv[1:]:
         return
     folder = ROOT / name
@@ -122,7 +121,7 @@ def sizes(**more):
 
 
 def longer(**more):
-    """Positions of RoBERTa start after the padding id."""
+    """RoBERTa positions start after the padding id."""
     return {**sizes(**more), "max_position_embeddings": 18}
 
 
@@ -131,7 +130,7 @@ def albert(**more):
 
 
 def relative(**more):
-    """Disentangled attention of both versions of DeBERTa; what version 1 does not know it does not read."""
+    """Disentangled attention in both DeBERTa versions; version 1 ignores unknown keys."""
     return {**sizes(relative_attention=True, pos_att_type=["c2p", "p2c"], position_biased_input=False, position_buckets=4,
                     norm_rel_ebd="layer_norm", share_att_key=True), **more}
 

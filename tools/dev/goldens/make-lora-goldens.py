@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes LoRA adapters of golden folders into test/goldens/lora, as PEFT saves them, with the results of PEFT's models in float64 for
-the inputs of the folder: NAME.out.safetensors for NAME.in.safetensors there. Models are merged where PEFT can merge them: it merges
-what a class ties into all tied tensors, and no bias into a module without bias. Needs peft, torch, transformers and
-safetensors; the tests that read the folders do not.
+"""Writes LoRA adapters for golden folders into test/goldens/lora, as PEFT saves them, with results of PEFT models in float64 for the
+folder's inputs: NAME.out.safetensors for NAME.in.safetensors there. Models are merged if PEFT can merge them: it merges tied weights into
+all tied tensors, and no bias into a module without bias. Needs peft, torch, transformers and safetensors; the tests that read the folders
+do not.
 
 usage: make-lora-goldens.py [NAME ...]"""
 import json
@@ -43,7 +43,7 @@ def make(folder, base, architecture, entry, result, merges=True, save={}, kind_o
                 parameter.copy_((noise * scale + (0 if "lora_" in name else parameter)).float().double())
     model.save_pretrained(folder, **save)
     (folder / "README.md").unlink(missing_ok=True)
-    # What counts is the adapter as written, in single precision.
+    # The stored adapter, in single precision, defines the results.
     path = folder / "adapter_model.safetensors"
     save_file({name: tensor.float().contiguous() for name, tensor in load_file(path).items()}, path)
     described = json.loads((folder / "adapter_config.json").read_text())
@@ -57,7 +57,7 @@ def make(folder, base, architecture, entry, result, merges=True, save={}, kind_o
         given = load_file(file)
         with torch.no_grad():
             found = loaded(**given)[result].float()
-        if entry == "encode" and found.dim() == 3:  # results of tokens are zero at padding
+        if entry == "encode" and found.dim() == 3:  # token results are zero at padding
             found = found * given["attention_mask"][..., None]
         save_file({result: found.contiguous()}, folder / file.name.replace(".in.", ".out."))
         cases.append(file.name)
@@ -67,7 +67,7 @@ def make(folder, base, architecture, entry, result, merges=True, save={}, kind_o
 
 @recipe
 def patterns(folder):
-    """Ranks and alphas of their own, a root of the rank, biases that were trained, too."""
+    """Separate ranks and alphas, scaling by the rank's square root, trained biases."""
     make(folder, "qwen2", "Qwen2ForCausalLM", "logits", "logits", r=4, lora_alpha=6, use_rslora=True, bias="lora_only",
          target_modules=["q_proj", "v_proj", "down_proj"], rank_pattern={"mlp.down_proj": 2},
          alpha_pattern={"layers.0.self_attn.q_proj": 3}, task_type="CAUSAL_LM")
@@ -75,83 +75,83 @@ def patterns(folder):
 
 @recipe
 def transposed(folder):
-    """Weights that are [in, out]."""
+    """Weights with layout [in, out]."""
     make(folder, "gpt2", "GPT2LMHeadModel", "logits", "logits", r=2, lora_alpha=5, fan_in_fan_out=True, target_modules=["c_attn", "c_fc"],
          task_type="CAUSAL_LM")
 
 
 @recipe
 def classifier(folder):
-    """A head that was trained as a whole."""
+    """A completely trained head."""
     make(folder, "bert-classify", "BertForSequenceClassification", "encode", "logits", r=3, lora_alpha=3, target_modules=["query", "dense"],
          exclude_modules=r".*pooler.*", modules_to_save=["classifier"], task_type="SEQ_CLS")
 
 
 @recipe
 def embeddings(folder):
-    """The token embedding alone: the head, which is tied to it, stays as it is."""
+    """Only the token embedding; the head, which is tied to it, stays unchanged."""
     make(folder, "llama-mqa", "LlamaForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, target_modules=["embed_tokens", "o_proj"], task_type="CAUSAL_LM")
 
 
 @recipe
 def magnitudes(folder):
-    """DoRA of projections and of the token embedding, whose magnitudes are by column."""
+    """DoRA on projections and the token embedding, whose magnitudes are by column."""
     make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=5, use_dora=True,
          target_modules=["q_proj", "down_proj", "embed_tokens"], task_type="CAUSAL_LM")
 
 
 @recipe
 def magnitudes_transposed(folder):
-    """DoRA of weights that are [in, out]."""
+    """DoRA on weights with layout [in, out]."""
     make(folder, "gpt2", "GPT2LMHeadModel", "logits", "logits", r=2, lora_alpha=3, use_dora=True, use_rslora=True, target_modules=["c_attn"],
          task_type="CAUSAL_LM")
 
 
 @recipe
 def tied_head(folder):
-    """Factors of a head whose weight is the token embedding, which stays as it is."""
+    """Factors for a head that is tied to the token embedding, which stays unchanged."""
     make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, target_modules=["q_proj", "lm_head"],
          task_type="CAUSAL_LM")
 
 
 @recipe
 def tied_factors(folder):
-    """Factors of the token embedding and of the head that are tied, too."""
+    """Factors for the token embedding and the tied head."""
     make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, target_modules=["lm_head"],
          ensure_weight_tying=True, task_type="CAUSAL_LM")
 
 
 @recipe
 def saved_embedding(folder):
-    """A token embedding that was trained as a whole; the head stays as it is."""
+    """A completely trained token embedding; the head stays unchanged."""
     make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, target_modules=["v_proj"],
          modules_to_save=["embed_tokens"], task_type="CAUSAL_LM")
 
 
 @recipe
 def tokens(folder):
-    """Rows of the token embedding, which count for the head, too."""
+    """Rows in the token embedding, which apply to the head, too."""
     make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, target_modules=["v_proj"],
          trainable_token_indices=[5, 96, 6, 7, 0], task_type="CAUSAL_LM")
 
 
 @recipe
 def tokens_of_tables(folder):
-    """Rows of the head and others of the token embedding."""
+    """Rows in the head and others in the token embedding."""
     make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, target_modules=["v_proj"],
          trainable_token_indices={"embed_tokens": list(range(3, 40)), "lm_head": [2, 90]}, task_type="CAUSAL_LM")
 
 
 @recipe
 def tokens_alone(folder):
-    """An adapter that has rows of tables and no factors."""
+    """An adapter that has table rows and no factors."""
     make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, kind_of_adapter=peft.TrainableTokensConfig,
          token_indices=[1, 50, 51], task_type="CAUSAL_LM")
 
 
 @recipe
 def biases(folder):
-    """Biases of the product, for modules with a bias and without one."""
+    """Biases on the low-rank product, for modules with a bias and without one."""
     make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, r=2, lora_alpha=4, lora_bias=True,
          target_modules=["q_proj", "o_proj", "gate_proj", "lm_head"], task_type="CAUSAL_LM")
 
@@ -166,28 +166,28 @@ def expressions(folder):
 
 @recipe
 def masked_words(folder):
-    """The head of an encoder whose weight is the token embedding, and a bias of it."""
+    """An encoder's head that is tied to the token embedding, and its bias."""
     make(folder, "electra", "ElectraForMaskedLM", "encode", "logits", merges=False, r=2, lora_alpha=4, lora_bias=True,
          target_modules=["query", "generator_lm_head"], bias="all")
 
 
 @recipe
 def two_halves(folder):
-    """Both tables of an encoder-decoder, of which its head keeps neither."""
+    """Both tables in an encoder-decoder, whose head keeps neither."""
     make(folder, "encoder-decoders/bart", "BartForConditionalGeneration", "logits", "logits", merges=False, r=2, lora_alpha=4,
          target_modules=["q_proj", "fc1", "encoder.embed_tokens"], modules_to_save=["decoder.embed_tokens"], task_type="SEQ_2_SEQ_LM")
 
 
 @recipe
 def tokens_of_halves(folder):
-    """Rows of the table that the halves and the head share."""
+    """Rows in the table that the halves and the head share."""
     make(folder, "encoder-decoders/bart", "BartForConditionalGeneration", "logits", "logits", merges=False, r=2, lora_alpha=4,
          target_modules=["v_proj"], trainable_token_indices=[4, 9, 30], task_type="SEQ_2_SEQ_LM")
 
 
 @recipe
 def kept_embeddings(folder):
-    """The embedding and the head beside the factors, which the class still ties."""
+    """The embedding and the head in addition to the factors; the class still ties them."""
     make(folder, "qwen2-tied", "Qwen2ForCausalLM", "logits", "logits", merges=False, save={"save_embedding_layers": True}, r=2, lora_alpha=4,
          target_modules=["v_proj"], task_type="CAUSAL_LM")
 

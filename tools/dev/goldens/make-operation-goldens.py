@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Writes test/goldens/operations.json: for each operation of graph.json small
-graphs, their inputs and weights, and what NumPy computes for them in float64
-from the definitions. Needs numpy; the test that reads it does not."""
+"""Writes test/goldens/operations.json: small graphs for each graph.json operation, their inputs and weights, and the results that NumPy
+computes in float64 from the definitions. Needs numpy; the test that reads the file does not."""
 import json
 import math
 import pathlib
@@ -14,7 +13,7 @@ rng = np.random.default_rng(1)
 
 
 def rounded(values):
-    """Float32 values, so that files hold them exactly."""
+    """Returns float32 values, so that files store them exactly."""
     return np.asarray(values, np.float32).astype(np.float64)
 
 
@@ -52,7 +51,7 @@ def hide(visible):
 
 
 def rotated(z, positions, interleaved):
-    """Two heads of 4 numbers; frequencies 1 and 0.1."""
+    """Rotates two heads with 4 elements; frequencies 1 and 0.1."""
     angle = positions[..., None] * np.array([1, 0.1])
     c, s = np.cos(angle)[..., None, :], np.sin(angle)[..., None, :]
     z = z.reshape(BATCH, SEQ, 2, 4)
@@ -215,7 +214,7 @@ def cases():
 
 
 def stored(values):
-    """Shape and elements."""
+    """Returns shape and elements."""
     values = np.asarray(values)
     return {"shape": list(values.shape), "values": [v.item() for v in values.astype(
         np.float32 if values.dtype == np.float64 else values.dtype).flatten()]}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes quantized checkpoints into test/goldens/packed: folders as GPTQ, AWQ and compressed-tensors store them, with results that
-transformers computes in float64 from (code - zero point) * scale, the numbers that were packed. Tensors of compressed-tensors are
-packed by its own package, those of GPTQ and AWQ as their papers' programs describe it. Needs compressed-tensors, torch,
-transformers and safetensors; the tests that read the folders do not.
+"""Writes quantized checkpoints into test/goldens/packed: folders in the GPTQ, AWQ and compressed-tensors formats, with results that
+transformers computes in float64 from the packed values (code - zero point) * scale. The package compressed-tensors packs its own format;
+GPTQ and AWQ tensors are packed as their papers' programs describe it. Needs compressed-tensors, torch, transformers and safetensors; the
+tests that read the folders do not.
 
 usage: make-packed-goldens.py [NAME ...]"""
 import importlib.util
@@ -34,7 +34,7 @@ def recipe(function):
 
 
 def quantize(weight, bits, group, symmetric, dtype):
-    """Codes [n, k] from 0 on, zero points and scales [n, groups], to the nearest."""
+    """Returns codes [n, k] from 0 on, zero points and scales [n, groups], rounded to nearest."""
     rows, depth = weight.shape
     group = group if group > 0 else depth
     parts = weight.reshape(rows, -1, group)
@@ -53,7 +53,7 @@ def quantize(weight, bits, group, symmetric, dtype):
 
 
 def pack(values, bits):
-    """Rows of words, the first of the values of a word in its lowest bits."""
+    """Packs rows into words, the first value in the lowest bits."""
     per = 32 // bits
     words = torch.zeros(values.shape[0], values.shape[1] // per, dtype=torch.int64)
     for place in range(per):
@@ -93,7 +93,7 @@ def scheme(bits, group, symmetric):
 
 
 def make(folder, quantization, bits, group, symmetric, store, dtype=torch.float16, architecture="LlamaForCausalLM", config=None):
-    """`store` gives the tensors of a matrix by its codes, zero points and scales."""
+    """`store` returns a matrix's tensors for its codes, zero points and scales."""
     seed = sum(map(ord, folder.name))
     generator = torch.Generator().manual_seed(seed)
     config = config or tf.LlamaConfig(**decoders.sizes(hidden=64, wide=128, layers=1, tie_word_embeddings=False))
@@ -133,14 +133,14 @@ def gptq_v1(folder):
 
 @recipe
 def gptq_v2_bytes(folder):
-    """Eight bits whose zero points are in the middle, one scale for a row."""
+    """Eight bits with zero points in the middle, one scale per row."""
     make(folder, {"quant_method": "gptq", "bits": 8, "group_size": -1, "desc_act": True, "sym": True, "checkpoint_format": "gptq_v2"},
          8, -1, True, lambda c, z, s: gptq(c, z, s, 8, 0))
 
 
 @recipe
 def gptq_bytes_asymmetric(folder):
-    """What no format holds."""
+    """Codes that no format stores."""
     make(folder, {"quant_method": "gptq", "bits": 8, "group_size": 64, "desc_act": False, "sym": False}, 8, 64, False,
          lambda c, z, s: gptq(c, z, s, 8, 1))
 
@@ -153,7 +153,7 @@ def awq_gemm(folder):
 
 @recipe
 def packed_symmetric(folder):
-    """Rows of 88 numbers leave room in the last group of 32 of what is read."""
+    """Rows with 88 elements leave unused elements in the last group of 32."""
     config = tf.Qwen2Config(**decoders.sizes(hidden=64, wide=88, layers=1, tie_word_embeddings=True))
     make(folder, {**scheme(4, -1, True), "format": "pack-quantized"}, 4, -1, True,
          lambda c, z, s: compressed(c, z, s, 4, True, True), torch.bfloat16, "Qwen2ForCausalLM", config)

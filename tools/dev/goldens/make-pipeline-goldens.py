@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""Writes test/goldens/pipelines: tiny folders of sentence-transformers, texts,
-and what the library computes for them in float64 from the folder as written.
-Needs torch, transformers, sentence-transformers and tokenizers; the tests that
-read the folders do not.
+"""Writes test/goldens/pipelines: tiny sentence-transformers folders, texts, and the library's float64 results from the stored folder. Needs
+torch, transformers, sentence-transformers and tokenizers; the tests that read the folders do not.
 
 usage: make-pipeline-goldens.py [NAME ...]"""
 import json
@@ -26,7 +24,7 @@ WORDS = ("the a cat dog mat sat on big small runs fast ##er ##s search query doc
          "red blue green one two three ! . , ?").split()
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 VOCAB = {token: i for i, token in enumerate(SPECIAL + WORDS)}
-MARKED = {**VOCAB, "[Q]": len(VOCAB), "[D]": len(VOCAB) + 1}  # with the prefixes of late interaction
+MARKED = {**VOCAB, "[Q]": len(VOCAB), "[D]": len(VOCAB) + 1}  # with late interaction prefixes
 TEXTS = ["the cat sat on the mat", "a big dog runs", "", "red blue green, one two three!", "What is the house of a dog?",
          "cats runs faster faster faster on the small mat. the door is open", "zebra"]
 WIDTH = 24
@@ -49,7 +47,7 @@ def bert_tokenizer(vocabulary=VOCAB):
 
 
 def end_tokenizer(side):
-    """Words and an end token, as tokenizers of decoders."""
+    """Words and an end token, as in decoder tokenizers."""
     tokenizer = tk.Tokenizer(tk.models.WordPiece(VOCAB, unk_token="[UNK]"))
     tokenizer.normalizer = tk.normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = tk.pre_tokenizers.BertPreTokenizer()
@@ -77,7 +75,7 @@ def randomize(model, seed):
 
 
 def transformer(model, tokenizer=None, seed=1, **arguments):
-    """A module of a model of random weights."""
+    """Returns a Transformer module for a model with random weights."""
     with tempfile.TemporaryDirectory() as folder:
         randomize(model, seed).save_pretrained(folder)
         (tokenizer or bert_tokenizer()).save_pretrained(folder)
@@ -98,7 +96,7 @@ def random(module, seed):
 
 
 def save(model, name, cases, texts=TEXTS, change=None, sparse=False):
-    """Writes the folder, reads it back and embeds the texts. A case is its flags and the arguments of encode()."""
+    """Writes the folder, reads it back and embeds the texts. A case is its flags and the arguments for encode()."""
     folder = ROOT / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -137,7 +135,7 @@ def mean():
 
 @recipe
 def old_flags():
-    """Modes side by side, as folders of old versions say it."""
+    """Several pooling modes, in the format of old versions."""
     def change(file, data):
         if file == "1_Pooling/config.json":
             data.clear()
@@ -176,7 +174,7 @@ def residual():
 
 @recipe
 def activations():
-    """A Dense module for each activation of torch that is composed of others."""
+    """A Dense module for each torch activation that is composed of others."""
     nn = torch.nn
     kinds = (nn.LeakyReLU, nn.ELU, nn.SELU, nn.CELU, nn.Mish, nn.Softplus, nn.Softsign, nn.Tanhshrink, nn.LogSigmoid, nn.Hardtanh, nn.ReLU6,
              nn.Hardswish, nn.Hardsigmoid, nn.Hardshrink, nn.Softshrink, nn.RReLU, nn.PReLU)
@@ -186,7 +184,7 @@ def activations():
 
 
 def change_arguments(file, data, **arguments):
-    """Files as Python writes and reads them: a number that is not JSON, an integer of more than 64 bits, a null."""
+    """Files as Python writes and reads them: a number that is not JSON, an integer with more than 64 bits, a null."""
     if file == "config.json":
         data.update(seed=12345678901234567890123, largest=float("inf"), nothing=None)
     if file == "tokenizer_config.json":
@@ -198,7 +196,7 @@ def change_arguments(file, data, **arguments):
 
 @recipe
 def old_arguments():
-    """A Transformer with arguments of its model and its tokenizer, which cuts and folds texts, under their old names."""
+    """A Transformer with model and tokenizer arguments under their old names; the tokenizer truncates texts and lowers their case."""
     save(SentenceTransformer(modules=[bert(41), mod.Pooling(WIDTH)]), "old-arguments", PLAIN, change=lambda file, data: change_arguments(
         file, data, model_args={"attn_implementation": "eager", "torch_dtype": "float32"}, config_args={},
         tokenizer_args={"model_max_length": 6, "do_lower_case": False}))
@@ -206,7 +204,7 @@ def old_arguments():
 
 @recipe
 def arguments():
-    """The same under their new names, with keys in place of those of config.json."""
+    """The same arguments under their new names, with keys that replace config.json keys."""
     save(SentenceTransformer(modules=[bert(42), mod.Pooling(WIDTH)]), "arguments", PLAIN, change=lambda file, data: change_arguments(
         file, data, model_kwargs={}, processor_kwargs={"truncation_side": "left"},
         config_kwargs={"hidden_act": "relu", "layer_norm_eps": 0.1, "output_attentions": False}))
@@ -246,7 +244,7 @@ def splade():
 
 @recipe
 def splade_sum():
-    """The older class of the Transformer, and the logarithm taken twice."""
+    """The older Transformer class, and the logarithm applied twice."""
     def change(file, data):
         if file == "modules.json":
             data[0]["type"] = "sentence_transformers.sparse_encoder.models.MLMTransformer"
@@ -300,7 +298,7 @@ def t5_dense():
 
 
 def table(width, seed, truncation=None):
-    """A table of vectors, with the tokenizer alone."""
+    """A vector table with the tokenizer only."""
     tokenizer = bert_tokenizer().backend_tokenizer
     if truncation:
         tokenizer.enable_truncation(truncation)
@@ -310,7 +308,7 @@ def table(width, seed, truncation=None):
 
 @recipe
 def static():
-    """A table of vectors in the model's folder, without config.json."""
+    """A vector table in the model's folder, without config.json."""
     model = SentenceTransformer(modules=[table(WIDTH, 27)], prompts=dict(PROMPTS))
     save(model, "static", PROMPT_CASES + [(["--dim", "8"], {"truncate_dim": 8}), (["--precision", "int8"], {"precision": "int8"}),
                                           (["--precision", "ubinary"], {"precision": "ubinary"})])
@@ -318,7 +316,7 @@ def static():
 
 @recipe
 def static_dense():
-    """A table in a folder of its own, whose texts are cut; a text without tokens goes through the modules after it."""
+    """A table in a separate folder, whose texts are truncated; a text without tokens passes through the modules after it."""
     def change(file, data):
         if file == "modules.json":
             data[0].update({"path": "0_StaticEmbedding", "type": "sentence_transformers.models.StaticEmbedding"})
@@ -329,7 +327,7 @@ def static_dense():
 
 @recipe
 def static_factors():
-    """A table as model2vec writes it: a factor for each token, and a config.json of no model of transformers."""
+    """A table as model2vec writes it: a factor for each token, and a config.json without a transformers model."""
     def change(file, data):
         if file == "modules.json":
             data[0].update({"path": ".", "type": "sentence_transformers.models.StaticEmbedding"})
@@ -344,7 +342,7 @@ def static_factors():
 
 
 def write_late(folder, texts=TEXTS):
-    """texts.json with the vectors of tokens of queries and documents."""
+    """Writes texts.json with token vectors for queries and documents."""
     model = MultiVectorEncoder(str(folder), device="cpu").double()
     found = []
     for flags, encode in ((["--prompt-name", "query"], model.encode_query), (["--prompt-name", "document"], model.encode_document),
@@ -378,7 +376,7 @@ def late():
 
 @recipe
 def tokens():
-    """Late interaction, as PyLate writes a folder; results of the entry, by torch."""
+    """Late interaction, as PyLate writes a folder; torch computes the entry's results."""
     def change(file, data):
         if file == "modules.json":
             data[1]["type"] = "pylate.models.Dense.Dense"
@@ -401,7 +399,7 @@ def tokens():
         change(file.relative_to(folder).as_posix(), data)
         file.write_text(json.dumps(data, indent=1) + "\n")
     write_late(folder)
-    # The entry alone.
+    # Only the entry.
     ids = torch.tensor([[2, 5, 7, 9, 3, 0], [2, 8, 3, 0, 0, 0], [2, 11, 12, 13, 14, 3]])
     mask = torch.tensor([[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0], [1, 0, 1, 1, 1, 1]])
     with torch.no_grad():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes test/goldens/target-prefixes.json with transformers: what models of test/goldens/random-beams generate after target
-prefixes (`decoder_input_ids`), in float64. Cases whose result depends on differences of 1e-4 in the logits are left out.
+"""Makes test/goldens/target-prefixes.json with transformers: results that models in test/goldens/random-beams generate in float64 after
+target prefixes (`decoder_input_ids`). Cases whose result depends on differences of 1e-4 in the logits are omitted.
 usage: make-prefix-goldens.py (needs torch, transformers)"""
 import importlib.util
 import json
@@ -17,10 +17,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDENS = os.path.join(HERE, "..", "..", "..", "test", "goldens")
 FAMILIES = {"marian": t.MarianMTModel, "bart": t.BartForConditionalGeneration, "m2m-100": t.M2M100ForConditionalGeneration,
             "t5": t.T5ForConditionalGeneration}
-FILES = 3  # generation_config.json of each model
-RUNS = 4  # of each file at most
-WORDS = range(4, 40)  # ids that the tokenizer of the tests has words for
-END = 2  # that tokenizer's end of a source
+FILES = 3  # generation_config.json files per model
+RUNS = 4  # max runs per file
+WORDS = range(4, 40)  # ids with words in the test tokenizer
+END = 2  # the source's end token in that tokenizer
 
 spec = importlib.util.spec_from_file_location("beams", os.path.join(HERE, "make-random-beam-goldens.py"))
 beams = importlib.util.module_from_spec(spec)
@@ -32,7 +32,7 @@ def words(rng, most):
 
 
 def generate(model, file, flags, source, prefix, noise=None):
-    """The new tokens of each result up to its first end token, and its score. A forced first token comes before a prefix."""
+    """Returns each result's new tokens up to its first end token, and its score. A forced first token precedes a prefix."""
     start, forced = model.config.decoder_start_token_id, file["forced_bos_token_id"]
     target = [start, *([] if forced is None or not prefix else [forced]), *prefix]
     model.generation_config = t.GenerationConfig(pad_token_id=model.config.pad_token_id, decoder_start_token_id=start, **file, **flags)
@@ -49,7 +49,7 @@ def generate(model, file, flags, source, prefix, noise=None):
 
 
 def make_run(model, file, rng, number):
-    """A run whose result does not change under noise: some sources, each with a prefix; one of them may have none."""
+    """Returns a run whose result does not change under noise: several sources, each with a prefix; one prefix may be empty."""
     flags, run = {"num_beams": 1} if number == 0 else beams.flag_settings(rng), []
     while len(run) != 3:
         source, prefix = [*words(rng, 12), END], words(rng, 5) if len(run) or number % 2 else []
@@ -57,7 +57,7 @@ def make_run(model, file, rng, number):
         if any(generate(model, file, flags, source, prefix, noise)[0] != rows for noise in (1, 2)):
             continue
         if any(model.config.pad_token_id in row for row in rows):
-            continue  # whether it is a token or padding cannot be told
+            continue  # a token is indistinguishable from padding
         run.append({"source": source[:-1], "prefix": prefix, "ids": rows, **({"scores": scores} if scores else {})})
     return {"flags": flags, "sources": run}
 

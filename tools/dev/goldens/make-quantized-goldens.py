@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes quantized models into test/goldens/gguf: GGUF files with results that transformers computes in float64 from the weights
-that the package gguf dequantizes. The package quantizes, too; bytes of types that it only reads are random with fitting scales.
-The folder `blocks` has some blocks of each type, and their numbers. Needs gguf, numpy, torch, transformers and safetensors; the
-tests that read the folders do not.
+"""Writes quantized models into test/goldens/gguf: GGUF files with results that transformers computes in float64 from the weights that the
+package gguf dequantizes. The package also quantizes; types that it can only read get random bytes with fitting scales. The folder `blocks`
+has some blocks for each type, with their values. Needs gguf, numpy, torch, transformers and safetensors; the tests that read the folders do
+not.
 
 usage: make-quantized-goldens.py [NAME ...]"""
 import importlib.util
@@ -44,11 +44,11 @@ def half(values):
 
 
 def random_blocks(kind, rows, columns, deviation, random):
-    """Blocks [rows, bytes] of random elements and scales, whose numbers have about this deviation."""
+    """Returns blocks [rows, bytes] with random elements and scales, whose values have about this deviation."""
     elements, size = gguf.GGML_QUANT_SIZES[TYPES[kind]]
     blocks = random.integers(0, 256, (rows * columns // elements, size), dtype=numpy.uint8)
     d = deviation * random.uniform(0.7, 1.3, len(blocks))
-    if kind in ("Q4_K", "Q5_K"):  # minimums are about a mean element times the scale
+    if kind in ("Q4_K", "Q5_K"):  # offsets are about a mean element times the scale
         levels = 15 if kind == "Q4_K" else 31
         blocks[:, 0:2], blocks[:, 2:4] = half(d / (32 * levels * 0.3)), half(d / (32 * 0.6))
     elif kind == "Q2_K":
@@ -63,7 +63,7 @@ def random_blocks(kind, rows, columns, deviation, random):
 
 
 def encode(kind, matrix, random):
-    """The bytes of a matrix, and its numbers as they are read."""
+    """Returns a matrix's bytes, and its values as read back."""
     if kind in QUANTIZED:
         raw = gguf.quants.quantize(matrix, TYPES[kind])
     else:
@@ -73,7 +73,7 @@ def encode(kind, matrix, random):
 
 
 def unpaired(rows, heads):
-    """The rows of a query or key as the checkpoint has them."""
+    """Returns the rows of a query or key in checkpoint order."""
     size = rows.shape[0] // heads
     return rows.reshape(heads, size // 2, 2, -1).transpose(0, 2, 1, 3).reshape(rows.shape)
 
@@ -91,7 +91,7 @@ def blocks(folder):
 
 
 def make(folder, architecture, config, choose):
-    """A model whose tensors have the types that `choose` gives by their names: a type, or none for F32."""
+    """Writes a model with tensor types from `choose`, by name: a type, or None for F32."""
     kind, seed = config.model_type, sum(map(ord, folder.name))
     random = numpy.random.default_rng(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -142,13 +142,13 @@ def q8_0(folder):
 
 @recipe
 def q8_0_tied(folder):
-    """Biases, and a table that is the head, too."""
+    """Biases, and a table that is also the head."""
     make(folder, "Qwen2ForCausalLM", tf.Qwen2Config(**decoders.sizes(hidden=64, wide=96, layers=1, tie_word_embeddings=True)), lambda name: "Q8_0")
 
 
 @recipe
 def legacy(folder):
-    """As programs mix types of 32 elements: in layers, and in projections of one input."""
+    """Types with 32 elements, mixed as programs do: between layers, and between projections with the same input."""
     kinds = {"token_embd": "Q4_0", "output": "Q8_0", "blk.0.attn_v": "Q5_0", "blk.1.attn_k": "Q5_1", "blk.0.ffn_down": "Q4_1", "blk.1.attn_output": None,
              "blk.1.ffn_down": "IQ4_NL"}
     make(folder, "LlamaForCausalLM", tf.LlamaConfig(**decoders.sizes(hidden=64, wide=96, tie_word_embeddings=False)),
@@ -157,7 +157,7 @@ def legacy(folder):
 
 @recipe
 def k_quants(folder):
-    """As Q4_K_M; what reads 64 columns has no blocks of 256."""
+    """As in Q4_K_M; matrices with 64 columns have no blocks of 256."""
     kinds = {"token_embd": "Q4_K", "output": "Q6_K", "blk.0.attn_q": "Q4_K", "blk.0.attn_k": "Q5_K", "blk.0.attn_v": "Q6_K", "blk.0.attn_output": "Q5_0",
              "blk.0.ffn_gate": "Q4_K", "blk.0.ffn_up": "IQ4_XS", "blk.0.ffn_down": "Q3_K"}
     config = tf.LlamaConfig(**decoders.sizes(hidden=256, wide=256, layers=1, head_dim=16, kv=1, tie_word_embeddings=False))

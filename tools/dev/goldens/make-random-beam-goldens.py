@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes test/goldens/random-beams with transformers: tiny encoder-decoders of several families with random weights, and what
-greedy and beam search give under random settings, in float64. Cases whose result depends on differences of 1e-4 in the logits
-are left out. usage: make-random-beam-goldens.py OUTPUT (needs torch, transformers)"""
+"""Makes test/goldens/random-beams with transformers: tiny encoder-decoders from several families with random weights, and their float64
+results for greedy and beam search under random settings. Cases whose result depends on differences of 1e-4 in the logits are omitted.
+usage: make-random-beam-goldens.py OUTPUT (needs torch, transformers)"""
 import json
 import os
 import random
@@ -13,13 +13,13 @@ import torch
 import transformers as t
 from transformers import LogitsProcessor, LogitsProcessorList
 
-FILES = 5  # generation_config.json of each model
-RUNS = 6  # of each file at most
+FILES = 5  # generation_config.json files per model
+RUNS = 6  # max runs per file
 NOISE = 1e-4
 
 
 def sizes(rng):
-    """Widths and numbers of layers of one model; the halves differ."""
+    """Returns widths and layer counts for one model; the halves differ."""
     return {"heads": rng.choice([1, 2, 3]), "dim": rng.choice([5, 6, 8]), "encoder": rng.choice([1, 2, 3]),
             "decoder": rng.choice([1, 2, 3]), "mlp": rng.choice([17, 24, 33]), "vocabulary": rng.randrange(40, 61)}
 
@@ -38,7 +38,7 @@ def bart_like(config, model, **more):
 
 
 def t5_like(config, model, **more):
-    """A family whose config has T5's keys; the width of a head is its own. The library's cache of MT5 needs halves of one depth."""
+    """A family whose config has T5's keys; the head width is independent. The library's MT5 cache needs halves with equal depth."""
     def make(s):
         return model(config(
             vocab_size=s["vocabulary"], d_model=16, d_kv=s["dim"], d_ff=s["mlp"], num_layers=s["encoder"],
@@ -60,7 +60,7 @@ FAMILIES = {
 
 
 def randomize(model, seed):
-    """Weights of about unit gain, larger in the head's table, so that probabilities differ."""
+    """Sets weights with about unit gain, larger in the head's table, so that probabilities differ."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, value in model.named_parameters():
@@ -78,7 +78,7 @@ def randomize(model, seed):
 
 
 def file_settings(rng, vocabulary, config):
-    """Settings of generation_config.json."""
+    """Returns settings for generation_config.json."""
     ids = lambda count: rng.sample(range(4, vocabulary), count)
     file = {
         "min_length": rng.choice([3, 6]),
@@ -95,16 +95,16 @@ def file_settings(rng, vocabulary, config):
     if "forced_bos_token_id" in file:
         for key in ("suppress_tokens", "begin_suppress_tokens"):
             if file["forced_bos_token_id"] in file.get(key, ()):
-                del file[key]  # refused: every token would be excluded
+                del file[key]  # rejected: every token would be excluded
     for key in ("forced_bos_token_id", "forced_eos_token_id"):
-        file.setdefault(key, None)  # else config.json decides
+        file.setdefault(key, None)  # otherwise config.json decides
     file["max_length"] = rng.choice([8, 13, 20])
     file["eos_token_id"] = [config.eos_token_id, *ids(rng.choice([1, 4, 6]))]
     return file
 
 
 def flag_settings(rng):
-    """Settings of the command line."""
+    """Returns command-line settings."""
     beams = rng.choice([1, 2, 3, 4, 5, 8])
     flags = {"num_beams": beams}
     if beams > 1:
@@ -117,7 +117,7 @@ def flag_settings(rng):
 
 
 def sources(rng, vocabulary, pad, same):
-    """A batch of sources with their mask, of the same length or of different lengths."""
+    """Returns a source batch with its mask, with equal or different lengths."""
     lengths = [rng.randint(1, 14) for _ in range(rng.choice([1, 2, 3]))]
     if same:
         lengths = lengths[:1] * len(lengths)
@@ -127,7 +127,7 @@ def sources(rng, vocabulary, pad, same):
 
 
 class Noise(LogitsProcessor):
-    """Adds noise to scores, another for each call."""
+    """Adds different noise to the scores in each call."""
 
     def __init__(self, seed):
         self.generator = torch.Generator().manual_seed(seed)
@@ -137,10 +137,10 @@ class Noise(LogitsProcessor):
 
 
 def generate(model, file, case, noise=None):
-    """The new tokens of each result up to its first end token, and its score."""
+    """Returns each result's new tokens up to its first end token, and its score."""
     config = t.GenerationConfig(pad_token_id=model.config.pad_token_id, decoder_start_token_id=model.config.decoder_start_token_id,
                                 **file, **case["flags"])
-    model.generation_config = config  # else unset members have the values of the family
+    model.generation_config = config  # otherwise unset members have the family's values
     made = model.generate(
         input_ids=torch.tensor(case["input_ids"]), attention_mask=torch.tensor(case["attention_mask"]),
         logits_processor=LogitsProcessorList([Noise(noise)] if noise else []), return_dict_in_generate=True, output_scores=True)
@@ -152,17 +152,17 @@ def generate(model, file, case, noise=None):
 
 
 def runs(model, file, rng):
-    """Runs under one generation_config.json whose results do not change under noise."""
+    """Returns runs under one generation_config.json whose results do not change under noise."""
     vocabulary, pad, found = model.config.vocab_size, model.config.pad_token_id, []
     for _ in range(4 * RUNS):
-        # The library counts n-grams of padding, too, so that a row depends on its batch.
+        # The library counts padding in n-grams, so that a row depends on its batch.
         ids, mask = sources(rng, vocabulary, pad, "encoder_no_repeat_ngram_size" in file)
         run = {"flags": flag_settings(rng), "input_ids": ids, "attention_mask": mask}
         rows, scores = generate(model, file, run)
         if any(generate(model, file, run, noise)[0] != rows for noise in (1, 2)):
             continue
         if any(pad in row for row in rows):
-            continue  # whether it is a token or padding cannot be told
+            continue  # a token is indistinguishable from padding
         run["output_ids"] = rows
         if scores:
             run["scores"] = scores
@@ -173,7 +173,7 @@ def runs(model, file, rng):
 
 
 def cases(model, rng):
-    """Files of settings, and runs under each."""
+    """Returns files with settings, and the runs under each."""
     for _ in range(FILES):
         file = file_settings(rng, model.config.vocab_size, model.config)
         yield {"generation_config": file, "runs": runs(model, file, rng)}
@@ -190,7 +190,7 @@ def main():
         randomize(model, seed)
         folder = os.path.join(output, name)
         model.save_pretrained(folder)
-        model = type(model).from_pretrained(folder).eval()  # computes what the file does not hold
+        model = type(model).from_pretrained(folder).eval()  # computes with the stored tensors only
         os.remove(os.path.join(folder, "generation_config.json"))
         found = list(cases(model.double(), rng))
         number = sum(len(case["runs"]) for case in found)

@@ -1,10 +1,7 @@
 #!/usr/bin/env python3
-"""Writes encoders into test/goldens whose classes are not in transformers but
-beside the published checkpoints: JinaBERT, Nomic BERT, GTE (`new`) and
-XLM-RoBERTa with FlashAttention and adapters. Config keys and names of tensors
-are theirs; results are computed in float64 from what their papers and cards
-describe, by the functions below. Needs torch and safetensors; the tests that
-read the folders do not.
+"""Writes encoders into test/goldens whose classes are not in transformers but next to published checkpoints: JinaBERT, Nomic BERT, GTE
+(`new`) and XLM-RoBERTa with FlashAttention and adapters. Config keys and tensor names match the checkpoints; the functions below compute
+results in float64 from the papers and model cards. Needs torch and safetensors; the tests that read the folders do not.
 
 usage: make-remote-goldens.py [NAME ...]"""
 import json
@@ -25,8 +22,8 @@ RECIPES = {}
 
 
 class Encoder:
-    """An encoder with norms after attention and MLP. `names` are those of modules; a name that is missing means that the
-    encoder has no such module."""
+    """An encoder with norms after attention and MLP. `names` maps modules to names; a missing name means that the encoder lacks the
+    module."""
 
     def __init__(self, names, width=24, heads=3, layers=2, wide=40, act="gelu", eps=1e-5, types=2, positions=0, rope=None,
                  interleaved=False, alibi=False, rms=False, biases=("qkv", "output", "up", "down"), up_first=False,
@@ -69,13 +66,13 @@ class Encoder:
         return self.names.get(part, part).replace("{i}", str(getattr(self, "layer", 0)))
 
     def store(self, path, kind, values):
-        """A tensor, with low-rank adapters beside a weight where the encoder has tasks."""
+        """Stores a tensor, with low-rank adapters for a weight if the encoder has tasks."""
         tensor = f"{path}.{kind}"
         adapted = self.tasks and kind == "weight" and values.dim() == 2
         self.tensors[f"{path}.parametrizations.{kind}.original" if adapted else tensor] = values
         if adapted:
             (rows, columns), count = values.shape, len(self.tasks)
-            shapes = [(count, self.rank, columns), (count, rows, self.rank)]  # of a table A is that of the rows
+            shapes = [(count, self.rank, columns), (count, rows, self.rank)]  # in a table A belongs to the rows
             for name, shape in zip("AB", shapes[::-1] if path == self.path("word") or path == self.path("types") else shapes):
                 self.tensors[f"{path}.parametrizations.{kind}.0.lora_{name}"] = torch.randn(shape, generator=self.random) * 0.3
 
@@ -92,7 +89,7 @@ class Encoder:
             self.tensors[path + ".bias"] = 0.1 * torch.randn(width or self.width, generator=self.random)
 
     def get(self, part, kind="weight"):
-        """A weight or bias as the task of `self.task` has it."""
+        """Returns a weight or bias as adapted to `self.task`."""
         path = self.path(part)
         original = self.tensors.get(f"{path}.parametrizations.{kind}.original")
         if original is None:
@@ -115,7 +112,7 @@ class Encoder:
         return F.layer_norm(x, x.shape[-1:], weight, bias, self.eps)
 
     def turn(self, x):
-        """Rope of [batch, heads, seq, size]: the first 2n numbers of a head are n pairs, each turned by its own angle."""
+        """Applies rope to [batch, heads, seq, size]: the first 2n elements in a head are n pairs, each rotated by its own angle."""
         count = len(self.rope)
         angles = torch.arange(x.shape[2], dtype=torch.float64)[:, None] * torch.tensor(self.rope, dtype=torch.float64)
         turned, rest = x[..., : 2 * count], x[..., 2 * count:]
@@ -153,7 +150,7 @@ class Encoder:
         return self.linear(inner, "down")
 
     def run(self, given, task=None):
-        """The last hidden state."""
+        """Returns the last hidden state."""
         self.task = task
         ids, mask = given["input_ids"], given["attention_mask"]
         x = self.get("word")[ids]
@@ -185,7 +182,7 @@ class Encoder:
 
 
 def slopes(heads):
-    """Press et al. 2022: powers of 2^(-8/n) for n heads, n a power of two; beside them every second one of twice as many."""
+    """Press et al. 2022: powers of 2^(-8/n) for n heads, n a power of two; further heads use every second value for 2n heads."""
     n = 2 ** int(math.log2(heads))
     first = [2 ** (-8 * (i + 1) / n) for i in range(n)]
     return torch.tensor(first + [2 ** (-4 * (2 * i + 1) / n) for i in range(heads - n)], dtype=torch.float64)
@@ -196,7 +193,7 @@ def frequencies(size, base):
 
 
 class Linear:
-    """A step of a head: a projection of hidden states, of the first one or of the pooler's output, and an activation."""
+    """A head step: a projection of hidden states, the first one or the pooler's output, and an activation."""
 
     def __init__(self, name, rows, act=None, of="state", bias=True):
         self.name, self.rows, self.act, self.of, self.bias = name, rows, act, of, bias
@@ -225,7 +222,7 @@ class Norm:
 
 
 class Words:
-    """Logits of the vocabulary by the table of embeddings."""
+    """Vocabulary logits from the embedding table."""
 
     def __init__(self, name, bias=True):
         self.name, self.bias = name, bias
@@ -239,7 +236,7 @@ class Words:
 
 
 def inputs(case, length, types, generator):
-    """Right padding, a hole in a mask, and token types from the second case on."""
+    """Returns inputs with right padding, a hole in a mask, and token types from the second case on."""
     batch = case + 1
     ids = torch.randint(3, VOCAB, (batch, length), generator=generator)
     mask = torch.ones(batch, length, dtype=torch.long)
@@ -264,7 +261,7 @@ def make(name):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     seed = sum(map(ord, name)) * 1009
-    # A base model's tensors have its prefix under a head.
+    # Under a head, the base model's tensors have its prefix.
     own = {step.name for step in features.get("head", ())}
     named = {part: prefix + path for part, path in names.items()}
     encoder = Encoder(named, seed=seed, **features)
@@ -288,7 +285,7 @@ def make(name):
     print(f"{name}: {sum(file.stat().st_size for file in folder.iterdir())} bytes")
 
 
-# JinaBERT (jina-embeddings-v2): BERT with ALiBi by |i - j|; a GLU in one projection, whose gate is first.
+# JinaBERT (jina-embeddings-v2): BERT with ALiBi by |i - j|; a GLU in one projection, gate first.
 
 BERT_NAMES = dict(word="embeddings.word_embeddings", types="embeddings.token_type_embeddings",
                   embedding_norm="embeddings.LayerNorm", query="encoder.layer.{i}.attention.self.query",
@@ -299,7 +296,7 @@ JINA_PLAIN = dict(BERT_NAMES, up="encoder.layer.{i}.intermediate.dense", down="e
                   mlp_norm="encoder.layer.{i}.output.LayerNorm")
 JINA_GLU = dict(BERT_NAMES, up="encoder.layer.{i}.mlp.gated_layers", down="encoder.layer.{i}.mlp.wo", glu="",
                 mlp_norm="encoder.layer.{i}.mlp.layernorm")
-# That of jina-embeddings-v2-base-code: norms of queries and keys, a second residual sum, the gate last.
+# The variant jina-embeddings-v2-base-code: query and key norms, a second residual sum, gate last.
 JINA_CODE = dict(BERT_NAMES, up="encoder.layer.{i}.mlp.up_gated_layer", down="encoder.layer.{i}.mlp.down_layer", glu="",
                  query_norm="encoder.layer.{i}.attention.self.layer_norm_q",
                  key_norm="encoder.layer.{i}.attention.self.layer_norm_k", second_norm="encoder.layer.{i}.layer_norm_1",
@@ -330,7 +327,7 @@ recipe("heads/jina-v2-code", jina("JinaBertModel", "geglu"), JINA_CODE, up_first
 recipe("heads/jina-v2-code-mlm", jina("JinaBertForMaskedLM", "original", hidden_act="relu"), JINA_CODE_PLAIN, "bert.",
        act="relu", head=(Linear("cls.predictions.transform.dense", 24, "relu"), *BERT_WORDS[1:]), **ALIBI)
 
-# Nomic BERT: keys of GPT-2, rope, GLU with the gate in `fc12`, sizes padded to multiples of 256.
+# Nomic BERT: GPT-2's keys, rope, GLU with the gate in `fc12`, sizes padded to multiples of 256.
 
 NOMIC = dict(word="embeddings.word_embeddings", types="embeddings.token_type_embeddings", embedding_norm="emb_ln",
              qkv="encoder.layers.{i}.attn.Wqkv", output="encoder.layers.{i}.attn.out_proj",
@@ -369,7 +366,7 @@ recipe("heads/nomic-remote-glu", nomic("NomicBertForSequenceClassification", "gl
        NOMIC_GLU, "bert.", rope=frequencies(8, 500), act="sigmoid", wide=256, biases=("up",), layers=1, pooler=True,
        head=(Linear("classifier", 3, of="pooler"),))
 
-# GTE: rope with NTK-aware scaling, GLU in one projection whose gate is last, norms of two kinds.
+# GTE: rope with NTK-aware scaling, GLU in one projection with the gate last, two kinds of norms.
 
 GTE = dict(word="embeddings.word_embeddings", types="embeddings.token_type_embeddings", embedding_norm="embeddings.LayerNorm",
            qkv="encoder.layer.{i}.attention.qkv_proj", output="encoder.layer.{i}.attention.o_proj",

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes test/goldens/sampling/processors.json with transformers: logits before and after its processors, and the tokens
-that its samplers leave. usage: make-sampling-goldens.py OUTPUT (needs torch, transformers)"""
+"""Makes test/goldens/sampling/processors.json with transformers: logits before and after its processors, and the tokens that its
+samplers keep. usage: make-sampling-goldens.py OUTPUT (needs torch, transformers)"""
 import json
 import random
 import sys
@@ -14,7 +14,7 @@ VOCABULARY = 48
 
 
 def processors(config, prompt, source):
-    """The processors of one configuration in the order in which transformers makes them; then its samplers."""
+    """Returns the processors for a configuration in the order in which transformers creates them; then its samplers."""
     first = g.LogitsProcessorList()
     if "logit_bias" in config:
         first.append(g.SequenceBiasLogitsProcessor([[[token], bias] for token, bias in config["logit_bias"]]))
@@ -50,7 +50,7 @@ def processors(config, prompt, source):
 
 
 def configuration(random):
-    """Some of the processors, with values of a usual size."""
+    """Returns some of the processors, with typical values."""
     every = {
         "logit_bias": [[token, random.uniform(-4, 4)] for token in random.sample(range(VOCABULARY), 3)],
         "repetition_penalty": random.choice([0.7, 1.1, 1.5, 2.0]),
@@ -70,7 +70,7 @@ def configuration(random):
     }
     config = {key: value for key, value in every.items() if random.random() < 0.45}
     if "top_p" in config and "forced_eos_token_id" in config:
-        del config["forced_eos_token_id"][1:]  # which of two equal tokens top-p keeps is not defined
+        del config["forced_eos_token_id"][1:]  # if two tokens are equal, top-p may keep either
     config["eos_token_id"] = random.sample(range(VOCABULARY), 2)
     if "bad_words_ids" in config and random.random() < 0.3:
         config["bad_words_ids"].append(config["eos_token_id"][:1])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes test/goldens/attention-spellings: attentions as exporters of PyTorch spell them, a line of graphs.jsonl each, and their results
-in torch. An attention that fuses is compared here with torch's scaled_dot_product_attention of the expected mask, scale and soft
-cap. Needs torch and safetensors; the test that reads the files does not."""
+"""Writes test/goldens/attention-spellings: attention graphs as PyTorch exporters write them, one per line in graphs.jsonl, and torch's
+results. A graph that fuses is compared here with torch's scaled_dot_product_attention for the expected mask, scale and soft cap. Needs
+torch and safetensors; the test that reads the files does not."""
 import json
 import math
 import pathlib
@@ -45,7 +45,7 @@ cases, results, texts = [], [], []
 
 
 def shorten(value):
-    """Compact JSON, whole numbers without a point."""
+    """Returns compact JSON, integers without a decimal point."""
     def walk(one):
         if isinstance(one, dict):
             return {key: walk(each) for key, each in one.items()}
@@ -101,7 +101,7 @@ class Graph:
         return self.add("slice", [x], x.tensor.narrow(axis, start, count), axis=axis, start=start, size=size)
 
     def cut(self, x, starts=(0, 0)):
-        """The first rows and columns, as many as the sequence has tokens."""
+        """Slices the first rows and columns to the sequence's token count."""
         rank = x.tensor.dim()
         return self.slice(self.slice(x, rank - 2, starts[0]), rank - 1, starts[1])
 
@@ -143,7 +143,7 @@ class Graph:
         return self.reshape(self.transpose(context, 0, 2, 1, 3), "batch", "seq", WIDTH)
 
     def scores(self):
-        """Scaled scores and the value."""
+        """Returns scaled scores and the value."""
         q, k, v = (self.heads(x) for x in self.projected())
         return self.scale(self.matmul(q, k, True), ROOT), v
 
@@ -155,8 +155,8 @@ class Graph:
 
 
 def case(build, fused=True, causal=False, mask="none", value=None, cap=0, scale=ROOT, factor=1, remark="", compare=True):
-    """`build` makes the attention; the rest is what is expected: the mask kind, the value of hidden scores, the soft cap, the factor
-    after the attention, and the name of a remark. `compare`: torch's scaled_dot_product_attention computes the same."""
+    """`build` makes the attention. The rest describes the expected result: the mask kind, the value of hidden scores, the soft cap, the
+    factor after the attention, and a remark's name. `compare`: torch's scaled_dot_product_attention computes the same."""
     graph = Graph()
     out = build(graph)
     assert not out.tensor.isnan().any(), build.__name__
@@ -171,7 +171,7 @@ def case(build, fused=True, causal=False, mask="none", value=None, cap=0, scale=
             wanted = torch.softmax(cap * torch.tanh(q @ k.transpose(-1, -2) * scale / cap) + bias, -1) @ v
         else:
             wanted = F.scaled_dot_product_attention(q, k, v, bias, scale=scale)
-        # A visible row makes a low number as good as minus infinity.
+        # In a row with visible columns, a low number has the same effect as minus infinity.
         difference = (wanted.transpose(1, 2).reshape(BATCH, SEQ, WIDTH) * factor - out.tensor).abs().max()
         assert difference < 1e-6, (build.__name__, difference)
     result = [round(number, 6) for number in out.tensor.flatten().tolist()]
@@ -194,7 +194,7 @@ def spelling(**expected):
 #===----------------------------------------------------------------------===#
 
 def scaled(name, q=None, k=None, scores=None, early=None, **expected):
-    """Functions of query and key with heads, of scores, and of the query in front of its heads."""
+    """Functions on query and key with heads, on scores, and on the query before its heads are split."""
     def build(g):
         query, key, v = g.projected()
         query = early(g, query) if early else query
@@ -222,7 +222,7 @@ scaled("query_divided_in_front_of_its_heads", early=lambda g, x: g.div(x, g.cons
 scaled("query_and_key_times_the_root_of_the_scale", q=lambda g, x: g.mul(x, g.constant(SIZE ** -.25)), k=lambda g, x: g.mul(x, g.constant(SIZE ** -.25)))
 scaled("key_divided_twice", k=lambda g, x: g.div(g.div(x, g.constant(2.0)), g.constant(4.0)), scale=1 / 8)
 scaled("scores_without_a_scale", scale=1)
-# Factors that vary, or that the files hold.
+# Factors that vary, or that the files contain.
 scaled("scores_times_a_constant_of_each_head", scores=lambda g, s: g.mul(s, g.constant([[[ROOT]], [[.5]]])), fused=False, remark="scale-is-not-constant")
 scaled("scores_times_a_weight", scores=lambda g, s: g.mul(s, g.weight("scalar")), fused=False, remark="scale-is-not-constant")
 scaled("constant_divided_by_scores", scores=lambda g, s: g.div(g.constant(1.0), s), fused=False, remark="scale-is-not-constant")

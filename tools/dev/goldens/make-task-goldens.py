@@ -1,10 +1,7 @@
 #!/usr/bin/env python3
-"""Writes test/goldens/tasks: tiny models with tokenizers, texts, and what the
-pipelines of transformers and the cross-encoders of sentence-transformers
-answer. Needs torch, transformers, sentence-transformers, tokenizers and
-safetensors; answers to questions need a transformers below 5, which is run
-with the interpreter of --old-python. The tests that read the folders need none
-of them."""
+"""Writes test/goldens/tasks: tiny models with tokenizers, texts, and results from transformers pipelines and sentence-transformers
+cross-encoders. Needs torch, transformers, sentence-transformers, tokenizers and safetensors; question answering needs transformers below
+version 5, which runs with the interpreter in --old-python. The tests that read the folders need none of them."""
 import argparse
 import json
 import os
@@ -54,7 +51,7 @@ def byte_level():
 
 
 def unigram(kind, special):
-    """A tokenizer of a class that has pieces with scores: whole words cost less than their letters."""
+    """Returns a tokenizer class that has pieces with scores: whole words cost less than their letters."""
     letters = sorted(set("".join(TEXTS) + "abcdefghijklmnopqrstuvwxyz") - {" "})
     pieces = [(piece, 0.0) for piece in special]
     pieces += [("▁" + word, -3.0 - 0.01 * i) for i, word in enumerate(WORDS) if word.isalpha()]
@@ -90,7 +87,7 @@ def roberta(tokenizer, **more):
 
 
 def small(kind, tokenizer, **more):
-    """A config of a class that names its sizes as BERT does."""
+    """Returns a config for a class that uses BERT's names for sizes."""
     return kind(vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
                 max_position_embeddings=66, pad_token_id=tokenizer.pad_token_id, **more)
 
@@ -155,7 +152,7 @@ def zero_shot(name, model, tokenizer, seed):
 
 
 def classes(name, model, tokenizer, seed, texts=TEXTS, **config):
-    """Classes of texts, of a config with more keys."""
+    """Text classification, with additional config keys."""
     folder = save(name, model, tokenizer, seed)
     file = folder / "config.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), **config}, indent=1) + "\n")
@@ -171,7 +168,7 @@ def text_classes():
     gpt2 = tf.GPT2Config(vocab_size=len(pieces), n_embd=16, n_layer=2, n_head=2, n_positions=66, pad_token_id=3, num_labels=3, **ends)
     classes("gpt2-classes", tf.GPT2ForSequenceClassification(gpt2), pieces, 31)
     config = small(tf.LlamaConfig, pieces, num_labels=3, **llama)
-    # All tokens of the last two texts are the padding id.
+    # All tokens in the last two texts are the padding id.
     classes("llama-classes", tf.LlamaForSequenceClassification(config), pieces, 32, TEXTS[:3] + ["[CLS]", ""], pad_token_id=2,
             id2label={"0": 1, "2": False, "1": 0.5})
     classes("llama-unpadded-classes", tf.LlamaForSequenceClassification(config), pieces, 33, TEXTS[:3], pad_token_id=None,
@@ -181,7 +178,7 @@ def text_classes():
 def rerank(name, model, tokenizer, seed, activation, **lengths):
     from sentence_transformers import CrossEncoder
     folder = save(name, model, tokenizer, seed)
-    if lengths:  # which nothing reads without modules.json
+    if lengths:  # which is only read with modules.json
         (folder / "sentence_bert_config.json").write_text(json.dumps(lengths) + "\n")
     encoder = CrossEncoder(str(folder))
     if activation:
@@ -236,7 +233,7 @@ def qwen(tokenizer, **more):
 
 
 def rerank_pipeline(name, model, tokenizer, seed, score=None, prompts=None, default=None, activation=None, **arguments):
-    """A cross-encoder of sentence-transformers with modules.json. `score` makes its last module of the tokenizer."""
+    """A sentence-transformers cross-encoder with modules.json. `score` makes its last module from the tokenizer."""
     from sentence_transformers import CrossEncoder
     from sentence_transformers.base.modules import Transformer
     with tempfile.TemporaryDirectory() as bare:
@@ -301,7 +298,7 @@ def answers(name, model, tokenizer, seed, python):
 
 
 def families(pieces, untyped, bytes_, old_python):
-    """The same tasks by other families and their tokenizers."""
+    """The same tasks for other families and their tokenizers."""
     relation, one = labels("contradiction", "neutral", "entailment"), {"num_labels": 1}
     roberta_like = ["<s>", "<pad>", "</s>", "<unk>"]
     albert = unigram(tf.AlbertTokenizer, ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"])

@@ -2,9 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Makes test/goldens/tokenizer with the PyPI package `tokenizers`: the ids and
-# offsets of a generated corpus under several tokenizers. The corpus is not
-# stored; test/runtime/tokenizer/Corpus.cpp generates the same strings.
+# Makes test/goldens/tokenizer with the PyPI package `tokenizers`: ids and offsets for a generated corpus under several tokenizers. The
+# corpus is not stored; test/runtime/tokenizer/Corpus.cpp generates the same strings.
 #
 #   pip install tokenizers==0.23.3
 #   tools/dev/goldens/make-tokenizer-goldens.py [FOLDER]       all but the vocabulary, which is kept
@@ -165,7 +164,7 @@ def random_string(index):
 
 
 def block_string(index):
-    """Every character of a block between letters, or between combining marks."""
+    """Returns every character in a block between letters, or between combining marks."""
     block, marks = index % BLOCKS, index >= BLOCKS
     before, after = ("a\u0301", "\u0316b ") if marks else ("a", "b ")
     codes = range(block * BLOCK, (block + 1) * BLOCK)
@@ -230,7 +229,7 @@ def variant_text(base, replacements):
 
 
 def byte_offsets(text, encoding, pair=None):
-    """Offsets count characters of one of the two texts; here, its bytes."""
+    """Converts character offsets in one of the two texts to byte offsets."""
     tables = [[0, *itertools.accumulate(len(c.encode()) for c in t)] for t in (text, pair or "")]
     sequences = encoding.sequence_ids
     return [[tables[s or 0][b], tables[s or 0][e]] for (b, e), s in zip(encoding.offsets, sequences)]
@@ -241,7 +240,7 @@ def pack(values):
 
 
 def results(tokenizer, strings):
-    """Packed ids and packed byte offsets of each string."""
+    """Returns each string's packed ids and packed byte offsets."""
     for start in range(0, len(strings), 1024):
         batch = strings[start : start + 1024]
         for text, encoding in zip(batch, tokenizer.encode_batch(batch)):
@@ -303,7 +302,7 @@ def cases(base):
         for a, b in [(LONG, None), ("short", None), (LONG, LONG), (LONG, "short"), ("short", LONG), (LONG[:30], LONG[:60])]:
             try:
                 found.append(case(base, "truncation", replace, a, b))
-            except Exception:  # it cannot be cut as asked
+            except Exception:  # it cannot be truncated as requested
                 continue
     for decoder in ('"decoder":null', '"decoder":{"type":"WordPiece","prefix":"##","cleanup":false}'):
         old = base[base.index('"decoder":') : base.index(',"model":')]
@@ -339,7 +338,7 @@ def make(folder, base):
 
 
 def compare(path, out):
-    """Length-prefixed strings and, per string, ids, type ids and byte offsets, for a comparison with a real tokenizer."""
+    """Writes length-prefixed strings and, per string, ids, type ids and byte offsets, for comparison with a real tokenizer."""
     tokenizer = Tokenizer.from_file(path)
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -1,8 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Tokenizers of Marian folders, trained on generated text with the PyPI package
-# `sentencepiece`. Used by make-marian-goldens.py and folder_tokenizers.py.
+# Tokenizers for Marian folders, trained on generated text with the PyPI package `sentencepiece`. Used by make-marian-goldens.py and
+# folder_tokenizers.py.
 import io
 import json
 import os
@@ -28,7 +28,8 @@ def train(texts, size, rule):
 
 
 def make(folder, size, rule="nmt_nfkc"):
-    """Writes source.spm, target.spm and vocab.json; some pieces of the source are not in vocab.json, and most of the target are no pieces of it."""
+    """Writes source.spm, target.spm and vocab.json; some source pieces are missing in vocab.json, and most target pieces are not
+    source pieces."""
     texts = [t for t in unigram_tokenizers.training_text(220) if t.strip()]
     source = train(texts[0::2], size, rule)
     target = train([t.translate({ord(c): c.upper() for c in "abcdef"}) for t in texts[1::2]], size // 2, rule)

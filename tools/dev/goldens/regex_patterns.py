@@ -1,13 +1,13 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Regular expressions with texts, and their matches by the PyPI package
-# `tokenizers`. Used by make-pattern-goldens.py and compare-tokenizers.py.
+# Regular expressions with texts, and their matches in the PyPI package `tokenizers`. Used by make-pattern-goldens.py and
+# compare-tokenizers.py.
 import random
 
 from tokenizers import Regex, normalizers, pre_tokenizers
 
-# Patterns of published tokenizers, and each construct by itself.
+# Patterns from published tokenizers, and each construct by itself.
 WRITTEN = [
     r"(?<=[a-z])(?=[A-Z])", r"(?<=\s)\S", r"(?<!\w)'|'(?!\w)", r"(?<=[^\s])(?=[\p{P}])", r"(?<=a|bc|def)x", r"(?<!a|bc)x", r"(?<=a+)b", r"(?<=a{1,3})b",
     r"(?<=^|\s)\w", r"\d(?=(?:\d{3})+(?!\d))", r"\d{1,3}(?=(?:\d{3})*\b)", r"(?<=\d)(?=(?:\d{3})+$)", r"\b\w+\b", r"\B\w", r"\b", r"\B", r"^", r"$", r"\A", r"\z", r"\Z",
@@ -31,7 +31,7 @@ FOLDED = "ss\u00df\u1e9effi\ufb01\ufb03StsKk\u212a\u00e4\u00c4\u00f6\u03c3\u03c2
 
 
 def pattern(rng, depth, lookbehind=False):
-    """A random pattern. Lookbehinds have only what Oniguruma matches there without surprises."""
+    """Returns a random pattern. Lookbehinds contain only constructs that Oniguruma matches there reliably."""
 
     def inner(inside=lookbehind):
         return pattern(rng, depth - 1, inside)
@@ -75,7 +75,7 @@ def folded_pattern(rng):
 
 
 def random_case(seed):
-    """A pattern that the package takes, and texts."""
+    """Returns a pattern that the package accepts, and texts."""
     rng = random.Random("pattern %d" % seed)
     folds = seed % 8 == 0
     while True:
@@ -90,7 +90,7 @@ def random_case(seed):
 
 
 def marked(text, regex):
-    """The text, each match in brackets."""
+    """Returns the text, each match in brackets."""
     if not text:
         return ""
     replaced = normalizers.Replace(regex, "\x01").normalize_str(text)

@@ -1,9 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Unigram tokenizers of the shapes that encoders and translators have, trained
-# on generated text with the PyPI packages `tokenizers` and `sentencepiece`.
-# Used by make-bpe-goldens.py and compare-tokenizers.py.
+# Unigram tokenizers with the configurations of common encoders and translators, trained on generated text with the PyPI packages
+# `tokenizers` and `sentencepiece`. Used by make-bpe-goldens.py and compare-tokenizers.py.
 import collections
 import io
 import json
@@ -17,7 +16,7 @@ import bpe_tokenizers
 import charsmap as charsmaps
 
 BYTES = ["<0x%02X>" % b for b in range(256)]
-# Rules of a small character map: longer ones, several characters, none, marks that follow.
+# Rules in a small character map: longer ones, several characters, none, marks that follow.
 RULES = {"\ufb01": "fi", "\u00bd": "1\u20442", "\u2460": "1", "\u00a0": " ", "\u3000": " ", "\n": " ", "\t": " ", "\r": " ", "\u2028": " ", "\u200b": "",
          "\x0b": "", "\u0085": " ", "e\u0301": "\u00e9", "a\u0308": "\u00e4", "\u0300": "", "\u212b": "\u00c5", "\uff21": "A", "\uff22": "B", "\u2026": "...",
          "\ufe0f": "", "\U0001f600": ":)", "\u30ac": "\u30ab\u3099", "\u0130": "i\u0307", "\u2122": "TM", "\u0660": "0", "\u0661": "1", "\u3000\u3000": "_",
@@ -25,7 +24,7 @@ RULES = {"\ufb01": "fi", "\u00bd": "1\u20442", "\u2460": "1", "\u00a0": " ", "\u
 
 
 def charsmap(rule=None):
-    """A precompiled character map: a named one of sentencepiece, or RULES."""
+    """Returns a precompiled character map: a named map in sentencepiece, or RULES."""
     if not rule:
         return charsmaps.build(RULES)
     import sentencepiece
@@ -42,7 +41,7 @@ def precompiled(rule=None):
 
 
 def training_text(characters):
-    """Strings of the most frequent characters alone: the trainer keeps all that it sees."""
+    """Returns strings with only the most frequent characters: the trainer keeps all that it sees."""
     strings = [bpe_tokenizers.string("train %d" % i) for i in range(3000)]
     kept = {c for c, _ in collections.Counter("".join(strings)).most_common(characters)}
     return ["".join(c for c in text if c in kept) for text in strings]
@@ -87,7 +86,7 @@ def xlmr(size):
 
 
 def unigram_bytes(size):
-    """Bytes of unknown characters; one space character more before a text, as the newer models have it."""
+    """Bytes for unknown characters; an additional space character before a text, as in newer models."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
     text = train(tokenizer, size, ["<unk>", "<s>", "</s>"] + BYTES, 150)
@@ -101,7 +100,7 @@ def unigram_bytes(size):
 
 
 def unigram_first(size):
-    """A text's first word alone gets a space; some bytes are missing."""
+    """Only a text's first word gets a space; some bytes are missing."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
@@ -113,7 +112,7 @@ def unigram_first(size):
 
 
 def unigram_compatible(size, forms=("NFKC",)):
-    """Normal forms of compatibility after the rule nmt, as newer models have it."""
+    """Compatibility normal forms after the rule nmt, as in newer models."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.Sequence([normalizers.Nmt(), *(getattr(normalizers, form)() for form in forms)])
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
