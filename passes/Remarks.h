@@ -105,7 +105,7 @@ struct Remark {
   /// The table's message with the arguments inserted; the bare name if this
   /// version has no such entry.
   std::string getMessage() const;
-  /// The value for a key; empty if there is none.
+  /// The value for a key; empty if absent.
   llvm::StringRef getArgument(llvm::StringRef key) const;
 
   RemarkKind kind = RemarkKind::Passed;

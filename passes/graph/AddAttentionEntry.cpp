@@ -98,7 +98,7 @@ Value getTokens(SdpaOp op, Value tokens) {
   return ragged ? ragged.getMask() : Value();
 }
 
-/// The ids that match `tokens` [batch, length, ...]; null if there are none.
+/// The ids that match `tokens` [batch, length, ...], or null.
 BlockArgument WeightsWriter::findIds(Value tokens) const {
   auto *found = llvm::find_if(
       ids, [&](BlockArgument argument) { return isOfBatch(tokens, argument); });

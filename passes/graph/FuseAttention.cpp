@@ -255,8 +255,8 @@ private:
   void reportNoSoftmax(MatmulOp op, Remarks &remarks);
 };
 
-/// The matmul of two activations from which a value is computed elementwise;
-/// null if there is none.
+/// The matmul of two activations from which a value is computed elementwise, or
+/// null.
 MatmulOp findScores(Value value) {
   const Dims dims = getDims(value);
   llvm::SetVector<Value> open;

@@ -58,8 +58,8 @@ void eraseDeadOps(mlir::Block &block);
 /// The public functions with a body.
 llvm::SmallVector<mlir::func::FuncOp> getEntries(mlir::ModuleOp module);
 
-/// The index of the step result with the logits for listed tokens; 0 if there
-/// is none. The step's last argument lists the tokens.
+/// The index of the step result with the logits for listed tokens; 0 if absent.
+/// The step's last argument lists the tokens.
 unsigned findListedLogits(mlir::func::FuncOp entry);
 
 /// The axes along which a bool or 0/1 tensor `[batch, ...]` repeats a mask

@@ -19,7 +19,7 @@ struct SourceValues {
 };
 
 /// The first entry argument with this role (`attn.role`) and rank 2; null if
-/// there is none.
+/// absent.
 mlir::BlockArgument findArgument(mlir::func::FuncOp function,
                                  llvm::StringRef role);
 

@@ -40,8 +40,8 @@ public:
   /// The mask of a row pool in addition to the padding mask; null if there is
   /// none.
   mlir::Value getMaskOnRows(attn::PoolOp op) const;
-  /// The operation and reason that keep a result from rows; nullopt if there
-  /// are none.
+  /// The operation and reason that keep a result from rows; nullopt if all
+  /// results work.
   std::optional<RowBlame> obstacle();
   /// True if any operation works on rows or pools them.
   bool hasRows() const { return sawRows; }

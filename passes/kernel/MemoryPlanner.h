@@ -1,11 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places buffers with lifetimes and symbolic sizes in one arena. Pure function,
-// independent of the IR. Offsets are polynomials and valid for all sizes: two
-// buffers that are live at the same time never overlap, for any symbol values.
-// The caller rounds evaluated offsets up to a multiple of 64; buffers have room
-// for that.
+// Assigns arena offsets to buffers with lifetimes and symbolic sizes. Pure
+// function, independent of the IR. Offsets are polynomials and valid for all
+// sizes: two buffers that are live at the same time never overlap, for any
+// symbol values. The caller rounds evaluated offsets up to a multiple of 64;
+// buffers have room for that.
 #pragma once
 #include "runtime/base/Polynomial.h"
 #include <vector>

@@ -73,7 +73,7 @@ struct PackWeightsPass
       if (cast<kern::WeightType>(value.getType()).getLayout() ==
           WeightLayout::Unset)
         setLayout(uses, value, getLayoutOfTable(value), {});
-    // Place weights, and allocate panels for listed columns.
+    // Assign weight offsets, and allocate panels for listed columns.
     placeWeights();
     getOperation().walk([&](kern::GemmOp gemm) {
       if (gemm.getColumns() && !gemm.getPanels())

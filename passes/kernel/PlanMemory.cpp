@@ -217,7 +217,7 @@ struct PlanMemoryPass
         life.bytes = Polynomial();
     }
     MemoryPlan plan = planMemory(planned);
-    // Place persistent buffers after the arena's shared part.
+    // Append persistent buffers after the arena's shared part.
     for (auto [i, alloc] : llvm::enumerate(lives.allocs)) {
       if (!alloc.isKept())
         continue; // placed already

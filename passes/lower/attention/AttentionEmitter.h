@@ -141,7 +141,7 @@ private:
     /// Whether keys are adjacent. Absent if they always are.
     std::optional<Bool> withoutGaps;
     Value table; ///< position table
-    Value row;   ///< the query's products; null if there are none
+    Value row;   ///< the query's products, or null
   };
   PositionRow getPositionRow(const WorkItem &item, Index query);
   Value addPositionScores(Value t, const WorkItem &item, const PositionRow &own,
