@@ -35,7 +35,7 @@ public:
   /// caches in all layers belong to one group.
   kern::CacheOp getCache(mlir::Value cache) const;
   /// The GEMM whose weight is read after the one in `op`, and whether it
-  /// belongs to the next layer. Null for the last GEMM.
+  /// belongs to the next layer. Null if no GEMM follows.
   std::pair<kern::GemmOp, bool> getNextProduct(kern::GemmOp op) const;
   /// A layer body parameter's index in the layer's offset table; the parameter
   /// is a weight or a cache.
