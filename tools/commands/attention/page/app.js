@@ -4,7 +4,7 @@ const VIEWS = {heads: lines, model: grid, matrix: matrixView, ...(page.alignment
 const NAMES = {heads: 'Heads', model: 'Model', matrix: 'Matrix', words: 'Words'};
 const state = {view: 'heads', group: 0, layer: 0, head: 0, heads: new Set(), query: null, floor: 40};
 const group = () => page.groups[state.group];
-/** What the rows and columns of the group's matrices are. */
+/** Names for the rows and columns of the group's matrices. */
 const sides = () => group().name === 'cross' ? {query: 'target', key: 'source'} : {query: 'query', key: 'key'};
 const getFloor = () => .005 * 200 ** (state.floor / 100);
 
@@ -17,7 +17,7 @@ function button(text, pressed, act, title) {
   return element;
 }
 
-/** Changes the selection and shows what follows from it. */
+/** Changes the selection and updates the views. */
 function select(change) {
   const before = {...state};
   Object.assign(state, change);
@@ -89,7 +89,7 @@ function weightRow(token, weight, text) {
   return make('div', 'row', bar, make('span', '', plain(token)), make('span', 'value', text));
 }
 
-/** Lists the largest weights of a query. */
+/** Lists the largest weights for a query. */
 async function inspect(query) {
   const {group: g, layer, head} = state, box = $('inspector');
   const asked = inspect.asked = {};
@@ -165,14 +165,14 @@ function onKey(event) {
   entry[2](event);
 }
 
-/** The selection in the address, so that a link shows the same. */
+/** Writes the selection to the address, so that a link shows the same. */
 function writeHash() {
   const {view, group: g, layer, head, query} = state;
   const hash = `#${view},${g},${layer},${head}${query === null ? '' : `,${query}`}`;
   try {
     history.replaceState(null, '', hash);
   } catch {
-    // Some places a page is shown in have no address.
+    // In some environments a page has no address.
   }
 }
 
@@ -196,7 +196,7 @@ function start() {
   setTheme(matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark');
   if (!window.DecompressionStream)
     return fail(new Error('this browser lacks DecompressionStream'));
-  // An encoder-decoder opens with what the target attends to in the source.
+  // For an encoder-decoder, start with attention from target to source.
   state.group = Math.max(0, page.groups.findIndex(one => one.name === 'cross'));
   readHash();
   state.heads = new Set(group().heads.keys());

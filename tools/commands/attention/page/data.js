@@ -1,9 +1,9 @@
-// The matrices of the page: how they are stored, and how they are decoded.
-// A matrix is raw deflate in digits of 13 bits a pair: a code for each weight, then the planes of
-// the f32 bits of the largest weights of each row, lowest bytes last.
+// Storage and decoding of the page's matrices. A matrix is raw deflate in
+// digits with 13 bits per pair: a code for each weight, then the f32 planes of
+// the largest weights in each row, lowest bytes last.
 
-const KEPT = 8;       // weights of a row that are stored in f32
-const LARGEST = 248;  // code LARGEST + r: the r-th largest of its row
+const KEPT = 8;       // weights per row that are stored in f32
+const LARGEST = 248;  // code LARGEST + r: the r-th largest in its row
 const SCALE = 741;    // other codes: (code / SCALE) ** 2
 const CACHED = 96;    // matrices that stay decoded
 
@@ -21,7 +21,7 @@ class Matrix {
     this.largest = new Float32Array(bits.buffer);
   }
 
-  /** The weight of a key for a query; exact if `isExact`, else within 1/2222. */
+  /** Returns the weight of a key for a query; exact if `isExact`, otherwise within 1/2222. */
   value(query, key) {
     const code = this.codes[query * this.columns + key];
     if (code >= LARGEST)
@@ -30,12 +30,12 @@ class Matrix {
   }
 
   isExact(query, key) {
-    // Where a row has fewer weights that are not zero than are stored in f32, the others are zeros.
+    // If a row has fewer nonzero weights than f32 values, the others are zeros.
     const code = this.codes[query * this.columns + key];
     return code >= LARGEST || this.columns <= KEPT || this.largest[(query + 1) * this.kept - 1] === 0;
   }
 
-  /** The keys of the largest weights of a query, the largest first. */
+  /** Returns the keys with the largest weights for a query, in descending order. */
   top(query) {
     const found = [];
     for (let key = 0; key < this.columns; ++key) {
@@ -46,7 +46,7 @@ class Matrix {
     return found;
   }
 
-  /** Positions and weights of all that are stored in f32, once per matrix. */
+  /** Returns positions and values of all f32 weights, computed once per matrix. */
   strong() {
     if (this.found)
       return this.found;
@@ -62,13 +62,13 @@ class Matrix {
 const page = JSON.parse(document.getElementById('attention').textContent);
 const decoded = new Map();  // id to promise, oldest first
 
-// The digits of bytes as text: from ! to ~ without &, < and >.
+// Digits that encode bytes as text: from ! to ~ without &, < and >.
 const DIGITS = new Uint8Array(128);
 for (let code = 33, digit = 0; code < 127; ++code)
   if (!'&<>'.includes(String.fromCharCode(code)))
     DIGITS[code] = digit++;
 
-/** The bytes of a text: two digits are 13 bits, one that is left over 6 bits; the lowest bits come first. */
+/** Decodes bytes from text: two digits are 13 bits, a single remaining digit 6 bits; lowest bits first. */
 function fromText(text) {
   const even = text.length & ~1;
   const bytes = new Uint8Array((even / 2 * 13 + (text.length - even) * 6) >> 3);
@@ -91,7 +91,7 @@ async function decode(id, rows, columns) {
   return new Matrix(new Uint8Array(await new Response(stream).arrayBuffer()), rows, columns);
 }
 
-/** A promise of the matrix of a layer and head, by their indices in the group. */
+/** Returns a promise for the matrix with a layer and head index in the group. */
 function getMatrix(group, layer, head) {
   const id = `w${group}-${layer}-${head}`;
   let promise = decoded.get(id);
@@ -109,7 +109,7 @@ function getMatrix(group, layer, head) {
   return promise;
 }
 
-/** The shortest decimal that reads back as the same f32. */
+/** Returns the shortest decimal that reads back as the same f32. */
 function formatF32(value) {
   for (let digits = 1; digits < 10; ++digits) {
     const text = value.toPrecision(digits);

@@ -1,5 +1,5 @@
-// Elements, tokens and colors. Text of models and inputs goes into the page as
-// text nodes and as text on canvases only.
+// Elements, tokens and colors. Strings from models and inputs are inserted only
+// as text nodes and canvas text.
 
 const $ = id => document.getElementById(id);
 
@@ -13,12 +13,12 @@ function make(tag, className, ...children) {
 
 const MARKS = {' ': '·', '\n': '⏎', '\r': '␍', '\t': '⇥', '▁': '·', 'Ġ': '·', 'Ċ': '⏎'};
 
-/** The token with marks for white space. */
+/** Returns the token with marks for white space. */
 function plain(token) {
   return token.replace(/[ \n\r\t▁ĠĊ]/g, mark => MARKS[mark]) || '∅';
 }
 
-/** The same as nodes, with muted marks. */
+/** Returns the same as nodes, with muted marks. */
 function nodes(token) {
   return plain(token).split(/([·⏎␍⇥∅])/).filter(Boolean)
     .map(part => /^[·⏎␍⇥∅]$/.test(part) ? make('i', '', part) : part);
@@ -38,7 +38,7 @@ const RAMPS = {
   light: [[250, 249, 252], [226, 217, 246], [188, 165, 236], [146, 109, 219], [106, 62, 188], [70, 30, 138], [38, 12, 80]],
 };
 
-/** The color of t in [0, 1] as [red, green, blue]. */
+/** Returns the color for t in [0, 1] as [red, green, blue]. */
 function heat(t) {
   const ramp = RAMPS[isDark() ? 'dark' : 'light'];
   const x = Math.min(Math.max(t, 0), 1) * (ramp.length - 1);
@@ -46,10 +46,10 @@ function heat(t) {
   return ramp[i].map((low, channel) => low + (ramp[i + 1][channel] - low) * (x - i));
 }
 
-/** How bright a weight is: one of `columns` equal weights is visible, too. */
+/** Maps a weight to its brightness, so that each of `columns` equal weights is visible. */
 const shade = (weight, columns) => weight ** Math.min(.6, Math.log(5) / Math.log(Math.max(columns, 2)));
 
-/** The colors of all codes below LARGEST as 32-bit pixels. */
+/** Returns the colors for all codes below LARGEST as 32-bit pixels. */
 function codeColors(columns) {
   const colors = new Uint32Array(256);
   for (let code = 0; code < LARGEST; ++code)
@@ -58,7 +58,7 @@ function codeColors(columns) {
 }
 const pixel = ([red, green, blue]) => (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
 
-/** A canvas with one pixel per weight. */
+/** Returns a canvas with one pixel per weight. */
 function drawImage(matrix) {
   const canvas = make('canvas');
   canvas.width = matrix.columns;
@@ -75,7 +75,7 @@ function drawImage(matrix) {
   return canvas;
 }
 
-/** Draws the matrix into a small canvas; each pixel is the largest of its weights. */
+/** Draws the matrix into a small canvas; each pixel shows its largest weight. */
 function drawThumbnail(canvas, matrix, size) {
   const width = Math.min(size, matrix.columns), height = Math.min(size, matrix.rows);
   const largest = new Float32Array(width * height);

@@ -1,4 +1,4 @@
-// The model view: a small picture of each head of each layer.
+// The model view: a small picture for each layer and head.
 
 const AHEAD = 12;  // matrices that are decoded at a time
 
@@ -33,7 +33,7 @@ const grid = {
     return button;
   },
 
-  /** Draws the pictures, those on the screen first, without holding up the page. */
+  /** Draws the pictures, visible ones first, without blocking the page. */
   async fill(size) {
     const run = this.run = {};
     const pixels = Math.round(size * Math.min(2, window.devicePixelRatio || 1));
@@ -43,7 +43,7 @@ const grid = {
     const get = cell => getMatrix(state.group, cell.layer, cell.head);
     let last = performance.now();
     for (const [index, {canvas, ...cell}] of order.entries()) {
-      // Several are decoded at a time.
+      // Decode several at a time.
       if (index % AHEAD === 0)
         order.slice(index, index + AHEAD).forEach(get);
       const matrix = await get(cell);
@@ -64,7 +64,7 @@ const grid = {
       button.toggleAttribute('data-current', layer === state.layer && head === state.head);
   },
 
-  /** Shows a head beside the grid, and the keys with the largest sums of weights. */
+  /** Shows a head next to the grid, and the keys with the largest weight sums. */
   async preview(layer, head) {
     const asked = inspect.asked = {};
     const matrix = await getMatrix(state.group, layer, head);

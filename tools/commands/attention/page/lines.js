@@ -1,8 +1,8 @@
-// The head view: the tokens in two columns, and a line from a query to a key
-// for each large weight of each selected head.
+// The head view: the tokens in two columns, with a line from query to key for
+// each large weight in the selected heads.
 
 const MOST_LINES = 9000;
-const LEVELS = 14;  // widths and opacities that lines have
+const LEVELS = 14;  // line widths and opacities
 
 const lines = {
   async show(view) {
@@ -63,7 +63,7 @@ const lines = {
     this.frame = requestAnimationFrame(() => this.draw());
   },
 
-  /** What lines are drawn: those of the hovered or selected token, or the largest of all. */
+  /** Returns the lines to draw: for the hovered or selected token, or the largest weights. */
   visible() {
     const focus = this.focus || (state.query !== null ? {side: 'queries', index: state.query} : null);
     const floor = getFloor();
@@ -98,7 +98,7 @@ const lines = {
     const height = Math.min(view.clientHeight, padding + this.row * Math.max(this.left.childElementCount, this.right.childElementCount) + 8);
     const context = fit(this.canvas, width, height);
     const top = this.left.getBoundingClientRect().top - this.canvas.getBoundingClientRect().top;
-    // Where a token is in focus, the squares of its weights have the end of the lines.
+    // For a token in focus, squares show the weights at the other line ends.
     const {focus, found} = this.visible();
     this.square = Math.max(3, Math.min(8, Math.floor(96 / this.matrices.length)));
     const strip = focus ? this.square * this.matrices.length + 6 : 0;
@@ -110,7 +110,8 @@ const lines = {
   },
 
   drawCurves(context, found, {left, right, height, top, strong}) {
-    // Collect the curves in one path per head and level, so that each is stroked once.
+    // Collect the curves in one path per head and level, so that each is
+    // stroked once.
     const paths = new Map();
     const middle = index => top + (index + .5) * this.row;
     for (const [weight, query, key, head] of found) {
@@ -136,7 +137,7 @@ const lines = {
     context.globalAlpha = 1;
   },
 
-  /** A square for each head beside the tokens at the other end. */
+  /** Draws a square for each head next to the tokens at the other end. */
   drawStrips(context, {side, index}, {width, top}) {
     const isQuery = side === 'queries';
     const size = this.square;
@@ -163,7 +164,7 @@ const lines = {
   },
 };
 
-/** Puts the captions above the two columns. */
+/** Places the captions above the two columns. */
 function placeCaptions(left, right) {
   const place = (caption, list, right) => {
     const box = list.getBoundingClientRect(), view = $('view').getBoundingClientRect();

@@ -1,5 +1,5 @@
 // The matrix view: one head's weights as a picture with token labels, and as
-// numbers where cells are large. Only what is on the screen is drawn.
+// numbers in large cells. Only visible cells are drawn.
 
 const matrixView = {
   zoom: 1,
@@ -37,7 +37,7 @@ const matrixView = {
     this.frame = requestAnimationFrame(() => this.draw());
   },
 
-  /** Sizes in CSS pixels: of a cell, and of the margins of labels. */
+  /** Computes the cell size and the label margins in CSS pixels. */
   measure() {
     const view = $('view'), {queries, keys} = group();
     const context = this.canvas.getContext('2d');
@@ -79,7 +79,7 @@ const matrixView = {
     return [Math.max(0, Math.floor((low - start) / cell)), Math.min(count, Math.ceil((high - start) / cell))];
   },
 
-  /** Gaps between cells, and their numbers, where there is room. */
+  /** Draws gaps between cells, and their numbers, if there is room. */
   drawCells(context, width, height) {
     const {cell} = this.size, {matrix, x0, y0} = this;
     if (cell < 9)
@@ -124,7 +124,7 @@ const matrixView = {
     context.globalAlpha = 1;
   },
 
-  /** Labels of both axes; of small cells only some have one. */
+  /** Draws labels on both axes; small cells share labels. */
   drawLabels(context, width, height, clipLeft) {
     const {cell, left, top} = this.size, {queries, keys} = group(), {x0, y0, at} = this;
     const every = Math.max(1, Math.ceil(13 / cell));

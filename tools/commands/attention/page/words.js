@@ -1,5 +1,5 @@
-// The view of words: those of the source and of its translation in two
-// columns, and a line between two words where one comes from the other.
+// The word view: source and target words in two columns, and a line between
+// aligned words.
 
 const words = {
   async show(view) {
@@ -72,7 +72,7 @@ const words = {
   },
 };
 
-/** A list of the pairs beside the view of words. */
+/** Lists the word pairs next to the view. */
 function listPairs() {
   const {pairs, source, target} = page.alignments;
   $('inspector').replaceChildren(make('h2', '', 'Aligned words'), ...pairs.map(([from, to]) =>

@@ -1,10 +1,10 @@
-// Alignment of two lists of statements. First the longest common run of
-// statements that occur once on both sides, then, between those, statements of
-// the same module and operation, then of the same module.
+// Aligns two statement lists. First aligns the longest common run of statements
+// that occur once on both sides; between these, statements with the same module
+// and operation, then with the same module.
 
-const MOST_PAIRS = 250000;  // of a table for the exact alignment
+const MOST_PAIRS = 250000;  // in a table for the exact alignment
 
-/** Indices of a longest ascending subsequence. */
+/** Returns the indices of a longest ascending subsequence. */
 function longestAscending(values) {
   const tails = [], before = new Int32Array(values.length);
   for (let i = 0; i < values.length; ++i) {
@@ -25,7 +25,7 @@ function longestAscending(values) {
   return found.reverse();
 }
 
-/** Pairs of indices of equal keys in ascending order, between two ranges. */
+/** Returns index pairs with equal keys in ascending order, between two ranges. */
 function alignRange(left, right, [l0, l1, r0, r1], getKey) {
   const pairs = [], tail = [];
   while (l0 < l1 && r0 < r1 && getKey(left[l0]) === getKey(right[r0]))
@@ -63,7 +63,7 @@ function alignUnique(left, right, [l0, l1, r0, r1], getKey) {
   return pairs.concat(alignRange(left, right, [l, l1, r, r1], getKey));
 }
 
-/** The longest common subsequence by a table. */
+/** Returns the longest common subsequence, computed by a table. */
 function alignExactly(left, right, [l0, l1, r0, r1], getKey) {
   const rows = l1 - l0, columns = r1 - r0;
   const rightKeys = right.slice(r0, r1).map(getKey);

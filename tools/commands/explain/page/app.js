@@ -5,10 +5,10 @@ const VIEWS = {overview, passes: diff, graph, memory, operations, ...(data.expla
 const NAMES = {overview: 'Overview', passes: 'Passes', graph: 'Graph', memory: 'Memory', operations: 'Operations', compare: 'Compare', model: 'Model'};
 const hasList = () => state.view === 'passes' || state.view === 'graph';
 
-/** True while the page is laid out for paper. */
+/** Returns true while the page is laid out for paper. */
 const isPrinting = () => matchMedia('print').matches;
 
-/** Changes the selection and shows what follows from it. */
+/** Changes the selection and updates the views. */
 function select(change) {
   const before = {...state};
   Object.assign(state, change);
@@ -57,7 +57,7 @@ function controls() {
     passList.show();
 }
 
-/** The pass that differs, else the first that did not do something, else the one that changed the number of operations most. */
+/** Returns the pass that differs, otherwise the first whose missed optimization a finding names, otherwise the one that changed the operation count most. */
 function findFirstPass() {
   const {passes, remarks, findings} = {...getExplanation(), findings: data.findings[state.model]};
   const different = passes.findIndex(pass => pass.verdict === 'different');
@@ -82,7 +82,7 @@ function toggleTheme() {
 
 let screenTheme = '';
 
-/** On paper a view is light, and there is all of it, not what fits the window. */
+/** On paper, views are light and complete, independent of the window size. */
 function preparePaper({matches}) {
   if (matches)
     screenTheme = document.documentElement.dataset.theme;
@@ -112,7 +112,7 @@ const KEYS = [
   ['?', 'these keys', () => $('keys').showModal(), /^\?$/],
 ];
 
-/** Selects what the selected operation was or becomes. */
+/** Selects the operation's counterpart on the other side. */
 function switchSide(where) {
   if (state.where === where || state.op < 0 || !hasList())
     return;
@@ -122,7 +122,7 @@ function switchSide(where) {
     select({where, op: related.find(index => listing.ops[index].name === op.name) ?? related[0]});
 }
 
-/** Shows where the model describes the selected operation. */
+/** Shows the model location that describes the selected operation. */
 function showOrigin() {
   const listing = hasList() ? getSide(state.where) : null;
   const op = listing && state.op >= 0 ? listing.ops[state.op] : null;
@@ -153,13 +153,13 @@ function onKey(event) {
   return entry[2](event);
 }
 
-/** The selection in the address, so that a link shows the same. */
+/** Writes the selection to the address, so that a link shows the same. */
 function writeHash() {
   const {view, model, pass, where, op} = state;
   try {
     history.replaceState(null, '', `#${view},${model},${pass}${op < 0 ? '' : `,${where},${op}`}`);
   } catch {
-    // Some places a page is shown in have no address.
+    // In some environments a page has no address.
   }
 }
 

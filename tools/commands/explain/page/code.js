@@ -1,7 +1,7 @@
-// The code of the stage llvm-ir: functions of the LLVM dialect, whose lines are
+// The code at stage llvm-ir: functions in the LLVM dialect, whose lines are
 // decoded when they are shown.
 
-/** Lines whose numbers of values are absolute again; `PageCode.cpp` writes them. */
+/** Restores absolute value numbers in lines that `PageCode.cpp` wrote. */
 function decodeLines(runs) {
   const lines = [];
   let largest = -1;
@@ -16,11 +16,11 @@ function decodeLines(runs) {
 }
 
 const getSymbolOf = line => (/@(?:"([^"]*)"|([\w$.-]+))/.exec(line) || []).slice(1).find(Boolean) || line.trim();
-/** The first lines of an item: a long one may be broken before its symbol. */
+/** Returns the first lines of an item: a long line may be broken before its symbol. */
 const getFirstLines = runs => [data.code_lines[runs[0]], data.code_lines[runs[1] > 1 ? runs[0] + 1 : runs[2]]].join(' ');
 const countLines = runs => runs.reduce((sum, count, index) => sum + (index % 2 ? count : 0), 0);
 
-/** The functions, phases first, of an instruction set: symbol, number of lines, and lines. */
+/** Returns an instruction set's functions, phases first: symbol, line count, and lines. */
 function getFunctions(isa, model = state.model) {
   const module = data.code[model].find(one => one.isa === isa);
   if (!module)
@@ -33,7 +33,7 @@ function getFunctions(isa, model = state.model) {
   return module;
 }
 
-/** A function that opens; its lines are there once it is open. */
+/** A collapsible function; its lines are created when it opens. */
 function functionNode({symbol, count, getLines}, label = symbol) {
   const box = make('details', 'assembly', make('summary', '', make('span', 'flag', label), make('span', 'note', ` ${plural(count, 'line')}`)));
   box.addEventListener('toggle', () => {
@@ -43,13 +43,13 @@ function functionNode({symbol, count, getLines}, label = symbol) {
   return box;
 }
 
-/** The code of a symbol in the LLVM dialect; null where the page does not have it. */
+/** Returns a symbol's code in the LLVM dialect; null if the page lacks it. */
 function codeNode(symbol, isa) {
   const module = getFunctions(isa), found = module && module.functions.find(one => one.symbol === symbol);
   return found ? functionNode(found, `LLVM dialect of ${symbol}`) : null;
 }
 
-/** All functions of an instruction set, with a search. */
+/** Lists all functions for an instruction set, with a search. */
 function codeList(isa) {
   const module = getFunctions(isa);
   if (!module)

@@ -1,6 +1,6 @@
-// Two compilations: what differs in options, passes, remarks, costs and code.
+// Compares two compilations: options, passes, remarks, costs and code.
 
-/** Rows of numbers of an entry: [label, format, value, true where more is neither worse nor better]. */
+/** Returns an entry's number rows: [label, format, value, true if more is neither worse nor better]. */
 function getCosts(explanation, name) {
   const entry = explanation.entries.find(one => one.name === name);
   if (!entry)
@@ -64,7 +64,7 @@ const compare = {
     return this.makeTable(rows, ['', 'A', 'B', 'B − A']);
   },
 
-  /** Passes that are in one only, or that made another difference to the number of operations. */
+  /** Lists passes that only one compilation has, or that changed the operation count differently. */
   makePasses(a, b) {
     const list = explanation => {
       const seen = new Map();
@@ -76,7 +76,7 @@ const compare = {
     };
     const [left, right] = [list(a), list(b)];
     const describe = one => !one ? 'not run' : one.pass.changed ? `${plural(countOps(one.pass), 'operation')}${one.delta ? `, ${signed(one.delta)}` : ''}` : 'changed nothing';
-    // Lowered code differs wherever kernels do.
+    // Lowered code differs wherever kernels differ.
     const rows = [...new Set([...left.keys(), ...right.keys()])].map(key => [key, left.get(key), right.get(key)])
       .filter(([, x, y]) => !x || !y || x.pass.changed !== y.pass.changed || !x.pass.isa && x.delta !== y.delta)
       .map(([, x, y]) => make('tr', '', make('td', 'code', this.linkPass((x || y).pass, x ? a : b)), make('td', 'right', describe(x)), make('td', 'right', describe(y))));
@@ -100,12 +100,12 @@ const compare = {
       return make('div', 'note', 'All remarks are the same.');
     const show = all => make('div', 'remarks', ...all.map(([side, {remark, location, message}]) => make('div', `remark-item ${remark.kind}`, make('span', `kind side-${side.toLowerCase()}`, `only ${side}`),
       make('span', 'message', `${remark.kind}: ${message}`), make('span', 'category', remark.category), make('span', 'path', ...pathNodes(location)))));
-    // What a pass only found out follows from what others did.
+    // Analysis remarks follow from other passes.
     const [found, done] = [only.filter(([, {remark}]) => remark.kind === 'analysis'), only.filter(([, {remark}]) => remark.kind !== 'analysis')];
     return make('div', '', done.length ? show(done) : null, found.length ? make('details', 'more', make('summary', '', `${formatExact(found.length)} more that passes found out`), show(found)) : null);
   },
 
-  /** Phases by their module in the model, in all layers: paired where they name a module in common. */
+  /** Lists phases by their model module, in all layers: paired if they share a module. */
   makePhases(a, b) {
     const measured = this.findMeasured();
     const groups = [];
@@ -121,7 +121,7 @@ const compare = {
     const rows = groups.map(({rest, titles, layers, entry, sides: [x, y]}) => {
       const isSame = x.texts.join() === y.texts.join() && x.runs === y.runs && x.bytes === y.bytes && x.flops === y.flops;
       const seconds = measured ? difference({sides: [x, y]}) : 0;
-      // Each amount has the colour of its own change.
+      // Each amount is colored by its own change.
       const paint = (format, value) => value ? make('span', value > 0 ? 'worse' : 'better', signedAs(format, value)) : null;
       const changes = (measured ? [paint(formatSeconds, Math.abs(seconds) < 1e-9 ? 0 : seconds)]
         : [paint(formatFlops, y.flops - x.flops), paint(formatBytes, y.bytes - x.bytes), paint(value => plural(value, 'run'), y.runs - x.runs)]).filter(Boolean);
@@ -149,12 +149,12 @@ const compare = {
     const title = getPlaceName(phase.operations.find(({joined}) => joined.length) || {location: rest, joined: []});
     if (!group.titles.includes(title))
       group.titles.push(title);
-    // Products and attentions, else all operations.
+    // GEMMs and attention, otherwise all operations.
     const computing = phase.operations.filter(({columns}) => columns), shown = (computing.length ? computing : phase.operations).map(describeOperation);
     sum.texts.push(...new Set(shown.filter(text => !sum.texts.includes(text))));
   },
 
-  /** The rows of both profiles with the same entry and sizes; null without them. */
+  /** Returns the rows in both profiles with equal entry and sizes; null without them. */
   findMeasured() {
     const [left, right] = data.profiles.map(rows => (rows || []).filter(row => row.profile));
     const key = row => [row.entry, row.batch, row.seq, row.depth].join(' ');

@@ -1,13 +1,13 @@
-// What the page shows: explanations, and the listings of modules, whose lines
-// are stored once each.
+// Page data: explanations, and module listings, in which equal lines are stored
+// once.
 
 const data = JSON.parse(document.getElementById('explanation').textContent);
-// Remarks, phases and operations get the members of their place in the model.
+// Remarks, phases and operations get the members of their model location.
 for (const {remarks, entries} of data.explanations)
   for (const one of [...remarks, ...entries.flatMap(entry => entry.phases.flatMap(phase => [phase, ...phase.operations]))])
     Object.assign(one, one.place);
 
-/** A polynomial such as `2*batch*seq+64` as a function of the symbols' values. */
+/** Parses a polynomial such as `2*batch*seq+64` to a function on symbol values. */
 function parsePolynomial(text) {
   const terms = String(text).split('+').flatMap(term => term.split(/(?=-)/)).filter(Boolean).map(term => {
     let factor = 1;
@@ -26,7 +26,7 @@ function parsePolynomial(text) {
 
 const polynomials = new Map();  // text to parsed
 
-/** The value of a polynomial; NaN where a symbol has no value. */
+/** Evaluates a polynomial; NaN if a symbol has no value. */
 function evaluate(text, sizes) {
   if (typeof text === 'number')
     return text;
@@ -38,7 +38,7 @@ function evaluate(text, sizes) {
   return polynomial.terms.reduce((sum, {factor, symbols}) => sum + symbols.reduce((product, symbol) => product * sizes[symbol], factor), 0);
 }
 
-/** The words of one part of a module path: `{0-2,query}` has 0, 1, 2 and query. */
+/** Returns the words in one part of a module path: 0, 1, 2 and query for `{0-2,query}`. */
 function getAlternatives(part) {
   if (!part.startsWith('{') || !part.endsWith('}'))
     return [part];
@@ -50,7 +50,7 @@ function getAlternatives(part) {
   });
 }
 
-const pathParts = new Map();  // path to sets of words, one a part
+const pathParts = new Map();  // path to word sets, one per part
 
 function splitPath(path) {
   let parts = pathParts.get(path);
@@ -61,7 +61,7 @@ function splitPath(path) {
   return parts;
 }
 
-/** How near two module paths are: Infinity when they name a common module, the length of the outer one when one is inside the other, else 0. */
+/** Returns how close two module paths are: Infinity if they name a common module, the outer path's length if one is inside the other, otherwise 0. */
 function relatePaths(a, b) {
   if (a === b)
     return a ? Infinity : 0;
@@ -75,12 +75,12 @@ function relatePaths(a, b) {
   return left.length === right.length ? length && Infinity : length;
 }
 
-/** Parts of a path; points in braces do not divide. */
+/** Splits a path into parts; dots in braces do not split. */
 const getParts = path => path.match(/(\{[^}]*\}|[^.{])+/g) || [];
 
 const hasWords = part => /^\{.*\}$/.test(part) && !/^\{[\d,-]+\}$/.test(part);
 
-/** A path whose braces with names are left out: what several modules have in common, else the last of them, which gives the result. */
+/** Returns a path without names in braces: the common module, otherwise the last one, which produces the result. */
 function shortPath(path) {
   const found = [];
   for (const part of getParts(path)) {
@@ -91,25 +91,25 @@ function shortPath(path) {
   return found.join('.');
 }
 
-/** What all modules of a path have in common; empty where that is nothing. */
+/** Returns the part that all modules in a path share; may be empty. */
 function commonPath(path) {
   const parts = getParts(path), at = parts.findIndex(hasWords);
   return (at < 0 ? parts : parts.slice(0, at)).join('.');
 }
 
-/** The name of an operation's place: its module, and the projections that one product computes. */
+/** Returns an operation's location name: its module, and the projections that one GEMM computes. */
 function getPlaceName({location, joined}) {
   const common = commonPath(location);
   return joined.length ? `${common}${common ? ': ' : ''}${joined.join(', ')} projections` : shortPath(location);
 }
 
-/** What an operation computes, such as `product 768 -> 3072, bias`. */
+/** Describes an operation, such as `product 768 -> 3072, bias`. */
 function describeOperation({name, detail}) {
   const plain = /^kern\.(gemm|batch_matmul)$/.test(name) ? 'product' : name.replace(/^kern\./, '');
   return `${plain} ${detail}`.trim();
 }
 
-/** A path as what is in a layer, and the part that says which layer; that part is empty outside of layers. */
+/** Splits a path into the part inside a layer and the part that names the layer, which is empty outside of layers. */
 function splitLayer(path) {
   const parts = getParts(path), at = parts.findIndex(part => /^(\d+|\{[\d,-]+\})$/.test(part));
   return at < 0 ? {rest: path, layers: ''} : {rest: parts.slice(at + 1).join('.'), layers: parts[at].replace(/[{}]/g, '').replaceAll(',', ', ')};
@@ -120,7 +120,7 @@ const MINOR = /(\.get_weight|\.get_cache|\.weight|\.cache|\.alloc|\.constant|\.r
 
 const CLOSED = /^\s*\}/;
 
-/** The lines of a module, cut into statements: the lines of one operation, or a closing bracket. */
+/** The lines in a module, split into statements: the lines of one operation, or a closing bracket. */
 class Listing {
   constructor(stored) {
     this.lines = [];
@@ -142,7 +142,7 @@ class Listing {
   makeStatements() {
     const indent = line => line.length - line.trimStart().length;
     this.statements = [];
-    const open = [];  // operations whose bracket is not closed yet, with their indentation
+    const open = [];  // operations with unclosed brackets, with their indentation
     const owner = new Map(this.ops.map(op => [op.line, op.index]));
     for (let line = 0, last = null; line < this.lines.length; ++line) {
       const text = this.lines[line];
@@ -167,7 +167,7 @@ class Listing {
       statement.index = index;
       const text = this.lines.slice(statement.line, statement.line + statement.count).map(line => line.trim()).join(' ');
       statement.text = text;
-      // Names of values change from pass to pass without a meaning.
+      // Value names change between passes without meaning.
       statement.key = text.replace(/%[\w$.-]+(#\d+)?/g, '%');
       const op = this.ops[statement.op >= 0 ? statement.op : statement.closes];
       statement.place = op ? op.location : '';
@@ -179,9 +179,9 @@ class Listing {
     }
   }
 
-  /** Operations of the module of a path; where it has none that computes, those of the nearest module around it or in it. */
+  /** Returns the operations in a path's module; if none compute, the operations in the closest module around or inside it. */
   findRelated(path) {
-    const found = new Map();  // nearness to operations
+    const found = new Map();  // closeness to operations
     const cache = new Map(), minor = [];
     for (const op of this.ops) {
       if (!cache.has(op.location))

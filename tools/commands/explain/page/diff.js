@@ -1,11 +1,11 @@
-// The IR before and after a pass, side by side. Only the lines that are in
-// view are elements.
+// The IR before and after a pass, side by side. Only visible lines are
+// elements.
 
-const ROW = 19;          // pixels of a line
-const CONTEXT = 3;       // statements that stay around a change
-const LEAST_FOLDED = 4;  // statements that are worth a fold
+const ROW = 19;          // line height in pixels
+const CONTEXT = 3;       // unfolded statements around a change
+const LEAST_FOLDED = 4;  // min statements in a fold
 
-/** Marks for a line of MLIR: [text, class]; `name` is that of its operation. */
+/** Returns highlighting for an MLIR line: [text, class]; `name` is its operation's name. */
 function markLine(line, name) {
   const found = [];
   const words = /"(?:[^"\\]|\\.)*"|%[\w$.-]+(?:#\d+)?|[@!#^][\w$.-]+|[a-z_]+\.[\w.]+|[^"%@!#^a-z]+|[a-z_][\w]*|./g;
@@ -21,7 +21,7 @@ function markLine(line, name) {
   return found;
 }
 
-/** The part of a text in which it differs from another one, as [begin, end]. */
+/** Returns the range in a string that differs from another string, as [begin, end]. */
 function findChange(text, other) {
   let begin = 0, end = 0;
   const most = Math.min(text.length, other.length);
@@ -32,7 +32,7 @@ function findChange(text, other) {
   return [begin, text.length - end];
 }
 
-/** Elements of a line; `change` is the range that is emphasized. */
+/** Returns the elements in a line; `change` is the emphasized range. */
 function lineNodes(line, name, change) {
   const nodes = [];
   let at = 0;
@@ -49,7 +49,7 @@ function lineNodes(line, name, change) {
 }
 
 const diff = {
-  folds: new Map(),   // begin of a fold to whether it is open, of the shown pair
+  folds: new Map(),   // fold begin to whether it is open, for the shown pair
   closed: new Set(),  // pairs whose operation's region is folded
 
   show(view) {
@@ -99,7 +99,7 @@ const diff = {
     return box;
   },
 
-  /** Of a pass whose IR is not in the page: the code that comes of it, and operations by name. */
+  /** For a pass whose IR is not in the page: the resulting code, and operation counts by name. */
   makeCounts() {
     const [before, after] = getSummaries(state.pass);
     const names = [...new Set([...Object.keys(before.operations), ...Object.keys(after.operations)])];
@@ -138,7 +138,7 @@ const diff = {
     view.replaceChildren(head, tools, this.scroller);
   },
 
-  /** The first pair and remarks for each remark of the pass: at the operation of its module that changed. */
+  /** Returns the location for each of the pass's remarks: the first pair with a changed operation in its module. */
   placeRemarks() {
     const placed = new Map();
     for (const group of getPass().remarks.map(index => getExplanation().remarks[index]).filter(remark => isShownKind(remark.kind))) {
@@ -159,7 +159,7 @@ const diff = {
     return placed;
   },
 
-  /** Pairs that stay when what did not change is folded. */
+  /** Marks pairs that stay visible when unchanged ones are folded. */
   markContext(placed) {
     const kept = new Uint8Array(this.pairs.length);
     const keep = index => kept.fill(1, Math.max(0, index - CONTEXT), index + CONTEXT + 1);
@@ -180,7 +180,7 @@ const diff = {
     return this.pairs.findIndex(pair => pair[state.where === 'before' ? 'left' : 'right'] === statement);
   },
 
-  /** The pair of the bracket that closes the region of a pair's operation; -1 for none. */
+  /** Returns the pair with the bracket that closes the region of a pair's operation; -1 for none. */
   findEnd(index) {
     const {left, right} = this.pairs[index];
     const side = right >= 0 ? 'right' : 'left';
@@ -194,7 +194,7 @@ const diff = {
     return -1;
   },
 
-  /** Makes the rows from pairs, folds and remarks. */
+  /** Creates the rows from pairs, folds and remarks. */
   layRows() {
     const placed = this.placeRemarks(), kept = this.markContext(placed);
     this.rows = [];
@@ -241,7 +241,7 @@ const diff = {
       this.rows.push({pair: index, left: a && i < a.count ? a.line + i : -1, right: b && i < b.count ? b.line + i : -1, kind, first: i === 0});
   },
 
-  /** Rows in which changes begin. */
+  /** Returns the rows at which changes begin. */
   findChanges() {
     const found = [];
     let isOpen = false;
@@ -269,7 +269,7 @@ const diff = {
     }
   },
 
-  /** Operations that are marked: the selected one, and those of its module on the other side. */
+  /** Returns the marked operations: the selected one, and those in its module on the other side. */
   findMarks() {
     const listing = getSide(state.where), marks = {before: new Map(), after: new Map()};
     if (state.op < 0 || !listing || !listing.ops[state.op])
@@ -382,7 +382,7 @@ const diff = {
       this.scroller.scrollTop = top - clientHeight / 3;
   },
 
-  /** Selects the operation of the next or previous statement. */
+  /** Selects the operation in the next or previous statement. */
   step(by) {
     if (!this.rows)
       return;

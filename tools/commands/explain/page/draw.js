@@ -1,5 +1,5 @@
-// Elements and numbers. Text of models goes into the page as text nodes and as
-// text on canvases only.
+// Elements and numbers. Strings from models are inserted only as text nodes and
+// canvas text.
 
 const $ = id => document.getElementById(id);
 
@@ -34,7 +34,7 @@ const getColor = name => getComputedStyle(document.documentElement).getPropertyV
 const isNumber = value => typeof value === 'number' && Number.isFinite(value);
 const plural = (count, thing) => `${formatExact(count)} ${thing}${count === 1 ? '' : 's'}`;
 
-/** An integer with a thin space between thousands. */
+/** Formats an integer with a thin space between thousands. */
 function formatExact(value) {
   return isNumber(value) ? String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, '\u202f') : '–';
 }
@@ -56,7 +56,7 @@ const formatSeconds = value => !isNumber(value) ? '–' : value >= 1 ? `${value.
 const formatRatio = value => !isNumber(value) ? '–' : value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 const signed = value => value > 0 ? `+${formatExact(value)}` : value < 0 ? `\u2212${formatExact(-value)}` : '0';
 
-/** A number for people, with the exact one as its tip. */
+/** Formats a readable number, with the exact one as its tooltip. */
 function numberNode(value, format, unit = '') {
   const node = make('span', 'number', format(value));
   if (isNumber(value)) {
@@ -81,17 +81,17 @@ function hideTip() {
   $('tip').hidden = true;
 }
 
-/** A module path, file or pointer that is broken between its words. */
+/** Splits a module path, file or pointer so that it can wrap between its words. */
 const pathNodes = path => path.split(/(?<=[.,:/_])/).flatMap((word, index) => index ? [make('wbr'), word] : [word]);
 
-/** A formula that is broken after its signs. */
+/** Splits a formula so that it can wrap after its operators. */
 const formulaNodes = formula => formula.split(/(?<=[*+])/).flatMap((term, index) => index ? [make('wbr'), term] : [term]);
 
 function heading(text, ...more) {
   return make('h2', '', make('span', '', text), ...more);
 }
 
-/** A canvas of the size of its place, in pixels of the screen. */
+/** Fits a canvas to its element's size, in device pixels. */
 function fitCanvas(canvas, width, height) {
   const ratio = devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);
@@ -103,7 +103,7 @@ function fitCanvas(canvas, width, height) {
   return context;
 }
 
-/** Copies text; where pages may not, selects it. */
+/** Copies text; selects it if the page has no permission. */
 async function copyText(text, from, told) {
   try {
     await navigator.clipboard.writeText(text);

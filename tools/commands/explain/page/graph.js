@@ -1,8 +1,8 @@
-// The graph before and after a pass, on canvases. Only nodes in view are drawn,
-// and of nodes that are less than two pixels high a sample.
+// The graph before and after a pass, on canvases. Only visible nodes are drawn,
+// and only a sample if nodes are less than two pixels high.
 
-const MOST_SHAPES = 6000;  // nodes and edges of a frame, each
-const MOST_OPEN = 36;      // nodes that are in view from the start
+const MOST_SHAPES = 6000;  // max nodes and max edges per frame
+const MOST_OPEN = 36;      // max initially visible nodes
 
 class GraphPane {
   constructor(side, listing, isChanged, isShown) {
@@ -17,13 +17,13 @@ class GraphPane {
     this.box = make('div', 'graph-pane', this.caption, this.canvas);
     this.box.dataset.side = side;
     this.view = null;     // {x, y, scale} of the root's corner
-    this.current = null;  // the node that keys move from
+    this.current = null;  // start node for keyboard moves
     this.pointers = new Map();
     this.stats = {nodes: 0, edges: 0, total: this.tree.root.size};
     this.listen();
   }
 
-  /** Opens groups from the outside on, as long as few nodes come to view. */
+  /** Opens groups from the outside inwards, as long as few nodes are visible. */
   openSome() {
     const queue = [...this.tree.root.children].filter(child => child.op < 0);
     let seen = this.tree.root.children.length;
@@ -101,7 +101,7 @@ class GraphPane {
     return this.toggle(node);
   }
 
-  /** Opens or closes a group, which stays in its place. */
+  /** Opens or closes a group, which stays in its position. */
   toggle(node) {
     const before = this.tree.getPlace(node);
     this.tree.setOpen(node, !node.isOpen);
@@ -164,7 +164,7 @@ class GraphPane {
     return Math.min(1, (this.width - 30) / root.w, (this.height - 30) / root.h);
   }
 
-  /** The whole graph, as on paper, or its top where all of it would be too small to read. */
+  /** Shows the whole graph, as on paper, or its top if the whole is too small to read. */
   fit(isReadable = false) {
     const {root} = this.tree;
     const scale = isReadable && !isPrinting() ? Math.max(this.fitScale(), Math.min(.85, (this.width - 30) / root.w), .3) : this.fitScale();
@@ -240,10 +240,10 @@ class GraphPane {
     return new Set(this.tree.listing.findRelated(listing.ops[state.op].location));
   }
 
-  /** Draws the children of an open group whose corner is at (left, top) of the canvas. */
+  /** Draws the children in an open group whose corner is at (left, top) on the canvas. */
   drawGroup(group, left, top) {
     const {scale} = this.view, {rowTops, rowHeights, ranks} = group;
-    // The first row that ends below the upper border.
+    // Find the first row that ends below the upper border.
     let low = 0, high = ranks.length;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -333,7 +333,7 @@ class GraphPane {
       context.fillText(this.cut(note, rest), x + inset + used + 8, middle);
   }
 
-  /** A text that is not wider than its place. */
+  /** Truncates a text to the available width. */
   cut(text, width) {
     const {context} = this;
     if (context.measureText(text).width <= width)
@@ -410,7 +410,7 @@ const graph = {
   },
 
   resize() {
-    // Whole pixels, so that canvases are sharp.
+    // Whole pixels keep canvases sharp.
     const box = $('view').querySelector('.graph-panes');
     if (this.panes.length > 1)
       this.panes[0].box.style.flex = `0 0 ${Math.floor(box.clientWidth / 2)}px`;

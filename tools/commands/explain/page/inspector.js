@@ -1,5 +1,5 @@
-// What is known about the selected operation: its place in the model, where it
-// came from, what became of it, and the code that runs it.
+// Details on the selected operation: its model location, its origin, its later
+// forms, and its code.
 
 const MOST_LISTED = 12;
 
@@ -17,7 +17,7 @@ function listOps(listing, indices, change) {
   return items.length ? items : [make('div', 'note', 'none')];
 }
 
-/** Names of operations with counts: `attn.linear ×3`. */
+/** Returns operation names with counts: `attn.linear ×3`. */
 function countNames(ops) {
   const counts = new Map();
   for (const op of ops)
@@ -25,7 +25,7 @@ function countNames(ops) {
   return [...counts].map(([name, count]) => count > 1 ? `${name} ×${count}` : name).join(', ');
 }
 
-/** What the operations of a module are after each pass that changed them. */
+/** Lists a module's operations after each pass that changed them. */
 function trail(location) {
   const {passes} = getExplanation();
   const steps = [];
@@ -43,7 +43,7 @@ function trail(location) {
   return steps;
 }
 
-/** Phases with an operation of a module, or of the nearest module around it, as [phase, operation]. */
+/** Returns phases with an operation from a module, or from the closest module around it, as [phase, operation]. */
 function findPhases(location) {
   let found = [], nearest = 2;
   for (const phase of getExplanation().entries.flatMap(entry => entry.phases))
@@ -62,7 +62,7 @@ function kernelNodes(phase) {
   return kernels.map(kernel => make('div', 'kernel', make('b', '', `${kernel.rows} × ${kernel.columns}`), ` ${kernel.isa}`, make('code', '', kernel.symbol), codeNode(kernel.symbol, kernel.isa), assemblyNode(kernel.symbol)));
 }
 
-/** The assembly of a symbol, where a listing was given. */
+/** Shows a symbol's assembly, if a listing was given. */
 function assemblyNode(symbol) {
   const lines = data.assembly[state.model][symbol];
   return lines ? make('details', 'assembly', make('summary', '', `assembly of ${symbol}`), make('pre', '', lines.join('\n'))) : null;
@@ -110,7 +110,7 @@ const inspector = {
     return undefined;
   },
 
-  /** What came of a value of the model's JSON. */
+  /** Shows the operations that resulted from a value in the model's JSON. */
   showValue(box) {
     const {file, pointer} = state;
     box.hidden = !pointer;

@@ -1,11 +1,11 @@
-// The graph of a listing as a tree of groups, and places for its nodes. A group
-// is laid out in ranks by itself, so that opening it moves only what is around.
+// Lays out a listing's graph as a tree of groups. Each group has its own ranks,
+// so that opening it moves only the nodes around it.
 
 const NODE = {width: 148, height: 34, gapX: 18, gapY: 26, head: 26, margin: 14};
 const MOST_IN_ROW = 48;
 const CONTAINERS = /^(builtin\.module|func\.func|kern\.phase)$/;
 
-/** The names of the groups around an operation. */
+/** Returns the names of the groups around an operation. */
 function getGroups(listing, op) {
   const path = getParts(op.location);
   const groups = [];
@@ -22,7 +22,8 @@ function getGroups(listing, op) {
   }
   if (!inPhase)
     for (const word of path)
-      // A number belongs to the word before it: layer.0. What is named as its function is not a group of its own.
+      // A number belongs to the word before it: layer.0. A name equal to the
+      // function's name is not a separate group.
       if (/^(\d+|\{[\d,-]+\})$/.test(word) && groups.length > 1)
         groups.push(`${groups.pop()}.${word}`);
       else if (groups.length !== 1 || groups[0] !== word)
@@ -31,7 +32,7 @@ function getGroups(listing, op) {
 }
 
 class GraphTree {
-  /** `isShown(op)` says whether an operation is a node. */
+  /** `isShown(op)` returns whether an operation is a node. */
   constructor(listing, isShown) {
     this.listing = listing;
     this.nodes = [];
@@ -56,7 +57,7 @@ class GraphTree {
     this.count(this.root);
   }
 
-  /** True for operations whose parents are all containers. */
+  /** Returns true for operations whose parents are all containers. */
   isTop(op) {
     return op.parent < 0 || CONTAINERS.test(this.listing.ops[op.parent].name);
   }
@@ -69,7 +70,7 @@ class GraphTree {
     return node;
   }
 
-  /** Joins a group with its only child: `encoder` with `layer`. */
+  /** Merges a group with its only child: `encoder` with `layer`. */
   joinChains(group) {
     for (let i = 0; i < group.children.length; ++i) {
       let child = group.children[i];
@@ -84,7 +85,7 @@ class GraphTree {
     }
   }
 
-  /** Gives each group the edges between its children. */
+  /** Assigns to each group the edges between its children. */
   connect(ofOp) {
     const {ops} = this.listing;
     const seen = new Set();
@@ -110,14 +111,14 @@ class GraphTree {
     }
   }
 
-  /** Counts the operations of a node; its place in the order is that of the last one. */
+  /** Counts the operations in a node; the last one determines its order. */
   count(node) {
     node.children.forEach(child => this.count(child));
     node.size = node.op >= 0 ? 1 : node.children.reduce((sum, child) => sum + child.size, 0);
     node.last = node.op >= 0 ? node.op : node.children.reduce((last, child) => Math.max(last, child.last), -1);
   }
 
-  /** Counts, group by group, the operations whose statement changed. */
+  /** Counts the operations with changed statements in each group. */
   markChanged(isChanged) {
     const mark = node => {
       node.changed = node.op >= 0 ? Number(isChanged(this.listing.ops[node.op])) : node.children.reduce((sum, child) => sum + mark(child), 0);
@@ -126,7 +127,7 @@ class GraphTree {
     mark(this.root);
   }
 
-  /** The ranks of a group's children: each below all that it reads. Done once a group. */
+  /** Computes the ranks of a group's children: each below all its inputs. Runs once per group. */
   rank(group) {
     const rankOf = new Map(group.children.map(child => [child, 0]));
     const children = [...group.children].sort((a, b) => a.last - b.last);
@@ -141,7 +142,7 @@ class GraphTree {
     for (const [index, child] of children.entries()) {
       for (const from of inputs.get(child) || [])
         rankOf.set(child, Math.max(rankOf.get(child), rankOf.get(from) + 1));
-      // Functions are below each other.
+      // Functions are stacked.
       if (group === this.root && child.op < 0)
         rankOf.set(child, index);
     }
@@ -152,7 +153,7 @@ class GraphTree {
     group.ranks = this.orderRanks(ranks, inputs);
   }
 
-  /** Orders each rank by the mean place of what its nodes read; cuts wide ranks. */
+  /** Orders each rank by the mean position of its nodes' inputs; splits wide ranks. */
   orderRanks(ranks, inputs) {
     const place = new Map(), cut = [];
     for (const rank of ranks) {
@@ -168,7 +169,7 @@ class GraphTree {
     return cut;
   }
 
-  /** Places the children of an open group, whose sizes are known, relative to it, and gives it its size. */
+  /** Places the children of an open group, whose sizes are known, relative to it, and sets its size. */
   lay(group) {
     if (!group.isOpen || group.op >= 0) {
       group.w = NODE.width;
@@ -192,7 +193,7 @@ class GraphTree {
     group.h = y - NODE.gapY + NODE.margin;
     group.rowTops = group.ranks.map(rank => rank[0].y);
     group.rowHeights = group.ranks.map(rank => Math.max(...rank.map(node => node.h)));
-    // Edges that pass other ranks, which are drawn when any part of them is in view.
+    // Edges that pass other ranks, which are drawn if any part is visible.
     const rankOf = new Map(group.ranks.flatMap((rank, index) => rank.map(node => [node, index])));
     group.outputs = group.ranks.map(() => []);
     group.long = [];
@@ -203,7 +204,7 @@ class GraphTree {
         group.outputs[rankOf.get(edge[0])].push(edge);
   }
 
-  /** Places a row below what it reads, without overlaps. */
+  /** Places a row below its inputs, without overlaps. */
   placeRow(rank, inputs, y) {
     let x = -Infinity, drift = 0;
     const total = rank.reduce((sum, node) => sum + node.w + NODE.gapX, -NODE.gapX);
@@ -221,7 +222,7 @@ class GraphTree {
       node.x -= drift / rank.length;
   }
 
-  /** Lays out again what an opened or closed group is in. */
+  /** Repeats the layout around an opened or closed group. */
   update(node) {
     for (let at = node; at; at = at.parent)
       this.lay(at);
@@ -248,7 +249,7 @@ class GraphTree {
     this.lay(node);
   }
 
-  /** Where a node is, from the root's corner. */
+  /** Returns a node's position relative to the root's corner. */
   getPlace(node) {
     let [x, y] = [node.x, node.y];
     for (let at = node.parent; at; at = at.parent)

@@ -1,4 +1,4 @@
-// The arena of a call: offsets of buffers over the steps of a call.
+// The arena in a call: buffer offsets over the call's steps.
 
 const memory = {
   show(view) {
@@ -76,7 +76,7 @@ const memory = {
     }
   },
 
-  /** The last names of a path that there is room for; of a name that is too long its beginning. */
+  /** Returns the last names in a path that fit; a name that is too long is truncated. */
   fit(path, width) {
     const fits = text => this.context.measureText(text).width <= width;
     const parts = getParts(path), names = [parts.slice(-2).join('.'), parts.slice(-1)[0] || ''];
@@ -104,7 +104,7 @@ const memory = {
       context.fillText(formatBytes(this.arena * i / 4), left - 8, y + 4);
     }
     context.textAlign = 'left';
-    // The fullest step, and the name of each step where there is room.
+    // The fullest step, and step names if there is room.
     context.fillStyle = accent;
     context.globalAlpha = .1;
     context.fillRect(left + this.peak * column, top, column, bottom - top);

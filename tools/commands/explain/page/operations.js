@@ -1,4 +1,4 @@
-// The operations of the code with their work, and where they are on a roofline.
+// Operations in the code with their work, and their positions on a roofline.
 
 const COLUMNS = [
   ['phase', row => row.phase.name], ['operation', row => describeOperation(row.operation)], ['module', row => row.operation.location], ['runs', row => row.runs],
@@ -7,31 +7,31 @@ const COLUMNS = [
 const CHECKED = [['error', row => getError(row).absolute], ['relative error', row => getError(row).relative]];
 const TIMED = [['time', row => row.seconds], ['of time', row => row.timeShare], ['GFLOP/s', row => row.speed], ['of limit', row => row.ofLimit]];
 
-/** The largest error of a row; of one without a number on one side it is infinite. */
+/** Returns the largest error in a row; infinite if only one side is a number. */
 function getError({operation}) {
   const {absolute, relative} = findLargestError(operation) || {absolute: undefined, relative: undefined};
   return {absolute: absolute === null ? Infinity : absolute, relative: relative === null ? Infinity : relative};
 }
 
-/** A power of ten. */
+/** Formats a power of ten. */
 const formatTick = value => value < 1000 ? String(Number(value.toPrecision(1))) : formatCount(value).replace(/\.0+/, '').replace('\u202f', '');
 
 const operations = {
-  sort: null,  // what the reader chose: column and whether the largest come first
+  sort: null,  // the reader's choice: column and whether the largest come first
 
-  /** The rows of `bench` that have a profile of the entry. */
+  /** Returns the `bench` rows that profile the entry. */
   getProfiles() {
     const rows = data.profiles[state.model] || [];
     return rows.filter(row => row.profile && (row.entry === undefined || row.entry === getEntry().name));
   },
 
-  /** The profile for the sizes that are shown; null without one. */
+  /** Returns the profile for the shown sizes; null without one. */
   getProfile() {
     const sizes = state.sizes || getEntry().example;
     return this.getProfiles().find(row => row.batch === sizes.batch && row.seq === sizes.length) || null;
   },
 
-  /** Rows of the table: one an operation, with the amounts of all of its runs in a call. */
+  /** Returns the table rows: one per operation, with the amounts over all its runs in a call. */
   getRows() {
     const entry = getEntry(), profile = this.getProfile();
     const lines = new Map(profile ? profile.profile.map(line => [line.phase, line]) : []);
@@ -42,7 +42,7 @@ const operations = {
     const total = rows.reduce((sum, row) => sum + row.flops, 0);
     for (const row of rows) {
       row.share = total ? row.flops / total : 0;
-      // A phase is measured as a whole: its time is shown at its largest operation.
+      // Times are measured per phase, and shown at its largest operation.
       const line = lines.get(row.phase.name);
       if (line && !row.phase.operations.some(other => valueOf(other.flops) > valueOf(row.operation.flops)) && !rows.some(other => other.line === line))
         Object.assign(row, {line, seconds: line.ms / 1e3, timeShare: line.ms / profile.ms_min, speed: line.gflops, ofPeak: line.peak_share, reached: line.gbps ? line.gflops / line.gbps : 0,
@@ -130,7 +130,7 @@ const operations = {
     select({view: 'passes', pass, where: 'after', op: related.find(op => listing.ops[op].name === operation.name) ?? related[0] ?? -1});
   },
 
-  /** Operations by intensity: the speed of phases below the machine's limits with a profile, work without. */
+  /** Plots operations by intensity: phase speed below the host's limits with a profile, otherwise work. */
   makeChart(width, height) {
     const profile = this.getProfile();
     const points = this.rows.filter(row => profile ? row.speed > 0 && row.reached > 0 : row.flops > 0 && row.intensity > 0);
@@ -158,7 +158,7 @@ const operations = {
     return chart;
   },
 
-  /** The machine's limits as the profile has them; the peak of multiply-adds also follows from the shares of it. */
+  /** Returns the host's limits in the profile; the multiply-add peak also follows from its shares. */
   getLimits(points) {
     const profile = this.getProfile();
     const known = points.filter(row => row.ofPeak > .01 && row.speed > 0);
@@ -179,7 +179,7 @@ const operations = {
     return point;
   },
 
-  /** A logarithmic scale with a tick at powers of ten. */
+  /** Returns a logarithmic scale with ticks at powers of ten. */
   makeScale(values, from, to) {
     const low = 10 ** Math.floor(Math.log10(Math.min(...values, Infinity) || 1)), high = 10 ** Math.ceil(Math.log10(Math.max(...values, low * 10)));
     if (!Number.isFinite(low) || !low)

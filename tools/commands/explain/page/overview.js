@@ -1,4 +1,4 @@
-// The first view: what the model is, what became of it, and what the passes say.
+// The first view: the model, its compiled form, and the passes' remarks.
 
 function tile(label, value, note) {
   return make('div', 'tile', make('div', 'label', label), make('div', 'value', value), make('div', 'note', note || ''));
@@ -43,7 +43,7 @@ const overview = {
       tile('Not done', numberNode(missed, formatExact), missed ? 'missed remarks below' : 'no missed remark'));
   },
 
-  /** What a batch of sequences of different lengths costs: nothing for padding where it is left out. */
+  /** Shows the cost for a batch with different lengths; padding costs nothing if it is removed. */
   makePaddedTile({padded}) {
     if (!padded || padded.flops === null || padded.flops_alone === null)
       return [];
@@ -51,7 +51,7 @@ const overview = {
     return [tile('Work with padding', numberNode(padded.flops, formatFlops), `${describeBatch(padded)}; ${share > 0 ? `${(100 * share).toFixed(0)} %` : 'nothing'} of it for padding`)];
   },
 
-  /** What makes the model slower than it has to be. */
+  /** Lists findings that slow the model down. */
   makeFindings() {
     const {passes} = getExplanation();
     const items = data.findings[state.model].map(({what, why, advice, pass, file, pointer}) => {
@@ -63,7 +63,7 @@ const overview = {
     return make('section', 'findings', heading('What makes it slower than it has to be'), ...items);
   },
 
-  /** Operations that compute in the module after each pass that changed it. */
+  /** Returns the number of computing operations after each pass that changed the module. */
   makeSteps(passes) {
     const {imported} = getExplanation();
     const steps = [{label: 'import', count: countOps({isa: '', after: imported}), stage: 'attn', index: -1},
@@ -89,7 +89,7 @@ const overview = {
     const list = make('div', 'remarks');
     const order = remark => KINDS.indexOf(remark.kind);
     const groups = groupRemarks(remarks.filter(remark => isShownKind(remark.kind))).sort((a, b) => order(a.remark) - order(b.remark));
-    // What a pass only found out comes when it is asked for.
+    // Analysis remarks are shown on request.
     const found = make('details', 'more', make('summary', '', `${formatExact(groups.filter(({remark}) => remark.kind === 'analysis').length)} more that passes found out`));
     for (const {remark, all, location, message} of groups) {
       const item = button('', () => this.openRemark(remark, passOf.get(remark)), {className: `remark-item ${remark.kind}`, title: remark.help});
@@ -102,7 +102,7 @@ const overview = {
     return make('section', '', heading('What the passes say', kindSwitches(remarks, () => this.show($('view')))), list, found.children.length > 1 ? found : null);
   },
 
-  /** Shows the pass of a remark with its operation selected. */
+  /** Shows a remark's pass with its operation selected. */
   openRemark(remark, pass) {
     if (pass === undefined)
       return;

@@ -1,7 +1,7 @@
-// The list of passes, and the command that runs again from one of them.
+// The list of passes, and the command that reruns a pass.
 
 const passList = {
-  /** Indices of the passes that search and filter leave. */
+  /** Returns the indices of passes that match the search and the filter. */
   getShown() {
     const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
     return getExplanation().passes.map((pass, index) => ({pass, index})).filter(({pass, index}) => {
@@ -12,7 +12,7 @@ const passList = {
     }).map(({index}) => index);
   },
 
-  /** True when a line of the IR that a pass made has a word. */
+  /** Returns true if a line in the IR after a pass contains a word. */
   isInIr(pass, word) {
     if (getMade(pass) < 0 || word.length < 3)
       return false;
@@ -72,7 +72,7 @@ const passList = {
     return item;
   },
 
-  /** Selects the pass that comes `by` after the selected one in the list. */
+  /** Selects the pass at distance `by` from the selected one in the list. */
   move(by) {
     const shown = this.getShown();
     const at = shown.indexOf(state.pass);
@@ -82,10 +82,10 @@ const passList = {
   },
 };
 
-/** A word for a shell. */
+/** Quotes a word for a shell. */
 const quote = word => /^[\w@%+=:,./{}-]+$/.test(word) && word ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
-/** Commands that write the imported module, run the pipeline up to a pass, and run the pass alone. */
+/** Returns commands that write the imported module, run the pipeline up to a pass, and run only the pass. */
 function getReplay(index) {
   const {passes, model, compile} = getExplanation();
   const {name, isa} = passes[index];
@@ -100,7 +100,7 @@ function getReplay(index) {
   ].map(words => words.map(quote).join(' ')).join('\n');
 }
 
-/** The box with the commands. */
+/** Creates the box with the commands. */
 function replayBox(index) {
   const text = getReplay(index);
   const code = make('pre', '', text);

@@ -1,7 +1,7 @@
-// The model's JSON, and what came of each of its values: from an operation to
-// the JSON that describes it and back.
+// The model's JSON and the operations from each value: links from an operation
+// to the JSON that describes it and back.
 
-/** Offsets of the values of a JSON text by their pointers, as [begin, end]. */
+/** Returns the offsets of values in a JSON text by pointer, as [begin, end]. */
 function locateValues(text) {
   const found = new Map();
   let at = 0;
@@ -29,7 +29,7 @@ function locateValues(text) {
     }
     ++at;
   };
-  // The key of a member belongs to its value.
+  // A member's key belongs to its value.
   const readValue = (pointer, keyAt) => {
     skip();
     const begin = keyAt >= 0 ? keyAt : at;
@@ -48,10 +48,10 @@ function locateValues(text) {
   return found;
 }
 
-/** A file of the model: its lines, and the lines of each value. */
+/** A model file: its lines, and the lines for each value. */
 class Source {
   constructor(text) {
-    // A file in one long line is shown in several.
+    // A file that is one long line is split.
     if (text.split('\n').some(line => line.length > 400))
       text = JSON.stringify(JSON.parse(text), null, 2);
     this.lines = text.split('\n');
@@ -72,14 +72,14 @@ class Source {
     this.places = new Map([...locateValues(text)].map(([pointer, [begin, end]]) => [pointer, [toLine(begin), toLine(Math.max(begin, end - 1))]]));
   }
 
-  /** First and last line of a pointer, or of the nearest value around it. */
+  /** Returns the first and last line for a pointer, or for the closest value around it. */
   find(pointer) {
     while (pointer && !this.places.has(pointer))
       pointer = pointer.slice(0, pointer.lastIndexOf('/'));
     return this.places.get(pointer) || [0, 0];
   }
 
-  /** The pointer of the smallest value that begins in a line, or is around it. */
+  /** Returns the pointer to the smallest value that begins in a line, or contains it. */
   findPointer(line) {
     let best = '', size = Infinity;
     for (const [pointer, [first, last]] of this.places) {
@@ -103,15 +103,15 @@ function getSource(name, model = state.model) {
   return sources.get(key);
 }
 
-/** `config.json: /hidden_size` as file and pointer. */
+/** Splits `config.json: /hidden_size` into file and pointer. */
 function splitOrigin(origin) {
   const at = origin.indexOf(': ');
   return at < 0 ? {file: origin, pointer: ''} : {file: origin.slice(0, at), pointer: origin.slice(at + 2)};
 }
 
-const MOST_EXCERPT = 9;  // lines of an excerpt
+const MOST_EXCERPT = 9;  // lines per excerpt
 
-/** A place in the model: a link to it, and its lines where the page has them. */
+/** Shows a model location: a link, and its lines if the page has them. */
 function originNodes(origin) {
   const {file, pointer} = splitOrigin(origin);
   const source = getSource(file);
@@ -155,7 +155,7 @@ const sourceView = {
     this.draw();
   },
 
-  /** Remarks by the first line of their place. */
+  /** Returns remarks by the first line of their location. */
   findMarks() {
     const marks = new Map();
     for (const remark of getExplanation().remarks) {
@@ -185,7 +185,7 @@ const sourceView = {
     }));
   },
 
-  /** Nodes of a line of JSON: keys, texts, numbers. */
+  /** Returns nodes for a JSON line: keys, strings, numbers. */
   markJson(text) {
     return [...text.matchAll(/"(?:[^"\\]|\\.)*"(?=\s*:)|"(?:[^"\\]|\\.)*"|[^"]+/g)].map(([word], index, all) =>
       word[0] === '"' ? make('span', index + 1 < all.length && /^\s*:/.test(all[index + 1][0]) ? 'op' : 'symbol', word) : word);
@@ -206,12 +206,12 @@ const sourceView = {
     return this.draw();
   },
 
-  /** Shows a place in the model. */
+  /** Shows a model location. */
   open(file, pointer) {
     select({view: 'model', file, pointer, op: -1});
   },
 
-  /** The imported operations that a value of the model describes, or values in it. */
+  /** Returns the imported operations that a value in the model describes, or values inside it. */
   findOps(file, pointer) {
     const listing = getListingOf(getMade(-1));
     const isInside = origin => {

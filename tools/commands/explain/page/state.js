@@ -1,4 +1,4 @@
-// What is selected, and questions about the explanation that is shown.
+// The selection, and queries on the shown explanation.
 
 const state = {view: 'overview', model: 0, pass: -1, where: 'after', op: -1, across: false, query: '', changedOnly: true, kinds: null, entry: 0, sizes: null, file: '', pointer: ''};
 
@@ -6,10 +6,10 @@ const getExplanation = () => data.explanations[state.model];
 const getPass = (pass = state.pass) => getExplanation().passes[pass];
 const getEntry = () => getExplanation().entries[state.entry];
 
-/** The listing that a pass made, -1 for none; of pass -1 the imported module. */
+/** Returns the listing after a pass, -1 for none; pass -1 is the imported module. */
 const getMade = (pass, model = state.model) => data.ir[model][pass + 1];
 
-/** The index of the listing after a pass, or before it; -1 for none. Passes of one instruction set follow each other. */
+/** Returns the index of the listing after or before a pass; -1 for none. Passes for one instruction set are consecutive. */
 function findListing(pass, isBefore = false, model = state.model) {
   const {passes} = data.explanations[model];
   const {isa} = passes[pass] || {isa: ''};
@@ -19,7 +19,7 @@ function findListing(pass, isBefore = false, model = state.model) {
   return getMade(-1, model);
 }
 
-/** The pass of a compilation that is the shown one, or the nearest before it that both have: the same run of the same flag; -1 for none. */
+/** Returns the pass in a compilation that matches the shown one or its closest predecessor in both, by flag and run; -1 for none. */
 function findSame(pass, model) {
   if (pass < 0)
     return -1;
@@ -29,7 +29,7 @@ function findSame(pass, model) {
   return found < 0 ? findSame(pass - 1, model) : found;
 }
 
-/** The listings on both sides: before and after the pass, or after it in both compilations. */
+/** Returns the listings on both sides: before and after the pass, or after it in both compilations. */
 const getSides = (pass = state.pass) => !state.across ? [findListing(pass, true), findListing(pass)] : [0, 1].map(model => findListing(findSame(pass, model), false, model));
 
 const getListingOf = index => index < 0 ? null : getListing(index);
@@ -37,7 +37,7 @@ const getBefore = () => getListingOf(getSides()[0]);
 const getAfter = () => getListingOf(getSides()[1]);
 const getSide = where => where === 'before' ? getBefore() : getAfter();
 
-/** The summary of the module before a pass. */
+/** Returns the summary of the module before a pass. */
 function getSummaryBefore(pass, explanation = getExplanation()) {
   const {passes, imported} = explanation;
   const {isa} = passes[pass];
@@ -47,30 +47,30 @@ function getSummaryBefore(pass, explanation = getExplanation()) {
   return imported;
 }
 
-/** The summaries of both sides. */
+/** Returns the summaries on both sides. */
 function getSummaries(pass) {
   if (!state.across)
     return [getSummaryBefore(pass), getPass(pass).after];
   return data.explanations.map((one, model) => (one.passes[findSame(pass, model)] || {after: one.imported}).after);
 }
 
-/** Operations of the module after a pass that compute something, without definitions of weights, buffers and views; of code of the LLVM dialect all. */
+/** Counts computing operations after a pass, without definitions of weights, buffers and views; in LLVM dialect code all operations. */
 const countOps = ({isa, after}) => isa ? Object.values(after.operations).reduce((sum, count) => sum + count, 0) : after.computing_operations;
 
-/** How many operations a pass adds; 0 for the one that turns kernels into code, since both are not compared. */
+/** Returns how many operations a pass adds; 0 for the pass that lowers kernels to code, since these are not comparable. */
 function getDelta(index, explanation = getExplanation()) {
   const pass = explanation.passes[index], before = getSummaryBefore(index, explanation);
   const {isa} = explanation.passes.find(one => one.after === before) || {isa: ''};
   return isa === pass.isa ? countOps(pass) - countOps({isa, after: before}) : 0;
 }
 
-/** Operations by name, as [name, before, after] where they differ. */
+/** Returns operation counts that differ by name, as [name, before, after]. */
 function compareOps(before, after) {
   return [...new Set([...Object.keys(before.operations), ...Object.keys(after.operations)])].sort()
     .map(name => [name, before.operations[name] || 0, after.operations[name] || 0]).filter(([, a, b]) => a !== b);
 }
 
-const alignments = new Map();  // pair of listings to rows
+const alignments = new Map();  // listing pair to rows
 
 function getAlignment(before, after) {
   const key = `${before} ${after}`;
@@ -79,7 +79,7 @@ function getAlignment(before, after) {
   return alignments.get(key);
 }
 
-/** The value of a symbol of formulas for sizes of a call, as the runtime counts it for a batch without padding. */
+/** Returns a formula symbol's value for call sizes, as the runtime computes it for a batch without padding. */
 function getSymbol(name, {batch, length, past, workers}, isStep) {
   const toPanel = value => Math.ceil(value / 32) * 32;
   if (name === 'parts')
@@ -102,16 +102,16 @@ function getSymbol(name, {batch, length, past, workers}, isStep) {
   return isStep ? batch : length;
 }
 
-/** The amount for the sizes that are chosen; its own value for those of the example. */
+/** Returns an amount for the selected sizes; its own value for the example sizes. */
 function valueOf(amount, entry = getEntry(), sizes = state.sizes) {
   if (!sizes || Object.keys(sizes).every(name => sizes[name] === entry.example[name]))
     return amount.value === null ? NaN : amount.value;
   return evaluate(amount.formula, new Proxy({}, {get: (_, name) => getSymbol(name, sizes, entry.kind === 'step')}));
 }
 
-const knownSizes = new Map();  // entry to whether its formulas can be computed for other sizes
+const knownSizes = new Map();  // entry to whether its formulas are computable for other sizes
 
-/** True when the formulas of an entry give their values for the sizes of its example. */
+/** Returns true if an entry's formulas return their values for the example sizes. */
 function canResize(entry) {
   if (!knownSizes.has(entry)) {
     const symbols = new Proxy({}, {get: (_, name) => getSymbol(name, entry.example, entry.kind === 'step')});
@@ -122,17 +122,17 @@ function canResize(entry) {
   return knownSizes.get(entry);
 }
 
-/** The bytes of buffers in each step of a call. */
+/** Returns the live buffer bytes in each step of a call. */
 const getLiveBytes = (entry, sizes = state.sizes) => entry.memory_steps.map((_, step) =>
   entry.buffers.filter(buffer => buffer.first <= step && step <= buffer.last).reduce((sum, buffer) => sum + valueOf(buffer.bytes, entry, sizes), 0));
 
-/** What any plan takes for these sizes: the planner's bound, which holds for all sizes, or what lives in the fullest step. */
+/** Returns the lower bound for any memory plan with these sizes: the planner's bound, which holds for all sizes, or the live bytes in the fullest step. */
 const getLeastMemory = (entry, sizes = state.sizes) => Math.max(valueOf(entry.arena_lower_bound, entry, sizes), ...getLiveBytes(entry, sizes));
 
-/** `2 sequences of 128 and 32 tokens`. */
+/** Returns `2 sequences of 128 and 32 tokens`. */
 const describeBatch = ({lengths}) => `${plural(lengths.length, 'sequence')} of ${lengths.join(' and ')} tokens`;
 
-/** Controls for entry and sizes; `change` is called after a change. */
+/** Creates controls for entry and sizes; `change` is called after a change. */
 function sizeControls(change) {
   const box = make('div', 'sizes');
   const {entries} = getExplanation();
@@ -156,7 +156,7 @@ function sizeControls(change) {
   return box;
 }
 
-/** Remarks that differ in their layer only, as one; in the order of the first. */
+/** Merges remarks that differ only in the layer, ordered by the first one. */
 function groupRemarks(remarks) {
   const groups = new Map();
   for (const remark of remarks) {
@@ -169,7 +169,7 @@ function groupRemarks(remarks) {
   return [...groups.values()].map(({remark, all}) => ({remark, all, location: mergeLocations(all.map(one => one.location)), message: mergeLocations(all.map(one => one.message))}));
 }
 
-/** Paths that differ in one number, as one path with ranges. */
+/** Merges paths that differ in one number to one path with ranges. */
 function mergeLocations(paths) {
   if (paths.length < 2)
     return paths[0];
@@ -195,7 +195,7 @@ function mergeLocations(paths) {
 const KINDS = ['failure', 'missed', 'passed', 'analysis'];
 const isShownKind = kind => !state.kinds || state.kinds.has(kind);
 
-/** Switches for the kinds of remarks. */
+/** Creates switches for remark kinds. */
 function kindSwitches(remarks, change) {
   const present = KINDS.filter(kind => remarks.some(remark => remark.kind === kind));
   return make('div', 'kinds', ...present.map(kind => {

@@ -1,7 +1,6 @@
-// What checks of the passes and of the machine code found, and what their words
-// mean.
+// Results of the pass and machine code checks, and explanations of their words.
 
-/** Verdicts on passes: the sign, and what it says. */
+/** Pass verdicts: the sign and its meaning. */
 const VERDICTS = {
   equal: ['✓', 'After this pass each result is the same function of weights and inputs as before it.'],
   different: ['✗', 'After this pass a result is another function of weights and inputs than before it.'],
@@ -14,7 +13,7 @@ const RELATIVE = 'The error divided by the largest number of the result.';
 const getVerification = () => getExplanation().verification;
 const formatError = value => value === 0 ? '0' : isNumber(value) ? value.toExponential(1) : 'no number';
 
-/** The verdict on a pass as a sign, with its word where there is room; null without one. */
+/** Shows a pass verdict as a sign, with its word if there is room; null without a verdict. */
 function verdictNode({verdict}, hasWord = false) {
   if (!Object.hasOwn(VERDICTS, verdict) || !hasWord && verdict === 'unchanged')
     return null;
@@ -25,13 +24,13 @@ function verdictNode({verdict}, hasWord = false) {
   return node;
 }
 
-/** The error of an operation on the instruction set where it is largest; undefined where none was measured. */
+/** Returns an operation's error on the instruction set with the largest one; undefined without measurements. */
 function findLargestError({errors}) {
   const getSize = error => error.relative ?? Infinity;
   return errors.length ? errors.reduce((a, b) => getSize(b) > getSize(a) ? b : a) : undefined;
 }
 
-/** A number of an operation's error, with all instruction sets as its tip. */
+/** Formats a number in an operation's error, with all instruction sets as its tooltip. */
 function errorNode(operation, key) {
   const error = findLargestError(operation);
   if (!error)
@@ -41,7 +40,7 @@ function errorNode(operation, key) {
   return node;
 }
 
-/** The difference of a pass: what the model was before it and is after it. */
+/** Shows a pass's difference: the model before and after it. */
 function differenceBox({message, before, after, replay}) {
   const lines = [...before.map(line => `before  ${line}`), ...(after ? [`after   ${after}`] : []), ...(replay ? [`replay  ${replay}`] : [])];
   return make('div', 'difference', make('div', '', message), lines.length ? make('pre', '', lines.join('\n')) : null);
@@ -52,7 +51,7 @@ function codeLine({isa, entry, calls, dispatches, numbers, differences}) {
   return make('div', differences ? 'worse' : '', make('b', '', `${entry} on ${isa}`), ` ${what}: ${plural(calls, 'call')}, ${plural(dispatches, 'run')} of phases, ${plural(numbers, 'number')}`);
 }
 
-/** The section of the overview on what was checked. */
+/** Creates the overview section on the checks. */
 function verificationSection() {
   const {verdict, message, difference, code, code_difference: first, not_run: notRun, calls, end_calls: endCalls} = getVerification();
   const index = getExplanation().passes.findIndex(pass => pass.verdict === 'different');
