@@ -16,7 +16,7 @@ static bool isWordByte(char c) {
          c == '-' || c == '+' || c == '.' || c == '_';
 }
 
-/// Removes leading digits; false if there are none.
+/// Removes leading digits; false if there is no digit.
 static bool consumeDigits(std::string_view &word) {
   const size_t begin = word.size();
   while (!word.empty() && isDigit(word.front()))

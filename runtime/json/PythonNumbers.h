@@ -18,8 +18,8 @@ struct PythonNumber {
 };
 
 /// Finds these numbers outside strings, in order, and replaces each in a copy
-/// of `bytes` by a JSON number with the same length. `copy` stays empty if
-/// there are none.
+/// of `bytes` by a JSON number with the same length. `copy` stays empty without
+/// any.
 std::vector<PythonNumber> replacePythonNumbers(std::string_view bytes,
                                                std::string &copy);
 

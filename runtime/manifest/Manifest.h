@@ -375,7 +375,7 @@ struct ManifestDecoder {
   /// The token that a classification head reads. Empty: the last one;
   /// `last_end`: the last `classToken`, or end token in `generation` if it is
   /// absent; `last_other`: the last token whose id differs from `classToken`,
-  /// the padding id, or the first if there is none.
+  /// the padding id; without one, the first.
   std::string classRow;
   std::optional<int64_t> classToken;
 
