@@ -62,9 +62,9 @@ struct NumberedError {
   size_t number; ///< index of the text in the call
   Error error;   ///< without the number
 };
-/// Splits an error that begins with a kind and a number: for `prompt`, `prompt
-/// 3: ...` and `prompt 3, ...` become `...`, and `prompt 3 has ...` becomes
-/// `the prompt has ...`.
+/// Splits an error that begins with a kind and a number: for `prompt`,
+/// `prompt 3: ...` and `prompt 3, ...` become `...`, and `prompt 3 has ...`
+/// becomes `the prompt has ...`.
 std::optional<NumberedError> findNumber(const Error &error,
                                         const std::string &kind);
 /// Prepends the location for an error in a library call on `count` texts that

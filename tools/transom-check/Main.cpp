@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom-check: rechecks a certificate on the modules that `transom verify
-// --stages` wrote. It links no compiler passes.
+// transom-check: rechecks a certificate on the modules that
+// `transom verify --stages` wrote. It links no compiler passes.
 #include "compiler/verify/CheckStages.h"
 #include <cstdio>
 #include <cstring>

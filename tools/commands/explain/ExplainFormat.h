@@ -44,12 +44,12 @@ std::string formatCall(const PaddedCall &call);
 /// Describes a phase by its GEMMs and attention, otherwise by its operations.
 std::string describePhase(const ExplainedPhase &phase);
 
-/// Returns `product` or `attention`, for readers.
+/// Returns `product` for a GEMM, otherwise the op name without its dialect.
 std::string getPlainName(const PhaseOperation &operation);
 
 /// Returns a readable location without the layer: the path that several modules
-/// share, with the projections that one GEMM computes: `attention.self: query,
-/// key, value projections`.
+/// share, with the projections that one GEMM computes:
+/// `attention.self: query, key, value projections`.
 std::string describePlace(const PhaseOperation &operation);
 /// Does the same for the first GEMM in a phase, otherwise for the whole phase.
 std::string describePlace(const ExplainedPhase &phase);
