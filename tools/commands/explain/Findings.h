@@ -11,7 +11,7 @@ namespace transom::tools {
 struct Finding {
   std::string what;   ///< one sentence with its numbers
   std::string why;    ///< the reason, as a pass reported it; may be empty
-  std::string advice; ///< what to change; may be empty
+  std::string advice; ///< suggested change; may be empty
   std::string pass;   ///< the pass that gives the reason; empty for no pass
   ModelPlace place;   ///< location that the reason refers to
 };
