@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 # The parts of the static library, from the top of the layers to the bottom.
 set(TRANSOM_RUNTIME_PARTS transom-runtime transom-text transom-session transom-decode transom-execute transom-artifact
-  transom-generate transom-tokenizer transom-manifest transom-weights transom-json transom-base)
+  transom-generate transom-tokenizer transom-manifest transom-json transom-base)
 
 # One archive of all parts, so that an application links a single library.
 set(bundle ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/libtransom.a)

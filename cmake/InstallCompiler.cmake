@@ -21,7 +21,7 @@ install(TARGETS transom transom-opt transom-reduce transom-lsp-server transom-ch
 
 # Includes are relative to the root of the repository, so the folders stay as they are.
 foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-  foreach(folder dialects passes compiler/pipeline runtime/abi runtime/base runtime/weights)
+  foreach(folder dialects passes compiler/pipeline runtime/abi runtime/base)
     get_filename_component(parent ${folder} DIRECTORY)
     if(EXISTS ${root}/${folder})
       install(DIRECTORY ${root}/${folder} DESTINATION ${headers}/${parent} COMPONENT compiler-dev

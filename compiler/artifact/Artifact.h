@@ -6,12 +6,12 @@
 // read from the module that the kernel passes leave; `writeArtifact` makes the
 // one file of it.
 #pragma once
+#include "dialects/weights/Importance.h"
+#include "dialects/weights/WeightExpr.h"
+#include "dialects/weights/WeightLayout.h"
+#include "runtime/base/OperandFormat.h"
 #include "runtime/base/OutputFile.h"
 #include "runtime/manifest/Manifest.h"
-#include "runtime/weights/Importance.h"
-#include "runtime/weights/OperandFormat.h"
-#include "runtime/weights/WeightExpr.h"
-#include "runtime/weights/WeightLayout.h"
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -6,7 +6,7 @@
 #include "compiler/artifact/PlanDecoder.h"
 #include "dialects/common/Attributes.h"
 #include "runtime/abi/Layout.h"
-#include "runtime/weights/OperandFormat.h"
+#include "runtime/base/OperandFormat.h"
 
 using namespace mlir;
 using namespace transom;

@@ -5,11 +5,11 @@
 // packed in one thread while another hashes and writes the block before, in the
 // order of the file.
 #include "compiler/artifact/WeightWriter.h"
+#include "dialects/weights/StoredGroups.h"
 #include "runtime/abi/Layout.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Threads.h"
-#include "runtime/weights/StoredGroups.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

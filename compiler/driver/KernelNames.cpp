@@ -4,8 +4,8 @@
 // The first pass of lowering creates all kernels, so the others need not run.
 #include "compiler/driver/KernelNames.h"
 #include "compiler/artifact/PhaseKernels.h"
-#include "compiler/driver/Diagnostics.h"
 #include "compiler/pipeline/LowerModule.h"
+#include "compiler/stages/Diagnostics.h"
 #include "runtime/base/CodeSymbols.h"
 #include "runtime/base/InstructionSet.h"
 

@@ -3,8 +3,8 @@
 //
 // What a pass did is compared as text, without remarks.
 #include "compiler/driver/PassMonitor.h"
-#include "compiler/driver/ModuleText.h"
 #include "compiler/pipeline/PassRange.h"
+#include "compiler/stages/ModuleText.h"
 #include "passes/Remarks.h"
 #include "runtime/base/InstructionSet.h"
 

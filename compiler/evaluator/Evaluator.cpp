@@ -5,7 +5,7 @@
 // each operation is evaluated in order.
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/evaluator/Evaluation.h"
-#include "compiler/evaluator/KernEvaluation.h"
+#include "compiler/evaluator/kern/KernEvaluation.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

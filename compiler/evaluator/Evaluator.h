@@ -6,8 +6,8 @@
 // check after every pass; nothing in it is meant to be fast.
 #pragma once
 #include "compiler/evaluator/Tensor.h"
+#include "dialects/weights/WeightExpr.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "runtime/weights/WeightExpr.h"
 #include <functional>
 #include <map>
 #include <string>

@@ -3,7 +3,7 @@
 //
 // Activations, softmax and norms by their definitions.
 #include "compiler/evaluator/NormsAndActivations.h"
-#include "compiler/evaluator/Bits.h"
+#include "compiler/evaluator/bits/Bits.h"
 #include "runtime/abi/RowSummary.h"
 #include <algorithm>
 #include <cmath>

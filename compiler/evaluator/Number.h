@@ -6,7 +6,7 @@
 // models of operations are written once, over `Number`.
 #pragma once
 #include "runtime/base/FloatMode.h"
-#include "runtime/weights/OperandFormat.h"
+#include "runtime/base/OperandFormat.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Compiler.h"
 #include <cmath>

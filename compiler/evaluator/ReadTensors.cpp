@@ -3,7 +3,7 @@
 //
 // Converting tensors of files.
 #include "compiler/evaluator/ReadTensors.h"
-#include "runtime/safetensors/Safetensors.h"
+#include "compiler/safetensors/Safetensors.h"
 
 namespace transom {
 

@@ -5,8 +5,8 @@
 // int64 for integers and bool. Slow and obvious on purpose.
 #pragma once
 #include "compiler/evaluator/Number.h"
+#include "dialects/weights/StoredGroups.h"
 #include "runtime/base/Error.h"
-#include "runtime/weights/StoredGroups.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>

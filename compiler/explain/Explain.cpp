@@ -4,7 +4,6 @@
 // Explaining is compiling with an observer that writes down what it sees.
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/driver/CompileObserver.h"
-#include "compiler/driver/ModuleText.h"
 #include "compiler/explain/ExampleCalls.h"
 #include "compiler/explain/ExplainEntries.h"
 #include "compiler/explain/ExplainKernels.h"
@@ -13,6 +12,7 @@
 #include "compiler/explain/ModuleSummary.h"
 #include "compiler/import/Import.h"
 #include "compiler/pipeline/PassRange.h"
+#include "compiler/stages/ModuleText.h"
 #include "dialects/common/Location.h"
 #include "passes/Remarks.h"
 #include "runtime/base/InstructionSet.h"

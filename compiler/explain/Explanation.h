@@ -6,7 +6,7 @@
 // comes along. `ExplanationFields.h` documents each member and gives it its
 // JSON key.
 #pragma once
-#include "compiler/driver/Compile.h"
+#include "compiler/options/CompileOptions.h"
 #include <cstdint>
 #include <map>
 #include <optional>

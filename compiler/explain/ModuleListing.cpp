@@ -4,7 +4,7 @@
 // Lists a clone of the module without remarks: MLIR's printer says in which
 // line it has printed each operation.
 #include "compiler/explain/ModuleListing.h"
-#include "compiler/driver/ModuleText.h"
+#include "compiler/stages/ModuleText.h"
 #include "dialects/common/Location.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/AsmState.h"

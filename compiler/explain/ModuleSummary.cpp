@@ -4,7 +4,7 @@
 // Costs count a layer body once for each layer that runs it; buffers and phases
 // count it once, since all layers use the same.
 #include "compiler/explain/ModuleSummary.h"
-#include "compiler/inspect/InspectModelCost.h"
+#include "compiler/statistics/ModelCost.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
 #include "dialects/kern/SizeBounds.h"

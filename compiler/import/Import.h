@@ -7,14 +7,14 @@
 #pragma once
 #include "compiler/import/ScoringOptions.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
-#include "compiler/import/huggingface/PipelineConfig.h"
+#include "compiler/import/huggingface/sentence_transformers/PipelineConfig.h"
+#include "compiler/safetensors/Safetensors.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "runtime/base/Error.h"
 #include "runtime/base/File.h"
 #include "runtime/base/SmallFiles.h"
-#include "runtime/safetensors/Safetensors.h"
 #include <cstdint>
 #include <map>
 #include <string>

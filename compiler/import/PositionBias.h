@@ -3,7 +3,7 @@
 //
 // Biases of attention scores by the distance of query and key.
 #pragma once
-#include "runtime/weights/WeightExpr.h"
+#include "dialects/weights/WeightExpr.h"
 #include <cstdint>
 #include <vector>
 

@@ -5,8 +5,8 @@
 // diagonal and another number after it, as `torch.tril` and `torch.triu` make
 // them. The expression replaces the data, so that passes recognize the mask.
 #pragma once
-#include "runtime/safetensors/Safetensors.h"
-#include "runtime/weights/WeightExpr.h"
+#include "compiler/safetensors/Safetensors.h"
+#include "dialects/weights/WeightExpr.h"
 #include <optional>
 
 namespace transom {

@@ -4,8 +4,8 @@
 // What `transom inspect` learns of a model that is not compiled. No header of
 // LLVM or MLIR comes along.
 #pragma once
-#include "compiler/driver/Compile.h"
 #include "compiler/inspect/ModelGraph.h"
+#include "compiler/options/CompileOptions.h"
 #include "runtime/manifest/Manifest.h"
 #include <optional>
 #include <string>

@@ -5,7 +5,7 @@
 // A run of layers repeats with a period: 1 where all are equal, 2 where two
 // kinds alternate.
 #include "compiler/inspect/ReadGraph.h"
-#include "compiler/inspect/ModelComponents.h"
+#include "compiler/statistics/ModelComponents.h"
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <map>

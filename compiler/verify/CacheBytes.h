@@ -3,7 +3,7 @@
 //
 // Keys and values of one position of a layer in a KV block, as numbers.
 #pragma once
-#include "compiler/evaluator/KernEvaluation.h"
+#include "compiler/evaluator/kern/KernEvaluation.h"
 
 namespace transom {
 

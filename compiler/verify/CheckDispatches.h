@@ -4,7 +4,7 @@
 // Evaluates the phase of each dispatch that a program shows, and collects what
 // differs from the machine.
 #pragma once
-#include "compiler/evaluator/Bits.h"
+#include "compiler/evaluator/bits/Bits.h"
 #include "compiler/verify/CompareMemory.h"
 
 namespace transom {

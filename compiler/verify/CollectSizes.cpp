@@ -7,8 +7,8 @@
 #include "compiler/verify/CollectSizes.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
+#include "dialects/weights/WeightNode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "runtime/weights/WeightNode.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -4,7 +4,7 @@
 // The memory that a dispatch can reach, as bytes that stay, and what a phase
 // evaluated on them finds: sizes, tables of sequences, positions of caches.
 #pragma once
-#include "compiler/evaluator/EvaluatePhase.h"
+#include "compiler/evaluator/kern/EvaluatePhase.h"
 #include "compiler/verify/ArtifactStepper.h"
 #include <set>
 

@@ -4,7 +4,7 @@
 // Nodes are copied with their sizes replaced. Of listed values and indices the
 // first ones stay.
 #include "compiler/verify/ShrinkWeights.h"
-#include "runtime/weights/WeightNode.h"
+#include "dialects/weights/WeightNode.h"
 #include <algorithm>
 
 namespace transom {

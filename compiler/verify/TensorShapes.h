@@ -4,7 +4,7 @@
 // The tensors of a model's files without their numbers: a check in residues
 // reads none.
 #pragma once
-#include "runtime/weights/WeightExpr.h"
+#include "dialects/weights/WeightExpr.h"
 #include <map>
 
 namespace transom {

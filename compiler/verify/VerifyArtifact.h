@@ -5,7 +5,7 @@
 // evaluated on the memory that the machine has before the phase, and compared
 // with what it has after.
 #pragma once
-#include "compiler/driver/Compile.h"
+#include "compiler/options/CompileOptions.h"
 #include "compiler/verify/ArtifactStepper.h"
 #include "compiler/verify/CodeVerification.h"
 

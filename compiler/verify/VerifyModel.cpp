@@ -5,9 +5,9 @@
 // keys are derived, then with checks.
 #include "compiler/verify/VerifyModel.h"
 #include "compiler/driver/CompileModule.h"
-#include "compiler/driver/ModuleOptions.h"
-#include "compiler/driver/ModuleText.h"
 #include "compiler/import/Import.h"
+#include "compiler/options/ModuleOptions.h"
+#include "compiler/stages/ModuleText.h"
 #include "compiler/verify/CheckStages.h"
 #include "compiler/verify/CutLayers.h"
 #include "compiler/verify/SameStructure.h"
@@ -375,19 +375,4 @@ Result<Certificate> transom::verifyModel(const VerifyOptions &options) {
         return {};
       }));
   return std::move(*certificate);
-}
-
-Result<CompileReport> transom::compileCertified(const CompileOptions &options) {
-  if (!options.certify)
-    return compile(options);
-  if (!options.resumeFrom.empty())
-    return usageError("'--certify' checks all passes; '--resume-from' leaves "
-                      "some out");
-  VerifyOptions verify;
-  verify.compile = options;
-  TRANSOM_ASSIGN(Certificate certificate, verifyModel(verify));
-  TRANSOM_TRY(certificate.check());
-  CompileOptions certified = options;
-  certified.certificate = certificate.toJson(0);
-  return compile(certified);
 }

@@ -4,7 +4,7 @@
 // Checks all passes of a compile, one by one, for `transom verify MODEL` and
 // `transom compile --certify`.
 #pragma once
-#include "compiler/driver/Compile.h"
+#include "compiler/options/CompileOptions.h"
 #include "compiler/verify/Certificate.h"
 
 namespace transom {
@@ -43,8 +43,5 @@ struct VerifyOptions {
 /// the model does not compile, has an operation that cannot be evaluated, or
 /// takes more memory than the limit.
 Result<Certificate> verifyModel(const VerifyOptions &options);
-
-/// Compiles a model, after a check with `options.certify`.
-Result<CompileReport> compileCertified(const CompileOptions &options);
 
 } // namespace transom

@@ -5,7 +5,7 @@
 // were before it.
 #pragma once
 #include "compiler/evaluator/Evaluator.h"
-#include "compiler/evaluator/Residues.h"
+#include "compiler/evaluator/residues/Residues.h"
 #include "compiler/verify/Certificate.h"
 #include "compiler/verify/VerifyCalls.h"
 #include "mlir/IR/OwningOpRef.h"

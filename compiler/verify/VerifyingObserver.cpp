@@ -3,8 +3,8 @@
 //
 // A module is evaluated after each pass that changes more than its remarks.
 #include "compiler/verify/VerifyingObserver.h"
-#include "compiler/driver/ModuleText.h"
 #include "compiler/pipeline/Reproducer.h"
+#include "compiler/stages/ModuleText.h"
 #include "compiler/verify/SameStructure.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Remarks.h"

@@ -7,6 +7,7 @@
 #include "dialects/common/Activation.h"
 #include "dialects/common/PositionBuckets.h"
 #include "dialects/kern/AttentionSchedule.h"
+#include "dialects/weights/WeightLayout.h"
 #include "dialects/weights/Weights.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -17,9 +18,8 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/abi/Layout.h"
+#include "runtime/base/OperandFormat.h"
 #include "runtime/base/Polynomial.h"
-#include "runtime/weights/OperandFormat.h"
-#include "runtime/weights/WeightLayout.h"
 #include <optional>
 
 namespace transom {

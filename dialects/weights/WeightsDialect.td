@@ -15,7 +15,7 @@ def Weights_Dialect : Dialect {
   let description = [{
     Weights never enter the IR. An operation that defines a weight has a
     `#weight.expr` attribute, which specifies how to compute the weight from the
-    tensors in the model's files. `runtime/weights` implements the expressions, their
+    tensors in the model's files. `dialects/weights` implements the expressions, their
     parser, their printer and their evaluation.
   }];
   let extraClassDeclaration = [{

@@ -3,7 +3,7 @@
 //
 // Evaluates an operation tree from its leaves, on leading element boxes.
 #include "passes/graph/ConstantElements.h"
-#include "runtime/weights/WeightNode.h"
+#include "dialects/weights/WeightNode.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

@@ -7,10 +7,10 @@
 // expression of the old ones; no data is read. Weights with several readers,
 // shared by layers or entries, are joined if each reader is in a group with the
 // same weights: then the groups also share the new weight.
+#include "dialects/weights/WeightExpr.h"
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
-#include "runtime/weights/WeightExpr.h"
 
 #define DEBUG_TYPE "attn-fuse-projections"
 

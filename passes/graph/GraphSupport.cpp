@@ -4,8 +4,8 @@
 // For masks, each operation maps the axes along which its operand repeats the
 // mask to the result's axes. The other functions are short helpers.
 #include "passes/graph/GraphSupport.h"
+#include "dialects/weights/StoredGroups.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "runtime/weights/StoredGroups.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -4,13 +4,13 @@
 // First weights and attention choose their formats; then casts round the
 // operands that they read; finally casts are fused into the producers. See
 // Quantizer.cpp for integers.
+#include "dialects/weights/StoredGroups.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/CastFuser.h"
 #include "passes/kernel/Passes.h"
 #include "passes/kernel/Quantizer.h"
-#include "runtime/weights/StoredGroups.h"
 #include "llvm/ADT/StringExtras.h"
 
 #define DEBUG_TYPE "kern-choose-precision"

@@ -5,11 +5,11 @@
 // interleaved, so that a tile contains act(g) and u side by side.
 #include "dialects/common/Location.h"
 #include "dialects/kern/KBlockLimits.h"
+#include "dialects/weights/StoredGroups.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
-#include "runtime/weights/StoredGroups.h"
 
 #define DEBUG_TYPE "kern-fuse-glu"
 

@@ -153,7 +153,7 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
       layers read in bf16 is passed from layer to layer in a second buffer that the last
       norm writes.
     - `transom.kv_dtype`: the key-value cache type (`storageTypes` in
-      runtime/weights/OperandFormat.cpp); appended values are rounded. With "bf16" the
+      runtime/base/OperandFormat.cpp); appended values are rounded. With "bf16" the
       queries are also bf16. With "int8" each key and value per head is stored in bytes
       with a scale.
     - `transom.quantize`: the grouped format for GEMM weights, and for tables that GEMMs

@@ -4,10 +4,10 @@
 // First chooses weight formats: the file's format for pre-quantized weights,
 // otherwise the option's format. Then quantizes the inputs of their GEMMs.
 #include "passes/kernel/Quantizer.h"
+#include "dialects/weights/StoredGroups.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/CastFuser.h"
 #include "passes/kernel/OutputHead.h"
-#include "runtime/weights/StoredGroups.h"
 
 #define DEBUG_TYPE "kern-choose-precision"
 

@@ -408,7 +408,7 @@ struct Manifest {
   std::optional<std::string> scoreActivation;
   std::vector<std::string> places, notes, disabledPasses;
   /// The model statistics that `inspect` shows along with the manifest's, as
-  /// JSON; see compiler/inspect/ModelFigures.h. Empty: absent.
+  /// JSON; see compiler/statistics/ModelFigures.h. Empty: absent.
   std::string figures;
   /// The certificate from a compile with `--certify`, as JSON; see
   /// compiler/verify/Certificate.h. Empty: absent.

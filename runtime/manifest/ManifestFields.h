@@ -7,8 +7,8 @@
 // written in visiting order.
 #pragma once
 #include "runtime/abi/Layout.h"
+#include "runtime/base/OperandFormat.h"
 #include "runtime/manifest/Manifest.h"
-#include "runtime/weights/OperandFormat.h"
 
 namespace transom::manifest {
 

@@ -6,7 +6,7 @@
 #include "test/mutation/LoweredModel.h"
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/driver/CompileCode.h"
-#include "compiler/driver/ModuleOptions.h"
+#include "compiler/options/ModuleOptions.h"
 #include "compiler/pipeline/LowerModule.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/verify/CheckDispatches.h"

@@ -4,8 +4,8 @@
 // Bugs of passes, planted in the IR that they leave: each kind finds all places
 // of a module where it applies, and one of them is changed.
 #pragma once
+#include "dialects/weights/WeightExpr.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "runtime/weights/WeightExpr.h"
 #include "test/e2e/random/RandomGraph.h"
 #include <functional>
 #include <optional>

@@ -5,8 +5,8 @@
 // smaller widths finds: each bug is planted in both models, after the same pass
 // and at the same place.
 #include "compiler/driver/CompileModule.h"
-#include "compiler/driver/ModuleText.h"
 #include "compiler/import/Import.h"
+#include "compiler/stages/ModuleText.h"
 #include "compiler/verify/CutLayers.h"
 #include "compiler/verify/ShrinkModule.h"
 #include "test/e2e/random/Seeds.h"

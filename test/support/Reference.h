@@ -1,10 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What kernels must compute, by the definitions of compiler/evaluator/BitsMath:
-// results are compared bit by bit. All matrices are dense and row-major.
+// What kernels must compute, by the definitions of
+// compiler/evaluator/bits/BitsMath: results are compared bit by bit. All
+// matrices are dense and row-major.
 #pragma once
-#include "compiler/evaluator/BitsMath.h"
+#include "compiler/evaluator/bits/BitsMath.h"
 #include <cstdint>
 #include <string>
 #include <vector>

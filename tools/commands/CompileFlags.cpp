@@ -3,7 +3,7 @@
 //
 // Defines the compile flags, and rejects unsupported values.
 #include "tools/commands/CompileFlags.h"
-#include "runtime/weights/OperandFormat.h"
+#include "runtime/base/OperandFormat.h"
 #include "tools/commands/NumberList.h"
 #include <CLI/Validators.hpp>
 

@@ -4,7 +4,7 @@
 // Flags that determine how a model is compiled: for `compile` and `explain`,
 // and some for `inspect`.
 #pragma once
-#include "compiler/driver/Compile.h"
+#include "compiler/options/CompileOptions.h"
 #include "tools/commands/Command.h"
 #include <optional>
 

@@ -4,7 +4,7 @@
 // The compiler is in a separate shared library, so that commands that only run
 // models never load LLVM.
 #pragma once
-#include "compiler/driver/Compile.h"
+#include "compiler/api/CompilerApi.h"
 
 namespace transom::tools {
 

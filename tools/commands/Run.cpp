@@ -4,8 +4,8 @@
 // transom run: runs any entry on the tensors in a safetensors file.
 #include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
-#include "tools/commands/GenerationFlags.h"
 #include "tools/commands/Tensors.h"
+#include "tools/commands/generate/GenerationFlags.h"
 #include <cmath>
 #include <cstdlib>
 

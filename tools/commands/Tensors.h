@@ -3,7 +3,7 @@
 //
 // Converts tensors between safetensors files and the C API.
 #pragma once
-#include "runtime/safetensors/Safetensors.h"
+#include "compiler/safetensors/Safetensors.h"
 #include "tools/commands/Models.h"
 
 namespace transom::tools {

@@ -2,16 +2,18 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Checks that each folder includes only headers from its allowed layers. The table below is the architecture's table; the row with the
-# longest matching path prefix applies. 'mlir', 'llvm' and 'lld' stand for these projects' headers, 'c' restricts a row to the C standard
-# headers in C_HEADERS.
+# Checks that each folder includes only headers from its allowed layers, and that the folders in compiler/ include each other without
+# cycles. The table below is the architecture's table; the row with the longest matching path prefix applies. 'mlir', 'llvm' and 'lld'
+# stand for these projects' headers, 'c' restricts a row to the C standard headers in C_HEADERS.
 import os
 import re
 
 from tree import Findings, list_files, parse_root, read_text
 
 # Available to all parts: readers for files, sizes, errors, the manifest. No MLIR.
-SUPPORT = ["runtime/base", "runtime/json", "runtime/safetensors", "runtime/weights", "runtime/manifest"]
+SUPPORT = ["runtime/base", "runtime/json", "runtime/manifest"]
+# Also for the compiler and the tool: weight expressions and weight files. No MLIR, except in the weight dialect.
+FILES = [*SUPPORT, "dialects/weights", "compiler/safetensors"]
 ABI = ["runtime/abi"]
 LAYOUT = ["runtime/abi/Layout", "runtime/abi/RowSummary"]
 DIALECTS = ["dialects"]
@@ -24,10 +26,9 @@ LAYERS = {
     "runtime/abi": ABI + ["c"],
     "runtime/include": PUBLIC + ["c"],
     "runtime/base": ["runtime/base"],
+    "runtime/base/OperandFormat": ["runtime/base", "runtime/abi/Layout"],
     "runtime/json": ["runtime/json", "runtime/base", "nlohmann"],
-    "runtime/weights": ["runtime/weights", "runtime/base", *ABI],
-    "runtime/safetensors": ["runtime/safetensors", "runtime/weights", "runtime/json", "runtime/base"],
-    "runtime/manifest": ["runtime/manifest", "runtime/weights", "runtime/json", "runtime/base", *ABI],
+    "runtime/manifest": ["runtime/manifest", "runtime/json", "runtime/base", *ABI],
     "runtime/tokenizer": ["runtime/tokenizer", *SUPPORT],
     # The runtime from the bottom to the top; a folder may include earlier ones.
     "runtime/artifact": ["runtime/artifact", *ABI, *SUPPORT],
@@ -46,88 +47,108 @@ LAYERS = {
     "runtime/onednn": ["runtime/onednn", *ABI, "oneapi"],
     "runtime/onednn/OneDnn": ["runtime/onednn/OneDnn", "runtime/execute/Formula", *HEADERS, *ABI, *SUPPORT],
     "dialects/common": ["dialects/common", "runtime/base", *MLIR],
-    "dialects": DIALECTS + SUPPORT + LAYOUT + MLIR,
-    "passes": ["passes/*", *DIALECTS, *SUPPORT, *MLIR],
-    "passes/graph": ["passes/graph", "passes/*", *DIALECTS, *SUPPORT, *MLIR],
-    "passes/kernel": ["passes/kernel", "passes/*", *DIALECTS, *SUPPORT, *MLIR],
-    "passes/kernel/MemoryPlanner": ["passes/kernel/MemoryPlanner", *SUPPORT, *LAYOUT],
-    "passes/lower": ["passes/lower", "passes/*", *DIALECTS, *SUPPORT, *ABI, *MLIR],
-    "compiler/import": ["compiler/import", *DIALECTS, *SUPPORT, *MLIR],
+    # Expressions and codecs do not use MLIR, so that the tool can link them; the dialect attribute holds an expression.
+    "dialects/weights": ["dialects/weights", "runtime/base", *LAYOUT],
+    "dialects/weights/WeightsDialect": ["dialects/weights", *MLIR],
+    "dialects/weights/Weights": ["dialects/weights", "runtime/base", *MLIR],
+    "dialects": DIALECTS + FILES + LAYOUT + MLIR,
+    "passes": ["passes/*", *DIALECTS, *FILES, *MLIR],
+    "passes/graph": ["passes/graph", "passes/*", *DIALECTS, *FILES, *MLIR],
+    "passes/kernel": ["passes/kernel", "passes/*", *DIALECTS, *FILES, *MLIR],
+    "passes/kernel/MemoryPlanner": ["passes/kernel/MemoryPlanner", *FILES, *LAYOUT],
+    "passes/lower": ["passes/lower", "passes/*", *DIALECTS, *FILES, *ABI, *MLIR],
+    "compiler/import": ["compiler/import", *DIALECTS, *FILES, *MLIR],
     # Writes the tables that the runtime reads, with the runtime's own normalizer for added tokens, without MLIR.
-    "compiler/import/tokenizer": ["compiler/import/tokenizer", "runtime/tokenizer", *SUPPORT],
+    "compiler/import/tokenizer": ["compiler/import/tokenizer", "runtime/tokenizer", *FILES],
     # Reads the options in the runtime's table of generation options.
-    "compiler/import/huggingface/GenerationOptionWriter": ["compiler/import", "runtime/generate/GenerationOptions", *SUPPORT],
-    "compiler/import/huggingface/GenerationSettings": ["compiler/import", "runtime/generate/GenerationOptions", *SUPPORT],
+    "compiler/import/huggingface/GenerationOptionWriter": ["compiler/import", "runtime/generate/GenerationOptions", *FILES],
+    "compiler/import/huggingface/GenerationSettings": ["compiler/import", "runtime/generate/GenerationOptions", *FILES],
     # Looks up tokens in the tables of an imported tokenizer.
-    "compiler/import/huggingface/TextConfig": ["compiler/import", "runtime/tokenizer/Tokenizer", *SUPPORT],
-    "compiler/import/huggingface/PipelinePairs": ["compiler/import", "runtime/tokenizer/Tokenizer", *SUPPORT],
-    "compiler/pipeline": ["compiler/pipeline", "passes", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/import/huggingface/TextConfig": ["compiler/import", "runtime/tokenizer/Tokenizer", *FILES],
+    "compiler/import/huggingface/sentence_transformers/PipelinePairs": ["compiler/import", "runtime/tokenizer/Tokenizer", *FILES],
+    "compiler/pipeline": ["compiler/pipeline", "passes", *DIALECTS, *FILES, *MLIR],
     # Lowering ends at the llvm dialect; codegen starts with its translation to LLVM IR.
     "compiler/codegen": ["compiler/codegen", "runtime/base", "llvm", "mlir/IR", "mlir/Dialect/LLVMIR", "mlir/Target/LLVMIR"],
-    "compiler/artifact": ["compiler/artifact", "compiler/codegen", "runtime/artifact/Digest", *DIALECTS, *SUPPORT, *ABI, *MLIR, "lld"],
-    "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *LAYOUT, *MLIR],
-    "compiler/verify": ["compiler/verify", "compiler/evaluator", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/artifact": ["compiler/artifact", "compiler/codegen", "runtime/artifact/Digest", *DIALECTS, *FILES, *ABI, *MLIR, "lld"],
+    "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *FILES, *LAYOUT, *MLIR],
+    "compiler/verify": ["compiler/verify", "compiler/evaluator", *DIALECTS, *FILES, *MLIR],
     # Machine code: the frame that phases run on, and a compile of the model.
     "compiler/verify/ArtifactStepper": ["runtime/abi", *SUPPORT],
     "compiler/verify/CodeVerification": [],
-    "compiler/verify/CacheBytes": ["compiler/verify", "compiler/evaluator", *DIALECTS, *SUPPORT, *ABI, *MLIR],
-    "compiler/verify/MachineSnapshot": ["compiler/verify", "compiler/evaluator", *DIALECTS, *SUPPORT, *ABI, *MLIR],
+    "compiler/verify/CacheBytes": ["compiler/verify", "compiler/evaluator", *DIALECTS, *FILES, *ABI, *MLIR],
+    "compiler/verify/MachineSnapshot": ["compiler/verify", "compiler/evaluator", *DIALECTS, *FILES, *ABI, *MLIR],
     "compiler/verify/VerifyArtifact": [
-        "compiler/verify", "compiler/evaluator", "compiler/driver", "compiler/import", "compiler/artifact/PlanArtifact",
-        *DIALECTS, *SUPPORT, *ABI, *MLIR,
+        "compiler/verify", "compiler/evaluator", "compiler/driver", "compiler/options", "compiler/import", "compiler/artifact/PlanArtifact",
+        *DIALECTS, *FILES, *ABI, *MLIR,
     ],
     # Checks a compile; the rest of the folder links no passes.
-    "compiler/verify/CutLayers": ["compiler/verify", "passes/graph/LayerRuns", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/verify/CutLayers": ["compiler/verify", "passes/graph/LayerRuns", *DIALECTS, *FILES, *MLIR],
     "compiler/verify/VerifyModel": [
-        "compiler/verify", "compiler/driver", "compiler/import", "compiler/pipeline", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
+        "compiler/verify", "compiler/driver", "compiler/options", "compiler/stages", "compiler/import", "compiler/pipeline", "passes/*",
+        *DIALECTS, *FILES, *MLIR,
     ],
     "compiler/verify/VerifyingObserver": [
-        "compiler/verify", "compiler/driver", "compiler/pipeline", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
+        "compiler/verify", "compiler/driver", "compiler/stages", "compiler/pipeline", "passes/*", *DIALECTS, *FILES, *MLIR,
     ],
-    "compiler/verify/SameStructure": ["compiler/verify/SameStructure", "passes/*", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/verify/SameStructure": ["compiler/verify/SameStructure", "passes/*", *DIALECTS, *FILES, *MLIR],
     "compiler/verify/CompareLayers": [
-        "compiler/verify", "compiler/evaluator", "compiler/driver", "compiler/import", *DIALECTS, *SUPPORT, *MLIR,
+        "compiler/verify", "compiler/evaluator", "compiler/driver", "compiler/import", *DIALECTS, *FILES, *MLIR,
     ],
     "compiler/verify/LayerErrors": ["compiler/verify/LayerErrors", *SUPPORT],
     # Results of a check, which the tool reads and prints without LLVM.
     "compiler/verify/Certificate": ["compiler/verify/Certificate", *SUPPORT],
     "compiler/verify/CertificateJson": ["compiler/verify/Certificate", *SUPPORT],
     "compiler/inspect": [
-        "compiler/inspect", "compiler/driver", "compiler/artifact/PlanArtifact", "compiler/import", *DIALECTS, *SUPPORT, *MLIR,
+        "compiler/inspect", "compiler/driver", "compiler/options", "compiler/statistics", "compiler/artifact/PlanArtifact",
+        "compiler/import", *DIALECTS, *FILES, *MLIR,
     ],
-    # Model statistics that the tool reads without LLVM.
-    "compiler/inspect/Inspection": ["compiler/inspect/ModelGraph", "compiler/driver/Compile", *SUPPORT],
+    # What the tool reads of a model's figures without LLVM.
+    "compiler/inspect/Inspection": ["compiler/inspect/ModelGraph", "compiler/options/CompileOptions", *SUPPORT],
     "compiler/inspect/ModelGraph": [],
-    "compiler/inspect/ModelFigures": ["compiler/inspect/ModelFigures", *SUPPORT],
     "compiler/explain": [
-        "compiler/explain", "compiler/driver", "compiler/inspect", "compiler/import", "compiler/artifact", "compiler/pipeline",
-        "passes/*", *DIALECTS, *SUPPORT, *ABI, *MLIR,
+        "compiler/explain", "compiler/driver", "compiler/stages", "compiler/statistics", "compiler/inspect", "compiler/import",
+        "compiler/artifact", "compiler/pipeline",
+        "passes/*", *DIALECTS, *FILES, *ABI, *MLIR,
     ],
-    # The explanation format, which the tool reads and writes without LLVM.
-    "compiler/explain/Explanation": ["compiler/explain/Explanation", "compiler/driver/Compile", *SUPPORT],
+    # The form of an explanation, which the tool reads and writes without LLVM.
+    "compiler/explain/Explanation": ["compiler/explain/Explanation", "compiler/options/CompileOptions", *SUPPORT],
     "compiler/explain/ExplanationFields": ["compiler/explain/Explanation"],
     "compiler/explain/ExplanationJson": [
         "compiler/explain/Explanation", "compiler/explain/ExplanationFields", "compiler/explain/ExplanationJson", *SUPPORT,
     ],
-    # Encodes the texts on which it runs a model.
-    "compiler/driver/Calibrate": [
-        "compiler/driver", "compiler/evaluator", "compiler/import", "runtime/tokenizer/Tokenizer", *DIALECTS, *SUPPORT, *MLIR,
+    "compiler/options": ["compiler/options", "compiler/import", "compiler/codegen", "compiler/pipeline", *DIALECTS, *FILES, *MLIR],
+    # The tool reads these without LLVM.
+    "compiler/options/CompileOptions": [
+        "compiler/import/ScoringOptions", "compiler/import/tokenizer/Shortlist", "compiler/pipeline/StageTable", *SUPPORT,
     ],
+    "compiler/stages": ["compiler/stages", "compiler/options", "compiler/codegen", *DIALECTS, *FILES, *MLIR],
+    # Encodes the strings that it runs a model on.
+    "compiler/calibrate": [
+        "compiler/calibrate", "compiler/evaluator", "compiler/import", "runtime/tokenizer/Tokenizer", *DIALECTS, *FILES, *MLIR,
+    ],
+    "compiler/statistics": ["compiler/statistics", "compiler/import", *DIALECTS, *FILES, *MLIR],
+    # The tool compiles it, too.
+    "compiler/statistics/ModelFigures": ["compiler/statistics/ModelFigures", *SUPPORT],
     "compiler/driver": [
-        "compiler", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
+        "compiler/driver", "compiler/options", "compiler/stages", "compiler/calibrate", "compiler/statistics", "compiler/artifact",
+        "compiler/codegen", "compiler/import", "compiler/pipeline", "passes/*", *DIALECTS, *FILES, *MLIR,
     ],
+    # The top of the compiler: the only folder that may include all others.
+    "compiler/api": ["compiler", *FILES],
+    "compiler/safetensors": ["compiler/safetensors", "dialects/weights", "runtime/json", "runtime/base"],
     "tools": [
-        "tools", *RUNTIME, *SUPPORT, "compiler/driver", "compiler/explain/Explanation", "compiler/explain/ExplanationJson",
-        "compiler/inspect/Inspection", "compiler/inspect/ModelFigures", "compiler/inspect/ModelGraph",
+        "tools", *RUNTIME, *FILES, "compiler/api/CompilerApi", "compiler/driver/Compile", "compiler/options/CompileOptions",
+        "compiler/explain/Explanation", "compiler/explain/ExplanationJson", "compiler/inspect/Inspection",
+        "compiler/inspect/ModelGraph", "compiler/statistics/ModelFigures",
         "compiler/verify/ArtifactStepper", "compiler/verify/CodeVerification", "compiler/verify/Certificate",
         "compiler/verify/VerifyModel", "compiler/verify/LayerErrors", "CLI", "nlohmann",
     ],
-    "tools/transom-opt": ["tools/transom-opt", *SUPPORT, "compiler/pipeline", *MLIR],
-    "tools/transom-reduce": ["tools/transom-reduce", *SUPPORT, "compiler/pipeline", *MLIR],
-    "tools/transom-check": ["tools/transom-check", "compiler/verify/Certificate", "compiler/verify/CheckStages", *SUPPORT],
+    "tools/transom-opt": ["tools/transom-opt", *FILES, "compiler/pipeline", *MLIR],
+    "tools/transom-reduce": ["tools/transom-reduce", *FILES, "compiler/pipeline", *MLIR],
+    "tools/transom-check": ["tools/transom-check", "compiler/verify/Certificate", "compiler/verify/CheckStages", *FILES],
     "tools/transom-lsp-server": ["tools/transom-lsp-server", "compiler/pipeline", *MLIR],
     "examples": PUBLIC + ["examples"],
-    "examples/pass-plugin": ["examples/pass-plugin", "passes/*", "compiler/pipeline", *DIALECTS, *SUPPORT, *MLIR],
+    "examples/pass-plugin": ["examples/pass-plugin", "passes/*", "compiler/pipeline", *DIALECTS, *FILES, *MLIR],
     "cmake": MLIR,
     "test": ["*"],
 }
@@ -183,14 +204,45 @@ def check_file(name, text, findings):
             findings.error(name, number, f"'{row}' may not include '{header}'")
 
 
+def compiler_folder(path):
+    """compiler/driver for compiler/driver/Compile.h, None for other paths."""
+    parts = path.split("/")
+    return "/".join(parts[:2]) if parts[0] == "compiler" and len(parts) > 2 else None
+
+
+def check_cycles(includes, findings):
+    """Reports each folder of the compiler that includes itself through others. `includes` is {folder: {other: (file, header)}}."""
+    done = set()
+
+    def visit(folder, path):
+        if folder in path:
+            cycle = path[path.index(folder):] + [folder]
+            file, header = includes[cycle[-2]][folder]
+            findings.error(file, 1, f"includes '{header}', which makes a cycle of folders: {' -> '.join(cycle)}")
+        elif folder not in done:
+            for other in sorted(includes.get(folder, ())):
+                visit(other, path + [folder])
+            done.add(folder)
+
+    for folder in sorted(includes):
+        visit(folder, [])
+
+
 def main():
     root = parse_root(__doc__)
-    findings = Findings()
+    findings, includes = Findings(), {}
     for name in list_files(root):
-        if name.endswith(SOURCES):
-            text = read_text(root, name)
-            if text is not None:
-                check_file(name, text, findings)
+        if not name.endswith(SOURCES):
+            continue
+        text = read_text(root, name)
+        if text is None:
+            continue
+        check_file(name, text, findings)
+        for match in filter(None, map(INCLUDE.match, text.splitlines() if compiler_folder(name) else ())):
+            other = compiler_folder(match[2] or "")
+            if other and other != compiler_folder(name):
+                includes.setdefault(compiler_folder(name), {}).setdefault(other, (name, match[2]))
+    check_cycles(includes, findings)
     findings.finish()
 
 

@@ -2,8 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Checks sizes and include cycles in product code: no source exceeds 500 lines, at most 0.5 % of the functions exceed 60 lines, and headers
-# do not include each other in cycles. --longest N prints the longest functions.
+# Checks sizes and include cycles of product code: no source has more than 500 lines, at most 0.5 % of the functions have more
+# than 60, at most 30 modules are at one level of a folder, and headers include each other without cycles. --longest N prints the longest functions.
 import argparse
 import os
 import re
@@ -15,7 +15,9 @@ from tree import Findings, list_files, read_text
 
 PRODUCT = ("runtime/", "dialects/", "passes/", "compiler/", "tools/")
 FILE_LINES, FUNCTION_LINES, LONG_SHARE = 500, 60, 0.005
-# Generated tables, and the definitions of dialects and passes.
+# A header, a source and a .td file with the same name are one module.
+FOLDER_MODULES = 30
+# Generated tables, and the pages of dialects and passes.
 LARGE = re.compile(r"(UnicodeTables|UnicodeCategories|RegexTables|CompatibilityTables)\.cpp$|\.td$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
@@ -50,16 +52,25 @@ def check_cycles(headers, findings):
         visit(name, [])
 
 
+def check_folders(modules, findings):
+    """Reports folders with too many modules; `modules` is {folder: {name}}."""
+    for folder, names in sorted(modules.items()):
+        if len(names) > FOLDER_MODULES:
+            findings.error(folder, 1, f"{len(names)} modules at one level; at most {FOLDER_MODULES}: move some into a folder of their own")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     parser.add_argument("--root", default=here, help="the tree to check")
     parser.add_argument("--longest", type=int, metavar="N", help="print the longest functions")
     options = parser.parse_args()
-    findings, sources, headers = Findings(), [], {}
+    findings, sources, headers, modules = Findings(), [], {}, {}
     for name in list_files(options.root):
         if not name.startswith(PRODUCT) or not name.endswith((".h", ".cpp", ".c", ".td")):
             continue
+        folder, file = os.path.split(name)
+        modules.setdefault(folder, set()).add(file.split(".")[0])
         text = read_text(options.root, name) or ""
         lines = text.splitlines()
         if len(lines) > FILE_LINES and not LARGE.search(name):
@@ -71,6 +82,7 @@ def main():
             headers[name.removeprefix("runtime/include/")] = INCLUDE.findall(text)
     found = check_functions(sources, findings)
     check_cycles(headers, findings)
+    check_folders(modules, findings)
     for count, name, line, text in found[:options.longest or 0]:
         print(f"{count:4} {name}:{line}: {text}")
     findings.finish()

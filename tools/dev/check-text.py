@@ -17,12 +17,13 @@ TALK_LINES = 500
 
 # Architecture folders, each documented by its own README.
 DOCUMENTED = [
-    "runtime", "runtime/base", "runtime/json", "runtime/manifest", "runtime/safetensors", "runtime/weights", "runtime/artifact", "runtime/execute",
+    "runtime", "runtime/base", "runtime/json", "runtime/manifest", "runtime/artifact", "runtime/execute",
     "runtime/kvcache", "runtime/decode", "runtime/generate", "runtime/session", "runtime/text", "runtime/tokenizer", "runtime/api", "runtime/onednn",
     "runtime/abi", "dialects/common", "dialects/weights", "dialects/attn", "dialects/kern", "passes", "passes/graph", "passes/kernel",
     "passes/lower", "compiler/import", "compiler/import/huggingface", "compiler/import/graphjson", "compiler/import/tokenizer",
-    "compiler/pipeline", "compiler/codegen", "compiler/artifact", "compiler/evaluator", "compiler/inspect",
-    "compiler/driver", "tools", "tools/commands/attention", "tools/dev", "test", "examples",
+    "compiler/pipeline", "compiler/codegen", "compiler/artifact", "compiler/evaluator", "compiler/inspect", "compiler/explain",
+    "compiler/verify", "compiler/driver", "compiler/api", "compiler/options", "compiler/stages", "compiler/calibrate", "compiler/statistics",
+    "compiler/safetensors", "compiler/import/gguf", "tools", "tools/commands/attention", "tools/dev", "test", "examples",
 ]
 
 # Data, and texts by others.

@@ -2,7 +2,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Writes compiler/import/tokenizer/RegexTables.cpp: the properties that regular expressions name (scripts, blocks, binary properties, POSIX
+# Writes compiler/import/tokenizer/regex/RegexTables.cpp: the properties that regular expressions name (scripts, blocks, binary properties, POSIX
 # classes), the case folding, and the scripts that the pre-tokenizer UnicodeScripts distinguishes. All are queried from the PyPI package
 # `tokenizers` for every code point, since no single Unicode version reproduces its results.
 #
@@ -162,7 +162,7 @@ def main():
         " package tokenizers %s has them." % tokenizers.__version__
     )
     out = [BANNER + textwrap.fill(text, 80, initial_indent="// ", subsequent_indent="// ")]
-    out += ['#include "compiler/import/tokenizer/RegexTables.h"', "", "// clang-format off", "namespace transom::tokenizer {"]
+    out += ['#include "compiler/import/tokenizer/regex/RegexTables.h"', "", "// clang-format off", "namespace transom::tokenizer {"]
     array(out, "const NamedRanges namedRanges", entries)
     out.append("const size_t namedRangeCount = %d;" % len(entries))
     array(out, "const uint32_t rangeSteps", pool)
@@ -175,7 +175,7 @@ def main():
     array(out, "const uint32_t scriptRuns", runs)
     out.append("const size_t scriptRunCount = %d;" % len(runs))
     out.append("} // namespace transom::tokenizer")
-    with open(os.path.join(root, "compiler/import/tokenizer/RegexTables.cpp"), "w") as file:
+    with open(os.path.join(root, "compiler/import/tokenizer/regex/RegexTables.cpp"), "w") as file:
         file.write("\n".join(out) + "\n")
     print("%d names, %d steps, %d case groups, %d strings, %d runs of %d scripts"
           % (len(entries), len(pool), len(groups), len(strings), len(runs), script_count))

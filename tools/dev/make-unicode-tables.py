@@ -2,7 +2,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Writes runtime/tokenizer/UnicodeTables.cpp and, for regular expressions, compiler/import/tokenizer/UnicodeCategories.cpp: the character
+# Writes runtime/tokenizer/UnicodeTables.cpp and, for regular expressions, compiler/import/tokenizer/regex/UnicodeCategories.cpp: the character
 # properties that the tokenizer needs, as in the PyPI package `tokenizers`. That package mixes the Unicode versions of several libraries, so
 # no single Unicode version reproduces its ids. Therefore each property is queried from the package for every code point, and the number of
 # differences from Python's unicodedata is printed.
@@ -161,7 +161,7 @@ def write_categories(path):
         % (tokenizers.__version__, differ, unicodedata.unidata_version)
     )
     out = [BANNER + textwrap.fill(text, 80, initial_indent="// ", subsequent_indent="// ")]
-    out += ['#include "compiler/import/tokenizer/CharSet.h"', "", "// clang-format off", "namespace transom::tokenizer {"]
+    out += ['#include "compiler/import/tokenizer/regex/CharSet.h"', "", "// clang-format off", "namespace transom::tokenizer {"]
     array(out, "const uint32_t propertyRuns[%d]" % len(runs), [c << 11 | v for c, v in runs])
     out.append("const size_t propertyRunCount = %d;" % len(runs))
     out.append("} // namespace transom::tokenizer")
@@ -223,7 +223,7 @@ def array(out, declaration, values):
 def main():
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path = os.path.join(root, "runtime/tokenizer/UnicodeTables.cpp")
-    write_categories(os.path.join(root, "compiler/import/tokenizer/UnicodeCategories.cpp"))
+    write_categories(os.path.join(root, "compiler/import/tokenizer/regex/UnicodeCategories.cpp"))
     records, decompositions, expansions = properties()
     differ = differences(records, decompositions, expansions)
     text = (

@@ -56,9 +56,9 @@ IDENTIFIERS = {"segments", "wanted", "part, parts", "pieces", "walk"}
 ALLOWED = {
     "rotation, rotary": ("docs/graph.md", "compiler/import/graphjson/", "test/compiler/import/graphjson/",
                          # a value of config.json
-                         "compiler/import/huggingface/README.md", "compiler/import/huggingface/RobertaFamilies.cpp",
-                         "compiler/import/huggingface/RopeEncoderFamilies.cpp",
-                         "test/compiler/import/huggingface/RopeEncoderFamiliesTest.cpp"),
+                         "compiler/import/huggingface/README.md", "compiler/import/huggingface/families/RobertaFamilies.cpp",
+                         "compiler/import/huggingface/families/RopeEncoderFamilies.cpp",
+                         "test/compiler/import/huggingface/families/RopeEncoderFamiliesTest.cpp"),
     "segments": ("runtime/artifact/", "compiler/artifact/Link", "test/bench/digest-times/", "test/runtime/artifact/", "test/compiler/artifact/"),
     "part, parts": ("compiler/import/", "test/compiler/", "runtime/tokenizer/"),
     "pieces": ("compiler/import/gguf/", "test/compiler/import/gguf/", "compiler/import/tokenizer/", "runtime/tokenizer/", "test/runtime/tokenizer/", "test/compiler/import/tokenizer/"),

@@ -19,13 +19,14 @@ SHARED = {
     "test/passes/lower/ops/LowerGemmTest.cpp": ("products with more rows and a longer K than are computed at a time, of all operands", ["ProductSizes.cpp", "ProductOperands.cpp"]),
     "test/compiler/artifact/ArtifactTest.cpp": ("parts of writing an artifact", [
         "PhaseCost.cpp", "PlanCalls.cpp", "Tables.cpp"]),
-    "test/compiler/driver/test_resume_bytes.py": ("what a manifest names is the same from each stage; test_bench_report.py has the names", [
-        "KernelNames.cpp"]),
-    "test/compiler/evaluator/BitsTest.cpp": ("single operations; test/e2e/random compares whole models with machine code", [
-        "BitsAttention.cpp", "BitsMath.cpp", "EvaluateKernAttentionBits.cpp"]),
+    "test/compiler/stages/test_resume_bytes.py": ("what a manifest names is the same from each stage; test_bench_report.py has the names", [
+        "../driver/KernelNames.cpp"]),
+    "test/compiler/evaluator/bits/BitsTest.cpp": ("single operations; test/e2e/random compares whole models with machine code", [
+        "BitsAttention.cpp", "BitsMath.cpp", "../kern/EvaluateKernAttentionBits.cpp"]),
+    "test/compiler/evaluator/residues/ResiduesTest.cpp": ("leaves and rounded leaves", ["ResidueLeaves.cpp"]),
     "test/compiler/evaluator/EvaluateProductsTest.cpp": ("norms, softmax and activations of both dialects", ["NormsAndActivations.cpp"]),
     "test/compiler/evaluator/EvaluateShapesTest.cpp": ("the values of all operations", ["Tensor.cpp"]),
-    "test/compiler/evaluator/KernMemoryTest.cpp": ("one module on the byte arena; values come from goldens, those of oneDNN from test/e2e/random", [
+    "test/compiler/evaluator/kern/KernMemoryTest.cpp": ("one module on the byte arena; values come from goldens, those of oneDNN from test/e2e/random", [
         "EvaluateKernAttention.cpp", "EvaluateKernControl.cpp", "EvaluateKernElementwise.cpp", "EvaluateKernMoves.cpp",
         "EvaluateKernRows.cpp", "EvaluateOneDnn.cpp", "KernEvaluation.cpp"]),
     "test/compiler/import/gguf/GgufTokenizerTest.cpp": ("parts of a tokenizer.json that all kinds write", ["GgufTokenizerMaker.cpp"]),
@@ -35,11 +36,11 @@ SHARED = {
     "test/compiler/import/huggingface/GoldenImportTest.cpp": ("texts beside encoders", ["TextConfig.cpp"]),
     "test/compiler/import/huggingface/ModelNumbersTest.cpp": ("each block with numbers of another library", [
         "blocks/Attention.cpp", "blocks/BlockContext.cpp", "blocks/Convolution.cpp", "blocks/Embedding.cpp", "blocks/Head.cpp", "blocks/Layer.cpp", "blocks/Mlp.cpp"]),
-    "test/compiler/import/tokenizer/RegexTest.cpp": ("the matches of patterns with all constructs", ["RegexAutomaton.cpp", "RegexCode.cpp"]),
-    "test/compiler/import/tokenizer/RegexTreeTest.cpp": ("the errors of the parser; RegexTest.cpp has what it takes", ["RegexParser.cpp"]),
-    "test/compiler/import/tokenizer/CharSetTest.cpp": ("classes in patterns, with and without case", ["RegexClasses.cpp", "RegexFold.cpp"]),
+    "test/compiler/import/tokenizer/regex/RegexTest.cpp": ("the matches of patterns with all constructs", ["RegexAutomaton.cpp", "RegexCode.cpp"]),
+    "test/compiler/import/tokenizer/regex/RegexTreeTest.cpp": ("the errors of the parser; RegexTest.cpp has what it takes", ["RegexParser.cpp"]),
+    "test/compiler/import/tokenizer/regex/CharSetTest.cpp": ("classes in patterns, with and without case", ["RegexClasses.cpp", "RegexFold.cpp"]),
     "test/compiler/import/tokenizer/ImportPiecesTest.cpp": ("what the classes share", ["PieceImporter.cpp"]),
-    "test/compiler/import/tokenizer/ImportMarianTest.cpp": ("pieces with ids of a vocabulary", ["VocabularyPieces.cpp"]),
+    "test/compiler/import/tokenizer/classes/ImportMarianTest.cpp": ("pieces with ids of a vocabulary", ["../VocabularyPieces.cpp"]),
     "test/runtime/tokenizer/TokenizerTest.cpp": ("the steps of encoding", ["SequenceEncoder.cpp"]),
     "test/runtime/tokenizer/BpeTest.cpp": ("words that come again", ["WordCache.cpp"]),
     "test/compiler/import/MutationTest.cpp": ("what importers share", ["Emitter.cpp"]),
@@ -59,7 +60,7 @@ SHARED = {
         "CompareMemory.cpp", "MachineSnapshot.cpp"]),
     "test/tools/commands/verify/test_verify.py": ("processes and compiles of the real program", ["BitsElsewhere.cpp"]),
     "test/tools/commands/test_compile.py": ("the command is a thin layer over the driver, which opens in its own library", [
-        "CompileFlags.cpp", "Compiler.cpp", "../../compiler/driver/SharedLibrary.cpp"]),
+        "CompileFlags.cpp", "Compiler.cpp", "../../compiler/api/SharedLibrary.cpp"]),
     "test/tools/commands/test_fatal_errors.py": ("handlers that end a compile", ["../../compiler/codegen/FatalErrors.cpp"]),
-    "test/compiler/driver/test_compile.py": ("errors and hashes of a compile", ["Diagnostics.cpp", "Hashes.cpp"]),
+    "test/compiler/driver/test_compile.py": ("errors and hashes of a compile", ["../stages/Diagnostics.cpp", "../stages/Hashes.cpp"]),
 }

@@ -5,7 +5,7 @@
 // the scales and minimums of its groups.
 #pragma once
 #include "compiler/import/gguf/Gguf.h"
-#include "runtime/weights/StoredGroups.h"
+#include "dialects/weights/StoredGroups.h"
 #include <memory>
 
 namespace transom::gguf {

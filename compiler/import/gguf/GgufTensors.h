@@ -5,7 +5,7 @@
 // checkpoint of Hugging Face has.
 #pragma once
 #include "compiler/import/gguf/GgufConfig.h"
-#include "runtime/safetensors/Safetensors.h"
+#include "compiler/safetensors/Safetensors.h"
 
 namespace transom::gguf {
 

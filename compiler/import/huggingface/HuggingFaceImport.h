@@ -5,12 +5,12 @@
 // the module, HuggingFaceHeads.cpp the head and its labels.
 #pragma once
 #include "compiler/import/gguf/GgufModel.h"
-#include "compiler/import/huggingface/AdapterBase.h"
-#include "compiler/import/huggingface/GlinerConfig.h"
 #include "compiler/import/huggingface/HeadSteps.h"
 #include "compiler/import/huggingface/HuggingFace.h"
 #include "compiler/import/huggingface/ModelConfig.h"
-#include "compiler/import/huggingface/QuantizationConfig.h"
+#include "compiler/import/huggingface/checkpoints/AdapterBase.h"
+#include "compiler/import/huggingface/checkpoints/QuantizationConfig.h"
+#include "compiler/import/huggingface/gliner/GlinerConfig.h"
 
 namespace transom {
 

@@ -9,7 +9,7 @@
 #pragma once
 #include "compiler/import/huggingface/Config.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
-#include "runtime/weights/WeightExpr.h"
+#include "dialects/weights/WeightExpr.h"
 #include <functional>
 #include <optional>
 #include <string>

@@ -4,7 +4,7 @@
 // How texts go through a model: the tokenizer of its folder, and what the
 // files of sentence-transformers say about lengths and the pipeline.
 #pragma once
-#include "compiler/import/huggingface/PipelineConfig.h"
+#include "compiler/import/huggingface/sentence_transformers/PipelineConfig.h"
 #include "compiler/import/tokenizer/TokenizerSettings.h"
 #include "runtime/base/Error.h"
 #include "runtime/base/SmallFiles.h"

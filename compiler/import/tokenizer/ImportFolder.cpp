@@ -3,13 +3,13 @@
 //
 // Files are read first; the importers get their bytes.
 #include "compiler/import/tokenizer/ImportFolder.h"
-#include "compiler/import/tokenizer/ImportM2M100.h"
-#include "compiler/import/tokenizer/ImportMarian.h"
 #include "compiler/import/tokenizer/ImportMerges.h"
 #include "compiler/import/tokenizer/ImportPieces.h"
 #include "compiler/import/tokenizer/ImportWordPiece.h"
-#include "compiler/import/tokenizer/TokenizerClass.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
+#include "compiler/import/tokenizer/classes/ImportM2M100.h"
+#include "compiler/import/tokenizer/classes/ImportMarian.h"
+#include "compiler/import/tokenizer/classes/TokenizerClass.h"
 #include "runtime/base/File.h"
 #include "runtime/json/JsonParser.h"
 #include "runtime/tokenizer/Tokenizer.h"

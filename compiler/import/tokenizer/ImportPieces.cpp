@@ -5,10 +5,10 @@
 // and decoder, adds tokens and makes the template, in this order. The class
 // decides whether the pieces are a Unigram or a BPE model, not the file.
 #include "compiler/import/tokenizer/ImportPieces.h"
-#include "compiler/import/tokenizer/Languages.h"
 #include "compiler/import/tokenizer/PieceImporter.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
+#include "compiler/import/tokenizer/classes/Languages.h"
 #include <algorithm>
 #include <cmath>
 

@@ -5,10 +5,10 @@
 // decides whether the rest is worth reading.
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "compiler/import/tokenizer/AddedTokens.h"
-#include "compiler/import/tokenizer/Languages.h"
 #include "compiler/import/tokenizer/PieceImporter.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
+#include "compiler/import/tokenizer/classes/Languages.h"
 #include "runtime/json/Json.h"
 
 namespace transom {

@@ -3,9 +3,9 @@
 //
 // Tokens are added in the order of TokenizersBackend in transformers 5.
 #include "compiler/import/tokenizer/PieceImporter.h"
-#include "compiler/import/tokenizer/Languages.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
+#include "compiler/import/tokenizer/classes/Languages.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>
 #include <unordered_map>

@@ -3,9 +3,9 @@
 //
 // Pre-tokenizers become steps of the runtime; what cuts at characters or
 // patterns becomes a program.
-#include "compiler/import/tokenizer/Regex.h"
-#include "compiler/import/tokenizer/RegexTables.h"
 #include "compiler/import/tokenizer/Steps.h"
+#include "compiler/import/tokenizer/regex/Regex.h"
+#include "compiler/import/tokenizer/regex/RegexTables.h"
 #include "runtime/tokenizer/PreTokenizer.h"
 
 namespace transom::tokenizer {

@@ -5,7 +5,7 @@
 // BertNormalizer or a Sequence is flattened into the steps it is made of.
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/CharacterMap.h"
-#include "compiler/import/tokenizer/Regex.h"
+#include "compiler/import/tokenizer/regex/Regex.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Normalizer.h"
 #include <algorithm>

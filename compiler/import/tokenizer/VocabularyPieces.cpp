@@ -8,10 +8,10 @@
 // be one.
 #include "compiler/import/tokenizer/VocabularyPieces.h"
 #include "compiler/import/tokenizer/CharacterMap.h"
-#include "compiler/import/tokenizer/Regex.h"
 #include "compiler/import/tokenizer/SentencePiece.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
+#include "compiler/import/tokenizer/regex/Regex.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>
 #include <cmath>

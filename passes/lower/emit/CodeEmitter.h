@@ -11,7 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "passes/lower/emit/Index.h"
 #include "runtime/base/InstructionSet.h"
-#include "runtime/weights/OperandFormat.h"
+#include "runtime/base/OperandFormat.h"
 
 namespace transom::lower {
 

@@ -7,7 +7,7 @@
 // registers have 16 f32 lanes.
 #pragma once
 #include "passes/lower/emit/CodeEmitter.h"
-#include "runtime/weights/OperandFormat.h"
+#include "runtime/base/OperandFormat.h"
 
 namespace transom::lower {
 

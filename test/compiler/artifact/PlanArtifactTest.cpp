@@ -10,12 +10,12 @@
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/LowerModule.h"
 #include "compiler/pipeline/Register.h"
+#include "compiler/safetensors/Safetensors.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/kernel/Passes.h"
-#include "runtime/safetensors/Safetensors.h"
 #include "test/e2e/random/CompiledModel.h"
 #include <filesystem>
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 //
 // Weights in artifacts: each layout and type, tensors of many blocks, and plans
 // that are wrong.
+#include "dialects/weights/StoredGroups.h"
 #include "runtime/base/Sha256.h"
-#include "runtime/weights/StoredGroups.h"
 #include "test/compiler/artifact/ArtifactFixture.h"
 #include <cmath>
 

@@ -5,7 +5,7 @@
 // are merged in the end, is attention by plain softmax in residues; with a
 // fault in the merge it is not.
 #include "compiler/evaluator/NormsAndActivations.h"
-#include "compiler/evaluator/Residues.h"
+#include "compiler/evaluator/residues/Residues.h"
 #include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>
 

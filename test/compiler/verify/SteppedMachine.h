@@ -4,13 +4,13 @@
 // A module of two layers, each of two phases, and the memory of a machine that
 // runs it by hand.
 #pragma once
-#include "compiler/evaluator/EvaluatePhase.h"
+#include "compiler/evaluator/kern/EvaluatePhase.h"
 #include "compiler/verify/ArtifactStepper.h"
 #include "dialects/kern/Kern.h"
+#include "dialects/weights/WeightExpr.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
-#include "runtime/weights/WeightExpr.h"
 #include <gtest/gtest.h>
 
 namespace transom::testing {

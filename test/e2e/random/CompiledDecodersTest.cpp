@@ -4,7 +4,7 @@
 // Random decoders, compiled: they give what the evaluator gives, with the same
 // bits for all chunks, neighbours, copies and numbers of threads.
 #include "compiler/driver/CompileModule.h"
-#include "compiler/evaluator/Bits.h"
+#include "compiler/evaluator/bits/Bits.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/base/InstructionSet.h"

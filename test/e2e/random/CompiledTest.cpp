@@ -5,8 +5,8 @@
 // API, against the reference evaluator: for each instruction set, with fusions
 // on and off, and with the same bits for all numbers of threads.
 #include "compiler/driver/CompileModule.h"
-#include "compiler/driver/ModuleOptions.h"
-#include "compiler/evaluator/Bits.h"
+#include "compiler/evaluator/bits/Bits.h"
+#include "compiler/options/ModuleOptions.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/base/InstructionSet.h"

@@ -4,8 +4,8 @@
 // export-random-models FOLDER COUNT: writes random models, each as a folder
 // with graph.json, weights, inputs and cases.json, for
 // tools/dev/compare-builds. Seeds that graph.json cannot spell are left out.
+#include "compiler/safetensors/Safetensors.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "runtime/safetensors/Safetensors.h"
 #include "test/e2e/random/GraphExport.h"
 #include "test/e2e/random/RandomGraph.h"
 #include <cstdlib>

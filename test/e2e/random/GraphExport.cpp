@@ -4,10 +4,10 @@
 // One node of graph.json for each operation of the attn dialect.
 #include "test/e2e/random/GraphExport.h"
 #include "compiler/evaluator/Tensor.h"
+#include "compiler/safetensors/Safetensors.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/json/Json.h"
-#include "runtime/safetensors/Safetensors.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <fstream>

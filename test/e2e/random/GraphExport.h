@@ -4,8 +4,8 @@
 // Writes an entry of a random model as graph.json with its weights beside it,
 // so that the importer can be held against the module that it came from.
 #pragma once
+#include "dialects/weights/WeightExpr.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "runtime/weights/WeightExpr.h"
 #include <string>
 
 namespace transom::testing {

@@ -6,8 +6,8 @@
 // inputs that follow from the seed alone.
 #pragma once
 #include "compiler/evaluator/Evaluator.h"
+#include "dialects/weights/WeightExpr.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "runtime/weights/WeightExpr.h"
 #include <map>
 #include <string>
 #include <vector>

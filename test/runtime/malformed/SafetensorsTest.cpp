@@ -3,7 +3,7 @@
 //
 // Malformed safetensors files and folders: every rule broken, every cut, fixed
 // random damage, and the time and memory that an error may take.
-#include "runtime/safetensors/Safetensors.h"
+#include "compiler/safetensors/Safetensors.h"
 #include "test/runtime/malformed/Malformed.h"
 #include "test/support/TimeLimit.h"
 #include <sys/resource.h>

@@ -3,10 +3,10 @@
 //
 // Malformed texts: JSON documents, manifests, weight expressions and
 // polynomials, cut at every byte and damaged in fixed random ways.
+#include "dialects/weights/WeightExpr.h"
 #include "runtime/base/Polynomial.h"
 #include "runtime/json/Json.h"
 #include "runtime/manifest/Manifest.h"
-#include "runtime/weights/WeightExpr.h"
 #include "test/runtime/malformed/Malformed.h"
 
 using namespace transom;

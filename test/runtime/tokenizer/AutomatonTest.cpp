@@ -3,7 +3,7 @@
 //
 // Programs whose bytes are damaged.
 #include "runtime/tokenizer/Automaton.h"
-#include "compiler/import/tokenizer/Regex.h"
+#include "compiler/import/tokenizer/regex/Regex.h"
 #include "runtime/tokenizer/Splitter.h"
 #include <gtest/gtest.h>
 

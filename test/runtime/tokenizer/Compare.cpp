@@ -8,7 +8,7 @@
 // where a stream gives half a character. With --patterns in place of the
 // tokenizer, the strings are patterns and texts, and the results matches.
 #include "compiler/import/tokenizer/ImportFolder.h"
-#include "compiler/import/tokenizer/Regex.h"
+#include "compiler/import/tokenizer/regex/Regex.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/DecodeStream.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A Marian folder: ids and texts equal to those of transformers' class.
-#include "compiler/import/tokenizer/ImportMarian.h"
+#include "compiler/import/tokenizer/classes/ImportMarian.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
 #include "test/runtime/tokenizer/Fixture.h"

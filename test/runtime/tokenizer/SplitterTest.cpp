@@ -3,7 +3,7 @@
 //
 // What happens to the matches of a pattern.
 #include "runtime/tokenizer/Splitter.h"
-#include "compiler/import/tokenizer/Regex.h"
+#include "compiler/import/tokenizer/regex/Regex.h"
 #include <gtest/gtest.h>
 
 namespace transom::tokenizer {

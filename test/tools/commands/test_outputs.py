@@ -39,7 +39,7 @@ WRITERS = {
     "runtime/base/OutputFile.cpp", "runtime/base/PartialFile.cpp",
     "tools/commands/StandardStreams.cpp",  # closed streams
     "tools/commands/verify/BitsElsewhere.cpp",  # messages of a child, in a temporary folder
-    "compiler/driver/ModuleText.cpp",  # reproducers, in the folder for temporary files
+    "compiler/stages/ModuleText.cpp",  # reproducers, in the folder for temporary files
 }  # fmt: skip
 OPENS = re.compile(r"\bO_(WRONLY|RDWR|CREAT|TRUNC)\b|\bf(re)?open\(|\bofstream\b|\braw_fd_ostream \w+\(|\bToolOutputFile\b|\bopenOutputFile\b|\bmkstemp")
 

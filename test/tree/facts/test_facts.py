@@ -16,9 +16,9 @@ FACTS = {
         ("CHANGELOG.md", r"ABI version is (\d+)"),
     ],
     "the sign of a group's offset": [
-        ("runtime/weights/OperandFormat.h", r"element \* scale ([+−-]) \w+"),
+        ("runtime/base/OperandFormat.h", r"element \* scale ([+−-]) \w+"),
         ("dialects/kern/KernDialect.td", r"element \* scale ([+−-]) \w+"),
-        ("runtime/weights/README.md", r"element \* scale ([+−-]) \w+"),
+        ("dialects/weights/README.md", r"element \* scale ([+−-]) \w+"),
         ("docs/glossary.md", r"element \* scale ([+−-]) \w+"),
     ],
     "the KV block size": [
@@ -37,7 +37,7 @@ FACTS = {
         ("docs/glossary.md", r"(?m)^\| K block \|.*?(\d{4})"),
     ],
     "the max group size": [
-        ("runtime/weights/OperandFormat.h", r'quantizedGroupNames\[\] = "(?:\d+, )*(\d+)"'),
+        ("runtime/base/OperandFormat.h", r'quantizedGroupNames\[\] = "(?:\d+, )*(\d+)"'),
         ("docs/quantization.md", r"`--group-size N`\D+32\D+(\d+)"),
         ("CHANGELOG.md", r"group sizes\D+32\D+(\d+)"),
     ],

@@ -127,6 +127,13 @@ class Rules(unittest.TestCase):
     def test_unknown_folder_has_no_layer(self):
         self.expect("layers", {"stray/A.cpp": BANNER}, "no layer names this folder")
 
+    def test_layers_have_no_cycles_in_the_compiler(self):
+        tree = {"compiler/driver/A.cpp": BANNER + '#include "compiler/stages/B.h"\n', "compiler/stages/B.h": BANNER + '#include "compiler/options/C.h"\n',
+                "compiler/options/C.h": BANNER}
+        self.assertNotIn("cycle", self.run_check("layers", tree)[1])
+        tree["compiler/options/C.h"] += '#include "compiler/driver/D.h"\n'
+        self.expect("layers", tree, "which makes a cycle of folders: compiler/driver -> compiler/stages -> compiler/options -> compiler/driver")
+
     def test_banner_is_missing(self):
         self.expect("text", {"runtime/Load.cpp": "#include <string>\n"}, "does not start with the licence banner")
 
@@ -266,6 +273,11 @@ class Rules(unittest.TestCase):
     def test_include_cycle(self):
         headers = {f"runtime/{a}.h": BANNER + f'#include "runtime/{b}.h"\n' for a, b in (("A", "B"), ("B", "C"), ("C", "A"))}
         self.expect("sizes", headers, "includes itself: runtime/A.h -> runtime/B.h -> runtime/C.h -> runtime/A.h")
+
+    def test_sizes_of_folders(self):
+        files = {f"runtime/more/A{i}.{ending}": BANNER for i in range(30) for ending in ("h", "cpp")}
+        self.assertEqual(self.run_check("sizes", files), (0, ""))
+        self.expect("sizes", {**files, "runtime/more/B.cpp": BANNER}, "31 modules at one level; at most 30")
 
     def test_source_without_test(self):
         for name in ("fresh/KvFile.cpp", "fresh/Kv.c"):

@@ -4,9 +4,9 @@
 // transom attention: writes attention weights for a text as a page, a picture
 // or JSON.
 #include "runtime/base/OutputFile.h"
-#include "tools/commands/GenerationFlags.h"
-#include "tools/commands/Texts.h"
 #include "tools/commands/attention/AttentionEntry.h"
+#include "tools/commands/generate/GenerationFlags.h"
+#include "tools/commands/text/Texts.h"
 
 using namespace transom;
 using namespace transom::tools;

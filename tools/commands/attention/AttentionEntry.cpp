@@ -5,8 +5,8 @@
 #include "tools/commands/attention/AttentionEntry.h"
 #include "runtime/generate/GenerationConfig.h"
 #include "runtime/manifest/Manifest.h"
-#include "tools/commands/GenerationFlags.h"
 #include "tools/commands/NumberList.h"
+#include "tools/commands/generate/GenerationFlags.h"
 #include <algorithm>
 #include <cstring>
 #include <map>

@@ -3,7 +3,7 @@
 //
 // Aligns generated text.
 #include "tools/commands/attention/WordAligner.h"
-#include "tools/commands/Texts.h"
+#include "tools/commands/text/Texts.h"
 #include <algorithm>
 
 using namespace transom;

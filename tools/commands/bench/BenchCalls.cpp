@@ -6,7 +6,7 @@
 #include "tools/commands/bench/BenchCalls.h"
 #include "runtime/abi/Layout.h"
 #include "runtime/execute/Cpu.h"
-#include "tools/commands/Texts.h"
+#include "tools/commands/text/Texts.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>

@@ -4,7 +4,7 @@
 // Reports on the contents of an artifact, from its manifest; no code is
 // executed.
 #pragma once
-#include "compiler/inspect/ModelFigures.h"
+#include "compiler/statistics/ModelFigures.h"
 #include "compiler/verify/Certificate.h"
 #include "runtime/artifact/Artifact.h"
 #include "tools/commands/inspect/MemoryTable.h"

@@ -4,10 +4,10 @@
 // Facts come from the JSON reports, so that models and artifacts use the same
 // names. A model's files provide further facts.
 #include "tools/commands/inspect/Facts.h"
+#include "compiler/safetensors/Safetensors.h"
 #include "runtime/base/DType.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
-#include "runtime/safetensors/Safetensors.h"
 #include "tools/commands/ModelPath.h"
 #include <cmath>
 

@@ -4,8 +4,8 @@
 // Projections are read in the orientation of the files and, where several are
 // stored as one, in slices; each is a product of its own, and the passes join
 // what reads one input.
-#include "compiler/import/huggingface/AdapterBase.h"
 #include "compiler/import/huggingface/blocks/Blocks.h"
+#include "compiler/import/huggingface/checkpoints/AdapterBase.h"
 
 using namespace mlir;
 using namespace transom;

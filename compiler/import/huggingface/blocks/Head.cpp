@@ -3,6 +3,7 @@
 //
 // What is computed from the last hidden state: the steps of a family's head.
 #include "compiler/import/huggingface/blocks/Blocks.h"
+#include "compiler/import/huggingface/checkpoints/AdapterBase.h"
 
 using namespace mlir;
 using namespace transom;

@@ -4,7 +4,7 @@
 // Blocks of each type have the numbers that the package gguf reads from them,
 // and keep their whole numbers and scales.
 #include "compiler/import/gguf/GgufBlocks.h"
-#include "runtime/safetensors/Safetensors.h"
+#include "compiler/safetensors/Safetensors.h"
 #include "test/runtime/base/TestSupport.h"
 #include <cstdlib>
 #include <cstring>

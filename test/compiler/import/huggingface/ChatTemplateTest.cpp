@@ -4,7 +4,7 @@
 // Templates of published rerankers, where templates are found, and templates
 // that a pair does not fit in.
 #include "compiler/import/huggingface/ChatTemplate.h"
-#include "test/compiler/import/huggingface/PipelineFolder.h"
+#include "test/compiler/import/huggingface/sentence_transformers/PipelineFolder.h"
 
 using namespace transom;
 using namespace transom::testing;

@@ -3,7 +3,7 @@
 //
 // What a pattern matches in a text.
 #pragma once
-#include "compiler/import/tokenizer/Regex.h"
+#include "compiler/import/tokenizer/regex/Regex.h"
 #include <string>
 
 namespace transom::tokenizer {

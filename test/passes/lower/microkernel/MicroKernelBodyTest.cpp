@@ -6,7 +6,7 @@
 // (where pairs of bf16 are widened, two), and nothing in them touches the
 // stack.
 #include "runtime/base/InstructionSet.h"
-#include "runtime/weights/OperandFormat.h"
+#include "runtime/base/OperandFormat.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/Products.h"
 #include "test/passes/lower/microkernel/Disassembly.h"

@@ -3,7 +3,7 @@
 //
 // Products, norms and attention that write whole numbers themselves: bit by bit
 // what plain loops make of the same result in f32, on each instruction set.
-#include "runtime/weights/OperandFormat.h"
+#include "runtime/base/OperandFormat.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
 #include "test/passes/lower/ops/QuantizedGroup.h"

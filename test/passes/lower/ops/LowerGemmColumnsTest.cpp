@@ -5,7 +5,7 @@
 // format and on each instruction set, however the columns of the calls before
 // were listed.
 #include "runtime/abi/Layout.h"
-#include "runtime/weights/OperandFormat.h"
+#include "runtime/base/OperandFormat.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/support/KernelHarness.h"
 #include <cstring>

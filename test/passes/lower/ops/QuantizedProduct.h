@@ -5,7 +5,7 @@
 // weights.
 #pragma once
 #include "runtime/base/DType.h"
-#include "runtime/weights/OperandFormat.h"
+#include "runtime/base/OperandFormat.h"
 #include "test/support/Reference.h"
 #include <cmath>
 #include <cstring>

@@ -1,0 +1,18 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The parameters of a model by component and by layer.
+#pragma once
+#include "compiler/import/Import.h"
+#include "compiler/statistics/ModelComponents.h"
+#include "compiler/statistics/ModelFigures.h"
+
+namespace transom {
+
+/// Numbers of parameters by component.
+using ComponentCounts = std::array<uint64_t, numComponents>;
+
+ParameterReport reportParameters(mlir::ModuleOp module, const ImportInfo &info,
+                                 const ModelComponents &components);
+
+} // namespace transom
