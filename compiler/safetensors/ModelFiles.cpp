@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tensors of a folder as one source: finding the files, the index of
-// shards, and reading blocks with conversion.
+// Folder tensors as one source: finding the files, the shard index, and reading
+// blocks with conversion.
 #include "compiler/safetensors/Safetensors.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/JsonParser.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr const char *singleFile = "model.safetensors";
 constexpr const char *indexFile = "model.safetensors.index.json";
 
-/// The command that converts the weights of PyTorch in a folder.
+/// The command that converts PyTorch weights in a folder.
 std::string getConversion(const std::string &folder) {
   return "python -c \"import glob, torch; from safetensors.torch import "
          "save_file; save_file({k: v.clone().contiguous() for f in "
@@ -48,7 +48,7 @@ Error noWeights(const std::string &folder) {
                      indexFile + "'");
 }
 
-/// The shard of each tensor, by the index.
+/// Reads each tensor's shard from the index.
 Result<std::vector<std::pair<std::string, std::string>>>
 readIndex(const std::string &path) {
   TRANSOM_ASSIGN(JsonDocument json, parseJsonFile(path, JsonNumbers::Python));
@@ -65,8 +65,8 @@ readIndex(const std::string &path) {
   return entries;
 }
 
-/// Calls visit(elementOffset, elements, outOffset) for the longest runs of a
-/// block that are contiguous in the tensor, in order.
+/// Calls visit(elementOffset, elements, outOffset) for a block's longest
+/// contiguous runs in the tensor, in order.
 template <typename Visit>
 void forEachRun(const std::vector<int64_t> &shape,
                 const std::vector<int64_t> &offsets,
@@ -108,7 +108,7 @@ void forEachRun(const std::vector<int64_t> &shape,
   }
 }
 
-/// Refuses a block that is not inside the tensor.
+/// Fails if a block is not inside the tensor.
 Result<void> checkBlock(const SafetensorsTensor &tensor,
                         const std::vector<int64_t> &offsets,
                         const std::vector<int64_t> &sizes) {
@@ -181,8 +181,8 @@ Result<ModelFiles> ModelFiles::openFolder(const std::string &folder) {
         error.message += std::string(" (a shard of ") + indexFile + ")";
       return error;
     }
-  // Names of the index that no shard has are an error only where a model needs
-  // the tensor, as in transformers, which reads all tensors of all shards.
+  // Names in the index that are in no shard are an error only if a model needs
+  // the tensor, as in transformers, which reads all tensors in all shards.
   for (const auto &[name, shard] : index)
     if (!files.slots.count(name))
       files.stale.emplace(name, shard);
@@ -443,7 +443,7 @@ void ModelFiles::release(const std::string &name) const {
   if (found == slots.end())
     return;
   const SafetensorsTensor &tensor = *found->second.tensor;
-  // Pages shared with the neighbours go too: they come back when read.
+  // Also release pages shared with neighbors: reading maps them again.
   constexpr uint64_t page = 4096;
   shards[found->second.file].mapped().release(
       tensor.begin - tensor.begin % page, tensor.end + page);

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading and checking one safetensors file. Every rule of the format has its
-// own error; nothing is reserved by a number of the header, and data is not
-// touched.
+// Reads and checks one safetensors file. Every format rule has its own error;
+// no memory is reserved by header values, and data is not read.
 #include "compiler/safetensors/Safetensors.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/Suggest.h"
@@ -15,7 +14,7 @@
 namespace transom {
 namespace {
 
-/// One file's header on its way to being checked.
+/// Parses and checks one file's header.
 class HeaderReader {
 public:
   HeaderReader(std::string_view file, const std::string &fileName)
@@ -43,12 +42,12 @@ private:
     return fail("tensor '" + utf8::printable(name) + "': " + text);
   }
 
-  /// The JSON text, by the length in front of it.
+  /// The JSON text, by the length before it.
   Result<std::string_view> headerText() const {
     if (file.size() < 8)
       return fail("file of " + std::to_string(file.size()) +
                   " bytes is too short for safetensors; expected at least 8");
-    // The length, little-endian, within the limit and the file.
+    // Check that the little-endian length is within the limit and the file.
     uint64_t size = 0;
     for (int i = 7; i >= 0; --i)
       size = size << 8 | static_cast<unsigned char>(file[i]);
@@ -60,7 +59,7 @@ private:
       return fail("header length " + std::to_string(size) +
                   " reaches beyond the file, which has " +
                   std::to_string(file.size() - 8) + " bytes after the length");
-    // The frame: an object, and only spaces after it.
+    // Check that an object is followed only by spaces.
     std::string_view text = file.substr(8, size);
     if (text.empty())
       return fail("header is empty; expected a JSON object");
@@ -125,7 +124,7 @@ private:
       return failTensor(tensor.name, "data_offsets has " +
                                          std::to_string(pair.size()) +
                                          " numbers; expected 2");
-    // The range lies inside the data.
+    // Check that the range is inside the data.
     uint64_t begin = pair[0], end = pair[1];
     std::string text = "data_offsets " + shapeText(pair);
     if (begin > end)
@@ -135,7 +134,7 @@ private:
       return failTensor(tensor.name, text + " reach beyond the " +
                                          std::to_string(dataSize) +
                                          " bytes of data in the file");
-    // Its size is that of the shape.
+    // Check that its size matches the shape.
     std::optional<uint64_t> bytes = tensorBytes(tensor.dtype, tensor.shape);
     std::string what = "shape " + utf8::printable(shapeText(tensor.shape)) +
                        " of " + std::string(safetensorsName(tensor.dtype));
@@ -151,7 +150,7 @@ private:
     return {};
   }
 
-  /// Sorts the tensors by place and checks that they cover the data.
+  /// Sorts the tensors by offset and checks that they cover the data.
   Result<void> checkTiling(SafetensorsHeader &header) const {
     std::sort(header.tensors.begin(), header.tensors.end(),
               [](const SafetensorsTensor &a, const SafetensorsTensor &b) {

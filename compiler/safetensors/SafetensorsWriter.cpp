@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writing safetensors: the header from the announced tensors, then the data in
+// Writes safetensors: the header from the declared tensors, then the data in
 // the same order.
 #include "compiler/safetensors/Safetensors.h"
 #include "runtime/base/Checked.h"
@@ -55,7 +55,7 @@ std::string SafetensorsWriter::headerBytes() const {
     json.endObject();
   }
   json.endObject();
-  // Pad with spaces, so that the data is aligned, and put the length first.
+  // Pad with spaces, so that the data is aligned, and prepend the length.
   text.resize((text.size() + 7) / 8 * 8, ' ');
   std::string header;
   for (int i = 0; i < 8; ++i)

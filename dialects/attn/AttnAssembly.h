@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Custom directives in the attn assembly formats: short types (`[batch, seq,
-// 64] f32`), sizes, and layer lists. Private to the dialect.
+// Custom directives in the attn assembly formats: short types, such as
+// `[batch, seq, 64] f32`, sizes, and layer lists. Private to the dialect.
 #pragma once
 #include "dialects/attn/Attn.h"
 

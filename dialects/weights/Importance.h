@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How much an error of each column of a weight counts.
+// Importance (imatrix): how much an error in each weight column counts.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -10,22 +10,22 @@
 
 namespace transom {
 
-/// By file tensor, for each number along K of the products that it is a weight
-/// of, the mean square of what it is multiplied by.
+/// By file tensor, for each element along K in GEMMs with this weight, the mean
+/// square of the other operand's values.
 class Importance {
 public:
-  /// Sets that of a tensor.
+  /// Sets a tensor's importance.
   void set(const std::string &tensor, std::vector<float> squares) {
     byTensor[tensor] = std::move(squares);
   }
   bool empty() const { return byTensor.empty(); }
-  /// That of a tensor, null without one.
+  /// Returns a tensor's importance, or null.
   const std::vector<float> *find(const std::string &tensor) const {
     auto found = byTensor.find(tensor);
     return found == byTensor.end() ? nullptr : &found->second;
   }
-  /// That of a weight made of these tensors, of which the first one that has as
-  /// many numbers counts; null without one.
+  /// Returns the importance for a weight made from these tensors: from the
+  /// first tensor with `depth` values, or null.
   const float *find(const std::vector<std::string> &tensors,
                     int64_t depth) const {
     for (const std::string &tensor : tensors)

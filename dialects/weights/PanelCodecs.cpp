@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The codecs of panels: f32, bf16 in pairs, whole numbers in groups.
+// Panel codecs: f32, bf16 in pairs, integers in groups.
 #include "dialects/weights/Quantization.h"
 #include "runtime/abi/Layout.h"
 #include "runtime/base/OperandFormat.h"
@@ -13,11 +13,10 @@ using namespace transom;
 
 namespace {
 
-/// Numbers of k that are written together: keeps the written lines in L1.
+/// Elements along K that are written together: keeps the written lines in L1.
 constexpr int64_t tileDepth = 16;
 
-/// Calls `at(row, k)` for all elements in the order in which a panel is
-/// written best.
+/// Calls `at(row, k)` for all elements in the best order for writing a panel.
 template <typename At>
 void forEachElement(int64_t count, int64_t depth, const At &at) {
   for (int64_t begin = 0; begin < depth; begin += tileDepth) {
@@ -28,7 +27,7 @@ void forEachElement(int64_t count, int64_t depth, const At &at) {
   }
 }
 
-/// [k][32] of f32.
+/// f32 panels [k][32].
 class F32Codec final : public PanelCodec {
 public:
   void pack(const float *rows, int64_t count, int64_t depth, char *out,
@@ -47,7 +46,7 @@ public:
   }
 };
 
-/// [k/2][32][2] of bf16, rounded to nearest even.
+/// bf16 panels [k/2][32][2], rounded to nearest even.
 class Bf16PairsCodec final : public PanelCodec {
 public:
   void pack(const float *rows, int64_t count, int64_t depth, char *out,
@@ -72,10 +71,10 @@ private:
   }
 };
 
-/// Whole numbers in groups along K. A group is [group/4][32][4] of bytes, or
-/// [group/8][32][4] of pairs of numbers of 4 bits, the second four along K in
-/// the upper halves; then 32 scales, and 32 minimums where there are such.
-/// Signed numbers are stored with an offset that makes them at least 0.
+/// Integers in groups along K. A group is [group/4][32][4] bytes, or
+/// [group/8][32][4] pairs of 4-bit elements, with the second four along K in
+/// the upper halves; then 32 scales, and 32 minimums if present. Signed
+/// elements are stored with an offset that makes them nonnegative.
 class GroupsCodec final : public PanelCodec {
 public:
   explicit GroupsCodec(const OperandFormat &format)
@@ -129,7 +128,7 @@ public:
   }
 
 private:
-  /// The numbers of a row from k = `first` on.
+  /// A row's elements from k = `first` on.
   struct Group {
     int64_t lane, first, size;
   };
@@ -141,11 +140,11 @@ private:
         visit(Group{lane, first, std::min(format.group, depth - first)});
   }
 
-  /// Writes the whole numbers of a group, and its scale and minimum.
+  /// Writes a group's integers, scale and minimum.
   template <typename Number>
   void write(const Group &group, const Number *numbers, GroupScale scale,
              char *out) const {
-    // Column by column of a step, since divisions cost more than the rest.
+    // Write each step by column, since divisions cost more than the rest.
     const int64_t bytes = format.getColumnBytes(),
                   bits = getStorageBits(format.element);
     char *column = out + getOffset(group, 0);
@@ -165,17 +164,17 @@ private:
                  scales + getBytes(*format.scales));
   }
 
-  /// Where a group begins in a panel.
+  /// A group's offset in a panel.
   int64_t getStart(const Group &group) const {
     return group.first / format.group *
            (format.getGroupBytes() + format.getGroupScaleBytes());
   }
-  /// The byte of a number.
+  /// An element's byte offset.
   int64_t getOffset(const Group &group, int64_t k) const {
     return getStart(group) + k / format.interleave * format.getStepBytes() +
            group.lane * format.getColumnBytes() + k % format.getColumnBytes();
   }
-  /// The bit of its byte at which a number begins.
+  /// An element's first bit in its byte.
   int64_t getShift(int64_t k) const {
     return k % format.interleave / format.getColumnBytes() *
            getStorageBits(format.element);
@@ -184,7 +183,7 @@ private:
     return getStart(group) + format.getGroupBytes(group.size);
   }
 
-  /// Bytes of the scales, or minimums, of a group.
+  /// Bytes of a group's scales or minimums.
   static int64_t getBytes(StorageType type) {
     return panelWidth * getStorageBits(type) / 8;
   }
@@ -212,7 +211,7 @@ private:
   int offset;
 };
 
-/// The codecs of all whole numbers in groups.
+/// Returns the codec for integers in groups.
 const PanelCodec *findGroupsCodec(const OperandFormat &format) {
   static const std::vector<GroupsCodec> codecs = [] {
     std::vector<GroupsCodec> all;

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The scale of a group and its whole numbers in turn: with the numbers fixed,
-// the best scale and minimum are those of a regression. Compiled without
-// contraction, so that every CPU finds the same.
+// Computes a group's scale and integers alternately: for given integers the
+// best scale and minimum follow from a regression. Compiled without
+// contraction, so that every CPU computes the same result.
 #include "dialects/weights/Quantization.h"
 #include <algorithm>
 #include <cmath>
@@ -12,28 +12,28 @@
 
 using namespace transom;
 
-/// Steps after which the scale changes no more, mostly.
+/// Max steps; the scale rarely changes afterwards.
 static constexpr int maxSteps = 4;
 
-/// First scales that are tried, as fractions of the one that maps the largest
-/// number to the end of the range. Of few whole numbers, cutting off some
-/// numbers makes the others more exact; with a negative scale the largest may
-/// have the sign that reaches further. On normal numbers in groups of 32 more
-/// of them gain less than 1 % of the error.
+/// Initial scales, as fractions of the scale that maps the largest value to the
+/// range limit. With few integers, clipping some values makes the others more
+/// exact; with a negative scale the largest value may have the sign with the
+/// larger range. For normally distributed values in groups of 32, more
+/// fractions reduce the error by less than 1 %.
 static constexpr double manyFractions[] = {1};
 static constexpr double fewFractions[] = {1, 0.92, 0.84, -0.9, -1.05};
 static constexpr double rangeFractions[] = {1, 0.94, 0.87, 0.8};
 
 namespace {
 
-/// Whole numbers with their scale, and how far they are from the numbers.
+/// Integers with their scale, and the error.
 struct Rounded {
   GroupScale group;
   double error = std::numeric_limits<double>::infinity();
   std::vector<float> numbers;
 };
 
-/// Fits whole numbers to a group.
+/// Fits integers to a group.
 class GroupFitter {
 public:
   GroupFitter(const float *numbers, int64_t count, const OperandFormat &format,
@@ -42,7 +42,7 @@ public:
         lowest(static_cast<float>(getLowest(format.element))),
         highest(static_cast<float>(getMaxMagnitude(format.element))) {}
 
-  /// The numbers that are found from a scale on.
+  /// Iterates from an initial scale.
   Rounded fit(GroupScale first) const {
     Rounded best = round(first);
     for (int step = 0; step < maxSteps; ++step) {
@@ -54,7 +54,8 @@ public:
     return best;
   }
 
-  /// What maps a fraction of the numbers' range to the range of whole numbers.
+  /// The scale and minimum that map a fraction of the value range to the
+  /// integer range.
   GroupScale getFirst(double fraction) const {
     auto [least, most] = std::minmax_element(numbers, numbers + count);
     if (format.minimums) {
@@ -63,7 +64,7 @@ public:
                    center = (double(*most) + *least) / 2;
       return toStorage(scale, center - scale * (highest + lowest) / 2);
     }
-    // A range that is not symmetric reaches further below zero.
+    // An asymmetric range extends further below zero.
     const bool isSymmetric = lowest == -highest;
     const float largest = -*least > *most ? *least : *most;
     return toStorage(isSymmetric ? std::fabs(largest) / highest * fraction
@@ -80,16 +81,16 @@ private:
     GroupScale group{asFloat(*format.scales, scale), 0};
     if (format.minimums)
       group.minimum = asFloat(*format.minimums, minimum);
-    // Products with a denormal scale would be zero.
+    // Multiplication by a denormal scale would give zero.
     if (std::fabs(group.scale) < std::numeric_limits<float>::min())
       group.scale = 0;
     return group;
   }
 
-  /// The nearest whole numbers with this scale.
+  /// Rounds to the nearest integers with this scale.
   Rounded round(GroupScale group) const {
     Rounded rounded{group, 0, std::vector<float>(count)};
-    const float shift = 12582912; // in 1.5 * 2^23 + x the last bits are whole
+    const float shift = 12582912; // 1.5 * 2^23 + x rounds x to an integer
     for (int64_t i = 0; i < count; ++i) {
       const float ratio =
           group.scale == 0 ? 0 : (numbers[i] - group.minimum) / group.scale;
@@ -102,7 +103,7 @@ private:
     return rounded;
   }
 
-  /// The scale and minimum with which these whole numbers are nearest.
+  /// The best scale and minimum for these integers.
   GroupScale getBestScale(const Rounded &rounded) const {
     double products = 0, squares = 0, sum = 0, sumWhole = 0, n = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -137,12 +138,14 @@ private:
 GroupScale transom::quantizeGroup(const float *numbers, int64_t count,
                                   const OperandFormat &format, int8_t *out,
                                   const float *importance) {
+  // Values that are not finite have no scale.
   std::fill_n(out, count, int8_t(0));
   const GroupScale broken{std::numeric_limits<float>::quiet_NaN(), 0};
   if (!std::all_of(numbers, numbers + count,
                    [](float x) { return std::isfinite(x); }))
     return broken;
 
+  // Keep the fit with the least error.
   const GroupFitter fitter(numbers, count, format, importance);
   Rounded best;
   auto tryFractions = [&](const auto &fractions) {
@@ -158,6 +161,7 @@ GroupScale transom::quantizeGroup(const float *numbers, int64_t count,
     tryFractions(fewFractions);
   else
     tryFractions(manyFractions);
+  // A scale of 0 has no integers.
   if (best.numbers.empty())
     return broken;
   std::copy(best.numbers.begin(), best.numbers.end(), out);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Norms that are not known are negative; a NaN is known.
+// Unknown norms are negative; a NaN is a known norm.
 #include "dialects/weights/RowNorms.h"
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of a matrix with given Euclidean norms, `with_norms(E, N)`: rows of E
-// [m, k], each scaled to the norm that N [m] gives. A block of columns needs
-// the norms of whole rows, which are kept from block to block.
+// Matrix rows with given Euclidean norms, `with_norms(E, N)`: the rows of E [m,
+// k], each scaled to its norm in N [m]. A column block needs the norms of whole
+// rows, which are cached across blocks.
 #pragma once
 #include "dialects/weights/WeightExpr.h"
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace transom {
 
-/// The expression, of the kind `LayerNorm` with two operands. It is computed in
-/// float64.
+/// Makes the expression, with kind `LayerNorm` and two operands. It is computed
+/// in float64.
 WeightExpr withNorms(WeightExpr e, WeightExpr norms);
 
-/// The norms of the rows of one expression over the tensors of one source,
-/// which outlives the expression. Safe to use from several threads.
+/// Row norms of one expression over one source's tensors; the source outlives
+/// the expression. Thread-safe.
 class RowNorms {
 public:
-  /// The norms of `count` rows from `begin` on, or nothing if one is not known
-  /// for the source.
+  /// Finds the norms for `count` rows from `begin` on; false if one is not
+  /// known for the source.
   bool find(const TensorSource *source, int64_t begin, int64_t count,
             double *out) const;
-  /// Keeps norms of an expression of `rows` rows.
+  /// Stores norms for an expression with `rows` rows.
   void add(const TensorSource *source, int64_t rows, int64_t begin,
            const std::vector<double> &norms);
 
 private:
   mutable std::mutex mutex;
-  const TensorSource *known = nullptr; ///< the source of the norms
+  const TensorSource *known = nullptr; ///< the norms' source
   std::vector<double> norms;           ///< negative: not known
 };
 

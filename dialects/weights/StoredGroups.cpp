@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Splits expressions over stored tensors into expressions over their fields.
-// The splitter follows the axis of k from the root to the tensors: nothing on
-// the way may divide, join or mix what lies along it.
+// Splits expressions over pre-quantized tensors into expressions over their
+// fields. The splitter follows the k axis from the root to the tensors: no
+// operation on this path may divide, join or mix elements along it.
 #include "dialects/weights/StoredGroups.h"
 #include "dialects/weights/WeightNode.h"
 #include <algorithm>
@@ -21,8 +21,8 @@ bool StoredGroups::operator==(const StoredGroups &other) const {
 std::optional<OperandFormat> StoredGroups::getFormat() const {
   auto find = [&](StorageType type) -> std::optional<OperandFormat> {
     OperandFormat format = OperandFormat::getQuantized(type, group);
-    // In f32 zero points times scales of f16 are exact. Small groups would take
-    // more than 5 bits a number.
+    // In f32, zero points times f16 scales are exact. Small groups would take
+    // more than 5 bits per element.
     if (minimums && group >= 64)
       format = format.withScales(StorageType::F32);
     return depth % format.interleave == 0 && findPanelCodec(format)
@@ -59,7 +59,7 @@ void scaleElements(const StoredGroups &groups, int64_t first, int64_t count,
     for (int64_t k = first; k < end; ++group) {
       const float scale = scales[group],
                   minimum = minimums.empty() ? 0 : minimums[group];
-      // The product is exact, so it does not matter whether the sum is fused.
+      // The multiplication is exact, so the sum may be fused.
       for (const int64_t next =
                std::min(end, (k / groups.group + 1) * groups.group);
            k < next; ++k, ++elements)
@@ -93,7 +93,7 @@ bool StoredTensor::readNumbers(int64_t row, int64_t rows, int64_t first,
 
 namespace {
 
-/// The number of dimensions where a stored tensor is inside.
+/// The rank of an expression over a pre-quantized tensor.
 std::optional<size_t> getRank(const WeightExpr &e) {
   const WeightExpr::Node &node = *e;
   switch (e.kind()) {
@@ -115,7 +115,7 @@ std::optional<size_t> getRank(const WeightExpr &e) {
   }
 }
 
-/// Calls `visit` for the stored tensors.
+/// Calls `visit` for the pre-quantized tensors.
 template <typename Visit>
 void forEachStored(const WeightExpr &e, const Visit &visit) {
   if ((*e).stored)
@@ -124,13 +124,13 @@ void forEachStored(const WeightExpr &e, const Visit &visit) {
     forEachStored(operand, visit);
 }
 
-/// Makes the expression of one field.
+/// Builds the expression for one field.
 class FieldMaker {
 public:
   FieldMaker(StoredField field, const StoredGroups &groups)
       : field(field), groups(groups) {}
 
-  /// `axis` is that of k. Nothing where its numbers do not stay together.
+  /// `axis` is the k axis. Nullopt if its elements do not stay together.
   std::optional<WeightExpr> make(const WeightExpr &e, size_t axis) const {
     const WeightExpr::Node &node = *e;
     switch (e.kind()) {
@@ -151,7 +151,7 @@ public:
     case Kind::Interleave:
       return axis == 0 ? std::nullopt : makeOperands(e, axis);
     case Kind::Scale:
-      // A scale of all numbers is one of their scales.
+      // A factor for all elements goes to their scales.
       return field == StoredField::Elements ? make(node.operand(), axis)
                                             : makeOperands(e, axis);
     case Kind::Reshape:
@@ -200,7 +200,7 @@ private:
     return WeightExpr::reshape(std::move(*operand), std::move(dims));
   }
 
-  /// The operation on the fields of its operands.
+  /// Applies the operation to its operands' fields.
   std::optional<WeightExpr> makeOperands(const WeightExpr &e,
                                          size_t axis) const {
     auto copy = std::make_shared<WeightExpr::Node>(*e);
@@ -217,7 +217,7 @@ private:
   const StoredGroups &groups;
 };
 
-/// The tensors of files as one field of them.
+/// Presents one field of pre-quantized tensors as file tensors.
 class FieldSource : public TensorSource {
 public:
   FieldSource(const TensorSource &source, StoredField field,
@@ -271,7 +271,7 @@ bool readsStored(const WeightExpr &e) {
 }
 
 std::optional<StoredExpr> splitStored(const WeightExpr &e) {
-  // What is common to all tensors.
+  // Find the format that all tensors have in common.
   std::optional<StoredGroups> common;
   forEachStored(e, [&](const StoredGroups &groups) {
     if (!common)

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights that files hold as whole numbers. A file tensor that is stored in
-// groups has elements, and scales and perhaps minimums of its groups. An
-// expression that moves whole rows of such tensors has them, too: the same
-// expression over each of these fields.
+// Weights that files contain in quantized form. A pre-quantized file tensor has
+// elements, and scales and optional minimums for its groups. An expression that
+// moves whole rows from such tensors also has these fields: the same expression
+// over each field.
 #pragma once
 #include "dialects/weights/WeightExpr.h"
 #include "runtime/base/OperandFormat.h"
@@ -13,48 +13,48 @@
 
 namespace transom {
 
-/// How the rows of a file tensor are stored, whatever their bytes look like.
-/// The numbers of a group are
+/// The quantization of a file tensor's rows, independent of the byte format. A
+/// value in a group is
 ///   element * scale + minimum
-/// in f32, where the product is exact.
+/// in f32, where the multiplication is exact.
 struct StoredGroups {
   StorageType element = StorageType::I8;
-  int64_t group = 0; ///< numbers along a row with one scale
-  int64_t depth = 0; ///< numbers of a row, which are whole groups
+  int64_t group = 0; ///< quantization group size along a row
+  int64_t depth = 0; ///< elements per row, in whole groups
   bool minimums = false;
 
   bool operator==(const StoredGroups &other) const;
   int64_t getNumGroups() const { return (depth + group - 1) / group; }
-  /// The format of packed panels that holds such whole numbers, or nothing.
-  /// Scales and minimums are rounded to its types.
+  /// The panel format for these integers, or nullopt. Scales and minimums are
+  /// rounded to its types.
   std::optional<OperandFormat> getFormat() const;
   /// `i8, 32, 4096` or `ui4, 32, 4096, minimums`.
   std::string str() const;
-  /// What is wrong with it, or nothing.
+  /// An error, or nullopt if valid.
   std::optional<std::string> findError() const;
 };
 
-/// Makes numbers of a block of elements, `count` of each row from number
-/// `first` on: times the scale of their group, plus its minimum where there are
-/// minimums. Scales and minimums are of the groups in which a row has elements.
+/// Dequantizes a block, `count` elements per row from element `first` on:
+/// multiplies by the group's scale and adds the minimum, if any. Scales and
+/// minimums are for the groups in which a row has elements.
 void scaleElements(const StoredGroups &groups, int64_t first, int64_t count,
                    const std::vector<float> &scales,
                    const std::vector<float> &minimums, float *elements);
 
-/// The fields of what is stored in groups, as f32. Those of groups have the
-/// shape of the whole with the number of groups as the last dimension.
+/// The fields of a pre-quantized tensor, as f32. Scales and minimums have the
+/// tensor's shape with the group count as the last dimension.
 enum class StoredField { Elements, Scales, Minimums };
 
-/// A tensor [rows, depth] of a file that is stored in groups.
+/// A pre-quantized file tensor [rows, depth].
 class StoredTensor {
 public:
   explicit StoredTensor(const StoredGroups &groups) : groups(groups) {}
   virtual ~StoredTensor() = default;
-  /// A block of a field, dense. `first` and `count` are groups for the fields
-  /// of groups.
+  /// Reads a block from a field, dense. For scales and minimums `first` and
+  /// `count` are groups.
   virtual void read(StoredField field, int64_t row, int64_t rows, int64_t first,
                     int64_t count, float *out) const = 0;
-  /// The numbers of a block; false where a scale or minimum is not finite.
+  /// Reads dequantized values; false if a scale or minimum is not finite.
   bool readNumbers(int64_t row, int64_t rows, int64_t first, int64_t count,
                    float *out) const;
   const StoredGroups &getGroups() const { return groups; }
@@ -63,30 +63,31 @@ private:
   const StoredGroups groups;
 };
 
-/// An expression over the fields of stored tensors.
+/// An expression over the fields of pre-quantized tensors.
 struct StoredExpr {
   StoredGroups groups;
   WeightExpr elements, scales;
   std::optional<WeightExpr> minimums;
 };
 
-/// The fields of a matrix [n, k] that is made of whole rows of stored tensors
-/// with groups of one size, perhaps scaled; nothing for another expression.
+/// Splits a matrix [n, k] into its fields if it consists of whole rows from
+/// pre-quantized tensors with equal group size, optionally scaled; nullopt for
+/// other expressions.
 std::optional<StoredExpr> splitStored(const WeightExpr &e);
-/// The same where the panels of this format hold the whole numbers.
+/// The same if panels in this format can hold the integers.
 std::optional<StoredExpr> splitStored(const WeightExpr &e,
                                       const OperandFormat &format);
-/// True for an expression over a stored tensor, whatever it makes of it.
+/// True if an expression reads a pre-quantized tensor.
 bool readsStored(const WeightExpr &e);
-/// The format that holds the whole numbers of an expression: `rounded` where
-/// none does, empty where files have none.
+/// The format that holds an expression's integers: `rounded` if there is none,
+/// empty if no tensor is pre-quantized.
 std::string getStoredFormat(const WeightExpr &e);
 
-/// The rows of a stored expression.
+/// Rows from a pre-quantized expression.
 struct StoredRows {
   std::vector<float> elements, scales, minimums;
 };
-/// Evaluates some rows of all fields.
+/// Evaluates a range of rows for all fields.
 Result<StoredRows> evaluateStored(const StoredExpr &e,
                                   const TensorSource &source, int64_t row,
                                   int64_t rows);

@@ -1,10 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluating weight expressions block by block. Each node turns the requested
-// block into blocks of its operands; transposes read tiles that stay in the
-// cache, so that writing gigabytes of packed weights runs at the speed of
-// copying.
+// Evaluates weight expressions in blocks. Each node maps the requested block to
+// blocks of its operands; transposes read tiles that stay in cache, so that
+// writing gigabytes of packed weights runs at copy speed.
 #include "dialects/weights/WeightExpr.h"
 #include "dialects/weights/WeightProducts.h"
 #include "dialects/weights/WeightTables.h"
@@ -19,7 +18,7 @@ namespace {
 
 using Kind = WeightExpr::Kind;
 
-/// Floats of a transposed tile: half of a usual second-level cache.
+/// Floats in a transposed tile: half a typical L2 cache.
 constexpr int64_t tileElements = 1 << 16;
 
 int64_t getProduct(const Shape &dims, size_t begin, size_t end) {
@@ -29,7 +28,7 @@ int64_t getProduct(const Shape &dims, size_t begin, size_t end) {
   return product;
 }
 
-/// Whether an expression has products or norms.
+/// Whether an expression has matmuls or norms.
 bool isComputed(const WeightExpr &e) {
   if (e.kind() == Kind::Matmul || e.kind() == Kind::LayerNorm)
     return true;
@@ -41,7 +40,7 @@ template <typename Element> class Evaluator {
 public:
   explicit Evaluator(const TensorSource &source) : source(source) {}
 
-  /// Evaluates a block that lies inside of e's shape.
+  /// Evaluates a block inside e's shape.
   Result<void> run(const WeightExpr &e, const Block &block, Element *out) {
     if (block.empty())
       return {};
@@ -102,8 +101,8 @@ private:
     return {};
   }
 
-  /// Evaluates what of `operand` (which lies at [at, at + size) along the axis)
-  /// meets the block, into its place of the block's dense output.
+  /// Evaluates the intersection of `operand` (which is at [at, at + size) along
+  /// the axis) with the block, into the block's dense output.
   Result<void> runOperand(const WeightExpr &operand, int64_t axis, int64_t at,
                           int64_t size, const Block &block, Element *out) {
     int64_t begin = std::max(block.offsets[axis], at);
@@ -152,8 +151,8 @@ private:
     return {};
   }
 
-  /// Each operand's rows are read at once, since they lie side by side, and
-  /// then put in their places.
+  /// Reads each operand's rows at once, since they are contiguous, and then
+  /// distributes them.
   Result<void> interleave(const WeightExpr &e, const Block &block,
                           Element *out) {
     int64_t size = (*e).size;
@@ -189,8 +188,8 @@ private:
     return runOperand((*e).operand(), axis, 0, size, block, out);
   }
 
-  /// Operations that change elements. In f32, what has products or norms is
-  /// computed in float64 and rounded.
+  /// Operations that change elements. In f32, expressions with matmuls or norms
+  /// are computed in float64 and rounded.
   Result<void> compute(const WeightExpr &e, const Block &block, Element *out) {
     if constexpr (std::is_same_v<Element, float>) {
       if (!isComputed(e))
@@ -248,10 +247,10 @@ private:
                          Element *out) {
     const Shape &permutation = (*e).dims;
     size_t rank = permutation.size();
-    Shape strides(rank, 1); // of the dense output
+    Shape strides(rank, 1); // for the dense output
     for (size_t d = rank; d-- > 1;)
       strides[d - 1] = strides[d] * block.sizes[d];
-    // Tiles: halve the longest dimension until one fits.
+    // Halve the tile's longest dimension until it fits.
     Shape tile = block.sizes;
     while (getProduct(tile, 0, rank) > tileElements) {
       auto longest = std::max_element(tile.begin(), tile.end());
@@ -268,7 +267,7 @@ private:
       }
       // Read the tile from the operand and scatter it.
       Block inner{Shape(rank), Shape(rank)};
-      Shape innerStrides(rank); // of the output, by the operand's dimensions
+      Shape innerStrides(rank); // output strides, by operand dimension
       for (size_t d = 0; d < rank; ++d) {
         inner.offsets[permutation[d]] = block.offsets[d] + at[d];
         inner.sizes[permutation[d]] = sizes[d];
@@ -277,7 +276,7 @@ private:
       if (Result<void> done = run((*e).operand(), inner, dense.data()); !done)
         return done;
       scatter(dense.data(), inner.sizes, innerStrides, out + start);
-      // Go to the next tile.
+      // Advance to the next tile.
       size_t d = rank;
       while (d > 0 && (at[d - 1] += tile[d - 1]) >= block.sizes[d - 1])
         at[--d] = 0;
@@ -286,8 +285,8 @@ private:
     }
   }
 
-  /// Stores a dense tile at the given strides. The loop that steps through the
-  /// output by ones runs inside: stores are then contiguous and loads stay in
+  /// Stores a dense tile with the given strides. The output's contiguous
+  /// dimension is the inner loop: stores are then contiguous and loads stay in
   /// cache.
   static void scatter(const Element *in, const Shape &sizes,
                       const Shape &strides, Element *out) {
@@ -299,13 +298,13 @@ private:
     Shape inStrides(rank, 1);
     for (size_t d = rank; d-- > 1;)
       inStrides[d - 1] = inStrides[d] * sizes[d];
-    // Choose the dimension of the inner loop.
+    // Choose the inner loop's dimension.
     size_t inside = 0;
     for (size_t d = 1; d < rank; ++d)
       if (std::make_pair(strides[d], -sizes[d]) <
           std::make_pair(strides[inside], -sizes[inside]))
         inside = d;
-    // Count through all other dimensions.
+    // Iterate over all other dimensions.
     Shape index(rank, 0);
     int64_t from = 0, to = 0, count = sizes[inside], step = inStrides[inside],
             stride = strides[inside];
@@ -337,11 +336,11 @@ private:
   const TensorSource &source;
 };
 
-// Reshape: the dimensions of both sides fall into groups of equal products.
-// Where each group's operand of the block is a rectangle of the operand too,
-// one block of the operand is the answer; else the block is split.
+// Reshape: the dimensions on both sides form groups with equal products. If in
+// each group the block is also a rectangle of the operand, one operand block is
+// the result; otherwise the block is split.
 
-/// A range of dimensions on each side that hold the same elements.
+/// Dimension ranges on both sides with the same elements.
 struct Group {
   size_t newBegin, newEnd, oldBegin, oldEnd;
 };
@@ -368,8 +367,9 @@ std::vector<Group> getGroups(const Shape &newShape, const Shape &oldShape) {
   return groups;
 }
 
-/// The operand's rectangle for the elements [start, start + length) of a
-/// group, or as much of their beginning as one rectangle holds (returned).
+/// Returns the operand's rectangle for elements [start, start + length) in a
+/// group, or for their longest beginning that one rectangle holds; the return
+/// value is its length.
 int64_t getRectangle(const Shape &oldShape, const Group &group, int64_t start,
                      int64_t length, Block &block) {
   int64_t inner = getProduct(oldShape, group.oldBegin, group.oldEnd);
@@ -381,7 +381,7 @@ int64_t getRectangle(const Shape &oldShape, const Group &group, int64_t start,
     block.sizes[d] = 1;
     if (start != 0 || length < inner)
       continue;
-    // Whole steps of this dimension: all further ones are taken in full.
+    // Whole steps in this dimension: further dimensions are taken completely.
     int64_t steps = std::min(length / inner, oldShape[d] - index);
     block.sizes[d] = steps;
     for (size_t k = d + 1; k < group.oldEnd; ++k) {
@@ -390,10 +390,11 @@ int64_t getRectangle(const Shape &oldShape, const Group &group, int64_t start,
     }
     return steps * inner;
   }
-  return 1; // a group without dimensions of the operand has one element
+  return 1; // a group without operand dimensions has one element
 }
 
-/// The elements of a group that a block takes, as one range, if they are one.
+/// Gets the elements that a block takes from a group as one range; false if
+/// they are not contiguous.
 bool getRange(const Shape &newShape, const Group &group, const Block &block,
               int64_t &start, int64_t &length) {
   start = 0;
@@ -426,8 +427,8 @@ Result<void> Evaluator<Element>::reshape(const WeightExpr &e,
   return run(operand, inner, out);
 }
 
-/// Halves the block along its first dimension of more than one element, which
-/// keeps both halves contiguous in the output.
+/// Halves the block along its first dimension that has more than one element,
+/// which keeps both halves contiguous in the output.
 template <typename Element>
 Result<void> Evaluator<Element>::reshapeSplit(const WeightExpr &e,
                                               const Block &block,

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weight expressions: making them and their text form.
+// Weight expressions: construction and printing.
 #include "dialects/weights/WeightExpr.h"
 #include "dialects/weights/WeightNode.h"
 #include "runtime/base/DType.h"
@@ -221,6 +221,7 @@ std::string quoted(const std::string &name) {
 } // namespace
 
 std::string WeightExpr::str() const {
+  // Helpers for single operands and for operand lists.
   auto number = [](int64_t n) { return std::to_string(n); };
   const Node &n = *node;
   auto operand = [&](size_t i) { return n.operands[i].str(); };
@@ -230,6 +231,7 @@ std::string WeightExpr::str() const {
       text += ", " + e.str();
     return text + ")";
   };
+  // The arguments follow the operation name.
   switch (n.kind) {
   case Kind::File:
     return "file(" + quoted(n.name) + (n.stored ? ", " + n.stored->str() : "") +

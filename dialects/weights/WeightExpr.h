@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a weight of the IR is made of: an expression over the tensors of the
-// model's files. Fusions rewrite expressions, never data; the writer of the
-// artifact and the reference evaluator evaluate them block by block, so that
-// no more than a block is ever in memory.
+// The definition of an IR weight: an expression over model file tensors.
+// Fusions rewrite expressions, never data; the artifact writer and the
+// reference evaluator evaluate them in blocks, so that only one block is in
+// memory.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -20,73 +20,73 @@ namespace transom {
 enum class StoredField;
 struct StoredGroups;
 
-/// Where expressions find the tensors of the files.
+/// Provides the file tensors for expressions.
 class TensorSource {
 public:
   virtual ~TensorSource() = default;
-  /// Dimensions of a file tensor; an error that names it when it is missing.
+  /// The dimensions of a file tensor; an error with its name if it is missing.
   virtual Result<std::vector<int64_t>> shape(const std::string &name) const = 0;
-  /// Reads a block of a file tensor, converted to f32, densely into `out`.
+  /// Reads a block from a file tensor, converted to f32, densely into `out`.
   virtual Result<void> read(const std::string &name,
                             const std::vector<int64_t> &offsets,
                             const std::vector<int64_t> &sizes,
                             float *out) const = 0;
-  /// Reads a block of a field of a tensor that is stored in groups, see
-  /// StoredGroups.h. Minimums that a tensor does not have are zeros.
+  /// Reads a block from a field of a pre-quantized tensor, see StoredGroups.h.
+  /// Missing minimums are zeros.
   virtual Result<void> readStored(const std::string &name, StoredField field,
                                   const std::vector<int64_t> &offsets,
                                   const std::vector<int64_t> &sizes,
                                   float *out) const;
 };
 
-/// The columns of a table of sine and cosine positions (Vaswani et al. 2017,
-/// 3.5), and their frequencies.
+/// Column order in a table with sine and cosine positions (Vaswani et al. 2017,
+/// 3.5), and the frequencies.
 enum class SinusoidOrder {
-  InTurn, ///< sine and cosine of each frequency 10000^(-2i / width) in turn
+  InTurn, ///< alternating sine and cosine with frequencies 10000^(-2i / width)
   Halves, ///< all sines, then all cosines
   Fairseq ///< as Halves with n = width / 2 frequencies 10000^(-i / (n - 1)) and
-          ///< angles in single precision; the last column of an odd width is
-          ///< zero. The width is at least 4
+          ///< angles in single precision; an odd width has a zero last column.
+          ///< The width is at least 4
 };
 
-/// An immutable expression over file tensors. Its text is the form in the IR:
-///   file("a.weight")                     a tensor of the files
-///   file("a.weight", i8, 32, 4096)       one whose rows of 4096 numbers are
-///                                        stored as whole numbers in groups of
-///                                        32; with `, minimums` at the end
-///                                        groups have minimums, too
+/// An immutable expression over file tensors. Its text is used in the IR:
+///   file("a.weight")                     a file tensor
+///   file("a.weight", i8, 32, 4096)       a pre-quantized tensor: i8 rows with
+///                                        4096 elements in groups of 32; with
+///                                        `, minimums` at the end groups also
+///                                        have minimums
 ///   transpose(E, [1, 0])                 dimensions permuted
 ///   slice(E, axis, start, size)          a range along one axis
 ///   concat(axis, E, E, ...)              along one axis
 ///   scale(E, 0.125)                      times a constant
-///   add(E, E)                            of one shape, or the second has the
+///   add(E, E)                            equal shapes, or the second has the
 ///                                        last dimensions of the first and is
 ///                                        added to each of its blocks
 ///   pad(E, axis, size)                   zeros at the end, up to size
 ///   reshape(E, [2, 3])                   same elements, row-major
 ///   fill([2, 3], 1.0)                    a constant tensor
-///   sinusoid(positions, width, order)    the table of sine and cosine
+///   sinusoid(positions, width, order)    the table with sine and cosine
 ///                                        positions; order = 0, 1 or 2, see
 ///                                        SinusoidOrder
 ///   values([2, 2], [1.0, 2.0, ...])      small literal tensor
 ///   triangle([1, 8, 8], d, a, b)         a constant tensor: a where column -
 ///                                        row <= d along the last two axes,
 ///                                        else b
-///   angles(limit, factor, [f, ...])      cosines and sines of positions below
+///   angles(limit, factor, [f, ...])      cosines and sines for positions below
 ///                                        limit for n frequencies: [C + 256,
 ///                                        2n] with C = ceil(limit / 256). Row
 ///                                        i < C: cos(256 i f), then sin; row
 ///                                        C + j: factor cos(j f), factor sin
-///   gather(E, [2, 0, 0])                 entries of axis 0 by index
-///   interleave(8, E, E, ...)             along axis 0: 8 rows of the first, 8
-///                                        of the second, ..., again of the
-///                                        first
+///   gather(E, [2, 0, 0])                 entries along axis 0, by index
+///   interleave(8, E, E, ...)             along axis 0: 8 rows from the first,
+///                                        8 from the second, ..., again from
+///                                        the first
 ///   matmul(E, E)                         [m, k] x [k, n]
 ///   layer_norm(E, gamma, beta, eps)      (x - mean) / sqrt(variance + eps)
 ///                                        along the last axis, times gamma
 ///                                        [n], plus beta [n]
-/// Products and norms, and sums and multiples of them, are computed in float64
-/// and rounded once.
+/// Matmuls and norms, and their sums and multiples, are computed in float64 and
+/// rounded once.
 class WeightExpr {
 public:
   enum class Kind {
@@ -134,30 +134,30 @@ public:
   static WeightExpr layerNorm(WeightExpr e, WeightExpr gamma, WeightExpr beta,
                               double eps);
 
-  /// Reads the text form; errors give the column.
+  /// Parses the text form; errors contain the column.
   static Result<WeightExpr> parse(std::string_view text);
-  /// The text form; parse(str()) is the same expression.
+  /// The text form; parse(str()) returns an equal expression.
   std::string str() const;
 
   Kind kind() const;
   /// Dimensions, checked against the files' headers.
   Result<std::vector<int64_t>> shape(const TensorSource &source) const;
-  /// Evaluates a block densely (row-major) into `out`, which holds the
-  /// product of `sizes` elements: float, as the artifact has them, or double,
-  /// in which only the elements of files are f32.
+  /// Evaluates a block densely (row-major) into `out`, which has room for
+  /// `sizes`: float, as in the artifact, or double, where only file elements
+  /// are f32.
   template <typename Element>
   Result<void> evaluate(const TensorSource &source,
                         const std::vector<int64_t> &offsets,
                         const std::vector<int64_t> &sizes, Element *out) const;
-  /// The file tensors it reads, each once, in order of appearance.
+  /// The file tensors that it reads, each once, in order of appearance.
   std::vector<std::string> files() const;
-  /// The expression with other expressions in place of file tensors; `replace`
-  /// gives nothing for a name that stays.
+  /// Replaces file tensors by other expressions; `replace` returns nullopt to
+  /// keep a name.
   WeightExpr replaceFiles(
       const std::function<std::optional<WeightExpr>(const std::string &)>
           &replace) const;
 
-  /// The operation itself, for the library's own sources.
+  /// The operation, for the library's own sources.
   struct Node;
   const Node &operator*() const { return *node; }
   static WeightExpr ofNode(std::shared_ptr<const Node> node) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of the layouts of weights.
+// Weight layout names.
 #include "dialects/weights/WeightLayout.h"
 
 using namespace transom;

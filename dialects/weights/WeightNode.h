@@ -1,21 +1,21 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The node of a weight expression, shared by its text form and its
-// evaluation.
+// The weight expression node, shared by the parser, printer and evaluator.
 #pragma once
 #include "dialects/weights/RowNorms.h"
 #include "dialects/weights/StoredGroups.h"
 
 namespace transom {
 
-/// Expressions nest at most this deep, so that recursion is bounded.
+/// Max expression depth, which bounds recursion.
 inline constexpr unsigned weightExprMaxDepth = 200;
 
-/// Fine steps of an angle table; its coarse rows are so many positions apart.
+/// Number of fine rows in an angle table; the position step between coarse
+/// rows.
 inline constexpr int64_t weightExprAngleStep = 256;
 
-/// One operation; which fields count depends on the kind.
+/// One operation; the relevant fields depend on the kind.
 struct WeightExpr::Node {
   Kind kind;
   std::string name;                   ///< File
@@ -30,8 +30,9 @@ struct WeightExpr::Node {
   double number = 0; ///< Scale, Fill; Angles: factor; LayerNorm: epsilon
   SinusoidOrder order = SinusoidOrder::InTurn; ///< Sinusoid
   std::vector<double> data; ///< Values; Angles: frequencies; Triangle:
-  ///< the numbers up to the diagonal and after it
-  std::shared_ptr<RowNorms> rowNorms; ///< LayerNorm: of `with_norms`, else null
+  ///< values up to the diagonal and after it
+  std::shared_ptr<RowNorms>
+      rowNorms; ///< LayerNorm: for `with_norms`, else null
 
   const WeightExpr &operand(size_t i = 0) const { return operands[i]; }
 };

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading the text form of weight expressions; bounded in depth, errors by
-// column.
+// Parses weight expressions; bounded in depth, with columns in errors.
 #include "dialects/weights/WeightExpr.h"
 #include "dialects/weights/WeightNode.h"
 #include "runtime/base/Utf8.h"
@@ -14,7 +13,7 @@ namespace {
 
 using Shape = std::vector<int64_t>;
 
-/// Recursive descent; the first error stays and ends everything.
+/// Recursive descent; the first error is recorded and ends parsing.
 class ExprParser {
 public:
   explicit ExprParser(std::string_view text) : text(text) {}
@@ -119,7 +118,7 @@ private:
                                   : -1;
   }
 
-  /// A name between quotes; `\` and two hexadecimal digits for odd bytes.
+  /// A quoted name; other bytes are `\` and two hexadecimal digits.
   std::string name() {
     std::string result;
     if (!expect('"'))
@@ -148,7 +147,7 @@ private:
            std::to_string(weightExprMaxDepth) + " levels");
       return {};
     }
-    // The name of an operation and its parenthesis.
+    // Parse the operation name and the parenthesis.
     skipSpaces();
     size_t begin = position;
     std::string_view op = word();
@@ -159,7 +158,7 @@ private:
     }
     if (!expect('('))
       return {};
-    // Its arguments, by the kind of operation.
+    // Parse its arguments, depending on the operation.
     Expr e = leaf(op);
     if (!e && !failure && (op == "concat" || op == "interleave"))
       e = joined(op, depth);
@@ -178,8 +177,9 @@ private:
     return e;
   }
 
-  /// What has no operand.
+  /// Operations without an operand.
   Expr leaf(std::string_view op) {
+    // Each operation has its own arguments.
     Expr e;
     if (op == "file") {
       e = file();
@@ -216,7 +216,7 @@ private:
     return failure ? std::nullopt : e;
   }
 
-  /// A tensor, perhaps with how it is stored.
+  /// A tensor, optionally with its quantization.
   Expr file() {
     std::string tensor = name();
     if (failure || !peek(','))
@@ -241,7 +241,7 @@ private:
     return WeightExpr::file(std::move(tensor), stored);
   }
 
-  /// What has a number and any count of operands.
+  /// Operations with an integer and an operand list.
   Expr joined(std::string_view op, unsigned depth) {
     int64_t first = integer();
     std::vector<WeightExpr> operands;
@@ -256,7 +256,7 @@ private:
                           : WeightExpr::interleave(first, std::move(operands));
   }
 
-  /// What has an operand first.
+  /// Operations that begin with an operand.
   Expr composite(std::string_view op, unsigned depth) {
     if (op != "transpose" && op != "slice" && op != "scale" && op != "add" &&
         op != "pad" && op != "reshape" && op != "gather" && op != "matmul" &&
@@ -289,7 +289,7 @@ private:
     return failure ? std::nullopt : e;
   }
 
-  /// What follows the first operand of a norm.
+  /// The arguments after a norm's first operand.
   Expr norm(const WeightExpr &inner, unsigned depth) {
     Expr gamma = expression(depth + 1);
     if (!gamma || !expect(','))

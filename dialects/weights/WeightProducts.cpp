@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The inner loop of a product runs over columns, so that compilers vectorize it
+// A matmul's inner loop runs over columns, so that compilers vectorize it
 // without changing the order of sums.
 #include "dialects/weights/WeightProducts.h"
 #include <cmath>
 
 namespace transom {
 
-/// Rows and columns of a product that are computed at once.
+/// Rows and columns per matmul tile.
 static constexpr int64_t productTile = 128;
 
 using Numbers = std::vector<double>;
@@ -17,8 +17,8 @@ static Numbers makeNumbers(int64_t count) {
   return Numbers(static_cast<size_t>(count));
 }
 
-/// out[i, j] = sum over k of a[i, k] b[k, j], whose rows are `stride` elements
-/// apart.
+/// out[i, j] = sum over k: a[i, k] b[k, j]; `stride` is the row stride of
+/// `out`.
 static void multiply(const Numbers &a, const Numbers &b, int64_t k, double *out,
                      int64_t stride) {
   const int64_t rows = static_cast<int64_t>(a.size()) / k;
@@ -35,8 +35,8 @@ static void multiply(const Numbers &a, const Numbers &b, int64_t k, double *out,
   }
 }
 
-/// Column tile by column tile, in each the row tiles, so that no more than a
-/// tile of each operand is in memory.
+/// Iterates over column tiles, and in each over row tiles, so that only one
+/// tile per operand is in memory.
 Result<void> evaluateMatmul(int64_t k, const Block &block,
                             const ReadOperand &read, double *out) {
   const int64_t rows = block.sizes[0], columns = block.sizes[1];
@@ -60,7 +60,7 @@ Result<void> evaluateMatmul(int64_t k, const Block &block,
   return {};
 }
 
-/// Whole rows are normalized, and the block's columns kept.
+/// Normalizes whole rows, and keeps the block's columns.
 Result<void> evaluateLayerNorm(const NormOfRows &norm, const Block &block,
                                const ReadOperand &read, double *out) {
   const int64_t length = norm.length, width = block.sizes.back();
@@ -90,7 +90,7 @@ Result<void> evaluateLayerNorm(const NormOfRows &norm, const Block &block,
   return {};
 }
 
-/// Adds the squares of rows of a tile to the sum of each row.
+/// Adds a tile's squares to the row sums.
 static void addSquares(const Numbers &tile, Numbers &sums) {
   const size_t width = tile.size() / sums.size();
   for (size_t row = 0; row < sums.size(); ++row)
@@ -100,10 +100,10 @@ static void addSquares(const Numbers &tile, Numbers &sums) {
     }
 }
 
-/// Numbers of a tile of columns that is read for the norms of rows.
+/// Elements in a column tile that is read for row norms.
 static constexpr int64_t normTile = 1 << 18;
 
-/// Norms that are not known are computed from whole rows, tile by tile.
+/// Unknown norms are computed from whole rows, in tiles.
 Result<void> evaluateWithNorms(const ScaledMatrix &matrix, RowNorms &norms,
                                const Block &block, const ReadOperand &read,
                                double *out) {
@@ -113,7 +113,7 @@ Result<void> evaluateWithNorms(const ScaledMatrix &matrix, RowNorms &norms,
   Numbers scales = makeNumbers(rows);
   TRANSOM_TRY(read(1, {{begin}, {rows}}, scales.data()));
 
-  // The norms of the rows, as they are known or from their numbers.
+  // Get the row norms from the cache, or compute them.
   Numbers lengths = makeNumbers(rows);
   if (!norms.find(matrix.source, begin, rows, lengths.data())) {
     std::fill(lengths.begin(), lengths.end(), 0.0);

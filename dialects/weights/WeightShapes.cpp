@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shapes of weight expressions, checked against the headers of the files.
+// Weight expression shapes, checked against the file headers.
 #include "dialects/weights/WeightNode.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/DType.h"
@@ -69,7 +69,7 @@ Result<Shape> concatShape(const WeightExpr &e,
   return result;
 }
 
-/// The shape of an expression with one operand along an axis.
+/// The shape of an expression with one operand and an axis.
 Result<Shape> axisShape(const WeightExpr &e, Shape shape) {
   const WeightExpr::Node &n = *e;
   if (n.axis < 0 || n.axis >= static_cast<int64_t>(shape.size()))
@@ -88,7 +88,7 @@ Result<Shape> axisShape(const WeightExpr &e, Shape shape) {
   return shape;
 }
 
-/// The table of coarse and fine angles.
+/// The table with coarse and fine angles.
 Result<Shape> anglesShape(const WeightExpr &e) {
   const WeightExpr::Node &n = *e;
   if (n.size < 1)
@@ -148,7 +148,7 @@ Result<Shape> interleavedShape(const WeightExpr &e,
   return result;
 }
 
-/// The second summand has the last dimensions of the first, or all.
+/// The second operand has the last dimensions of the first, or all.
 Result<Shape> sumShape(const WeightExpr &e, const Shape &a, const Shape &b) {
   if (b.size() <= a.size() && std::equal(b.rbegin(), b.rend(), a.rbegin()))
     return a;
@@ -167,7 +167,7 @@ Result<Shape> productShape(const WeightExpr &e, const Shape &a,
   return shape;
 }
 
-/// One norm for each row of a matrix.
+/// One norm per matrix row.
 Result<Shape> scaledShape(const WeightExpr &e, const Shape &shape,
                           const Shape &norms) {
   if (shape.size() == 2 && norms == Shape{shape[0]})
@@ -190,7 +190,7 @@ Result<Shape> normShape(const WeightExpr &e, const std::vector<Shape> &shapes) {
   return shape;
 }
 
-/// Checks a shape that the text gives.
+/// Checks a literal shape.
 Result<Shape> literalShape(const WeightExpr &e) {
   const WeightExpr::Node &n = *e;
   std::optional<int64_t> count = elementCount(n.dims);
@@ -216,7 +216,7 @@ Result<Shape> WeightExpr::shape(const TensorSource &source) const {
   const Node &n = *node;
   if (n.kind == Kind::File)
     return source.shape(n.name);
-  // Shapes of the operands come first.
+  // Compute the operand shapes first.
   std::vector<Shape> shapes;
   for (const WeightExpr &operand : n.operands) {
     Result<Shape> shape = operand.shape(source);
@@ -224,7 +224,7 @@ Result<Shape> WeightExpr::shape(const TensorSource &source) const {
       return shape;
     shapes.push_back(std::move(*shape));
   }
-  // Then the rule of the operation.
+  // Then apply the operation's rule.
   switch (n.kind) {
   case Kind::Transpose:
     return transposedShape(*this, shapes[0]);

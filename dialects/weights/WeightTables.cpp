@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluating tables block by block.
+// Evaluates tables in blocks.
 #include "dialects/weights/WeightTables.h"
 #include <cmath>
 
 namespace transom {
 
-/// Angles are rounded as fairseq's code rounds them: each step in f32.
+/// Angles are rounded as in fairseq: each step in f32.
 template <typename Element>
 static void evaluateFairseqSinusoid(const WeightExpr &e, const Block &block,
                                     Element *out) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weight expressions that are tables: computed or listed, without a file or an
+// Weight expressions for tables: computed or literal, without a file or an
 // operand. Each evaluates a block in f32 or in float64.
 #pragma once
 #include "dialects/weights/WeightNode.h"
@@ -11,7 +11,7 @@ namespace transom {
 
 using Shape = std::vector<int64_t>;
 
-/// A block of a tensor.
+/// A tensor block.
 struct Block {
   Shape offsets, sizes;
   int64_t count() const {
@@ -28,7 +28,7 @@ struct Block {
 /// `Sinusoid`.
 template <typename Element>
 void evaluateSinusoid(const WeightExpr &e, const Block &block, Element *out);
-/// `Angles`, of a shape.
+/// `Angles` with a shape.
 template <typename Element>
 void evaluateAngles(const WeightExpr &e, const Shape &shape, const Block &block,
                     Element *out);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes and rules of operand formats.
+// Operand format sizes and rules.
 #include "runtime/base/OperandFormat.h"
 #include "runtime/abi/Layout.h"
 #include <cassert>
@@ -17,11 +17,11 @@ struct StorageEntry {
   StorageType type;
   const char *name;
   int64_t bits;
-  int64_t maxMagnitude; ///< of whole numbers
-  int64_t lowest;       ///< whole number
-  int64_t interleave;   ///< of the plain format
-  StorageType operand;  ///< type of the other operand of a product
-  const char *cache;    ///< value of `--kv-dtype`; null: not a type of caches
+  int64_t maxMagnitude; ///< for integers
+  int64_t lowest;       ///< min integer
+  int64_t interleave;   ///< in the plain format
+  StorageType operand;  ///< element type for the other GEMM operand
+  const char *cache;    ///< value of `--kv-dtype`; null: not a cache type
   double (*round)(double);
 };
 
@@ -146,11 +146,11 @@ std::vector<OperandFormat> OperandFormat::getQuantizedFormats() {
   for (StorageType type : {StorageType::I8, StorageType::I4, StorageType::U4})
     for (int64_t group : quantizedGroups)
       formats.push_back(getQuantized(type, group));
-  // What the compiler makes of floats: less than a thousandth is lost.
+  // Formats into which the compiler quantizes floats.
   for (int64_t group : quantizedGroups)
     formats.push_back(
         getQuantized(StorageType::I8, group).withScales(StorageType::F16));
-  // Zero points times scales of f16, which files have; 5 bits a number at most.
+  // Formats in files: f16 scales with zero points; at most 5 bits per element.
   for (int64_t group : {64, 128})
     formats.push_back(
         getQuantized(StorageType::U4, group).withScales(StorageType::F32));
@@ -176,6 +176,7 @@ bool OperandFormat::operator==(const OperandFormat &other) const {
 }
 
 std::optional<std::string> OperandFormat::findError() const {
+  // Check the interleave and the group.
   const int64_t stepBits = interleave * getStorageBits(element);
   if (interleave < 1 || interleave > 8 || (interleave & (interleave - 1)) ||
       stepBits % 8)
@@ -190,6 +191,7 @@ std::optional<std::string> OperandFormat::findError() const {
     return "(3) expects a group that is a multiple of 8 and of the interleave, "
            "got " +
            std::to_string(group);
+  // Check minimums and blocks.
   if (minimums && !scales)
     return "(4) expects minimums beside scales only";
   if (block < 0 || bool(block) != bool(blockScales) ||
@@ -197,6 +199,7 @@ std::optional<std::string> OperandFormat::findError() const {
     return "(5) expects a block that is a multiple of the group, with scales, "
            "got " +
            std::to_string(block);
+  // Check the scale types.
   for (std::optional<StorageType> type : {scales, minimums})
     if (type && isIntegerStorage(*type) != bool(block))
       return std::string("(6) expects ") +
@@ -249,7 +252,7 @@ int64_t OperandFormat::getPanelBytes(int64_t depth) const {
   };
   addScales(scales, getNumGroups(padded));
   addScales(minimums, getNumGroups(padded));
-  // A factor for the scales, and one for the minimums where there are such.
+  // One factor for the scales, and one for the minimums if present.
   const int64_t blocks = block ? padded / block : 0;
   addScales(blockScales, blocks);
   if (minimums)

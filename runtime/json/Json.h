@@ -114,8 +114,8 @@ public:
   Result<std::vector<int64_t>> asIntArray(int64_t low, int64_t high) const;
   /// Reads a string array.
   Result<std::vector<std::string>> asStringArray() const;
-  /// An error for the first object member whose key is not in `known`: `unknown
-  /// key 'hiden'; did you mean 'hidden'?`.
+  /// An error for the first object member whose key is not in `known`:
+  /// `unknown key 'hiden'; did you mean 'hidden'?`.
   Result<void> expectOnlyKeys(const std::vector<std::string> &known) const;
 
 private:
