@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One place where importers touch MLIR: each operation gets the current place
-// and its inferred type, and diagnostics of the dialect become errors.
+// All MLIR code for importers: each operation gets the current location and its
+// inferred type, and dialect diagnostics become errors.
 #include "compiler/import/Emitter.h"
 #include "dialects/common/FirstError.h"
 #include "mlir/IR/Verifier.h"
@@ -88,7 +88,7 @@ const TensorSource &Emitter::tensors() const {
 Value Emitter::fail(Error error) {
   if (failure)
     return {};
-  // An operation outside of layers has its JSON pointer alone.
+  // An operation outside layers only has its JSON pointer.
   if (StringRef(path).contains('.') &&
       !StringRef(error.message).contains(path)) {
     const size_t suggestion = error.message.find("; did you mean");
@@ -166,7 +166,7 @@ Value Emitter::infer(Operation *op) {
   }
   if (mlir::failed(types)) {
     op->erase();
-    // The number of the constraint belongs to the description of the operation.
+    // The constraint number refers to the operation description.
     text = llvm::Regex(" op \\([0-9]+\\) ").sub(" op ", text);
     return fail(rejected(errorPrefix + text));
   }
@@ -184,7 +184,7 @@ void Emitter::toNextSymbol() {
 Value Emitter::getWeight(const std::string &symbol, ArrayRef<int64_t> shape,
                          const WeightExpr &named) {
   const WeightExpr expr = files.resolve(named);
-  // A name that another expression has (or an entry) gets underscores.
+  // A name used by another expression (or an entry) gets underscores.
   std::string text = expr.str(), name = symbol;
   while ((weights.count(name) && weights[name].first != text) ||
          caches.count(name) || entryNames.count(name))
@@ -403,7 +403,7 @@ Dims Emitter::getShape(Value value) const {
 // The module
 //===----------------------------------------------------------------------===//
 
-/// Weights and constants that a builder made and replaced.
+/// Removes weights and constants that a builder created and replaced.
 void Emitter::dropUnusedWeights() {
   std::set<StringRef> used;
   module->walk([&](attn::ConstantOp constant) {

@@ -1,10 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What both importers build with: makes operations of the attn dialect at a
-// current place, infers their types at once, and makes weights from tensors of
-// the files whose shapes it checks. The first error sticks, and later calls
-// give null values, so that builders read as the model does.
+// Module builder for all importers: creates attn operations at a current
+// location, infers their types immediately, and creates weights from file
+// tensors after checking their shapes. The first error is persistent, and later
+// calls return null values, so that importers need no error check after each
+// operation.
 #pragma once
 #include "compiler/import/Import.h"
 #include "compiler/import/ImportErrors.h"
@@ -18,28 +19,28 @@
 
 namespace transom {
 
-/// Sizes of a tensor; symbols are the module's.
+/// Tensor sizes; their symbols belong to the module.
 using Dims = llvm::SmallVector<Polynomial>;
 
-/// An argument of an entry.
+/// An entry argument.
 struct EntryInput {
   std::string name;
   DType dtype = DType::F32;
   Dims shape;
   std::string role = "data";           ///< `ids`, `mask` or `data`
   std::optional<int64_t> bound;        ///< ids are below this
-  std::optional<int64_t> defaultValue; ///< what fills an input left out
-  std::string maskOf = "";             ///< the input whose padding this marks
-  std::string pointer = "";            ///< JSON pointer; empty: of the entry
+  std::optional<int64_t> defaultValue; ///< value used if the input is omitted
+  std::string maskOf = "";             ///< input whose padding this marks
+  std::string pointer = "";            ///< JSON pointer; empty: the entry's
 };
 
-/// A result of an entry.
+/// An entry result.
 struct EntryOutput {
   std::string name;
   mlir::Value value;
 };
 
-/// Tensors that are taken to be there, with the shapes that their users expect
+/// Tensors that are assumed to exist with the shapes that their users expect
 /// (for a config without files).
 class AssumedTensors : public TensorSource {
 public:
@@ -52,10 +53,10 @@ public:
   std::map<std::string, std::vector<int64_t>> shapes;
 };
 
-/// Builds one module. Not copyable; one for each import.
+/// Builds one module. Not copyable; each import has its own.
 class Emitter {
 public:
-  /// `files` outlives the emitter; `baseFile` is the name in places.
+  /// `files` outlives the emitter; locations name `baseFile`.
   Emitter(mlir::MLIRContext &context, const ModelFiles &files,
           std::string baseFile);
   ~Emitter();
@@ -63,54 +64,54 @@ public:
 
   //===--- Locations and errors ------------------------------------------===//
 
-  /// Operations made from now on come from this module path and this JSON
-  /// pointer of the base file.
+  /// Sets the location for subsequent operations: this module path and this
+  /// JSON pointer in the base file.
   void at(const std::string &path, const std::string &jsonPointer);
   mlir::Location location() const { return loc; }
-  /// From now on pointers are into this file, and begin at that one.
+  /// Subsequent pointers refer to this file and start with `start`.
   void setFile(std::string file, std::string start) {
     baseFile = std::move(file);
     pointerStart = std::move(start);
   }
-  /// What begins the error of an operation that does not fit here (graph.json:
-  /// `graph.json:3:5: '/nodes/0': `).
+  /// Sets the prefix for errors of operations whose operands do not fit
+  /// (graph.json: `graph.json:3:5: '/nodes/0': `).
   void setErrorPrefix(std::string prefix) { errorPrefix = std::move(prefix); }
 
-  /// Sets what ends the errors of tensors.
+  /// Sets the function that returns the suffix of tensor errors.
   void setTensorHelp(TensorHelp help) { tensorHelp = std::move(help); }
 
-  /// From now on tensors are not looked for in files: each is taken to be there
-  /// in the shape that is asked for, with elements of that type (`F32`).
+  /// Disables the tensor lookup in files: each requested tensor is assumed to
+  /// exist with the requested shape and element type `dtype` (`F32`).
   void assumeTensors(std::string dtype);
   bool assumesTensors() const { return assumed.has_value(); }
 
-  /// Records an error unless there is one; gives a null value. The layer of the
-  /// current location is added where the text does not name it.
+  /// Records an error unless there is one; returns a null value. Adds the
+  /// current location's layer if the message does not name it.
   mlir::Value fail(Error error);
   bool failed() const { return failure.has_value(); }
   Error takeError() { return std::move(*failure); }
 
   //===--- Entries -------------------------------------------------------===//
 
-  /// Keeps the name of an entry that is begun later from weights and caches.
+  /// Reserves the name of a later entry; weights and caches do not use it.
   void reserveEntry(const std::string &name) { entryNames.insert(name); }
-  /// Begins the function of an entry; gives its arguments.
+  /// Begins an entry function and returns its arguments.
   llvm::SmallVector<mlir::Value> beginEntry(const std::string &name,
                                             llvm::ArrayRef<EntryInput> inputs);
-  /// Says that the values of an argument are used as indices below `rows`.
+  /// Records that the values of an argument are indices less than `rows`.
   void boundInput(mlir::Value argument, int64_t rows);
-  /// That bound of an argument, where it was set.
+  /// The bound set by `boundInput`, if any.
   std::optional<int64_t> getBound(unsigned argument);
-  /// Ends it with these results.
+  /// Ends the entry with these results.
   void endEntry(llvm::ArrayRef<EntryOutput> outputs);
-  /// Sets an attribute of the entry's function.
+  /// Sets an attribute on the entry function.
   void annotateEntry(llvm::StringRef name, mlir::Attribute value);
 
   //===--- Operations ----------------------------------------------------===//
 
-  /// Makes an operation with one result whose type follows from its operands;
-  /// arguments as its builder takes them after the result type. Null after an
-  /// error, also when the shapes do not fit.
+  /// Creates an operation with one result and infers its type from the
+  /// operands; arguments follow the builder's order after the result type.
+  /// Returns null after an error or if the shapes do not fit.
   template <typename Op, typename... Args> mlir::Value make(Args &&...args) {
     if (failed())
       return {};
@@ -118,28 +119,29 @@ public:
     return infer(builder.create<Op>(loc, open, std::forward<Args>(args)...));
   }
 
-  /// The tensor `file` as a weight `symbol` of that shape (nothing: as it is).
-  /// `sizes` explains the shape in errors (`[vocab_size, hidden_size]`).
+  /// Returns the tensor `file` as a weight `symbol` with this shape (nullopt:
+  /// the stored shape). `sizes` explains the shape in errors
+  /// (`[vocab_size, hidden_size]`).
   mlir::Value fileWeight(const std::string &symbol, const std::string &file,
                          std::optional<std::vector<int64_t>> shape,
                          const std::string &sizes = "");
-  /// True when the tensor is there as floats of that shape (nothing: any).
+  /// Returns true if the tensor exists with a float type and this shape
+  /// (nullopt: any shape).
   bool checkTensor(const std::string &file,
                    const std::optional<std::vector<int64_t>> &shape,
                    const std::string &sizes = "");
-  /// A weight by an expression over tensors that are there.
+  /// Returns a weight with an expression over existing tensors.
   mlir::Value weight(const std::string &symbol, const WeightExpr &expr);
-  /// The expression of a value that is a weight.
+  /// Returns the expression if the value is a weight.
   std::optional<WeightExpr> getWeightExpr(mlir::Value value) const;
 
-  /// A constant of f32 with these numbers in row-major order.
+  /// Returns an f32 constant with these values in row-major order.
   mlir::Value constant(llvm::ArrayRef<int64_t> shape,
                        llvm::ArrayRef<double> numbers);
-  /// A constant as a weight, for operations that take weights only; another
-  /// value as it is.
+  /// Returns a constant as a weight, for operations that require weights; other
+  /// values are returned unchanged.
   mlir::Value asWeight(mlir::Value value);
-  /// Records that the model uses a tensor of the files, although no weight
-  /// refers to it.
+  /// Marks a file tensor as used although no weight refers to it.
   void markUsed(const std::string &file) { usedTensors.insert(file); }
   const ModelFiles &getFiles() const { return files; }
 
@@ -159,45 +161,45 @@ public:
   mlir::Value rmsNorm(mlir::Value input, mlir::Value gamma, double eps);
   mlir::Value embedding(mlir::Value ids, mlir::Value table, double scale);
 
-  /// The new rows of the sequences of a step: `!attn.ragged<rows, keys>`.
+  /// Returns the new rows of a step's sequences: `!attn.ragged<rows, keys>`.
   mlir::Value sequences();
-  /// The tokens of a padded batch that its mask has, as a ragged batch with
-  /// these symbols.
+  /// Returns the unmasked tokens of a padded batch as a ragged batch with these
+  /// symbols.
   mlir::Value raggedBatch(mlir::Value mask, llvm::StringRef rows,
                           llvm::StringRef keys);
-  /// The rows of `from` that `indices` number, taken before `users`: a chain
-  /// of operations, the last first, each of which reads the next one's result
-  /// by row, and the last in the list `from`. Gives the chain's result.
+  /// Gathers rows `indices` of `from` before `users`: a chain of operations, in
+  /// reverse order, each of which reads the next one's result row by row; the
+  /// last one in the list reads `from`. Returns the chain's result.
   mlir::Value gatherBefore(mlir::Value from, mlir::Value indices,
                            llvm::ArrayRef<mlir::Operation *> users);
-  /// Declares a cache, and gives the symbol that it got: `symbol`, or with
-  /// underscores where that is taken. Entries get it by `getCache`.
+  /// Declares a cache and returns its symbol: `symbol`, with underscores
+  /// appended if it is already used. Entries access it with `getCache`.
   std::string declareCache(const std::string &symbol, attn::CacheType type);
   mlir::Value getCache(const std::string &symbol, attn::CacheType type);
-  /// Declares a cache of this name, and gives it as an operand.
+  /// Declares a cache with this name and returns it as an operand.
   mlir::Value cache(const std::string &symbol, attn::CacheType type) {
     return getCache(declareCache(symbol, type), type);
   }
 
-  /// The sizes of a value.
+  /// Returns a value's sizes.
   Dims getShape(mlir::Value value) const;
   mlir::OpBuilder &ops() { return builder; }
 
   //===--- The module ----------------------------------------------------===//
 
-  /// Sets `attn.name`, `attn.symbols` (largest value, -1 = none) and
-  /// `attn.info`; fills the used, unused and counted tensors of `info`.
+  /// Sets `attn.name`, `attn.symbols` (max value, -1 = none) and `attn.info`;
+  /// fills in used, unused and counted tensors in `info`.
   void finish(ImportInfo &info,
               const std::vector<std::pair<std::string, int64_t>> &symbols,
               llvm::ArrayRef<mlir::NamedAttribute> extraInfo);
-  /// Hands the verified module over, or the first error.
+  /// Returns the verified module, or the first error.
   Result<mlir::OwningOpRef<mlir::ModuleOp>> take();
 
 private:
   mlir::Value infer(mlir::Operation *op);
   mlir::Value getWeight(const std::string &symbol,
                         llvm::ArrayRef<int64_t> shape, const WeightExpr &expr);
-  /// Errors of `checkTensor`.
+  /// Errors returned by `checkTensor`.
   Error getMissing(const std::string &file,
                    const std::optional<std::vector<int64_t>> &shape,
                    const std::string &sizes) const;
@@ -207,13 +209,13 @@ private:
   void dropUnusedWeights();
   void countTensors(ImportInfo &info);
   const TensorSource &tensors() const;
-  /// Where a symbol of the module goes: after those that are there.
+  /// Moves the insertion point after the module's existing symbols.
   void toNextSymbol();
 
   const ModelFiles &files;
   std::string baseFile;
-  std::string path, pointer; ///< of the current location
-  std::string pointerStart;  ///< goes before pointers that are given
+  std::string path, pointer; ///< current location
+  std::string pointerStart;  ///< prefix for given pointers
   std::string errorPrefix;
   TensorHelp tensorHelp;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -228,7 +230,7 @@ private:
   std::optional<Error> failure;
 };
 
-/// The MLIR element type of a dtype: `bool` is i1.
+/// Returns the MLIR element type for a dtype; `bool` is i1.
 mlir::Type getElementType(mlir::MLIRContext *context, DType dtype);
 
 } // namespace transom

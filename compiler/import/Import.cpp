@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tells a model folder from a graph.json, and names the model.
+// Distinguishes model folders from graph.json files, and names the model.
 #include "compiler/import/Import.h"
 #include "compiler/import/gguf/GgufModel.h"
 #include "compiler/import/graphjson/GraphImport.h"
@@ -17,14 +17,14 @@
 using namespace mlir;
 using namespace transom;
 
-/// A path without slashes at its end.
+/// Returns a path without trailing slashes.
 static std::string trimmed(std::string path) {
   while (path.size() > 1 && path.back() == '/')
     path.pop_back();
   return path;
 }
 
-/// The folder's own name, also for `.` and `..`.
+/// Returns the folder's own name, also for `.` and `..`.
 static std::string nameOfFolder(const std::string &folder) {
   std::string name = getFileName(folder);
   if (name != "." && name != ".." && !name.empty() && name != "/")
@@ -83,7 +83,7 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
                               "not supported");
       return importGraphFile(context, options, info);
     }
-    if (!firstModule.empty()) { // which is not of the model of this folder
+    if (!firstModule.empty()) { // it does not belong to this folder's model
       TRANSOM_ASSIGN(info.pipeline, readPipelineConfig(path));
       if (!info.pipeline->refusal.empty())
         return unsupported(joinPath(path, info.pipeline->refusal));
@@ -110,7 +110,7 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
   return importGraphFile(context, options, info);
 }
 
-/// Names of files and tensors may hold any character; an error is one line.
+/// File and tensor names may contain any character; an error is one line.
 static std::string oneLine(StringRef text) {
   std::string line;
   for (unsigned char c : text) {
@@ -151,7 +151,7 @@ std::string transom::getLogitRows(func::FuncOp step) {
   return {};
 }
 
-/// Names that weights have in a folder, those that are never opened too.
+/// Weight file names, including files that are never opened.
 static constexpr const char *weightFiles[] = {
     "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
     "pytorch_model.bin.index.json"};

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Import: a model folder (config.json and safetensors) or a graph.json becomes
-// a module of the attn dialect, one operation for each operation of the model.
-// Weights stay in their files; only headers are read.
+// Imports a model folder (config.json and safetensors) or a graph.json as an
+// attn module with one operation for each model operation. Weights remain in
+// their files; only headers are read.
 #pragma once
 #include "compiler/import/ScoringOptions.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
@@ -22,89 +22,88 @@
 
 namespace transom {
 
-/// What to import.
+/// Import options.
 struct ImportOptions {
-  /// A folder with config.json (or graph.json), or the path of a graph.json.
+  /// A folder with config.json (or graph.json), or a graph.json path.
   std::string path;
-  /// Read config.json alone: tensors are taken to be there with the shapes that
-  /// the config implies. The module can be looked at, not compiled. Without
-  /// effect on a graph.json.
+  /// Reads only config.json: tensors are assumed to exist with the shapes that
+  /// the config implies. The module can be inspected but not compiled. Ignored
+  /// for a graph.json.
   bool configOnly = false;
   /// The task whose adapter is merged into the weights; empty: none.
   std::string task = "";
   ScoringOptions scoring = {};
-  /// Hidden states that an entry gives: 0 is the embedding, n what layer n
-  /// gives, and -1 the last hidden state. Empty: there is no such entry.
+  /// Hidden states returned by an additional entry: 0 is the embedding, n is
+  /// layer n's output, and -1 the last hidden state. Empty: no such entry.
   std::vector<int64_t> layers = {};
-  /// The folder of an adapter of PEFT that is merged into the weights; empty:
-  /// none.
+  /// Folder with a PEFT adapter that is merged into the weights; empty: none.
   std::string lora = "";
 };
 
-/// What the importer found besides the module. The module's `attn.info`
-/// repeats what the manifest needs of it.
+/// Import results in addition to the module. The module's `attn.info` repeats
+/// the data that the manifest needs.
 struct ImportInfo {
-  std::string name;     ///< name of the model: its folder or graph
-  std::string folder;   ///< where its files are
+  std::string name;     ///< model name: its folder or graph
+  std::string folder;   ///< folder with its files
   std::string baseFile; ///< `config.json`, `gliner_config.json`,
                         ///< `modules.json`, or the graph's file name
-  /// The small files that a file of another format has in it; nothing: they are
+  /// Small files that are embedded in another format's file; nullopt: they are
   /// in the folder.
   std::optional<FileTexts> texts;
-  /// Why such a file has no tokenizer that can be read; empty: it has one.
+  /// Reason why such a file has no readable tokenizer; empty: it has one.
   std::string tokenizerRefusal;
-  std::string pooling;      ///< of embeddings, where such a file says it
+  std::string pooling;      ///< embedding pooling, if such a file specifies it
   std::string family;       ///< `bert`, ..., or `graph`
-  std::string architecture; ///< `BertForMaskedLM`, ...; of a graph its name
+  std::string architecture; ///< `BertForMaskedLM`, ..., or a graph's name
   ModelFiles files;         ///< the tensors that weights refer to
-  /// What the model does not use: listed, ignored.
+  /// Tensors that the model does not use: listed, ignored.
   std::vector<std::string> unusedTensors;
-  /// Things a user may want to know: unknown keys, ignored parts.
+  /// Notes for the user: unknown keys, ignored parts.
   std::vector<std::string> notes;
-  /// Plain names of all files that were read, for hashing.
+  /// Plain names of all input files, for hashing.
   std::vector<std::string> inputFiles;
-  /// The same of an adapter, with the prefix of its folder here: paths.
+  /// The same for an adapter, with its folder as prefix: paths.
   std::vector<std::pair<std::string, std::string>> adapterFiles;
-  uint64_t parameters = 0; ///< elements of the used tensors
-  /// Shape of each used tensor by its name.
+  uint64_t parameters = 0; ///< element count in the used tensors
+  /// Used tensor shapes, by name.
   std::map<std::string, std::vector<int64_t>> tensorShapes;
-  /// Values of keys of generation_config.json that the model's class has.
+  /// Values for generation_config.json keys that the model class sets.
   std::vector<GenerationDefault> generationDefaults;
-  /// The pipeline of sentence-transformers that the folder has.
+  /// The folder's sentence-transformers pipeline.
   std::optional<PipelineConfig> pipeline;
-  /// How the model finds entities of types that are given at run time; the
-  /// token before a type has the id -1 where only the tokenizer tells it.
+  /// Entity recognition settings; the id of the token before a type is -1 if
+  /// only the tokenizer specifies it.
   std::optional<ManifestEntities> entities;
-  /// Number of used tensors of each type by safetensors name (`F32`).
+  /// Used tensor count by safetensors type name (`F32`).
   std::map<std::string, uint64_t> dtypes;
 
-  /// The small files of the model.
+  /// The model's small files.
   SmallFiles getSmallFiles() const {
     return texts ? SmallFiles(joinPath(folder, baseFile), *texts)
                  : SmallFiles(folder);
   }
 };
 
-/// Imports a model. Errors have the exit codes of the tool: `Rejected` for
-/// malformed or inconsistent files, `Unsupported` for what is not supported,
-/// `Unavailable` for missing files.
+/// Imports a model. Errors have the tool's exit codes: `Rejected` for malformed
+/// or inconsistent files, `Unsupported` for unsupported features, `Unavailable`
+/// for missing files.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const ImportOptions &options,
             ImportInfo &info);
 
-/// The entry that takes new rows of sequences; null where a module of the attn
-/// dialect is no decoder, whatever the names of its entries are.
+/// Returns the entry that takes new sequence rows, whatever its name; null if
+/// the attn module is not a decoder.
 mlir::func::FuncOp getStepEntry(mlir::ModuleOp module);
 
-/// The name of the input of a step with the rows whose logits are asked for:
-/// the one of another role than ids.
+/// Returns the name of the step input with the rows whose logits are requested:
+/// the input whose role is not ids.
 std::string getLogitRows(mlir::func::FuncOp step);
 
-/// True for the path of a config.json or of a folder that has a config.json and
-/// no weights.
+/// Returns true for a config.json path or a folder with a config.json and no
+/// weights.
 bool isConfigAlone(const std::string &path);
 
-/// The values of `model_type` that are built, sorted.
+/// Returns the supported `model_type` values, sorted.
 std::vector<std::string> supportedModelTypes();
 
 } // namespace transom

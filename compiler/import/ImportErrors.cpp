@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors that a model's files lack or have in another shape: the nearest name
-// that they have, and what asked for the shape.
+// Errors for tensors that a model's files lack or store in another shape: the
+// nearest existing name, and the keys that determine the shape.
 #include "compiler/import/ImportErrors.h"
 #include "compiler/import/Emitter.h"
 #include "runtime/base/File.h"
@@ -15,7 +15,7 @@ static std::string inParentheses(const std::string &sizes) {
   return sizes.empty() ? "" : " (" + sizes + ")";
 }
 
-/// The words of a name that are numbers: `2` of `layers.2.up.weight`.
+/// Returns the numeric components of a name: `2` in `layers.2.up.weight`.
 static std::vector<std::string> getNumbers(StringRef name) {
   std::vector<std::string> numbers;
   for (StringRef word : llvm::split(name, '.'))
@@ -24,8 +24,8 @@ static std::vector<std::string> getNumbers(StringRef name) {
   return numbers;
 }
 
-/// The layer of a tensor, where the files have other layers and nothing of this
-/// one.
+/// Returns a tensor's layer, if the files have other layers and no tensor in
+/// this one.
 static std::optional<int64_t> getMissingLayer(StringRef name,
                                               ArrayRef<std::string> present) {
   const std::vector<std::string> numbers = getNumbers(name);
@@ -68,7 +68,7 @@ Error Emitter::getMissing(const std::string &file,
     return rejected(text + "; the files have no tensor of this layer" +
                     (tensorHelp ? tensorHelp(problem) : ""));
 
-  // A name of another layer is never what was meant.
+  // A name in another layer is never the intended one.
   std::vector<std::string> candidates;
   for (const std::string &name : names)
     if (getNumbers(name) == getNumbers(file))
@@ -96,7 +96,7 @@ Error Emitter::getMisshapen(const std::string &file,
 }
 
 int64_t transom::getNearestDivisor(int64_t number, int64_t of) {
-  constexpr int64_t largest = 1 << 16; // heads are far fewer
+  constexpr int64_t largest = 1 << 16; // models have far fewer heads
   int64_t nearest = 1;
   for (int64_t divisor = 1; divisor <= std::min({of, 2 * number, largest});
        ++divisor)

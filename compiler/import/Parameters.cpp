@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checkpoints were saved from models with and without a head, by versions that
-// called the parameters of norms differently; all of them are found here.
+// Finds parameters in checkpoints that were saved from models with and without
+// a head, and by versions with different names for norm parameters.
 #include "compiler/import/Parameters.h"
 
 using namespace mlir;
 using namespace transom;
 
-/// Ends the name of a weight that adapters change.
+/// Name suffix for a weight that adapters change.
 static constexpr const char *originalEnd = ".original";
 
 static std::string firstWord(const std::string &module) {
@@ -85,7 +85,7 @@ WeightExpr Parameters::merge(const std::string &tensor,
   const int64_t tasks = adapter->tasks, rank = adapter->rank;
   const std::string a = module.str() + ".0.lora_A",
                     b = module.str() + ".0.lora_B";
-  // One of a table is B's transpose times A's.
+  // For a table, the product is B's transpose times A's.
   const SafetensorsTensor *stored = files.find(a);
   bool table =
       stored && stored->shape != std::vector<int64_t>{tasks, rank, shape[1]};

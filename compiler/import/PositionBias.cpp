@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slopes and buckets as their papers and transformers compute them.
+// Slopes and buckets, computed as in the papers and transformers.
 #include "compiler/import/PositionBias.h"
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,7 @@ WeightExpr transom::symmetricSlopes(const std::vector<double> &slopes) {
 std::vector<int64_t> transom::relativeBuckets(const DistanceBuckets &rule) {
   int64_t count = rule.causal ? rule.buckets : rule.buckets / 2;
   int64_t exact = rule.getExact(), distance = rule.distance;
-  // As transformers, in single precision where a distance is not exact.
+  // Uses single precision for inexact distances, as transformers does.
   auto getBucket = [&](int64_t apart) {
     if (apart < exact)
       return apart;

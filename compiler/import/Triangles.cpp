@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The first and the last row determine the diagonal and both numbers. Then all
+// The first and the last row determine the diagonal and both values. Then all
 // rows are compared with the formula.
 #include "compiler/import/Triangles.h"
 #include <algorithm>
@@ -11,7 +11,7 @@ using namespace transom;
 
 namespace {
 
-/// Reads rows of a tensor `[..., rows, columns]`.
+/// Reads rows from a tensor `[..., rows, columns]`.
 class RowReader {
 public:
   RowReader(const ModelFiles &files, const SafetensorsTensor &tensor)
@@ -21,7 +21,8 @@ public:
     sizes.back() = tensor.shape.back();
   }
 
-  /// The row of that number; leading axes are counted in row-major order.
+  /// Returns the row with this index; leading axes are counted in row-major
+  /// order.
   Result<const std::vector<float> *> read(int64_t index) {
     for (size_t axis = offsets.size() - 1; axis-- > 0;) {
       offsets[axis] = index % tensor.shape[axis];
@@ -38,12 +39,12 @@ private:
   std::vector<float> row;
 };
 
-/// The formula of a triangle.
+/// A triangle formula.
 struct Triangle {
   int64_t rows = 0, columns = 0, diagonal = 0;
   float upTo = 0, after = 0;
 
-  /// The number of columns of a row that are not after the diagonal.
+  /// Returns the number of columns in a row that are not after the diagonal.
   int64_t getLength(int64_t index) const {
     return std::clamp<int64_t>(index % rows + diagonal + 1, 0, columns);
   }
@@ -57,7 +58,7 @@ struct Triangle {
 
 } // namespace
 
-/// The number of leading elements that equal `value`.
+/// Returns the number of leading elements equal to `value`.
 static int64_t countLeading(const std::vector<float> &row, float value) {
   return std::find_if(row.begin(), row.end(),
                       [&](float x) { return x != value; }) -
@@ -74,12 +75,12 @@ transom::findTriangle(const ModelFiles &files,
   if (!isReadable || tensor.stored || rank < 2 || !count || *count == 0)
     return Found();
 
-  // A row or a column has no diagonal to speak of.
+  // A single row or column has no useful diagonal.
   if (tensor.shape[rank - 2] < 2 || tensor.shape[rank - 1] < 2)
     return Found();
 
-  // Corners have both numbers. Where the diagonal meets neither the first nor
-  // the last row in front of its end, one row has one number only.
+  // Corners contain both values. If the diagonal starts or ends outside the
+  // first or last row, that row has only one value.
   Triangle triangle;
   triangle.rows = tensor.shape[rank - 2];
   triangle.columns = tensor.shape[rank - 1];

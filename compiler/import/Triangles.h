@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stored masks that a formula describes: tensors with one number up to a
-// diagonal and another number after it, as `torch.tril` and `torch.triu` make
+// Detects stored masks that a formula describes: tensors with one value up to a
+// diagonal and another value after it, as `torch.tril` and `torch.triu` create
 // them. The expression replaces the data, so that passes recognize the mask.
 #pragma once
 #include "compiler/safetensors/Safetensors.h"
@@ -11,10 +11,9 @@
 
 namespace transom {
 
-/// The expression `triangle` that has exactly the elements of a tensor
-/// `[..., rows, columns]` of floats, integers or bools; nothing for a tensor
-/// with other contents. Reads two rows of most tensors, and all rows of a
-/// triangle.
+/// Returns the expression `triangle` if it has exactly the elements of a float,
+/// integer or bool tensor `[..., rows, columns]`; nullopt for other contents.
+/// Reads two rows from most tensors, and all rows from a triangle.
 Result<std::optional<WeightExpr>> findTriangle(const ModelFiles &files,
                                                const SafetensorsTensor &tensor);
 

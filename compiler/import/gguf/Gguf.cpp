@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading and checking the head of a GGUF file, front to back.
+// Reads and checks a GGUF header, front to back.
 #include "compiler/import/gguf/Gguf.h"
 #include "compiler/import/gguf/GgufBytes.h"
 #include "runtime/base/Checked.h"
@@ -12,12 +12,12 @@
 namespace transom::gguf {
 namespace {
 
-/// Data of a tensor begins at a multiple of this where no key says otherwise.
+/// Default alignment for tensor data, unless a key specifies another one.
 constexpr uint64_t defaultAlignment = 32;
-/// The smallest entries: of the metadata, and of the table of tensors.
+/// Min entry sizes: metadata, and tensor table.
 constexpr uint64_t leastEntryBytes = 8 + 4 + 1, leastTensorBytes = 8 + 4 + 12;
 
-/// One file's head on its way to being checked.
+/// Reads and checks one file's header.
 class HeadReader {
 public:
   HeadReader(std::string_view file, const std::string &fileName)
@@ -46,7 +46,7 @@ private:
             {}};
   }
   uint64_t remaining() const { return limit - at; }
-  /// What ends before something does.
+  /// Returns the limit that a read exceeds, for errors.
   std::string describeRest() const {
     return limit < file.size()
                ? "limit of " + std::to_string(maxHeadBytes) + " bytes of a head"
@@ -65,7 +65,7 @@ private:
     return number;
   }
 
-  /// A number of things that follow, each of at least so many bytes.
+  /// Reads the count of subsequent objects, each at least `least` bytes.
   Result<uint64_t> readCount(const std::string &what, uint64_t least) {
     const uint64_t start = at;
     TRANSOM_ASSIGN(const uint64_t count,
@@ -112,7 +112,7 @@ private:
       return failAt(0, "the file does not begin with 'GGUF'");
     at = 4;
     TRANSOM_ASSIGN(header.version, readNumber<uint32_t>("the version"));
-    // A small number of the other byte order.
+    // A small integer in the other byte order.
     if (header.version != 0 && (header.version & 0xffff) == 0)
       return failAt(4, "the file is big-endian; supported: little-endian",
                     Status::Unsupported);
@@ -249,8 +249,8 @@ private:
     return failAt(tensor.entry, getName(tensor) + " " + text);
   }
 
-  /// Bytes of a tensor's data; nothing where they do not fit 64 bits or its
-  /// rows are no whole blocks.
+  /// Returns the tensor data size in bytes; nullopt if it exceeds 64 bits or
+  /// rows are not multiples of the block size.
   static std::optional<uint64_t> getBytes(const Tensor &tensor) {
     const uint32_t block = tensor.type->blockElements;
     const int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
@@ -259,7 +259,7 @@ private:
     CheckedSize blocks(1);
     for (int64_t size : tensor.shape)
       blocks *= CheckedSize::fromSigned(size);
-    // Bounded as a whole, so that the division below is exact.
+    // Checks the total size, so that the division below is exact.
     if (blocks.overflowed())
       return std::nullopt;
     return (CheckedSize(*blocks.value() / block) *
@@ -267,8 +267,8 @@ private:
         .value();
   }
 
-  /// Makes offsets those of the file, and checks that tensors lie in it and
-  /// share no byte.
+  /// Converts offsets to file offsets, and checks that tensors are inside the
+  /// file and do not overlap.
   Result<void> placeTensors() {
     const std::optional<uint64_t> data =
         CheckedSize(at).alignUp(alignment).value();
@@ -324,7 +324,7 @@ private:
 
   std::string_view file;
   const std::string fileName;
-  const uint64_t limit; ///< the head ends here at the latest
+  const uint64_t limit; ///< max header end
   uint64_t at = 0, alignment = defaultAlignment;
   Header header;
   std::unordered_set<std::string_view> keys, names;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rows of the table. What a file leaves out is what llama.cpp assumes.
+// Table rows. Defaults for omitted values are the same as in llama.cpp.
 #include "compiler/import/gguf/GgufArchitecture.h"
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace transom::gguf {
 using Type = KeyMap::Type;
 
 //===----------------------------------------------------------------------===//
-// What decoders with RMS norms share
+// Decoders with RMS norms
 //===----------------------------------------------------------------------===//
 
 static std::vector<KeyMap> getDecoderKeys() {
@@ -49,7 +49,7 @@ static std::vector<TensorMap> getDecoderTensors() {
           {"blk.{i}.ffn_down", "model.layers.{i}.mlp.down_proj"}};
 }
 
-/// The rows whose names end in one of these.
+/// Changes the rows whose names end in any given suffix.
 template <typename Change>
 static void forRows(std::vector<TensorMap> &tensors,
                     std::initializer_list<std::string_view> ends,
@@ -121,7 +121,7 @@ static Architecture olmo2() {
                       getDecoderTensors()};
   mayHaveBias(row, {"attn_q", "attn_k", "attn_v", "attn_output"});
   row.biases = {{"attention_bias", "blk.0.attn_q.bias"}};
-  // Norms are of results, in place of those before attention and MLP.
+  // Norms are applied to results instead of attention and MLP inputs.
   forRows(row.tensors, {"attn_norm"}, [](TensorMap &tensor) {
     tensor.name = "blk.{i}.post_attention_norm";
     tensor.module = "model.layers.{i}.post_attention_layernorm";
@@ -212,7 +212,7 @@ static Architecture gemma2() {
       {"blk.{i}.post_ffw_norm", "model.layers.{i}.post_feedforward_layernorm"});
   storeNormsPlusOne(row);
   row.scalarKey = "query_pre_attn_scalar";
-  row.wideScalarLayers = 46; // of 27 billion parameters
+  row.wideScalarLayers = 46; // 27 billion parameters
   return row;
 }
 
@@ -230,7 +230,7 @@ static Architecture gemma3() {
   addHeadNorms(row);
   storeNormsPlusOne(row);
   row.periodKey = "sliding_window_pattern";
-  row.wideScalarLayers = 62; // of 27 billion parameters
+  row.wideScalarLayers = 62; // 27 billion parameters
   return row;
 }
 
@@ -296,7 +296,7 @@ static Architecture bert() {
   return row;
 }
 
-/// Nomic BERT with GLUs, whose config has the keys of GPT-2.
+/// Nomic BERT with GLUs; its config has GPT-2's keys.
 static Architecture nomicBert() {
   Architecture row = {"nomic-bert", "nomic_bert", "NomicBertModel", {}, {}};
   row.keys = {
@@ -379,9 +379,9 @@ const std::vector<FixedKey> &getFixedKeys() {
 
 const std::vector<std::string_view> &getKeysWithoutEffect() {
   static const std::vector<std::string_view> keys = {
-      "vocab_size", // the rows of the word embedding count
+      "vocab_size", // the word embedding rows determine it
       "tensor_data_layout", "rope.scaling.finetuned",
-      "rope.scaling.original_context_length"}; // where nothing is scaled
+      "rope.scaling.original_context_length"}; // no effect without scaling
   return keys;
 }
 

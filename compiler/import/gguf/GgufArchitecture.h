@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of architectures: how the metadata and the tensors of each say what
-// config.json and the checkpoint of a Hugging Face model say.
+// Architecture table: maps metadata and tensors to the config.json and
+// checkpoint of a Hugging Face model.
 #pragma once
 #include "compiler/import/gguf/Gguf.h"
 #include <string>
@@ -12,57 +12,57 @@
 
 namespace transom::gguf {
 
-/// What a key of config.json gets where the metadata lacks its value.
+/// Value for a config.json key if the metadata has none.
 enum class Absent {
   Error,    ///< the file is rejected
   Omit,     ///< no key
-  Heads,    ///< the number of heads
-  HeadSize, ///< the width of the embedding divided by the heads
+  Heads,    ///< the head count
+  HeadSize, ///< embedding width / heads
   Theta     ///< 10000
 };
 
-/// A key of the metadata, after `ARCHITECTURE.`, and the one of config.json.
+/// A metadata key, after `ARCHITECTURE.`, and the config.json key.
 struct KeyMap {
   const char *key, *config;
   enum class Type { Size, Number } type = Type::Size;
   Absent absent = Absent::Error;
 };
 
-/// How a stored tensor differs from that of the checkpoint.
+/// Difference between a stored tensor and the checkpoint tensor.
 enum class TensorChange {
   None,
-  /// Rows of each head are in turn those of its first and of its second half.
+  /// Rows in each head alternate between its first and second half.
   PairedQuery,
   PairedKey,
-  PlusOne,   ///< a norm's weight is stored plus one
+  PlusOne,   ///< the norm weight is stored plus one
   Transposed ///< a matrix is stored transposed
 };
 
 /// Whether files have a tensor.
 enum class Needs { Never, Maybe, Always };
 
-/// A module's tensors: `NAME.weight` and `NAME.bias`. `{i}` is the layer.
+/// Module tensors: `NAME.weight` and `NAME.bias`. `{i}` is the layer.
 struct TensorMap {
   const char *name, *module;
   TensorChange change = TensorChange::None;
   Needs weight = Needs::Always, bias = Needs::Never;
 };
 
-/// A key, after `ARCHITECTURE.`, with the value that changes nothing, as 0
-/// does.
+/// A key, after `ARCHITECTURE.`, and a value without effect; 0 has no effect
+/// either.
 struct FixedKey {
   const char *key;
   double value;
 };
 
-/// How much of a head rope turns.
+/// Fraction of a head that rope rotates.
 enum class RopeShare {
   None,  ///< no rope
-  Whole, ///< `rope.dimension_count` is the size of a head
-  Part   ///< `partial_rotary_factor` is made from it
+  Whole, ///< `rope.dimension_count` is the head size
+  Part   ///< `partial_rotary_factor` is computed from it
 };
 
-/// One `general.architecture`.
+/// A `general.architecture` value.
 struct Architecture {
   const char *name;
   const char *modelType, *className;
@@ -70,33 +70,33 @@ struct Architecture {
   std::vector<TensorMap> tensors;
   RopeShare rope = RopeShare::Whole;
   bool isEncoder = false;
-  /// Tokens have types; without their tensor there is one type of zeros.
+  /// Tokens have types; without the tensor there is a single type with zeros.
   bool tokenTypes = false;
-  /// The same with a window; empty: they are the same with and without.
+  /// The same with a window; empty: the window makes no difference.
   std::pair<const char *, const char *> windowed = {"", ""};
-  /// Keys of config.json with the value that all models of it have.
+  /// config.json keys and values that are the same for all models.
   std::vector<
       std::pair<const char *, std::variant<std::string_view, double, bool>>>
       fixedConfig = {};
-  /// Keys of config.json that say whether a tensor is there.
+  /// config.json keys that specify whether a tensor exists.
   std::vector<std::pair<const char *, const char *>> biases = {};
-  /// The key of config.json for the period of layers without a window; empty:
-  /// layers do not differ. Without a window the period is 1.
+  /// config.json key for the period of layers without a window; empty: all
+  /// layers are equal. Without a window the period is 1.
   const char *periodKey = "";
-  /// The key of config.json for the number under the root by which scores are
-  /// divided, which files do not have: the size of a head, but in models with
-  /// this many layers the width of the embedding divided by the heads.
+  /// config.json key for the number whose square root divides scores, which
+  /// files do not contain: the head size, but in models with this many layers
+  /// the embedding width divided by the heads.
   const char *scalarKey = "";
   int64_t wideScalarLayers = 0;
 };
 
-/// The row of an architecture, or null.
+/// Returns an architecture's row, or null.
 const Architecture *findArchitecture(std::string_view name);
-/// The names of all rows, sorted.
+/// Returns all architecture names, sorted.
 std::vector<std::string> getArchitectureNames();
-/// Keys of any architecture that change results where no row reads them.
+/// Keys in any architecture that change results if no row reads them.
 const std::vector<FixedKey> &getFixedKeys();
-/// Keys of any architecture that change no result, after `ARCHITECTURE.`.
+/// Keys in any architecture without effect on results, after `ARCHITECTURE.`.
 const std::vector<std::string_view> &getKeysWithoutEffect();
 
 } // namespace transom::gguf

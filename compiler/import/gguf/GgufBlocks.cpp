@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The layouts of blocks are those of ggml-common.h in llama.cpp. d and m are
-// the factors in half precision that a block has once.
+// Block layouts as in llama.cpp's ggml-common.h. d and m are the half-precision
+// factors stored once per block.
 #include "compiler/import/gguf/GgufBlocks.h"
 #include "runtime/base/DType.h"
 #include <algorithm>
@@ -15,7 +15,7 @@ float readHalf(const uint8_t *bytes) {
   return halfToFloat(static_cast<uint16_t>(bytes[0] | bytes[1] << 8));
 }
 
-/// Low halves of 16 bytes, then high ones.
+/// 16 bytes: low halves, then high halves.
 void readNibbles(const uint8_t *bytes, int8_t *out, int offset) {
   for (int i = 0; i < 16; ++i) {
     out[i] = static_cast<int8_t>((bytes[i] & 15) - offset);
@@ -23,7 +23,7 @@ void readNibbles(const uint8_t *bytes, int8_t *out, int offset) {
   }
 }
 
-/// One scale in half precision at the begin of a block, or a minimum after it.
+/// A half-precision scale at the block start, or an offset after it.
 void readScale(const uint8_t *b, Block &block) {
   block.scales[0] = readHalf(b);
 }
@@ -36,7 +36,7 @@ void readQ4_0(const uint8_t *b, int8_t *out) { readNibbles(b + 2, out, 8); }
 
 void readQ4_1(const uint8_t *b, int8_t *out) { readNibbles(b + 4, out, 0); }
 
-/// Nibbles with a fifth bit each.
+/// Nibbles with a separate fifth bit.
 void readFives(const uint8_t *bits, int8_t *out, int offset) {
   readNibbles(bits + 4, out, offset);
   for (int i = 0; i < 32; ++i)
@@ -49,7 +49,8 @@ void readQ5_1(const uint8_t *b, int8_t *out) { readFives(b + 4, out, 0); }
 
 void readQ8_0(const uint8_t *b, int8_t *out) { std::memcpy(out, b + 2, 32); }
 
-/// 16 groups of 16; a byte has the four bits of a scale and of a minimum.
+/// 16 groups with 16 elements; a byte has four bits each for a scale and an
+/// offset.
 void readScalesQ2_K(const uint8_t *b, Block &block) {
   const float d = readHalf(b + 80), m = readHalf(b + 82);
   for (int g = 0; g < 16; ++g) {
@@ -64,7 +65,7 @@ void readQ2_K(const uint8_t *b, int8_t *out) {
         b[16 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3);
 }
 
-/// 16 groups of 16.
+/// 16 groups with 16 elements.
 void readScalesQ3_K(const uint8_t *b, Block &block) {
   const uint8_t *scales = b + 96;
   const float d = readHalf(b + 108);
@@ -75,7 +76,7 @@ void readScalesQ3_K(const uint8_t *b, Block &block) {
   }
 }
 
-/// The third bit of an element says what is not subtracted.
+/// An element's third bit is set if nothing is subtracted.
 void readQ3_K(const uint8_t *b, int8_t *out) {
   for (int i = 0; i < 256; ++i) {
     const int low = b[32 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
@@ -83,7 +84,7 @@ void readQ3_K(const uint8_t *b, int8_t *out) {
   }
 }
 
-/// Scales and minimums of six bits each, of 8 groups in 12 bytes.
+/// Six-bit scales and offsets for 8 groups in 12 bytes.
 void readSixBits(const uint8_t *b, Block &block) {
   const float d = readHalf(b), m = readHalf(b + 2);
   const uint8_t *q = b + 4;
@@ -96,7 +97,7 @@ void readSixBits(const uint8_t *b, Block &block) {
   }
 }
 
-/// Low halves of 32 bytes are a group, high ones the next.
+/// In 32 bytes, low halves form a group, high halves the next one.
 void readGroupNibbles(const uint8_t *bytes, int8_t *out) {
   for (int i = 0; i < 256; ++i)
     out[i] = static_cast<int8_t>(
@@ -112,7 +113,7 @@ void readQ5_K(const uint8_t *b, int8_t *out) {
         static_cast<int8_t>(out[i] + ((b[16 + i % 32] >> i / 32 & 1) << 4));
 }
 
-/// 16 groups of 16 with scales of eight bits.
+/// 16 groups with 16 elements and 8-bit scales.
 void readScalesQ6_K(const uint8_t *b, Block &block) {
   const float d = readHalf(b + 208);
   for (int g = 0; g < 16; ++g)
@@ -128,7 +129,7 @@ void readQ6_K(const uint8_t *b, int8_t *out) {
   }
 }
 
-/// The values of four bits of the IQ4 types.
+/// Four-bit code values in the IQ4 types.
 constexpr int8_t unevenValues[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                      1,    13,   25,  38,  53,  69,  89,  113};
 
@@ -193,8 +194,8 @@ public:
   }
 
 private:
-  /// Copies a part of what rows of blocks have, of each `perBlock` numbers that
-  /// `readOne` makes of its bytes.
+  /// Copies one component of row blocks: `perBlock` values for each block,
+  /// which `readOne` reads from its bytes.
   template <typename Number, typename ReadOne>
   void readBlocks(int64_t row, int64_t rows, int64_t first, int64_t count,
                   int64_t perBlock, const Number *numbers,

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Byte-level BPE: the merges are those of the file, the words those of the
+// Byte-level BPE: the merges come from the file, the words from the
 // pre-tokenizer that it names.
 #include "compiler/import/gguf/GgufTokenizerMaker.h"
 #include "runtime/base/Suggest.h"

@@ -1,14 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How values of GGUF lie in bytes.
+// GGUF value layout in bytes.
 #pragma once
 #include "compiler/import/gguf/Gguf.h"
 #include <cstring>
 
 namespace transom::gguf {
 
-/// A little-endian number at the start of bytes that hold it.
+/// Loads a little-endian value from the front of `bytes`, which is large
+/// enough.
 template <typename T> T load(std::string_view bytes) {
   static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   T number;
@@ -16,7 +17,8 @@ template <typename T> T load(std::string_view bytes) {
   return number;
 }
 
-/// Bytes of a number or bool; 0 for strings, arrays and unknown types.
+/// Returns a numeric or bool type's size in bytes; 0 for strings, arrays and
+/// unknown types.
 constexpr uint64_t getFixedBytes(ValueType type) {
   switch (type) {
   case ValueType::Uint8:
@@ -39,14 +41,14 @@ constexpr uint64_t getFixedBytes(ValueType type) {
   }
 }
 
-/// Bytes of the smallest value of a type.
+/// Returns the min size of a value with this type, in bytes.
 constexpr uint64_t getLeastBytes(ValueType type) {
   if (type == ValueType::Array)
     return 12; // type and count
   return type == ValueType::String ? 8 : getFixedBytes(type);
 }
 
-/// Bytes of a value at the start of bytes that were checked to hold one.
+/// Returns the size in bytes of the checked value that `bytes` starts with.
 inline uint64_t measureChecked(ValueType type, std::string_view bytes) {
   if (type == ValueType::String)
     return 8 + load<uint64_t>(bytes);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys by the rows of the table, then what is made of several values: the
-// period of windows, what tensors say.
+// Keys listed in the table rows, then keys computed from several values: the
+// window period, and facts implied by tensors.
 #include "compiler/import/gguf/GgufConfig.h"
 #include "compiler/import/gguf/GgufConfigMaker.h"
 #include "runtime/base/Suggest.h"
@@ -12,7 +12,7 @@
 
 namespace transom::gguf {
 
-/// As many layers as models have at most.
+/// Max layer count in models.
 static constexpr uint64_t maxLayers = 4096;
 
 Result<ConfigText> ConfigMaker::run() {
@@ -182,7 +182,7 @@ Result<void> ConfigMaker::writeKey(const KeyMap &key) {
     writeNumber(key.config, *value);
     return {};
   }
-  // A window of 0 means that there is no window.
+  // Window size 0 means no window.
   TRANSOM_ASSIGN(const int64_t size, getSize(key.key, *value));
   json.key(key.config);
   if (size == 0 && std::strcmp(key.key, "attention.sliding_window") == 0)
@@ -236,7 +236,7 @@ Result<void> ConfigMaker::writeTensorFacts() {
     const bool isMatrix = types && types->shape.size() == 2;
     json.member("type_vocab_size", isMatrix ? types->shape[0] : 1);
     setOrigin("type_vocab_size", "token_types.weight");
-    known.insert(getKey("token_type_count")); // the rows count
+    known.insert(getKey("token_type_count")); // the row count determines it
   }
   for (const auto &[name, tensor] : row.biases) {
     json.member(name, file.findTensor(tensor) != nullptr);

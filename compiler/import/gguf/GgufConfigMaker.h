@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What reads the metadata and writes a config.json: sizes and rope, each in a
-// file of its own.
+// Reads the metadata and writes a config.json; sizes and rope each have their
+// own source.
 #pragma once
 #include "compiler/import/gguf/GgufConfig.h"
 #include "runtime/json/Json.h"
@@ -26,7 +26,7 @@ private:
   Error fail(const std::string &key, const Value &value,
              const std::string &text, Status status = Status::Rejected) const;
   Error missing(const std::string &key) const;
-  /// A size, or one for each layer, which have to be equal.
+  /// Returns a size that may be given for each layer; all layers must agree.
   Result<int64_t> getSize(const std::string &key, const Value &value) const;
   Result<int64_t> getSize(const std::string &key, int64_t absent);
   Result<int64_t> getPositiveSize(const std::string &key);
@@ -36,28 +36,28 @@ private:
   //===--- Writing -------------------------------------------------------===//
 
   void setOrigin(const std::string &name, const std::string &origin);
-  /// A number as it was meant: the shortest text of its own type.
+  /// Writes a number in the shortest form for its own type.
   void writeNumber(const std::string &name, const Value &value);
   Result<void> readSizes();
   Result<void> writeKind();
   Result<void> writeKey(const KeyMap &key);
   Result<void> writeAbsent(const KeyMap &key);
-  /// What the file says by having tensors or by their shapes.
+  /// Writes facts that follow from existing tensors and their shapes.
   Result<void> writeTensorFacts();
   Result<void> writeWindowPeriod();
   void writeScalar();
-  /// How embeddings are made of those of tokens.
+  /// Reads how token embeddings are pooled.
   Result<void> readPooling();
 
   //===--- Rope ----------------------------------------------------------===//
 
   Result<void> writeRope();
-  /// The share of a head that rope turns.
+  /// Writes the fraction of a head that rope rotates.
   Result<void> writeShare();
-  /// The type of scaling as config.json names it; empty: none.
+  /// Returns the scaling type as named in config.json; empty: none.
   Result<std::string> getScaling();
   Result<void> writeScaling(const std::string &type);
-  /// The divisors of the frequencies, which are few.
+  /// Writes the frequency divisors, which are few.
   Result<void> writeFactors();
 
   //===--- Keys that are not read ----------------------------------------===//

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Container, architecture, config, tokenizer, tensors, in this order.
+// Reads container, architecture, config, tokenizer and tensors, in this order.
 #include "compiler/import/gguf/GgufModel.h"
 #include "runtime/base/Utf8.h"
 

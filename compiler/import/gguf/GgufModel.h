@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A GGUF file as the model folder of Hugging Face that it was made from.
+// Presents a GGUF file as the Hugging Face model folder that it was converted
+// from.
 #pragma once
 #include "compiler/import/gguf/GgufTensors.h"
 #include "compiler/import/gguf/GgufTokenizer.h"
@@ -10,20 +11,20 @@
 
 namespace transom::gguf {
 
-/// What a model folder would have.
+/// Contents of the model folder.
 struct Model {
   JsonDocument config;
   ModelFiles files;
-  FileTexts texts = {};                ///< of the tokenizer and of generation
-  std::string tokenizerRefusal = {};   ///< as of `TokenizerTexts`
-  std::string pooling = {};            ///< as of `ConfigText`
+  FileTexts texts = {};                ///< for the tokenizer and generation
+  std::string tokenizerRefusal = {};   ///< as in `TokenizerTexts`
+  std::string pooling = {};            ///< as in `ConfigText`
   std::vector<std::string> notes = {}; ///< about the file
 };
 
-/// True for a file that begins as GGUF does, or whose name ends in `.gguf`.
+/// Returns true for a file with the GGUF magic, or whose name ends in `.gguf`.
 bool isGguf(const std::string &path);
 
-/// Reads a file. Data of tensors stays in it.
+/// Reads a file. Tensor data remains in the file.
 Result<Model> readModel(const std::string &path);
 
 } // namespace transom::gguf

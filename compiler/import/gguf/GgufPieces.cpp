@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pieces of SentencePiece, whose scores order the merges, and of WordPiece.
+// SentencePiece tokenizers, whose scores determine the merge order, and
+// WordPiece tokenizers.
 #include "compiler/import/gguf/GgufTokenizerMaker.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rope: how much of a head it turns, and the scaling of its frequencies.
+// Rope: the rotated head fraction, and the frequency scaling.
 #include "compiler/import/gguf/GgufBytes.h"
 #include "compiler/import/gguf/GgufConfigMaker.h"
 #include "runtime/base/Utf8.h"
@@ -44,7 +44,7 @@ Result<void> ConfigMaker::writeShare() {
                          ? std::to_string(headSize) + ", the size of a head"
                          : "1 to " + std::to_string(headSize)),
                 Status::Unsupported);
-  // Its product with the size is cut to a whole number.
+  // Its product with the size is truncated to an integer.
   double share = static_cast<double>(turned) / static_cast<double>(headSize);
   if (static_cast<int64_t>(share * static_cast<double>(headSize)) != turned)
     share = (static_cast<double>(turned) + 0.5) / static_cast<double>(headSize);
@@ -71,9 +71,9 @@ Result<std::string> ConfigMaker::getScaling() {
                   Status::Unsupported);
     type = *text == "none" ? "" : *text;
   } else if (factor || old) {
-    type = "linear"; // as in files before the key
+    type = "linear"; // older files omit the key
   }
-  // Without a factor, and with a factor of 0, nothing is scaled.
+  // Without a factor, or with factor 0, nothing is scaled.
   TRANSOM_ASSIGN(
       const double number,
       getNumber(factor ? "rope.scaling.factor" : "rope.scale_linear", 0.0));
@@ -110,7 +110,7 @@ Result<void> ConfigMaker::writeScaling(const std::string &type) {
   if (const Value *value = find("rope.scaling.original_context_length")) {
     TRANSOM_ASSIGN(const int64_t length,
                    getSize("rope.scaling.original_context_length", *value));
-    if (length != 0) // else it is the context of the model
+    if (length != 0) // otherwise it is the model's context length
       json.member("original_max_position_embeddings", length);
     setOrigin("rope_scaling/original_max_position_embeddings",
               getKey("rope.scaling.original_context_length"));

@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A converter changed some tensors; expressions over the stored ones undo it.
+// The converter changed some tensors; expressions over the stored tensors undo
+// it.
 #include "compiler/import/gguf/GgufTensors.h"
 #include "compiler/import/gguf/GgufBlocks.h"
 #include "runtime/base/Utf8.h"
@@ -10,20 +11,20 @@
 namespace transom::gguf {
 namespace {
 
-/// A name of the table with the layer in place of `{i}`.
+/// Returns a table name with the layer substituted for `{i}`.
 std::string withLayer(std::string name, int64_t layer) {
   if (size_t at = name.find("{i}"); at != name.npos)
     name.replace(at, 3, std::to_string(layer));
   return name;
 }
 
-/// Two names that a tensor has.
+/// A tensor's two names.
 struct Names {
   std::string stored, derived;
   TensorChange change;
 };
 
-/// Opens the tensors of one file.
+/// Opens a file's tensors.
 class TensorOpener {
 public:
   TensorOpener(File file, const Architecture &row, const ConfigText &config)
@@ -36,7 +37,7 @@ public:
     const std::string path = file.path(), name = getFileName(path);
     std::string folder = path.substr(0, path.size() - name.size());
     if (folder.size() > 1)
-      folder.pop_back(); // the slash
+      folder.pop_back(); // trailing slash
     ModelFiles files =
         ModelFiles::ofFile(folder.empty() ? "." : folder, name, giveTensors());
     for (const Names &tensor : names)
@@ -101,7 +102,8 @@ private:
     return {};
   }
 
-  /// What expressions ask of a shape. The importer compares it with the config.
+  /// Checks shape properties that expressions require. The importer compares
+  /// the shape with the config.
   Result<void> checkShape(const Tensor &tensor, TensorChange change) const {
     if (change == TensorChange::Transposed && tensor.shape.size() > 2)
       return fail(tensor,
@@ -121,7 +123,7 @@ private:
                                                : 0;
   }
 
-  /// A tensor that nobody would read may change results.
+  /// A tensor that nothing reads may change results.
   Result<void> checkUnknown() const {
     std::set<std::string_view> read = {"rope_freqs.weight"};
     for (const Names &name : names)
@@ -152,7 +154,7 @@ private:
     return SafetensorsFile::ofTensors(file.takeMapped(), std::move(tensors));
   }
 
-  /// Zeros for the types of tokens, where the file has none.
+  /// Adds zeros as token types if the file has none.
   Result<void> addTypes(ModelFiles &files) const {
     const char *name = "embeddings.token_type_embeddings.weight";
     const char *words = "token_embd.weight";

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kind of the tokenizer, roles of tokens, and the files beside
-// tokenizer.json. What a key's absence means is what llama.cpp takes for it.
+// Selects the tokenizer kind and token roles, and creates the files next to
+// tokenizer.json. Defaults for absent keys are the same as in llama.cpp.
 #include "compiler/import/gguf/GgufTokenizer.h"
 #include "compiler/import/gguf/GgufTokenizerMaker.h"
 #include "runtime/base/Utf8.h"
@@ -59,7 +59,7 @@ Result<void> TokenizerMaker::readRole(const char *name, const char *key,
     id = absent;
   if (id)
     roles[name] = *id;
-  // A writer that has no such token may give its id as -1.
+  // Writers without such a token may set its id to -1.
   if (given && !isToken && !id)
     ignored.insert(name);
   if (given && !isToken)

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parts of a tokenizer.json that all kinds have.
+// tokenizer.json parts shared by all kinds.
 #include "compiler/import/gguf/GgufTokenizerMaker.h"
 #include <algorithm>
 

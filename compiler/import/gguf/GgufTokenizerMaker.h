@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What kinds of tokenizers share: roles of tokens, and the parts of a
-// tokenizer.json. Each kind writes its own in a file of its own.
+// Code shared by all tokenizer kinds: token roles and parts of a
+// tokenizer.json. Each kind has its own source.
 #pragma once
 #include "compiler/import/gguf/GgufTokenizer.h"
 #include "compiler/import/gguf/GgufTokens.h"
@@ -12,21 +12,21 @@
 
 namespace transom::gguf {
 
-/// The mark of a space in pieces.
+/// The space mark in pieces.
 inline constexpr std::string_view spaceMark = "\xE2\x96\x81";
 
-/// How byte-level BPE splits texts into words.
+/// Word splitting for byte-level BPE.
 struct Splits {
   std::vector<const char *> names; ///< `tokenizer.ggml.pre`
-  /// Each splits what those before it left.
+  /// Each pattern splits the output of the previous ones.
   std::vector<const char *> patterns;
-  bool ignoresMerges = false; ///< a word that is a token is not merged
-  bool addsBos = false;       ///< where the file does not say
+  bool ignoresMerges = false; ///< words that are tokens are not merged
+  bool addsBos = false;       ///< default if the file does not specify it
   bool separatesPairs = false;
-  bool composes = false; ///< texts are made NFC first, as the model's were
+  bool composes = false; ///< NFC normalization first, as in training
 };
 
-/// Writes the files of one tokenizer.
+/// Writes the files for one tokenizer.
 class TokenizerMaker {
 public:
   TokenizerMaker(const File &file, int64_t vocabulary)
@@ -43,7 +43,7 @@ private:
                         std::optional<int64_t> absent);
   Result<void> readRoles(const std::string &model);
   std::optional<int64_t> getRole(const char *name) const;
-  /// The tokens around texts: `begins` and `ends` where the file does not say.
+  /// Reads the tokens around texts: `begins` and `ends` are defaults.
   Result<void> readBoundaries(bool begins, bool ends);
   Result<void> readBoundary(const char *key, const char *role, bool absent,
                             std::optional<int64_t> &id);
@@ -51,14 +51,14 @@ private:
   //===--- Parts of tokenizer.json ---------------------------------------===//
 
   void beginFile();
-  /// Tokens that are found in texts before words are.
+  /// Returns true for tokens that are matched before words are split.
   bool isAdded(size_t id) const;
   bool isRole(int64_t id) const;
   void writeAdded(size_t id);
   void writeVocabulary();
   void writeItem(const char *kind, const char *id, int type);
   void writeToken(std::optional<int64_t> id, int type);
-  /// `between`: what begins the second text of a pair.
+  /// `between`: token before the second text of a pair.
   void writeTemplate(std::optional<int64_t> between, int secondType);
   void writePattern(const char *kind, const std::string &pattern);
 
@@ -72,23 +72,24 @@ private:
   //===--- Pieces with scores --------------------------------------------===//
 
   Result<void> makePieces();
-  /// A normalizer that puts the mark before a text.
+  /// Writes a normalizer that prepends the mark.
   void writePrepend();
   void writeReplace(std::string_view from, std::string_view to);
   void writePieceDecoder(bool prefix);
-  /// Pairs of pieces in the order in which SentencePiece joins them: by the
-  /// score of what they make; those that make the same one as transformers
-  /// orders them, by the lengths of both.
+  /// Writes piece pairs in SentencePiece's merge order: by the score of the
+  /// merged piece; pairs with the same merged piece are ordered by both
+  /// lengths, as in transformers.
   void writeMergesOfScores();
 
   //===--- Unigram -------------------------------------------------------===//
 
   Result<void> makeUnigram();
-  /// The character map of the normalizer; nothing where the file has none.
+  /// Returns the normalizer's character map; nullopt if the file has none.
   Result<void> writeCharacterMap();
-  /// Words between spaces, with a mark before each.
+  /// Writes a pre-tokenizer that splits at spaces and prepends the mark to each
+  /// word.
   void writeWords();
-  /// A Metaspace as the value of a key, or as an element.
+  /// Writes a Metaspace as a key's value or as an element.
   void writeMetaspace(const char *key);
   void writeScores();
 
@@ -96,27 +97,28 @@ private:
 
   Result<void> makeWordPiece();
   void writeTyped(const char *key, const char *type);
-  /// Where a piece begins a word the file marks it, where it goes on it does
-  /// not. Tokens with a role and control tokens are as they are.
+  /// Converts a WordPiece token: GGUF marks pieces that start a word,
+  /// tokenizer.json those that continue one. Tokens with a role and control
+  /// tokens are unchanged.
   std::string getWordPiece(const Token &token) const;
   Result<void> checkWordPieces(const std::vector<std::string> &stored) const;
-  /// Whether words of the vocabulary have capital letters.
+  /// Returns true if vocabulary words contain capital letters.
   bool hasUpperCase() const;
 
   //===--- The other files -----------------------------------------------===//
 
   std::string writeSettings(const std::string &model) const;
-  /// Texts end at each of the tokens for it.
+  /// Generation ends at each end token.
   std::string writeGeneration() const;
 
   const TokenReader reader;
   const int64_t vocabulary;
   std::vector<Token> tokens;
   std::map<std::string, int64_t> roles;
-  std::set<std::string> ignored;      ///< roles whose id is no token
+  std::set<std::string> ignored;      ///< roles whose id is not a token
   std::optional<int64_t> first, last; ///< around a text
   std::vector<std::string> notes;
-  std::string text; ///< of tokenizer.json
+  std::string text; ///< the tokenizer.json content
   JsonWriter json;
 };
 

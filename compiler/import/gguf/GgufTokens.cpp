@@ -95,7 +95,7 @@ Result<std::vector<double>> TokenReader::readNumbers(const char *key,
 
 Result<std::vector<Token>> TokenReader::readTokens(int64_t vocabulary) const {
   const Value *list = find("tokens");
-  // No array is copied before its length is known to be right.
+  // Arrays are copied only after their length has been checked.
   if (list && list->count() > static_cast<uint64_t>(vocabulary))
     return fail("tokens", *list,
                 "has " + std::to_string(list->count()) +

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tokens of a GGUF file with their types, and the ids that have a role.
+// GGUF tokens with their types, and the token ids with a role.
 #pragma once
 #include "compiler/import/gguf/Gguf.h"
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace transom::gguf {
 
-/// What a token is, with the numbers of the file.
+/// Token type, with the type ids used in files.
 enum class TokenType {
   Undefined,
   Normal,
@@ -32,25 +32,26 @@ class TokenReader {
 public:
   explicit TokenReader(const File &file) : file(file) {}
 
-  /// All tokens by id, none twice. A token without text gets a name.
+  /// Returns all tokens by id, without duplicates. A token without a string
+  /// gets a generated name.
   Result<std::vector<Token>> readTokens(int64_t vocabulary) const;
-  /// A text; empty without the key.
+  /// Returns a string; empty if the key is absent.
   Result<std::string> readText(const char *key) const;
   Result<bool> readFlag(const char *key, bool absent) const;
-  /// An id of a token, which may be outside of the vocabulary; nothing without
-  /// the key.
+  /// Returns a token id, which may be outside the vocabulary; nullopt if the
+  /// key is absent.
   Result<std::optional<int64_t>> readId(const char *key) const;
-  /// A list of texts; nothing without the key.
+  /// Returns a list of strings; nullopt if the key is absent.
   Result<std::optional<std::vector<std::string>>>
   readTexts(const char *key) const;
   Error fail(const char *key, const Value &value, const std::string &text,
              Status status = Status::Rejected) const;
   const Value *find(const char *key) const;
-  /// What a note on a key says before the text.
+  /// Returns the prefix for notes on a key.
   std::string getNotePrefix(const char *key) const;
 
 private:
-  /// A list of numbers, one for each token; empty without the key.
+  /// Returns a list with one number for each token; empty if the key is absent.
   Result<std::vector<double>> readNumbers(const char *key, size_t count) const;
 
   const File &file;

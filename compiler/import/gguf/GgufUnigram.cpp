@@ -7,7 +7,7 @@
 
 namespace transom::gguf {
 
-/// Bytes as a text of base64.
+/// Encodes bytes as a base64 string.
 static std::string encodeBase64(std::string_view bytes) {
   static const char digits[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -41,9 +41,9 @@ Result<void> TokenizerMaker::writeCharacterMap() {
   return {};
 }
 
-/// Without extra spaces texts are words, each with a mark before it; else each
-/// space is a mark. The template for two texts is that of the models: what
-/// begins a text is between them where texts have a beginning.
+/// Without extra spaces texts are words, each with a preceding mark; otherwise
+/// each space is a mark. The template for two texts is the model's: the begin
+/// token separates the texts if texts have one.
 Result<void> TokenizerMaker::makeUnigram() {
   TRANSOM_TRY(readBoundaries(false, true));
   TRANSOM_ASSIGN(const bool prefix, reader.readFlag("add_space_prefix", true));
@@ -100,8 +100,8 @@ void TokenizerMaker::writeWords() {
   json.endObject();
 }
 
-/// The score of an unknown character goes by those of normal tokens: fillers of
-/// the vocabulary have much lower ones.
+/// The score for an unknown character is derived from normal tokens: vocabulary
+/// fillers have much lower scores.
 void TokenizerMaker::writeScores() {
   json.key("model");
   json.beginObject();

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of metadata that were checked, and the table of tensor types.
+// Checked metadata values, and the tensor type table.
 #include "compiler/import/gguf/Gguf.h"
 #include "compiler/import/gguf/GgufBytes.h"
 

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention and pooling of graph.json: sizes that fit each other and the
-// cache.
+// graph.json attention and pooling: sizes that match each other and the cache.
 #include "compiler/import/PositionBias.h"
 #include "compiler/import/graphjson/GraphOpGroups.h"
 #include <cmath>
@@ -16,7 +15,7 @@ using graph::maxConstant;
 using graph::Values;
 using K = AttrKind;
 
-/// The kind of an attention's mask by its type.
+/// Returns an attention's mask kind by the mask type.
 static attn::MaskKind getMaskKind(Emitter &emit, Value mask) {
   if (!mask)
     return attn::MaskKind::None;
@@ -28,7 +27,7 @@ static attn::MaskKind getMaskKind(Emitter &emit, Value mask) {
 
 namespace {
 
-/// The numbers of an attention node.
+/// Sizes in an attention node.
 struct AttentionSizes {
   int64_t heads, kvHeads, window;
   double scale, cap;
@@ -72,7 +71,7 @@ static AttentionSizes attentionSizes(OpCall &call) {
   return sizes;
 }
 
-/// The slopes of ALiBi where the node asks for them.
+/// Returns the ALiBi slopes if the node requests them.
 static Value makeSlopes(OpCall &call, int64_t heads) {
   bool symmetric = call.flag("symmetric");
   if (!call.flag("alibi")) {
@@ -92,7 +91,7 @@ static Value makeSlopes(OpCall &call, int64_t heads) {
                           WeightExpr::values({heads}, slopes));
 }
 
-/// The relative bias that the node names, by the distance of key and query.
+/// Returns the relative bias that the node names, by query-key distance.
 static Value makeRelativeBias(OpCall &call, int64_t heads) {
   const std::string tensor = call.tensorName("relative_bias");
   if (tensor.empty() || call.emit.failed()) {
@@ -113,7 +112,7 @@ static Value makeRelativeBias(OpCall &call, int64_t heads) {
 
 namespace {
 
-/// The operands of a disentangled attention; null without.
+/// Operands for disentangled attention; null without.
 struct Positions {
   Value keys, queries;
   int64_t maxDistance = 0;
@@ -121,7 +120,7 @@ struct Positions {
 
 } // namespace
 
-/// The tables of relative positions that the node names, by head.
+/// Returns the relative position tables that the node names, by head.
 static Positions makePositions(OpCall &call, const AttentionSizes &sizes) {
   Positions positions;
   const std::string names[] = {call.tensorName("position_keys"),
@@ -156,7 +155,7 @@ static Positions makePositions(OpCall &call, const AttentionSizes &sizes) {
   return positions;
 }
 
-/// The cache that the node names; null after an error.
+/// Returns the cache that the node names; null after an error.
 static const GraphCache *findCache(OpCall &call) {
   JsonValue at = *call.find("cache");
   if (!call.step.ragged) {
@@ -175,7 +174,8 @@ static const GraphCache *findCache(OpCall &call) {
   return nullptr;
 }
 
-/// The cache as an operand, once the attention's sizes are its own.
+/// Sets the cache sizes to the attention's sizes and returns the cache as an
+/// operand.
 static Value cacheOperand(OpCall &call, const GraphCache &cache,
                           AttentionSizes &sizes) {
   auto fits = [&](const char *what, int64_t mine, const char *key,
@@ -209,8 +209,8 @@ static Value cacheOperand(OpCall &call, const GraphCache &cache,
                                               cache.value, cache.window));
 }
 
-/// Refuses what an attention to the keys and values of its own graph lacks or
-/// does not have.
+/// Rejects missing or unsupported settings in an attention with keys and values
+/// from its own graph.
 static bool checkOwnKeys(OpCall &call) {
   if (call.inputs.size() < 3)
     call.fail("op 'attention' expects 3 to 4 inputs, got " +
@@ -233,7 +233,7 @@ static Values buildAttention(OpCall &call) {
   if (emit.failed())
     return {};
 
-  // With a cache the operands are rows of a decoder.
+  // With a cache, operands are a decoder's rows.
   size_t rank = cached ? 2 : 3;
   for (size_t i : {0, 1, 2})
     if (!isFloatValue(call.inputs[i]) ||
@@ -248,7 +248,7 @@ static Values buildAttention(OpCall &call) {
   if (emit.failed())
     return {};
 
-  // The optional operands.
+  // Build the optional operands.
   Value cache = cached ? cacheOperand(call, *cached, sizes) : Value();
   Value slopes = makeSlopes(call, sizes.heads);
   Value relativeBias = makeRelativeBias(call, sizes.heads);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What operations ask of their node: attributes with errors that name their
-// place, operands of the right types, indices that stay in their table.
+// Node accessors for operations: attributes with located errors, operands with
+// the right types, indices within their table.
 #include "compiler/import/graphjson/GraphOps.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
@@ -20,7 +20,7 @@ DimTable::DimTable(const std::vector<GraphDim> &list) {
     dims[dim.name] = dim.largest;
 }
 
-/// A bound of a polynomial over dims from 1 to their largest value.
+/// Returns a bound for a polynomial over dims between 1 and their max values.
 std::optional<int64_t> DimTable::bound(const Polynomial &size,
                                        bool upper) const {
   __int128 sum = 0;
@@ -63,7 +63,7 @@ Result<Polynomial> DimTable::size(JsonValue value) const {
   if (!size)
     return value.error("bad size '" + text + "': " + size.error().message);
 
-  // Refuse dims that the graph lacks, and coefficients that could overflow.
+  // Reject undeclared dims, and coefficients that could overflow.
   std::vector<std::string> names;
   for (const auto &[name, largest] : dims)
     names.push_back(name);
@@ -76,7 +76,7 @@ Result<Polynomial> DimTable::size(JsonValue value) const {
         monomial.size() > 8)
       return value.error("size '" + text + "' is too large");
 
-  // Refuse what could be below 1 in a call.
+  // Reject sizes that could be below 1 in a call.
   std::optional<int64_t> least = smallest(*size);
   if (!least || *least < 1)
     return value.error("size '" + text + "' can be less than 1");
@@ -113,7 +113,7 @@ static std::string getTypeName(char letter) {
   return letter == 'f' ? "f32" : letter == 'b' ? "bool" : "i64";
 }
 
-/// An operand of a type that the operation does not take.
+/// Describes an operand with an unsupported type.
 static std::string wrongElements(const GraphOp &op, char letter) {
   std::vector<std::string> names;
   for (char each : StringRef(op.elements))
@@ -144,7 +144,7 @@ void OpCall::checkAttributeNames() {
 }
 
 void OpCall::check() {
-  // The number of inputs and their element types.
+  // Check the input count and element types.
   if (inputs.size() < op.minInputs || inputs.size() > op.maxInputs) {
     std::string expected = std::to_string(op.minInputs);
     if (op.maxInputs != op.minInputs)
@@ -163,8 +163,8 @@ void OpCall::check() {
     }
   }
 
-  // No attributes but those of the op, and the required ones. One that is
-  // misspelt is both unknown and missing: the first says more.
+  // Check for attributes that the op does not have, then for missing ones. A
+  // misspelt one is both unknown and missing: the first error is more specific.
   checkAttributeNames();
   for (const OpAttr &attr : op.attrs)
     if (attr.required && !has(attr.name))
@@ -341,7 +341,7 @@ Result<const GraphCache *> CacheScope::take(const std::string &name,
 // Indices
 //===----------------------------------------------------------------------===//
 
-/// Positions are below the length, which has to have a bound.
+/// Checks that positions are within the table: their length must be bounded.
 static void boundPositions(OpCall &call, attn::PositionOp position,
                            int64_t rows) {
   if (position.getRagged())

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention of a decoder to the states of its encoder. The node projects the
-// states itself, because that happens once for each source and not in a step.
+// Decoder attention that reads the encoder states. The node specifies the
+// projection of the states, since it runs once for each source and not in each
+// step.
 #include "compiler/import/Limits.h"
 #include "compiler/import/graphjson/GraphOpGroups.h"
 #include "compiler/import/graphjson/GraphSource.h"
@@ -13,7 +14,7 @@ using namespace transom;
 using graph::isFloatValue;
 using graph::Values;
 
-/// The shape of a weight in words.
+/// Formats a weight shape.
 static std::string getShapeText(const Dims &shape) {
   std::vector<int64_t> sizes;
   for (const Polynomial &size : shape)
@@ -21,8 +22,8 @@ static std::string getShapeText(const Dims &shape) {
   return shapeText(sizes);
 }
 
-/// A projection of states `from` wide, [width, from] and [width]; its width, or
-/// 0 after an error.
+/// Reads a projection from states with width `from`: [width, from] and [width].
+/// Returns its width, or 0 after an error.
 static int64_t readProjection(OpCall &call, const std::string &operand,
                               int64_t from, CrossProjection &into) {
   const std::string weightName = operand + "_weight";
@@ -37,7 +38,7 @@ static int64_t readProjection(OpCall &call, const std::string &operand,
     return 0;
   };
 
-  // The weight.
+  // Read the weight.
   Value weight = call.tensor(weightName.c_str());
   if (call.emit.failed())
     return 0;
@@ -51,7 +52,7 @@ static int64_t readProjection(OpCall &call, const std::string &operand,
   into.weight = call.tensorName(weightName.c_str());
   into.where = call.find(weightName.c_str())->where();
 
-  // The bias.
+  // Read the bias.
   if (!call.has(biasName.c_str()))
     return width;
   Value bias = call.tensor(biasName.c_str());
@@ -66,7 +67,7 @@ static int64_t readProjection(OpCall &call, const std::string &operand,
   return width;
 }
 
-/// Refuses attributes that have no meaning for keys without positions.
+/// Rejects attributes that do not apply to keys without positions.
 static bool checkAttributes(OpCall &call) {
   for (const char *attr :
        {"causal", "window", "alibi", "symmetric", "relative_bias", "buckets",
@@ -80,7 +81,7 @@ static bool checkAttributes(OpCall &call) {
   return true;
 }
 
-/// The rows that attend, and an encoder to attend to.
+/// Checks that the query is a decoder's rows, and that there is an encoder.
 static bool checkOperands(OpCall &call) {
   if (call.inputs.size() != 1)
     call.fail("op 'attention' with 'cross' expects 1 input, the query, got " +
@@ -101,7 +102,7 @@ Values graph::buildCrossAttention(OpCall &call) {
     return {};
   GraphSource &source = *call.step.source;
 
-  // Sizes.
+  // Read and check the sizes.
   const int64_t heads = call.integer("heads", 1, 1, INT32_MAX);
   const int64_t kvHeads = call.integer("kv_heads", heads, 1, INT32_MAX);
   CrossAttention attention{call.caches.place + call.node.name,
@@ -131,7 +132,7 @@ Values graph::buildCrossAttention(OpCall &call) {
   if (cap < 0)
     return {call.fail("'soft_cap' is negative")};
 
-  // The operation, and what the entry of sources computes for it.
+  // Create the operation, and record the projections for the source entry.
   attention.type = attn::CacheType::get(
       call.emit.ops().getContext(), kvHeads, keyWidth, value / kvHeads,
       /*window=*/0, source.longest().value_or(INT32_MAX));

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations of graph.json on single elements.
+// graph.json operations on single elements.
 #include "compiler/import/graphjson/GraphOpGroups.h"
 
 using namespace mlir;
@@ -32,7 +32,7 @@ static Values buildScale(OpCall &call) {
                           call.number("offset", 0))};
 }
 
-/// The table's names of functions are the dialect's.
+/// The table and the dialect use the same function names.
 static Values buildFunction(OpCall &call) {
   return {call.emit.activation(call.inputs[0], *parseActivation(call.op.name))};
 }
@@ -67,7 +67,7 @@ static Values buildWhere(OpCall &call) {
 // The table
 //===----------------------------------------------------------------------===//
 
-/// An entry for a function of each element.
+/// Returns a row for an elementwise function.
 static GraphOp function(const char *name, const char *doc) {
   return {name, 1, 1, "x", "f", {}, doc, buildFunction};
 }
@@ -94,7 +94,7 @@ static std::vector<GraphOp> arithmetic() {
   };
 }
 
-/// A row for each activation of the dialects.
+/// Returns a row for each activation in the dialects.
 static std::vector<GraphOp> activations() {
   std::vector<GraphOp> rows;
   for (const ActivationInfo &info : getActivations())

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys of graph.json, one function for each kind of object.
+// Reads graph.json keys, with one function for each object kind.
 #include "compiler/import/graphjson/GraphFile.h"
 #include "compiler/import/Limits.h"
 #include "runtime/base/File.h"
@@ -12,7 +12,7 @@
 
 using namespace transom;
 
-/// The limits in compiler/import/README.md.
+/// Limits as documented in compiler/import/README.md.
 static constexpr int64_t maxRepeat = 4096;
 static constexpr size_t maxNodes = 1000000;
 
@@ -32,7 +32,7 @@ Result<std::string> transom::readName(JsonValue value,
   return std::string(text);
 }
 
-/// Runs `read` on each element of an optional array.
+/// Runs `read` for each element in an optional array.
 template <typename Read>
 static Result<void> forEach(JsonValue object, const char *key, Read read) {
   std::optional<JsonValue> array = object.find(key);
@@ -66,7 +66,7 @@ static Result<GraphEdge> readEdge(JsonValue value) {
   return edge;
 }
 
-/// The keys of an instance of a block.
+/// Reads the keys of a block instance.
 static Result<void> readInstance(JsonValue value, GraphNode &node) {
   TRANSOM_ASSIGN(std::string block, readName(*value.find("block"), "a block"));
   node.block = block;
@@ -99,7 +99,7 @@ static Result<GraphNode> readNode(JsonValue value) {
   bool instance = value.find("block").has_value();
   TRANSOM_TRY(instance ? readInstance(value, node)
                        : readOperation(value, node));
-  // An instance may go by the name of its block.
+  // The default instance name is the block's name.
   std::optional<JsonValue> named =
       value.find(instance && !value.find("name") ? "block" : "name");
   if (!named)
@@ -131,7 +131,7 @@ static Result<GraphNode> readNode(JsonValue value) {
 // Bodies, blocks, the file
 //===----------------------------------------------------------------------===//
 
-/// An output: an edge, or `{"name", "edge"}`.
+/// Reads an output: an edge, or `{"name", "edge"}`.
 static Result<GraphOutput> readOutput(JsonValue value) {
   JsonValue at = value;
   std::optional<std::string> given;
@@ -191,7 +191,7 @@ static Result<void> readCaches(JsonValue object, GraphBody &body) {
   });
 }
 
-/// `caches`, `nodes` and `outputs`, once `inputs` are there.
+/// Reads `caches`, `nodes` and `outputs`; `inputs` have been read.
 static Result<void> readBody(JsonValue object, GraphBody &body) {
   if (Result<void> caches = readCaches(object, body); !caches)
     return caches;
@@ -199,7 +199,7 @@ static Result<void> readBody(JsonValue object, GraphBody &body) {
     if (Result<JsonValue> there = object.get(key); !there)
       return there.takeError();
 
-  // Nodes, then outputs, whose names differ.
+  // Read nodes, then outputs, whose names must be unique.
   if (object.find("nodes")->size() > maxNodes)
     return object.find("nodes")->error("more than " + std::to_string(maxNodes) +
                                        " nodes");
@@ -250,7 +250,7 @@ static Result<GraphBody> readBlock(JsonValue value) {
   return body;
 }
 
-/// True when the graph or one of its blocks declares caches.
+/// Returns true if the graph or one of its blocks declares caches.
 static bool hasCaches(JsonValue root) {
   bool found = root.find("caches").has_value();
   if (std::optional<JsonValue> blocks = root.find("blocks"))
@@ -259,8 +259,9 @@ static bool hasCaches(JsonValue root) {
   return found;
 }
 
-/// Names that passes give to sizes of their own, and those of the entries that
-/// the runtime derives from a decoder. A decoder's rows are `rows`.
+/// Returns true for names that passes use for their own sizes, and names in
+/// entries that the runtime derives from a decoder. A decoder's rows are
+/// `rows`.
 static bool isReservedDim(const std::string &name, bool decoder) {
   if (decoder && name == "rows")
     return false;
@@ -279,7 +280,7 @@ static Result<void> readDims(JsonValue object, bool decoder,
   if (Result<void> kind = dims->expectObject(); !kind)
     return kind;
   for (JsonValue::Member member : dims->members()) {
-    // The name.
+    // Check the name.
     GraphDim dim{std::string(member.key), -1};
     bool good = !dim.name.empty() && dim.name.size() <= 63 &&
                 !isdigit(static_cast<unsigned char>(dim.name[0]));
@@ -291,7 +292,7 @@ static Result<void> readDims(JsonValue object, bool decoder,
     if (isReservedDim(dim.name, decoder))
       return member.value.error("dim name '" + dim.name + "' is reserved");
 
-    // The largest value.
+    // Read the max value.
     if (Result<void> kind = member.value.expectObject(); !kind)
       return kind;
     if (Result<void> keys = member.value.expectOnlyKeys({"max"}); !keys)
@@ -326,7 +327,7 @@ static Result<GraphInput> readInput(JsonValue value) {
       !keys)
     return keys.takeError();
 
-  // The required keys.
+  // Read the required keys.
   Result<JsonValue> name = value.get("name"), dtype = value.get("dtype"),
                     shape = value.get("shape");
   for (Result<JsonValue> *each : {&name, &dtype, &shape})
@@ -336,7 +337,7 @@ static Result<GraphInput> readInput(JsonValue value) {
   TRANSOM_ASSIGN(DType type, readDType(*dtype));
   GraphInput input{text, type, *shape, {}, {}, value};
 
-  // What it masks, and the value where the caller gives none.
+  // Read the input that it masks, and the default value.
   if (std::optional<JsonValue> mask = value.find("mask_of")) {
     TRANSOM_ASSIGN(std::string of, readName(*mask, "an input"));
     if (isFloat(type))
@@ -354,7 +355,7 @@ static Result<GraphInput> readInput(JsonValue value) {
   return input;
 }
 
-/// `transom`, `name` and `weights`.
+/// Reads `transom`, `name` and `weights`.
 static Result<void> readHeader(JsonValue root, GraphFile &file) {
   TRANSOM_ASSIGN(JsonValue version, root.get("transom"));
   TRANSOM_ASSIGN(int64_t number, version.asInt());
@@ -395,7 +396,8 @@ static Result<void> readBlocks(JsonValue root, GraphFile &file) {
 // Graphs
 //===----------------------------------------------------------------------===//
 
-/// `entry`, `inputs`, and the body of a graph whose role and dims are known.
+/// Reads `entry`, `inputs` and the body for a graph whose role and dims are
+/// set.
 static Result<void> readGraph(JsonValue object, const char *entry,
                               Graph &graph) {
   graph.entry = entry;
@@ -419,8 +421,8 @@ static Result<void> readGraph(JsonValue object, const char *entry,
   return readBody(object, graph.body);
 }
 
-/// One of the two graphs of an encoder-decoder. The rows of steps are the
-/// decoder's dim, all others are the encoder's.
+/// Reads one graph of an encoder-decoder. The decoder's dim is the step's
+/// `rows`; all other dims belong to the encoder.
 static Result<void> readHalf(JsonValue graphs, const std::vector<GraphDim> &all,
                              Graph &graph) {
   TRANSOM_ASSIGN(JsonValue object, graphs.get(graph.name));
@@ -456,7 +458,7 @@ static Result<void> readGraphs(JsonValue graphs, GraphFile &file) {
   return readHalf(graphs, file.dims, file.main);
 }
 
-/// The class names of the output `logits`.
+/// Reads the class names for the output `logits`.
 static Result<void> readLabels(JsonValue root, GraphFile &file) {
   file.labelsAt = root.find("labels");
   return forEach(root, "labels", [&](JsonValue each) -> Result<void> {
@@ -480,7 +482,7 @@ Result<GraphFile> transom::readGraphFile(const JsonDocument &document) {
     return file;
   }
 
-  // One graph, whose keys are those of the file.
+  // A single graph; its keys are at the top level.
   TRANSOM_TRY(root.expectOnlyKeys({"$schema", "transom", "name", "entry",
                                    "weights", "dims", "inputs", "blocks",
                                    "caches", "nodes", "outputs", "labels"}));

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A graph.json as parsed: its keys checked, names resolved, nodes in an order
-// in which each comes after what it reads. Nothing here knows what an op
-// computes.
+// A parsed graph.json: keys are checked, names resolved, and nodes ordered so
+// that each follows its inputs. Nothing here depends on the semantics of ops.
 #pragma once
 #include "runtime/base/DType.h"
 #include "runtime/json/Json.h"
@@ -14,13 +13,13 @@
 
 namespace transom {
 
-/// A dimension that a call chooses.
+/// A dimension whose size is set for each call.
 struct GraphDim {
   std::string name;
   int64_t largest = -1; ///< -1 = no bound
 };
 
-/// An input of the entry.
+/// An entry input.
 struct GraphInput {
   std::string name;
   DType dtype = DType::F32;
@@ -30,106 +29,106 @@ struct GraphInput {
   JsonValue at;
 };
 
-/// The name of a value: a node, input or parameter, and which of its results.
+/// A value name (node, input or parameter) and a result index.
 struct GraphEdge {
   std::string source;
   size_t result = 0;
   JsonValue at;
 };
 
-/// A node: an operation, or a block that is instantiated.
+/// A node: an operation or a block instance.
 struct GraphNode {
   std::string name;
   std::string op;    ///< empty for a block
   std::string block; ///< empty for an operation
   std::vector<GraphEdge> inputs;
   std::optional<JsonValue> attrs;
-  std::vector<std::string> outputNames; ///< other names of the results
-  int64_t repeat = 0;                   ///< 0 = once, without a number
-  std::string weights; ///< prefix of tensor names, `{i}` for the number
+  std::vector<std::string> outputNames; ///< other result names
+  int64_t repeat = 0;                   ///< 0 = once, without an index
+  std::string weights; ///< tensor name prefix, `{i}` is the index
   JsonValue at;
 };
 
-/// A result of the entry or of a block.
+/// A result of the entry or a block.
 struct GraphOutput {
   std::string name;
   GraphEdge edge;
 };
 
-/// A parameter of a block, or the name of an input.
+/// A block parameter, or an input name.
 struct GraphParameter {
   std::string name;
   JsonValue at;
 };
 
-/// The keys and values that one attention of a body keeps of each sequence.
+/// Keys and values that one attention in a body stores for each sequence.
 struct GraphCache {
   std::string name;
-  int64_t heads = 0, key = 0, value = 0; ///< key and value: numbers of a head
+  int64_t heads = 0, key = 0, value = 0; ///< key and value: head size
   int64_t window = 0;                    ///< 0 = all positions
   JsonValue at;
 };
 
-/// Nodes in an order that respects their edges, and what they give.
+/// Nodes in an order that respects their edges, and the results.
 struct GraphBody {
   std::vector<GraphCache> caches;
   std::vector<GraphParameter> inputs;
   std::vector<GraphNode> nodes;
   std::vector<GraphOutput> outputs;
-  std::vector<std::string> notes; ///< nodes that nothing reads
+  std::vector<std::string> notes; ///< nodes without users
 };
 
-/// What a graph computes in a call.
+/// Role of a graph in a call.
 enum class GraphRole {
   Run,     ///< results from inputs
-  Decoder, ///< one step of several sequences
-  Encoder  ///< the states that a decoder's `cross` attends to
+  Decoder, ///< one step for several sequences
+  Encoder  ///< the states that a decoder's `cross` attentions read
 };
 
-/// The network of one entry.
+/// The network for one entry.
 struct Graph {
   std::string name;    ///< its key in `graphs`, empty without
-  std::string pointer; ///< where its keys are: `/graphs/encoder`, or empty
+  std::string pointer; ///< to its keys: `/graphs/encoder`, or empty
   GraphRole role = GraphRole::Run;
   std::string entry;                ///< `run`, `step` or `encode` when absent
-  std::optional<JsonValue> entryAt; ///< where its key is
-  std::vector<GraphDim> dims;       ///< that its sizes may name
+  std::optional<JsonValue> entryAt; ///< location of the key
+  std::vector<GraphDim> dims;       ///< used in its sizes
   std::vector<GraphInput> inputs;
   GraphBody body;
 };
 
-/// A whole file.
+/// A complete file.
 struct GraphFile {
   std::string name;
   std::vector<std::string> weights; ///< plain file names
   std::vector<GraphDim> dims;
   std::map<std::string, GraphBody> blocks;
-  std::vector<std::string> labels; ///< class names of the output `logits`
+  std::vector<std::string> labels; ///< class names for the output `logits`
   std::optional<JsonValue> labelsAt;
-  std::optional<Graph> encoder; ///< of an encoder-decoder
+  std::optional<Graph> encoder; ///< the encoder of an encoder-decoder
   Graph main;                   ///< its decoder, or the one graph
 };
 
-/// Reads the document. Errors name file, line, column and JSON pointer:
-/// `Rejected` for malformed or inconsistent graphs, `Unsupported` for keys
-/// that are not supported.
+/// Reads the document. Errors contain file, line, column and JSON pointer:
+/// `Rejected` for malformed or inconsistent graphs, `Unsupported` for
+/// unsupported keys.
 Result<GraphFile> readGraphFile(const JsonDocument &document);
 
-/// Checks that names are used once and edges lead somewhere, and puts the nodes
-/// of a body in an order in which each comes after what it reads; refuses
-/// cycles.
+/// Checks that names are unique and edges have a source, and sorts a body's
+/// nodes so that each follows its inputs; rejects cycles.
 Result<void> orderBody(GraphBody &body);
 
-/// The error of a name that is defined at two places.
+/// Returns the error for a name with two definitions.
 Error usedTwice(const std::string &name, JsonValue first, JsonValue second);
 
-/// The notes of all bodies, and a note for each block that no node names.
+/// Returns the notes from all bodies, and a note for each unused block.
 std::vector<std::string> getNotes(const GraphFile &file);
 
-/// The largest value of each symbol; -1 if the file gives none.
+/// Returns each symbol's max value; -1 if the file specifies none.
 std::vector<std::pair<std::string, int64_t>> getSymbols(const GraphFile &file);
 
-/// `[A-Za-z_][A-Za-z0-9_.-]*`, at most 255 bytes; `what` says whose name.
+/// Reads `[A-Za-z_][A-Za-z0-9_.-]*`, at most 255 bytes; `what` describes the
+/// named object in errors.
 Result<std::string> readName(JsonValue value, const std::string &what);
 
 } // namespace transom

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From a parsed graph.json to a module: inputs and masks, nodes through the
-// table of operations, blocks written out for each repetition.
+// Converts a parsed graph.json to a module: inputs and masks, nodes through the
+// operation table, blocks expanded for each repetition.
 #include "compiler/import/graphjson/GraphImport.h"
 #include "compiler/import/graphjson/GraphLabels.h"
 #include "compiler/import/graphjson/GraphSource.h"
@@ -17,8 +17,7 @@ namespace {
 
 using Values = SmallVector<Value>;
 
-/// Caps: nodes with blocks written out, and elements of a tensor for dims of
-/// size 1.
+/// Limits: nodes after block expansion, and tensor elements if each dim is 1.
 constexpr size_t maxExpandedNodes = 1000000;
 constexpr uint64_t maxElements = uint64_t(1) << 40;
 
@@ -38,11 +37,11 @@ public:
     if (graph.role == GraphRole::Decoder)
       step.state.source = source;
   }
-  /// Makes the entry; errors are the emitter's.
+  /// Builds the entry; errors are recorded in the emitter.
   void build();
-  /// The head's name in the manifest.
+  /// Returns the head's name in the manifest.
   const char *head() const { return classifier ? classifier : step.head(); }
-  /// The longest sequence of a decoder.
+  /// Returns a decoder's max sequence length.
   std::optional<int64_t> longest() const { return step.state.context; }
 
 private:
@@ -56,7 +55,7 @@ private:
   void endEntry(const Values &results);
   Value result(const GraphOutput &output, Value value);
 
-  /// Builds the nodes of a body; gives its outputs.
+  /// Builds a body's nodes and returns its outputs.
   Values body(const GraphBody &body, Scope scope, const std::string &place,
               const std::string &prefix);
   Values operation(const GraphNode &node, Values inputs,
@@ -75,9 +74,9 @@ private:
   GraphSource *source;
   DimTable dims;
   std::vector<PaddingMask> masks;
-  GraphStep step; // of a decoder
+  GraphStep step; // for a decoder
   const char *classifier = nullptr;
-  std::set<std::string> active; // blocks being written out
+  std::set<std::string> active; // blocks being expanded
   size_t nodes = 0;
 };
 
@@ -87,7 +86,7 @@ private:
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// True when a size is one integer or one dim.
+/// Returns true if a size is one integer or one dim.
 static bool isSimple(const Polynomial &size) {
   if (size.isConstant())
     return true;
@@ -95,7 +94,7 @@ static bool isSimple(const Polynomial &size) {
          size.terms().begin()->first.size() == 1;
 }
 
-/// Elements of a tensor when each dim is 1, nothing on overflow.
+/// Returns the element count if each dim is 1; nullopt on overflow.
 static std::optional<uint64_t> unitElements(const Dims &shape) {
   CheckedSize elements = 1;
   for (const Polynomial &size : shape) {
@@ -210,7 +209,7 @@ Value GraphBuilder::resolve(const GraphEdge &edge, const Scope &scope) {
                                  ", no number " + std::to_string(edge.result)));
 }
 
-/// Empty blocks count too, so that the work is bounded.
+/// Counts empty blocks too, so that the work is bounded.
 void GraphBuilder::countNode(const GraphNode &node) {
   if (++nodes > maxExpandedNodes)
     emit.fail(node.at.error("more than " + std::to_string(maxExpandedNodes) +
@@ -360,7 +359,7 @@ Values GraphBuilder::body(const GraphBody &body, Scope scope,
 // Results
 //===----------------------------------------------------------------------===//
 
-/// A result with zeros where its one mask says padding.
+/// Returns a result with zeros at padding, if a single mask applies.
 Value GraphBuilder::result(const GraphOutput &output, Value value) {
   JsonValue at = output.edge.at;
   Operation *op = value.getDefiningOp();
@@ -376,12 +375,12 @@ Value GraphBuilder::result(const GraphOutput &output, Value value) {
   Dims shape = emit.getShape(value);
   const PaddingMask *fits = nullptr;
   for (const PaddingMask &mask : masks) {
-    // Of fixed sizes [batch, 5] may be anything; of named ones it is the
+    // With fixed sizes, [batch, 5] may be anything; with named sizes it is the
     // tokens.
     if (shape.size() < (mask.shape[1].isConstant() ? 3 : 2) ||
         !std::equal(mask.shape.begin(), mask.shape.end(), shape.begin()))
       continue;
-    if (fits) // two masks: neither says alone what padding is
+    if (fits) // two masks: padding is ambiguous
       return value;
     fits = &mask;
   }
@@ -432,7 +431,7 @@ void GraphBuilder::build() {
 // The file
 //===----------------------------------------------------------------------===//
 
-/// Opens the files of weights, and says what is imported.
+/// Opens weight files, and fills in the import info.
 static Result<void> openFiles(const GraphFile &file, ImportInfo &info) {
   if (!file.weights.empty()) {
     TRANSOM_ASSIGN(ModelFiles files,
@@ -458,7 +457,7 @@ Result<OwningOpRef<ModuleOp>> transom::importGraph(MLIRContext &context,
   for (std::string &note : getNotes(file))
     info.notes.push_back(std::move(note));
 
-  // The encoder's entry, the graph's, and the one between the two.
+  // Build the encoder's entry, the graph's entry, and the source entry.
   Emitter emit(context, info.files, info.baseFile);
   std::optional<GraphSource> source;
   if (file.encoder) {
@@ -473,7 +472,7 @@ Result<OwningOpRef<ModuleOp>> transom::importGraph(MLIRContext &context,
   if (emit.failed())
     return emit.takeError();
 
-  // What the manifest says of the model.
+  // Set the model information for the manifest.
   OpBuilder builder(&context);
   SmallVector<NamedAttribute> extra = {
       builder.getNamedAttr("head", builder.getStringAttr(graph.head()))};

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares the class names with the output that they name.
+// Compares the class names with the output that they describe.
 #include "compiler/import/graphjson/GraphLabels.h"
 #include "dialects/attn/AttnShapeRules.h"
 
@@ -19,7 +19,7 @@ const char *transom::getClassifier(const GraphFile &file,
     return nullptr;
   }
 
-  // The last dimension of the output has one column for each label.
+  // The output's last dimension has one column for each label.
   const Dims shape = emit.getShape(logits->value);
   const int64_t count = int64_t(file.labels.size());
   if ((shape.size() == 2 || shape.size() == 3) && count > 0 &&

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of tables by index, and positions, in graph.json.
+// graph.json operations that gather table rows by index, and positions.
 #include "compiler/import/graphjson/GraphOpGroups.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Softmax, masks and norms of graph.json.
+// graph.json softmax, masks and norms.
 #include "compiler/import/graphjson/GraphOpGroups.h"
 
 using namespace mlir;

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The groups of graph.json's operations. The source of a group has the rows of
-// its operations beside their builders; shapes are checked by the dialect's own
-// rules as operations are made. Private to the import.
+// graph.json operation groups. Each group's source has the table rows next to
+// the builders; shapes are checked by the dialect's rules when operations are
+// created. Private to the import.
 #pragma once
 #include "compiler/import/graphjson/GraphOps.h"
 
@@ -11,16 +11,16 @@ namespace transom::graph {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
-/// Largest number of elements of a constant in the file.
+/// Max element count in a constant.
 inline constexpr size_t maxConstant = 65536;
 
 bool isFloatValue(mlir::Value value);
 bool isBoolValue(mlir::Value value);
 
-/// An `attention` with the attribute `cross`.
+/// Builds an `attention` with the attribute `cross`.
 Values buildCrossAttention(OpCall &call);
 
-// Each function gives the rows of its group.
+// Each function returns the rows of its group.
 std::vector<GraphOp> getWeightOps();
 std::vector<GraphOp> getProductOps();
 std::vector<GraphOp> getElementwiseOps();

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collects the table of operations from its groups, in the order of the
-// reference.
+// Collects the operation table from its groups, in reference order.
 #include "compiler/import/graphjson/GraphOpGroups.h"
 #include "runtime/base/Suggest.h"
 

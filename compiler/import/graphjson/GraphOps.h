@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operations of graph.json: one table of names, attributes and builders,
-// from which the reader checks files and the schema and the reference are
-// written.
+// The graph.json operations: a single table with names, attributes and
+// builders, used to check files and to generate the schema and the reference.
 #pragma once
 #include "compiler/import/Emitter.h"
 #include "compiler/import/graphjson/GraphFile.h"
@@ -12,24 +11,24 @@
 
 namespace transom {
 
-/// What an attribute holds.
+/// Attribute value kinds.
 enum class AttrKind {
   Integer,
   Number,
   Flag,
-  Tensor,   ///< name of a tensor of the files, after the block's prefix
+  Tensor,   ///< name of a file tensor, without the block's prefix
   Integers, ///< array of integers
   Numbers,  ///< array of numbers
   Shape,    ///< array of sizes
-  Size,     ///< an integer, or text such as `seq` or `2*seq+1`
+  Size,     ///< an integer, or a string such as `seq` or `2*seq+1`
   Dtype,
-  Cache,    ///< name of a cache of the body
+  Cache,    ///< name of a cache in the body
   Choice,   ///< one of `choices`
   Value,    ///< a number, or nested arrays of numbers
   MaskValue ///< a number or "-inf"
 };
 
-/// An attribute of an operation.
+/// An operation attribute.
 struct OpAttr {
   const char *name;
   AttrKind kind;
@@ -44,31 +43,31 @@ class OpCall;
 struct GraphOp {
   const char *name;
   size_t minInputs, maxInputs;
-  const char *inputs;   ///< names of the operands, for the reference
-  const char *elements; ///< letters of the types its operands may have: f, i, b
+  const char *inputs;   ///< operand names, for the reference
+  const char *elements; ///< supported operand element types: f, i, b
   std::vector<OpAttr> attrs;
   const char *doc;
-  /// Makes the operation; empty after an error (which the emitter keeps).
+  /// Creates the operation; empty after an error (recorded in the emitter).
   llvm::SmallVector<mlir::Value> (*build)(OpCall &);
 };
 
-/// The table, in the order of the reference.
+/// Returns the table, in reference order.
 const std::vector<GraphOp> &graphOps();
-/// The row of that name, or null.
+/// Returns the row with this name, or null.
 const GraphOp *findGraphOp(const std::string &name);
-/// The end of an error about a name that is not a row: the nearest name, or
+/// Returns the suffix of an error for an unknown name: the nearest name, or
 /// all.
 std::string describeGraphOps(const std::string &name);
 
-/// The declared dims and how large they can be.
+/// The declared dims and their max values.
 class DimTable {
 public:
   explicit DimTable(const std::vector<GraphDim> &dims);
-  /// A size: an integer from 1, or text over the dims.
+  /// Reads a size: an integer >= 1, or an expression over the dims.
   Result<Polynomial> size(JsonValue value) const;
   Result<Dims> shape(JsonValue value) const;
-  /// The smallest value (dims are at least 1), and the largest, where each dim
-  /// has a bound that matters; nothing on overflow.
+  /// The min value (dims are at least 1) and the max value, if each relevant
+  /// dim has a bound; nullopt on overflow.
   std::optional<int64_t> smallest(const Polynomial &size) const;
   std::optional<int64_t> largest(const Polynomial &size) const;
 
@@ -79,33 +78,33 @@ private:
 
 class GraphSource;
 
-/// What the operations of a decoder's graph share.
+/// State shared by a decoder graph's operations.
 struct StepState {
   mlir::Value ragged; ///< null outside a decoder
-  /// What attentions with `cross` read; null without an encoder.
+  /// Inputs for attentions with `cross`; null without an encoder.
   GraphSource *source = nullptr;
   bool hasCache = false; ///< an attention has one
-  /// Positions are below this, as far as tables say.
+  /// Max position count, as implied by tables.
   std::optional<int64_t> context;
 
-  /// A table has this many positions.
+  /// A table with this many positions limits the context.
   void bound(int64_t positions) {
     context = std::min(context.value_or(positions), positions);
   }
 };
 
-/// The caches of one use of a body.
+/// Caches for one body instance.
 struct CacheScope {
   const std::vector<GraphCache> &caches;
-  std::string place;          ///< begins the caches' symbols
-  std::set<std::string> used; ///< by an attention
+  std::string place;          ///< prefix for the cache symbols
+  std::set<std::string> used; ///< caches already used by an attention
 
-  /// The use of a cache of that name; an error at `at`.
+  /// Returns the cache with this name and marks it as used; errors are located
+  /// at `at`.
   Result<const GraphCache *> take(const std::string &name, JsonValue at);
 };
 
-/// The context of a node: the prefix of its tensors, the caches of its body,
-/// the step of its decoder.
+/// Node context: tensor prefix, caches in its body, the decoder's step.
 struct NodeScope {
   std::string prefix;
   CacheScope &caches;
@@ -113,7 +112,7 @@ struct NodeScope {
 };
 
 /// One use of an operation: its node, operands and attributes. Getters record
-/// an error at the attribute and give a harmless value.
+/// an error at the attribute and return a harmless value.
 class OpCall {
 public:
   OpCall(Emitter &emit, const DimTable &dims, const GraphOp &op,
@@ -122,14 +121,14 @@ public:
       : emit(emit), dims(dims), op(op), node(node), prefix(scope.prefix),
         caches(scope.caches), step(scope.step), inputs(std::move(inputs)) {}
 
-  /// Checks the number and element types of operands and the attributes' names.
+  /// Checks the operand count, element types and attribute names.
   void check();
 
   std::optional<JsonValue> find(const char *attr) const;
   bool has(const char *attr) const { return find(attr).has_value(); }
   int64_t integer(const char *attr, int64_t absent, int64_t low, int64_t high);
   double number(const char *attr, double absent);
-  /// A number or "-inf", which is also what absence means.
+  /// Returns a number or "-inf", which is also the default.
   double maskValue(const char *attr);
   bool flag(const char *attr);
   std::string choice(const char *attr, const std::string &absent);
@@ -137,12 +136,12 @@ public:
   std::vector<double> numbers(const char *attr);
   Dims shape(const char *attr);
   Polynomial size(const char *attr);
-  /// The name of the tensor, with the prefix; empty when absent.
+  /// Returns the tensor name with the prefix; empty if absent.
   std::string tensorName(const char *attr);
-  /// The tensor as a weight; null when absent.
+  /// Returns the tensor as a weight; null if absent.
   mlir::Value tensor(const char *attr);
 
-  /// Refuses attributes that the operation does not have.
+  /// Rejects attributes that the operation does not have.
   void checkAttributeNames();
   mlir::Value fail(const std::string &text, Status status = Status::Rejected);
 
@@ -156,14 +155,14 @@ public:
   llvm::SmallVector<mlir::Value> inputs;
 };
 
-/// Makes sure that no index can leave a table of `rows` rows: bounds the
-/// inputs that indices come from, and checks positions against the dims'
-/// bounds.
+/// Ensures that indices are within a table with `rows` rows: bounds the inputs
+/// that indices come from, and checks positions against the dims' bounds.
 void boundIndices(OpCall &call, mlir::Value indices, int64_t rows);
 
-/// The JSON schema (draft 2020-12) of the files, written from the table.
+/// Returns the JSON schema for the files (draft 2020-12), generated from the
+/// table.
 std::string graphJsonSchema();
-/// The reference of the operations in Markdown, written from the table.
+/// Returns the operation reference in Markdown, generated from the table.
 std::string graphOpsReference();
 
 } // namespace transom

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names and order of the nodes of a graph.json's body: nodes may be written in
-// any order; each name stands for one thing, each edge leads to one, and no
-// node reads what it makes.
+// Names and node order in a graph.json body: nodes may be written in any order;
+// names are unique, each edge has a source, and no node depends on itself.
 #include "compiler/import/graphjson/GraphFile.h"
 #include "runtime/base/Suggest.h"
 #include <set>
@@ -12,14 +11,14 @@ using namespace transom;
 
 namespace {
 
-/// What a name of a body stands for.
+/// The definition of a name in a body.
 struct Definition {
   static constexpr size_t anInput = SIZE_MAX;
   size_t node = anInput;
   JsonValue at;
 };
 
-/// Checks the edges of one body and puts its nodes in order.
+/// Checks the edges in one body and sorts its nodes.
 class BodyOrder {
 public:
   explicit BodyOrder(GraphBody &body) : body(body) {}
@@ -82,7 +81,7 @@ Error BodyOrder::cycleError(size_t node) const {
   return body.nodes[node].at.error("cycle: " + path + body.nodes[node].name);
 }
 
-/// Depth first, without recursion; a node is done when its inputs are.
+/// Depth-first search without recursion; a node is done after its inputs.
 Result<void> BodyOrder::visit(size_t start) {
   if (marks[start] == Mark::Done)
     return {};
@@ -109,7 +108,7 @@ Result<void> BodyOrder::visit(size_t start) {
   return {};
 }
 
-/// Notes the nodes that no other node and no output reads.
+/// Adds notes for nodes that no other node and no output reads.
 void BodyOrder::findUnread() {
   std::vector<bool> isRead(body.nodes.size());
   auto read = [&](const GraphEdge &edge) {

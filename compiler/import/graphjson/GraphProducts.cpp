@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of graph.json.
+// graph.json matrix multiplications.
 #include "compiler/import/graphjson/GraphOpGroups.h"
 
 using namespace mlir;
@@ -9,7 +9,7 @@ using namespace transom;
 using graph::Values;
 using K = AttrKind;
 
-/// The weight that `expr` transposed makes, under the symbol with a `^T`.
+/// Returns the weight `expr`, transposed, under the symbol with a `^T`.
 static Value transposedWeight(OpCall &call, Value weight) {
   auto get = weight.getDefiningOp<attn::GetWeightOp>();
   std::optional<WeightExpr> expr = call.emit.getWeightExpr(weight);
@@ -30,13 +30,13 @@ static Values buildLinear(OpCall &call) {
   return {call.emit.linear(call.inputs[0], weight, call.tensor("bias"))};
 }
 
-/// Whether a value is known before a call.
+/// Returns whether a value is known before a call.
 static bool isStored(OpCall &call, Value value) {
   return call.emit.getWeightExpr(value) ||
          value.getDefiningOp<attn::ConstantOp>();
 }
 
-/// A product with a weight of rank 2 is linear, whichever way it is written.
+/// A matmul with a rank 2 weight becomes linear in either orientation.
 static Values buildMatmul(OpCall &call) {
   bool a = call.flag("transpose_a"), b = call.flag("transpose_b");
   Value right = call.inputs[1];

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rotary positions of graph.json: frequencies by width and base.
+// graph.json rotary positions: frequencies by width and base.
 #include "compiler/import/graphjson/GraphOpGroups.h"
 #include <cmath>
 
@@ -11,8 +11,8 @@ using graph::maxConstant;
 using graph::Values;
 using K = AttrKind;
 
-/// The frequencies that a rope table names, or those of a width and base (Su et
-/// al. 2021, 3.2.2).
+/// Returns the frequencies listed in a rope table, or computed from its width
+/// and base (Su et al. 2021, 3.2.2).
 static std::vector<double> readFrequencies(OpCall &call) {
   bool listed = call.has("frequencies");
   if (listed == call.has("width")) {

@@ -1,16 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The published forms of graph.json: its JSON schema and the reference of its
-// operations, both from the table, so that they cannot disagree with the
-// reader.
+// Published graph.json documentation: the JSON schema and the operation
+// reference, both generated from the table, so that they agree with the reader.
 #include "compiler/import/graphjson/GraphOps.h"
 
 using namespace transom;
 
 namespace {
 
-/// Writes the schema piece by piece.
+/// Writes the schema.
 class SchemaWriter {
 public:
   explicit SchemaWriter(std::string &out) : json(out, 2) {}
@@ -65,7 +64,7 @@ void SchemaWriter::writeArray(const char *name, int64_t least, int64_t most) {
   json.endObject();
 }
 
-/// Opens an object schema and its properties; only those are allowed.
+/// Opens an object schema and its properties; no others are allowed.
 void SchemaWriter::object(const std::vector<const char *> &required) {
   json.beginObject();
   json.member("type", "object");
@@ -83,7 +82,7 @@ void SchemaWriter::closeObject() {
   json.endObject();
 }
 
-/// An array of a plain type.
+/// Writes an array schema with a plain element type.
 void SchemaWriter::numbers(const char *type) {
   json.member("type", "array");
   json.key("items");
@@ -147,7 +146,8 @@ void SchemaWriter::attribute(const OpAttr &attr) {
   json.endObject();
 }
 
-/// The keys of all operations; the conditions of `operation` refine them.
+/// Writes the keys for all operations; the conditions in `operation` refine
+/// them.
 void SchemaWriter::anyOperation() {
   object({"name", "op"});
   json.key("name");
@@ -173,7 +173,7 @@ void SchemaWriter::anyOperation() {
   json.endObject();
 }
 
-/// `if` the op has this name, `then` these are its inputs and attributes.
+/// `if` the op has this name, `then` it has these inputs and attributes.
 void SchemaWriter::operation(const GraphOp &op) {
   std::vector<const char *> requiredAttrs, required;
   for (const OpAttr &attr : op.attrs)
@@ -189,7 +189,7 @@ void SchemaWriter::operation(const GraphOp &op) {
     json.beginObject();
     plain("op", [&] { json.member("const", op.name); });
     json.endObject();
-    // Without an op no condition holds.
+    // Without an op no condition applies.
     json.key("required");
     json.array(std::vector<const char *>{"op"});
   });
@@ -244,7 +244,7 @@ void SchemaWriter::instance() {
   closeObject();
 }
 
-/// The keys that the graph and its blocks share.
+/// Writes the keys that graphs and blocks share.
 void SchemaWriter::body() {
   json.key("caches");
   writeArray("cache");
@@ -254,7 +254,7 @@ void SchemaWriter::body() {
   writeArray("output", 1);
 }
 
-/// Names, edges and sizes.
+/// Writes names, edges and sizes.
 void SchemaWriter::scalars() {
   plain("name", [&] {
     json.member("type", "string");
@@ -287,7 +287,7 @@ void SchemaWriter::scalars() {
   });
 }
 
-/// Inputs and outputs of the graph.
+/// Writes the graph's inputs and outputs.
 void SchemaWriter::interface() {
   json.key("input");
   object({"name", "dtype", "shape"});
@@ -356,7 +356,7 @@ void SchemaWriter::definitions() {
   });
 }
 
-/// One of the graphs of an encoder-decoder.
+/// Writes one graph in an encoder-decoder.
 void SchemaWriter::graph() {
   object({"inputs", "nodes", "outputs"});
   json.key("entry");
@@ -367,7 +367,7 @@ void SchemaWriter::graph() {
   closeObject();
 }
 
-/// A file has one graph of its own, or `graphs`.
+/// A file has either a single graph or `graphs`.
 void SchemaWriter::required() {
   json.key("required");
   json.array(std::vector<const char *>{"transom"});

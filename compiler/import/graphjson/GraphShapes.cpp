@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations of graph.json that move elements: permutations, parts, joins.
+// graph.json operations that move elements: transposes, slices, concatenation.
 #include "compiler/import/graphjson/GraphOpGroups.h"
 
 using namespace mlir;
@@ -9,7 +9,8 @@ using namespace transom;
 using graph::Values;
 using K = AttrKind;
 
-/// The attribute `axis` as a dim of a tensor of that rank.
+/// Returns the attribute `axis` as a dimension index for a tensor with this
+/// rank.
 static int64_t getAxis(OpCall &call, int64_t rank) {
   if (rank == 0) {
     call.fail("op '" + std::string(call.op.name) + "' of a tensor of rank 0");
@@ -37,7 +38,7 @@ static Values buildConcat(OpCall &call) {
       call.emit.make<attn::ConcatOp>(ValueRange(call.inputs), uint64_t(axis))};
 }
 
-/// A slice whose end is within the axis for all sizes of the dims.
+/// Creates a slice whose end is within the axis for all dim sizes.
 static Value checkedSlice(OpCall &call, int64_t axis, int64_t start,
                           const Polynomial &size) {
   Polynomial length = call.emit.getShape(call.inputs[0])[axis];

@@ -58,14 +58,14 @@ void GraphSource::setStates(ArrayRef<Value> results) {
   if (emit.failed())
     return;
 
-  // Token ids are bounded; the numbers of a mask index nothing.
+  // Token ids are bounded; mask values are not used as indices.
   for (auto [i, input] : llvm::enumerate(encoder.inputs))
     if (emit.getBound(i).has_value() == input.maskOf.has_value())
       return (void)emit.fail(input.at.error(
           input.maskOf ? "the mask of an encoder is not an index"
                        : "the ids of an encoder are those of an 'embedding'"));
 
-  // The one result.
+  // Check that there is one result.
   const std::vector<GraphOutput> &outputs = encoder.body.outputs;
   if (outputs.size() != 1)
     return (void)emit.fail(
@@ -110,7 +110,7 @@ void GraphSource::build() {
     return (void)emit.fail(encoder.body.outputs[0].edge.at.error(
         "no attention of the decoder reads the encoder: none has 'cross'"));
 
-  // The states of the tokens without padding; a step has `rows` and `keys`.
+  // Select the states of unmasked tokens; a step has `rows` and `keys`.
   emit.at(sourceEntry, "/graphs/encoder/outputs");
   SmallVector<Value> arguments = emit.beginEntry(
       sourceEntry,
@@ -119,7 +119,7 @@ void GraphSource::build() {
   Value ragged = emit.raggedBatch(arguments[1], "rows1", "keys1");
   Value rows = emit.make<attn::GatherRowsOp>(arguments[0], ragged);
 
-  // The keys and values of each attention.
+  // Project keys and values for each attention.
   for (const CrossAttention &attention : attentions) {
     emit.at(attention.path, attention.pointer);
     Value key = project(rows, attention.key);

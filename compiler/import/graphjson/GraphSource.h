@@ -1,54 +1,52 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The encoder of a graph.json as the source of its decoder: what it takes and
-// gives, and the entry that projects its states to the keys and values of the
-// attentions with `cross`.
+// A graph.json encoder as the source for its decoder: its inputs and results,
+// and the entry that projects its states to keys and values for attentions with
+// `cross`.
 #pragma once
 #include "compiler/import/graphjson/GraphOps.h"
 
 namespace transom {
 
-/// A projection of the encoder's states: names of tensors, and where the file
-/// asks for it.
+/// An encoder state projection: tensor names, and the location in the file.
 struct CrossProjection {
   std::string weight;
   std::string bias; ///< empty = none
   std::string where;
 };
 
-/// An attention of the decoder to the encoder.
+/// A decoder attention that reads the encoder states.
 struct CrossAttention {
   std::string path;    ///< its module path
-  std::string pointer; ///< its place in the file
+  std::string pointer; ///< its location in the file
   CrossProjection key, value;
-  std::string cache; ///< the symbol of what `source` fills
+  std::string cache; ///< symbol of the cache that `source` fills
   attn::CacheType type;
 };
 
-/// The source of one encoder-decoder. Errors are the emitter's.
+/// The source for one encoder-decoder. Errors are recorded in the emitter.
 class GraphSource {
 public:
   GraphSource(Emitter &emit, const Graph &encoder)
       : emit(emit), encoder(encoder) {}
 
-  /// Refuses names of entries that the runtime or another entry has, and
-  /// reserves the name `source`.
+  /// Rejects entry names that the runtime or another entry uses, and reserves
+  /// the name `source`.
   void checkEntries(const Graph &decoder);
-  /// Refuses inputs other than the ids and mask of a batch.
+  /// Rejects inputs other than a batch's ids and mask.
   void checkInputs(llvm::ArrayRef<EntryInput> inputs);
-  /// The encoder's entry has ended with these results.
+  /// Sets the completed encoder entry's results.
   void setStates(llvm::ArrayRef<mlir::Value> results);
 
-  /// The width of a state.
+  /// Size of one state.
   int64_t width() const { return *states.back().constant(); }
-  /// The longest source, where the encoder has a limit.
+  /// Max source length, if the encoder has a limit.
   std::optional<int64_t> longest() const;
-  /// Declares the cache of an attention, and gives it as an operand of the
-  /// step.
+  /// Declares an attention's cache and returns it as a step operand.
   mlir::Value addAttention(CrossAttention attention);
 
-  /// Builds the entry that fills the caches of all attentions.
+  /// Builds the entry that fills the caches for all attentions.
   void build();
 
 private:

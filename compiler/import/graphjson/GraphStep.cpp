@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of a step belong to several sequences, so only attention on a cache may
-// look beyond its own row.
+// A step's rows belong to several sequences, so only attention with a cache may
+// read other rows.
 #include "compiler/import/graphjson/GraphStep.h"
 #include "runtime/manifest/Manifest.h"
 #include "llvm/ADT/SetVector.h"
@@ -10,7 +10,8 @@
 using namespace mlir;
 using namespace transom;
 
-/// The new tokens of several sequences, and the rows that are asked for.
+/// Begins the entry with new tokens from several sequences, and the requested
+/// rows.
 Value GraphStep::begin() {
   const GraphInput &input = graph.inputs.front();
   auto wrong = [&](JsonValue at, const std::string &text) {
@@ -19,7 +20,7 @@ Value GraphStep::begin() {
                                      : "graph 'decoder': ") +
                  text));
   };
-  // The runtime derives entries of these names from the decoder.
+  // The runtime derives entries with these names from the decoder.
   for (EntryKind derived : {EntryKind::Logits, EntryKind::Score,
                             EntryKind::Generate, EntryKind::Encode})
     if (graph.entry == getEntryKindName(derived))
@@ -47,14 +48,14 @@ Value GraphStep::begin() {
   return arguments[0];
 }
 
-/// True for a value with a size that is not constant.
+/// Returns true for a value with a dynamic size.
 static bool hasRows(Emitter &emit, Value value) {
   return llvm::any_of(emit.getShape(value), [](const Polynomial &size) {
     return !size.isConstant();
   });
 }
 
-/// True for a shape of one row per token: floats are [rows, ...].
+/// Returns true for a shape with one row per token: floats are [rows, ...].
 static bool isByToken(const Dims &shape, Type type) {
   bool floats = isa<FloatType>(cast<TensorType>(type).getElementType());
   return !shape.empty() && shape[0] == Polynomial::symbol("rows") &&
@@ -63,8 +64,8 @@ static bool isByToken(const Dims &shape, Type type) {
                       [](const Polynomial &size) { return size.isConstant(); });
 }
 
-/// True if a row of the result of `op` may depend on other rows of its
-/// operands, though the result is [rows, ...].
+/// Returns true if a row in the result of `op` may depend on other operand
+/// rows, although the result is [rows, ...].
 static bool mixesRows(Operation *op) {
   if (isa<attn::TokenwiseOpInterface, attn::SdpaOp, attn::CrossSdpaOp>(op))
     return false;
@@ -72,8 +73,8 @@ static bool mixesRows(Operation *op) {
   return !rowwise || rowwise.mixesRows();
 }
 
-/// A row depends on the rows of its own sequence only, through the cache of an
-/// attention. No other operation may mix rows.
+/// A row only depends on rows in its own sequence, through an attention's
+/// cache. No other operation may mix rows.
 void GraphStep::checkRows(ArrayRef<Value> inputs, ArrayRef<Value> results,
                           const GraphNode &node) {
   auto ofRows = [&](Value value) { return hasRows(emit, value); };
@@ -83,7 +84,8 @@ void GraphStep::checkRows(ArrayRef<Value> inputs, ArrayRef<Value> results,
     return !isByToken(emit.getShape(result), result.getType());
   });
 
-  // The operations that the node became: from its results back to its inputs.
+  // Collect the operations created for the node, from its results back to its
+  // inputs.
   llvm::SmallSetVector<Operation *, 8> made;
   auto visit = [&](Value value) {
     Operation *op = value.getDefiningOp();
@@ -103,16 +105,17 @@ void GraphStep::checkRows(ArrayRef<Value> inputs, ArrayRef<Value> results,
         "with a cache alone may do; results are [rows, ...]"));
 }
 
-/// True for operations that compute each row of their first operand alone.
+/// Returns true for operations that compute each row of their first operand
+/// independently.
 static bool isByRow(Operation *op) {
   return isa<attn::LinearOp, attn::LayerNormOp, attn::RmsNormOp,
              attn::ActivationOp, attn::ScaleOp>(op);
 }
 
 Value GraphStep::gatherLogitRows(Value result) {
-  SmallVector<Operation *> users; // the last first
+  SmallVector<Operation *> users; // in reverse order
   Value from = result;
-  // Nothing but the chain itself may read what it gives.
+  // Only the chain itself may read its intermediate results.
   auto isFree = [&] {
     return users.empty() ? from.use_empty() : from.hasOneUse();
   };

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights and constants of graph.json.
+// graph.json weights and constants.
 #include "compiler/import/Triangles.h"
 #include "compiler/import/graphjson/GraphOpGroups.h"
 #include <cfloat>
@@ -13,8 +13,8 @@ using graph::maxConstant;
 using graph::Values;
 using K = AttrKind;
 
-/// A tensor of bools as f32 0 and 1: a triangle as a formula, a small tensor as
-/// a constant.
+/// Returns a bool tensor as f32 0 and 1: a triangle as a formula, a small
+/// tensor as a constant.
 static Value readBools(OpCall &call, const SafetensorsTensor &tensor,
                        JsonValue at) {
   const std::optional<int64_t> count = elementCount(tensor.shape);
@@ -34,8 +34,8 @@ static Value readBools(OpCall &call, const SafetensorsTensor &tensor,
       tensor.shape, std::vector<double>(numbers.begin(), numbers.end()));
 }
 
-/// A weight. The data of a matrix is compared with a triangle, since a pass
-/// that recognizes a causal mask reads no data.
+/// Returns a weight. Matrix data is compared with a triangle, since passes that
+/// recognize a causal mask do not read data.
 static Values buildWeight(OpCall &call) {
   const std::string name = call.tensorName("tensor");
   const SafetensorsTensor *tensor = call.emit.getFiles().find(name);
@@ -54,7 +54,7 @@ static Values buildWeight(OpCall &call) {
   return {isBool ? call.emit.cast(value, DType::Bool) : value};
 }
 
-/// A number of a constant; "-inf" is minus infinity, as in masks.
+/// Reads a constant's element; "-inf" is minus infinity, as in masks.
 static Result<double> readNumber(JsonValue value) {
   if (value.isString() && *value.asString() == "-inf")
     return -std::numeric_limits<double>::infinity();
@@ -66,8 +66,8 @@ static Result<double> readNumber(JsonValue value) {
   return number;
 }
 
-/// Appends the numbers of nested arrays; `shape` is found on the way down the
-/// first elements and checked for the others.
+/// Appends the elements in nested arrays; `shape` is set by the first elements
+/// and checked for the others.
 static Result<void> flatten(JsonValue value, size_t depth,
                             std::vector<int64_t> &shape,
                             std::vector<double> &data) {

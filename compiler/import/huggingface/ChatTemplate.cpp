@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the statements of a template. What a statement writes are bytes and
-// slots, which is the result.
+// Runs a template's statements. They write bytes and slots, which form the
+// result.
 #include "compiler/import/huggingface/ChatTemplate.h"
 #include "compiler/import/huggingface/TemplateValue.h"
 #include "runtime/base/File.h"
@@ -16,14 +16,14 @@ using namespace transom::jinja;
 
 namespace {
 
-/// One run of a template.
+/// One template run.
 class TemplateRun {
 public:
   void set(const std::string &name, TemplateValue value) {
     scopes.back()[name] = std::move(value);
   }
   Result<void> run(const std::vector<Statement> &statements);
-  /// What was written.
+  /// The output.
   std::vector<TemplateSpan> spans;
 
 private:
@@ -52,7 +52,7 @@ private:
   size_t steps = 0;
 };
 
-/// Statements that a template may run.
+/// Max number of statements that a template may run.
 constexpr size_t maxTemplateSteps = 100000;
 
 } // namespace
@@ -225,7 +225,7 @@ Result<TemplateValue> TemplateRun::evaluate(const Expression &expression) {
                      Values(values.begin() + 1, values.end()), named);
 }
 
-/// The functions that templates get from transformers.
+/// Calls one of the functions that transformers provides to templates.
 Result<TemplateValue> TemplateRun::call(const Expression &expression) {
   const Expression &function = expression.arguments.front();
   TRANSOM_ASSIGN(Values values, evaluateFrom(expression, 1));
@@ -241,8 +241,8 @@ Result<TemplateValue> TemplateRun::call(const Expression &expression) {
                      "'; supported: namespace, raise_exception");
 }
 
-/// The place of an index in a list, which counts from the end if it is
-/// negative.
+/// Returns the position of an index in a list; negative indices count from the
+/// end.
 static int64_t countFromEnd(int64_t index, size_t size) {
   return index < 0 ? index + int64_t(size) : index;
 }
@@ -402,7 +402,7 @@ transom::fillChatTemplate(const std::string &text,
 Result<std::optional<std::string>>
 transom::readChatTemplate(const std::string &folder, const std::string &name,
                           std::vector<std::string> &files) {
-  // A file of its own counts before the key of the settings.
+  // A separate file takes precedence over the key in the settings.
   const std::string file = name == "default"
                                ? "chat_template.jinja"
                                : "additional_chat_templates/" + name + ".jinja";

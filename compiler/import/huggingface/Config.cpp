@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys of config.json and what their absence means.
+// Config keys with their values and defaults.
 #include "compiler/import/huggingface/Config.h"
 #include "runtime/base/Suggest.h"
 #include <algorithm>
@@ -14,7 +14,7 @@ struct ActivationRow {
   const char *name;
   std::optional<Activation> kind;
 };
-/// Other names of activations; the tanh forms differ in rounding only.
+/// Alternative activation names; the tanh forms only differ in rounding.
 const ActivationRow activationNames[] = {
     {"gelu_python", Activation::Gelu},
     {"gelu_new", Activation::GeluTanh},
@@ -87,7 +87,8 @@ std::string Config::explain(const Integer &integer) const {
   return text;
 }
 
-/// The integers that a size is computed from, in the order of its words.
+/// Returns the integers that a size is computed from, in the order of its
+/// words.
 std::vector<const Config::Integer *>
 Config::findSources(const ExpectedSize &size) const {
   // Longer names first: `key-value heads` contains `heads`.

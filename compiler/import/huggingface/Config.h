@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading of config.json: typed keys with the defaults of their class, several
-// spellings of one key, and an account of the keys that nobody read. The first
-// error sticks.
+// Reads config.json: typed keys with class defaults, several spellings for one
+// key, and a list of unread keys. The first error is persistent.
 #pragma once
 #include "compiler/import/ImportErrors.h"
 #include "dialects/attn/Attn.h"
@@ -13,62 +12,64 @@
 
 namespace transom {
 
-/// The spellings of one key, the preferred one first. Empty = the family has
-/// no such key.
+/// Spellings of one key, the preferred one first. Empty = the family has no
+/// such key.
 using ConfigKey = std::vector<const char *>;
 
 /// A config.json being read.
 class Config {
 public:
   explicit Config(JsonDocument document) : document(std::move(document)) {}
-  /// Reads an object inside of a document.
+  /// Reads an object inside a document.
   Config(JsonDocument document, JsonValue object)
       : document(std::move(document)), object(object) {}
 
-  /// Keys that count before those of the file.
+  /// Sets keys that take precedence over the file.
   void override(JsonObject object) { overrides = std::move(object); }
 
-  /// The value of a key; nothing when absent or null. Marks it as known.
+  /// Returns the key's value; nullopt if absent or null. Marks the key as
+  /// known.
   std::optional<JsonValue> find(const ConfigKey &key);
-  /// True when the key is there and null, which some classes read as 'off'.
+  /// Returns true if the key exists and is null, which some classes read as
+  /// 'off'.
   bool isNull(const ConfigKey &key);
-  /// An integer in [low, high]. `size` is the name that shapes of tensors have
-  /// for it, as in `ExpectedSize::words`.
+  /// Reads an integer in [low, high]. `size` is its name in tensor shapes, as
+  /// in `ExpectedSize::words`.
   int64_t integer(const ConfigKey &key, int64_t absent, int64_t low,
                   int64_t high, const char *size = "");
   /// Records that a key determines a size without being an integer.
   void noteSize(const char *key, int64_t value, const char *size) {
     integers.push_back({key, value, size});
   }
-  /// A finite number >= 0.
+  /// Reads a finite number >= 0.
   double number(const ConfigKey &key, double absent);
   bool flag(const ConfigKey &key, bool absent);
   std::string text(const ConfigKey &key, const std::string &absent);
-  /// An activation by one of its names; nothing for 'linear'.
+  /// Reads an activation name; nullopt for 'linear'.
   std::optional<Activation> activation(const ConfigKey &key,
                                        const std::string &absent);
-  /// Refuses (`Unsupported`) a key whose value is set and not `supported`, of
-  /// texts one of several with `|` between them.
+  /// Rejects (`Unsupported`) a key whose value is set and not `supported`;
+  /// string values are separated by `|`.
   void requireText(const ConfigKey &key, const std::string &supported);
   void requireFlag(const ConfigKey &key, bool supported);
   void requireInteger(const ConfigKey &key, int64_t supported);
-  /// Refuses a key that is there and neither null nor empty.
+  /// Rejects a key that exists and is neither null nor empty.
   void requireAbsent(const ConfigKey &key, const std::string &why);
 
-  /// The keys that these sizes come from, as the end of an error message:
-  /// `; see config.json:3:18: '/hidden_size'`, or the defaults of absent keys.
-  /// A size without words is explained by the first equal integer. Empty if no
-  /// key is known.
+  /// Returns the keys that determine these sizes, as the suffix of an error
+  /// message: `; see config.json:3:18: '/hidden_size'`, or the defaults for
+  /// absent keys. A size without words is explained by the first equal integer.
+  /// Empty if no key is known.
   std::string explainSizes(const std::vector<ExpectedSize> &sizes) const;
-  /// The same for a number of layers of which `layer` is one.
+  /// The same for the layer count, given an index `layer` below it.
   std::string explainLayer(int64_t layer) const;
 
-  /// Notes members of an object that are not among the known ones.
+  /// Notes an object's unknown members.
   void checkMembers(JsonValue object, const std::vector<const char *> &known);
 
-  /// Keys without effect on inference.
+  /// Marks keys as having no effect on inference.
   void ignore(const std::vector<const char *> &keys);
-  /// The keys with a value that were neither read nor ignored, in the file's
+  /// Returns the keys with a value that were neither read nor ignored, in file
   /// order.
   std::vector<std::string> unknownKeys() const;
 
@@ -79,7 +80,7 @@ public:
   JsonValue root() const { return object ? *object : document.root(); }
 
 private:
-  /// The value of a key in the overrides or the file.
+  /// Returns a key's value in the overrides or the file.
   std::optional<JsonValue> lookUp(const std::string &key) const {
     auto value =
         overrides ? overrides->value.find(key) : std::optional<JsonValue>();
@@ -91,26 +92,26 @@ private:
     fail(result.takeError());
     return absent;
   }
-  /// An integer that was asked for.
+  /// An integer that was read.
   struct Integer {
-    std::string key; ///< as it is in the file, or the preferred spelling
+    std::string key; ///< as spelled in the file, or the preferred spelling
     int64_t value;
-    std::string size; ///< its name in shapes, or empty
+    std::string size; ///< its name in shapes; may be empty
   };
   std::string explain(const Integer &integer) const;
   std::vector<const Integer *> findSources(const ExpectedSize &size) const;
 
   JsonDocument document;
-  std::optional<JsonValue> object; ///< nothing: the top level
+  std::optional<JsonValue> object; ///< nullopt: the top level
   std::optional<JsonObject> overrides;
   std::set<std::string> known;
   std::vector<Integer> integers;
-  std::vector<std::string> unknownMembers; // of objects, by pointer
+  std::vector<std::string> unknownMembers; // in objects, by pointer
   std::optional<Error> failure;
 };
 
-/// The activation of that name in Hugging Face's spelling, in two forms so that
-/// 'linear' (no function) differs from an unknown name.
+/// The activation for a Hugging Face name; two levels distinguish 'linear' (no
+/// function) from an unknown name.
 struct ActivationName {
   bool known = false;
   std::optional<Activation> kind;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The driver of decoders: new tokens, blocks in order, the asked-for results.
+// Builds decoders: new tokens, blocks in order, the requested results.
 #include "compiler/import/huggingface/Decoder.h"
 
 using namespace mlir;
@@ -12,8 +12,7 @@ void transom::buildDecoder(BlockContext &context, CrossAttentionBlock *cross) {
   const ModelConfig &config = context.config;
   context.tokens = {Polynomial::symbol("rows")};
 
-  // Arguments: the new tokens of several sequences, and which of them are asked
-  // for.
+  // Inputs: new tokens from several sequences, and the requested ones.
   EntryInput tokens{"tokens", DType::I64,   context.tokens,
                     "ids",    config.vocab, {}};
   EntryInput logitRows{"wanted", DType::I64, {Polynomial::symbol("wanted")},
@@ -22,7 +21,7 @@ void transom::buildDecoder(BlockContext &context, CrossAttentionBlock *cross) {
   SmallVector<Value> arguments = emit.beginEntry("step", {tokens, logitRows});
   context.ragged = emit.sequences();
 
-  // The base model.
+  // Build the base model.
   AttentionBlock attention(context);
   attention.start(arguments[0]);
   Value state = EmbeddingBlock(context).build(arguments[0], Value());
@@ -30,7 +29,7 @@ void transom::buildDecoder(BlockContext &context, CrossAttentionBlock *cross) {
   for (size_t i = 0; i < config.layers.size() && !emit.failed(); ++i)
     state = layer.build(state, static_cast<int64_t>(i));
 
-  // The head, on the asked-for tokens alone.
+  // Build the head for the requested tokens only.
   emit.at("step", "/architectures");
   Value asked = emit.make<attn::GatherOp>(state, arguments[1]);
   if (emit.failed())

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The driver of encoders: arguments, blocks in order, results.
+// Builds encoders: inputs, blocks in order, results.
 #include "compiler/import/huggingface/Encoder.h"
 #include <set>
 
@@ -27,8 +27,8 @@ EncoderStart transom::beginEncoder(BlockContext &context,
   const ModelConfig &config = context.config;
   context.tokens = {Polynomial::symbol("batch"), Polynomial::symbol("seq")};
 
-  // Arguments: token ids, the padding mask and, where the family has them,
-  // token types.
+  // Inputs: token ids, the padding mask and, if the family has them, token
+  // types.
   const Dims &tokens = context.tokens;
   std::vector<EntryInput> inputs = {
       {"input_ids", DType::I64, tokens, "ids", config.vocab, {}},
@@ -42,7 +42,7 @@ EncoderStart transom::beginEncoder(BlockContext &context,
   emit.at("attention_mask", "/model_type");
   context.visible = emit.cast(arguments[1], DType::Bool);
 
-  // The base model.
+  // Build the base model.
   AttentionBlock attention(context);
   attention.start(arguments[0]);
   Value state = EmbeddingBlock(context).build(

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The driver of encoder-decoders: those of both halves, and between them the
-// entry that projects the encoder's states for all layers of the decoder.
+// Builds encoder-decoders: both halves, and between them the entry that
+// projects the encoder's states for all decoder layers.
 #include "compiler/import/huggingface/EncoderDecoder.h"
 #include "compiler/import/huggingface/Decoder.h"
 #include "compiler/import/huggingface/Encoder.h"
@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace transom;
 
-/// Builds the entry `source`: states [batch, seq, hidden size] and their mask
-/// to the read-only caches of all layers.
+/// Builds the entry `source`: reads states [batch, seq, hidden size] and their
+/// mask, and fills the read-only caches for all layers.
 static void buildSource(BlockContext &context, CrossAttentionBlock &cross,
                         const std::string &encoder) {
   Emitter &emit = context.emit;
@@ -24,7 +24,7 @@ static void buildSource(BlockContext &context, CrossAttentionBlock &cross,
       "source", {{"encoder_hidden_states", DType::F32, states, "data", {}, {}},
                  {"attention_mask", DType::I64, tokens, "mask", {}, 1}});
 
-  // The tokens without padding; `step` has the names `rows` and `keys`.
+  // Select the unmasked tokens; `step` uses the names `rows` and `keys`.
   Value ragged = emit.raggedBatch(arguments[1], "rows1", "keys1");
   Value rows = emit.make<attn::GatherRowsOp>(arguments[0], ragged);
   for (size_t i = 0; i < context.config.layers.size() && !emit.failed(); ++i)
@@ -39,8 +39,8 @@ static void buildSource(BlockContext &context, CrossAttentionBlock &cross,
 
 void transom::buildEncoderDecoder(BlockContext &encoder,
                                   BlockContext &decoder) {
-  // The entry `encode` of a classifier gives logits, and the runtime derives
-  // it; its encoder has another name.
+  // A classifier's entry `encode` returns logits, and the runtime derives it;
+  // its encoder has another name.
   Emitter &emit = decoder.emit;
   OpBuilder &ops = emit.ops();
   bool classifies = decoder.head.labels;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of generation options in a model's files, by the type of the option's
-// member.
+// Reads generation option values from a model's files, according to the
+// option's member type.
 #pragma once
 #include "runtime/generate/GenerationOptions.h"
 #include "runtime/json/Json.h"
@@ -14,7 +14,7 @@
 
 namespace transom {
 
-/// Reads a value of a file, checks it and writes it.
+/// Reads, checks and writes one value.
 class GenerationOptionWriter {
 public:
   GenerationOptionWriter(JsonWriter &json, const GenerationOption &option)
@@ -24,7 +24,7 @@ public:
   Result<void> write(JsonValue value, const std::optional<T> &) {
     return write(value, T());
   }
-  /// An id may be the only element of a list.
+  /// An id may be the only element in a list.
   Result<void> write(JsonValue value, int64_t) {
     // Ids can be any integer, counts are limited so that sums do not overflow.
     const bool isAny = option.low == -GenerationOption::unbounded;
@@ -65,7 +65,7 @@ public:
     json.member(option.key, "never");
     return {};
   }
-  /// A list of lists of ids, none of which is empty.
+  /// A list of nonempty id lists.
   Result<void> write(JsonValue value,
                      const std::vector<std::vector<int64_t>> &) {
     TRANSOM_TRY(value.expectArray());
@@ -81,7 +81,7 @@ public:
     json.endArray();
     return {};
   }
-  /// An integer or a list of them.
+  /// An integer or a list.
   Result<void> write(JsonValue value, const std::vector<int64_t> &) {
     std::vector<int64_t> ids;
     if (value.isArray()) {
@@ -97,7 +97,7 @@ public:
     json.array(ids);
     return {};
   }
-  /// A string or a list of them, none of which is empty.
+  /// A nonempty string or a list with such strings.
   Result<void> write(JsonValue value, const std::vector<std::string> &) {
     std::vector<std::string> texts;
     if (value.isString()) {
@@ -113,7 +113,7 @@ public:
     return {};
   }
 
-  /// A default: an integer, or the only element of a list.
+  /// A default: an integer, or the only element in a list.
   template <typename T> void writeDefault(int64_t number, const T &) {
     if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
       json.key(option.key);

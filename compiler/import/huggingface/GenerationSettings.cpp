@@ -1,11 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options come from the table of generation options; a second table describes
-// all other keys. As in transformers 5, config.json has generation settings
-// only where there is no generation_config.json. A null means that there is no
-// value: it hides the value of config.json and the default of the model's
-// family.
+// Options come from the generation option table; a second table describes all
+// other keys. As in transformers 5, config.json has generation settings only if
+// there is no generation_config.json. A null means no value: it hides the value
+// in config.json and the model family's default.
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "compiler/import/huggingface/GenerationOptionWriter.h"
 #include "runtime/base/File.h"
@@ -19,18 +18,18 @@ using namespace transom;
 
 namespace {
 
-/// What becomes of a key that is not a generation option.
+/// Handling of a key that is not a generation option.
 enum class KeyKind {
-  Unsupported,         ///< not supported but for its neutral values
-  UnsupportedSampling, ///< likewise, with an effect on sampling only
-  Ignored              ///< has no effect on what is generated
+  Unsupported,         ///< unsupported except for its neutral values
+  UnsupportedSampling, ///< the same, with an effect on sampling only
+  Ignored              ///< has no effect on generation
 };
 
 struct Key {
   const char *name;
   KeyKind kind;
-  /// Of what is not supported: the number that means "off", beside null, false,
-  /// 0 and what is empty.
+  /// For unsupported keys: the number that means "off", in addition to null,
+  /// false, 0 and empty values.
   double neutral = 0;
 };
 
@@ -85,8 +84,8 @@ constexpr Key keys[] = {
     {"speculation_type", KeyKind::Ignored},
 };
 
-/// True for a key that the table of options has. An option wins over its entry
-/// in `keys`.
+/// Returns true for a key in the option table. An option takes precedence over
+/// its entry in `keys`.
 bool isOption(std::string_view name) {
   bool found = false;
   visitGenerationOptions([&](const GenerationOption &option, auto, auto) {
@@ -95,7 +94,7 @@ bool isOption(std::string_view name) {
   return found;
 }
 
-/// Writes the settings of the file that has them as one JSON object.
+/// Writes the settings from the relevant file as one JSON object.
 class SettingsReader {
 public:
   SettingsReader(const SmallFiles &files,
@@ -117,7 +116,7 @@ private:
   void collectUnsupported();
   void noteUnknown(JsonValue root, const std::string &file);
   void noteUnsupported(const Key &key, const std::string &words);
-  /// The value of a key; nothing for a null.
+  /// Returns a key's value; nullopt for null.
   std::optional<JsonValue> find(const char *key) const;
   bool hasKey(const char *key) const {
     return document && document->root().find(key);
@@ -127,8 +126,8 @@ private:
   const std::vector<GenerationDefault> &defaults;
   const GenerationModel &model;
   GenerationSettings settings;
-  std::optional<JsonDocument> document; ///< the file that has the settings
-  /// config.json, where generation_config.json has the settings.
+  std::optional<JsonDocument> document; ///< the file with the settings
+  /// config.json, if generation_config.json has the settings.
   std::optional<JsonDocument> modelConfig;
   std::vector<std::string> unsupported, unsupportedSampling;
 };
@@ -152,9 +151,9 @@ SettingsReader::open(const std::string &name) {
   return std::optional<JsonDocument>(document);
 }
 
-/// True for a key of config.json that counts next to generation_config.json.
-/// transformers does not read it there: it would never stop without an end
-/// token, and refuses to begin without a start token.
+/// Returns true for a config.json key that is used next to
+/// generation_config.json. transformers does not read it there: without an end
+/// token generation would never stop, and without a start token it fails.
 bool SettingsReader::usesModelConfig(std::string_view key) const {
   if (!modelConfig)
     return false;
@@ -173,8 +172,8 @@ std::optional<JsonValue> SettingsReader::find(const char *key) const {
   return value && value->isNull() ? std::nullopt : value;
 }
 
-/// The default of the family. transformers knows it only where there is no
-/// generation_config.json, from the class of config.json.
+/// Returns the family's default. transformers uses it only if there is no
+/// generation_config.json, through the config.json class.
 std::optional<int64_t> SettingsReader::findDefault(const char *key) const {
   if (!settings.files.empty() || hasKey(key))
     return std::nullopt;
@@ -184,7 +183,7 @@ std::optional<int64_t> SettingsReader::findDefault(const char *key) const {
   return std::nullopt;
 }
 
-/// True if a value of something that is not supported asks for nothing.
+/// Returns true if the value of an unsupported key has no effect.
 static bool isNeutral(const Key &key, JsonValue value) {
   if (value.isBool())
     return !*value.asBool();
@@ -195,7 +194,7 @@ static bool isNeutral(const Key &key, JsonValue value) {
   return value.isString() ? value.asString()->empty() : value.size() == 0;
 }
 
-/// A key, with its value if that is a number: `'typical_p' 0.5`.
+/// Returns a key, with its value if it is a number: `'typical_p' 0.5`.
 static std::string getWords(const Key &key, JsonValue value) {
   std::string text = "'" + std::string(key.name) + "'";
   if (!value.isNumber())
@@ -227,7 +226,8 @@ Result<void> SettingsReader::writeOptions(JsonWriter &json) const {
 // Ids
 //===----------------------------------------------------------------------===//
 
-/// An id that the model does not have, in a value or in the lists in it.
+/// Returns an id that the model does not have, in a value or in the lists in
+/// it.
 static std::optional<JsonValue> findForeignId(JsonValue value,
                                               int64_t vocabulary) {
   if (!value.isArray()) {
@@ -241,7 +241,8 @@ static std::optional<JsonValue> findForeignId(JsonValue value,
   return std::nullopt;
 }
 
-/// Why an id is wrong: `id 500 is not in the vocabulary of 211 tokens`.
+/// Returns the error for an id:
+/// `id 500 is not in the vocabulary of 211 tokens`.
 static std::string describeForeignId(JsonValue id, int64_t vocabulary) {
   return "id " + std::to_string(*id.asInt()) + " is not in the vocabulary of " +
          std::to_string(vocabulary) + " tokens";
@@ -255,7 +256,7 @@ static Result<void> expectIds(std::optional<JsonValue> value,
   return {};
 }
 
-/// Bad words. Those that are an end token alone do not count, as in
+/// Checks bad words. An entry with only an end token is ignored, as in
 /// transformers.
 Result<void> SettingsReader::checkBadWords(int64_t vocabulary) const {
   const std::optional<JsonValue> words = find("bad_words_ids");
@@ -275,9 +276,9 @@ Result<void> SettingsReader::checkBadWords(int64_t vocabulary) const {
   return {};
 }
 
-/// Refuses ids that generation chooses or begins with, if the model does not
-/// have them. Others are never met, so they have no effect. The types of the
-/// values were checked.
+/// Rejects ids that generation selects or starts with if the model does not
+/// have them. Others never occur, so they have no effect. The value types have
+/// been checked.
 Result<void> SettingsReader::checkIds() const {
   if (!model.vocabulary)
     return {};
@@ -286,7 +287,7 @@ Result<void> SettingsReader::checkIds() const {
     TRANSOM_TRY(expectIds(find(key), vocabulary));
   TRANSOM_TRY(checkBadWords(vocabulary));
 
-  // A target begins with the start token, or else with the begin token.
+  // A target starts with the start token, or else with the begin token.
   if (!model.hasSource)
     return {};
   const char *start = "decoder_start_token_id";
@@ -296,8 +297,8 @@ Result<void> SettingsReader::checkIds() const {
                             : expectIds(find("bos_token_id"), vocabulary);
 }
 
-/// Names an end token that no text reaches. Negative ids mean that there is
-/// none.
+/// Adds a note for an end token that is never generated. Negative ids mean no
+/// token.
 void SettingsReader::noteEndTokens() {
   const std::optional<JsonValue> ends = find("eos_token_id");
   if (!ends || !model.vocabulary)
@@ -309,7 +310,8 @@ void SettingsReader::noteEndTokens() {
         ", so it ends no text");
 }
 
-/// Names the token of config.json that counts next to generation_config.json.
+/// Adds a note for a config.json token that is used next to
+/// generation_config.json.
 void SettingsReader::noteModelConfig() {
   auto note = [&](const char *key, const char *effect) {
     if (!hasKey(key) && find(key))

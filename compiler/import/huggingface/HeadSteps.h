@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shorthands for the heads of families.
+// Shorthands for family heads.
 #pragma once
 #include "compiler/import/huggingface/ModelFamily.h"
 
@@ -42,8 +42,8 @@ inline FamilyHead token(std::vector<HeadStep> steps) {
   return logits("ForTokenClassification", "token_classification", true,
                 std::move(steps));
 }
-/// `ForQuestionAnswering`: two numbers a token by a projection of what `steps`
-/// give, the logits of an answer's first and last token.
+/// `ForQuestionAnswering`: a projection from the output of `steps` to two
+/// values per token, the logits for an answer's first and last token.
 inline FamilyHead questionAnswering(const char *module = "qa_outputs",
                                     std::vector<HeadStep> steps = {}) {
   auto column = [&](const char *name, int64_t number) {
@@ -62,7 +62,7 @@ inline FamilyHead questionAnswering(const char *module = "qa_outputs",
   return head;
 }
 
-/// The heads of RoBERTa.
+/// RoBERTa heads.
 inline std::vector<FamilyHead> ofRoberta() {
   return {
       bare(),
@@ -79,8 +79,7 @@ inline std::vector<FamilyHead> ofRoberta() {
   };
 }
 
-/// The heads of a decoder without classes of labels. The class of the causal
-/// one ends in `causal`.
+/// Decoder heads without label classes. The causal class name ends in `causal`.
 inline std::vector<FamilyHead> generator(const char *causal,
                                          Bias bias = Bias::No) {
   HeadStep words = {Kind::Vocabulary, "lm_head", Width::Hidden,
@@ -91,7 +90,7 @@ inline std::vector<FamilyHead> generator(const char *causal,
       bare()};
 }
 
-/// The heads of a decoder.
+/// Decoder heads.
 inline std::vector<FamilyHead> decoder(const char *causal,
                                        Bias bias = Bias::No) {
   std::vector<FamilyHead> heads = generator(causal, bias);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From config.json to a family's entry, checked sizes and a head; then the
-// driver of encoders or decoders runs, and keys that nobody read become notes.
+// Converts config.json to a family entry, checked sizes and a head; then builds
+// the encoder or decoder and reports unread keys as notes.
 #include "compiler/import/huggingface/HuggingFace.h"
 #include "compiler/import/huggingface/Decoder.h"
 #include "compiler/import/huggingface/Encoder.h"
@@ -28,13 +28,13 @@ std::vector<std::string> transom::supportedModelTypes() {
   return names;
 }
 
-/// Refuses checkpoints whose tensors are not what the class of the model has.
+/// Rejects checkpoints whose tensors differ from the model class.
 static void checkCheckpoint(Config &config, const ModelFamily &family,
                             const FamilyHead &head) {
   config.requireFlag({"add_cross_attention"}, false);
   if (family.kind != ModelKind::EncoderDecoder)
     config.requireFlag({"is_encoder_decoder"}, false);
-  else if (!head.isBare()) // the encoder of a bare model is built in any case
+  else if (!head.isBare()) // a bare model always uses the encoder
     config.requireFlag({"is_encoder_decoder"}, true);
   config.ignore({"is_encoder_decoder"});
   config.requireAbsent({"pruned_heads"}, "pruned heads are not supported");
@@ -107,7 +107,7 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
   return addInputFiles();
 }
 
-/// Files beside a GGUF file are not of its model.
+/// Files next to a GGUF file do not belong to its model.
 Result<void> HuggingFaceImport::openGguf() {
   if (!options.scoring.trueToken.empty())
     return usageError("'--true-token': a GGUF file has no pipeline");
@@ -134,8 +134,8 @@ bool HuggingFaceImport::hasTensor(const std::string &name) const {
   return files && files->find(name);
 }
 
-/// Without files, tensors are of the type that the config names. What is wrong
-/// with tensors of files may be wrong in the config.
+/// Without files, tensors have the type given in the config. Errors in file
+/// tensors may be caused by the config.
 void HuggingFaceImport::prepare(Emitter &emit) {
   emit.setTensorHelp([this](const TensorProblem &problem) {
     return problem.missingLayer ? config.explainLayer(*problem.missingLayer)
@@ -237,7 +237,7 @@ Result<Symbols> HuggingFaceImport::build(Emitter &emit,
     return ofStep;
   }
 
-  // Both.
+  // An encoder-decoder.
   BlockContext encoder(emit, info.files, family.halves[0], head, model);
   BlockContext decoder(emit, info.files, family.halves[1], head, models[1]);
   if (!head.isBare()) {
@@ -255,7 +255,7 @@ Result<Symbols> HuggingFaceImport::build(Emitter &emit,
 
 Result<OwningOpRef<ModuleOp>>
 HuggingFaceImport::importFamily(const ModelFamily &family) {
-  // The config, all of it, before any file is opened.
+  // Read the complete config before opening any file.
   config.ignore(family.ignoredKeys);
   TRANSOM_ASSIGN(const FamilyHead *head, chooseHead(family));
   checkCheckpoint(config, family, *head);
@@ -287,7 +287,7 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
     TRANSOM_TRY(readScoreActivation());
   info.generationDefaults = family.generationDefaults;
 
-  // The module.
+  // Build the module.
   setLengths(halves.front(), models.front());
   Emitter emit(context, info.files, getConfigFile());
   prepare(emit);
@@ -306,7 +306,7 @@ HuggingFaceImport::importGliner(ModelFamily family) {
   family.prefix = glinerPrefix;
   const FamilyHead head = {"Model", "zero_shot_entities", false, {}};
 
-  // The config of the encoder; a class that was saved with a head has its keys.
+  // Read the encoder's config; a class saved with a head has the head's keys.
   config.ignore(family.ignoredKeys);
   config.ignore({"architectures", "_name_or_path"});
   checkCheckpoint(config, family, head);
@@ -321,7 +321,7 @@ HuggingFaceImport::importGliner(ModelFamily family) {
                                               : "UniEncoderSpanGLiNER"));
   info.entities = gliner->entities;
 
-  // The module.
+  // Build the module.
   setLengths(family, model);
   Emitter emit(context, info.files, getConfigFile());
   prepare(emit);
@@ -367,8 +367,8 @@ Result<OwningOpRef<ModuleOp>> HuggingFaceImport::run() {
                      Status::Unsupported);
 }
 
-/// A folder with gliner_config.json, whose encoder has a config in it or beside
-/// it.
+/// Imports a folder with gliner_config.json, whose encoder config is in it or
+/// next to it.
 static Result<OwningOpRef<ModuleOp>>
 importGlinerFolder(MLIRContext &context, const ImportOptions &options,
                    ImportInfo &info) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The head that a config names, its labels and how scores are activated.
+// The head that a config selects, its labels and score activation.
 #include "compiler/import/huggingface/HuggingFaceImport.h"
 #include "compiler/import/huggingface/Labels.h"
 #include "runtime/base/Suggest.h"
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace transom;
 
-/// Where the config names none, an encoder is bare and a decoder has its first
+/// If the config selects none, an encoder is bare and a decoder has its first
 /// head.
 Result<const FamilyHead *>
 HuggingFaceImport::chooseHead(const ModelFamily &family) {
@@ -38,7 +38,7 @@ HuggingFaceImport::chooseHead(const ModelFamily &family) {
                            Status::Unsupported);
 }
 
-/// Refuses a number of labels that the head's class does not take.
+/// Rejects a label count that the head's class does not support.
 static Result<void> checkLabelCount(Config &config, const FamilyHead &head,
                                     int64_t count) {
   if (count == head.labelCount)
@@ -51,9 +51,9 @@ static Result<void> checkLabelCount(Config &config, const FamilyHead &head,
              Status::Unsupported);
 }
 
-/// The class path of the activation that the files name; empty without one.
-/// Settings of the pipeline count before those of the model, and
-/// `sentence_transformers` before the older key.
+/// Returns the class path for the activation specified in files; empty without
+/// one. Pipeline settings take precedence over model settings, and
+/// `sentence_transformers` over the older key.
 Result<std::string> HuggingFaceImport::findScoreActivation() {
   if (info.pipeline && !info.pipeline->activation.empty())
     return info.pipeline->activation;
@@ -68,8 +68,8 @@ Result<std::string> HuggingFaceImport::findScoreActivation() {
   return std::string(path);
 }
 
-/// What cross-encoders of sentence-transformers apply to the logit of a pair: a
-/// class of torch, the sigmoid where none is named.
+/// Reads the function that sentence-transformers' cross-encoders apply to a
+/// pair's logit: a torch class, by default the sigmoid.
 Result<void> HuggingFaceImport::readScoreActivation() {
   TRANSOM_ASSIGN(const std::string path, findScoreActivation());
   if (path.empty())
@@ -89,7 +89,7 @@ Result<void> HuggingFaceImport::readScoreActivation() {
   return {};
 }
 
-/// The default of the config class.
+/// Returns the config class default.
 static std::optional<int64_t> getClassToken(const ModelFamily &family) {
   if (family.halves.empty())
     return family.defaults.padToken;
@@ -99,8 +99,8 @@ static std::optional<int64_t> getClassToken(const ModelFamily &family) {
   return std::nullopt;
 }
 
-/// As the classes read it: from config.json, whatever generation_config.json
-/// has. A list of one is its element.
+/// Reads the token from config.json as the classes do, independent of
+/// generation_config.json. A list with one element is the element.
 Result<std::optional<int64_t>>
 HuggingFaceImport::readClassToken(const ModelFamily &family) {
   if (family.kind == ModelKind::Encoder)
@@ -116,7 +116,7 @@ HuggingFaceImport::readClassToken(const ModelFamily &family) {
   return std::optional(token);
 }
 
-/// Labels and the kind of problem, for heads that have them.
+/// Reads labels and problem type, for heads that have them.
 Result<void> HuggingFaceImport::readHeadInfo(const ModelFamily &family,
                                              const FamilyHead &head,
                                              ModelConfig &model) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One import of a config.json: HuggingFace.cpp has the way from the config to
-// the module, HuggingFaceHeads.cpp the head and its labels.
+// Imports a config.json: HuggingFace.cpp converts the config to a module,
+// HuggingFaceHeads.cpp selects the head and its labels.
 #pragma once
 #include "compiler/import/gguf/GgufModel.h"
 #include "compiler/import/huggingface/HeadSteps.h"
@@ -14,10 +14,10 @@
 
 namespace transom {
 
-/// Symbols and their largest values, as `Emitter::finish` takes them.
+/// Symbols and their max values, as for `Emitter::finish`.
 using Symbols = std::vector<std::pair<std::string, int64_t>>;
 
-/// A family, and what the config made of it: the head, and one config, or one
+/// A family and the data read from the config: the head, and one config, or one
 /// for each half.
 struct ModelParts {
   const ModelFamily &family;
@@ -25,11 +25,11 @@ struct ModelParts {
   const std::vector<ModelConfig> &models;
 };
 
-/// One import of a config.json.
+/// Imports one config.json.
 class HuggingFaceImport {
 public:
-  /// `gliner`: of a GLiNER model, whose encoder has that config; else null.
-  /// `gguf`: the file that the config was made from; null: a folder.
+  /// `gliner`: the GLiNER model whose encoder has this config; null for others.
+  /// `gguf`: the file that the config was created from; null: a folder.
   HuggingFaceImport(mlir::MLIRContext &context, const ImportOptions &options,
                     ImportInfo &info, Config &config, GlinerConfig *gliner,
                     gguf::Model *gguf = nullptr)
@@ -40,44 +40,44 @@ public:
 private:
   Result<mlir::OwningOpRef<mlir::ModuleOp>>
   importFamily(const ModelFamily &family);
-  /// The encoder of a GLiNER model, and the entry of scores.
+  /// Imports a GLiNER model: its encoder and the score entry.
   Result<mlir::OwningOpRef<mlir::ModuleOp>> importGliner(ModelFamily family);
-  /// The head that `architectures` names by stem + suffix.
+  /// Selects the head that `architectures` names as stem + suffix.
   Result<const FamilyHead *> chooseHead(const ModelFamily &family);
   Result<void> readHeadInfo(const ModelFamily &family, const FamilyHead &head,
                             ModelConfig &model);
-  /// `ModelConfig::classToken` of a head with labels.
+  /// Returns `ModelConfig::classToken` for a head with labels.
   Result<std::optional<int64_t>> readClassToken(const ModelFamily &family);
   Result<std::string> findScoreActivation();
   Result<void> readScoreActivation();
-  /// The config's errors, then the files; names in `info`.
+  /// Reports config errors, then opens the files; fills in names in `info`.
   Result<void> openFiles(const std::string &family,
                          const std::string &architecture);
   Result<void> openGguf();
-  /// How the checkpoint is quantized, into `quantization`.
+  /// Reads the checkpoint's quantization into `quantization`.
   Result<void> readQuantization();
-  /// Merges the adapter of the options into the files.
+  /// Merges the adapter given in the options into the files.
   Result<void> mergeLora(const AdapterBase &base);
   Result<void> addInputFiles();
-  /// False where no files are read, or they cannot be.
+  /// Returns false if no files are read, or they cannot be read.
   bool hasTensor(const std::string &name) const;
   void prepare(Emitter &emit);
-  /// The file that the config is in.
+  /// Returns the name of the file with the config.
   std::string getConfigFile() const {
     return gguf                        ? info.baseFile
            : gliner && gliner->encoder ? glinerFile
                                        : "config.json";
   }
-  /// Builds the entries of the model; gives their symbols.
+  /// Builds the model entries and returns their symbols.
   Result<Symbols> build(Emitter &emit, const ModelParts &parts);
-  /// Builds the entry of the pipeline, by the encoder or decoder of a family,
-  /// unless it is refused.
+  /// Builds the pipeline entry, based on a family's encoder or decoder, unless
+  /// the pipeline is refused.
   void buildPipelineEntry(Emitter &emit, const ModelParts &parts,
                           const ModelFamily &family, const ModelConfig &model);
-  /// Builds the entry of the layers that are asked for.
+  /// Builds the entry for the requested layers.
   void buildStatesEntry(Emitter &emit, const ModelParts &parts,
                         const ModelFamily &family, const ModelConfig &model);
-  /// What the manifest says of the lengths of an encoder's texts.
+  /// Records the text length limits of an encoder for the manifest.
   void setLengths(const ModelFamily &family, const ModelConfig &model);
   void set(llvm::StringRef name, mlir::Attribute value) {
     extra.push_back(builder.getNamedAttr(name, value));
@@ -91,7 +91,7 @@ private:
   std::optional<QuantizationConfig> quantization;
   mlir::OpBuilder builder;
   mlir::MLIRContext &context;
-  llvm::SmallVector<mlir::NamedAttribute> extra; // of `attn.info`
+  llvm::SmallVector<mlir::NamedAttribute> extra; // for `attn.info`
 };
 
 } // namespace transom

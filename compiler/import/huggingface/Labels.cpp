@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Labels are texts in most files. Some have the numbers of a rating, or
+// Labels are strings in most files. Some files have rating numbers, or
 // booleans.
 #include "compiler/import/huggingface/Labels.h"
 #include "runtime/base/Utf8.h"
@@ -11,8 +11,8 @@
 
 using namespace transom;
 
-/// A double as Python's repr() writes it: the shortest digits, with an exponent
-/// below 1e-4 and from 1e16 on.
+/// Formats a double as Python's repr() does: the shortest digits, with an
+/// exponent below 1e-4 and from 1e16 on.
 static std::string getPythonText(double value) {
   if (std::isnan(value))
     return "nan";
@@ -31,7 +31,7 @@ static std::string getPythonText(double value) {
   return written;
 }
 
-/// A label as Python's str() writes the value.
+/// Formats a label as Python's str() does.
 static Result<std::string> getLabel(JsonValue value) {
   switch (value.kind()) {
   case JsonValue::Kind::Null:
@@ -51,7 +51,7 @@ static Result<std::string> getLabel(JsonValue value) {
   }
 }
 
-/// A key of `id2label` as Python's int() reads it.
+/// Parses a key in `id2label` as Python's int() does.
 static Result<int64_t> getIndex(JsonValue::Member member) {
   std::string_view digits = member.key;
   while (!digits.empty() && digits.front() == ' ')
@@ -69,7 +69,7 @@ static Result<int64_t> getIndex(JsonValue::Member member) {
   return index;
 }
 
-/// The labels by their numbers; the last of equal numbers counts.
+/// Returns the labels by index; the last one for an index is used.
 static Result<std::map<int64_t, std::string>> readNames(JsonValue names) {
   TRANSOM_TRY(names.expectObject());
   std::map<int64_t, std::string> labels;
@@ -80,7 +80,7 @@ static Result<std::map<int64_t, std::string>> readNames(JsonValue names) {
   return labels;
 }
 
-/// The label of a number: its name, or LABEL_i.
+/// Returns the label for an index: its name, or LABEL_i.
 static std::string getName(const std::map<int64_t, std::string> &named,
                            int64_t index) {
   auto found = named.find(index);
@@ -98,7 +98,7 @@ transom::readLabels(Config &config, int64_t absent,
     TRANSOM_ASSIGN(named, readNames(*names));
   }
 
-  // A number of labels that is not the number of names replaces them.
+  // A label count that differs from the name count replaces the names.
   const auto size = int64_t(named.size());
   int64_t count = size;
   if (!names || config.find({"num_labels"}))

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A config lists layers one by one, or a rule of the family says which they
-// are.
+// A config lists the layers individually, or a family rule selects them.
 #include "compiler/import/huggingface/LayerPattern.h"
 #include "compiler/import/Limits.h"
 #include <algorithm>
@@ -11,7 +10,7 @@ using namespace transom;
 
 namespace {
 
-/// Reads the pattern of one model.
+/// Reads one model's pattern.
 class PatternReader {
 public:
   PatternReader(Config &config, const ModelFamily &family, ModelConfig &model)
@@ -24,7 +23,7 @@ private:
   std::optional<std::vector<bool>> readLayerTypes();
   std::vector<bool> windowedByRule(const std::vector<bool> &rope);
   std::vector<bool> windowedLayers(const std::vector<bool> &rope, bool on);
-  /// The window where layers have one; 0 = none.
+  /// Returns the window for layers that have one; 0 = none.
   int64_t readWindow();
 
   Config &config;
@@ -40,7 +39,7 @@ private:
 // Rope
 //===----------------------------------------------------------------------===//
 
-/// The layers that have rope.
+/// Returns which layers have rope.
 std::vector<bool> PatternReader::readRopeLayers() {
   std::vector<bool> rope(model.layers.size(), true);
   if (keys.ropePeriod.empty())
@@ -73,7 +72,7 @@ std::vector<bool> PatternReader::readRopeLayers() {
 // Windows
 //===----------------------------------------------------------------------===//
 
-/// Which layers `layer_types` gives a window.
+/// Returns which layers have a window according to `layer_types`.
 std::optional<std::vector<bool>> PatternReader::readLayerTypes() {
   std::optional<JsonValue> types = config.find({"layer_types"});
   if (!types)
@@ -102,9 +101,9 @@ std::optional<std::vector<bool>> PatternReader::readLayerTypes() {
   return windowed;
 }
 
-/// The layers that have a window by the family's rule.
+/// Returns which layers have a window according to the family's rule.
 std::vector<bool> PatternReader::windowedByRule(const std::vector<bool> &rope) {
-  // What the rule needs of the config.
+  // Read the config values that the rule needs.
   std::vector<bool> windowed(model.layers.size());
   int64_t first = 0, period = 1;
   if (family.windows == WindowLayers::FromLayer)
@@ -115,7 +114,7 @@ std::vector<bool> PatternReader::windowedByRule(const std::vector<bool> &rope) {
         config.integer(keys.windowPeriod, defaults.windowPeriod, 1, maxDim);
   period = std::max<int64_t>(period, 1);
 
-  // The rule for each layer.
+  // Apply the rule to each layer.
   for (size_t i = 0; i < windowed.size(); ++i) {
     auto number = static_cast<int64_t>(i);
     switch (family.windows) {
@@ -144,7 +143,7 @@ std::vector<bool> PatternReader::windowedByRule(const std::vector<bool> &rope) {
   return windowed;
 }
 
-/// The layers that have a window when there is one (`on`).
+/// Returns which layers have a window if there is one (`on`).
 std::vector<bool> PatternReader::windowedLayers(const std::vector<bool> &rope,
                                                 bool on) {
   std::vector<bool> windowed = windowedByRule(rope);
@@ -195,7 +194,7 @@ void PatternReader::read() {
   }
   if (config.failed())
     return;
-  // A window as long as the longest sequence hides nothing.
+  // A window with the max sequence length hides nothing.
   bool hides = !model.context || window < *model.context;
   for (size_t i = 0; i < windowed.size(); ++i) {
     LayerConfig &layer = model.layers[i];

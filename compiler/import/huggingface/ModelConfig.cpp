@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Null and absent keys differ where the classes of transformers make them
-// differ: an absent `sliding_window` has the class's default, a null one means
-// no window.
+// Null and absent keys differ if the transformers classes distinguish them: an
+// absent `sliding_window` has the class default, a null one means no window.
 #include "compiler/import/huggingface/ModelConfig.h"
 #include "compiler/import/ImportErrors.h"
 #include "compiler/import/Limits.h"
@@ -15,8 +14,8 @@
 
 using namespace transom;
 
-/// The limits in compiler/import/README.md, and of what a config alone may make
-/// large.
+/// Limits in compiler/import/README.md, and for sizes that only the config
+/// determines.
 static constexpr int64_t maxLayers = 4096;
 static constexpr int64_t maxHeads = 65536;
 static constexpr int64_t maxComputedPositions = 1 << 24;
@@ -27,7 +26,7 @@ static int64_t roundUp(int64_t number, int64_t multiple) {
 
 namespace {
 
-/// Reads one config by the family's entry.
+/// Reads one config according to the family's entry.
 class ModelReader {
 public:
   ModelReader(Config &config, const ModelFamily &family)
@@ -49,10 +48,10 @@ private:
   void readScales();
   void readScoreScales();
 
-  /// An integer of which null means `null`, and absence the default.
+  /// Reads an integer; null means `null`, and an absent key the default.
   int64_t nullable(const ConfigKey &key, int64_t absent, int64_t null,
                    int64_t high, const char *size);
-  /// A number that null or 0 switches off.
+  /// Reads a number that is disabled by null or 0.
   double cap(const ConfigKey &key, double absent);
   bool flag(const FlagRule &rule);
   void fail(const ConfigKey &key, const std::string &text,
@@ -146,7 +145,7 @@ void ModelReader::readSizes() {
                        std::to_string(model.vocab) + " tokens");
 }
 
-/// The number of layers, and the modules with their weights.
+/// Reads the layer count, and assigns the modules with the weights.
 void ModelReader::readLayers() {
   int64_t passes = config.integer(keys.layers, defaults.layers, 0, maxLayers);
   if (passes == 0 && family.kind == ModelKind::Decoder)
@@ -160,7 +159,7 @@ void ModelReader::readLayers() {
     return;
   }
 
-  // Passes are spread over the groups as the class spreads them, in double.
+  // Assigns passes to groups as the class does, in double.
   int64_t groups = config.integer(keys.layerGroups, 1, 1, maxLayers);
   int64_t inner = config.integer(keys.innerLayers, 1, 1, maxLayers);
   if (passes * inner > maxLayers)
@@ -201,7 +200,7 @@ void ModelReader::readHeads() {
                            " does not divide " +
                            counts(keys.heads[0], model.heads) +
                            nearest(model.kvHeads, model.heads));
-  // A head dimension of its own need not divide the hidden size.
+  // A separate head size need not divide the hidden size.
   bool own = !keys.headDim.empty() &&
              (config.find(keys.headDim) ||
               (defaults.headDim && !config.isNull(keys.headDim)));
@@ -258,8 +257,8 @@ void ModelReader::readFeatures() {
   refuseCombinations();
 }
 
-/// The kind of the MLP and its activation. T5 writes both as one text, such as
-/// `gated-silu`, in which `gelu` of a GLU means its form with tanh.
+/// Reads the MLP's kind and activation. T5 specifies both as one string, such
+/// as `gated-silu`, in which `gelu` in a GLU means the tanh form.
 void ModelReader::readMlp() {
   model.mlp = family.mlp;
   if (keys.feedForward.empty()) {
@@ -280,7 +279,7 @@ void ModelReader::readMlp() {
   model.activation = config.activation(keys.activation, name.str());
 }
 
-/// Refuses features that are supported alone but not together.
+/// Rejects features that are supported separately but not together.
 void ModelReader::refuseCombinations() {
   const FamilyModules &modules = family.modules;
   auto refuse = [&](const ConfigKey &key, const char *text) {
@@ -380,7 +379,7 @@ void ModelReader::readRelativeBias() {
   rule.distance =
       config.integer(keys.biasDistance, defaults.biasDistance, 1, 1 << 20);
 
-  // The logarithm of distance / exact divides.
+  // The logarithm of distance / exact is a divisor.
   auto counts = [](const ConfigKey &key, int64_t value) {
     return "'" + std::string(key[0]) + "' " + std::to_string(value);
   };
@@ -397,7 +396,8 @@ void ModelReader::readRelativeBias() {
              counts(keys.biasBuckets, entries) + " tells apart");
 }
 
-/// One rope for all layers, or one for layers with and without a window each.
+/// Reads one rope for all layers, or one each for layers with and without a
+/// window.
 void ModelReader::readRopes(int64_t positions) {
   RopeKeys rope = {keys.theta, defaults.theta, ""};
   if (family.ropeByLayerType)
@@ -420,7 +420,7 @@ void ModelReader::readScales() {
                                        flag(keys.scaledEmbedding) ? width : 1);
   model.residualScale = config.number(keys.residualScale, 1);
 
-  // Of the head.
+  // Read the head's scale.
   double divisor = config.number(keys.logitDivisor, 1);
   if (!(divisor > 0))
     return fail(keys.logitDivisor,

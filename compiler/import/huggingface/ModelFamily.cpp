@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table as a whole, and the config keys that mean the same to all families.
+// The complete table, and the config keys with the same meaning in all
+// families.
 #include "compiler/import/huggingface/ModelFamily.h"
 #include <algorithm>
 
@@ -82,23 +83,23 @@ const std::vector<SupportedValue> &transom::getSupportedValues(ModelKind kind) {
 
 const std::vector<const char *> &transom::commonIgnoredKeys() {
   static const std::vector<const char *> keys = {
-      // what the checkpoint is called and was made with
+      // checkpoint name and origin
       "is_decoder", "finetuning_task", "task_specific_params",
       "tokenizer_class", "prefix", "transformers_version", "language", "name",
       // training
       "initializer_range", "gradient_checkpointing", "torch_dtype", "dtype",
       "use_bfloat16", "tf_legacy_loss",
-      // how results are handed over, how memory is used
+      // output format, memory use
       "return_dict", "output_hidden_states", "output_attentions", "torchscript",
       "chunk_size_feed_forward", "use_cache", "attn_implementation",
-      // ids that a tokenizer or a generation loop uses
+      // ids used by a tokenizer or a generation loop
       "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id",
       "cls_token_id", "mask_token_id", "unk_token_id", "decoder_start_token_id",
       "forced_bos_token_id", "forced_eos_token_id",
-      // labels and losses of heads that the model may not have
+      // labels and losses for heads that the model may not have
       "id2label", "label2id", "num_labels", "problem_type",
       "sentence_transformers", "sbert_ce_default_activation_function",
-      // of encoder-decoders
+      // for encoder-decoders
       "cross_attention_hidden_size", "tie_encoder_decoder"};
   return keys;
 }

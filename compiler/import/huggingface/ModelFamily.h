@@ -1,11 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of model families. A family is one `ModelFamily`: the config keys
-// it reads with their defaults, the names of its modules, its features, its
-// heads and the values of config keys that it refuses. Encoders and decoders
-// share the table and all features; the blocks that build a model know
-// features, never families.
+// Model family table. A family is one `ModelFamily`: its config keys with their
+// defaults, module names, features, heads and rejected config values. Encoders
+// and decoders share the table and all features; the blocks that build a model
+// depend on features, never on families.
 #pragma once
 #include "compiler/import/huggingface/Config.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
@@ -22,8 +21,8 @@ namespace transom {
 //===----------------------------------------------------------------------===//
 
 enum class ModelKind {
-  Encoder,       ///< entry `encode`: all tokens of a batch see each other
-  Decoder,       ///< entry `step`: new tokens of sequences, over a cache
+  Encoder,       ///< entry `encode`: all tokens in a batch attend to each other
+  Decoder,       ///< entry `step`: new tokens of sequences, with a cache
   EncoderDecoder ///< an encoder, and a decoder that attends to its states
 };
 
@@ -33,97 +32,97 @@ enum class NormKind {
   RmsOnePlus ///< the stored weight is gamma - 1
 };
 
-/// Where the norms of a layer are.
+/// Position of a layer's norms.
 enum class NormPlacement {
   Pre, ///< x + f(norm(x))
   Post ///< norm(x + f(x))
 };
 
-/// How a model encodes positions, besides a relative bias.
+/// Position encoding, in addition to a relative bias.
 enum class PositionEncoding {
   None,
-  Learned,  ///< a table of embeddings
-  Sinusoid, ///< a table of sines and cosines, `ModelFamily::sinusoid`
-  Rope,     ///< numbers of each head are turned in pairs
-  Alibi ///< slope * (key - query) on scores; of encoders -slope * |key - query|
+  Learned,  ///< an embedding table
+  Sinusoid, ///< a sine and cosine table, `ModelFamily::sinusoid`
+  Rope,     ///< rotates pairs of elements in each head
+  Alibi ///< slope * (key - query) on scores; -slope * |key - query| in encoders
 };
 
-/// How the entries of a position table are counted.
+/// Index into a position table.
 enum class PositionIndex {
   Column,    ///< the token's column: its index in the padded sequence
   NonpadRank ///< RoBERTa: padding id + rank (from 1) among the other ids;
              ///< encoders only
 };
 
-/// Where a projection from the embedding width to the hidden size is, in models
+/// Position of the projection from embedding width to hidden size, in models
 /// whose embedding width may differ.
 enum class EmbeddingProjection {
-  BeforePositions, ///< of the token embedding alone (OPT)
-  BeforeNorm,      ///< of the sum, without bias (DeBERTa)
-  AfterNorm        ///< of the normalized sum (ELECTRA)
+  BeforePositions, ///< applied to the token embedding only (OPT)
+  BeforeNorm,      ///< applied to the sum, without bias (DeBERTa)
+  AfterNorm        ///< applied to the normalized sum (ELECTRA)
 };
 
-/// How query, key and value are stored.
+/// Storage layout for query, key and value.
 enum class QkvLayout {
   Separate, ///< three projections
   Stacked,  ///< one: all of the query, then key, then value
-  ByKvHead  ///< one: for each head of the keys the queries that read it, the
-            ///< key and the value
+  ByKvHead  ///< one: for each key head, its query heads, key and value
 };
 
-/// Norms (`normKind`) of query and key, before positions.
+/// Query and key norms (`normKind`), before positions.
 enum class HeadNorms {
   None,
-  Shared, ///< of each head, with weights that all heads share
-  Own,    ///< of each head, with weights for each; LayerNorm without biases
-  Joint   ///< of all heads at once
+  Shared, ///< for each head, with weights shared by all heads
+  Own,    ///< for each head, with separate weights; LayerNorm without biases
+  Joint   ///< over all heads at once
 };
 
 enum class MlpKind {
   Plain,       ///< down(act(up x))
   Glu,         ///< down(act(gate x) * up x)
-  StackedGlu,  ///< the same; the module `up` holds the rows of gate, then of up
-  StackedUpGlu ///< the same; that module holds the rows of up, then of gate
+  StackedGlu,  ///< the same; the module `up` has the rows of gate, then up
+  StackedUpGlu ///< the same; that module has the rows of up, then gate
 };
 
-/// Which hidden states a classifying head reads.
+/// Hidden states that a classification head reads.
 enum class Pooling {
-  First, ///< that of the first token
+  First, ///< the first token's state
   Mean,  ///< their mean
-  Late   ///< all of them, and results are the mean of theirs
+  Late   ///< all states; results are averaged
 };
 
-/// Which layers attend to a window of positions only.
+/// Layers with window attention.
 enum class WindowLayers {
   None,
-  All,         ///< the window holds for all layers
-  FromLayer,   ///< `use_sliding_window`, `layer_types`, or from
-               ///< `max_window_layers` on
+  All,         ///< all layers have the window
+  FromLayer,   ///< with `use_sliding_window`: `layer_types`, or layers >=
+               ///< `max_window_layers`
   Even,        ///< `layer_types`, or layers 0, 2, ...
-  NotEveryNth, ///< `layer_types`, or all but each n-th from layer 0 on
-  NotLastOfN,  ///< `layer_types`, or all but the last of each n layers
+  NotEveryNth, ///< `layer_types`, or all except for each n-th layer, starting
+               ///< at layer 0
+  NotLastOfN,  ///< `layer_types`, or all except for the last of each n layers
   WithoutRope  ///< `layer_types`, or, with `use_sliding_window`, layers without
                ///< rope
 };
 
-/// What the value of the window's config key means.
+/// Meaning of the window size key.
 enum class WindowSize {
-  Previous, ///< w: key j is visible to query i when i - w < j
+  Previous, ///< w: key j is visible to query i if i - w < j
   Total     ///< w: |i - j| <= w / 2
 };
 
-/// A feature that is on or off: the key that says so, and the value if the key
-/// is absent or the family has no such key.
+/// A feature flag: its config key, and the value if the key is absent or the
+/// family has no such key.
 struct FlagRule {
   bool absent = false;
   ConfigKey key = {};
 };
 
-/// A config key of which one value is supported; all others are refused with
-/// exit code 4. An absent or null key is accepted.
+/// A config key with one supported value; all others are rejected with exit
+/// code 4. An absent or null key is accepted.
 struct SupportedValue {
   const char *key;
-  const char *value; ///< a text, or several with `|` between them, "true",
+  const char *value; ///< a string, or several separated by `|`, "true",
                      ///< "false", an integer, or "null" (the key must be
                      ///< absent, null or empty)
 };
@@ -132,49 +131,47 @@ struct SupportedValue {
 // Names
 //===----------------------------------------------------------------------===//
 
-/// Names of config keys. Several names are spellings of one key: the first that
+/// Config key names. Several names are spellings of one key: the first one that
 /// the config sets is read, the others are ignored. An empty list means that
-/// the family has no such key; its feature is off, or as the defaults say.
+/// the family has no such key; its feature is off, or as the defaults specify.
 struct FamilyKeys {
   ConfigKey vocab = {"vocab_size"};
   ConfigKey vocabMultiple; ///< the vocabulary is padded to a multiple of it
-  ConfigKey ownVocab; ///< the vocabulary of an embedding that is not shared
-  FlagRule sharedWord = {true}; ///< `FamilyModules::sharedWord` counts
-  FlagRule scaledEmbedding;     ///< times the root of the hidden size
-  ConfigKey embeddingScale;     ///< the embedding is multiplied by it
-  ConfigKey tied = {"tie_word_embeddings"}; ///< the head's weight is the token
-                                            ///< embedding's
-  /// The head divides hidden states by the root of the hidden size. Absent:
-  /// where 'tie_word_embeddings' is not false.
+  ConfigKey ownVocab; ///< vocabulary size for an embedding that is not shared
+  FlagRule sharedWord = {true}; ///< `FamilyModules::sharedWord` applies
+  FlagRule scaledEmbedding;     ///< embedding factor: sqrt(hidden size)
+  ConfigKey embeddingScale;     ///< embedding factor
+  ConfigKey tied = {"tie_word_embeddings"}; ///< the head uses the embedding
+  /// The head divides hidden states by the square root of the hidden size.
+  /// Absent: unless 'tie_word_embeddings' is false.
   ConfigKey scaledHead;
-  ConfigKey logitScale, logitDivisor; ///< logits are multiplied, divided by it
+  ConfigKey logitScale, logitDivisor; ///< logit factor, logit divisor
   ConfigKey hidden, layers, heads, kvHeads, headDim, intermediate, activation,
       positions, types, epsilon;
-  /// The embedding has the positions of `PositionEncoding::Learned`.
+  /// `PositionEncoding::Learned` positions are added to the embedding.
   FlagRule addsPositions = {true};
-  ConfigKey pad;       ///< the padding id of `PositionIndex::NonpadRank`
-  FlagRule qkvBias;    ///< of the projections of query, key and value
-  FlagRule outputBias; ///< of the attention's output projection
-  FlagRule mlpBias;    ///< of all projections of the MLP
-  std::optional<FlagRule> downBias; ///< of `down`, where it is not `mlpBias`
+  ConfigKey pad;       ///< padding id for `PositionIndex::NonpadRank`
+  FlagRule qkvBias;    ///< query, key and value projection bias
+  FlagRule outputBias; ///< attention output projection bias
+  FlagRule mlpBias;    ///< bias for all MLP projections
+  std::optional<FlagRule> downBias; ///< `down` bias, if not `mlpBias`
   FlagRule normBias = {true};
   FlagRule headBias, vocabularyBias = {true};
-  FlagRule headNorms = {true}; ///< query and key have the family's norms
+  FlagRule headNorms = {true}; ///< query and key have norms
   ConfigKey theta, localTheta, ropeFraction;
   ConfigKey interleavedRope; ///< true: as `ModelFamily::interleavedRope`
   /// 1 for each layer with rope, 0 for one without. Absent: the last of each
   /// `ropePeriod` layers has none.
   ConfigKey ropeLayers, ropePeriod;
   ConfigKey window, windowPeriod;
-  /// Rows of the stored table of the relative bias. All are used by families
-  /// with `biasDistance`, `defaults.biasBuckets` by the others.
+  /// Rows in the stored relative bias table. Families with `biasDistance` use
+  /// all of them, the others `defaults.biasBuckets`.
   ConfigKey biasBuckets;
-  ConfigKey biasDistance; ///< positions this far apart share the last bucket
-  /// Disentangled attention: whether there is a table of relative positions;
-  /// which of `c2p` and `p2c` products with them scores have; buckets of far
-  /// distances and the distance that is the first out of reach, 0 and below:
-  /// none, as many as positions; whether positions are projected as tokens
-  /// are; `layer_norm` for a norm of the table.
+  ConfigKey biasDistance; ///< from here on positions share a bucket
+  /// Disentangled attention: whether there is a relative position table; which
+  /// `c2p` and `p2c` products are added to scores; buckets for far distances;
+  /// the first distance out of range (<= 0: the position count); whether
+  /// positions use the token projections; `layer_norm` for a table norm.
   FlagRule relativePositions;
   ConfigKey positionScores, positionBuckets, positionDistance;
   FlagRule sharedPositions;
@@ -182,44 +179,44 @@ struct FamilyKeys {
   /// A convolution over the embedding, added after the first layer: its size, 0
   /// for none, its groups and its activation.
   ConfigKey convolution, convolutionGroups, convolutionActivation;
-  ConfigKey feedForward; ///< an activation, with `gated-` before it for a GLU
-  ConfigKey gated;       ///< the MLP is a GLU, whatever `feedForward` says
+  ConfigKey feedForward; ///< an activation, prefixed with `gated-` for a GLU
+  ConfigKey gated;       ///< the MLP is a GLU, independent of `feedForward`
   ConfigKey attentionCap, logitCap;
-  ConfigKey queryScalar;      ///< scores are scaled by its -1/2 power
-  ConfigKey scoreScale;       ///< scores are multiplied by it, by nothing else
+  ConfigKey queryScalar;      ///< scores are scaled by (its value)^(-1/2)
+  ConfigKey scoreScale;       ///< the only score factor
   ConfigKey scaleScores;      ///< false: scores are not scaled by the head size
   ConfigKey scaleByLayer;     ///< true: scores are divided by layer + 1
-  ConfigKey residualScale;    ///< what is added to a residual, times this
+  ConfigKey residualScale;    ///< factor for values added to a residual
   FlagRule parallelResidual;  ///< attention and MLP read the same state
-  ConfigKey parallelNorms;    ///< norms of that state: one for both, or two
-  ConfigKey residualFromNorm; ///< the residual is what the norm gives
+  ConfigKey parallelNorms;    ///< norms for that state: one for both, or two
+  ConfigKey residualFromNorm; ///< the residual is the norm's output
   ConfigKey normBefore; ///< true: `NormPlacement::Pre`; false: `Post`; absent:
-                        ///< as the family's `normPlacement`
+                        ///< the family's `normPlacement`
   ConfigKey noFinalNorm;
   ConfigKey normsHaveWeights;
-  /// Groups of layers that share their weights, and the layers of a group; each
-  /// layer of `layers` is one pass through its group. Absent: 1.
+  /// Number of layer groups that share their weights, and layers per group;
+  /// each layer of `layers` is one pass through its group. Absent: 1.
   ConfigKey layerGroups, innerLayers;
   ConfigKey embeddingWidth;   ///< projected to and from the hidden size
-  ConfigKey headActivation;   ///< of the head, where it is not the model's
-  ConfigKey poolerActivation; ///< of `HeadStep::Kind::PoolerActivation`
-  ConfigKey poolerWidth;      ///< has to be the hidden size
-  /// Names of tasks with adapters (LoRA), their rank and the factor by which
-  /// it is divided, and what texts of a task begin with.
+  ConfigKey headActivation;   ///< if it differs from the model's
+  ConfigKey poolerActivation; ///< for `HeadStep::Kind::PoolerActivation`
+  ConfigKey poolerWidth;      ///< must be the hidden size
+  /// Task names for adapters (LoRA), their rank and the numerator of their
+  /// scale, and the text prefixes for tasks.
   ConfigKey tasks, taskRank, taskAlpha, taskPrefixes;
   ConfigKey pooling; ///< one of `ModelFamily::poolings`
 };
 
-/// What an absent key means, as in the family's config class.
+/// Values for absent keys, as in the family's config class.
 struct FamilyDefaults {
   int64_t vocab, hidden, layers, heads;
-  int64_t kvHeads = 0;             ///< 0 = as heads
+  int64_t kvHeads = 0;             ///< 0 = same as heads
   int64_t headDim = 0;             ///< 0 = hidden size / heads
-  int64_t intermediate = 0;        ///< 0 = thirds of the hidden size
-  int64_t intermediateThirds = 12; ///< as many
+  int64_t intermediate = 0;        ///< 0 = `intermediateThirds`
+  int64_t intermediateThirds = 12; ///< thirds of the hidden size
   int64_t positions = 0;           ///< 0 = the family has no bound
   int64_t types = 0, pad = 0;
-  std::optional<int64_t> padToken = std::nullopt; ///< of a decoder's class
+  std::optional<int64_t> padToken = std::nullopt; ///< the decoder class default
   int64_t embeddingWidth = 0;                     ///< 0 = hidden size
   double epsilon = 1e-6;
   const char *activation = "silu";
@@ -237,49 +234,48 @@ struct FamilyDefaults {
   int64_t biasBuckets = 32, biasDistance = 128;
 };
 
-/// Names of modules, without the prefix of the base model; those inside a layer
-/// without the layer's own name. Empty where the family has none; `attention`
-/// and `activation` are never empty.
+/// Module names, without the base model prefix; names inside a layer omit the
+/// layer's name. Empty if the family has none; `attention` and `activation` are
+/// never empty.
 struct FamilyModules {
-  const char *embeddings = ""; ///< the module that adds and normalizes; in
-                               ///< locations only
+  const char *embeddings = ""; ///< adds and normalizes; for locations
   const char *word = "", *position = "", *type = "", *embeddingNorm = "";
-  /// Other modules whose table `word` may share, in the order in which they are
-  /// looked for where the files have none for `word`.
+  /// Other modules whose table replaces `word`, in lookup order, if the files
+  /// have none for `word`.
   std::vector<const char *> sharedWord = {};
   const char *projectIn = "", *projectOut = "";
   const char *rope = "", *relativeBias = "";
-  /// The table of relative positions and its norm; in a layer their
-  /// projections, where they are not those of tokens.
+  /// The relative position table and its norm; in a layer their projections, if
+  /// they differ from the token projections.
   const char *relativePositions = "", *relativePositionNorm = "",
              *positionKey = "", *positionQuery = "";
   const char *convolution = "", *convolutionNorm = "";
-  const char *layer = ""; ///< with `{i}` for the number, or that of the group,
-                          ///< and `{inner}` for the number in it
-  const char *attention = ""; ///< the module of the attention itself
+  const char *layer = "";     ///< with `{i}` for the layer or group index, and
+                              ///< `{inner}` for the index in the group
+  const char *attention = ""; ///< the attention module itself
   const char *query = "", *key = "", *value = "";
-  const char *qkv = ""; ///< where they are one projection
-  /// Parameters of `attention` that are the biases of query and value where
-  /// `qkv` has none.
+  const char *qkv = ""; ///< if they are one projection
+  /// Parameters of `attention` with the query and value biases if `qkv` has
+  /// none.
   const char *queryBias = "", *valueBias = "";
-  const char *queryNorm = "", *keyNorm = ""; ///< with `{head}` for the number
-                                             ///< of a head, if it has a module
-  const char *output = "";            ///< the attention's output projection
-  const char *attentionAdd = "";      ///< the module of the first residual sum
-  const char *attentionNorm = "";     ///< of the input, or of the sum
-  const char *attentionPostNorm = ""; ///< between attention and the sum
-  /// After `attentionNorm`, of a second sum with the residual.
+  const char *queryNorm = "", *keyNorm = ""; ///< with `{head}` for the head
+                                             ///< index, if each head has a
+                                             ///< module
+  const char *output = "";                   ///< attention output projection
+  const char *attentionAdd = "";             ///< first residual sum
+  const char *attentionNorm = "";     ///< applied to the input or the sum
+  const char *attentionPostNorm = ""; ///< between attention and sum
+  /// After `attentionNorm`, for a second sum with the residual.
   const char *attentionSecondNorm = "";
-  /// The norm of a parallel layer with one norm, where it isn't
-  /// `attentionNorm`.
+  /// Norm of a parallel layer with one norm, if it isn't `attentionNorm`.
   const char *parallelNorm = "";
-  /// The attention of a decoder to the states of the encoder.
+  /// The decoder's attention to encoder states.
   const char *crossAttention = "", *crossQuery = "", *crossKey = "",
              *crossValue = "", *crossOutput = "", *crossAdd = "",
              *crossNorm = "";
   const char *gate = "", *up = "", *activation = "", *down = "";
-  const char *plainUp = ""; ///< `up` of a plain MLP where its name differs
-  const char *mlpAdd = "";  ///< the module of the second residual sum
+  const char *plainUp = ""; ///< `up` in a plain MLP, if its name differs
+  const char *mlpAdd = "";  ///< second residual sum
   const char *mlpNorm = "", *mlpPostNorm = "";
   const char *finalNorm = ""; ///< with `NormPlacement::Pre` only
   const char *pooler = "", *poolerDense = ""; ///< its projection
@@ -289,20 +285,21 @@ struct FamilyModules {
 // Heads
 //===----------------------------------------------------------------------===//
 
-/// One step of a head; each takes what the step before it gives.
+/// One head step, applied to the previous step's output.
 struct HeadStep {
   enum class Kind {
     First,            ///< the first token: [batch, seq, d] -> [batch, d]
-    Pool,             ///< `Pooling` of hidden states, as the config says
-    PoolLate,         ///< the mean of results, where the config says so
-    Pooler,           ///< the pooler's output
-    Linear,           ///< `module` to `width`
-    Column,           ///< number `column` of what `Linear` gives
+    Pool,             ///< hidden state `Pooling`, as configured
+    PoolLate,         ///< mean over results, as configured
+    Pooler,           ///< pooler output
+    Linear,           ///< projection by `module` to `width`
+    Column,           ///< element `column` of `Linear` output
     Activation,       ///< `activation`, or the config's when null
-    PoolerActivation, ///< the config's of a pooler that is the head's
+    PoolerActivation, ///< the configured activation of a pooler in the head
     Norm,             ///< `module`
-    Vocabulary, ///< to the vocabulary; weight tied where the file has none
-    Cap,        ///< the config's soft cap of logits
+    Vocabulary, ///< to the vocabulary; the weight is tied if the files have
+                ///< none
+    Cap,        ///< configured soft cap for logits
     Scale,      ///< times `ModelConfig::headScale`
   };
   enum class Width { Hidden, Embedding, Labels, One, Two };
@@ -310,36 +307,35 @@ struct HeadStep {
     Yes,
     No,
     AsConfig,
-    StoredRow ///< [1, width], where the files have it
+    StoredRow ///< [1, width], if the files have it
   };
   Kind kind;
   const char *module = "";
   Width width = Width::Hidden;
   const char *activation = nullptr;
   Bias bias = Bias::Yes;
-  /// Tensors of a vocabulary bias; the first that is there counts.
+  /// Vocabulary bias tensors; the first existing one is used.
   std::vector<const char *> biases = {};
-  /// Other names of the module.
+  /// Other names for the module.
   std::vector<const char *> otherModules = {};
   int64_t column = 0;
 };
 
-/// One result of an entry: its name and the steps from the last hidden state.
+/// One entry result: its name and the steps after the last hidden state.
 struct HeadResult {
   const char *name;
   std::vector<HeadStep> steps;
-  bool isNumber = false; ///< one number a token: [batch, seq], not [.., 1]
+  bool isNumber = false; ///< one value per token: [batch, seq], not [.., 1]
 };
 
 /// A head: `architectures` names class name + suffix.
 struct FamilyHead {
   const char *suffix; ///< `ForMaskedLM`
-  const char *kind;   ///< the manifest's word: `masked_lm`
+  const char *kind;   ///< name in the manifest: `masked_lm`
   bool labels;        ///< `id2label` names its outputs
   std::vector<HeadResult> results;
-  int64_t labelCount = 2;   ///< labels where the config names none
-  bool fixedLabels = false; ///< the config must have `labelCount` labels, whose
-                            ///< names mean nothing
+  int64_t labelCount = 2;   ///< default label count
+  bool fixedLabels = false; ///< exactly `labelCount`; names are ignored
 
   /// No head: the base model alone.
   bool isBare() const { return std::string(kind) == "none"; }
@@ -351,116 +347,114 @@ struct FamilyHead {
 
 struct ModelFamily;
 
-/// An entry for configs in which a key has a value.
+/// A variant entry for configs in which a key has a value.
 struct FamilyVariant {
   ConfigKey key;
-  /// A text; `true` or `false`, whose opposite is what an absent key means;
-  /// `none`: absent, null or 0; `some`: not so; `stored`: the key is a tensor
-  /// of the base model that the files have.
+  /// A string; `true` or `false`, with the opposite as default; `none`: absent,
+  /// null or 0; `some`: the opposite; `stored`: the key is a base model tensor
+  /// that the files have.
   const char *value;
   std::vector<ModelFamily> family; ///< one
 };
 
-/// A choice that a config makes: a variant, and how its entry differs.
+/// A config choice: a variant, and the changes to its entry.
 struct FamilyChoice {
   ConfigKey key;
   const char *value; ///< as `FamilyVariant::value`
   std::function<void(ModelFamily &)> change;
 };
 
-/// An entry of the table.
+/// A table entry.
 struct ModelFamily {
   const char *modelType; ///< config's `model_type`
-  const char *className; ///< of classes, without the head's suffix: `Bert`
-  const char *prefix;    ///< of tensors under a head: `bert.`
+  const char *className; ///< class name prefix before the head's suffix: `Bert`
+  const char *prefix;    ///< tensor prefix under a head: `bert.`
   FamilyKeys keys;
   FamilyDefaults defaults;
   FamilyModules modules;
   std::vector<const char *> otherClassNames = {};
   ModelKind kind = ModelKind::Decoder;
   NormKind normKind = NormKind::Rms;
-  /// The norms outside of layers, where they are of another kind.
+  /// Kind of norms outside layers, if it differs.
   std::optional<NormKind> outerNormKind = std::nullopt;
   NormPlacement normPlacement = NormPlacement::Pre;
   PositionEncoding positions = PositionEncoding::Rope;
   PositionIndex positionIndex = PositionIndex::Column;
-  /// Entries of the position table before the first position: 2 for OPT. It
-  /// stays 0 with `NonpadRank`, which counts from padding id + 1.
+  /// Position table entries before the first position: 2 for OPT. 0 with
+  /// `NonpadRank`, which counts from padding id + 1.
   int64_t positionOffset = 0;
   SinusoidOrder sinusoid = SinusoidOrder::Halves;
-  /// The table of sines and cosines is read where the files have it. False: it
-  /// is always computed.
+  /// The sine and cosine table is read if the files have it. False: it is
+  /// always computed.
   bool sinusoidFromFile = true;
   EmbeddingProjection projection = EmbeddingProjection::BeforePositions;
-  bool alwaysProjects = false; ///< also where the widths are equal
+  bool alwaysProjects = false; ///< also if the widths are equal
   bool typesOptional = false;  ///< 0 token types: none
-  /// Values of `FamilyKeys::pooling`, the default first.
+  /// Values for `FamilyKeys::pooling`, the default first.
   std::vector<std::pair<const char *, Pooling>> poolings = {
       {"cls", Pooling::First}, {"mean", Pooling::Mean}};
   QkvLayout qkv = QkvLayout::Separate;
   MlpKind mlp = MlpKind::Glu;
   /// Checkpoints may have the intermediate size padded to a multiple of it.
   int64_t mlpMultiple = 1;
-  bool transposedWeights = false;   ///< projections are stored [in, out]
-  bool startsWithLastLabel = false; ///< the first token of a target is its last
-                                    ///< label, the code of its language
+  bool transposedWeights = false;   ///< projections are stored as [in, out]
+  bool startsWithLastLabel = false; ///< targets start with the language code
   HeadNorms headNorms = HeadNorms::None;
   bool partialRope = false;     ///< `ropeFraction` may be below 1
-  bool positionKeyBias = true;  ///< of `FamilyModules::positionKey`
-  bool wholeRope = false;       ///< it must be that of a whole count of numbers
-  bool interleavedRope = false; ///< rope turns pairs of neighbours, not halves
+  bool positionKeyBias = true;  ///< for `FamilyModules::positionKey`
+  bool wholeRope = false;       ///< the fraction must be an integer count
+  bool interleavedRope = false; ///< rope rotates adjacent pairs, not halves
   bool ropeByLayerType = false; ///< layers with a window have their own rope
-  bool scalesLocalRope = true;  ///< `rope_scaling` holds for that rope, too
-  bool scaledAlibi = false;     ///< ALiBi is added before scores are scaled
-  bool firstLayerNorm = true;   ///< false: attention of layer 0 has no norm
+  bool scalesLocalRope = true;  ///< `rope_scaling` applies to that rope, too
+  bool scaledAlibi = false;     ///< ALiBi is added before score scaling
+  bool firstLayerNorm = true;   ///< false: layer 0 has no attention norm
   WindowLayers windows = WindowLayers::None;
   WindowSize windowSize = WindowSize::Previous;
-  /// Values of `rope_type` that its class takes.
+  /// Supported `rope_type` values.
   std::vector<const char *> ropeTypes = {"default", "linear", "dynamic",
                                          "llama3", "yarn"};
-  std::vector<FamilyHead> heads = {}; ///< the first of a decoder's is meant
-                                      ///< where `architectures` says nothing
-  std::vector<const char *> ignoredKeys = {}; ///< besides those of all families
-  /// The encoder and the decoder of a `ModelKind::EncoderDecoder`, each an
-  /// entry of its own kind. Type, class, prefix, heads, `ignoredKeys` and
-  /// `supportedValues` are those of the outer entry, all else is theirs.
+  std::vector<FamilyHead> heads = {}; ///< a decoder's default is the first
+  std::vector<const char *> ignoredKeys = {}; ///< and the common ones
+  /// The encoder and decoder of a `ModelKind::EncoderDecoder`, each an entry
+  /// with its own kind. Type, class, prefix, heads, `ignoredKeys` and
+  /// `supportedValues` come from the outer entry, all others from the half.
   std::vector<ModelFamily> halves = {};
-  /// Texts are embedded by the encoder of an encoder-decoder alone, as
+  /// Text embeddings use only the encoder of an encoder-decoder, as
   /// sentence-transformers loads it.
   bool embedsByEncoder = true;
-  /// Entries that replace this one, with variants of their own; the first that
-  /// the config asks for. The type is that of the outer entry.
+  /// Entries, with their own variants, that replace this one; the first one
+  /// that matches the config is used. The type comes from the outer entry.
   std::vector<FamilyVariant> variants = {};
-  /// Features of the family's class that no block builds. List each key that
-  /// selects one: a key that changes results and is only ignored gives wrong
-  /// results silently.
+  /// Class features that no block implements. List each key that selects one:
+  /// ignoring a key that changes results gives wrong results silently.
   std::vector<SupportedValue> supportedValues = {};
-  /// The same for `position_embedding_type`.
+  /// The supported `position_embedding_type`.
   const char *positionType = "absolute";
-  /// The special tokens of the config class. transformers reads all other keys
-  /// of generation from the files alone.
+  /// The config class's special tokens. transformers reads all other generation
+  /// keys only from the files.
   std::vector<GenerationDefault> generationDefaults = {};
 };
 
-/// An entry whose variants are all that choices make of it, one or several.
+/// Returns an entry whose variants are all combinations of choices.
 ModelFamily withChoices(ModelFamily family,
                         const std::vector<FamilyChoice> &choices);
 
-/// All entries, sorted by model type.
+/// Returns all entries, sorted by model type.
 const std::vector<ModelFamily> &modelFamilies();
-/// The entry for a `model_type`, or null.
+/// Returns the entry for a `model_type`, or null.
 const ModelFamily *findModelFamily(const std::string &modelType);
-/// The entry that a config chooses among those of a family. `hasTensor` says
-/// if the files have one of that name.
+/// Returns the family entry that a config selects. `hasTensor` returns whether
+/// the files have a tensor with this name.
 const ModelFamily &
 chooseVariant(Config &config, const ModelFamily &family,
               const std::function<bool(const std::string &)> &hasTensor);
-/// The supported values of keys, for all families of a kind.
+/// Returns supported key values that apply to all families of a kind.
 const std::vector<SupportedValue> &getSupportedValues(ModelKind kind);
-/// Keys that give no note in any family. A family may still read or refuse one.
+/// Returns keys that cause no note in any family. A family may still read or
+/// reject one.
 const std::vector<const char *> &commonIgnoredKeys();
 
-// The families, by what they are derived from.
+// The families, grouped by the entry that they are derived from.
 std::vector<ModelFamily> bertFamilies();
 std::vector<ModelFamily> debertaFamilies();
 std::vector<ModelFamily> gemmaFamilies();
@@ -470,7 +464,7 @@ std::vector<ModelFamily> llamaFamilies();
 std::vector<ModelFamily> robertaFamilies();
 std::vector<ModelFamily> ropeEncoderFamilies();
 std::vector<ModelFamily> seq2SeqFamilies();
-// Entries from which others are derived, or that are their variants.
+// Base entries, and entries that are variants of others.
 ModelFamily bertEntry();
 ModelFamily flashXlmRobertaEntry();
 ModelFamily jinaBertEntry();

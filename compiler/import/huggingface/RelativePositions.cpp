@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `pos_att_type` is a list or, in older configs, a text with bars.
+// `pos_att_type` is a list or, in older configs, a string with bars.
 #include "compiler/import/huggingface/RelativePositions.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -14,7 +14,7 @@ static void fail(Config &config, const ConfigKey &key, const std::string &text,
                   .error("'" + std::string(key[0]) + "' " + text, status));
 }
 
-/// The words of a text with bars between them, in lower case.
+/// Splits a string at bars, in lower case.
 static std::vector<std::string> splitAtBars(const std::string &text) {
   llvm::SmallVector<llvm::StringRef> parts;
   llvm::StringRef(text).split(parts, '|');
@@ -24,7 +24,7 @@ static std::vector<std::string> splitAtBars(const std::string &text) {
   return words;
 }
 
-/// The words of a list of texts or of one text.
+/// Reads the words in a list of strings or in one string.
 static std::vector<std::string> readWords(Config &config,
                                           const ConfigKey &key) {
   std::optional<JsonValue> value = config.find(key);
@@ -70,7 +70,7 @@ void transom::readRelativePositions(Config &config, const ModelFamily &family,
        splitAtBars(config.text(keys.positionNorm, "none")))
     relative.normalized |= word == "layer_norm";
 
-  // Numbers below 1 mean none, or as many as positions.
+  // Values below 1 mean none, or the position count.
   constexpr int64_t most = PositionBuckets::largestDistance;
   int64_t buckets =
       config.integer(keys.positionBuckets, -1, INT32_MIN, most / 2);

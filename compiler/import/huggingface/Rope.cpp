@@ -1,24 +1,24 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Frequencies by the types of scaling that checkpoints name. All arithmetic is
-// in double; which of two spellings a config uses makes no difference.
+// Frequencies for the scaling types that checkpoints use. All arithmetic is in
+// double; a config may use either spelling with the same result.
 #include "compiler/import/huggingface/Rope.h"
 #include "runtime/base/Suggest.h"
 #include <cmath>
 
 using namespace transom;
 
-/// Largest number of positions: their table has a row for each 256 of them.
+/// Max position count: the position table has a row for each 256 positions.
 static constexpr int64_t maxContext = 1 << 24;
-/// The type of rope whose frequencies are divided by numbers of the file. No
-/// config.json has it, but those that are made from other formats.
+/// The rope type with frequency divisors given in the file. It only occurs in
+/// configs created from other formats.
 static constexpr const char *frequencyFactors = "frequency_factors";
 static constexpr double pi = 3.14159265358979323846;
 
 namespace {
 
-/// The keys of the scaling's object, or of nothing.
+/// Keys in the scaling object; empty without one.
 class RopeObject {
 public:
   RopeObject(Config &config, std::optional<JsonValue> object)
@@ -28,7 +28,7 @@ public:
     std::optional<JsonValue> value = object ? object->find(key) : std::nullopt;
     return value && value->isNull() ? std::nullopt : value;
   }
-  /// A finite number from `low`; an error when it is missing and `absent` is
+  /// Reads a finite number >= `low`; an error if it is missing and `absent` is
   /// negative.
   double number(const char *key, double absent, double low) {
     std::optional<JsonValue> value = find(key);
@@ -55,7 +55,7 @@ public:
       config.fail(set.takeError());
     return set ? *set : absent;
   }
-  /// Where an error of the whole belongs.
+  /// Returns the location for errors about the object.
   JsonValue at() const { return object ? *object : config.root(); }
 
 private:
@@ -63,11 +63,11 @@ private:
   std::optional<JsonValue> object;
 };
 
-/// What all types of scaling start from.
+/// Unscaled values that all scaling types start from.
 struct Plain {
   double theta;
-  int64_t size;      ///< numbers of a head that the share means
-  int64_t positions; ///< of the config
+  int64_t size;      ///< head elements in the rotated fraction
+  int64_t positions; ///< in the config
   double original;   ///< positions before scaling
 
   double frequency(int64_t pair) const {
@@ -78,7 +78,7 @@ struct Plain {
 
 } // namespace
 
-/// Notes the members of a rope's object that are not known.
+/// Notes unknown members in a rope object.
 static void checkMembers(Config &config, JsonValue object) {
   static const std::vector<const char *> known = {
       "rope_type",       "type",
@@ -94,7 +94,7 @@ static void checkMembers(Config &config, JsonValue object) {
   config.checkMembers(object, known);
 }
 
-/// The object of `rope_parameters` for the layers of one type.
+/// Returns the object in `rope_parameters` for layers of one type.
 static std::optional<JsonValue> findByLayerType(Config &config,
                                                 JsonValue object,
                                                 const std::string &layerType) {
@@ -115,7 +115,7 @@ static std::optional<JsonValue> findByLayerType(Config &config,
   return own;
 }
 
-/// `rope_scaling` counts where both are there.
+/// `rope_scaling` takes precedence if both exist.
 static std::optional<JsonValue> findScaling(Config &config,
                                             const RopeKeys &keys) {
   const std::string &layerType = keys.layerType;
@@ -173,8 +173,8 @@ static std::string readType(Config &config, const ModelFamily &family,
   return "default";
 }
 
-/// The numbers of a head that the share means; 0 = no positions. An odd one
-/// turns a number more, in as many pairs as there are even numbers below it.
+/// Returns the element count per head that the fraction specifies; 0 = no
+/// positions. An odd count rotates (count + 1) / 2 pairs.
 static int64_t readSize(Config &config, const ModelFamily &family,
                         RopeObject &keys, int64_t headDim) {
   double share =
@@ -206,8 +206,8 @@ static int64_t readSize(Config &config, const ModelFamily &family,
   return size;
 }
 
-/// Long waves are stretched by the factor, short ones stay, those between are
-/// blended (Llama 3.1).
+/// Low frequencies are divided by the factor, high ones are unchanged, and
+/// those between are blended (Llama 3.1).
 static void scaleLlama3(Config &config, RopeObject &keys, const Plain &plain,
                         Rope &rope) {
   double factor = keys.number("factor", -1, 1);
@@ -232,7 +232,7 @@ static double yarnScale(double factor, double mscale) {
   return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
-/// The factor on cosines and sines (Peng et al. 2023, 3.4).
+/// Returns the factor for cosines and sines (Peng et al. 2023, 3.4).
 static double yarnFactor(RopeObject &keys, double factor) {
   if (keys.find("attention_factor"))
     return keys.number("attention_factor", 1, 0);
@@ -243,7 +243,7 @@ static double yarnFactor(RopeObject &keys, double factor) {
   return yarnScale(factor, 1);
 }
 
-/// A ramp over the pairs from unscaled to stretched (Peng et al. 2023, 3.2).
+/// A ramp over the pairs from unscaled to scaled (Peng et al. 2023, 3.2).
 static void scaleYarn(Config &config, RopeObject &keys, const Plain &plain,
                       Rope &rope) {
   double positions = static_cast<double>(plain.positions);
@@ -260,7 +260,7 @@ static void scaleYarn(Config &config, RopeObject &keys, const Plain &plain,
         "'factor', 'beta_fast' and 'beta_slow' must be above 0, and "
         "'rope_theta' not 1"));
   double size = static_cast<double>(plain.size);
-  // The pair that turns this often over the original positions.
+  // Returns the pair that rotates `turns` times over the original positions.
   auto getPair = [&](double turns) {
     return size * std::log(plain.original / (turns * 2 * pi)) /
            (2 * std::log(plain.theta));
@@ -298,9 +298,9 @@ static void scaleLinear(Config &config, RopeObject &keys, Rope &rope) {
       static_cast<int64_t>(std::min(context, double(maxContext) + 1));
 }
 
-/// A larger base, and all frequencies divided once more (NTK-aware scaling as
-/// GTE has it); with `mixed_b` a divisor for each pair instead. A factor of at
-/// most 1 changes nothing.
+/// A larger base, and a second division of all frequencies (NTK-aware scaling
+/// as in GTE); with `mixed_b` a divisor for each pair instead. A factor <= 1
+/// has no effect.
 static void scaleNtk(Config &config, RopeObject &keys, const Plain &plain,
                      Rope &rope) {
   double factor = keys.number("factor", -1, 0);
@@ -321,7 +321,7 @@ static void scaleNtk(Config &config, RopeObject &keys, const Plain &plain,
       static_cast<int64_t>(std::min(context, double(maxContext) + 1));
 }
 
-/// Each frequency is divided by a number of its own.
+/// Divides each frequency by its own number.
 static void divideFrequencies(Config &config, RopeObject &keys, Rope &rope) {
   std::optional<JsonValue> factors = keys.find("factors");
   if (!factors || factors->size() != rope.frequencies.size())
@@ -371,7 +371,7 @@ Rope transom::readRope(Config &config, const ModelFamily &family,
   else if (type == frequencyFactors)
     divideFrequencies(config, keys, rope);
   else if (type == "dynamic")
-    keys.number("factor", -1, 0); // has no effect up to the trained length
+    keys.number("factor", -1, 0); // no effect up to the training length
   if (!config.failed() && rope.context > maxContext)
     config.fail(keys.at().error("more than " + std::to_string(maxContext) +
                                     " positions are not supported",

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The words of each tag are parsed by descent.
+// Parses each tag's tokens by recursive descent.
 #include "compiler/import/huggingface/TemplateSyntax.h"
 #include "compiler/import/huggingface/TemplateWords.h"
 #include "runtime/base/Utf8.h"
@@ -12,7 +12,7 @@ using namespace transom::jinja;
 
 namespace {
 
-/// Parses the parts of a template.
+/// Parses a template's parts.
 class TemplateParser {
 public:
   explicit TemplateParser(std::vector<TemplatePart> parts)
@@ -23,7 +23,8 @@ private:
   using Kind = Expression::Kind;
 
   Result<void> open(const TemplatePart &part);
-  /// Statements up to a tag of one of these names, whose words are then read.
+  /// Parses statements up to a tag with one of these names, and reads the tag's
+  /// tokens.
   Result<std::vector<Statement>> body(const std::vector<std::string> &ends);
   Result<Statement> statement();
   Result<Statement> conditional();
@@ -76,12 +77,12 @@ private:
   }
 
   std::vector<TemplatePart> parts;
-  size_t next = 0; ///< part
+  size_t next = 0; ///< part index
   std::vector<TemplateWord> words;
   size_t at = 0, line = 1, depth = 0;
 };
 
-/// The depth to which expressions and statements may be nested.
+/// Max nesting depth for expressions and statements.
 constexpr size_t maxTemplateDepth = 100;
 
 } // namespace
@@ -90,7 +91,7 @@ constexpr size_t maxTemplateDepth = 100;
 // Statements
 //===----------------------------------------------------------------------===//
 
-/// Reads the words of a tag.
+/// Reads a tag's tokens.
 Result<void> TemplateParser::open(const TemplatePart &part) {
   TRANSOM_ASSIGN(words, splitWords(part));
   at = 0;
@@ -235,8 +236,8 @@ Result<Expression> TemplateParser::expression() {
   return value;
 }
 
-/// The operators of a level, the loosest first; `not` is between the second
-/// and the third.
+/// Operators by precedence level, the loosest first; `not` is between the
+/// second and the third.
 static const std::vector<std::vector<std::string>> &getOperators() {
   static const std::vector<std::vector<std::string>> levels = {
       {"or"},     {"and"}, {"==", "!=", "<", "<=", ">", ">=", "in"},
@@ -296,7 +297,7 @@ Result<Expression> TemplateParser::primary() {
   switch (found.kind) {
   case TemplateWord::Kind::Text:
     value = makeExpression(Kind::Text, found.text, {});
-    while (word().kind == TemplateWord::Kind::Text) // side by side
+    while (word().kind == TemplateWord::Kind::Text) // adjacent string literals
       value.name += words[at++].text;
     return value;
   case TemplateWord::Kind::Integer:
@@ -364,7 +365,7 @@ Result<Expression> TemplateParser::postfix(Expression value) {
   }
 }
 
-/// After `[`: an item, or a part of a list.
+/// After `[`: an item, or a slice.
 Result<Expression> TemplateParser::subscript(Expression value) {
   Expression none, first = none, last = none;
   none.name = first.name = last.name = "none";

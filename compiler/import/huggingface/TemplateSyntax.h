@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of Jinja that chat templates of rerankers are written in, as a tree.
+// Syntax tree for the Jinja subset used in reranker chat templates.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace transom::jinja {
 
-/// An expression. `name` and `arguments` are those of its kind.
+/// An expression. The kind determines the meaning of `name` and `arguments`.
 struct Expression {
   enum class Kind {
     Text,      ///< the literal `name`
     Integer,   ///< `number`
     Constant,  ///< `true`, `false` or `none`
-    List,      ///< of the arguments
+    List,      ///< its arguments
     Variable,  ///< by name
-    Attribute, ///< of the first argument, by name
-    Item,      ///< of the first argument, by the second
-    Slice,     ///< of the first: from the second to the third, either a `none`
-    Call,      ///< of the first, with the others and `named`
-    Filter,    ///< of the first, with the others and `named`
-    Test,      ///< of the first by name, with the others
-    Not,       ///< of the first
-    Negate,    ///< of the first
-    Binary,    ///< of both by the operator `name`
-    Choose     ///< the first if the second, else the third
+    Attribute, ///< member `name` of argument 0
+    Item,      ///< element of argument 0, index argument 1
+    Slice,     ///< argument 0, from 1 to 2; either may be `none`
+    Call,      ///< calls argument 0 with the others and `named`
+    Filter,    ///< filters argument 0 with the others and `named`
+    Test,      ///< tests argument 0 by name, with the others
+    Not,       ///< argument 0
+    Negate,    ///< argument 0
+    Binary,    ///< both arguments, by the operator `name`
+    Choose     ///< argument 0 if argument 1, else argument 2
   };
   Kind kind = Kind::Constant;
   std::string name;
@@ -37,14 +37,14 @@ struct Expression {
   std::vector<std::pair<std::string, Expression>> named;
 };
 
-/// What a template consists of.
+/// A template statement.
 struct Statement {
   enum class Kind {
-    Text,   ///< `name` as it is
-    Output, ///< of `value`
+    Text,   ///< `name` verbatim
+    Output, ///< writes `value`
     If,     ///< `body` if `value`, else `otherwise`
-    For,    ///< `body` for each of `value` as `name`; `otherwise` for none
-    Set     ///< `name`, or its member `member`, to `value`
+    For,    ///< `body` for each `name` in `value`, or `otherwise`
+    Set     ///< sets `name`, or its member `member`, to `value`
   };
   Kind kind = Kind::Text;
   std::string name, member;
@@ -53,8 +53,8 @@ struct Statement {
 };
 
 /// Parses a template with `trim_blocks` and `lstrip_blocks`, as transformers
-/// does. `Unsupported` for other parts of the language, `Rejected` for what is
-/// not Jinja; errors name the line.
+/// does. `Unsupported` for other language features, `Rejected` for invalid
+/// Jinja; errors contain the line.
 Result<std::vector<Statement>> parseTemplate(const std::string &text);
 
 } // namespace transom::jinja

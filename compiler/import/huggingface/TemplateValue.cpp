@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What reads the bytes of a slot is refused: the template is run before they
-// are known.
+// Operations that read a slot's bytes are refused: the template runs before
+// they are known.
 #include "compiler/import/huggingface/TemplateValue.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>
@@ -114,7 +114,7 @@ Result<bool> TemplateValue::isTrue() const {
   }
   if (spans.empty())
     return false;
-  // There is a prompt only if it has a byte.
+  // A prompt exists only if it is not empty.
   for (const TemplateSpan &span : spans)
     if (!span.isSlot || span.text == "prompt")
       return true;
@@ -167,14 +167,14 @@ namespace {
 using ValueKind = TemplateValue::Kind;
 using Arguments = std::vector<TemplateValue>;
 
-/// One application of a filter.
+/// One filter application.
 struct FilterCall {
   const std::string &name;
   const TemplateValue &value;
   const Arguments &arguments;
   const std::vector<std::pair<std::string, TemplateValue>> &named;
 
-  /// An argument by its place or name; undefined without it.
+  /// Returns an argument by its position or name; undefined if absent.
   TemplateValue get(size_t place, const char *key) const {
     for (const auto &[known, given] : named)
       if (known == key)
@@ -198,7 +198,7 @@ constexpr const char *blanks = " \t\n\r\v\f";
 
 } // namespace
 
-/// `selectattr` and `rejectattr`: the items whose attribute passes a test.
+/// `selectattr` and `rejectattr`: items whose attribute passes a test.
 static Result<TemplateValue> selectItems(const FilterCall &call, bool keeps) {
   TRANSOM_ASSIGN(const TemplateValue::List *items, call.getList());
   TRANSOM_ASSIGN(const std::string attribute, call.getText(0, "attribute"));
@@ -247,7 +247,7 @@ static Result<TemplateValue> joinItems(const FilterCall &call) {
   return joined;
 }
 
-/// What changes the letters of a text.
+/// Filters that change a string's letters.
 static Result<TemplateValue> changeText(const FilterCall &call) {
   const std::optional<std::string> bytes = call.value.getBytes();
   if (!bytes)

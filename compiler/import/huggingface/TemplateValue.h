@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The values of a template of Jinja. A text may have slots, whose bytes are not
-// known when the template is run.
+// Jinja template values. A string may contain slots, whose bytes are unknown
+// when the template runs.
 #pragma once
 #include "compiler/import/huggingface/TemplateSyntax.h"
 #include "runtime/json/Json.h"
@@ -11,7 +11,7 @@
 
 namespace transom::jinja {
 
-/// Bytes, or a slot by its name.
+/// Bytes, or a slot with its name.
 struct TemplateSpan {
   bool isSlot = false;
   std::string text;
@@ -23,10 +23,10 @@ struct TemplateValue {
   using Map = std::vector<std::pair<std::string, TemplateValue>>;
 
   Kind kind = Kind::Undefined;
-  int64_t number = 0;              ///< of an integer or Boolean
-  std::vector<TemplateSpan> spans; ///< of a text
+  int64_t number = 0;              ///< for an integer or Boolean
+  std::vector<TemplateSpan> spans; ///< for a string
   std::shared_ptr<List> list;
-  std::shared_ptr<Map> map; ///< shared by copies, as `namespace` needs it
+  std::shared_ptr<Map> map; ///< shared by copies, as `namespace` requires
 
   static TemplateValue none();
   static TemplateValue boolean(bool value);
@@ -35,25 +35,26 @@ struct TemplateValue {
   static TemplateValue slot(const std::string &name);
   static TemplateValue ofList(List items);
   static TemplateValue ofMap(Map members);
-  /// A number, text, Boolean or null; `Unsupported` for another value.
+  /// Converts a number, string, Boolean or null; `Unsupported` for other
+  /// values.
   static Result<TemplateValue> ofJson(JsonValue value);
 
   bool is(Kind other) const { return kind == other; }
-  /// The bytes of a text without slots.
+  /// Returns the bytes of a string without slots.
   std::optional<std::string> getBytes() const;
-  /// A member of a map, `Undefined` without it; an error for other values.
+  /// Returns a map member, `Undefined` if absent; an error for other values.
   Result<TemplateValue> getMember(const std::string &name) const;
-  /// Whether it counts as true; an error for a slot that may be empty.
+  /// Returns its truth value; an error for a slot that may be empty.
   Result<bool> isTrue() const;
-  /// What it is written as; an error for lists and maps.
+  /// Returns its string form; an error for lists and maps.
   Result<std::vector<TemplateSpan>> write() const;
 };
 
-/// Whether two values are equal; an error where slots decide.
+/// Returns whether two values are equal; an error if slots decide it.
 Result<bool> areEqual(const TemplateValue &a, const TemplateValue &b);
 
-/// `value` through a filter. `Unsupported` for one that is not known, or that
-/// reads what is in a slot.
+/// Applies a filter to `value`. `Unsupported` for an unknown filter, or one
+/// that reads slot contents.
 Result<TemplateValue>
 applyFilter(const std::string &name, const TemplateValue &value,
             const std::vector<TemplateValue> &arguments,

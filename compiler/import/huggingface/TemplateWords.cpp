@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// White space is taken as Jinja takes it: by the marks of tags, after a
-// statement up to the end of its line, and before it from the beginning.
+// White space is stripped as in Jinja: by tag markers, up to the end of the
+// line after a statement, and from the start of the line before it.
 #include "compiler/import/huggingface/TemplateWords.h"
 #include <algorithm>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char *templateSpace = " \t\n\r\v\f";
 
-/// Splits a template into texts and tags.
+/// Splits a template into strings and tags.
 class TemplateSplitter {
 public:
   explicit TemplateSplitter(std::string text) : text(std::move(text)) {}
@@ -35,7 +35,7 @@ private:
 
 } // namespace
 
-/// Adds a text before a tag of a kind, with the white space that is left of it.
+/// Adds the string before a tag of a kind, after stripping white space.
 void TemplateSplitter::addText(std::string part, char next, char mark) {
   const size_t from = line;
   line += size_t(std::count(part.begin(), part.end(), '\n'));
@@ -54,7 +54,7 @@ void TemplateSplitter::addText(std::string part, char next, char mark) {
 }
 
 Result<std::vector<TemplatePart>> TemplateSplitter::split() {
-  // A template ends without the last end of line.
+  // The last newline of a template is removed.
   for (size_t at; (at = text.find("\r\n")) != std::string::npos;)
     text.erase(at, 1);
   if (!text.empty() && text.back() == '\n')
@@ -78,7 +78,7 @@ Result<std::vector<TemplatePart>> TemplateSplitter::split() {
     const bool isMarked = mark == '-' || (mark == '+' && kind != '{');
     addText(text.substr(at, open - at), kind, isMarked ? mark : ' ');
 
-    // The end of the tag, outside of its texts.
+    // Find the tag's end, outside its string literals.
     const std::string closing = {kind == '{' ? '}' : kind, '}'};
     size_t close = begin + isMarked;
     char quote = 0;

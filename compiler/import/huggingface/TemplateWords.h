@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The words of a template of Jinja, and the texts between its tags.
+// Jinja lexer: tokens in tags, and the strings between tags.
 #pragma once
 #include "runtime/base/Error.h"
 #include <string>
@@ -9,29 +9,28 @@
 
 namespace transom::jinja {
 
-/// A text between tags, or what is inside of a tag.
+/// A string between tags, or a tag's contents.
 struct TemplatePart {
-  char kind; ///< ' ' of a text, '{' of an output, '%' of a statement
+  char kind; ///< ' ' string, '{' output, '%' statement
   std::string text;
   size_t line;
 };
 
-/// A word of a tag.
+/// A token in a tag.
 struct TemplateWord {
   enum class Kind { Name, Text, Integer, Sign, End };
   Kind kind = Kind::End;
   std::string text;
 };
 
-/// Splits a template into texts and tags, without the white space that tags
-/// take from texts (`trim_blocks` and `lstrip_blocks` are on) and without
-/// comments.
+/// Splits a template into strings and tags, removing comments and the white
+/// space that tags strip (`trim_blocks` and `lstrip_blocks` are on).
 Result<std::vector<TemplatePart>> splitTemplate(const std::string &text);
 
-/// The words of a tag and an `End`.
+/// Returns a tag's tokens, followed by an `End`.
 Result<std::vector<TemplateWord>> splitWords(const TemplatePart &part);
 
-/// An error in a line of the template.
+/// Returns an error at a template line.
 Error inTemplate(Status status, size_t line, const std::string &message);
 
 } // namespace transom::jinja

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tokenizer's files, and the lengths in sentence_bert_config.json.
+// Tokenizer files, and the lengths in sentence_bert_config.json.
 #include "compiler/import/huggingface/TextConfig.h"
 #include "compiler/import/tokenizer/CheckIds.h"
 #include "compiler/import/tokenizer/ImportFolder.h"
@@ -14,7 +14,7 @@ using namespace transom;
 
 namespace {
 
-/// Reads the files of one folder.
+/// Reads the files in one folder.
 class TextReader {
 public:
   TextReader(const SmallFiles &files, TextConfig &config,
@@ -25,29 +25,31 @@ public:
 
   Result<void> tokenizer(bool expected, const ModelVocabulary &model);
   Result<void> maxLength(int64_t modelMax);
-  /// Finds the token that queries are filled up with.
+  /// Finds the token used for query expansion.
   void expansionToken();
   void addPipeline();
-  /// The same where entities are found: checks the tokens around types.
+  /// The same for entity recognition: checks the tokens around types.
   Result<void> addEntities(const ManifestEntities &entities);
 
 private:
-  /// Whether the pipeline makes texts lower case, whatever the tokenizer does.
+  /// Returns whether the pipeline converts texts to lower case, independent of
+  /// the tokenizer.
   Result<bool> lowersCase();
-  /// The tokenizer as the model reads it; nothing without a file of one.
+  /// Returns the tokenizer as the model reads it; nullopt without a tokenizer
+  /// file.
   Result<std::optional<FolderTokenizer>>
   readTokenizer(const ModelVocabulary &model);
-  /// A JSON file of the folder, nothing when it is not there.
+  /// Returns a JSON file in the folder; nullopt if it does not exist.
   Result<std::optional<JsonDocument>> json(const std::string &name);
-  /// How many tokens the files say; nothing: any number.
+  /// Returns the token limit specified in files; nullopt: no limit.
   Result<std::optional<int64_t>> givenLength();
 
   const SmallFiles &files;
   const std::string &folder;
   TextConfig &config;
   PipelineConfig *pipeline;    ///< null: none
-  const PipelineModule *table; ///< in place of a Transformer, or null
-  /// Of the tokenizer.
+  const PipelineModule *table; ///< replaces a Transformer, or null
+  /// The tokenizer's limit.
   std::optional<int64_t> tokenizerLength;
   std::string fillToken;
 };
@@ -66,8 +68,8 @@ Result<std::optional<JsonDocument>> TextReader::json(const std::string &name) {
   return std::optional<JsonDocument>(document);
 }
 
-/// A table of vectors takes tokenizer.json as it is, without the settings
-/// beside it.
+/// With an embedding table, tokenizer.json is read unchanged, without the
+/// settings next to it.
 Result<std::optional<FolderTokenizer>>
 TextReader::readTokenizer(const ModelVocabulary &model) {
   if (table)
@@ -79,7 +81,7 @@ TextReader::readTokenizer(const ModelVocabulary &model) {
   return importTokenizerFolder(files, model, lower, overrides);
 }
 
-/// A tokenizer that is not supported is no error, but noted.
+/// An unsupported tokenizer is not an error, but causes a note.
 Result<void> TextReader::tokenizer(bool expected,
                                    const ModelVocabulary &model) {
   Result<std::optional<FolderTokenizer>> read = readTokenizer(model);
@@ -112,8 +114,8 @@ Result<void> TextReader::tokenizer(bool expected,
   return {};
 }
 
-/// The config of a Transformer counts only where modules.json names it, and
-/// there before all but an argument of its tokenizer.
+/// A Transformer's config is used only if modules.json names it; it takes
+/// precedence over all settings except for its tokenizer arguments.
 Result<std::optional<int64_t>> TextReader::givenLength() {
   const bool isSaved = pipeline && !table && files.has("modules.json");
   if (!isSaved ||
@@ -126,7 +128,7 @@ Result<std::optional<int64_t>> TextReader::givenLength() {
                         : std::optional<JsonValue>();
   if (!value || value->isNull())
     return tokenizerLength;
-  // No text is as long as that.
+  // No text has this length.
   if (value->isNumber() && *value->asDouble() > INT32_MAX)
     return std::optional<int64_t>();
   TRANSOM_ASSIGN(int64_t given, value->asInt(1, INT32_MAX));
@@ -156,7 +158,7 @@ void TextReader::expansionToken() {
   if (!pipeline->tokens || !pipeline->tokens->expansion ||
       !pipeline->tokens->expansionToken.empty())
     return;
-  // Without a name that of BERT's tokenizers, if there is such a token.
+  // The default is BERT's mask token, if it exists.
   pipeline->tokens->expansionToken = fillToken.empty() ? "[MASK]" : fillToken;
 }
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How texts go through a model: the tokenizer of its folder, and what the
-// files of sentence-transformers say about lengths and the pipeline.
+// Text processing for a model: the folder's tokenizer, and the
+// sentence-transformers settings for lengths and the pipeline.
 #pragma once
 #include "compiler/import/huggingface/sentence_transformers/PipelineConfig.h"
 #include "compiler/import/tokenizer/TokenizerSettings.h"
@@ -14,21 +14,21 @@
 
 namespace transom {
 
-/// What the text commands need.
+/// Data for the text commands.
 struct TextConfig {
-  std::string tokenizer; ///< tables; empty without a usable tokenizer
+  std::string tokenizer; ///< tokenizer tables; empty without a usable tokenizer
   ManifestText manifest;
-  std::vector<std::string> files; ///< that were read, in the folder
+  std::vector<std::string> files; ///< files read, relative to the folder
   std::vector<std::string> notes;
 };
 
-/// Reads the text files of a model. `modelMax` is the longest input
-/// that the model takes (0: no limit). A tokenizer that is missing or not
-/// built gives a note (a missing one only where `textExpected`), a malformed
-/// file an error, and so does a vocab.json with ids that `model` does not have.
-/// `pipeline` (null: none) is refused where texts cannot be given to it as its
-/// files say. `entities` (null: none) says how entities are found; its tokens
-/// are looked up. Such a model is nothing without a tokenizer.
+/// Reads a model's text files. `modelMax` is the model's max input length (0:
+/// no limit). A missing or unsupported tokenizer causes a note (a missing one
+/// only if `textExpected`), a malformed file an error, and so does a vocab.json
+/// with ids that `model` does not have. `pipeline` (null: none) is refused if
+/// its text preparation is not supported. `entities` (null: none) specifies
+/// entity recognition; its token ids are filled in. Such a model requires a
+/// tokenizer.
 Result<TextConfig> readTextConfig(const SmallFiles &files, int64_t modelMax,
                                   bool textExpected,
                                   const ModelVocabulary &model = {},

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Added tokens are put one after the other, as the tokenizers library does: a
-// token that comes twice replaces its first definition.
+// Adds tokens sequentially, as in the tokenizers library: a token that occurs
+// twice replaces its first definition.
 #include "compiler/import/tokenizer/AddedTokens.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include "runtime/tokenizer/Normalizer.h"
@@ -13,7 +13,7 @@
 namespace transom::tokenizer {
 
 namespace {
-/// Puts added tokens one by one.
+/// Adds tokens one by one.
 class AddedTokens {
 public:
   AddedTokens(Draft &draft, std::vector<std::string> &notes)
@@ -28,7 +28,7 @@ private:
   Result<void> checkPatterns();
   Result<void> mergeEntries();
 
-  /// A token as it was put last.
+  /// The last definition of a token.
   struct Put {
     DraftAdded token;
     std::optional<JsonValue> value;
@@ -43,7 +43,7 @@ private:
 };
 } // namespace
 
-/// `FILE:LINE:COL: 'POINTER': `, or nothing without a place.
+/// Returns `FILE:LINE:COL: 'POINTER': `, or an empty string without a location.
 static std::string getPlace(const std::optional<JsonValue> &value) {
   return value ? value->where() + ": " : "";
 }
@@ -113,7 +113,7 @@ Result<void> AddedTokens::add(const AddedElement &element) {
   token.content = element.content;
   token.pattern = element.normalized ? normalizedForm(element.content)
                                      : std::string(element.content);
-  // The form of an earlier, normalized definition stays the one shown.
+  // The displayed form is still the earlier, normalized definition.
   auto earlier = byId.find(id);
   bool keeps = !element.normalized && earlier != byId.end();
   token.shown = keeps ? earlier->second.token.shown : token.pattern;
@@ -124,8 +124,8 @@ Result<void> AddedTokens::add(const AddedElement &element) {
   return {};
 }
 
-/// Of tokens that are the same when they are normalized, only the one with the
-/// smallest id is found; the tokenizers library finds any one of them.
+/// If tokens are equal after normalization, only the one with the smallest id
+/// is found; the tokenizers library finds an arbitrary one.
 Result<void> AddedTokens::checkPatterns() {
   std::map<std::pair<bool, std::string_view>, const DraftAdded *> patterns;
   for (auto &[id, put] : byId) {
@@ -147,7 +147,7 @@ Result<void> AddedTokens::checkPatterns() {
   return {};
 }
 
-/// Puts the added tokens among the entries; the model's own tokens are
+/// Merges the added tokens into the entries; the model's own tokens are
 /// replaced by their added form.
 Result<void> AddedTokens::mergeEntries() {
   std::vector<DraftEntry> merged;
@@ -167,8 +167,8 @@ Result<void> AddedTokens::mergeEntries() {
       merged.push_back(std::move(entry));
       continue;
     }
-    // The tokenizers library counts ids without regard to holes. A token that
-    // only has a role may come to stand for another one.
+    // The tokenizers library counts ids and ignores gaps. A token that only has
+    // a role may therefore replace another one.
     if (put->second.token.content != entry.text && !put->second.value)
       notes.push_back("added token " + quoted(put->second.token.content) +
                       " gets id " + std::to_string(entry.id) +

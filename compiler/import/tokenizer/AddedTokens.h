@@ -11,23 +11,23 @@
 
 namespace transom::tokenizer {
 
-/// A token to add, as files describe it.
+/// A token to add, as described in files.
 struct AddedElement {
   std::string content;
-  std::optional<uint32_t> id; ///< that the file gives it
+  std::optional<uint32_t> id; ///< specified in the file
   bool special = false;
   bool singleWord = false, leftStrip = false, rightStrip = false;
   bool normalized = false;
-  std::optional<JsonValue> value; ///< where it is described, for errors
+  std::optional<JsonValue> value; ///< location of the description, for errors
 };
 
-/// Adds tokens in order; `draft` has model and normalizer. Ids are given as
-/// Hugging Face's tokenizers gives them: that of the model's vocabulary, else
-/// the next one after it; a note where the file says another one.
+/// Adds tokens in order; `draft` has model and normalizer. Ids are assigned as
+/// in Hugging Face's tokenizers: the id in the model's vocabulary, else the
+/// next free id; causes a note if the file specifies another one.
 Result<void> addTokens(const std::vector<AddedElement> &elements, Draft &draft,
                        std::vector<std::string> &notes);
 
-/// The array `added_tokens` of tokenizer.json.
+/// Reads the array `added_tokens` in tokenizer.json.
 Result<std::vector<AddedElement>>
 readAddedElements(std::optional<JsonValue> value);
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The BPE model: options, merges by id, tokens of bytes. A merge is a pair of
-// texts, "a b" in files of before 2024; both and what they make are tokens.
+// BPE model: options, merges by id, byte tokens. A merge is a pair of strings,
+// "a b" in files before 2024; both and their concatenation are tokens.
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include <unordered_map>
@@ -11,7 +11,7 @@ namespace transom::tokenizer {
 
 using TokenIds = std::unordered_map<std::string_view, uint32_t>;
 
-/// A text that may be absent or null, which is the empty one.
+/// Reads an optional string; null or absent means empty.
 static Result<std::string_view> readOptionalText(JsonValue object,
                                                  std::string_view key) {
   auto value = object.find(key);
@@ -68,7 +68,7 @@ void addByteTokens(Draft &draft) {
   }
 }
 
-/// Both parts of a merge, in either spelling.
+/// Returns both parts of a merge, in either format.
 static Result<std::pair<std::string_view, std::string_view>>
 readParts(JsonValue value) {
   if (value.isArray()) {
@@ -89,7 +89,7 @@ readParts(JsonValue value) {
   return std::pair(text.substr(0, space), text.substr(space + 1));
 }
 
-/// Adds a merge; `fail` makes an error of a text.
+/// Adds a merge; `fail` creates an error from a message.
 template <typename Fail>
 static Result<void> addMerge(std::string_view left, std::string_view right,
                              const TokenIds &ids, Draft &draft, Fail fail) {

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The array is walked from its root, since its states may be shared: keys are
-// what paths spell. Where only the shortest key of a text counts, a path ends
-// at the first key on it, and what is left has a trie. With all keys the trie
-// would be many times as large as the array, which is kept.
+// Traverses the array from its root, since states may be shared: keys are the
+// path labels. If only a text's shortest key is used, a path ends at the first
+// key on it, and the remaining keys form a trie. A trie with all keys would be
+// several times larger than the array, so the array is stored instead.
 #include "compiler/import/tokenizer/CharacterMap.h"
 #include "compiler/import/tokenizer/TrieBuilder.h"
 #include "runtime/base/Utf8.h"
@@ -19,7 +19,7 @@ static Error bad(const std::string &what) {
   return rejected("malformed character map: " + what);
 }
 
-/// Checks where the value of a key lies: at the start of a character.
+/// Checks the offset of a key's value: it must be at the start of a character.
 static Result<size_t> readPlace(const MapArray &array, size_t value,
                                 std::string_view strings) {
   const size_t place = array.getValue(value);
@@ -33,7 +33,7 @@ static Result<size_t> readPlace(const MapArray &array, size_t value,
 }
 
 namespace {
-/// Makes a trie of the shortest keys, and the strings that they become.
+/// Builds a trie for the shortest keys, and their replacement strings.
 class ShortestKeys {
 public:
   ShortestKeys(const MapArray &array, std::string_view strings)
@@ -53,12 +53,12 @@ public:
   }
 
 private:
-  /// A state, and the bytes that led to it.
+  /// A state, and the bytes on its path.
   struct State {
     size_t state;
     std::string key;
   };
-  /// Above the states of the maps for all languages.
+  /// More than the states in the maps for all languages.
   static constexpr size_t stateLimit = 200000;
 
   Result<void> expand(const State &from, std::vector<State> &stack) {
@@ -89,7 +89,7 @@ private:
         std::string_view rest = strings.substr(place);
         map.strings += rest.substr(0, rest.find('\0'));
         map.strings += '\0';
-        // Strings that share their ends could be longer than the file.
+        // Strings with shared suffixes could be longer than the file.
         if (map.strings.size() > strings.size() + 1)
           return bad("its strings overlap");
       }
@@ -107,7 +107,7 @@ private:
 };
 } // namespace
 
-/// Checks all values of an array, each state once.
+/// Checks all values in an array, visiting each state once.
 static Result<void> checkValues(const MapArray &array,
                                 std::string_view strings) {
   std::vector<bool> seen(array.size() + 256);

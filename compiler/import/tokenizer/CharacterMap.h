@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading the precompiled character maps of SentencePiece.
+// Reads SentencePiece's precompiled character maps.
 #pragma once
 #include "runtime/base/Error.h"
 #include <optional>
@@ -10,26 +10,26 @@
 
 namespace transom::tokenizer {
 
-/// A map as the tables have it.
+/// A map in the table format.
 struct CharacterMap {
-  std::string trie;    ///< `TrieUnit`s, keys to places in `strings`; of all
-                       ///< keys the file's own `MapArray`
-  std::string strings; ///< what keys become, each with NUL at its end
+  std::string trie;    ///< `TrieUnit`s, from keys to offsets in `strings`; with
+                       ///< all keys, the file's own `MapArray`
+  std::string strings; ///< replacement strings, each terminated by NUL
 };
 
-/// Which keys of a map are read.
+/// Keys to read from a map.
 enum class MapKeys {
-  Shortest, ///< those that `mapCharacters` finds
+  Shortest, ///< the keys that `mapCharacters` finds
   All,
 };
 
 /// Reads a map: the size of a double array in Darts-clone's format, the array,
-/// strings. `Rejected` where it is malformed, `Limit` where it has more
-/// shortest keys than any language.
+/// strings. `Rejected` if it is malformed, `Limit` if it has more shortest keys
+/// than any language needs.
 Result<CharacterMap> readCharacterMap(std::string_view bytes,
                                       MapKeys chosen = MapKeys::Shortest);
 
-/// The bytes of a text in base 64, or nothing where it is malformed.
+/// Decodes a base64 string; nullopt if it is malformed.
 std::optional<std::string> decodeBase64(std::string_view text);
 
 } // namespace transom::tokenizer

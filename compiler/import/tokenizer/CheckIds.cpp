@@ -10,7 +10,7 @@ namespace transom {
 
 using namespace tokenizer;
 
-/// `NAME has id 7, but the model's embedding has 5 rows`.
+/// Returns `NAME has id 7, but the model's embedding has 5 rows`.
 static std::string describe(const std::string &name, uint32_t id,
                             int64_t rows) {
   return name + " has id " + std::to_string(id) +
@@ -24,7 +24,7 @@ Result<void> checkTokenIds(ImportedTokenizer &imported, int64_t rows,
     return "token '" + utf8::printable(tables.text(entry.text)) + "'";
   };
 
-  // The first token without a row.
+  // Find the first token without a row.
   auto entries = tables.array<VocabularyEntry>(Section::Vocabulary);
   std::optional<VocabularyEntry> first;
   for (size_t i = entries.size(); i-- > 0 && entries[i].id >= rows;)
@@ -38,7 +38,7 @@ Result<void> checkTokenIds(ImportedTokenizer &imported, int64_t rows,
     return rejected(describe(getName(*first), first->id, rows) +
                     "; supported: ids below that");
 
-  // A template may name ids without a token.
+  // Templates may contain ids without a token.
   for (Section section : {Section::SingleTemplate, Section::PairTemplate}) {
     auto items = tables.array<TemplateItem>(section);
     for (size_t i = 0; i < items.size(); ++i)

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decoders become the stages of the runtime's stream. A decoder that is not
-// supported becomes one stage that names it: an error only when text is
-// decoded.
+// Converts decoders to stages for the runtime's stream. An unsupported decoder
+// becomes one stage with its name: an error only if text is decoded.
 #include "compiler/import/tokenizer/Steps.h"
 #include "runtime/base/Utf8.h"
 
@@ -36,7 +35,7 @@ static Result<void> readReplace(JsonValue value, Draft &draft) {
   const bool isText =
       literal && literal->isString() && !literal->asString()->empty();
 
-  // A regular expression, or the empty text, is a program.
+  // A regular expression, or the empty string, is a program.
   std::string first;
   if (isText) {
     first = *literal->asString();
@@ -110,8 +109,8 @@ static Result<void> readOne(JsonValue value, Draft &draft) {
   return {};
 }
 
-/// After a stage that fuses tokens, those that need a token as a whole are
-/// not built; ByteFallback gives two tokens at once, which a Fuse must join.
+/// Stages that need a whole token are not supported after a stage that fuses
+/// tokens; ByteFallback returns two tokens at once, which a Fuse must join.
 static void refuseUnusualOrder(Draft &draft) {
   bool fused = false;
   const std::vector<Step> steps = draft.decoderSteps;
@@ -143,7 +142,7 @@ Result<void> readDecoder(std::optional<JsonValue> value, Draft &draft) {
   return {};
 }
 
-/// For a BPE of `tokenizers` the setting counts only beside another one.
+/// For a `tokenizers` BPE the setting only applies in addition to another one.
 Result<void> addCleanUp(const TokenizerSettings &settings, Draft &draft,
                         bool isPython) {
   TRANSOM_ASSIGN(bool cleansUp,

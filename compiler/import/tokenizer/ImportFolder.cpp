@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files are read first; the importers get their bytes.
+// Reads the files first, and passes their bytes to the importers.
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "compiler/import/tokenizer/ImportMerges.h"
 #include "compiler/import/tokenizer/ImportPieces.h"
@@ -26,7 +26,7 @@ static constexpr const char *tokenizerFiles[] = {
     "tokenizer.model", "merges.txt", "vocab.txt"};
 
 namespace {
-/// Reads the files of a folder.
+/// Reads a folder's files.
 class FolderReader {
 public:
   FolderReader(const SmallFiles &source, const ModelVocabulary &model,
@@ -69,8 +69,8 @@ private:
     return std::optional<FolderTokenizer>();
   }
 
-  /// tokenizer.json as its class reads it: as it is, or only the model, to
-  /// which the class adds the rest.
+  /// Reads tokenizer.json according to its class: unchanged, or only the model,
+  /// to which the class adds the rest.
   Result<std::optional<FolderTokenizer>> readSerialized() {
     TRANSOM_ASSIGN(NamedFile file, read("tokenizer.json"));
     TRANSOM_ASSIGN(JsonDocument document, parseJson(file.bytes, file.name));
@@ -91,7 +91,7 @@ private:
     return give(importTokenizer(root, file.name, given));
   }
 
-  /// How the settings say that the tokens are used.
+  /// Reads the settings for token usage.
   Result<void> readUse(FolderTokenizer &found) {
     TRANSOM_ASSIGN(SettingFiles given, readSettings());
     TRANSOM_ASSIGN(TokenizerSettings settings, readTokenizerSettings(given));
@@ -106,7 +106,7 @@ private:
     return {};
   }
 
-  /// The mask token, and the token that fills queries up.
+  /// Finds the mask token, and the token that pads queries.
   static Result<void> findTokens(const TokenizerSettings &settings,
                                  FolderTokenizer &found) {
     TRANSOM_ASSIGN(Tokenizer built, Tokenizer::open(found.tokenizer.tables));
@@ -154,7 +154,7 @@ private:
     return {};
   }
 
-  /// The text of a key in a JSON file; empty where one of both is absent.
+  /// Returns a key's string in a JSON file; empty if file or key is absent.
   Result<std::string> readKey(const std::string &name, const char *key) const {
     if (!has(name))
       return std::string();
@@ -234,7 +234,7 @@ private:
     return give(importM2M100Tokenizer(from));
   }
 
-  /// target_vocab.json counts where `separate_vocabs` says so.
+  /// target_vocab.json is only used if `separate_vocabs` is set.
   Result<std::optional<FolderTokenizer>> readMarian() {
     if (!has("source.spm") || !has("vocab.json"))
       return std::optional<FolderTokenizer>();
@@ -259,9 +259,9 @@ private:
   const bool lowersCase;
   const std::optional<JsonValue> overrides;
   ClassHints hints;
-  std::string className; ///< that was chosen
+  std::string className; ///< selected class
   std::vector<std::string> files;
-  std::deque<std::string> texts; ///< that views point into
+  std::deque<std::string> texts; ///< owns strings that views refer to
 };
 } // namespace
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each class cuts words and makes bytes of them, adds tokens and makes the
+// Each class splits words and converts them to bytes, adds tokens and sets the
 // template, in this order.
 #include "compiler/import/tokenizer/ImportMerges.h"
 #include "compiler/import/tokenizer/PieceImporter.h"
@@ -16,7 +16,7 @@ using namespace tokenizer;
 
 //===-- Parts of tokenizer.json -------------------------------------------===//
 
-/// Words as GPT-2 cuts them, as bytes.
+/// Returns a pre-tokenizer that splits words as GPT-2 does, as bytes.
 static std::string getByteLevel(bool prefix, bool cuts = true) {
   auto text = [](bool flag) { return flag ? "true" : "false"; };
   return std::string(R"({"type": "ByteLevel", "trim_offsets": true, )") +
@@ -33,8 +33,8 @@ static constexpr const char *qwen2Words =
 
 //===-- The classes -------------------------------------------------------===//
 
-/// Tokens around texts where the settings ask for them. A tokenizer.json says
-/// it itself.
+/// Adds tokens around texts if the settings request them. A tokenizer.json has
+/// its own template.
 static Result<void> addBoundaries(PieceImporter &importer) {
   if (importer.serialized)
     return importer.takeTemplate();
@@ -55,7 +55,7 @@ static Result<void> makeGpt2(PieceImporter &importer) {
   return addBoundaries(importer);
 }
 
-/// Also BART's class.
+/// Also used for BART's class.
 static Result<void> makeRoberta(PieceImporter &importer) {
   TRANSOM_ASSIGN(bool prefix,
                  importer.settings.getFlag("add_prefix_space", false));
@@ -79,7 +79,7 @@ static Result<void> makeBlenderbot(PieceImporter &importer) {
   return addBoundaries(importer);
 }
 
-/// The mask is a token like the others: the class strips no space before it.
+/// The mask is an ordinary token: the class strips no space before it.
 static Result<void> makeDeberta(PieceImporter &importer) {
   TRANSOM_ASSIGN(bool prefix,
                  importer.settings.getFlag("add_prefix_space", false));
@@ -124,7 +124,7 @@ static Result<void> makeCohere(PieceImporter &importer) {
   return addBoundaries(importer);
 }
 
-/// Text is cut nowhere: spaces have become other characters before.
+/// Text is not split: spaces have been replaced before.
 static Result<void> makeGemma(PieceImporter &importer) {
   importer.draft.parameters.flags |= FuseUnknown | ByteFallback;
   const std::string unknown = importer.getRole("unk_token", "<unk>");
@@ -150,7 +150,7 @@ static Result<void> makeGemma(PieceImporter &importer) {
   return addBoundaries(importer);
 }
 
-/// The class leaves out the template of tokenizer.json.
+/// The class ignores the template in tokenizer.json.
 static Result<void> makeGptNeoX(PieceImporter &importer) {
   TRANSOM_ASSIGN(bool prefix,
                  importer.settings.getFlag("add_prefix_space", false));
@@ -165,11 +165,11 @@ static Result<void> makeGptNeoX(PieceImporter &importer) {
 }
 
 namespace {
-/// A tokenizer class of transformers.
+/// A transformers tokenizer class.
 struct MergesClass {
   std::string_view name;
   Result<void> (*make)(PieceImporter &);
-  bool needsSerialized = false; ///< it reads no vocab.json and merges.txt
+  bool needsSerialized = false; ///< it does not read vocab.json and merges.txt
 };
 } // namespace
 
@@ -206,7 +206,7 @@ std::string getMergesClassNames() {
 
 //===-- The files ---------------------------------------------------------===//
 
-/// The model of vocab.json and merges.txt. The document holds its tokens.
+/// Reads the model in vocab.json and merges.txt. The document owns its tokens.
 static Result<JsonDocument> readFiles(const MergeFiles &files, Draft &draft) {
   TRANSOM_ASSIGN(JsonDocument vocabulary,
                  parseJson(files.vocabulary.bytes, files.vocabulary.name));
@@ -222,7 +222,7 @@ Result<ImportedTokenizer> importMergesTokenizer(std::string_view className,
   Draft draft;
   draft.parameters.truncationSide = TruncationSide::Right;
   std::optional<JsonDocument> vocabulary;
-  // Errors of either file name it.
+  // Errors contain the name of the file.
   if (!files.serialized) {
     TRANSOM_ASSIGN(vocabulary, readFiles(files, draft));
   }

@@ -1,9 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each class makes a vocabulary of the pieces, sets normalizer, pre-tokenizer
-// and decoder, adds tokens and makes the template, in this order. The class
-// decides whether the pieces are a Unigram or a BPE model, not the file.
+// Each class creates a vocabulary from the pieces, sets normalizer,
+// pre-tokenizer and decoder, adds tokens and sets the template, in this order.
+// The class, not the file, determines whether the pieces are a Unigram or a BPE
+// model.
 #include "compiler/import/tokenizer/ImportPieces.h"
 #include "compiler/import/tokenizer/PieceImporter.h"
 #include "compiler/import/tokenizer/Steps.h"
@@ -99,7 +100,7 @@ static Result<void> makeXlmRoberta(PieceImporter &importer) {
   return {};
 }
 
-/// The tokens around a text have to be pieces.
+/// The tokens around a text must be pieces.
 static Result<void> makeAlbert(PieceImporter &importer) {
   importer.addPieces(0);
   TRANSOM_TRY(importer.finishUnigram(1));
@@ -129,8 +130,7 @@ static Result<void> makeAlbert(PieceImporter &importer) {
   return {};
 }
 
-/// The unknown token and tokens that are not used come instead of the first
-/// piece.
+/// The unknown token and unused tokens replace the first piece.
 static Result<void> makeCamembert(PieceImporter &importer) {
   importer.addToken("<s>NOTUSED", 0);
   importer.addToken(importer.getRole("pad_token", "<pad>"), 0);
@@ -158,7 +158,7 @@ static Result<void> makeCamembert(PieceImporter &importer) {
   return {};
 }
 
-/// No character map: the class leaves it out.
+/// No character map: the class omits it.
 static Result<void> makeDebertaV2(PieceImporter &importer) {
   importer.addPieces(0);
   const std::string unknown = importer.getRole("unk_token", "[UNK]");
@@ -192,7 +192,7 @@ static Result<void> makeDebertaV2(PieceImporter &importer) {
   return {};
 }
 
-/// No character map: the class leaves it out.
+/// No character map: the class omits it.
 static Result<void> makeMbart(PieceImporter &importer) {
   importer.addFairseqTokens("bos_token");
   for (const char *code : mbartLanguages)
@@ -236,7 +236,7 @@ static Result<void> makeMbart50(PieceImporter &importer) {
   return importer.addLanguageTemplate("en_XX", true);
 }
 
-/// A BPE model. Its pieces follow the special tokens of fairseq.
+/// A BPE model. Its pieces follow fairseq's special tokens.
 static Result<void> makeNllb(PieceImporter &importer) {
   TRANSOM_TRY(importer.makeBpe({importer.getRole("bos_token", "<s>"),
                                 importer.getRole("pad_token", "<pad>"),
@@ -268,7 +268,7 @@ static Result<void> makeNllb(PieceImporter &importer) {
 static Result<void> makePegasus(PieceImporter &importer) {
   TRANSOM_ASSIGN(int64_t offset,
                  importer.settings.getNumber("offset", 103, 1 << 20));
-  // The two masks and unused tokens come instead of the first two pieces.
+  // The two masks and unused tokens replace the first two pieces.
   TRANSOM_ASSIGN(std::optional<std::string> sentenceMask,
                  importer.settings.getText("mask_token_sent"));
   const std::string mask = importer.getRole("mask_token", "<mask_1>");
@@ -305,8 +305,8 @@ static Result<void> makePegasus(PieceImporter &importer) {
   return {};
 }
 
-/// A BPE model with byte fallback. With `legacy` each text between added tokens
-/// gets a space at its beginning, else the first alone.
+/// A BPE model with byte fallback. With `legacy` a space is prepended to each
+/// text between added tokens, otherwise only to the first.
 static Result<void> makeLlama(PieceImporter &importer) {
   TRANSOM_TRY(importer.makeBpe({}));
   importer.draft.parameters.flags |= FuseUnknown | ByteFallback;
@@ -337,7 +337,7 @@ static Result<void> makeLlama(PieceImporter &importer) {
 //===-- The model file ----------------------------------------------------===//
 
 namespace {
-/// A tokenizer class of transformers.
+/// A transformers tokenizer class.
 struct PieceClass {
   std::string_view name;
   const char *fileName;
@@ -383,7 +383,7 @@ std::string getPieceClassNames() {
   return names;
 }
 
-/// Each piece comes once, and its score is a number.
+/// Checks that pieces are unique and scores are numbers.
 static Result<void> checkPieces(const SentencePieceModel &model) {
   std::vector<std::string_view> texts;
   for (const Piece &piece : model.pieces) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The top level of tokenizer.json. The model is read first, since its kind
-// decides whether the rest is worth reading.
+// Reads the top level of tokenizer.json. The model is read first, since its
+// kind determines whether the file is supported.
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "compiler/import/tokenizer/AddedTokens.h"
 #include "compiler/import/tokenizer/PieceImporter.h"
@@ -37,7 +37,7 @@ static Result<void> readSteps(JsonValue root, Draft &draft) {
   return readTruncation(root.find("truncation"), draft.parameters);
 }
 
-/// All but the added tokens.
+/// Reads all parts except for added tokens.
 static Result<void> readFile(JsonValue root, Draft &draft) {
   TRANSOM_TRY(root.expectObject());
   TRANSOM_TRY(readVersion(root));
@@ -66,8 +66,7 @@ Result<ImportedTokenizer> importTokenizer(std::string_view json,
   return result;
 }
 
-/// The token of `padding`, which is that of the role where the settings name
-/// none.
+/// Adds the `padding` token as the padding role if the settings specify none.
 static void addPadding(JsonValue root, TokenizerSettings &settings) {
   auto padding = root.find("padding");
   auto token = padding && padding->isObject() ? padding->find("pad_token")

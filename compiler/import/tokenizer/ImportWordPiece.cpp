@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All classes cut and normalize text as BERT does; each adds its own tokens and
-// its template, in this order.
+// All classes split and normalize text as BERT does; each adds its own tokens
+// and its template, in this order.
 #include "compiler/import/tokenizer/ImportWordPiece.h"
 #include "compiler/import/tokenizer/PieceImporter.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
@@ -44,7 +44,7 @@ static Result<void> makeMpnet(PieceImporter &importer) {
 }
 
 namespace {
-/// A tokenizer class of transformers.
+/// A transformers tokenizer class.
 struct WordPieceClass {
   std::string_view name;
   Result<void> (*make)(PieceImporter &);
@@ -78,7 +78,7 @@ std::string getWordPieceClassNames() {
 
 //===-- The vocabulary ----------------------------------------------------===//
 
-/// A line without the whitespace at its end.
+/// Returns a line without trailing whitespace.
 static std::string_view trimEnd(std::string_view line) {
   size_t end = 0;
   for (size_t at = 0; at < line.size();)
@@ -87,9 +87,9 @@ static std::string_view trimEnd(std::string_view line) {
   return line.substr(0, end);
 }
 
-/// The tokens of vocab.txt, whose ids are the numbers of their lines from 0. As
-/// in the tokenizers library, a token that comes twice has the later id, and
-/// the earlier one is that of no token.
+/// Reads vocab.txt, in which ids are line numbers from 0. As in the tokenizers
+/// library, a token that occurs twice has the later id, and the earlier id has
+/// no token.
 static Result<void> readTokenLines(const NamedFile &file, Draft &draft) {
   auto fail = [&](size_t line, const std::string &message) {
     return rejected(file.name + ":" + std::to_string(line) + ": " + message);
@@ -105,7 +105,7 @@ static Result<void> readTokenLines(const NamedFile &file, Draft &draft) {
     tokens.push_back({trimEnd(line), static_cast<uint32_t>(tokens.size())});
   }
 
-  // Of equal texts, keep the last.
+  // Keep the last of several equal strings.
   std::sort(tokens.begin(), tokens.end());
   size_t count = 0;
   for (size_t i = 0; i < tokens.size(); ++i)
@@ -120,7 +120,7 @@ static Result<void> readTokenLines(const NamedFile &file, Draft &draft) {
   return {};
 }
 
-/// The WordPiece model of the tokens.
+/// Completes the WordPiece model.
 static Result<void> finishWordPiece(PieceImporter &importer) {
   const std::string unknown = importer.getRole("unk_token", "[UNK]");
   const uint32_t *id = findToken(importer.draft, unknown);

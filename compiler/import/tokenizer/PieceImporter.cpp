@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens are added in the order of TokenizersBackend in transformers 5.
+// Adds tokens in the same order as TokenizersBackend in transformers 5.
 #include "compiler/import/tokenizer/PieceImporter.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
@@ -98,8 +98,8 @@ Result<void> PieceImporter::finishUnigram(size_t unknownId) {
   return {};
 }
 
-/// All pairs of pieces that are a piece together: of pieces in their order, and
-/// of each with the shortest left part first.
+/// Adds all piece pairs that form a piece: in piece order, with the shortest
+/// left part first.
 void PieceImporter::addMerges() {
   std::unordered_map<std::string_view, uint32_t> ids;
   for (const Piece &piece : pieces)
@@ -136,7 +136,7 @@ Result<void> PieceImporter::makeBpe(const std::vector<std::string> &first) {
 
 //===-- Steps -------------------------------------------------------------===//
 
-/// Reads a part of a tokenizer.json that the classes fix.
+/// Reads a part of a tokenizer.json that the class fixes.
 static Result<void> readPart(const char *json,
                              Result<void> (*read)(JsonValue, Draft &),
                              Draft &draft) {
@@ -205,7 +205,7 @@ static AddedElement getElement(const TokenSetting &token, bool special) {
   return element;
 }
 
-/// The flags of a token before its text: the same for tokens that are the same.
+/// Returns a token's flags followed by its string: equal for equal tokens.
 static std::string getForm(const AddedElement &token) {
   std::string form;
   for (bool flag : {token.special, token.singleWord, token.leftStrip,
@@ -214,7 +214,7 @@ static std::string getForm(const AddedElement &token) {
   return form.append(token.content);
 }
 
-/// The tokens with a role, in the order in which they are added.
+/// Returns the tokens with a role, in the order of addition.
 std::vector<NamedToken>
 PieceImporter::getNamed(const std::vector<RoleDefault> &roles) const {
   std::vector<NamedToken> named;
@@ -273,14 +273,14 @@ Result<void> PieceImporter::addTokens(const std::vector<RoleDefault> &roles) {
     return roleTexts.count(content) != 0;
   };
 
-  // The first are those of the list, which may change those of the file.
+  // First the listed tokens, which may change tokens in the file.
   for (const AddedElement &element : elements)
     fromFile.insert(getForm(element));
   for (const TokenSetting &token : settings.added)
     if (fromFile.count(getForm(getElement(token, false))) == 0)
       elements.push_back(getElement(token, hasRole(token.content)));
 
-  // Then tokens with a role, and further ones.
+  // Then tokens with a role, and additional ones.
   for (const AddedElement &element : elements)
     listed.insert(element.content);
   for (const NamedToken &token : named)
@@ -296,7 +296,7 @@ Result<void> PieceImporter::addTokens(const std::vector<RoleDefault> &roles) {
   return {};
 }
 
-/// Special tokens are not found in text.
+/// Special tokens are not matched in text.
 void PieceImporter::splitSpecial() {
   std::unordered_set<std::string> special;
   for (const AddedElement &element : elements)
@@ -308,7 +308,7 @@ void PieceImporter::splitSpecial() {
 }
 
 Result<std::string> PieceImporter::finish(bool lowersCase) {
-  // truncation=True means this strategy, whatever tokenizer.json says.
+  // truncation=True selects this strategy, whatever tokenizer.json contains.
   draft.parameters.truncationStrategy = TruncationStrategy::LongestFirst;
   if (lowersCase)
     addLowercase(draft);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pre-tokenizers become steps of the runtime; what cuts at characters or
-// patterns becomes a program.
+// Converts pre-tokenizers to runtime steps; splits at characters or patterns
+// become programs.
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/regex/Regex.h"
 #include "compiler/import/tokenizer/regex/RegexTables.h"
@@ -11,7 +11,7 @@
 namespace transom::tokenizer {
 
 /// GPT-2's words (Radford et al., 2019): contractions, letters, numbers and
-/// other characters with a space before them, and whitespace.
+/// other characters with a preceding space, and whitespace.
 static constexpr std::string_view byteLevelPattern =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+"
     "|\\s+(?!\\S)|\\s+";
@@ -109,8 +109,8 @@ static Result<void> readFixedLength(JsonValue value, Draft &draft) {
   return {};
 }
 
-/// Words of one script; what is common to all scripts joins the word before it,
-/// and is dropped at the start.
+/// Words in one script; characters common to all scripts are joined to the
+/// previous word, and dropped at the start.
 static Result<void> readScripts(JsonValue, Draft &draft) {
   std::vector<CharSet> scripts;
   for (size_t i = 0; i < scriptRunCount; ++i) {

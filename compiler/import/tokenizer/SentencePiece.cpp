@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Unknown fields are skipped, as every reader of protocol buffers does; groups,
-// which no version of the format has, are malformed.
+// Unknown fields are skipped, as in every protocol buffer reader; groups, which
+// no version of the format contains, are malformed.
 #include "compiler/import/tokenizer/SentencePiece.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>
@@ -13,22 +13,22 @@
 namespace transom::tokenizer {
 
 namespace {
-/// How the value of a field is written.
+/// A field value's wire format.
 enum class Wire : uint32_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
-/// A field of a message.
+/// A message field.
 struct Field {
   uint32_t number = 0;
   Wire wire = Wire::Varint;
-  uint64_t value = 0;     ///< of a number
-  std::string_view bytes; ///< of a text or a message
-  size_t place = 0;       ///< in the file
+  uint64_t value = 0;     ///< for integers
+  std::string_view bytes; ///< for strings and messages
+  size_t place = 0;       ///< offset in the file
 };
 
-/// The fields of a message one by one.
+/// Iterates over a message's fields.
 class Message {
 public:
-  /// `start` is the message's place in the file.
+  /// `start` is the message's offset in the file.
   Message(std::string_view bytes, size_t start) : bytes(bytes), start(start) {}
 
   bool atEnd() const { return at == bytes.size(); }
@@ -103,7 +103,7 @@ private:
 };
 } // namespace
 
-/// Calls `read` with each field of a message.
+/// Calls `read` for each field in a message.
 static Result<void>
 readFields(std::string_view bytes, size_t start,
            const std::function<Result<void>(const Field &)> &read) {
@@ -131,7 +131,7 @@ static Result<void> readFlag(const Field &field, bool &flag) {
   return {};
 }
 
-/// A number from 1 to `last`.
+/// Reads an enum value from 1 to `last`.
 template <typename Enum>
 static Result<void> readEnum(const Field &field, Enum last, Enum &value) {
   TRANSOM_TRY(expectWire(field, Wire::Varint));
@@ -142,7 +142,7 @@ static Result<void> readEnum(const Field &field, Enum last, Enum &value) {
   return {};
 }
 
-/// Calls `read` with each field of a message within a message.
+/// Calls `read` for each field in a nested message.
 static Result<void>
 readMessage(const Field &message,
             const std::function<Result<void>(const Field &)> &read) {
@@ -150,7 +150,7 @@ readMessage(const Field &message,
   return readFields(message.bytes, message.place, read);
 }
 
-/// Longer than any real piece; importing takes time by the square of it.
+/// Longer than any real piece; import time is quadratic in the length.
 static constexpr size_t longestPiece = 1024;
 
 static Result<void> readPiece(const Field &message, SentencePieceModel &model) {

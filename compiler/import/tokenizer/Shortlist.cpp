@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pairs of both formats become one list, sorted by source token, of which each
-// source token keeps its best.
+// Pairs from both formats form one list, sorted by source token, which retains
+// the best target tokens for each source token.
 #include "compiler/import/tokenizer/Shortlist.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
@@ -19,11 +19,12 @@ using namespace tokenizer;
 
 namespace {
 
-/// The first eight bytes of Marian's binary format, in which no text begins.
+/// The first eight bytes of Marian's binary format; no text file starts with
+/// them.
 constexpr uint64_t binaryMagic = 0xF11A48D5013417F5;
 
-/// The header of Marian's binary format. The offsets of the lists of all source
-/// ids and of their end follow in 64 bits, then the lists in 32 bits.
+/// Header of Marian's binary format. It is followed by 64-bit list offsets for
+/// all source ids and the end, then the lists with 32-bit ids.
 struct BinaryHeader {
   uint64_t magic, checksum, first, best, numOffsets, numTargets;
 };
@@ -42,7 +43,7 @@ public:
         target(tokenizer.getTarget()) {}
 
   Result<void> read();
-  /// The section of the tables.
+  /// Returns the table section.
   std::string makeSection();
 
 private:
@@ -50,7 +51,7 @@ private:
   Result<void> readText(std::string_view bytes);
   Result<void> readLine(std::string_view line, size_t number);
   bool sharesVocabulary() const;
-  /// Keeps the best of each source token.
+  /// Retains the best target tokens for each source token.
   void prune();
 
   const ShortlistOptions &options;
@@ -63,7 +64,7 @@ private:
 
 } // namespace
 
-/// The next word of a line, empty at its end.
+/// Returns the next word in a line, empty at its end.
 static std::string_view takeWord(std::string_view &line) {
   constexpr std::string_view spaces = " \t\r";
   const size_t begin = std::min(line.find_first_not_of(spaces), line.size());
@@ -73,7 +74,7 @@ static std::string_view takeWord(std::string_view &line) {
   return word;
 }
 
-/// The id of a token that a model has, or nothing.
+/// Returns a token's id, or nullopt if the model does not have it.
 static std::optional<uint32_t> findToken(const Tokenizer &tokenizer,
                                          std::string_view word, int64_t limit) {
   const std::optional<int64_t> id = tokenizer.getId(word);
@@ -195,7 +196,7 @@ Result<void> ShortlistReader::read() {
   return magic == binaryMagic ? readBinary(bytes) : readText(bytes);
 }
 
-/// Whether ids mean the same in source and target.
+/// Returns whether source and target ids are the same.
 bool ShortlistReader::sharesVocabulary() const {
   if (&source == &target)
     return true;
@@ -231,7 +232,7 @@ Result<void> addShortlist(const ShortlistOptions &options,
   ShortlistReader reader(options, model, tokenizer);
   TRANSOM_TRY(reader.read());
   const std::string section = reader.makeSection();
-  // The section is appended, and header and directory say so.
+  // Append the section, and update header and directory.
   TablesHeader header;
   std::memcpy(&header, tables.data(), sizeof header);
   SectionEntry entry{tables.size(), section.size()};

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Normalizers and truncation, and what the readers of all parts share. A
-// BertNormalizer or a Sequence is flattened into the steps it is made of.
+// Normalizers and truncation, and helpers shared by all readers. A
+// BertNormalizer or a Sequence is flattened into its steps.
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/CharacterMap.h"
 #include "compiler/import/tokenizer/regex/Regex.h"

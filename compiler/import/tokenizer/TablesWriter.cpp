@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sections are made in memory one by one and joined after the directory.
+// Creates sections in memory one by one and appends them to the directory.
 #include "compiler/import/tokenizer/TablesWriter.h"
 #include "compiler/import/tokenizer/TrieBuilder.h"
 #include "runtime/tokenizer/Bpe.h"
@@ -21,7 +21,7 @@ static std::string getTrie(std::vector<TrieKey> keys) {
   return getBytes(buildTrie(keys));
 }
 
-/// One more than the largest id that encoding can give.
+/// One more than the largest id that encoding can return.
 static uint32_t getIdEnd(const Draft &draft) {
   uint32_t end = draft.entries.empty() ? 0 : draft.entries.back().id + 1;
   for (auto *items : {&draft.single, &draft.pair})
@@ -33,8 +33,8 @@ static uint32_t getIdEnd(const Draft &draft) {
   return end;
 }
 
-/// True if the BPE tokens of a text before a space, U+2581, do not depend on
-/// what follows, nor their offsets.
+/// Returns true if the BPE tokens and offsets before a space, U+2581, do not
+/// depend on the following text.
 static bool hasSeparateSpaces(const Draft &draft) {
   static constexpr std::string_view space = "\u2581";
   const bool dropsNothing =
@@ -64,7 +64,8 @@ public:
   explicit Writer(Draft &draft) : draft(draft) {}
 
   Result<std::string> run() {
-    at(Section::Text) = draft.stepTexts; // first, so that its places hold
+    at(Section::Text) = draft.stepTexts; // first, so that its offsets remain
+                                         // valid
     at(Section::NormalizerSteps) = getBytes(draft.normalizerSteps);
     at(Section::PreTokenizerSteps) = getBytes(draft.preTokenizerSteps);
     at(Section::DecoderSteps) = getBytes(draft.decoderSteps);
@@ -128,8 +129,8 @@ private:
     at(Section::Languages) = getBytes(languages);
   }
 
-  /// Half of the slots are taken; by chance, runs of taken ones stay far below
-  /// `probeLimit`.
+  /// Half of the slots are used; for random ids, runs of used slots are far
+  /// shorter than `probeLimit`.
   Result<void> addMerges() {
     std::vector<MergeSlot> slots(2 * draft.merges.size(), {0, 0, Trie::none});
     std::vector<uint32_t> results;
@@ -148,7 +149,7 @@ private:
     return {};
   }
 
-  /// A pair that comes again has its last rank.
+  /// A pair that occurs again has its last rank.
   void putMerge(std::vector<MergeSlot> &slots, MergeSlot merge) {
     size_t place = mergeHome(merge.left, merge.right, slots.size());
     uint32_t probe = 1;
@@ -201,7 +202,7 @@ private:
 };
 } // namespace
 
-/// Marks the tokens that the BPE of some tables makes of their texts alone.
+/// Marks tokens that BPE with these tables returns for their own string.
 static Result<void> markWhole(const Draft &draft, std::string &blob) {
   TRANSOM_ASSIGN(Tables tables, Tables::open(blob));
   Bpe bpe(tables);
@@ -218,7 +219,7 @@ static Result<void> markWhole(const Draft &draft, std::string &blob) {
     if (tokens.size() == 1 && tokens[0].id == id && id + 1 < idLimit)
       marked.push_back(trie.findUnit(text));
   }
-  // Only now, since the model reads what is written here.
+  // After the tables are written, since the model reads them.
   for (uint32_t unit : marked) {
     const size_t place = start + size_t(unit) * sizeof(TrieUnit);
     TrieUnit value;

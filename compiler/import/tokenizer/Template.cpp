@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Post-processors become two lists of items: what surrounds one text and what
-// surrounds a pair.
+// Converts post-processors to two lists of items: one around a single text and
+// one around a pair.
 #include "compiler/import/tokenizer/Steps.h"
 
 namespace transom::tokenizer {
@@ -15,7 +15,7 @@ static Result<uint32_t> readNumber(JsonValue object, std::string_view key) {
   return static_cast<uint32_t>(number);
 }
 
-/// A text's place in a template.
+/// Reads a text's position in a template.
 static Result<void> readSequencePiece(JsonValue value, bool pair,
                                       std::vector<TemplateItem> &items) {
   TRANSOM_ASSIGN(auto typeId, readNumber(value, "type_id"));
@@ -31,7 +31,8 @@ static Result<void> readSequencePiece(JsonValue value, bool pair,
   return {};
 }
 
-/// A special token's place in a template; it may stand for several ids.
+/// Reads a special token's position in a template; it may represent several
+/// ids.
 static Result<void> readTokenPiece(JsonValue value, JsonValue specialTokens,
                                    std::vector<TemplateItem> &items) {
   TRANSOM_ASSIGN(auto typeId, readNumber(value, "type_id"));
@@ -65,7 +66,7 @@ static Result<void> readTemplate(JsonValue processor, std::string_view key,
   return {};
 }
 
-/// The id in a pair [token, id] of a BertProcessing.
+/// Reads the id in a BertProcessing pair [token, id].
 static Result<uint32_t> readTokenId(JsonValue processor, std::string_view key) {
   TRANSOM_ASSIGN(auto value, processor.get(key));
   if (!value.isArray() || value.size() != 2)
@@ -74,8 +75,8 @@ static Result<uint32_t> readTokenId(JsonValue processor, std::string_view key) {
   return static_cast<uint32_t>(id);
 }
 
-/// A text between the tokens 'cls' and 'sep'; a pair begins in the same way.
-/// Gives 'sep'.
+/// Adds a text between the tokens 'cls' and 'sep'; a pair starts in the same
+/// way. Returns 'sep'.
 static Result<uint32_t> readBetweenTokens(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto cls, readTokenId(value, "cls"));
   auto sep = readTokenId(value, "sep");
@@ -104,7 +105,7 @@ static Result<void> readTemplates(JsonValue value, Draft &draft) {
   return readTemplate(value, "pair", specialTokens, draft.pair);
 }
 
-/// Whether offsets leave out spaces.
+/// Reads whether offsets exclude spaces.
 static Result<void> readTrimming(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto trim, readFlag(value, "trim_offsets"));
   TRANSOM_ASSIGN(auto prefix, readFlag(value, "add_prefix_space"));
@@ -125,7 +126,8 @@ static Result<void> readRobertaProcessing(JsonValue value, Draft &draft) {
   return readTrimming(value, draft);
 }
 
-/// One processor; `templates` counts those that surround the text.
+/// Reads one processor; `templates` counts the ones that add tokens around the
+/// text.
 static Result<void> readProcessor(JsonValue value, unsigned &templates,
                                   Draft &draft) {
   TRANSOM_ASSIGN(auto type, readType(value));

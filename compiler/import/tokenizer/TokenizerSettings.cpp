@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order of precedence is that of PreTrainedTokenizerBase._from_pretrained
-// in transformers 5: where tokenizer_config.json has `added_tokens_decoder`, as
-// newer folders have it, the two other files have no effect.
+// Precedence is the same as in PreTrainedTokenizerBase._from_pretrained in
+// transformers 5: if tokenizer_config.json has `added_tokens_decoder`, as in
+// newer folders, the two other files have no effect.
 #include "compiler/import/tokenizer/TokenizerSettings.h"
 #include "runtime/json/JsonParser.h"
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace transom::tokenizer {
 
-/// The roles that each tokenizer of transformers has.
+/// Roles supported by every transformers tokenizer.
 static constexpr const char *roles[] = {"bos_token", "eos_token", "unk_token",
                                         "sep_token", "pad_token", "cls_token",
                                         "mask_token"};
@@ -93,7 +93,7 @@ Result<std::optional<int64_t>> TokenizerSettings::getMaxLength() const {
                       documents[0].root().find("model_max_length");
   if (!hasKey)
     value = findSetting(*this, "max_len");
-  // Without a length transformers writes 10^30.
+  // transformers writes 10^30 if there is no length.
   if (!value || value->isNull() ||
       (value->isNumber() && *value->asDouble() > INT32_MAX))
     return std::optional<int64_t>();
@@ -145,7 +145,7 @@ static Result<std::vector<TokenSetting>> readList(JsonValue list) {
 }
 
 namespace {
-/// Reads the files one after the other.
+/// Reads the files sequentially.
 class Reader {
 public:
   Result<TokenizerSettings> run(const SettingFiles &files,
@@ -194,7 +194,7 @@ private:
     return {};
   }
 
-  /// A list of tokens, or an object of tokens with roles of their own.
+  /// Reads a list of tokens, or an object with tokens in additional roles.
   Result<void> readExtra(JsonValue value) {
     if (!value.isObject()) {
       TRANSOM_ASSIGN(std::vector<TokenSetting> tokens, readList(value));
@@ -253,7 +253,7 @@ private:
     return {};
   }
 
-  /// Tokens with a role are those of the list, with its flags.
+  /// Tokens with a role use the listed token with its flags.
   void takeFlags() {
     for (NamedToken &named : settings.named) {
       if (!named.token || !isRole(named.key))
@@ -264,7 +264,8 @@ private:
     }
   }
 
-  /// `added_tokens` of tokenizer.json; a token replaces one with its id.
+  /// Reads `added_tokens` in tokenizer.json; a token replaces one with the same
+  /// id.
   Result<void> readSerialized(JsonValue list) {
     TRANSOM_TRY(list.expectArray());
     std::map<uint32_t, TokenSetting> byId;
@@ -303,7 +304,7 @@ private:
     return {};
   }
 
-  /// Texts and ids; those that another key names are special.
+  /// Reads strings and ids; tokens that another key names are special.
   Result<void> readAdded(const NamedFile &file) {
     TRANSOM_ASSIGN(JsonDocument document,
                    parseJson(file.bytes, file.name, JsonNumbers::Python));
@@ -324,7 +325,7 @@ private:
     return {};
   }
 
-  /// The tokens that another key makes special.
+  /// Returns the tokens that another key makes special.
   std::unordered_set<std::string_view> getSpecial() const {
     std::unordered_set<std::string_view> special;
     for (const NamedToken &named : settings.named)

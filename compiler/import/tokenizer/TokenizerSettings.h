@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the JSON files beside a folder's vocabulary say about its tokenizer:
+// Tokenizer settings in the JSON files next to a folder's vocabulary:
 // tokenizer_config.json, special_tokens_map.json and added_tokens.json.
 #pragma once
 #include "compiler/import/tokenizer/AddedTokens.h"
@@ -20,15 +20,14 @@ struct NamedFile {
   std::string name;
 };
 
-/// How many ids the model has: of the texts that it reads, and of those that it
-/// writes.
+/// Id counts of the model: for input texts and for generated texts.
 struct ModelVocabulary {
   int64_t source = INT32_MAX, target = INT32_MAX;
 };
 
 namespace tokenizer {
 
-/// A token as the files describe it: a text, or an object with flags.
+/// A token as described in files: a string, or an object with flags.
 struct TokenSetting {
   std::string content;
   bool isText = false; ///< without flags
@@ -42,64 +41,64 @@ struct TokenSetting {
 /// A token with a role: `eos_token`.
 struct NamedToken {
   std::string key;
-  std::optional<TokenSetting> token; ///< nothing: null
+  std::optional<TokenSetting> token; ///< nullopt: null
 };
 
-/// The settings, merged as the classes of transformers merge them.
+/// The settings, merged as in transformers' classes.
 struct TokenizerSettings {
-  /// What the values lie in: tokenizer_config.json, or an empty object without
-  /// one, and the other files.
+  /// Documents that own the values: tokenizer_config.json, or an empty object
+  /// without one, and the other files.
   std::vector<JsonDocument> documents;
   std::vector<NamedToken> named;
-  /// `extra_special_tokens`, or `additional_special_tokens` of
-  /// tokenizer_config.json, if either is there.
+  /// `extra_special_tokens`, or `additional_special_tokens` in
+  /// tokenizer_config.json, if either exists.
   std::optional<std::vector<TokenSetting>> extra;
-  /// `additional_special_tokens` of special_tokens_map.json.
+  /// `additional_special_tokens` in special_tokens_map.json.
   std::vector<TokenSetting> additional;
-  /// Tokens with ids, by ascending id.
+  /// Tokens with ids, in ascending order.
   std::vector<TokenSetting> added;
 
-  /// Keys that count before those of tokenizer_config.json.
+  /// Keys that take precedence over tokenizer_config.json.
   std::optional<JsonValue> overrides;
 
-  /// The token with a role, or null where no file has the key.
+  /// Returns the token with a role, or null if no file has the key.
   const NamedToken *find(std::string_view key) const;
-  /// A flag of tokenizer_config.json; absent or null gives `fallback`.
+  /// Returns a flag in tokenizer_config.json; `fallback` if absent or null.
   Result<bool> getFlag(std::string_view key, bool fallback) const;
-  /// A text of tokenizer_config.json, if it is there.
+  /// Returns a string in tokenizer_config.json, if it exists.
   Result<std::optional<std::string>> getText(std::string_view key) const;
-  /// `truncation_side` of tokenizer_config.json is left; `fallback` without it.
+  /// Returns whether `truncation_side` in tokenizer_config.json is left;
+  /// `fallback` if absent.
   Result<bool> truncatesLeft(bool fallback) const;
-  /// A list of texts of tokenizer_config.json, if it is there.
+  /// Returns a list of strings in tokenizer_config.json, if it exists.
   Result<std::optional<std::vector<std::string>>>
   getTexts(std::string_view key) const;
-  /// Where `truncation=True` cuts: `model_max_length`, or `max_len` of old
-  /// folders; nothing where it is too large to be a length.
+  /// Returns the max length for `truncation=True`: `model_max_length`, or
+  /// `max_len` in old folders; nullopt if it is too large for a length.
   Result<std::optional<int64_t>> getMaxLength() const;
-  /// A number of tokenizer_config.json from 0 to `limit`.
+  /// Returns a number between 0 and `limit` in tokenizer_config.json.
   Result<int64_t> getNumber(std::string_view key, int64_t fallback,
                             int64_t limit) const;
 };
 
-/// The files of a folder; all of them may be absent.
+/// The setting files in a folder; all of them may be absent.
 struct SettingFiles {
   std::optional<NamedFile> config, specialTokens, addedTokens;
-  /// Text is made lower case whatever the class does, as sentence-transformers
-  /// does where its `do_lower_case` is true.
+  /// Text is converted to lower case regardless of the class, as
+  /// sentence-transformers does if its `do_lower_case` is true.
   bool lowersCase = false;
-  /// Keys that count before those of tokenizer_config.json, in a document that
+  /// Keys that take precedence over tokenizer_config.json, in a document that
   /// outlives the settings.
   std::optional<JsonValue> overrides = std::nullopt;
 };
 
-/// `serialized` is a tokenizer.json beside them, whose `added_tokens` come
-/// last.
+/// `serialized` is the folder's tokenizer.json, whose `added_tokens` come last.
 Result<TokenizerSettings>
 readTokenizerSettings(const SettingFiles &files,
                       std::optional<JsonValue> serialized = std::nullopt);
 
-/// An error that begins with the name of one of the files, or else with that of
-/// the file of the vocabulary.
+/// Prefixes an error with the name of a setting file, or else the vocabulary
+/// file.
 Error nameFile(Error error, const SettingFiles &files, std::string_view other);
 
 } // namespace tokenizer

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Children of a state are put at the first base where all their places are
-// free. The search for a base starts after stretches that failed often, so
-// building stays near linear at the price of a few unused units.
+// Places a state's children at the first base where all their slots are free.
+// The base search skips ranges that failed often, so building is almost linear,
+// at the cost of a few unused units.
 #include "compiler/import/tokenizer/TrieBuilder.h"
 #include <algorithm>
 
@@ -62,7 +62,7 @@ private:
     }
   }
 
-  /// A base, at least 1, at which the places of all `labels` are free.
+  /// Returns a base >= 1 at which the slots for all `labels` are free.
   uint32_t findBase() {
     uint32_t first = labels.front();
     uint32_t least = first + 1;
@@ -84,8 +84,8 @@ private:
   bool isFree(uint32_t place) const { return next[place] == place; }
   void take(uint32_t place) { next[place] = place + 1; }
 
-  /// The first free place at or after `place`; paths are halved as they are
-  /// walked.
+  /// Returns the first free slot at or after `place`; traversal halves the
+  /// paths.
   uint32_t nextFree(uint32_t place) {
     grow(size_t(place) + 1);
     while (next[place] != place) {
@@ -105,7 +105,8 @@ private:
 
   const std::vector<TrieKey> &keys;
   std::vector<TrieUnit> units;
-  std::vector<uint32_t> next; ///< itself for a free place, else a later one
+  std::vector<uint32_t> next; ///< the slot itself if it is free, else a later
+                              ///< one
   std::vector<uint32_t> labels;
   uint32_t searchFrom = 1;
 };

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds the double-array tries of the tables.
+// Builds the double-array tries in the tables.
 #pragma once
 #include "runtime/tokenizer/Tables.h"
 #include <string_view>
@@ -10,11 +10,11 @@
 
 namespace transom::tokenizer {
 
-/// A key and its value (below `Trie::none`).
+/// A key and its value (less than `Trie::none`).
 using TrieKey = std::pair<std::string_view, uint32_t>;
 
-/// The trie of `keys`, which are sorted by their bytes and distinct. No keys
-/// give no units.
+/// Builds a trie for `keys`, which are distinct and sorted by their bytes. No
+/// keys give no units.
 std::vector<TrieUnit> buildTrie(const std::vector<TrieKey> &keys);
 
 } // namespace transom::tokenizer

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The Unigram model: a list of tokens with scores. A token's id is its place;
-// of tokens that come twice, the last one is found in text.
+// Unigram model: a list of tokens with scores. A token's id is its index; if a
+// token occurs twice, only the last one is found in text.
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace transom::tokenizer {
 
-/// How much lower the score of an unknown character is than any token's.
+/// Difference between the lowest token score and an unknown character's score.
 static constexpr double unknownPenalty = 10;
 
 static Result<void> readToken(JsonValue value, Draft &draft) {
@@ -27,7 +27,7 @@ static Result<void> readToken(JsonValue value, Draft &draft) {
 
 void finishScores(Draft &draft, std::optional<double> leastScore) {
   auto &tokens = draft.modelTokens;
-  // The last of equal texts stays.
+  // Keep the last of several equal strings.
   std::sort(tokens.begin(), tokens.end(), [](const auto &a, const auto &b) {
     return a.first != b.first ? a.first < b.first : a.second > b.second;
   });
@@ -66,7 +66,7 @@ Result<void> readUnigram(JsonValue model, Draft &draft) {
   TRANSOM_TRY(readScoredTokens(model, draft));
   TRANSOM_TRY(readUnknown(model, draft));
   TRANSOM_ASSIGN(auto fallback, readFlag(model, "byte_fallback", false));
-  // Files that the importer of GGUF makes give the score; others have no such
+  // Files created by the GGUF importer contain the score; others have no such
   // key.
   std::optional<double> least;
   if (auto value = model.find("least_score")) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tokens of a model, and which kind of model it is.
+// The tokens of a model, and its kind.
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "runtime/base/Utf8.h"

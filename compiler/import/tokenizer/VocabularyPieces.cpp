@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ids are those of the vocabulary. A piece that is not there keeps its score,
-// so that text is cut as SentencePiece cuts it, and has an id after the last
-// one, which encoding gives as the unknown token. Tokens of the vocabulary that
-// are not pieces are never cut from text, but unknown characters together can
+// Ids come from the vocabulary. A piece that is not in it keeps its score, so
+// that text is split as in SentencePiece, and has an id after the last one,
+// which encoding returns as the unknown token. Vocabulary tokens that are not
+// pieces never result from splitting, but a sequence of unknown characters can
 // be one.
 #include "compiler/import/tokenizer/VocabularyPieces.h"
 #include "compiler/import/tokenizer/CharacterMap.h"
@@ -21,7 +21,7 @@
 namespace transom::tokenizer {
 
 static constexpr const char *space = "\u2581";
-/// How much lower the score of an unknown character is than any piece's.
+/// Difference between the lowest piece score and an unknown character's score.
 static constexpr float unknownPenalty = 10;
 
 static Result<void> checkSupported(const SentencePieceModel &model) {
@@ -39,7 +39,7 @@ static Result<void> checkSupported(const SentencePieceModel &model) {
 }
 
 namespace {
-/// Adds the pieces of a model to the tokens of a vocabulary.
+/// Adds a model's pieces to a vocabulary's tokens.
 class PieceAdder {
 public:
   PieceAdder(const SentencePieceModel &model, Draft &draft)
@@ -51,7 +51,7 @@ public:
   }
 
 private:
-  /// Finds or makes the id of each piece, and notes its score.
+  /// Finds or creates each piece's id, and records its score.
   Result<void> addAll() {
     scores.assign(draft.entries.size(),
                   std::numeric_limits<double>::quiet_NaN());
@@ -81,7 +81,7 @@ private:
                            ? std::string()
                            : ", such as " + quoted(further.front().first)));
 
-    // The tokens stay sorted by text.
+    // Keep the tokens sorted by string.
     auto &tokens = draft.modelTokens;
     tokens.insert(tokens.end(), further.begin(), further.end());
     std::sort(tokens.begin(), tokens.end());
@@ -103,8 +103,8 @@ private:
     return {};
   }
 
-  /// Any two symbols merge that are a piece together, that of the highest score
-  /// first. Tokens that are not pieces are never cut from text.
+  /// Any two symbols that form a piece merge, in descending score order. Tokens
+  /// that are not pieces never result from splitting.
   Result<void> finishBpe() {
     draft.parameters.model = ModelKind::Bpe;
     draft.parameters.flags |= FuseUnknown;
@@ -130,7 +130,7 @@ private:
     return {};
   }
 
-  /// The pairs that make a piece.
+  /// Adds the pairs that form a piece.
   void addMerges(std::string_view text, uint32_t id) {
     bool first = true;
     for (size_t at = 0; at < text.size();) {

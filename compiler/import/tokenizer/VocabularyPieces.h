@@ -1,24 +1,24 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokenizers whose pieces are those of a SentencePiece model, with ids of a
-// vocabulary in JSON: the parts that Marian's and M2M100's have in common.
+// Tokenizers with SentencePiece pieces and ids from a JSON vocabulary: the
+// parts that Marian and M2M100 share.
 #pragma once
 #include "compiler/import/tokenizer/TablesWriter.h"
 #include "compiler/import/tokenizer/TokenizerSettings.h"
 
 namespace transom::tokenizer {
 
-/// Reads the tokens of a vocabulary, whose ids have no holes and are below
-/// `idEnd`, the number of ids that the model has.
+/// Reads a vocabulary's tokens, whose ids are contiguous and less than `idEnd`,
+/// the model's id count.
 Result<void> readVocabularyIds(JsonValue root, int64_t idEnd, Draft &draft);
 
-/// Adds the pieces of a model file to the vocabulary in `draft`, and the
-/// model's normalization. Text is cut as SentencePiece itself does it. Errors
-/// begin with the file's name.
+/// Adds a model file's pieces to the vocabulary in `draft`, and the model's
+/// normalization. Text is split as in SentencePiece itself. Errors start with
+/// the file name.
 Result<void> addVocabularyPieces(const NamedFile &file, Draft &draft);
 
-/// Appends the decoder: spaces for U+2581, none at both ends.
+/// Appends the decoder: spaces for U+2581, removed at both ends.
 void addPieceDecoder(Draft &draft);
 
 } // namespace transom::tokenizer

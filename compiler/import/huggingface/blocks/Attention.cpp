@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Self attention. Where the model's own code computes softmax(scale * Q K^T +
-// mask) V, the block writes these operations, and fusing them is a pass's work;
-// windows, biases by distance, shared keys and a cache are features of
-// `attn.sdpa`, which the block then writes itself.
+// Self attention. If the model's own code computes softmax(scale * Q K^T +
+// mask) V, the block creates these operations, and a pass fuses them; windows,
+// biases by distance, shared keys and a cache are features of `attn.sdpa`,
+// which the block then creates itself.
 #include "compiler/import/PositionBias.h"
 #include "compiler/import/huggingface/blocks/Blocks.h"
 #include <cmath>
@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace transom;
 
-/// True where the primitive operations say all of it.
+/// Returns true if primitive operations can express the attention.
 bool AttentionBlock::isPrimitive() const {
   const ModelConfig &config = context.config;
   return context.family.kind == ModelKind::Encoder &&
@@ -26,7 +26,7 @@ bool AttentionBlock::isPrimitive() const {
 }
 
 //===----------------------------------------------------------------------===//
-// What all layers share
+// Values shared by all layers
 //===----------------------------------------------------------------------===//
 
 Value AttentionBlock::ropeTable(Value positions, const Rope &rope,
@@ -65,7 +65,7 @@ void AttentionBlock::start(Value ids) {
         });
   }
 
-  // Rope tables, by `LayerConfig::rope`.
+  // Rope tables, indexed by `LayerConfig::rope`.
   if (config.ropes.empty() || config.ropes[0].frequencies.empty())
     return;
   context.at(context.family.modules.rope, keys.positions);
@@ -82,7 +82,7 @@ void AttentionBlock::start(Value ids) {
 
 static const char *const operandSuffixes[] = {".query", ".key", ".value"};
 
-/// One projection has all of the query, then key, then value.
+/// One projection contains the whole query, then key, then value.
 Value AttentionBlock::projectStacked(Value state, const std::string &module,
                                      Operand operand) {
   const ModelConfig &config = context.config;
@@ -94,7 +94,7 @@ Value AttentionBlock::projectStacked(Value state, const std::string &module,
                               context.getQkvWords(), operandSuffixes[operand]);
 }
 
-/// A bias of the query or the value that the module of attention has.
+/// Returns a query or value bias that is stored in the attention module.
 Value AttentionBlock::ownBias(const std::string &layer, Operand operand) {
   const FamilyModules &m = context.family.modules;
   const std::string names[] = {m.queryBias, "", m.valueBias};
@@ -107,7 +107,7 @@ Value AttentionBlock::ownBias(const std::string &layer, Operand operand) {
       operand == Query ? context.getQueryWords() : context.getKeyWords());
 }
 
-/// One projection is [heads of keys, queries of each + 2, head dim, ...].
+/// One projection is [key heads, query heads per key head + 2, head dim, ...].
 Value AttentionBlock::projectByKvHead(Value state, const std::string &layer,
                                       const std::string &module,
                                       Operand operand) {
@@ -140,7 +140,7 @@ Value AttentionBlock::projectByKvHead(Value state, const std::string &layer,
   return context.emit.linear(state, weight, bias);
 }
 
-/// Query, key or value: [tokens, heads * head dim].
+/// Returns query, key or value: [tokens, heads * head dim].
 Value AttentionBlock::projectOperand(Value state, const std::string &layer,
                                      Operand operand) {
   const FamilyModules &m = context.family.modules;
@@ -159,8 +159,8 @@ Value AttentionBlock::projectOperand(Value state, const std::string &layer,
                                           : context.getKeyWords());
 }
 
-/// The weights of all heads, [heads * head dim]: of a module for each, or one
-/// tensor [heads, head dim].
+/// Returns the weights for all heads, [heads * head dim]: from one module per
+/// head, or one tensor [heads, head dim].
 WeightExpr AttentionBlock::headWeights(const std::string &module,
                                        int64_t count) {
   const int64_t width = context.config.headDim;
@@ -181,7 +181,8 @@ WeightExpr AttentionBlock::headWeights(const std::string &module,
   return WeightExpr::concat(0, std::move(weights));
 }
 
-/// Norms with weights for each head: without weights, then times all of them.
+/// Norms with weights for each head: a norm without weights, then a
+/// multiplication.
 Value AttentionBlock::normalizeEachHead(Value heads, const std::string &module,
                                         int64_t count) {
   const ModelConfig &config = context.config;
@@ -199,7 +200,7 @@ Value AttentionBlock::normalizeEachHead(Value heads, const std::string &module,
   return emit.make<attn::MulOp>(even, emit.weight(name + ".weight", weights));
 }
 
-/// The norms of query or key, [tokens, heads * head dim].
+/// Applies query or key norms, [tokens, heads * head dim].
 Value AttentionBlock::normalizeHeads(Value heads, const std::string &module,
                                      int64_t count) {
   const ModelConfig &config = context.config;
@@ -220,9 +221,9 @@ Value AttentionBlock::normalizeHeads(Value heads, const std::string &module,
                               context.tokensBy({count * config.headDim}));
 }
 
-/// The norms of heads where the model has some, then rope, where number i of a
-/// head is turned with number i + d/2 (the halves of `rotate_half`) or with its
-/// neighbour.
+/// Applies head norms, if the model has them, then rope, which rotates element
+/// i of a head with element i + d/2 (the halves in `rotate_half`) or with its
+/// neighbor.
 Value AttentionBlock::applyPosition(Value heads, int64_t number,
                                     Operand operand) {
   const FamilyModules &m = context.family.modules;
@@ -252,7 +253,8 @@ Value AttentionBlock::splitHeads(Value projected) {
   return context.emit.transpose(split, {0, 2, 1, 3});
 }
 
-/// softmax(scale * Q K^T + mask) V in the operations of the model's own code.
+/// softmax(scale * Q K^T + mask) V, with the same operations as the model's own
+/// code.
 Value AttentionBlock::primitive(Value state, int64_t number) {
   const FamilyModules &m = context.family.modules;
   const ModelConfig &config = context.config;
@@ -272,7 +274,7 @@ Value AttentionBlock::primitive(Value state, int64_t number) {
                       context.tokensBy({config.heads * config.headDim}));
 }
 
-/// A parameter of that shape as an expression.
+/// Returns a parameter with this shape as an expression.
 WeightExpr AttentionBlock::read(const std::string &module, const char *name,
                                 std::vector<int64_t> shape,
                                 const std::string &sizes) {
@@ -281,8 +283,8 @@ WeightExpr AttentionBlock::read(const std::string &module, const char *name,
   return WeightExpr::file(tensor);
 }
 
-/// The keys or queries of relative positions, [heads * positions, head dim]: a
-/// product of weights only.
+/// Returns relative position keys or queries, [heads * positions, head dim],
+/// computed from weights only.
 Value AttentionBlock::projectPositions(const std::string &layer,
                                        Operand operand) {
   const FamilyModules &m = context.family.modules;

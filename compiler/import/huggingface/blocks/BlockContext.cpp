@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Projections are read in the orientation of the files and, where several are
-// stored as one, in slices; each is a product of its own, and the passes join
-// what reads one input.
+// Projections use the file's orientation and, if several are stored as one,
+// slices; each is a separate matmul, and passes merge matmuls with a common
+// input.
 #include "compiler/import/huggingface/blocks/Blocks.h"
 #include "compiler/import/huggingface/checkpoints/AdapterBase.h"
 
@@ -45,7 +45,7 @@ std::string BlockContext::layerName(int64_t number) const {
   return name;
 }
 
-/// The module of the head's own table, or null.
+/// Returns the module with the head's own table, or null.
 static const char *findHeadTable(const FamilyHead &head) {
   for (const HeadResult &result : head.results)
     for (const HeadStep &step : result.steps)
@@ -62,8 +62,8 @@ std::string BlockContext::getWordModule() const {
     for (const char *shared : m.sharedWord)
       if (parameters.has(shared, "weight"))
         return shared;
-  // Files can hold a table that is tied under the name of the head alone. The
-  // table of an encoder is tied to the head where it is shared.
+  // Files may store a tied table only under the head's name. An encoder's table
+  // is tied to the head if it is shared.
   const char *table = findHeadTable(head);
   bool tied =
       config.tied && (config.sharedWord || family.kind == ModelKind::Decoder);

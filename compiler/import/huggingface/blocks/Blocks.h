@@ -1,18 +1,18 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The blocks that every model is built from. Each writes what the features of a
-// family and the config of a model ask for; encoders and decoders use the same
-// blocks and differ in the sizes of a hidden state: [batch, seq, hidden size]
-// or [tokens, hidden size].
+// Blocks that every model is built from. Each builds the operations for the
+// family's features and the model's config; encoders and decoders use the same
+// blocks and differ in the hidden state's shape: [batch, seq, hidden size] or
+// [tokens, hidden size].
 #pragma once
 #include "compiler/import/Parameters.h"
 #include "compiler/import/huggingface/ModelConfig.h"
 
 namespace transom {
 
-/// What the blocks of one model share, and the modules that all of them have:
-/// projections, norms, activations. Errors are the emitter's.
+/// State shared by a model's blocks, and common modules: projections, norms,
+/// activations. Errors are recorded in the emitter.
 class BlockContext {
 public:
   BlockContext(Emitter &emit, const ModelFiles &files,
@@ -21,52 +21,54 @@ public:
 
   using Value = mlir::Value;
 
-  /// Operations from now on belong to this module, and were asked for by this
-  /// key of the config or JSON pointer.
+  /// Sets the location for subsequent operations: this module, and the config
+  /// key or JSON pointer that requested it.
   template <typename Key> void at(const std::string &module, const Key &key) {
     parameters.at(module, key);
   }
-  /// The module of a layer, and the prefix of the modules in it.
+  /// Returns a layer's module, and the prefix for modules inside it.
   std::string layerName(int64_t number) const;
   std::string layerPrefix(int64_t number) const {
     return layerName(number) + ".";
   }
-  /// The module that holds the table of the token embedding.
+  /// Returns the module with the token embedding table.
   std::string getWordModule() const;
-  /// The last size of a value.
+  /// Returns a value's last size.
   int64_t getWidth(Value value) const;
-  /// The sizes of a hidden state but the last, then these.
+  /// Returns the hidden state's sizes except for the last, followed by `sizes`.
   Dims tokensBy(std::initializer_list<Polynomial> sizes) const;
 
-  /// A projection to `width`. In errors `words` names it, as in
-  /// `ExpectedSize::words`, and `from` the width of the input.
+  /// Projects to `width`. In errors `words` describes it, as in
+  /// `ExpectedSize::words`, and `from` the input width.
   Value project(Value input, const std::string &module, int64_t width,
                 bool bias, const std::string &words, const std::string &from);
-  /// The same from the hidden size, or the size of the token embedding.
+  /// The same from the hidden size or the token embedding width.
   Value project(Value input, const std::string &module, int64_t width,
                 bool bias, const std::string &words) {
     return project(input, module, width, bias, words, getWords(input));
   }
-  /// Rows [start, start + count) of a projection to `all`, which `words` names
-  /// in errors, as one of its own.
+  /// Projects to rows [start, start + count) of a projection to `all`, which
+  /// errors describe as `words`.
   Value projectSlice(Value input, const std::string &module, int64_t all,
                      int64_t start, int64_t count, bool bias,
                      const std::string &words, const char *suffix);
-  /// What errors call the last size of a hidden state or an embedding.
+  /// Returns the description in errors for the last size of a hidden state or
+  /// an embedding.
   std::string getWords(Value value) const {
     return getWidthWords(getWidth(value));
   }
   std::string getWidthWords(int64_t width) const;
-  /// What errors call the width of all queries, or of all keys or values.
+  /// Returns the description in errors for the width of all queries, or all
+  /// keys or values.
   std::string getQueryWords() const;
   std::string getKeyWords() const;
-  /// The same of query, key and value side by side.
+  /// The same for concatenated query, key and value.
   std::string getQkvWords() const;
-  /// The bias of a module that has one, or the parameter that an adapter adds
-  /// in its place; null without both.
+  /// Returns the bias parameter's name, or the parameter that an adapter adds
+  /// instead; null without both.
   const char *getBiasName(const std::string &module, bool bias) const;
   Value normalize(Value input, const std::string &module);
-  /// A norm outside of layers.
+  /// Applies a norm outside layers.
   Value normalizeOuter(Value input, const std::string &module);
   Value activate(Value input, std::optional<Activation> kind);
   Value add(Value a, Value b, const std::string &module);
@@ -77,14 +79,14 @@ public:
   const FamilyHead &head;
   const ModelConfig &config;
   Parameters parameters;
-  Dims tokens;   ///< the sizes of a hidden state but the last
+  Dims tokens;   ///< the hidden state's sizes except for the last
   Value visible; ///< encoder: bool [batch, seq], false at padding
-  Value ragged;  ///< decoder: the new tokens of the step's sequences
+  Value ragged;  ///< decoder: new tokens of the step's sequences
 
 private:
   Value normalize(Value input, const std::string &module, NormKind kind);
-  /// Whether files have the weight of a projection as [in, out]. The heads of
-  /// such a family are stored as those of all others.
+  /// Returns true if files store a projection's weight as [in, out]. Such a
+  /// family's heads are stored like all others.
   bool isTransposed(const std::string &module) const {
     return family.transposedWeights && parameters.inBase(module);
   }
@@ -94,7 +96,7 @@ private:
 class EmbeddingBlock {
 public:
   explicit EmbeddingBlock(BlockContext &context) : context(context) {}
-  /// The first hidden state; `types` is null where the family has none.
+  /// Returns the first hidden state; `types` is null if the family has none.
   mlir::Value build(mlir::Value ids, mlir::Value types);
 
 private:
@@ -114,7 +116,7 @@ private:
 class AttentionBlock {
 public:
   explicit AttentionBlock(BlockContext &context) : context(context) {}
-  /// Makes what all layers share: rope tables, slopes, masks.
+  /// Builds values shared by all layers: rope tables, slopes, masks.
   void start(mlir::Value ids);
   mlir::Value build(mlir::Value state, int64_t layer);
 
@@ -142,32 +144,32 @@ private:
   Value fused(Value state, int64_t layer);
 
   BlockContext &context;
-  llvm::SmallVector<Value> ropes; ///< by `LayerConfig::rope`
-  Value slopes;                   ///< [heads], of encoders [heads, 2]
+  llvm::SmallVector<Value> ropes; ///< indexed by `LayerConfig::rope`
+  Value slopes;                   ///< [heads], or [heads, 2] in encoders
   Value relativeBias;             ///< [heads, distances]
   Value keyMask;                  ///< bool [batch, 1, 1, seq]
 };
 
-/// Attention of a decoder to the states of an encoder. Their keys and values
-/// are in a read-only cache for each layer, which another entry fills.
+/// A decoder's attention to encoder states. Their keys and values are in a
+/// read-only cache for each layer, which another entry fills.
 class CrossAttentionBlock {
 public:
-  /// A source has at most `positions` tokens; nothing: any number.
+  /// A source has at most `positions` tokens; nullopt: no limit.
   CrossAttentionBlock(BlockContext &context, std::optional<int64_t> positions)
       : context(context), positions(positions),
         caches(context.config.layers.size()) {}
-  /// The attention of new tokens, in the entry of the decoder.
+  /// Builds the attention for new tokens, in the decoder's entry.
   mlir::Value build(mlir::Value state, int64_t layer);
-  /// Stores the keys and values of the encoder's states [rows, hidden size],
-  /// the tokens of `ragged`; gives the states.
+  /// Stores keys and values for encoder states [rows, hidden size], the tokens
+  /// of `ragged`; returns the states.
   mlir::Value append(mlir::Value states, mlir::Value ragged, int64_t layer);
 
 private:
   using Value = mlir::Value;
 
-  /// A projection to the width of all heads.
+  /// Projects to the width of all heads.
   Value project(Value state, int64_t layer, const char *module);
-  /// The cache of a layer, which its first user declares.
+  /// Returns a layer's cache; declares it on first use.
   Value getCache(int64_t layer);
 
   BlockContext &context;
@@ -175,18 +177,18 @@ private:
   std::vector<std::string> caches; ///< symbols by layer; empty: not declared
 };
 
-/// A convolution along the sequence, of which padding is zero.
+/// A convolution along the sequence; padding is zero.
 class ConvolutionBlock {
 public:
   explicit ConvolutionBlock(BlockContext &context) : context(context) {}
-  /// The norm of `state` plus the convolution of `embedding`.
+  /// Returns the norm of `state` plus the convolution over `embedding`.
   mlir::Value build(mlir::Value state, mlir::Value embedding);
 
 private:
   BlockContext &context;
 };
 
-/// The MLP of a layer.
+/// A layer's MLP.
 class MlpBlock {
 public:
   explicit MlpBlock(BlockContext &context) : context(context) {}
@@ -200,7 +202,7 @@ private:
 };
 
 /// Attention and MLP with their norms and residual sums; between them attention
-/// to an encoder where `cross` is not null.
+/// to an encoder if `cross` is not null.
 class LayerBlock {
 public:
   LayerBlock(BlockContext &context, AttentionBlock &attention,
@@ -219,18 +221,18 @@ private:
   MlpBlock mlp;
 };
 
-/// The final norm and what is computed from the last hidden state.
+/// The final norm and the values computed from the last hidden state.
 class HeadBlock {
 public:
   explicit HeadBlock(BlockContext &context) : context(context) {}
-  /// The last hidden state as the base model gives it.
+  /// Returns the base model's last hidden state.
   mlir::Value finish(mlir::Value state);
-  /// One result of the head from that state.
+  /// Builds one head result from that state.
   mlir::Value build(const HeadResult &result, mlir::Value state);
-  /// True where the checkpoint has the base model's pooler.
+  /// Returns true if the checkpoint has the base model's pooler.
   bool hasPooler() const;
   mlir::Value pooler(mlir::Value state);
-  /// Logits are those of these tokens alone.
+  /// Restricts logits to these tokens.
   void chooseTokens(std::vector<int64_t> ids) { chosen = std::move(ids); }
 
 private:
@@ -243,18 +245,18 @@ private:
   Value vocabulary(const HeadStep &step, Value state);
   Value vocabularyBias(const HeadStep &step, const std::string &module);
   WeightExpr chooseRows(WeightExpr table) const;
-  /// What the symbols of weights with the chosen rows end in.
+  /// Returns the symbol suffix for weights with selected rows.
   std::string getChosenSuffix() const;
   Value cap(Value logits);
   Value scale(Value state);
   std::string getTiedModule() const;
-  /// The bias of a vocabulary, with the one that an adapter adds.
+  /// Adds an adapter's bias to a vocabulary bias.
   mlir::Value withAdapterBias(mlir::Value bias, const std::string &module);
 
   BlockContext &context;
-  Value pooled;                 ///< the pooler's output, once made
-  std::vector<int64_t> chosen;  ///< the tokens of logits; empty: all
-  std::string vocabularyModule; ///< the module of the last `Vocabulary` step
+  Value pooled;                 ///< the pooler's output, once built
+  std::vector<int64_t> chosen;  ///< tokens with logits; empty: all
+  std::string vocabularyModule; ///< module in the last `Vocabulary` step
 };
 
 } // namespace transom

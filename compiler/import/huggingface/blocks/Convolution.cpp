@@ -1,15 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A convolution is a product of the columns next to each token, side by side.
-// Its weight is stored [out, in of a group, columns].
+// A convolution is a matmul with the concatenated columns around each token.
+// Its weight is stored as [out, in per group, columns].
 #include "compiler/import/huggingface/blocks/Blocks.h"
 
 using namespace mlir;
 using namespace transom;
 
-/// The weight as that of a product, [hidden, columns * hidden]; numbers of
-/// other groups are multiplied by zero.
+/// Returns the equivalent matmul weight, [hidden, columns * hidden]; elements
+/// in other groups are zero.
 static WeightExpr joinGroups(const WeightExpr &file, int64_t hidden,
                              const Convolution &convolution) {
   const int64_t width = hidden / convolution.groups, size = convolution.size;

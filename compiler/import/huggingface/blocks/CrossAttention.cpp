@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cross attention: the keys and values of a source are computed once, in an
-// entry of their own, and each step of the decoder reads them.
+// Cross attention: a source's keys and values are computed once, in a separate
+// entry, and each decoder step reads them.
 #include "compiler/import/huggingface/blocks/Blocks.h"
 #include <limits>
 

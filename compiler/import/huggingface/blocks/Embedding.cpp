@@ -1,14 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The embeddings of tokens, their types and their positions, added in this
-// order and normalized.
+// Token, type and position embeddings, added in this order and normalized.
 #include "compiler/import/huggingface/blocks/Blocks.h"
 
 using namespace mlir;
 using namespace transom;
 
-/// The sum is as wide as the hidden size, unless it is projected at the end.
+/// The sum has the hidden size, unless it is projected at the end.
 static int64_t sumWidth(const BlockContext &context) {
   return context.family.projection == EmbeddingProjection::BeforePositions
              ? context.config.hidden
@@ -24,9 +23,9 @@ Value EmbeddingBlock::lookUp(const std::string &module,
   return context.emit.embedding(indices, table, scale);
 }
 
-/// The table of fairseq's positions, which are counted from padding id + 1. The
-/// ranks of an encoder include the padding id, whose entry is zero; a decoder
-/// has columns.
+/// Returns fairseq's position table, which is counted from padding id + 1.
+/// Encoder ranks include the padding id, whose entry is zero; a decoder has
+/// columns.
 WeightExpr EmbeddingBlock::fairseqTable() {
   const ModelConfig &config = context.config;
   int64_t width = sumWidth(context), first = config.pad + 1;
@@ -42,7 +41,7 @@ WeightExpr EmbeddingBlock::fairseqTable() {
       0, {WeightExpr::slice(all, 0, 0, config.pad), padding, used});
 }
 
-/// The table whose entries `PositionOp` numbers.
+/// Returns the table that `PositionOp` indexes.
 Value EmbeddingBlock::positionTable() {
   const ModelFamily &family = context.family;
   const std::string module = family.modules.position;
@@ -60,7 +59,7 @@ Value EmbeddingBlock::positionTable() {
                 : WeightExpr::sinusoid(count, width, family.sinusoid));
   }
 
-  // A table of the files, which starts after an offset.
+  // A table in the files, which starts after an offset.
   const std::string sizes = "positions x " + context.getWidthWords(width);
   if (!offset)
     return parameters.get(module, "weight", {count, width}, sizes);
@@ -71,8 +70,8 @@ Value EmbeddingBlock::positionTable() {
                                });
 }
 
-/// The entry of the padding id is zero in fairseq's table. A decoder counts
-/// columns, so it multiplies by a table of zero for that id and one for others.
+/// The padding id's entry is zero in fairseq's table. A decoder counts columns,
+/// so it multiplies by a table with zero for that id and one for others.
 Value EmbeddingBlock::clearPadding(Value values, Value ids) {
   const ModelConfig &config = context.config;
   std::vector<WeightExpr> factors;
@@ -108,7 +107,7 @@ Value EmbeddingBlock::addPositions(Value sum, Value ids) {
   return context.emit.add(sum, values);
 }
 
-/// To the hidden size, where the embedding has another width.
+/// Projects to the hidden size, if the embedding has another width.
 Value EmbeddingBlock::project(Value state) {
   const ModelConfig &config = context.config;
   if (config.embeddingWidth == config.hidden && !context.family.alwaysProjects)
@@ -124,7 +123,7 @@ Value EmbeddingBlock::build(Value ids, Value types) {
   const FamilyModules &m = family.modules;
   const ModelConfig &config = context.config;
 
-  // Tokens.
+  // Add token embeddings.
   context.at(m.word, std::string("/vocab_size"));
   Value sum =
       lookUp(context.getWordModule(), {config.vocab, config.embeddingWidth},
@@ -132,7 +131,7 @@ Value EmbeddingBlock::build(Value ids, Value types) {
   if (family.projection == EmbeddingProjection::BeforePositions)
     sum = project(sum);
 
-  // Types and positions.
+  // Add types and positions.
   if (types) {
     context.at(m.type, family.keys.types);
     Value kinds =

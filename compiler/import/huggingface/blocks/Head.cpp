@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is computed from the last hidden state: the steps of a family's head.
+// Builds the steps of a family's head from the last hidden state.
 #include "compiler/import/huggingface/blocks/Blocks.h"
 #include "compiler/import/huggingface/checkpoints/AdapterBase.h"
 
@@ -58,7 +58,7 @@ Value HeadBlock::pooler(Value state) {
   return pooled;
 }
 
-/// What the config says of all hidden states.
+/// Pools hidden states as configured.
 Value HeadBlock::pool(Value state) {
   switch (context.config.pooling) {
   case Pooling::First:
@@ -139,7 +139,7 @@ Value HeadBlock::vocabularyBias(const HeadStep &step,
                              chooseRows(WeightExpr::file(bias)));
 }
 
-/// The rows of the chosen tokens, in their order.
+/// Selects the rows for the chosen tokens, in their order.
 WeightExpr HeadBlock::chooseRows(WeightExpr table) const {
   if (chosen.empty())
     return table;
@@ -156,8 +156,8 @@ std::string HeadBlock::getChosenSuffix() const {
   return suffix;
 }
 
-/// The module of the embedding that is the head's weight, too: the one that an
-/// encoder-decoder shares before that of its decoder.
+/// Returns the embedding module whose weight the head shares: an
+/// encoder-decoder's shared one takes precedence over its decoder's.
 std::string HeadBlock::getTiedModule() const {
   const FamilyModules &m = context.family.modules;
   if (context.config.sharedWord && !m.sharedWord.empty() &&
@@ -166,7 +166,8 @@ std::string HeadBlock::getTiedModule() const {
   return context.getWordModule();
 }
 
-/// The head's own weight, by one of its names, or the token embedding.
+/// Projects with the head's own weight, by one of its names, or the token
+/// embedding.
 Value HeadBlock::vocabulary(const HeadStep &step, Value state) {
   const ModelConfig &config = context.config;
   std::string module = step.module;

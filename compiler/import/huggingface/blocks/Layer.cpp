@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A layer: attention, perhaps attention to an encoder, and MLP, each with a
+// A layer: attention, optionally attention to an encoder, and MLP, each with a
 // residual sum and its norms.
 #include "compiler/import/huggingface/blocks/Blocks.h"
 
 using namespace mlir;
 using namespace transom;
 
-/// The sum of a residual and what is added to it.
+/// Adds a result to a residual.
 Value LayerBlock::addTo(Value residual, Value result,
                         const std::string &module) {
   double scale = context.config.residualScale;
@@ -19,7 +19,7 @@ Value LayerBlock::addTo(Value residual, Value result,
   return context.add(result, residual, module);
 }
 
-/// Attention and MLP read the same state, and both are added to it.
+/// Attention and MLP read the same state, and both results are added to it.
 Value LayerBlock::parallel(Value state, int64_t number) {
   const FamilyModules &m = context.family.modules;
   const std::string name = context.layerName(number), inside = name + ".";
@@ -46,8 +46,8 @@ Value LayerBlock::build(Value state, int64_t number) {
     const char *secondNorm;
   };
 
-  // norm -> compute -> norm of the result -> sum -> norm of the sum -> second
-  // sum and its norm, of which a family has some.
+  // norm -> compute -> result norm -> sum -> sum norm -> second sum and its
+  // norm; a family has some of these.
   auto build = [&](const Sublayer &sublayer, auto compute) {
     Value input = before && sublayer.normalizesInput && *sublayer.norm
                       ? context.normalize(state, inside + sublayer.norm)

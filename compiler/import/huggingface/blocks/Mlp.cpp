@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The MLP of a layer, plain or as a GLU (Shazeer 2020).
+// A layer's MLP, plain or as a GLU (Shazeer 2020).
 #include "compiler/import/huggingface/blocks/Blocks.h"
 
 using namespace mlir;
 using namespace transom;
 
-/// The intermediate size, which files may have padded to a multiple.
+/// Returns the intermediate size, which files may have padded to a multiple.
 int64_t MlpBlock::getWidth(const std::string &layer) const {
   const int64_t width = context.config.intermediate,
                 multiple = context.family.mlpMultiple;

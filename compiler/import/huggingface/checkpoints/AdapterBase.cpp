@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The token embedding is tied to the tables of the other half and to the
-// head's; a bias of the vocabulary may have two names.
+// The token embedding is tied to the other half's tables and the head's weight;
+// a vocabulary bias may have two names.
 #include "compiler/import/huggingface/checkpoints/AdapterBase.h"
 #include "compiler/import/huggingface/ModelConfig.h"
 #include "compiler/import/huggingface/ModelFamily.h"
@@ -10,7 +10,7 @@
 
 using namespace transom;
 
-/// Adds names to a list that lacks them.
+/// Adds missing names to a list.
 static void addNames(std::vector<std::string> &names,
                      const std::vector<std::string> &more) {
   for (const std::string &name : more)
@@ -18,8 +18,8 @@ static void addNames(std::vector<std::string> &names,
       names.push_back(name);
 }
 
-/// The tables of one half that are tied to its token embedding, those that are
-/// read first before the others.
+/// Returns the tables in one half that are tied to its token embedding; the
+/// first ones take precedence.
 static TiedTensors getTiedWords(const ModelFamily &half,
                                 const ModelConfig &model,
                                 const std::string &prefix) {
@@ -47,13 +47,13 @@ AdapterBase transom::getAdapterBase(const ModelFamily &family,
   if (!family.halves.empty())
     halves = family.halves;
 
-  // The decoder's names come first, since its table is the head's.
+  // The decoder's names come first, since the head uses its table.
   for (size_t i = halves.size(); i-- > 0;) {
     const ModelFamily &half = halves[i];
     TiedTensors words = getTiedWords(half, models[i], base.prefix);
     if (half.kind == ModelKind::Decoder && halves.size() > 1 &&
         !(models[i].sharedWord && !half.modules.sharedWord.empty()))
-      words.input.clear(); // the model's own embedding is the encoder's
+      words.input.clear(); // the model's input embedding is the encoder's
     if (i + 1 == halves.size() && models[i].tied)
       for (const HeadResult &result : head.results)
         for (const HeadStep &step : result.steps)
@@ -72,7 +72,7 @@ AdapterBase transom::getAdapterBase(const ModelFamily &family,
     }
   }
 
-  // The names of a bias.
+  // Add the names for a bias.
   for (const HeadResult &result : head.results)
     for (const HeadStep &step : result.steps)
       if (step.biases.size() > 1)

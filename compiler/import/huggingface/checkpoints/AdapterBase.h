@@ -2,38 +2,38 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The model class that a PEFT adapter applies to: tensor names, tied tensors
-// and tensors that are stored transposed.
+// and transposed tensors.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace transom {
 
-/// The parameter of a module that an adapter adds where the module has no bias.
+/// Parameter that an adapter adds to a module without a bias.
 inline constexpr const char *adapterBias = "lora_bias";
 
 struct FamilyHead;
 struct ModelConfig;
 struct ModelFamily;
 
-/// Tensors that are one in the class of a model. A file may lack all but one;
-/// the first one that is there counts for those that it lacks.
+/// Tensors that the model class ties. A file may omit all but one; the first
+/// existing one replaces the omitted ones.
 struct TiedTensors {
-  std::vector<std::string> names; ///< with the prefix of the class
-  std::string input; ///< the module of the model's own embedding, or empty
+  std::vector<std::string> names; ///< with the class prefix
+  std::string input; ///< the model's input embedding module, or empty
 };
 
-/// The model of an adapter.
+/// An adapter's base model.
 struct AdapterBase {
   std::string architecture; ///< the class, `LlamaForCausalLM`
-  std::string prefix;       ///< of the base model's tensors, `model.`
-  /// What names of modules with weights [in, out] begin with; empty: none has.
+  std::string prefix;       ///< base model tensor prefix, `model.`
+  /// Name prefix for modules with weights [in, out]; empty: there are none.
   std::string transposed;
   std::vector<TiedTensors> ties;
 };
 
-/// The model of a family with a head; `models` has its config, or those of its
-/// encoder and decoder.
+/// Returns the base model for a family with a head; `models` has its config, or
+/// the encoder and decoder configs.
 AdapterBase getAdapterBase(const ModelFamily &family, const FamilyHead &head,
                            const std::vector<ModelConfig> &models);
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names are those of the wrapped model:
-// `base_model.model.MODULE.lora_A.weight`, with the wrappers of PEFT and of
+// Tensor names come from the wrapped model:
+// `base_model.model.MODULE.lora_A.weight`, with the wrappers added by PEFT and
 // torch between the modules.
 #include "compiler/import/huggingface/checkpoints/AdapterTensors.h"
 #include "compiler/import/huggingface/checkpoints/PeftAdapter.h"
@@ -12,16 +12,16 @@
 namespace transom {
 namespace {
 
-/// Words of names that are no modules of the model.
+/// Name components that are not model modules.
 constexpr const char *wrappers[] = {"base_layer", "modules_to_save", "default",
                                     "_orig_mod"};
 
-/// A name without what it begins with in the model.
+/// Returns a name without its prefix in the model.
 std::string getOwnName(const std::string &name) {
   return name.substr(std::string(adapterPrefix).size());
 }
 
-/// The modules and the parameter of a name.
+/// Splits a name into modules and parameter.
 std::vector<std::string> splitName(const std::string &name) {
   std::string rest = getOwnName(name);
   for (const std::string start : {"base_model.model.", "base_model."})
@@ -52,8 +52,8 @@ std::string join(std::vector<std::string>::const_iterator begin,
   return text;
 }
 
-/// The place of a tensor in a change, by the part of its name that PEFT gave;
-/// null for another one.
+/// Returns the member for a tensor in a change, by the name component added by
+/// PEFT; null for others.
 std::string *findPlace(ModuleChange &change, const std::string &part) {
   if (part == "lora_A.weight")
     return &change.a;
@@ -88,7 +88,7 @@ Result<void> addTensor(AdapterTensors &tensors, const std::string &folder,
         {name, join(words.begin(), words.end() - 1), words.back()});
     return {};
   }
-  if (*part == "lora_velora_embed") // which only training reads
+  if (*part == "lora_velora_embed") // used in training only
     return {};
   ModuleChange &change = tensors.modules[join(words.begin(), part)];
   std::string *place = findPlace(change, join(part, words.end()));
@@ -148,16 +148,16 @@ Result<AdapterTensors> readAdapterTensors(ModelFiles &files,
   return Result<AdapterTensors>(std::move(tensors));
 }
 
-/// Rows that follow each other, of the table or of the tensor, are one slice.
+/// Consecutive rows from the table or the tensor form one slice.
 WeightExpr replaceRows(const WeightExpr &table, int64_t count,
                        const std::string &rows,
                        const std::vector<int64_t> &ids) {
-  // The last row for an id counts.
+  // The last row for an id is used.
   std::map<int64_t, int64_t> sources;
   for (size_t i = 0; i < ids.size(); ++i)
     sources[ids[i]] = static_cast<int64_t>(i);
   std::vector<WeightExpr> parts;
-  int64_t next = 0; // the first row of the table that no part has
+  int64_t next = 0; // first table row not yet in a part
   for (auto place = sources.begin(); place != sources.end();) {
     const auto [id, source] = *place;
     if (id > next)

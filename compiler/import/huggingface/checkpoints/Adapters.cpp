@@ -1,15 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The keys are those of XLM-RoBERTa with FlashAttention: names of tasks, whose
-// order is that of the adapters in the files.
+// Config keys used by XLM-RoBERTa with FlashAttention: the task names are in
+// the order of the adapters in the files.
 #include "compiler/import/huggingface/checkpoints/Adapters.h"
 #include "runtime/base/Suggest.h"
 #include <algorithm>
 
 using namespace transom;
 
-/// What texts of a task begin with; empty: nothing.
+/// Returns a task's text prefix; may be empty.
 static std::string getTextPrefix(Config &config, const FamilyKeys &keys,
                                  const std::string &task) {
   std::optional<JsonValue> prefixes = config.find(keys.taskPrefixes);

@@ -1,10 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A code is a whole number as it is packed. A group's numbers are
-//   (code - zero point) * scale.
-// With zero points in the middle, elements are code - zero point; with others
-// groups have minimums.
+// A code is a packed integer. A group's values are
+//   (code - zero point) * scale. If zero points are in the middle, elements are
+// code - zero point; otherwise groups have offsets.
 #include "compiler/import/huggingface/checkpoints/PackedTensors.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>
@@ -15,29 +14,28 @@ namespace {
 
 using Layout = QuantizationConfig::Layout;
 
-/// The place of a column among the eight of a word that AWQ packs.
+/// Nibble position for each of eight columns in a word packed by AWQ.
 constexpr int awqPlaces[8] = {0, 4, 1, 5, 2, 6, 3, 7};
 
-/// The tensors of one matrix.
+/// The tensors that form one matrix.
 struct Fields {
   Layout layout = Layout::Gptq;
   int64_t bits = 4, rows = 0, depth = 0;
-  int64_t group = 0;     ///< numbers with a scale, at most the depth
-  int64_t numGroups = 0; ///< of the file
+  int64_t group = 0;     ///< elements per scale, at most the depth
+  int64_t numGroups = 0; ///< in the file
   bool zeroIsLess = false;
-  bool scaleOfAll = false; ///< there is one scale
+  bool scaleOfAll = false; ///< a single scale
   bool zerosArePacked = false;
-  int64_t codeWords = 0, zeroWords = 0;  ///< words of a row of the tensors
+  int64_t codeWords = 0, zeroWords = 0;  ///< words per row in the tensors
   std::string_view codes, zeros, scales; ///< zeros may be empty
   DType scaleType = DType::F32;
 
   int64_t perWord() const { return 32 / bits; }
   int32_t mask() const { return (1 << bits) - 1; }
-  /// The code of a symmetric zero.
-  /// What elements with minimums are less than their codes: those of 4 bits are
-  /// not negative.
+  /// Returns the code for a symmetric zero. In layouts with offsets, 4-bit
+  /// elements are not negative, so nothing is subtracted.
   int32_t getBase() const { return isNibbles() ? 0 : middle(); }
-  /// True for codes of 4 bits, not for bytes with such numbers.
+  /// Returns true for 4-bit codes, but not for bytes with such values.
   bool isNibbles() const { return bits == 4 && layout != Layout::Plain; }
   int32_t middle() const {
     return layout == Layout::Plain ? 0 : 1 << (bits - 1);
@@ -62,7 +60,7 @@ struct Fields {
     return static_cast<int8_t>(codes[static_cast<size_t>(n * depth + k)]);
   }
 
-  /// The zero point of a group of the file.
+  /// Returns the zero point for a group in the file.
   int32_t zero(int64_t n, int64_t g) const {
     if (zeros.empty())
       return middle();
@@ -97,8 +95,8 @@ struct Fields {
   }
 };
 
-/// The groups that products see: as many numbers as a format has, of those that
-/// have one scale.
+/// Returns the group size that matmuls use: the size required by a format, for
+/// groups that share one scale.
 int64_t getSeenGroup(const Fields &fields) {
   if (fields.numGroups == 1)
     return 128; // the last one may be short
@@ -143,7 +141,7 @@ private:
   template <Layout kLayout>
   void readElements(int64_t row, int64_t rows, int64_t first, int64_t count,
                     float *out) const {
-    // What is subtracted in each group.
+    // Compute the subtrahend for each group.
     const int64_t firstGroup = first / fields.group;
     const int64_t groups =
         count == 0 ? 0 : (first + count - 1) / fields.group - firstGroup + 1;
@@ -160,7 +158,7 @@ private:
       out[r * count + k - first] =
           static_cast<float>(fields.template code<kLayout>(row + r, k) - zero);
     };
-    // In the order of the file.
+    // File order.
     if (kLayout == Layout::Gptq || kLayout == Layout::Awq) {
       for (int64_t k = first; k < first + count; ++k)
         for (int64_t r = 0; r < rows; ++r)
@@ -175,7 +173,7 @@ private:
   const Fields fields;
 };
 
-/// The names that a layout gives the tensors of a matrix.
+/// A layout's tensor names for a matrix.
 struct PartNames {
   const char *codes, *scales, *zeros, *order;
 };
@@ -280,7 +278,7 @@ private:
     return {};
   }
 
-  /// The last word of a row may have room.
+  /// The last word in a row may have unused bits.
   Result<void> readShape(int64_t room) {
     const char *field = "weight_shape";
     TRANSOM_ASSIGN(const SafetensorsTensor *shape, get(field));
@@ -352,8 +350,8 @@ private:
     return {};
   }
 
-  /// Numbers of a row whose groups are out of order would need the columns of
-  /// what it is multiplied with in another order.
+  /// Rows whose groups are out of order would require the activation columns in
+  /// another order.
   Result<void> checkOrder() {
     const SafetensorsTensor *order = find(names.order);
     if (!order || elementCount(order->shape) == std::optional<int64_t>(0))
@@ -368,7 +366,7 @@ private:
       const int64_t group = groups[static_cast<size_t>(k)];
       if (group < 0 || group >= fields.numGroups)
         return group == -1 && fields.layout == Layout::Packed
-                   ? Result<void>() // not in use
+                   ? Result<void>() // unused
                    : Result<void>(fail(names.order,
                                        "has the group " +
                                            std::to_string(group) + " of " +
@@ -384,7 +382,7 @@ private:
     return {};
   }
 
-  /// Whether all zero points are the middle.
+  /// Returns whether all zero points are in the middle.
   bool isSymmetric() const {
     if (fields.zeros.empty())
       return true;
@@ -435,7 +433,7 @@ Result<void> joinPackedTensors(ModelFiles &files,
         name.substr(name.size() - end.size()) != end)
       continue;
     const std::string module = name.substr(0, name.size() - end.size());
-    // A weight of int8 without scales is an error where it is used.
+    // An int8 weight without scales causes an error if it is used.
     if (config.layout == Layout::Plain &&
         !files.find(module + "." + names.scales))
       continue;

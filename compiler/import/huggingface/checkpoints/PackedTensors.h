@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights of quantized checkpoints, which several tensors make: `X.qweight`,
+// Quantized checkpoint weights that consist of several tensors: `X.qweight`,
 // `X.scales` and others become `X.weight`, a matrix [out, in] that is stored in
 // groups.
 #pragma once
@@ -10,9 +10,9 @@
 
 namespace transom {
 
-/// Puts such matrices in the place of the tensors that make them. Shapes and
-/// types are checked, and that groups along k are in order. Zero points are
-/// read, since they decide which whole numbers there are.
+/// Replaces the tensors of each such matrix with the matrix. Checks shapes,
+/// types and that groups along k are in order. Reads zero points, since they
+/// determine the integer range.
 Result<void> joinPackedTensors(ModelFiles &files,
                                const QuantizationConfig &config);
 

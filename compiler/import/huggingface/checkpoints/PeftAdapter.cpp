@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tensors of an adapter say what it changes; the config says how much. A
-// tensor that the class ties to others is changed alone, as PEFT does: what
-// PEFT wraps is no longer tied.
+// An adapter's tensors determine the changed modules; the config determines the
+// scale. A tensor that the class ties to others is changed separately, as in
+// PEFT: wrapped modules are no longer tied.
 #include "compiler/import/huggingface/checkpoints/PeftAdapter.h"
 #include "compiler/import/huggingface/checkpoints/AdapterTensors.h"
 #include "dialects/weights/RowNorms.h"
@@ -26,7 +26,7 @@ public:
     for (const TiedTensors &ties : base.ties)
       if (changesAny(ties))
         TRANSOM_TRY(untie(ties));
-    // What was trained as a whole may have factors, too.
+    // Modules trained as a whole may have factors, too.
     for (const bool saved : {false, true})
       for (const WholeTensor &whole : tensors.wholes)
         if (config.isSaved(whole.module) == saved)
@@ -46,7 +46,7 @@ private:
     return getAdapterError(folder, name, text, status);
   }
 
-  /// Errors of a module that the model does not have.
+  /// Returns the error for a module that the model does not have.
   Error failForeign(const std::string &name, const std::string &module) const {
     std::string text = "is of the module '" + utf8::printable(module) +
                        "', which '" + base.architecture + "' does not have";
@@ -58,8 +58,8 @@ private:
     return fail(name, text);
   }
 
-  /// The spellings of a tensor: files leave out or add what names of the class
-  /// begin with, and old ones have other names for parameters of norms.
+  /// Finds a tensor by its spellings: files may omit or add the class prefix,
+  /// and old ones have other names for norm parameters.
   std::optional<std::string> find(const std::string &name) const {
     std::vector<std::string> spellings = {name, base.prefix + name};
     if (!base.prefix.empty() && name.rfind(base.prefix, 0) == 0)
@@ -90,7 +90,7 @@ private:
         });
   }
 
-  /// Whether two stored tensors have the same numbers.
+  /// Returns whether two stored tensors have the same elements.
   bool areEqual(const std::string &a, const std::string &b) const {
     const SafetensorsTensor *first = files.find(a), *second = files.find(b);
     return a == b ||
@@ -100,7 +100,7 @@ private:
             files.getData(a) == files.getData(b));
   }
 
-  /// Gives each tensor that is tied to others a name of its own.
+  /// Copies each tied tensor to its own name.
   Result<void> untie(const TiedTensors &ties) {
     std::string source, sourceName;
     for (const std::string &name : ties.names)
@@ -130,7 +130,7 @@ private:
     return {};
   }
 
-  /// All tensors that are tied to one, that one among them.
+  /// Returns all tensors that are tied to this one, including itself.
   std::vector<std::string> getTied(const std::string &name) const {
     for (const Tied &tied : tiedTensors)
       if (std::count(tied.names.begin(), tied.names.end(), name))
@@ -140,8 +140,8 @@ private:
 
   //===--- Changes -------------------------------------------------------===//
 
-  /// A tensor that was trained as a whole, or that PEFT saved beside factors.
-  /// One of a module that was not saved is loaded into what is tied.
+  /// Replaces a tensor that was trained as a whole, or that PEFT saved next to
+  /// factors. If its module was not saved, all tied tensors are replaced.
   Result<void> replace(const WholeTensor &whole, bool saved) {
     const std::optional<std::string> own =
         find(whole.module + "." + whole.parameter);
@@ -160,8 +160,8 @@ private:
     return {};
   }
 
-  /// Rows of a table. Those of the model's own embedding count for all tables
-  /// that are tied to it, unless one of these has rows of its own.
+  /// Replaces table rows. Rows of the model's input embedding apply to all
+  /// tables that are tied to it, unless one has its own rows.
   Result<void> replaceTokens(const std::string &module,
                              const std::string &rows) {
     const std::optional<std::string> own = find(module + ".weight");
@@ -209,7 +209,7 @@ private:
     return {own};
   }
 
-  /// W + scale * B A, with magnitudes as rows of these norms.
+  /// W + scale * B A; for DoRA its rows are rescaled to the stored magnitudes.
   Result<void> mergeFactors(const std::string &module,
                             const ModuleChange &change) {
     TRANSOM_TRY(checkFactors(change));
@@ -217,7 +217,8 @@ private:
     if (!own)
       return failForeign(change.a, module);
     const std::vector<int64_t> &shape = files.find(*own)->shape;
-    // A table of words is [vocabulary, width], its factors give the transpose.
+    // An embedding table is [vocabulary, width], its factors give the
+    // transpose.
     const bool transposed =
         change.isTable || (isTransposed(*own) && !config.isParameter(module));
     TRANSOM_TRY(checkShapes(module, change, *own, transposed));
@@ -254,7 +255,7 @@ private:
                           base.transposed.size(), base.transposed) == 0;
   }
 
-  /// Whether the tensors of a module make a change, and the config agrees.
+  /// Checks that a module's tensors form a change and agree with the config.
   Result<void> checkFactors(const ModuleChange &change) const {
     const std::string some = change.a.empty() ? change.b : change.a;
     if (change.a.empty() || change.b.empty()) {
@@ -307,7 +308,7 @@ private:
     return {};
   }
 
-  /// The bias of B, which is added to that of the module, or becomes it.
+  /// Adds B's bias to the module's bias, or creates one.
   Result<void> addBias(const std::string &module, const std::string &bias,
                        int64_t size, double scale) {
     const WeightExpr added = WeightExpr::scale(WeightExpr::file(bias), scale);
@@ -324,7 +325,7 @@ private:
         *own, WeightExpr::add(files.resolve(WeightExpr::file(*own)), added));
   }
 
-  /// Tensors that have names of their own now.
+  /// Tensors that have their own names now.
   struct Tied {
     std::vector<std::string> names;
     std::string input;

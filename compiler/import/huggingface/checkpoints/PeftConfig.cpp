@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys that change results are read or refused; keys of the training are
-// ignored.
+// Keys that change results are read or rejected; training keys are ignored.
 #include "compiler/import/huggingface/checkpoints/PeftConfig.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
@@ -12,13 +11,13 @@
 namespace transom {
 namespace {
 
-/// Keys whose value changes results, and must be absent or off.
+/// Keys that change results; they must be absent or off.
 constexpr const char *offKeys[] = {
     "use_qalora",        "use_bdlora",     "layer_replication",
     "arrow_config",      "kasa_config",    "alora_invocation_tokens",
     "monteclora_config", "megatron_config"};
-/// Keys that were for the training, or that the tensors and the classes of the
-/// modules repeat.
+/// Keys for training, or whose content is repeated in the tensors and module
+/// classes.
 constexpr const char *ignoredKeys[] = {
     "auto_mapping",      "peft_version",   "revision",
     "inference_mode",    "target_modules", "base_model_name_or_path",
@@ -37,13 +36,13 @@ constexpr const char *readKeys[] = {
     "modules_to_save", "target_parameters",
     "task_type",       "trainable_token_indices",
     "token_indices"};
-/// Ways to initialize an adapter that do not change the model.
+/// Adapter initializations that do not change the model.
 constexpr const char *plainInits[] = {"gaussian", "eva", "orthogonal", "mica"};
 
-/// Ranks are never over this.
+/// Max rank.
 constexpr int64_t maxRank = 1 << 16;
 
-/// True for a value that turns a feature off.
+/// Returns true for a value that turns a feature off.
 bool isOff(JsonValue value) {
   if (value.isNull() ||
       ((value.isArray() || value.isObject()) && !value.size()))
@@ -51,13 +50,13 @@ bool isOff(JsonValue value) {
   return value.isBool() && !*value.asBool();
 }
 
-/// The value of a key, nothing if it is absent or null.
+/// Returns a key's value; nullopt if it is absent or null.
 std::optional<JsonValue> findSet(JsonValue root, const char *key) {
   std::optional<JsonValue> value = root.find(key);
   return value && value->isNull() ? std::nullopt : value;
 }
 
-/// An error of a value in place of one that has none.
+/// Adds a value's location to an error without one.
 Error at(JsonValue value, const Error &error) {
   return value.error(error.message, error.status);
 }
@@ -69,7 +68,7 @@ Result<double> readFinite(JsonValue value) {
   return number;
 }
 
-/// Ranks are integers, alphas any finite numbers.
+/// Reads patterns; ranks are integers, alphas any finite numbers.
 Result<std::vector<ModuleNumber>> readPatterns(JsonValue root, const char *key,
                                                bool isRank) {
   std::vector<ModuleNumber> patterns;
@@ -89,14 +88,15 @@ Result<std::vector<ModuleNumber>> readPatterns(JsonValue root, const char *key,
   return patterns;
 }
 
-/// A list of texts, empty if the key is absent.
+/// Reads a list of strings; empty if the key is absent.
 Result<std::vector<std::string>> readTexts(JsonValue root, const char *key) {
   std::optional<JsonValue> listed = findSet(root, key);
   return listed ? listed->asStringArray()
                 : Result<std::vector<std::string>>(std::vector<std::string>());
 }
 
-/// Parameters of other names are tables of experts, which are of rank 3.
+/// Reads targeted parameters; parameters with other names are expert tables
+/// with rank 3.
 Result<std::vector<std::string>> readParameters(JsonValue root) {
   TRANSOM_ASSIGN(std::vector<std::string> names,
                  readTexts(root, "target_parameters"));
@@ -112,11 +112,11 @@ Result<std::vector<std::string>> readParameters(JsonValue root) {
   return names;
 }
 
-/// Ids of the model's own embedding, or of tables by the ends of their names.
+/// Reads ids for the model's input embedding, or for tables by name suffix.
 Result<std::vector<TrainedTokens>> readTokens(JsonValue root) {
   std::vector<TrainedTokens> tokens;
   std::optional<JsonValue> listed = findSet(root, "trainable_token_indices");
-  if (!listed) // an adapter of tokens alone
+  if (!listed) // an adapter with only token rows
     listed = findSet(root, "token_indices");
   if (!listed)
     return tokens;
@@ -171,7 +171,7 @@ Result<bool> readFlag(JsonValue root, const char *key) {
   return value ? value->asBool() : Result<bool>(false);
 }
 
-/// Refuses what is no LoRA, or a variant of it that is not supported.
+/// Rejects adapters other than LoRA, and unsupported variants.
 Result<void> checkKind(JsonValue root) {
   TRANSOM_ASSIGN(JsonValue kind, root.get("peft_type"));
   TRANSOM_ASSIGN(std::string_view name, kind.asString());
@@ -186,7 +186,7 @@ Result<void> checkKind(JsonValue root) {
       return value->error("is not supported; supported: null or false",
                           Status::Unsupported);
   TRANSOM_TRY(checkInit(root));
-  TRANSOM_TRY(readFlag(root, "lora_bias")); // its tensors say the rest
+  TRANSOM_TRY(readFlag(root, "lora_bias")); // its tensors determine the rest
   return checkBias(root);
 }
 
@@ -208,7 +208,7 @@ bool endsWith(const std::string &text, const std::string &end) {
          text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// The number of the first pattern that matches.
+/// Returns the value for the first matching pattern.
 double findNumber(const std::vector<ModuleNumber> &numbers,
                   const std::string &module, double absent) {
   for (const auto &[pattern, value] : numbers)
@@ -219,7 +219,8 @@ double findNumber(const std::vector<ModuleNumber> &numbers,
 
 } // namespace
 
-/// Patterns match the name of the parameter where one was targeted.
+/// Returns the name that patterns match: the parameter name if a parameter was
+/// targeted.
 std::string PeftConfig::getTarget(const std::string &module) const {
   return isParameter(module) ? module + ".weight" : module;
 }
@@ -265,7 +266,7 @@ Result<PeftConfig> readPeftConfig(const std::string &path) {
   TRANSOM_TRY(checkKind(root));
   PeftConfig config;
 
-  // The factor of a product.
+  // Read the scale's inputs.
   if (std::optional<JsonValue> rank = root.find("r")) {
     TRANSOM_ASSIGN(config.rank, rank->asInt(1, maxRank));
   }
@@ -276,7 +277,7 @@ Result<PeftConfig> readPeftConfig(const std::string &path) {
   TRANSOM_ASSIGN(config.ranks, readPatterns(root, "rank_pattern", true));
   TRANSOM_ASSIGN(config.alphas, readPatterns(root, "alpha_pattern", false));
 
-  // What else changes the model.
+  // Read the other keys that change the model.
   TRANSOM_ASSIGN(config.hasMagnitudes, readFlag(root, "use_dora"));
   TRANSOM_ASSIGN(config.saved, readTexts(root, "modules_to_save"));
   TRANSOM_ASSIGN(config.parameters, readParameters(root));

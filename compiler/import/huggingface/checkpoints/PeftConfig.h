@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The config of a LoRA adapter as PEFT stores it.
+// LoRA adapter config in PEFT's format.
 #pragma once
 #include "compiler/import/huggingface/checkpoints/PeftPatterns.h"
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace transom {
 
-/// The config file in the folder of an adapter.
+/// Config file in an adapter folder.
 inline constexpr const char *adapterConfig = "adapter_config.json";
 
-/// Ranks or alphas of the modules that a pattern matches.
+/// Rank or alpha for the modules that a pattern matches.
 struct ModuleNumber {
   ModulePattern pattern;
   double value;
@@ -20,40 +20,40 @@ struct ModuleNumber {
 
 /// Tokens whose rows an adapter replaces.
 struct TrainedTokens {
-  std::string module; ///< the end of the names of tables; empty: all
+  std::string module; ///< suffix of table names; empty: all
   std::vector<int64_t> ids;
 };
 
-/// The keys of an adapter that change results.
+/// Adapter keys that change results.
 struct PeftConfig {
   int64_t rank = 8;
   double alpha = 8;
-  bool stabilized = false;    ///< alpha is divided by the root of the rank
+  bool stabilized = false;    ///< alpha / sqrt(rank), not alpha / rank
   bool hasMagnitudes = false; ///< DoRA (Liu et al. 2024)
-  std::string task;           ///< of the class that was trained, or empty
+  std::string task;           ///< the trained class's task, or empty
   std::vector<ModuleNumber> ranks, alphas;
-  std::vector<std::string> saved;      ///< ends of modules trained as a whole
-  std::vector<std::string> parameters; ///< ends of targeted parameters
+  std::vector<std::string> saved;      ///< suffixes of fully trained modules
+  std::vector<std::string> parameters; ///< suffixes of targeted parameters
   std::vector<TrainedTokens> tokens;
-  std::vector<std::string> notes; ///< on keys that are not known
+  std::vector<std::string> notes; ///< on unknown keys
 
   int64_t getRank(const std::string &module) const;
-  /// The factor of the product of a module's factors.
+  /// Returns the scale for a module's low-rank product.
   double getScale(const std::string &module) const;
-  /// Whether a module, or one that it is part of, was trained as a whole. Its
-  /// weights are then its own, also where the model ties them.
+  /// Returns true if a module, or one that contains it, was trained as a whole.
+  /// It then has its own weights, even if the model ties them.
   bool isSaved(const std::string &module) const;
-  /// Whether the weight of a module was targeted as a parameter.
+  /// Returns true if a module's weight was targeted as a parameter.
   bool isParameter(const std::string &module) const;
-  /// The tokens of a table, or null.
+  /// Returns the trained tokens for a table, or null.
   const TrainedTokens *findTokens(const std::string &module) const;
 
 private:
   std::string getTarget(const std::string &module) const;
 };
 
-/// Reads a config. `Unsupported` for another kind of adapter, and for keys that
-/// change results in a way that is not supported.
+/// Reads a config. `Unsupported` for other adapter kinds, and for keys that
+/// change results in an unsupported way.
 Result<PeftConfig> readPeftConfig(const std::string &path);
 
 } // namespace transom

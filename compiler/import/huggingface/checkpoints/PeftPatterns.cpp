@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Patterns are translated from the syntax of Python to that of POSIX. Lazy
-// quantifiers match the same names as greedy ones.
+// Translates patterns from Python syntax to POSIX syntax. Lazy quantifiers
+// match the same names as greedy ones.
 #include "compiler/import/huggingface/checkpoints/PeftPatterns.h"
 #include "runtime/base/Utf8.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,7 +11,7 @@
 namespace transom {
 namespace {
 
-/// ASCII characters; others are written as they are.
+/// ASCII characters; others are copied unchanged.
 using Characters = std::bitset<128>;
 
 Characters makeSet(bool (*has)(char)) {
@@ -21,7 +21,8 @@ Characters makeSet(bool (*has)(char)) {
   return set;
 }
 
-/// The characters that `\d` and the like stand for, nothing for other letters.
+/// Returns the characters for `\d` and other class escapes, nullopt for other
+/// letters.
 std::optional<Characters> getClass(char letter) {
   switch (letter) {
   case 'd':
@@ -41,13 +42,13 @@ std::optional<Characters> getClass(char letter) {
   }
 }
 
-/// Writes a set as a bracket expression, in which a backslash means itself.
+/// Writes a set as a bracket expression, in which a backslash is literal.
 std::string writeSet(const Characters &set) {
   std::string text;
   for (int c = 1; c < 128; ++c)
     if (set[c] && c != ']' && c != '^' && c != '-' && c != '[')
       text += static_cast<char>(c);
-  // An opening bracket followed by one of `.=:` has a meaning of its own.
+  // An opening bracket followed by one of `.=:` has a special meaning.
   if (set['['])
     text += '[';
   if (set['^'])
@@ -105,7 +106,7 @@ private:
     }
   }
 
-  /// What may follow a quantifier.
+  /// Parses an atom that may have a quantifier.
   Result<void> quantified() {
     if (follows("+"))
       return refuse("a possessive quantifier");
@@ -147,7 +148,7 @@ private:
     return {};
   }
 
-  /// A count, or a brace that means itself.
+  /// Parses a count, or a literal brace.
   Result<void> braces() {
     const size_t end = text.find('}', at);
     const std::string_view inner =
@@ -165,7 +166,7 @@ private:
     return quantified();
   }
 
-  /// A character of a bracket expression, or the class that an escape means.
+  /// Parses a character in a bracket expression, or an escape's class.
   Result<Characters> bracketItem() {
     Characters set;
     char c = text[at++];

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The regular expressions of Python that name modules in the config of a PEFT
-// adapter.
+// Python regular expressions that match module names in a PEFT adapter config.
 #pragma once
 #include "runtime/base/Error.h"
 #include "llvm/Support/Regex.h"
@@ -11,12 +10,12 @@
 
 namespace transom {
 
-/// A pattern of module names. It matches a name as a whole, or what follows a
-/// dot of the name.
+/// A module name pattern. It matches the whole name, or the part after a dot in
+/// the name.
 class ModulePattern {
 public:
-  /// Reads a pattern. `Rejected` where it is malformed, `Unsupported` where it
-  /// uses look-around, back references or flags.
+  /// Parses a pattern. `Rejected` if it is malformed, `Unsupported` if it uses
+  /// look-around, back references or flags.
   static Result<ModulePattern> parse(std::string_view text);
   bool matches(const std::string &module) const;
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each method has a table of its keys: those that are read, those that have to
-// have one value, and those that were for the making of the checkpoint.
+// Each method has a key table: keys that are read, keys that must have one
+// value, and keys that were only used to create the checkpoint.
 #include "compiler/import/huggingface/checkpoints/QuantizationConfig.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>
@@ -12,12 +12,12 @@ namespace {
 
 using Layout = QuantizationConfig::Layout;
 
-/// A key of GPTQModel for weights that are multiplied with a Hadamard matrix.
+/// GPTQModel's key for weights multiplied by a Hadamard matrix.
 constexpr const char *turnKey = "rot"
                                 "ation";
 constexpr int64_t maxGroup = int64_t(1) << 31;
 
-/// Reads one object; keys that nobody asked for become notes.
+/// Reads one object; unread keys become notes.
 class KeyReader {
 public:
   explicit KeyReader(JsonValue object) : object(object) {}
@@ -42,7 +42,7 @@ public:
     std::optional<JsonValue> value = find(key);
     return value ? value->asBool() : Result<bool>(absent);
   }
-  /// One of some texts.
+  /// Reads one of several strings.
   Result<std::string> choose(const char *key, const std::string &absent,
                              const std::vector<std::string> &supported) {
     TRANSOM_ASSIGN(std::string chosen, text(key, absent));
@@ -68,7 +68,7 @@ public:
                          Status::Unsupported);
     return bits;
   }
-  /// -1 is a whole row, which is 0.
+  /// -1 means a whole row, which is 0 here.
   Result<int64_t> group(const char *key, int64_t absent) {
     std::optional<JsonValue> value = find(key);
     if (!value)
@@ -78,7 +78,7 @@ public:
       return value->error("expected -1 or at least 1, got 0");
     return group == -1 ? 0 : group;
   }
-  /// Refuses a key that is neither off nor empty.
+  /// Rejects a key that is neither off nor empty.
   Result<void> requireOff(const char *key) {
     std::optional<JsonValue> value = find(key);
     if (!value || (value->isBool() && !*value->asBool()) ||
@@ -107,16 +107,16 @@ Result<QuantizationConfig> readGptq(KeyReader keys) {
   QuantizationConfig config;
   TRANSOM_ASSIGN(config.bits, keys.bits("bits"));
   TRANSOM_ASSIGN(config.group, keys.group("group_size", 128));
-  // Either key may say the version.
+  // Either key may specify the version.
   TRANSOM_ASSIGN(std::string format,
                  keys.choose("format", "gptq", {"gptq", "gptq_v2"}));
   TRANSOM_ASSIGN(format,
                  keys.choose("checkpoint_format", format, {"gptq", "gptq_v2"}));
   config.zeroIsLess = format == "gptq";
   TRANSOM_TRY(keys.choose("pack_dtype", "int32", {"int32"}));
-  // What differs by module.
+  // Reject settings that differ by module.
   TRANSOM_TRY(keys.requireOff("dynamic"));
-  // Whether groups are in order, the tensor `g_idx` says.
+  // The tensor `g_idx` determines whether groups are in order.
   keys.ignore({"quant_method",
                "desc_act",
                "static_groups",
@@ -152,7 +152,7 @@ Result<QuantizationConfig> readGptq(KeyReader keys) {
                "adapter",
                "offload_to_disk"});
   TRANSOM_TRY(keys.requireOff("is_marlin_format"));
-  // Turned weights need turned activations.
+  // Rotated weights need rotated activations.
   TRANSOM_TRY(keys.requireOff(turnKey));
   TRANSOM_TRY(keys.requireOff("adapter"));
   keys.addNotes(config.notes);
@@ -182,7 +182,7 @@ Result<QuantizationConfig> readAwq(KeyReader keys) {
   return Result<QuantizationConfig>(std::move(config));
 }
 
-/// `weights` of a group of compressed-tensors.
+/// Reads `weights` in a compressed-tensors group.
 Result<void> readScheme(KeyReader keys, QuantizationConfig &config) {
   TRANSOM_TRY(keys.choose("type", "int", {"int"}));
   TRANSOM_ASSIGN(config.bits, keys.bits("num_bits"));
@@ -196,15 +196,16 @@ Result<void> readScheme(KeyReader keys, QuantizationConfig &config) {
   config.group = strategy == "group" ? group : 0;
   TRANSOM_TRY(keys.requireOff("dynamic"));
   TRANSOM_TRY(keys.requireOff("block_structure"));
-  // Whether groups are in order, the tensor `weight_g_idx` says; whether there
-  // are zero points, `weight_zero_point`.
+  // The tensor `weight_g_idx` determines whether groups are in order;
+  // `weight_zero_point` whether there are zero points.
   keys.ignore({"symmetric", "actorder", "observer", "observer_kwargs",
                "scale_dtype", "zp_dtype"});
   keys.addNotes(config.notes);
   return {};
 }
 
-/// Activations may be quantized as they come: here they are, too, by groups.
+/// Activations may be quantized dynamically: the compiler also does this, by
+/// group.
 Result<void> checkActivations(JsonValue group, QuantizationConfig &config) {
   std::optional<JsonValue> value = group.find("input_activations");
   if (!value || value->isNull())

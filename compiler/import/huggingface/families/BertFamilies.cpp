@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BERT and encoders with parts of their own. Names are those of the
-// checkpoints; defaults are those of the config classes of transformers 4
-// and 5.
+// BERT and encoders with their own features. Names are the checkpoint names;
+// defaults are the same as in the config classes of transformers 4 and 5.
 #include "compiler/import/huggingface/HeadSteps.h"
 
 using namespace transom;
@@ -65,7 +64,7 @@ static FamilyModules bertModules() {
   return m;
 }
 
-/// The result of `ForMaskedLM`.
+/// Steps for the result of `ForMaskedLM`.
 static std::vector<HeadStep> bertPredictions() {
   return {linear("cls.predictions.transform.dense", Width::Hidden),
           head::activation(), head::norm("cls.predictions.transform.LayerNorm"),
@@ -246,7 +245,7 @@ static ModelFamily distilbert() {
 // ELECTRA
 //===----------------------------------------------------------------------===//
 
-/// The discriminator: one logit a token, above 0 where the token was replaced.
+/// The discriminator: one logit per token, positive if the token was replaced.
 static FamilyHead electraDiscriminator() {
   return {"ForPreTraining",
           "replaced_token_detection",
@@ -339,8 +338,8 @@ static FamilyModules modernBertModules() {
   return m;
 }
 
-/// Each third layer attends to all tokens, the others to a window, with a rope
-/// of its own base each.
+/// Each third layer attends to all tokens, the others to a window; both kinds
+/// have their own rope base.
 static ModelFamily modernBert() {
   FamilyDefaults defaults = {50368, 768, 22, 12};
   defaults.intermediate = 1152;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DeBERTa, whose scores are sums of products of content and of relative
-// positions. Versions 2 and 3, and mDeBERTa, are one family.
+// DeBERTa, whose scores are sums of content and relative position products.
+// Versions 2 and 3, and mDeBERTa, are one family.
 #include "compiler/import/huggingface/HeadSteps.h"
 
 using namespace transom;
@@ -41,7 +41,7 @@ static FamilyModules stackedModules() {
   return m;
 }
 
-/// The head of all classes but that for masked tokens.
+/// Heads of all classes except for the masked-LM head.
 static std::vector<FamilyHead> debertaHeads(FamilyHead maskedLm) {
   return {
       head::bare(),
@@ -64,7 +64,7 @@ static std::vector<FamilyHead> legacyHeads() {
            {"cls.predictions.decoder.bias", "cls.predictions.bias"})}));
 }
 
-/// The head of the original code, whose weight is always the token embedding.
+/// The original code's head, whose weight is always the token embedding.
 static ModelFamily withOwnHead(ModelFamily family) {
   family.keys.tied = {};
   family.defaults.tied = true;

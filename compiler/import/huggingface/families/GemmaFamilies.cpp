@@ -1,14 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gemma: decoders like Llama whose norms multiply by 1 + w, with norms of
-// results, and encoders made from them. Names are those of the checkpoints;
-// defaults are those of the config classes of transformers 4 and 5.
+// Gemma: decoders like Llama whose norms multiply by 1 + w, with norms after
+// attention and MLP, and encoders based on them. Names are the checkpoint
+// names; defaults are the same as in the config classes of transformers 4 and
+// 5.
 #include "compiler/import/huggingface/HeadSteps.h"
 
 using namespace transom;
 
-/// What all have: Llama with another activation, norms and embedding.
+/// Common base: Llama with another activation, norms and embedding.
 static ModelFamily gemmaEntry() {
   ModelFamily family = llamaEntry();
   family.keys.mlpBias = {};
@@ -23,7 +24,7 @@ static ModelFamily gemmaEntry() {
   return family;
 }
 
-/// The first Gemma. The name `gelu` of its activation means the form with tanh.
+/// The first Gemma. The name `gelu` for its activation means the tanh form.
 static ModelFamily gemma() {
   ModelFamily family = gemmaEntry();
   family.modelType = "gemma";
@@ -63,7 +64,8 @@ static ModelFamily gemma2() {
   return family;
 }
 
-/// The entry of models whose tokens see each other, such as EmbeddingGemma.
+/// Returns the entry for models with bidirectional attention, such as
+/// EmbeddingGemma.
 static ModelFamily gemma3Encoder(ModelFamily family) {
   family.kind = ModelKind::Encoder;
   family.windowSize = WindowSize::Total;
@@ -92,7 +94,7 @@ static ModelFamily gemma3() {
   family.ropeByLayerType = true;
   family.scalesLocalRope = false;
   family.windows = WindowLayers::NotLastOfN;
-  // The class reads the cap of scores and uses it nowhere.
+  // The class reads the score cap but does not use it.
   family.supportedValues = {{"attn_logit_softcapping", "null"}};
   family.variants = {
       {{"use_bidirectional_attention"}, "true", {gemma3Encoder(family)}}};

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Families of decoders with LayerNorm and a plain MLP. Names are those of the
-// checkpoints; defaults are those of the config classes of transformers 4
-// and 5.
+// Decoder families with LayerNorm and a plain MLP. Names are the checkpoint
+// names; defaults are the same as in the config classes of transformers 4 and
+// 5.
 #include "compiler/import/huggingface/HeadSteps.h"
 
 using namespace transom;
@@ -254,7 +254,7 @@ static ModelFamily phi() {
   return family;
 }
 
-/// Falcon before its new architecture; all heads read one head of keys.
+/// Falcon's first architecture; all heads share one key head.
 static ModelFamily falconOfOneKeyHead() {
   FamilyKeys keys;
   keys.hidden = {"n_embed", "hidden_size"};
@@ -298,7 +298,7 @@ static ModelFamily falconOfOwnKeys() {
   return family;
 }
 
-/// The new architecture: heads in groups, layers always parallel.
+/// Falcon's new architecture: grouped heads, and layers are always parallel.
 static ModelFamily falconOfGroups() {
   ModelFamily family = falconOfOwnKeys();
   family.keys.parallelResidual = {true};

@@ -1,15 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// JinaBERT (jina-embeddings-v2): BERT with ALiBi by |i - j| in place of
-// positions, whose MLP may be a GLU. Names are those of the checkpoints;
-// defaults are those of the code beside them.
+// JinaBERT (jina-embeddings-v2): BERT with ALiBi by |i - j| instead of
+// positions, whose MLP may be a GLU. Names are the checkpoint names; defaults
+// are the same as in the checkpoints' code.
 #include "compiler/import/huggingface/ModelFamily.h"
 
 using namespace transom;
 
-/// `feed_forward_type` makes the MLP a GLU, in one projection with the gate
-/// first.
+/// `feed_forward_type` selects a GLU, in one projection with the gate first.
 static FamilyChoice jinaBertGlu(const char *name, const char *activation) {
   return {{"feed_forward_type"}, name, [=](ModelFamily &family) {
             family.mlp = MlpKind::StackedGlu;
@@ -27,7 +26,7 @@ static FamilyChoice jinaBertGlu(const char *name, const char *activation) {
           }};
 }
 
-/// JinaBERT for code: norms of queries and keys, a second residual sum after
+/// JinaBERT for code: query and key norms, a second residual sum after
 /// attention, and a GLU with the gate last.
 static void addSecondNorms(ModelFamily &family) {
   FamilyModules &m = family.modules;
@@ -48,7 +47,7 @@ static void addSecondNorms(ModelFamily &family) {
   family.ignoredKeys.push_back("hidden_act");
 }
 
-/// Other kinds of its MLP.
+/// Returns its other MLP kinds.
 static std::vector<FamilyChoice> getSecondNormChoices() {
   return {{{"feed_forward_type"},
            "reglu",

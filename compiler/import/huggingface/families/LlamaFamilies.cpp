@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Families of decoders like Llama: RMS norms, rope and a GLU. Names are those
-// of the checkpoints; defaults are those of the config classes of transformers
-// 4 and 5.
+// Decoder families like Llama: RMS norms, rope and a GLU. Names are the
+// checkpoint names; defaults are the same as in the config classes of
+// transformers 4 and 5.
 #include "compiler/import/huggingface/HeadSteps.h"
 
 using namespace transom;

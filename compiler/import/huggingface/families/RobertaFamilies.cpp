@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// RoBERTa, and encoders that count positions as it does. Names are those of the
-// checkpoints; defaults are those of the config classes of transformers 4
-// and 5.
+// RoBERTa, and encoders with the same position counting. Names are the
+// checkpoint names; defaults are the same as in the config classes of
+// transformers 4 and 5.
 #include "compiler/import/huggingface/HeadSteps.h"
 
 using namespace transom;
@@ -43,7 +43,7 @@ static ModelFamily xlmRoberta() {
   return family;
 }
 
-/// XLM-RoBERTa with norms before attention and MLP, and none of the embedding.
+/// XLM-RoBERTa with norms before attention and MLP, and no embedding norm.
 static ModelFamily xlmRobertaXl() {
   ModelFamily family = roberta();
   family.modelType = "xlm-roberta-xl";
@@ -70,8 +70,8 @@ static ModelFamily xlmRobertaXl() {
 // MPNet
 //===----------------------------------------------------------------------===//
 
-/// RoBERTa with a relative position bias that all layers share. The padding id
-/// of its positions is 1, whatever the config says.
+/// RoBERTa with a relative position bias that all layers share. Its padding id
+/// for positions is 1, whatever the config contains.
 static ModelFamily mpnet() {
   ModelFamily family = roberta();
   family.modelType = "mpnet";

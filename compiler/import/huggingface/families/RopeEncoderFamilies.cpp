@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Encoders with rope: Jina embeddings 3, Nomic BERT, GTE and EuroBERT. Names
-// are those of the checkpoints, which are older than the classes of
-// transformers 5; defaults are those of these classes.
+// are the checkpoint names, which are older than the transformers 5 classes;
+// defaults are the same as in these classes.
 #include "compiler/import/huggingface/HeadSteps.h"
 
 using namespace transom;
@@ -23,13 +23,13 @@ static ModelFamily ropeBert() {
   m.rope = "rotary_emb";
   family.positions = PositionEncoding::Rope;
   family.qkv = QkvLayout::Stacked;
-  family.positionType = "absolute|rope|rotary"; // which the classes ignore
+  family.positionType = "absolute|rope|rotary"; // the classes ignore it
   family.ignoredKeys = {"hidden_dropout_prob", "attention_probs_dropout_prob",
                         "classifier_dropout"};
   return family;
 }
 
-/// Modules as FlashAttention names them.
+/// Sets FlashAttention's module names.
 static void nameFlashModules(FamilyModules &m) {
   m.embeddingNorm = "emb_ln";
   m.layer = "encoder.layers.{i}";
@@ -69,8 +69,8 @@ static ModelFamily jinaEmbeddingsV3() {
   return family;
 }
 
-/// The same as the code beside the checkpoints names it: XLM-RoBERTa with
-/// FlashAttention, and perhaps with adapters.
+/// The same model as named in the checkpoints' code: XLM-RoBERTa with
+/// FlashAttention, optionally with adapters.
 ModelFamily transom::flashXlmRobertaEntry() {
   ModelFamily family = jinaEmbeddingsV3();
   family.modelType = "xlm-roberta";
@@ -112,8 +112,7 @@ static std::vector<FamilyHead> nomicBertHeads() {
   };
 }
 
-/// The config keys of the code beside the checkpoints, which are those of
-/// GPT-2.
+/// Config keys in the checkpoints' code, which are GPT-2's keys.
 static FamilyKeys remoteNomicKeys() {
   FamilyKeys keys = bertEntry().keys;
   keys.vocabMultiple = {"pad_vocab_size_multiple"};
@@ -135,8 +134,8 @@ static FamilyKeys remoteNomicKeys() {
   return keys;
 }
 
-/// What `activation_function` makes of the MLP: a plain one with the exact
-/// GELU, whichever form of it the key names, or a GLU.
+/// MLP selected by `activation_function`: a plain one with the exact GELU,
+/// whichever form the key names, or a GLU.
 static FamilyChoice remoteNomicGlu(const char *name, const char *activation,
                                    const char *headActivation) {
   return {{"activation_function"}, name, [=](ModelFamily &family) {
@@ -152,8 +151,7 @@ static FamilyChoice remoteNomicGlu(const char *name, const char *activation,
           }};
 }
 
-/// The layout of that code, which has more features than the class of
-/// transformers.
+/// That code's layout, which has more features than the transformers class.
 static ModelFamily remoteNomicBert(ModelFamily family) {
   family.prefix = "bert.";
   family.keys = remoteNomicKeys();
@@ -224,8 +222,8 @@ static ModelFamily remoteNomicBert(ModelFamily family) {
                         "scale_attn_by_inverse_layer_idx",
                         "rotary_scaling_factor",
                         "max_trained_positions"};
-  // Without rope positions are learned. With scaling, rope depends on the
-  // length of texts that are longer than those of training.
+  // Without rope, positions are learned. With scaling, rope depends on the
+  // length if texts are longer than in training.
   return withChoices(
       family,
       {{{"rotary_emb_fraction"},
@@ -252,7 +250,7 @@ static ModelFamily remoteNomicBert(ModelFamily family) {
        remoteNomicGlu("glu", "sigmoid", "gelu")});
 }
 
-/// A GLU whose gate is its second projection; no biases but of norms.
+/// A GLU whose gate is its second projection; only norms have biases.
 static ModelFamily nomicBert() {
   ModelFamily family = ropeBert();
   family.modelType = "nomic_bert";
@@ -281,7 +279,7 @@ static ModelFamily nomicBert() {
 // GTE
 //===----------------------------------------------------------------------===//
 
-/// `activation` is that of the head for masked tokens; null: the config's.
+/// `activation` belongs to the masked-LM head; null: the config's.
 static std::vector<FamilyHead> gteHeads(const char *activation) {
   return {
       head::bare(),
@@ -295,7 +293,7 @@ static std::vector<FamilyHead> gteHeads(const char *activation) {
 }
 
 /// A GLU in one projection, with the gate last; only `down` has a bias. The
-/// code beside the checkpoints also has other norms and layouts.
+/// checkpoints' code also supports other norms and layouts.
 static ModelFamily gteEntry(void rename(ModelFamily &),
                             std::vector<FamilyChoice> choices) {
   ModelFamily family = ropeBert();
@@ -342,7 +340,7 @@ static ModelFamily gteEntry(void rename(ModelFamily &),
   return withChoices(family, choices);
 }
 
-/// GTE as the code beside the checkpoints calls it.
+/// GTE as named in the checkpoints' code.
 static ModelFamily gteNew() {
   FamilyChoice learned = {
       {"position_embedding_type"}, "absolute", [](ModelFamily &changed) {
@@ -375,7 +373,7 @@ static ModelFamily gteNew() {
 // EuroBERT
 //===----------------------------------------------------------------------===//
 
-/// Llama whose tokens see each other.
+/// Llama with bidirectional attention.
 static ModelFamily euroBert() {
   ModelFamily family = llamaEntry();
   family.modelType = "eurobert";

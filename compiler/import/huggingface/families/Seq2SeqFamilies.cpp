@@ -1,15 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Families of encoder-decoders: BART, T5 and their relatives. Names are those
-// of the checkpoints; defaults are those of the config classes of transformers
-// 4 and 5.
+// Encoder-decoder families: BART, T5 and related models. Names are the
+// checkpoint names; defaults are the same as in the config classes of
+// transformers 4 and 5.
 #include "compiler/import/huggingface/HeadSteps.h"
 
 using namespace transom;
 using Kind = HeadStep::Kind;
 
-/// The head of a decoder that generates. Its class ends in `suffix`.
+/// Head for a generating decoder. Its class ends in `suffix`.
 static FamilyHead generation(const char *suffix) {
   HeadStep words = head::vocabulary("lm_head", {"final_logits_bias"});
   words.bias = head::Bias::StoredRow;
@@ -49,7 +49,7 @@ static FamilyDefaults bartDefaults() {
   return defaults;
 }
 
-/// The modules of a layer.
+/// Layer modules.
 static FamilyModules bartLayer() {
   FamilyModules m;
   m.attention = "self_attn";
@@ -104,8 +104,7 @@ static ModelFamily bartHalf(bool decoder) {
   return half;
 }
 
-/// Keys that the classes of BART's relatives write and do not read, and those
-/// of training.
+/// Keys that BART's related classes write but do not read, and training keys.
 static std::vector<const char *> bartIgnoredKeys() {
   return {"num_hidden_layers",
           "num_attention_heads",
@@ -129,8 +128,8 @@ static std::vector<const char *> bartIgnoredKeys() {
           "output_past"};
 }
 
-/// The head reads the decoder's state at the last end token of the text, which
-/// is source and target. `labels` is how many there are by default.
+/// The head reads the decoder state at the text's last end token; source and
+/// target are the same text. `labels` is the default label count.
 static FamilyHead bartClassification(int64_t labels) {
   FamilyHead head = head::sequence(
       {head::linear("classification_head.dense", head::Width::Hidden),
@@ -159,8 +158,8 @@ static ModelFamily bart() {
 // Marian
 //===----------------------------------------------------------------------===//
 
-/// A BART with sines and cosines and without a norm of the embeddings. Source
-/// and target may have vocabularies of their own.
+/// BART with sines and cosines and without an embedding norm. Source and target
+/// may have separate vocabularies.
 static ModelFamily marian() {
   ModelFamily family = bart();
   family.embedsByEncoder = true;
@@ -284,7 +283,7 @@ static FamilyKeys t5Keys(bool decoder) {
   keys.feedForward = {"feed_forward_proj"};
   keys.gated = {"is_gated_act"};
   keys.epsilon = {"layer_norm_epsilon"};
-  keys.tied = {}; // always, whatever the key says
+  keys.tied = {}; // always, independent of the key
   keys.scaledHead = {"scale_decoder_outputs"};
   keys.biasBuckets = {"relative_attention_num_buckets"};
   keys.biasDistance = {"relative_attention_max_distance"};
@@ -411,7 +410,7 @@ std::vector<ModelFamily> transom::seq2SeqFamilies() {
   families.push_back(mt5());
   families.push_back(pegasus());
   families.push_back(t5());
-  // A half has the type and class of its family.
+  // A half has its family's type and class.
   for (ModelFamily &family : families)
     for (ModelFamily &half : family.halves) {
       half.modelType = family.modelType;

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The first product of an MLP over pairs is split into that of the first and
-// that of the second half, which rows of words or types have for themselves, so
-// that pairs cost a sum. The last product of spans is taken over to the types:
-// p . (W h + b) is (W^T p) . h + p . b.
+// The first matmul in an MLP over pairs is split into its first and second
+// half, which are computed once per word or type row, so that each pair only
+// needs an addition. The last matmul for spans is moved to the types: p . (W h
+// + b) is (W^T p) . h + p . b.
 #include "compiler/import/huggingface/gliner/Gliner.h"
 #include "compiler/import/huggingface/Encoder.h"
 
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace transom;
 
 namespace {
-/// The shape of a tensor of the files.
+/// A file tensor's shape.
 using TensorShape = std::vector<int64_t>;
 } // namespace
 
@@ -44,7 +44,7 @@ void transom::buildGlinerEncoder(BlockContext &context,
 
 namespace {
 
-/// Writes the entry of scores.
+/// Builds the score entry.
 class ScoreBlock {
 public:
   ScoreBlock(Emitter &emit, const GlinerConfig &config)
@@ -52,17 +52,17 @@ public:
   void build();
 
 private:
-  /// Columns [begin, begin + in) of the weight of a module [out, all], with its
-  /// bias or without.
+  /// Projects with columns [begin, begin + in) of a module's weight [out, all],
+  /// with or without its bias.
   Value project(Value input, const std::string &module, int64_t out,
                 int64_t all, int64_t begin, bool bias);
   Value project(Value input, const std::string &module, int64_t out, bool bias);
-  /// Two projections with the positive part between them.
+  /// Two projections with a ReLU between them.
   Value mlp(Value input, const std::string &module, int64_t inner);
   Value relu(Value input) { return emit.activation(input, Activation::Relu); }
-  /// A value [a, width] as [a, 1, width] or [1, a, width].
+  /// Reshapes [a, width] to [a, 1, width] or [1, a, width].
   Value spread(Value value, bool isFirst);
-  /// The sum of all pairs of rows: [a, width] and [b, width] to [a, b, width].
+  /// Adds all pairs of rows: [a, width] and [b, width] to [a, b, width].
   Value addPairs(Value first, Value second);
   Value scoreMarkers();
   Value scoreMarkersByMlp();
@@ -125,7 +125,8 @@ Value ScoreBlock::addPairs(Value first, Value second) {
   return emit.add(spread(first, true), spread(second, false));
 }
 
-/// A span is one product of both ends, so its score is a sum of theirs.
+/// A span is one projection of both ends, so its score is the sum of two
+/// scores.
 Value ScoreBlock::scoreMarkers() {
   const std::string span = "span_rep_layer.span_rep_layer.";
   Value prompts = mlp(types, "prompt_rep_layer", 4 * hidden);
@@ -140,7 +141,7 @@ Value ScoreBlock::scoreMarkers() {
 }
 
 Value ScoreBlock::scoreMarkersByMlp() {
-  // Both ends, up to the sum before the positive part.
+  // Compute both ends, up to the sum before the ReLU.
   const std::string span = "span_rep_layer.span_rep_layer.";
   auto projectEnd = [&](const char *module, bool isFirst) {
     Value state = relu(mlp(words, span + module, 4 * hidden));
@@ -150,7 +151,7 @@ Value ScoreBlock::scoreMarkersByMlp() {
   Value first = projectEnd("project_start", true);
   Value pairs = relu(addPairs(first, projectEnd("project_end", false)));
 
-  // The types, with the last projection of spans.
+  // Project the types, including the last span projection.
   Value prompts = mlp(types, "prompt_rep_layer", 4 * hidden);
   const std::string last = span + "out_project.3";
   emit.at(last, "/span_mode");
@@ -171,7 +172,7 @@ Value ScoreBlock::scoreMarkersByMlp() {
           WeightExpr::reshape(WeightExpr::file(last + ".bias"), {1, hidden})),
       Value());
 
-  // Their products.
+  // Multiply spans and types.
   const Polynomial numWords = Polynomial::symbol("words"),
                    numTypes = Polynomial::symbol("types");
   Value rows =

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys of gliner_config.json with the defaults of the package's config class.
+// gliner_config.json keys with the defaults in the package's config class.
 #include "compiler/import/huggingface/gliner/GlinerConfig.h"
 #include "compiler/import/Limits.h"
 #include "compiler/import/huggingface/ModelFamily.h"
@@ -35,7 +35,7 @@ static SpanMode readSpanMode(Config &config) {
   return SpanMode::MarkerV0;
 }
 
-/// Refuses an LSTM over the words, which a model has where the key is absent.
+/// Rejects an LSTM over the words, which is the default if the key is absent.
 static void refuseLstm(Config &config) {
   const int64_t layers =
       config.integer({"num_rnn_layers"}, 1, INT32_MIN, INT32_MAX);
@@ -52,7 +52,7 @@ static void refuseLstm(Config &config) {
 }
 
 GlinerConfig transom::readGlinerConfig(Config &config) {
-  // Other models of the package.
+  // Reject the package's other model kinds.
   config.requireAbsent({"labels_encoder"},
                        "an encoder of its own for types is not supported");
   config.requireAbsent({"labels_encoder_config"},
@@ -78,7 +78,7 @@ GlinerConfig transom::readGlinerConfig(Config &config) {
   model.spanMode = readSpanMode(config);
   model.hidden = config.integer({"hidden_size"}, 512, 1, maxDim);
   model.vocabulary = config.integer({"vocab_size"}, -1, -1, maxDim);
-  if (model.isTokenLevel()) // of spans that a second head scores
+  if (model.isTokenLevel()) // for spans scored by a second head
     config.requireFlag({"represent_spans"}, false);
   model.encoder = config.find({"encoder_config"});
   if (model.encoder && !model.encoder->isObject())
@@ -96,8 +96,8 @@ GlinerConfig transom::readGlinerConfig(Config &config) {
   entities.readsName = !config.flag({"embed_ent_token"}, true);
   entities.typeTokenId =
       config.integer({"class_token_index"}, -1, -1, INT32_MAX);
-  // The package looks for the token next to the end of the vocabulary where it
-  // grows the vocabulary itself.
+  // The package finds the token relative to the vocabulary end if it extends
+  // the vocabulary itself.
   if (model.vocabulary == -1)
     entities.typeTokenId = -1;
   for (const std::string *token : {&entities.typeToken, &entities.separator})
@@ -106,8 +106,8 @@ GlinerConfig transom::readGlinerConfig(Config &config) {
                                       "empty in models that are supported",
                                       Status::Unsupported));
 
-  // What only training, memory or other models of the package read; a fuser is
-  // a part of models with an encoder for types alone.
+  // Ignore keys for training, memory or the package's other models; a fuser
+  // only occurs in models with a separate type encoder.
   config.ignore(commonIgnoredKeys());
   config.ignore({"name",
                  "dropout",

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function for each kind of module, which takes the value of the module
-// before it.
+// One function for each module kind, which takes the previous module's output.
 #include "compiler/import/huggingface/sentence_transformers/Pipeline.h"
 #include "compiler/import/huggingface/Encoder.h"
 #include "compiler/import/huggingface/sentence_transformers/PipelineReader.h"
@@ -32,7 +31,7 @@ Result<void> transom::addPipelineFiles(ModelFiles &files,
 
 namespace {
 
-/// Writes the modules of one pipeline.
+/// Builds one pipeline's modules.
 class PipelineBlock {
 public:
   PipelineBlock(BlockContext &context, const PipelineConfig &pipeline)
@@ -47,19 +46,19 @@ private:
   Value normalizeLength(const PipelineModule &module, Value input);
   Value poolSparse(const PipelineModule &module, Value logits);
   Value scorePairs(Value tokens);
-  /// One vector for each sequence, by a kind of `attn.pool`.
+  /// Pools each sequence to one vector, with a kind from `attn.pool`.
   Value pool(Value tokens, StringRef kind);
-  /// A tensor of a module; `sizes` are the keys of its config that make the
+  /// Returns a module's tensor; `sizes` are the config keys that determine its
   /// shape.
   Value parameter(const PipelineModule &module, const std::string &name,
                   std::vector<int64_t> shape, const std::string &sizes);
-  /// False, with an error, where a module expects another width.
+  /// Returns false, with an error, if a module expects another width.
   bool checkWidth(const PipelineModule &module, const char *key, Value input);
 
   BlockContext &context;
   Emitter &emit;
   const PipelineConfig &pipeline;
-  Value pooled; ///< bool [batch, seq], the tokens that are pooled
+  Value pooled; ///< bool [batch, seq], pooled tokens
 };
 
 } // namespace
@@ -133,7 +132,7 @@ Value PipelineBlock::normalizeLayer(const PipelineModule &module, Value input) {
       parameter(module, "norm.bias", {module.in}, size), 1e-5);
 }
 
-/// x / max(|x|, 1e-12) as an RMS norm, whose mean of squares is |x|^2 / d.
+/// x / max(|x|, 1e-12) as an RMS norm, whose mean square is |x|^2 / d.
 Value PipelineBlock::normalizeLength(const PipelineModule &module,
                                      Value input) {
   if (emit.failed())
@@ -145,7 +144,7 @@ Value PipelineBlock::normalizeLength(const PipelineModule &module,
   return emit.rmsNorm(input, scale, 1e-24 / width);
 }
 
-/// The logarithm grows with its argument, so it is taken of the largest.
+/// The logarithm is monotonic, so it is applied after the max.
 Value PipelineBlock::poolSparse(const PipelineModule &module, Value logits) {
   auto log = [&](Value value) {
     value = emit.activation(value, Activation::Log1pRelu);
@@ -155,7 +154,7 @@ Value PipelineBlock::poolSparse(const PipelineModule &module, Value logits) {
   return module.sums ? pool(log(logits), "sum") : log(pool(logits, "max"));
 }
 
-/// The logits of some tokens, after the last token of each text.
+/// Returns logits for the selected tokens, after each text's last token.
 Value PipelineBlock::scorePairs(Value tokens) {
   const int64_t vocabulary = context.config.vocab;
   for (const int64_t id : pipeline.scoreTokens)
@@ -194,8 +193,8 @@ Value PipelineBlock::build(const PipelineModule &module, Value input) {
 }
 
 void PipelineBlock::build() {
-  // The base model. Tokens of a prompt may have a mask of their own, and those
-  // that expand a query.
+  // Build the base model. Prompt tokens and query expansion tokens may have
+  // their own masks.
   const std::string &name = pipeline.entry;
   const bool hasTokens = name == tokenFeature;
   const bool expands = hasTokens && pipeline.tokens &&
@@ -219,13 +218,13 @@ void PipelineBlock::build() {
     Value own = emit.cast(start.arguments.back(), DType::Bool);
     if (emit.failed())
       return;
-    if (expands) // which have results, though nothing attends to them
+    if (expands) // they have results, though nothing attends to them
       context.visible = emit.make<attn::OrOp>(context.visible, own);
     else
       pooled = emit.make<attn::AndOp>(pooled, own);
   }
 
-  // The modules.
+  // Build the modules.
   Value tokens = start.state, sentence, logits;
   if (pipeline.hasLogits) {
     HeadBlock head(context);
@@ -240,7 +239,7 @@ void PipelineBlock::build() {
     (module.writesTokens ? tokens : sentence) = build(module, value);
   }
 
-  // The result.
+  // Build the result.
   emit.at(name, "/architectures");
   if (logits)
     emit.endEntry({{"logits", logits}});

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The arguments with which a Transformer module loads its model, its config and
-// its tokenizer. Those of the config and the tokenizer replace keys of
-// config.json and tokenizer_config.json; those of the model choose types,
-// devices and implementations of attention, which do not exist here.
+// Arguments that a Transformer module uses to load its model, config and
+// tokenizer. Config and tokenizer arguments override keys in config.json and
+// tokenizer_config.json; model arguments select types, devices and attention
+// implementations, which do not exist here.
 #include "compiler/import/huggingface/sentence_transformers/PipelineReader.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Suggest.h"
@@ -14,7 +14,7 @@
 
 using namespace transom;
 
-/// Arguments of all three that say where files come from. The loader replaces
+/// Arguments in all three groups that specify file sources. The loader replaces
 /// or drops them.
 static const PipelineWords &getSourceArguments() {
   static const PipelineWords words = {
@@ -26,7 +26,7 @@ static const PipelineWords &getSourceArguments() {
   return words;
 }
 
-/// Arguments of the model without effect on what it computes in f32.
+/// Model arguments without effect on f32 results.
 static const PipelineWords &getModelArguments() {
   static const PipelineWords words = {
       "dtype",           "torch_dtype",       "attn_implementation",
@@ -38,7 +38,7 @@ static const PipelineWords &getModelArguments() {
   return words;
 }
 
-/// Arguments of the config without effect.
+/// Config arguments without effect.
 static const PipelineWords &getConfigArguments() {
   static const PipelineWords words = {"dtype",
                                       "torch_dtype",
@@ -51,7 +51,7 @@ static const PipelineWords &getConfigArguments() {
   return words;
 }
 
-/// Keys of tokenizer_config.json that are read, and those without effect.
+/// tokenizer_config.json keys that are read, and keys without effect.
 static const PipelineWords &getTokenizerArguments() {
   static const PipelineWords words = {
       "model_max_length", "max_len", "do_lower_case", "strip_accents",
@@ -60,7 +60,7 @@ static const PipelineWords &getTokenizerArguments() {
       "split_by_punct", "split_special_tokens", "legacy", "legacy_behaviour",
       "src_lang", "model_input_names", "bos_token", "eos_token", "unk_token",
       "sep_token", "pad_token", "cls_token", "mask_token",
-      // without effect on ids
+      // no effect on ids
       "use_fast", "padding_side", "clean_up_tokenization_spaces", "padding",
       "truncation", "max_length", "chat_template"};
   return words;
@@ -69,14 +69,14 @@ static const PipelineWords &getTokenizerArguments() {
 std::optional<JsonValue>
 transom::findTransformerArguments(JsonValue config, const char *name,
                                   const char *oldName) {
-  // The loader renames the old key, over the new one.
+  // The loader renames the old key, which overrides the new one.
   auto value = config.find(oldName);
   if (!value)
     value = config.find(name);
   return value && !value->isNull() ? value : std::nullopt;
 }
 
-/// Refuses arguments that are in none of the lists.
+/// Refuses arguments that are not in any list.
 Result<void> PipelineReader::checkArguments(JsonValue arguments,
                                             const PipelineWords &known) {
   TRANSOM_TRY(arguments.expectObject());
@@ -93,8 +93,7 @@ Result<void> PipelineReader::checkArguments(JsonValue arguments,
   return {};
 }
 
-/// `config_kwargs`: numbers, booleans and strings in place of those of
-/// config.json.
+/// `config_kwargs`: numbers, booleans and strings that override config.json.
 Result<void> PipelineReader::checkConfigArguments(JsonValue arguments) {
   TRANSOM_TRY(arguments.expectObject());
   const PipelineWords &ignored = getConfigArguments();

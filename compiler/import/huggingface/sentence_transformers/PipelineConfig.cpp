@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules are read in the order of modules.json, which says what each of them
-// finds.
+// Reads modules in the order given in modules.json, which determines each
+// module's input.
 #include "compiler/import/huggingface/sentence_transformers/PipelineReader.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Suggest.h"
@@ -73,7 +73,7 @@ void PipelineReader::checkKeys(JsonValue object, const std::string &file,
                     "' is not known; known: " + joinNames(known));
 }
 
-/// Refuses the value of a key.
+/// Refuses a key's value.
 void PipelineReader::refuseValue(JsonValue value,
                                  const std::string &supported) {
   std::string shown =
@@ -86,7 +86,7 @@ void PipelineReader::refuseValue(JsonValue value,
 // modules.json
 //===----------------------------------------------------------------------===//
 
-/// A module of a class, by its config.
+/// Reads a module by its class and config.
 Result<void> PipelineReader::readModule(PipelineModule &module,
                                         const std::string &type) {
   const std::string word = type.substr(type.rfind('.') + 1);
@@ -130,7 +130,8 @@ Result<void> PipelineReader::readModule(PipelineModule &module,
   return (this->*kind->read)(module, config->root());
 }
 
-/// An error for a module that reads what no module before it makes.
+/// Returns an error for a module that reads a value that no previous module
+/// writes.
 Result<void> PipelineReader::order(const PipelineModule &module,
                                    JsonValue entry) {
   const bool isStatic = module.kind == PipelineKind::StaticEmbedding;
@@ -177,7 +178,7 @@ Result<void> PipelineReader::module(JsonValue entry) {
     TRANSOM_TRY(checkPlainFileName(module.path, path.where() + ": path"));
   const bool wasRefused = !result.refusal.empty();
   TRANSOM_TRY(readModule(module, std::string(typeName)));
-  // What a module that is not known would make is not known either.
+  // The output of an unknown module is unknown, too.
   if (!wasRefused && result.refusal.empty())
     TRANSOM_TRY(order(module, entry));
   if (module.kind == PipelineKind::Transformer && !module.path.empty())
@@ -285,7 +286,7 @@ void PipelineReader::chooseEntry() {
                   "Pooling does");
     return;
   }
-  // Texts are compared by vectors of length 1, whether a module says so or not.
+  // Texts are compared by unit vectors, even without a normalization module.
   result.entry = tokenFeature;
   if (result.endsNormalized())
     return;
@@ -299,7 +300,7 @@ void PipelineReader::chooseEntry() {
 Result<void> PipelineReader::read(const JsonDocument &modules) {
   result.files.emplace_back("modules.json");
   TRANSOM_TRY(modules.root().expectArray());
-  // The model's keys say what those of modules mean where they are absent.
+  // The model's keys are defaults for absent module keys.
   TRANSOM_ASSIGN(std::optional<JsonDocument> config,
                  json("config_sentence_transformers.json"));
   if (config)

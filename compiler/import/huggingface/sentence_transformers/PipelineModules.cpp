@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kinds of modules: one table has their classes and the keys of their
-// configs, those that are read and those without effect on what is computed.
+// Module kinds: one table contains their classes and config keys, both the keys
+// that are read and the keys without effect on results.
 #include "compiler/import/huggingface/sentence_transformers/PipelineReader.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
@@ -15,8 +15,7 @@ using namespace transom;
 
 namespace {
 
-/// A task of a Transformer, what it gives under which name, and the head that
-/// gives it.
+/// A Transformer task, its output and feature name, and the head for it.
 struct TransformerTask {
   const char *name, *feature, *output, *head;
 };
@@ -63,7 +62,7 @@ Result<void> PipelineReader::transformer(PipelineModule &module,
   return lengths(config);
 }
 
-/// The token whose logit counts for a pair, and perhaps one against it.
+/// Reads the token whose logit is a pair's score, and the optional false token.
 Result<void> PipelineReader::logitScore(PipelineModule &, JsonValue config) {
   TRANSOM_ASSIGN(JsonValue yes, config.get("true_token_id"));
   TRANSOM_ASSIGN(const int64_t first, yes.asInt(0, INT32_MAX));
@@ -87,7 +86,7 @@ Result<void> PipelineReader::staticEmbedding(PipelineModule &module,
   return {};
 }
 
-/// The kind of `attn.pool` for a mode; empty for a word that is not a mode.
+/// Returns the `attn.pool` kind for a mode; empty for an unknown mode.
 static std::string getPoolKind(std::string_view mode) {
   constexpr std::pair<std::string_view, const char *> modes[] = {
       {"cls", "first_key"},
@@ -108,7 +107,7 @@ Result<void> PipelineReader::pooling(PipelineModule &module, JsonValue config) {
   if (!includes)
     result.includesPrompt = false;
 
-  // Names of modes; older files have a flag for each.
+  // Mode names; older files have a flag for each.
   PipelineWords modes;
   if (auto mode = findValue(config, "pooling_mode")) {
     if (mode->isString()) {
@@ -117,7 +116,7 @@ Result<void> PipelineReader::pooling(PipelineModule &module, JsonValue config) {
       TRANSOM_ASSIGN(modes, mode->asStringArray());
     }
   } else {
-    // In the order in which vectors are put side by side.
+    // In the order in which vectors are concatenated.
     constexpr std::pair<const char *, const char *> flags[] = {
         {"pooling_mode_cls_token", "cls"},
         {"pooling_mode_max_tokens", "max"},
@@ -146,7 +145,7 @@ Result<void> PipelineReader::pooling(PipelineModule &module, JsonValue config) {
   return {};
 }
 
-/// Which of the two features a module reads and writes.
+/// Reads which of the two features a module reads and writes.
 Result<void> PipelineReader::features(PipelineModule &module,
                                       JsonValue config) {
   const char *absent = module.readsTokens ? tokenFeature : sentenceFeature;
@@ -174,7 +173,7 @@ Result<void> PipelineReader::dense(PipelineModule &module, JsonValue config) {
   TRANSOM_ASSIGN(module.bias, flag(config, "bias", true));
   TRANSOM_ASSIGN(module.residual, flag(config, "use_residual", false));
 
-  // The class of an activation, with its module in torch.
+  // Read the activation class, with its torch module.
   TRANSOM_ASSIGN(std::string name, text(config, "activation_function",
                                         "torch.nn.modules.activation.Tanh"));
   const std::optional<TorchActivation> activation =

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cross-encoders: whether a pair is given as two texts or by the chat template
-// of the folder, and with what the template is filled in.
+// Cross-encoders: determines whether a pair is passed as two texts or through
+// the folder's chat template, and the template's variables.
 #include "compiler/import/huggingface/sentence_transformers/Pipeline.h"
 #include "compiler/import/huggingface/sentence_transformers/PipelineReader.h"
 #include "compiler/import/tokenizer/ImportFolder.h"
@@ -43,8 +43,7 @@ Result<void> PipelineReader::modalities(JsonValue config,
   return {};
 }
 
-/// The files that name special tokens; later ones count where the first do not
-/// have a name.
+/// Reads files with special tokens; earlier ones take precedence.
 Result<void>
 PipelineReader::specialTokens(TemplateVariables &variables,
                               std::vector<JsonDocument> &documents) {
@@ -72,7 +71,7 @@ PipelineReader::specialTokens(TemplateVariables &variables,
   return {};
 }
 
-/// `processing_kwargs` may give variables of the template in `chat_template`.
+/// `processing_kwargs` may contain template variables in `chat_template`.
 Result<void> PipelineReader::chatTemplate(JsonValue message, JsonValue config) {
   TemplateVariables variables;
   std::string name = "default";
@@ -146,7 +145,7 @@ Result<void> PipelineReader::fillTemplates(const std::string &text,
 // Folders without modules.json
 //===----------------------------------------------------------------------===//
 
-/// The ids of the tokens of the options.
+/// Returns the ids for the tokens in the options.
 static Result<std::vector<int64_t>>
 findScoreTokens(const std::string &folder, const ScoringOptions &options) {
   TRANSOM_ASSIGN(const std::optional<FolderTokenizer> read,
@@ -171,8 +170,8 @@ findScoreTokens(const std::string &folder, const ScoringOptions &options) {
   return ids;
 }
 
-/// Whether a template takes contents as lists of items, as
-/// sentence-transformers tells by what the template names.
+/// Returns whether a template expects contents as item lists; as in
+/// sentence-transformers this depends on the names that the template uses.
 static bool isStructured(const std::string &text) {
   for (const char *sign :
        {"content[0]", ".type", "'type'", "\"type\"", "message.content["})

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reader of pipelines, in two sources: files and the order of modules, and
-// the configs of the kinds of modules.
+// Pipeline reader, in two sources: files and module order, and the configs for
+// module kinds.
 #pragma once
 #include "compiler/import/huggingface/ChatTemplate.h"
 #include "compiler/import/huggingface/sentence_transformers/PipelineConfig.h"
@@ -12,7 +12,7 @@ namespace transom {
 
 struct ScoringOptions;
 
-/// The names of the values that modules read and write.
+/// Names of values that modules read and write.
 inline constexpr const char *tokenFeature = "token_embeddings";
 inline constexpr const char *sentenceFeature = "sentence_embedding";
 inline constexpr const char *logitFeature = "causal_logits";
@@ -21,23 +21,23 @@ inline constexpr const char *scoreFeature = "scores";
 using PipelineKind = PipelineModule::Kind;
 using PipelineWords = std::vector<std::string>;
 
-/// The value of a key that is there and not null.
+/// Returns the value of a key that exists and is not null.
 std::optional<JsonValue> findValue(JsonValue config, const char *key);
 
-/// Reads the files of one folder.
+/// Reads the files in one folder.
 class PipelineReader {
 public:
   PipelineReader(const std::string &folder, PipelineConfig &result)
       : folder(folder), result(result) {}
 
   Result<void> read(const JsonDocument &modules);
-  /// Makes the pipeline of the options instead of that of files.
+  /// Creates the pipeline from the options instead of files.
   Result<void> scoring(const ScoringOptions &options);
   Result<void> fillTemplates(const std::string &text,
                              const TemplateVariables &variables,
                              bool isStructured);
 
-  // The configs of the kinds.
+  // Module kind configs.
   Result<void> transformer(PipelineModule &module, JsonValue config);
   Result<void> staticEmbedding(PipelineModule &module, JsonValue config);
   Result<void> pooling(PipelineModule &module, JsonValue config);
@@ -56,18 +56,18 @@ private:
   Result<void> order(const PipelineModule &module, JsonValue entry);
   Result<void> model(JsonValue config);
   Result<void> prompts(JsonValue config);
-  /// The arguments of a Transformer.
+  /// Reads a Transformer's arguments.
   Result<void> arguments(const JsonDocument &document);
   Result<void> checkArguments(JsonValue arguments, const PipelineWords &known);
   Result<void> checkConfigArguments(JsonValue arguments);
-  /// The keys of a Transformer that say how texts are given to it.
+  /// Reads a Transformer's keys that specify its input format.
   Result<void> modalities(JsonValue config, const std::string &output);
-  /// Fills in the chat template of a cross-encoder's folder.
+  /// Fills in the chat template for a cross-encoder folder.
   Result<void> chatTemplate(JsonValue message, JsonValue config);
-  /// What the special tokens of templates are called.
+  /// Returns the template variables for special tokens.
   Result<void> specialTokens(TemplateVariables &variables,
                              std::vector<JsonDocument> &documents);
-  /// Keys of late interaction, of the model or of its Transformer.
+  /// Reads late interaction keys from the model or its Transformer.
   Result<void> lateInteraction(JsonValue config);
   Result<void> lengths(JsonValue config);
   Result<void> expansion(JsonValue value);
@@ -80,7 +80,7 @@ private:
   Result<bool> flag(JsonValue config, const char *key, bool absent);
   Result<std::string> text(JsonValue config, const char *key,
                            const std::string &absent);
-  /// Refuses a key that is in none of the lists.
+  /// Refuses a key that is not in any list.
   void checkKeys(JsonValue object, const std::string &file,
                  const PipelineWords &known);
   void refuseValue(JsonValue value, const std::string &supported);
@@ -89,22 +89,22 @@ private:
   PipelineConfig &result;
   bool hasTokens = false, hasSentence = false, isSparse = false;
   bool hasLogits = false, hasScores = false; ///< `causal_logits`, `scores`
-  bool ofTokens = false; ///< the model compares texts by their tokens
+  bool ofTokens = false; ///< the model compares texts by their token embeddings
 };
 
-/// A kind of module by the name of its class.
+/// A module kind, by class name.
 struct ModuleKindEntry {
   const char *name;
   PipelineKind kind;
-  const char *file; ///< its config, in the module's folder; null: it has none
-  bool needsFile;   ///< there is no model without it
+  const char *file; ///< its config, in the module's folder; null: none
+  bool needsFile;   ///< the config is required
   Result<void> (PipelineReader::*read)(PipelineModule &, JsonValue);
-  PipelineWords keys; ///< that are read, or have no effect
-  /// Its class drops all other keys.
+  PipelineWords keys; ///< keys that are read or have no effect
+  /// The class ignores all other keys.
   bool ignoresOthers = false;
 };
 
-/// All kinds.
+/// Returns all kinds.
 const std::vector<ModuleKindEntry> &getModuleKinds();
 
 } // namespace transom

@@ -1,22 +1,21 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Late interaction: lengths of queries and documents, expansion of queries and
-// tokens without a vector. sentence-transformers has the keys in the configs of
-// modules, PyLate in that of the model, whose values count where a module has
-// none.
+// Late interaction: query and document lengths, query expansion and tokens
+// without a vector. sentence-transformers stores the keys in module configs,
+// PyLate in the model's config, whose values are defaults for modules.
 #include "compiler/import/huggingface/sentence_transformers/PipelineReader.h"
 #include <algorithm>
 
 using namespace transom;
 
-/// Queries of a model of PyLate have as many tokens where it does not say.
+/// PyLate's default query length.
 static constexpr int64_t usualExpansion = 32;
 
-/// The tokens that PyLate skips where a model does not say.
+/// Tokens that PyLate skips by default.
 static constexpr char punctuation[] = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 
-/// `query_expansion`; null switches it off.
+/// `query_expansion`; null disables it.
 Result<void> PipelineReader::expansion(JsonValue value) {
   ManifestTokens &rules = tokens();
   rules.expansion = 0;
@@ -35,7 +34,7 @@ Result<void> PipelineReader::expansion(JsonValue value) {
   return {};
 }
 
-/// The keys that a Transformer has, and a model of PyLate, too.
+/// Reads the keys shared by Transformers and PyLate models.
 Result<void> PipelineReader::lengths(JsonValue config) {
   if (auto length = findValue(config, "query_length")) {
     TRANSOM_ASSIGN(tokens().queryLength, length->asInt(1, INT32_MAX));
@@ -60,7 +59,7 @@ Result<void> PipelineReader::lateInteraction(JsonValue config) {
   TRANSOM_TRY(lengths(config));
   ManifestTokens &rules = tokens();
 
-  // PyLate fills queries up to their length.
+  // PyLate pads queries to their length.
   TRANSOM_ASSIGN(const bool expands, flag(config, "do_query_expansion", true));
   if (hasKey && expands && !config.find("query_expansion")) {
     TRANSOM_ASSIGN(rules.attends,
@@ -69,7 +68,7 @@ Result<void> PipelineReader::lateInteraction(JsonValue config) {
     rules.queryLength = 0;
   }
 
-  // Its folders have no module for the tokens without a vector.
+  // Its folders have no module for tokens without a vector.
   if (type == "ColBERT") {
     rules.skiplistTasks = {"document"};
     for (const char *c = punctuation; *c; ++c)
@@ -79,7 +78,7 @@ Result<void> PipelineReader::lateInteraction(JsonValue config) {
     TRANSOM_ASSIGN(rules.skiplist, words->asStringArray());
   }
 
-  // A prefix comes before the prompt of its name, once.
+  // A prefix is prepended once to the prompt with its name.
   for (const char *task : {"query", "document"}) {
     TRANSOM_ASSIGN(std::string prefix,
                    text(config, (task + std::string("_prefix")).c_str(), ""));

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table is `embedding.weight` as sentence-transformers writes it, or
-// `embeddings` as model2vec does, which may store a factor for each token.
+// The table is `embedding.weight` in sentence-transformers' format, or
+// `embeddings` in model2vec's, which may store a factor for each token.
 #include "compiler/import/huggingface/sentence_transformers/StaticEmbedding.h"
 #include "compiler/import/huggingface/sentence_transformers/Pipeline.h"
 #include "runtime/base/File.h"
@@ -12,7 +12,7 @@ using namespace transom;
 
 namespace {
 
-/// The tensors of a table, by their names in the files.
+/// A table's tensors, by name in the files.
 struct VectorTable {
   std::string vectors; ///< [ids, width]
   std::string factors; ///< [ids]; empty: none
@@ -21,13 +21,14 @@ struct VectorTable {
 
 } // namespace
 
-/// The name of a tensor of the module; those of a folder are under its name.
+/// Returns the name of a module's tensor; a folder's tensors have the folder as
+/// prefix.
 static std::string getTensor(const PipelineModule &module, const char *name) {
   return module.path.empty() ? name : module.path + "/" + name;
 }
 
-/// Finds the table. A key of sentence-transformers goes before one of
-/// model2vec, as when it reads the file.
+/// Finds the table. As in sentence-transformers, its own key takes precedence
+/// over model2vec's.
 static Result<VectorTable> findTable(const ModelFiles &files,
                                      const PipelineModule &module) {
   VectorTable table;
@@ -66,7 +67,7 @@ EncoderStart transom::beginStaticEmbedding(BlockContext &context,
     return {};
   }
 
-  // Arguments.
+  // Inputs.
   context.tokens = {Polynomial::symbol("batch"), Polynomial::symbol("seq")};
   emit.at(name, "/0");
   SmallVector<Value> arguments = emit.beginEntry(
@@ -75,7 +76,7 @@ EncoderStart transom::beginStaticEmbedding(BlockContext &context,
   emit.at("attention_mask", "/0");
   context.visible = emit.cast(arguments[1], DType::Bool);
 
-  // The vectors.
+  // Gather the vectors.
   emit.at(module.name, "/0");
   Value vectors = emit.embedding(
       arguments[0],
@@ -94,10 +95,10 @@ EncoderStart transom::beginStaticEmbedding(BlockContext &context,
   return {std::move(arguments), vectors};
 }
 
-/// The files of the table, which may be in a folder of the module.
+/// Opens the table's files, which may be in a module folder.
 static Result<ModelFiles> openTable(const std::string &folder,
                                     const PipelineModule &module) {
-  // An error says what is there instead of safetensors.
+  // The error names the files found instead of safetensors.
   TRANSOM_ASSIGN(ModelFiles files,
                  ModelFiles::openFolder(joinPath(folder, module.path)));
   if (module.path.empty())
@@ -129,7 +130,7 @@ transom::importStaticEmbedding(MLIRContext &context,
   info.architecture = "StaticEmbedding";
   info.inputFiles = info.files.fileNames();
 
-  // Its modules need nothing of a family.
+  // Its modules do not depend on a family.
   const ModelFamily family = {
       "static_embedding", "StaticEmbedding", "", {}, {}, {}};
   const FamilyHead head = {"", "embedding", false, {}};

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Most of them are composed of a few others. They follow one projection of a
-// text's vector, so their cost does not count.
+// Most activations are composed of a few others. They follow one projection of
+// a text embedding, so their cost is negligible.
 #include "compiler/import/huggingface/sentence_transformers/TorchActivations.h"
 
 using namespace mlir;
@@ -10,7 +10,7 @@ using namespace transom;
 
 namespace {
 
-/// Writes the operations of one activation. min(x, 0) is -relu(-x).
+/// Builds one activation's operations. min(x, 0) is -relu(-x).
 class ActivationBlock {
 public:
   ActivationBlock(Emitter &emit, Value x) : emit(emit), x(x) {}
@@ -24,11 +24,11 @@ private:
   Value multiply(Value a, Value b) { return emit.make<attn::MulOp>(a, b); }
   Value subtract(Value a, Value b) { return emit.make<attn::SubOp>(a, b); }
   Value negative() { return relu(emit.scale(x, -1)); }
-  /// x for x > 0, else `slope` times x.
+  /// Returns x for x > 0, else `slope` times x.
   Value leak(double slope) {
     return emit.add(relu(x), emit.scale(negative(), -slope));
   }
-  /// x for x > 0, else exp(x) - 1, times `scale` and `alpha`.
+  /// Returns x for x > 0, else exp(x) - 1, times `scale` and `alpha`.
   Value exponential(double scale, double alpha) {
     Value below = emit.scale(apply(emit.scale(negative(), -1), Activation::Exp),
                              alpha, -alpha);
@@ -102,7 +102,7 @@ Value ActivationBlock::buildComposed(TorchActivation kind, Value slope) {
   }
 }
 
-/// Those that the table of activations has are one operation.
+/// Activations in the activation table are a single operation.
 Value ActivationBlock::build(TorchActivation kind, Value slope) {
   switch (kind) {
   case TorchActivation::ReLU:

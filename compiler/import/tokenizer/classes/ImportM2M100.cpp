@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Added tokens have the ids that the settings give them, as the classes of
-// transformers that are written in Python have it.
+// Added tokens have the ids given in the settings, as in transformers' Python
+// classes.
 #include "compiler/import/tokenizer/classes/ImportM2M100.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
@@ -15,7 +15,7 @@ namespace transom {
 using namespace tokenizer;
 
 namespace {
-/// Makes the draft of one tokenizer.
+/// Creates the draft for one tokenizer.
 class M2M100Importer {
 public:
   M2M100Importer(const TokenizerSettings &settings, Draft &draft)
@@ -37,7 +37,7 @@ private:
     return named && named->token ? named->token->content : fallback;
   }
 
-  /// A further token of the vocabulary, with the next id.
+  /// Adds another vocabulary token, with the next id.
   uint32_t addEntry(const std::string &text) {
     const uint32_t id = static_cast<uint32_t>(draft.entries.size());
     draft.ownTexts.push_back(text);
@@ -65,7 +65,7 @@ private:
     return {};
   }
 
-  /// A token that texts contain as it is.
+  /// Adds a token that is matched verbatim in texts.
   void addToken(const TokenSetting &setting, bool special) {
     for (const DraftAdded &known : draft.added)
       if (known.content == setting.content)
@@ -123,7 +123,7 @@ private:
     return {};
   }
 
-  /// The source language, the text and the end.
+  /// Adds the source language, the text and the end token.
   Result<void> addTemplate() {
     TRANSOM_ASSIGN(std::optional<std::string> given,
                    settings.getText("src_lang"));

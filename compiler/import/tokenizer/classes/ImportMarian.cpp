@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The target language has a tokenizer of its own, which shares the vocabulary
-// unless the folder has two.
+// The target language has its own tokenizer, which shares the vocabulary unless
+// the folder has two.
 #include "compiler/import/tokenizer/classes/ImportMarian.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
@@ -12,7 +12,7 @@ namespace transom {
 
 using namespace tokenizer;
 
-/// The tokens that texts contain as they are, and that end a text.
+/// Adds the tokens that are matched verbatim, and the end token.
 static Result<void> addSpecialTokens(JsonValue root, Draft &draft) {
   for (const char *name : {"</s>", "<unk>", "<pad>"}) {
     const uint32_t *id = findToken(draft, name);
@@ -34,7 +34,7 @@ static Result<void> addSpecialTokens(JsonValue root, Draft &draft) {
   return {};
 }
 
-/// `idEnd` is the number of ids that the model has for these texts.
+/// `idEnd` is the model's id count for these texts.
 static Result<std::string> makeTables(const NamedFile &pieces,
                                       const NamedFile &vocabulary,
                                       const TokenizerSettings &settings,

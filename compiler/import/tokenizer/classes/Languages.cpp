@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tokenizer.json does not say which tokens are languages. Their form tells, and
-// that a template puts one of them beside the text.
+// tokenizer.json does not specify which tokens are languages. They are
+// recognized by their form, and by a template with such a token next to the
+// text.
 #include "compiler/import/tokenizer/classes/Languages.h"
 #include <algorithm>
 #include <unordered_set>
@@ -12,7 +13,7 @@ namespace transom::tokenizer {
 static bool isLower(char c) { return c >= 'a' && c <= 'z'; }
 static bool isUpper(char c) { return c >= 'A' && c <= 'Z'; }
 
-/// The name of the language whose code a token is, or nothing.
+/// Returns the language of a language code token; empty for other tokens.
 static std::string getLanguageName(std::string_view token) {
   // `__en__`
   if (token.size() > 4 && token.substr(0, 2) == "__" &&

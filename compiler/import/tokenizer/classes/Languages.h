@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The languages of translators, and the tokens that stand for them.
+// Translation languages and their tokens.
 #pragma once
 #include "compiler/import/tokenizer/TablesWriter.h"
 
 namespace transom::tokenizer {
 
-// The codes of transformers' classes, in the order of their ids.
+// Language codes in transformers' classes, in id order.
 
 /// MBartTokenizer.
 inline constexpr const char *mbartLanguages[] = {
@@ -16,7 +16,7 @@ inline constexpr const char *mbartLanguages[] = {
     "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO", "ru_RU",
     "si_LK", "tr_TR", "vi_VN", "zh_CN"};
 
-/// MBart50Tokenizer, after those of MBartTokenizer.
+/// MBart50Tokenizer, after MBartTokenizer's codes.
 inline constexpr const char *mbart50Languages[] = {
     "af_ZA", "az_AZ", "bn_IN", "fa_IR", "he_IL", "hr_HR", "id_ID",
     "ka_GE", "km_KH", "mk_MK", "ml_IN", "mn_MN", "mr_IN", "pl_PL",
@@ -40,7 +40,7 @@ inline constexpr const char *wmt21Languages[] = {"en", "ha", "is", "ja",
                                                  "cs", "ru", "zh", "de"};
 
 /// Makes each special token that is a language code a language, and such a
-/// token in the template the place of the source language. Codes are written
+/// token in the template the source language slot. Codes have the forms
 /// `en_XX`, `eng_Latn` or `__en__`. Without one in the template there are no
 /// languages.
 void findLanguages(Draft &draft);

@@ -1,17 +1,17 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules are those of AutoTokenizer.from_pretrained: what the files name
-// counts, but for model types that are known for folders that name a class
-// which is not theirs.
+// Same rules as AutoTokenizer.from_pretrained: the class named in files is
+// used, except for model types with folders that are known to name a wrong
+// class.
 #include "compiler/import/tokenizer/classes/TokenizerClass.h"
 #include <algorithm>
 #include <iterator>
 
 namespace transom::tokenizer {
 
-/// The classes of model types whose folders may be without `tokenizer_class`.
-/// Those of tokenizer.json are others for the types of the next list.
+/// Classes for model types whose folders may lack `tokenizer_class`. For the
+/// types in the next list, tokenizer.json uses other classes.
 static constexpr std::pair<const char *, const char *> classesOfTypes[] = {
     {"albert", "AlbertTokenizer"},
     {"bart", "BartTokenizer"},
@@ -53,20 +53,20 @@ static constexpr std::pair<const char *, const char *> classesOfTypes[] = {
     {"xlm-roberta", "XLMRobertaTokenizer"},
     {"xlm-roberta-xl", "XLMRobertaTokenizer"}};
 
-/// Model types whose tokenizer.json is read as it is, whatever class a file
+/// Model types whose tokenizer.json is read unchanged, whatever class a file
 /// names.
 static constexpr std::string_view generalTypes[] = {
     "granite",       "mistral", "mixtral",  "modernbert", "modernbert-decoder",
     "nystromformer", "olmo2",   "stablelm", "umt5",       "xlm-roberta-xl"};
 
-/// Model types without a class of their own for tokenizer.json.
+/// Model types without their own class for tokenizer.json.
 static constexpr std::string_view typesWithoutClass[] = {"llama"};
 
-/// Model types whose class counts even where a file names another one.
+/// Model types whose class is used even if a file names another one.
 static constexpr std::pair<std::string_view, std::string_view> fixedClasses[] =
     {{"phi3", generalClass}, {"qwen2", "Qwen2Tokenizer"}};
 
-/// Classes whose texts have no token types.
+/// Classes without token types.
 static constexpr std::string_view classesWithoutTypes[] = {
     "AlbertTokenizer",     "BartTokenizer",    "BlenderbotTokenizer",
     "CamembertTokenizer",  "CohereTokenizer",  "DistilBertTokenizer",
@@ -104,7 +104,8 @@ std::string getFilesClass(const ClassHints &hints) {
   return getClassOfType(hints.modelType);
 }
 
-/// The class that transformers lists for a model type; empty without one.
+/// Returns the class that transformers lists for a model type; empty without
+/// one.
 static std::string getListedClass(std::string_view modelType) {
   for (auto &[type, name] : fixedClasses)
     if (modelType == type)
@@ -124,7 +125,7 @@ std::string getSerializedClass(const ClassHints &hints, bool hasByteLevel) {
   for (auto &[type, name] : fixedClasses)
     if (hints.modelType == type)
       return std::string(name);
-  // Folders of Llama 3 name the class of Llama 2.
+  // Llama 3 folders name Llama 2's class.
   if (named == "LlamaTokenizer" && hasByteLevel)
     return std::string(generalClass);
   if (!named.empty())

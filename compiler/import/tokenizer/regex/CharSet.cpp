@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations keep the ranges sorted and apart, so that equal sets are equal
+// Operations keep ranges sorted and separate, so that equal sets have equal
 // lists.
 #include "compiler/import/tokenizer/regex/CharSet.h"
 #include "compiler/import/tokenizer/regex/RegexTables.h"
@@ -37,7 +37,7 @@ CharSet CharSet::punctuation() {
 }
 
 std::optional<CharSet> CharSet::named(std::string_view name) {
-  // Case and separators do not count in the name of a property.
+  // Case and separators in a property name are ignored.
   std::string key;
   for (char c : name)
     if (c != ' ' && c != '_' && (c != '-' || name[0] == '['))

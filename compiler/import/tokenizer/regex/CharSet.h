@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sets of code points, and those that regular expressions name: categories,
+// Code point sets, including the named ones in regular expressions: categories,
 // classes and scripts.
 #pragma once
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace transom::tokenizer {
 
-/// Runs of equal properties (generated): first code point << 11 | properties.
-/// Bits 0-4 of the properties are the number of the general category, 5 `\s`,
-/// 6 `\w`, 7 Rust's `char::is_numeric`, 8-10 Han, Hiragana, Katakana.
+/// Runs with equal properties (generated): first code point << 11 | properties.
+/// Property bits 0-4 are the general category, 5 `\s`, 6 `\w`, 7 Rust's
+/// `char::is_numeric`, 8-10 Han, Hiragana, Katakana.
 extern const uint32_t propertyRuns[];
 extern const size_t propertyRunCount;
 
-/// A set of code points, as sorted ranges that do not touch.
+/// A code point set, as sorted ranges that do not touch.
 class CharSet {
 public:
   struct Range {
@@ -34,9 +34,9 @@ public:
   static constexpr uint32_t limit = 0x110000;
 
   CharSet() = default;
-  /// The code points of [begin, end).
+  /// The code points [begin, end).
   CharSet(uint32_t begin, uint32_t end) : list{{begin, end}} {}
-  /// The code points of ranges in any order.
+  /// Code points in ranges, which may be unordered.
   explicit CharSet(std::vector<Range> ranges) : list(std::move(ranges)) {
     normalize();
   }
@@ -44,10 +44,10 @@ public:
   static CharSet whitespace() { return ofBits(1u << 5); }
   static CharSet word() { return ofBits(1u << 6); }
   static CharSet numeric() { return ofBits(1u << 7); }
-  /// ASCII punctuation and category P as the runtime has them.
+  /// ASCII punctuation and category P, as in the runtime.
   static CharSet punctuation();
-  /// The characters of `\p{name}` (a category, script, block or property) or
-  /// of a class `[:name:]`; nothing for an unknown name.
+  /// Returns the characters for `\p{name}` (a category, script, block or
+  /// property) or a class `[:name:]`; nullopt for an unknown name.
   static std::optional<CharSet> named(std::string_view name);
 
   void add(const CharSet &other);
@@ -58,7 +58,7 @@ public:
   const std::vector<Range> &ranges() const { return list; }
   bool operator<(const CharSet &other) const { return list < other.list; }
 
-  /// Adds the characters that match one of it if case is ignored.
+  /// Adds the characters that match a member if case is ignored.
   void ignoreCase();
 
 private:

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A pattern becomes a tree, the tree instructions, these automata, and the
-// automata bytes.
+// A pattern is converted to a tree, instructions, automata and bytes.
 #include "compiler/import/tokenizer/regex/Regex.h"
 #include "compiler/import/tokenizer/regex/RegexAutomaton.h"
 #include "runtime/base/Utf8.h"
@@ -55,7 +54,7 @@ void RegexClasses::write(std::vector<uint16_t> &blocks,
     blocks.push_back(place->second);
     if (run + 1 == begins.size() &&
         block == std::string(blockSize, static_cast<char>(classes[run])))
-      break; // so is all that follows
+      break; // so are all others
   }
 }
 

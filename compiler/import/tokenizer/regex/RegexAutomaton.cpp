@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The states of an expression are lists of threads in the order of preference
-// (Cox, "Regular expression matching: the virtual machine approach", 2009). A
-// state's list is taken before conditions are decided, since the column of a
-// transition decides all of them; so conditions cost no states.
+// Expression states are lists of threads in preference order (Cox, "Regular
+// expression matching: the virtual machine approach", 2009). A state stores its
+// list before conditions are evaluated, since a transition's column determines
+// all of them; so conditions need no states.
 //
-// A pass only answers whether there is a match, so its states are sets: of
-// threads where it runs forward, and of instructions that lead to a match where
-// it runs backward.
+// A pass only returns whether there is a match, so its states are sets: threads
+// if it runs forward, and instructions that lead to a match if it runs
+// backward.
 #include "compiler/import/tokenizer/regex/RegexAutomaton.h"
 #include "runtime/tokenizer/Automaton.h"
 #include <algorithm>
@@ -20,12 +20,12 @@ using Numbers = std::vector<uint32_t>;
 using Bits = std::vector<bool>;
 
 static constexpr size_t stateLimitOfMachine = 2048;
-/// Steps of threads in building an automaton.
+/// Max number of thread steps when building an automaton.
 static constexpr size_t stepLimit = 50'000'000;
 static constexpr size_t columnMapLimit = 0xFFFF, answerLimit = 1024;
 
 namespace {
-/// Numbers for distinct values, in the order of their first use.
+/// Numbers distinct values by their first use.
 template <typename T> class Numbering {
 public:
   uint32_t operator()(const T &value) {
@@ -44,10 +44,10 @@ private:
   std::vector<T> values;
 };
 
-/// The answers of a pass: of each, whether its queries hold.
+/// A pass's answers: for each, whether its queries are true.
 using Answers = std::vector<Bits>;
 
-/// The tests of some code, and what they are in each column.
+/// Tests in some code, and their values in each column.
 class Columns {
 public:
   Columns(const RegexCode &code, const RegexClasses &classes,
@@ -56,7 +56,7 @@ public:
   bool holds(uint32_t column, uint32_t test) const {
     return truth[column][test];
   }
-  /// The numbers of an instruction's test and guard.
+  /// Indices for an instruction's test and guard.
   uint32_t getTest(size_t at) const { return testNumbers[at]; }
   uint32_t getGuard(size_t at) const { return guardNumbers[at]; }
 
@@ -95,7 +95,7 @@ uint32_t Columns::add(const RegexTest &test) {
   return number;
 }
 
-/// What the tests are for a class and answers.
+/// Evaluates the tests for a class and answers.
 Bits Columns::evaluate(size_t label) const {
   std::vector<size_t> chosen(answers.size());
   for (size_t i = inputs.size(); i-- > 0;) {
@@ -143,7 +143,7 @@ Result<void> Columns::build(RegexMachine &machine) {
 //===-- States ------------------------------------------------------------===//
 
 namespace {
-/// Makes the automaton of some code.
+/// Builds the automaton for some code.
 class Maker {
 public:
   Maker(const RegexCode &code, const Columns &columns, RegexMachine &machine)
@@ -167,14 +167,14 @@ private:
   const RegexCode &code;
   const Columns &columns;
   RegexMachine &machine;
-  Bits seen; ///< instructions, by one round of threads
+  Bits seen; ///< instructions visited in one round of threads
   size_t steps = 0;
 };
 } // namespace
 
-/// Follows the instructions from `thread` that match no character, the
-/// preferred way first. Calls `visit` at each match and each character that
-/// the column has, until it returns true.
+/// Follows the instructions from `thread` that consume no character, in
+/// preference order. Calls `visit` at each match and each character in the
+/// column, until it returns true.
 template <typename Visit>
 void Maker::follow(uint32_t thread, uint32_t column, Visit &&visit) {
   Numbers stack{thread};
@@ -210,8 +210,8 @@ void Maker::follow(uint32_t thread, uint32_t column, Visit &&visit) {
   }
 }
 
-/// State 0 has no threads, state 1 is the start. A match cuts off what is less
-/// preferred.
+/// State 0 has no threads, state 1 is the start. A match removes threads with
+/// lower priority.
 Result<void> Maker::makeExpression() {
   Numbering<Numbers> states;
   states({});
@@ -239,7 +239,7 @@ Result<void> Maker::makeExpression() {
   return {};
 }
 
-/// The threads after a character, and which queries have a match before it.
+/// Returns the threads after a character, and the queries that match before it.
 Numbers Maker::stepForward(const Numbers &threads, uint32_t column,
                            Bits &answer) {
   Numbers next;
@@ -253,14 +253,14 @@ Numbers Maker::stepForward(const Numbers &threads, uint32_t column,
   seen.assign(code.size(), false);
   for (uint32_t thread : threads)
     follow(thread, column, visit);
-  follow(0, column, visit); // a match may begin anywhere
+  follow(0, column, visit); // a match may begin at any position
   std::sort(next.begin(), next.end());
   next.erase(std::unique(next.begin(), next.end()), next.end());
   return next;
 }
 
-/// `leading` are the instructions that lead to a match after the character; the
-/// result are those, after a character, that do so before it.
+/// `leading` are the instructions after the character that lead to a match;
+/// returns the instructions before the character that do.
 Numbers Maker::stepBack(const Numbers &leading, uint32_t column,
                         const Numbers &starts, Bits &answer) {
   auto leadsAfter = [&](uint32_t at) {
@@ -288,7 +288,7 @@ Numbers Maker::stepBack(const Numbers &leading, uint32_t column,
     return bool(leads[instruction.first]);
   };
 
-  // Loops lead back, so go on until nothing changes.
+  // Loops lead back, so repeat until nothing changes.
   for (bool changed = true; changed;) {
     changed = false;
     steps += code.size();
@@ -297,7 +297,8 @@ Numbers Maker::stepBack(const Numbers &leading, uint32_t column,
         leads[at] = changed = true;
   }
 
-  // What a character may lead to is all that the position before it reads.
+  // The previous position only depends on the instructions that a character may
+  // lead to.
   for (size_t i = 0; i < starts.size(); ++i)
     answer[i] = leads[starts[i]];
   Numbers before;

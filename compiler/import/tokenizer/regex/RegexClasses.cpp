@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Escapes and classes in brackets.
+// Escapes and bracket expressions.
 #include "compiler/import/tokenizer/regex/RegexParser.h"
 #include "runtime/base/Utf8.h"
 
@@ -11,7 +11,7 @@ using Kind = RegexNode::Kind;
 
 static CharSet single(char32_t code) { return CharSet(code, code + 1); }
 
-/// A string between any two kinds of characters, words and others.
+/// Returns a boundary between word and non-word characters.
 static RegexTree wordBorder(bool negative) {
   const CharSet word = CharSet::word();
   auto side = [&](bool before, bool after) {
@@ -25,7 +25,7 @@ static RegexTree wordBorder(bool negative) {
                   side(false, !negative));
 }
 
-/// `\R`: a line's end, "\r\n" as one.
+/// `\R`: a line ending, "\r\n" as one.
 static RegexTree lineEnd() {
   CharSet ends('\n', '\r' + 1);
   ends.add(single(0x85));
@@ -35,7 +35,7 @@ static RegexTree lineEnd() {
                            setTree(std::move(ends))));
 }
 
-/// An escape outside of brackets, after its backslash.
+/// Parses an escape outside brackets, after its backslash.
 Result<RegexTree> RegexParser::escapedAtom() {
   const CharSet newline = single('\n');
   const char c = peek();
@@ -74,7 +74,7 @@ Result<RegexTree> RegexParser::escapedAtom() {
   if (c == 'k')
     return bad("a backreference '\\k'");
 
-  // A single character may ignore case; a property never does.
+  // Case may be ignored for a single character, but never for a property.
   const size_t begin = at;
   TRANSOM_ASSIGN(CharSet found, escape());
   const char kind = pattern[begin];
@@ -118,7 +118,7 @@ Result<CharSet> RegexParser::property(bool negative) {
   return negative ? found->complement() : *found;
 }
 
-/// The character of an escape whose letter `c` was read.
+/// Returns the character for an escape with the letter `c`.
 Result<char32_t> RegexParser::characterEscape(char c) {
   static constexpr std::pair<char, char> controls[] = {
       {'n', '\n'}, {'r', '\r'}, {'t', '\t'},  {'f', '\f'},
@@ -151,7 +151,8 @@ Result<char32_t> RegexParser::characterEscape(char c) {
     return code;
   }
 
-  // Any other letter or digit has an unsupported meaning; a mark means itself.
+  // Any other letter or digit has an unsupported meaning; a punctuation mark is
+  // literal.
   const char low = static_cast<char>(c | 0x20);
   if ((low >= 'a' && low <= 'z') || (c >= '0' && c <= '9'))
     return bad(std::string("'\\") + c + "'");
@@ -159,7 +160,7 @@ Result<char32_t> RegexParser::characterEscape(char c) {
   return utf8::decode(pattern, at);
 }
 
-/// The characters of an escape, after its backslash.
+/// Returns the characters for an escape, after its backslash.
 Result<CharSet> RegexParser::escape() {
   if (atEnd())
     return bad("a '\\' at the end");
@@ -193,7 +194,7 @@ Result<CharSet> RegexParser::escape() {
 
 //===-- Classes -----------------------------------------------------------===//
 
-/// A class `[:name:]` inside of brackets.
+/// Parses a class `[:name:]` inside brackets.
 Result<CharSet> RegexParser::posixClass() {
   const size_t end = pattern.find(":]", at + 2);
   std::string name(pattern.substr(at, std::min(end, pattern.size()) - at));
@@ -207,7 +208,7 @@ Result<CharSet> RegexParser::posixClass() {
   return negative ? found->complement() : *found;
 }
 
-/// One character, range bound or class in brackets.
+/// Parses one character, range bound or class in brackets.
 Result<CharSet> RegexParser::bracketItem(unsigned depth) {
   if (take("\\b"))
     return single('\b');
@@ -228,7 +229,7 @@ static std::optional<uint32_t> getSingle(const CharSet &set) {
   return ranges[0].begin;
 }
 
-/// The items up to a ']' or "&&".
+/// Parses items up to a ']' or "&&".
 Result<CharSet> RegexParser::bracketPart(unsigned depth) {
   std::vector<CharSet::Range> ranges;
   for (bool first = true; first || peek() != ']'; first = false) {
@@ -238,7 +239,7 @@ Result<CharSet> RegexParser::bracketPart(unsigned depth) {
       break;
     TRANSOM_ASSIGN(CharSet item, bracketItem(depth));
 
-    // A '-' between two characters makes a range.
+    // A '-' between two characters forms a range.
     if (peek() == '-' && peek(1) != ']' && at + 1 < pattern.size() &&
         pattern.substr(at + 1, 2) != "&&") {
       ++at;
@@ -253,13 +254,13 @@ Result<CharSet> RegexParser::bracketPart(unsigned depth) {
   return CharSet(std::move(ranges));
 }
 
-/// A class, after its '['.
+/// Parses a bracket expression, after its '['.
 Result<CharSet> RegexParser::bracket(unsigned depth) {
   if (depth > regexDepth)
     return bad("more than " + std::to_string(regexDepth) + " levels of groups");
   bool negative = take("^");
 
-  // A ']' at the start is a character if another one follows.
+  // A ']' at the start is a literal if another one follows.
   CharSet result;
   if (peek() == ']') {
     if (pattern.find(']', at + 1) == std::string_view::npos)
@@ -270,7 +271,7 @@ Result<CharSet> RegexParser::bracket(unsigned depth) {
   TRANSOM_ASSIGN(CharSet first, bracketPart(depth));
   result.add(first);
 
-  // The characters that are in all parts around "&&".
+  // Intersect all parts separated by "&&".
   while (take("&&")) {
     TRANSOM_ASSIGN(CharSet part, bracketPart(depth));
     result = result.without(part.complement());

@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Thompson's construction (1968). Inside of an atomic group, the less preferred
-// way of a fork may be followed only where the preferred one does not lead to
-// the group's end; that is a query of a backward pass over the group's own
+// Thompson's construction (1968). Inside an atomic group, a fork's
+// lower-priority branch may be followed only if the preferred one does not lead
+// to the group's end; that is a query for a backward pass over the group's own
 // code, so atomic groups need no memory either.
 //
-// A repetition ends after a match of the empty text. A body that can match the
-// empty text is therefore there twice: a character taken in the first copy
-// leads to the second one, and only the second one repeats.
+// A repetition ends after an empty match. A body that can match the empty
+// string therefore has two copies: a character consumed in the first copy leads
+// to the second one, and only the second one repeats.
 #include "compiler/import/tokenizer/regex/RegexCode.h"
 #include <algorithm>
 
@@ -41,7 +41,7 @@ static bool matchesEmpty(const RegexNode &node) {
   return true;
 }
 
-/// The number of characters that every match has, if it is always the same.
+/// Returns the match width in characters, if all matches have the same width.
 static std::optional<size_t> getWidth(const RegexNode &node) {
   std::optional<size_t> width;
   switch (node.kind) {
@@ -81,12 +81,12 @@ namespace {
 struct Shared {
   std::vector<CharSet> sets;
   std::map<CharSet, uint32_t> numbers;
-  std::vector<RegexPass> passes{1}; ///< the first looks one character back
+  std::vector<RegexPass> passes{1}; ///< the first pass looks one character back
   std::vector<uint32_t> previous;   ///< its sets
   size_t nodes = 0;
 };
 
-/// The code of one expression.
+/// Code for one expression.
 class Code {
 public:
   Code(Shared &shared, bool isBehind) : shared(shared), isBehind(isBehind) {}
@@ -111,14 +111,14 @@ private:
   Result<void> addAlternatives(const RegexNode &node);
   Result<void> addRepeat(const RegexNode &node);
   Result<void> addLoop(const RegexNode &part, bool lazy);
-  /// A fork: to the next instruction, or to one that is set later.
+  /// Sets a fork's targets: the next instruction, or one that is set later.
   void setFork(uint32_t fork, uint32_t inside, uint32_t outside, bool lazy) {
     code[fork].first = lazy ? outside : inside;
     code[fork].second = lazy ? inside : outside;
   }
 
   Shared &shared;
-  const bool isBehind; ///< it is a lookbehind, or inside of one
+  const bool isBehind; ///< it is a lookbehind, or inside one
   RegexCode code;
 };
 } // namespace
@@ -128,7 +128,7 @@ static bool isSame(const RegexInstruction &a, const RegexInstruction &b) {
          a.second == b.second && a.guard == b.guard;
 }
 
-/// The number of a pass; equal ones have the same.
+/// Adds a pass and returns its index; equal passes share one.
 static Result<uint32_t> addPass(Shared &shared, RegexPass pass) {
   auto isEqual = [&](const RegexPass &other) {
     return other.backward == pass.backward && other.starts == pass.starts &&
@@ -182,8 +182,8 @@ Result<void> Code::add(const RegexNode &node) {
   return {};
 }
 
-/// A lookbehind of one character has a query of the first pass, anything else a
-/// pass.
+/// A lookbehind with one character is a query for the first pass; any other
+/// lookaround has its own pass.
 Result<void> Code::addAround(const RegexNode &node) {
   const RegexNode &part = *node.parts[0];
   RegexTest test;
@@ -210,15 +210,15 @@ Result<void> Code::addAtomic(const RegexNode &node) {
   const uint32_t begin = here();
   TRANSOM_TRY(add(*node.parts[0]));
 
-  // Matches of one width differ in nothing that follows. Oniguruma ends them
-  // where a lookbehind ends, which no pass knows.
+  // Matches with equal width do not affect the rest. Oniguruma ends them at the
+  // end of a lookbehind, which a pass cannot determine.
   if (getWidth(node))
     return {};
   if (isBehind)
     return unsupported("an atomic group of several widths in a lookbehind");
 
-  // The queries: whether the preferred way of a fork leads to the end. Forks of
-  // atomic groups inside have a guard already.
+  // Create the queries: whether a fork's preferred branch leads to the end.
+  // Forks in nested atomic groups already have a guard.
   RegexPass pass{/*backward=*/true, {}, {}};
   std::vector<uint32_t> forks;
   for (uint32_t at = begin; at < here(); ++at)
@@ -229,7 +229,7 @@ Result<void> Code::addAtomic(const RegexNode &node) {
   if (forks.empty())
     return {};
 
-  // The pass has the group's code.
+  // Copy the group's code into the pass.
   for (uint32_t at = begin; at < here(); ++at) {
     RegexInstruction copy = code[at];
     copy.first -= begin;
@@ -262,7 +262,7 @@ Result<void> Code::addAlternatives(const RegexNode &node) {
   return {};
 }
 
-/// `part` any number of times.
+/// Repeats `part` any number of times.
 Result<void> Code::addLoop(const RegexNode &part, bool lazy) {
   const uint32_t fork = emit({Op::Fork});
   TRANSOM_TRY(add(part));
@@ -273,7 +273,7 @@ Result<void> Code::addLoop(const RegexNode &part, bool lazy) {
     return {};
   }
 
-  // The copy that no character was taken in ends the loop.
+  // The copy without consumed characters ends the loop.
   const uint32_t leave = emit({Op::Jump}), copy = here();
   TRANSOM_TRY(add(part));
   for (uint32_t at = fork + 1; at < leave; ++at)
@@ -302,7 +302,8 @@ Result<void> Code::addRepeat(const RegexNode &node) {
   return {};
 }
 
-/// The first pass: which of its sets the last character is of.
+/// Returns the first pass: determines which sets contain the previous
+/// character.
 static RegexPass makePrevious(const std::vector<uint32_t> &sets) {
   RegexPass pass;
   pass.queries = sets.size();
@@ -312,11 +313,12 @@ static RegexPass makePrevious(const std::vector<uint32_t> &sets) {
     pass.code.push_back({Op::Set, {std::nullopt, sets[i]}, at + 2});
     pass.code.push_back({Op::Match, {}, 0, static_cast<uint32_t>(i)});
   }
-  pass.code[pass.code.size() - 3].op = Op::Jump; // the last has no other way
+  pass.code[pass.code.size() - 3].op = Op::Jump; // the last one has no
+                                                 // alternative
   return pass;
 }
 
-/// Removes the first pass, which nothing uses.
+/// Removes the unused first pass.
 static void removeFirstPass(RegexProgram &program) {
   auto renumber = [](RegexCode &code) {
     for (RegexInstruction &instruction : code) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Characters without regard to case. Oniguruma also lets a string match a
-// single character that folds to it, and the reverse: "ss" and U+DF.
+// Case-insensitive characters. Oniguruma also lets a string match a single
+// character that folds to it, and the reverse: "ss" and U+DF.
 #include "compiler/import/tokenizer/regex/RegexParser.h"
 #include "compiler/import/tokenizer/regex/RegexTables.h"
 #include "runtime/base/Utf8.h"
@@ -27,8 +27,8 @@ static Codes getCodes(std::string_view text) {
   return codes;
 }
 
-/// The longest string that begins at `sets[at]`: its length, or 1 without one,
-/// and the characters that match it.
+/// Finds the longest string at `sets[at]`: returns its length, or 1 without
+/// one, and the characters that match it.
 static std::pair<size_t, CharSet> findString(const Sets &sets, size_t at) {
   std::pair<size_t, CharSet> found{1, CharSet()};
   for (size_t i = 0; i < foldStringCount; ++i) {
@@ -45,8 +45,8 @@ static std::pair<size_t, CharSet> findString(const Sets &sets, size_t at) {
   return found;
 }
 
-/// Appends the ways to match `sets`. Strings do not overlap: the first one
-/// counts.
+/// Appends the alternatives that match `sets`. Strings do not overlap: the
+/// first one is used.
 static void addWays(const Sets &sets, RegexNode &sequence) {
   for (size_t at = 0; at < sets.size();) {
     auto [length, characters] = findString(sets, at);
@@ -78,7 +78,7 @@ RegexTree foldedTree(const Codes &literals) {
       continue;
     }
 
-    // A character that folds to a string stands for it, without neighbours.
+    // A character that folds to a string is handled alone.
     flush();
     for (char32_t each : getCodes(entry->text))
       run.push_back(foldedSet(each));
@@ -89,7 +89,7 @@ RegexTree foldedTree(const Codes &literals) {
 }
 
 RegexTree foldedClass(CharSet set, bool negative) {
-  // Case is ignored inside of a negated class.
+  // Case is ignored inside a negated class.
   if (negative) {
     CharSet inside = set.complement();
     inside.ignoreCase();

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Alternatives, groups and quantifiers. Options inside of a group apply to the
-// rest of it, alternatives included, as in Ruby.
+// Alternatives, groups and quantifiers. Options inside a group apply to its
+// remainder, including alternatives, as in Ruby.
 #include "compiler/import/tokenizer/regex/RegexParser.h"
 #include "runtime/base/Utf8.h"
 
@@ -17,7 +17,7 @@ Result<RegexTree> RegexParser::run() {
   return tree;
 }
 
-/// Skips comments, and white space where it does not count.
+/// Skips comments, and white space if it is ignored.
 void RegexParser::skipExtended() {
   while (!atEnd()) {
     const bool isSpace = peek() == ' ' || (peek() >= '\t' && peek() <= '\r');
@@ -49,8 +49,7 @@ Result<RegexTree> RegexParser::alternatives(unsigned depth) {
 Result<RegexTree> RegexParser::sequence(unsigned depth) {
   RegexTree node = makeTree(Kind::Sequence);
 
-  // Neighbouring literals that ignore case, since several may match one
-  // character.
+  // Adjacent case-insensitive literals, since several may match one character.
   std::vector<char32_t> folded;
   auto flush = [&] {
     if (!folded.empty())
@@ -58,7 +57,7 @@ Result<RegexTree> RegexParser::sequence(unsigned depth) {
     folded.clear();
   };
 
-  // Atoms with their quantifiers, up to the end of the alternative.
+  // Parse atoms with their quantifiers, up to the end of the alternative.
   for (skipExtended(); !atEnd() && peek() != '|' && peek() != ')';
        skipExtended()) {
     const bool ignoreCase = options.ignoreCase;
@@ -89,7 +88,8 @@ RegexTree RegexParser::anchor(RegexTree tree) {
   return tree;
 }
 
-/// A line's begin: the text's begin, or after a newline that is not the end.
+/// Returns a line start: the text's start, or after a newline that is not at
+/// the end.
 static RegexTree lineBegin() {
   const CharSet newline('\n', '\n' + 1);
   RegexTree inside =
@@ -125,7 +125,7 @@ Result<RegexTree> RegexParser::atom(unsigned depth) {
 
 //===-- Groups ------------------------------------------------------------===//
 
-/// The inside of a group and its ')'.
+/// Parses a group's contents and its ')'.
 Result<RegexTree> RegexParser::body(unsigned depth) {
   const Options outer = options;
   auto tree = alternatives(depth);
@@ -181,7 +181,8 @@ Result<void> RegexParser::skipName(char close) {
   return {};
 }
 
-/// Options after "(?": of this group, or of the rest of the one around it.
+/// Parses options after "(?": for this group, or the remainder of the enclosing
+/// one.
 Result<RegexTree> RegexParser::optionGroup(unsigned depth) {
   const size_t begin = at;
   Options inside = options;
@@ -203,7 +204,7 @@ Result<RegexTree> RegexParser::optionGroup(unsigned depth) {
   if (atEnd())
     return bad("a '(' without ')'");
 
-  // The rest of the group around this one ends before its ')'.
+  // The remainder of the enclosing group ends before its ')'.
   const bool isRest = pattern[at++] == ')';
   const Options outer = options;
   options = inside;
@@ -226,7 +227,7 @@ std::optional<uint32_t> RegexParser::number() {
   return value;
 }
 
-/// True at a quantifier; other braces are characters.
+/// Returns true at a quantifier; other braces are literal.
 bool RegexParser::isQuantifier() const {
   if (peek() == '*' || peek() == '+' || peek() == '?')
     return true;
@@ -243,7 +244,7 @@ bool RegexParser::isQuantifier() const {
          (comma == inside.size() || isNumber(inside.substr(comma + 1)));
 }
 
-/// A repetition in braces, after its '{'.
+/// Parses a repetition in braces, after its '{'.
 Result<RegexTree> RegexParser::braces(RegexTree tree) {
   std::optional<uint32_t> low = number(), high = low;
   const bool exact = !take(",");

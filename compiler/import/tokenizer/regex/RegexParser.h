@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parser of regular expressions, a recursive descent in Oniguruma's syntax
-// for Ruby.
+// Recursive descent parser for regular expressions in Oniguruma's syntax for
+// Ruby.
 #pragma once
 #include "compiler/import/tokenizer/regex/RegexTree.h"
 #include <optional>
@@ -15,11 +15,11 @@ public:
   Result<RegexTree> run();
 
 private:
-  /// The options of `(?imx)`.
+  /// `(?imx)` options.
   struct Options {
     bool ignoreCase = false;
     bool dotMatchesNewline = false; ///< Ruby's option m
-    bool extended = false;          ///< white space and comments do not count
+    bool extended = false;          ///< white space and comments are ignored
   };
 
   static Error bad(const std::string &what) { return unsupported(what); }
@@ -67,16 +67,16 @@ private:
   std::string_view pattern;
   size_t at = 0;
   Options options;
-  /// The atom that was read last is a single literal character, or a
-  /// condition, which takes no quantifier.
+  /// The last atom is a single literal character, or a condition, which takes
+  /// no quantifier.
   std::optional<char32_t> lastLiteral;
   bool lastIsCondition = false;
 };
 
-/// A tree that matches `codes` without regard to case.
+/// Returns a tree that matches `codes`, ignoring case.
 RegexTree foldedTree(const std::vector<char32_t> &codes);
 
-/// A tree that matches a character of `set` without regard to case; also
+/// Returns a tree that matches a character in `set`, ignoring case; also
 /// strings that match a single character, unless `negative`.
 RegexTree foldedClass(CharSet set, bool negative);
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nodes of the tree. A look at one character ahead has a kind of its own, since
-// automata decide it without a pass over the text.
+// Tree nodes. A look-ahead at one character has its own kind, since automata
+// evaluate it without a pass over the text.
 #include "compiler/import/tokenizer/regex/RegexTree.h"
 #include "runtime/base/Utf8.h"
 #include <optional>
@@ -62,8 +62,8 @@ struct Condition {
 };
 } // namespace
 
-/// The condition on the next character that `node` is if it is looked at, or
-/// nothing where it depends on more. A lookbehind sees no end.
+/// Returns the equivalent condition on the next character if `node` is looked
+/// at, or nullopt if it depends on more. A lookbehind never sees the end.
 static std::optional<Condition> getCondition(const RegexNode &node,
                                              bool lookbehind) {
   if (node.kind == Kind::Set)
@@ -75,7 +75,7 @@ static std::optional<Condition> getCondition(const RegexNode &node,
   if (node.kind != Kind::Alternatives)
     return std::nullopt;
 
-  // Any of the alternatives.
+  // Combine the alternatives.
   Condition result{CharSet(), false};
   for (const RegexTree &part : node.parts) {
     std::optional<Condition> condition = getCondition(*part, lookbehind);

@@ -15,17 +15,17 @@ namespace transom::tokenizer {
 struct RegexNode;
 using RegexTree = std::unique_ptr<RegexNode>;
 
-/// A node of the tree.
+/// A tree node.
 struct RegexNode {
   enum class Kind {
-    Empty,  ///< matches the empty text
-    Set,    ///< one character of `set`
-    Look,   ///< the next character is of `set`, or the end `atEnd`
+    Empty,  ///< matches the empty string
+    Set,    ///< one character in `set`
+    Look,   ///< the next character is in `set`, or the end `atEnd`
     Around, ///< `parts[0]` matches after this position, or, as a `lookbehind`,
             ///< before it
-    Atomic, ///< only the preferred match of `parts[0]`
+    Atomic, ///< only the preferred `parts[0]` match
     Sequence,     ///< all `parts`
-    Alternatives, ///< the first of `parts` that leads to a match
+    Alternatives, ///< the first element of `parts` that leads to a match
     Repeat,       ///< `parts[0]`, `least` to `most` times
   };
   static constexpr uint32_t unbounded = UINT32_MAX;
@@ -33,38 +33,40 @@ struct RegexNode {
   Kind kind = Kind::Empty;
   CharSet set;
   bool atEnd = false;
-  bool lazy = false;       ///< as few times as possible
-  bool lookbehind = false; ///< of Around
-  bool negative = false;   ///< of Around
+  bool lazy = false;       ///< as few repetitions as possible
+  bool lookbehind = false; ///< for Around
+  bool negative = false;   ///< for Around
   uint32_t least = 0, most = 0;
   std::vector<RegexTree> parts;
 };
 
-/// Levels of groups that a pattern may have.
+/// Max group nesting depth in a pattern.
 inline constexpr unsigned regexDepth = 32;
 
 /// Parses `pattern`; the error names the unsupported construct, without the
 /// pattern.
 Result<RegexTree> parseRegex(std::string_view pattern);
 
-/// A node of a kind, with its parts.
+/// Returns a node with this kind and parts.
 RegexTree makeTree(RegexNode::Kind kind);
 RegexTree makeTree(RegexNode::Kind kind, RegexTree first,
                    RegexTree second = nullptr);
 
-/// A tree that matches `text` itself.
+/// Returns a tree that matches `text` itself.
 RegexTree literalTree(std::string_view text);
 
-/// A tree that matches one character of `set`.
+/// Returns a tree that matches one character in `set`.
 RegexTree setTree(CharSet set);
 
-/// A tree that matches the empty text before a character of `set`, or `atEnd`.
+/// Returns a tree that matches the empty string before a character in `set`, or
+/// `atEnd`.
 RegexTree lookTree(CharSet set, bool atEnd);
 
-/// A tree that matches `tree` at least `least` times and at most `most` times.
+/// Returns a tree that repeats `tree` at least `least` and at most `most`
+/// times.
 RegexTree repeatTree(RegexTree tree, uint32_t least, uint32_t most);
 
-/// A tree that looks around its position for `tree`.
+/// Returns a tree that looks around its position for `tree`.
 RegexTree aroundTree(RegexTree tree, bool lookbehind, bool negative);
 
 } // namespace transom::tokenizer
