@@ -79,8 +79,8 @@ std::optional<StoredExpr> splitStored(const WeightExpr &e,
                                       const OperandFormat &format);
 /// True if an expression reads a pre-quantized tensor.
 bool readsStored(const WeightExpr &e);
-/// The format that holds an expression's integers: `rounded` if there is none,
-/// empty if no tensor is pre-quantized.
+/// The format that holds an expression's integers: `rounded` without such a
+/// format, empty if no tensor is pre-quantized.
 std::string getStoredFormat(const WeightExpr &e);
 
 /// Rows from a pre-quantized expression.

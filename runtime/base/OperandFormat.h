@@ -137,7 +137,7 @@ public:
                       float *rows) const = 0;
 };
 
-/// The codec for a format, or null if there is none.
+/// The codec for a format, or null if no codec exists.
 const PanelCodec *findPanelCodec(const OperandFormat &format);
 
 } // namespace transom
