@@ -209,6 +209,7 @@ bool Emitter::checkTensor(const std::string &file,
     assumed->shapes[file] = *shape;
     return true;
   }
+  // Check existence and shape.
   const SafetensorsTensor *tensor = files.find(file);
   auto reject = [&](Error error) {
     fail(std::move(error));
@@ -218,6 +219,7 @@ bool Emitter::checkTensor(const std::string &file,
     return reject(getMissing(file, shape, sizes));
   if (shape && tensor->shape != *shape)
     return reject(getMisshapen(file, tensor->shape, *shape, sizes));
+  // Check the stored dtype and sizes.
   const std::string where = errorPrefix + files.getFile(file) + ": tensor '" +
                             files.getStoredName(file) + "'";
   if (!isFloat(tensor->dtype))
@@ -464,6 +466,7 @@ void Emitter::finish(
     SmallVector<StringRef> refs(texts.begin(), texts.end());
     return builder.getStrArrayAttr(refs);
   };
+  // Collect symbol limits and tensor counts by dtype.
   SmallVector<NamedAttribute> sizes, dtypes;
   for (const auto &[symbol, largest] : symbols)
     sizes.push_back(
@@ -471,6 +474,7 @@ void Emitter::finish(
                           named("max", builder.getI64IntegerAttr(largest)))));
   for (const auto &[dtype, count] : info.dtypes)
     dtypes.push_back(named(dtype, builder.getI64IntegerAttr(count)));
+  // Add the manifest information and set the module attributes.
   SmallVector<NamedAttribute> all(extraInfo);
   all.push_back(named("family", builder.getStringAttr(info.family)));
   all.push_back(

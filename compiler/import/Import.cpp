@@ -58,6 +58,7 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
       !(scoring.falseToken.empty() && scoring.chatTemplate.empty()))
     return usageError("'--false-token' and '--chat-template' need "
                       "'--true-token'");
+  // A folder: the first known file determines the importer.
   const std::string path = trimmed(options.path);
   if (isFolder(path)) {
     info.folder = path;
@@ -91,6 +92,7 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
     return unavailable(path + ": no config.json and no graph.json in this "
                               "folder");
   }
+  // A file: a config.json, a GGUF file or a graph.json.
   if (!fileExists(path))
     return unavailable(path + ": no such file or folder");
   info.baseFile = getFileName(path);

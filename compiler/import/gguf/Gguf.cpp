@@ -206,9 +206,11 @@ private:
   Result<void> readTensor() {
     Tensor tensor;
     tensor.entry = at;
+    // The name must be unique.
     TRANSOM_ASSIGN(tensor.name, readString("the name of a tensor"));
     if (!names.insert(tensor.name).second)
       return failTensor(tensor, "is there twice");
+    // Read the rank and sizes; GGUF stores them in reverse order.
     const uint64_t rankAt = at;
     TRANSOM_ASSIGN(const uint32_t rank,
                    readNumber<uint32_t>("the rank of a tensor"));
@@ -227,6 +229,7 @@ private:
       tensor.shape.push_back(static_cast<int64_t>(size));
     }
     std::reverse(tensor.shape.begin(), tensor.shape.end());
+    // Read the type and the data offset.
     const uint64_t typeAt = at;
     TRANSOM_ASSIGN(const uint32_t type,
                    readNumber<uint32_t>("the type of a tensor"));
@@ -272,6 +275,7 @@ private:
   Result<void> placeTensors() {
     const std::optional<uint64_t> data =
         CheckedSize(at).alignUp(alignment).value();
+    // Check each tensor's size, alignment and end, and set its file offsets.
     for (Tensor &tensor : header.tensors) {
       const std::optional<uint64_t> bytes = getBytes(tensor);
       if (!bytes)

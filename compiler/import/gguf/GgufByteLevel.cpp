@@ -69,6 +69,7 @@ Result<void> TokenizerMaker::makeByteLevel() {
   TRANSOM_ASSIGN(std::string name, reader.readText("pre"));
   if (name.empty())
     name = "default";
+  // Find the word patterns for the pre-tokenizer.
   const Splits *splits = findSplits(name);
   if (!splits)
     return reader.fail("pre", *reader.find("pre"),
@@ -77,6 +78,7 @@ Result<void> TokenizerMaker::makeByteLevel() {
                            suggest(name, getSplitNames()),
                        Status::Unsupported);
   TRANSOM_TRY(readBoundaries(splits->addsBos, false));
+  // Write the pre-tokenizer, template, decoder and model.
   beginFile();
   writeSplits(*splits);
   TRANSOM_ASSIGN(const bool separated,

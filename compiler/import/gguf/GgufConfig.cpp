@@ -349,6 +349,7 @@ void ConfigMaker::noteUnknownKeys() {
 }
 
 Result<const Architecture *> getArchitecture(const File &file) {
+  // Reject files that are not one complete model.
   const Value *type = file.find("general.type");
   if (type && type->asString().value_or("") != "model")
     return file.error(type->offset(),
@@ -362,6 +363,7 @@ Result<const Architecture *> getArchitecture(const File &file) {
                       "the file is one of " + std::to_string(*parts->asInt()) +
                           " parts of a model; merge them to one file",
                       Status::Unsupported);
+  // Look up the architecture.
   const Value *name = file.find("general.architecture");
   if (!name || !name->asString())
     return rejected(utf8::printable(file.path(), 400) +

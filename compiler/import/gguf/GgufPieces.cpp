@@ -14,6 +14,7 @@ namespace transom::gguf {
 Result<void> TokenizerMaker::makePieces() {
   TRANSOM_TRY(readBoundaries(true, false));
   TRANSOM_ASSIGN(const bool prefix, reader.readFlag("add_space_prefix", true));
+  // Write the normalizer, template and decoder.
   beginFile();
   json.key("normalizer");
   json.beginObject();
@@ -27,6 +28,7 @@ Result<void> TokenizerMaker::makePieces() {
   json.endObject();
   writeTemplate(first, 1);
   writePieceDecoder(prefix);
+  // Write the BPE model; its merges follow from the scores.
   json.key("model");
   json.beginObject();
   json.member("type", "BPE");
@@ -91,6 +93,7 @@ void TokenizerMaker::writeMergesOfScores() {
                         rightId);
     }
   };
+  // Find all pairs of pieces whose concatenation is a piece.
   std::unordered_map<std::string_view, size_t> ids;
   for (size_t i = 0; i < tokens.size(); ++i)
     if (tokens[i].type == TokenType::Normal ||
@@ -111,6 +114,7 @@ void TokenizerMaker::writeMergesOfScores() {
   std::sort(merges.begin(), merges.end(), [](const Merge &a, const Merge &b) {
     return a.getKey() < b.getKey();
   });
+  // Write them in merge order.
   json.key("merges");
   json.beginArray();
   for (const Merge &merge : merges) {
@@ -130,6 +134,7 @@ Result<void> TokenizerMaker::makeWordPiece() {
                        "is 'bert', but there are too few tokens for "
                        "[CLS], [SEP] and [UNK]");
   std::vector<std::string> stored;
+  // Convert the tokens from GGUF's word marks.
   for (Token &token : tokens) {
     stored.push_back(token.text);
     token.text = getWordPiece(token);
@@ -137,6 +142,7 @@ Result<void> TokenizerMaker::makeWordPiece() {
   TRANSOM_TRY(checkWordPieces(stored));
   TRANSOM_ASSIGN(const bool lower,
                  reader.readFlag("normalizer.lowercase", !hasUpperCase()));
+  // Write the normalizer and pre-tokenizer.
   beginFile();
   json.key("normalizer");
   json.beginObject();
@@ -148,6 +154,7 @@ Result<void> TokenizerMaker::makeWordPiece() {
   json.member("lowercase", lower);
   json.endObject();
   writeTyped("pre_tokenizer", "BertPreTokenizer");
+  // Write the template, decoder and model.
   writeTemplate({}, 1);
   json.key("decoder");
   json.beginObject();

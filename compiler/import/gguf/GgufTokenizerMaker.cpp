@@ -68,12 +68,14 @@ void TokenizerMaker::writeTemplate(std::optional<int64_t> between,
   json.key("post_processor");
   json.beginObject();
   json.member("type", "TemplateProcessing");
+  // Template for one text.
   json.key("single");
   json.beginArray();
   writeToken(first, 0);
   writeItem("Sequence", "A", 0);
   writeToken(last, 0);
   json.endArray();
+  // Template for two texts.
   json.key("pair");
   json.beginArray();
   writeToken(first, 0);
@@ -83,6 +85,7 @@ void TokenizerMaker::writeTemplate(std::optional<int64_t> between,
   writeItem("Sequence", "B", secondType);
   writeToken(last, secondType);
   json.endArray();
+  // List each special token once.
   json.key("special_tokens");
   json.beginObject();
   std::vector<int64_t> written;

@@ -49,6 +49,7 @@ Result<void> TokenizerMaker::makeUnigram() {
   TRANSOM_ASSIGN(const bool prefix, reader.readFlag("add_space_prefix", true));
   TRANSOM_ASSIGN(const bool isTrimmed,
                  reader.readFlag("remove_extra_whitespaces", false));
+  // Write the normalizer.
   beginFile();
   json.key("normalizer");
   json.beginObject();
@@ -63,6 +64,7 @@ Result<void> TokenizerMaker::makeUnigram() {
   }
   json.endArray();
   json.endObject();
+  // Write the pre-tokenizer, template, decoder and model.
   if (isTrimmed)
     writeWords();
   writeTemplate(first && last ? last : std::nullopt, 0);
@@ -114,6 +116,7 @@ void TokenizerMaker::writeScores() {
         return token.type == TokenType::Byte;
       });
   json.member("byte_fallback", hasBytes);
+  // Write the vocabulary; only normal tokens determine the least score.
   json.key("vocab");
   json.beginArray();
   for (const Token &token : tokens) {

@@ -189,17 +189,20 @@ static Value cacheOperand(OpCall &call, const GraphCache &cache,
   auto getWidth = [&](int input) {
     return call.emit.getShape(call.inputs[input]).back().constant().value_or(0);
   };
+  // The cache must have the attention's sizes.
   fits("'kv_heads'", sizes.kvHeads, "heads", cache.heads);
   fits("key width of a head", getWidth(1) / sizes.kvHeads, "key", cache.key);
   fits("value width of a head", getWidth(2) / sizes.kvHeads, "value",
        cache.value);
   if (call.has("window"))
     fits("'window'", sizes.window, "window", cache.window);
+  // With a cache, attention is causal and takes no mask.
   if (call.has("causal") && !sizes.causal)
     return call.fail("an attention with a cache is causal");
   if (call.inputs.size() == 4)
     return call.fail("an attention with a cache takes no mask",
                      Status::Unsupported);
+  // Use the cache settings and declare the cache.
   sizes.causal = true;
   sizes.window = cache.window;
   call.step.hasCache = true;

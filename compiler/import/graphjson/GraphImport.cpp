@@ -113,6 +113,7 @@ void GraphBuilder::entryInputs(std::vector<EntryInput> &inputs) {
       emit.fail(shape.takeError());
       return;
     }
+    // Check the sizes.
     for (auto [i, size] : llvm::enumerate(*shape))
       if (!isSimple(size)) {
         emit.fail(input.shape[i].error("a size of an input is an integer or "
@@ -123,6 +124,7 @@ void GraphBuilder::entryInputs(std::vector<EntryInput> &inputs) {
       emit.fail(input.at.error("input '" + input.name + "' is too large"));
       return;
     }
+    // Create the entry input.
     EntryInput entry{input.name, input.dtype, *shape,
                      "data",     {},          input.defaultValue};
     entry.pointer = graph.pointer + "/inputs/" + std::to_string(inputs.size());

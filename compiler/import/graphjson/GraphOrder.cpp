@@ -132,6 +132,7 @@ Result<void> BodyOrder::run() {
     if (Result<void> done = define(input.name, {Definition::anInput, input.at});
         !done)
       return done;
+  // Define node and result names.
   for (size_t i = 0; i < body.nodes.size(); ++i) {
     const GraphNode &node = body.nodes[i];
     if (Result<void> done = define(node.name, {i, node.at}); !done)
@@ -141,6 +142,7 @@ Result<void> BodyOrder::run() {
         if (Result<void> done = define(output, {i, node.at}); !done)
           return done;
   }
+  // Sort the nodes, and check the output edges.
   marks.assign(body.nodes.size(), Mark::New);
   for (size_t i = 0; i < body.nodes.size(); ++i)
     if (Result<void> done = visit(i); !done)
@@ -149,6 +151,7 @@ Result<void> BodyOrder::run() {
     if (Result<const Definition *> found = find(output.edge); !found)
       return found.takeError();
   findUnread();
+  // Store the nodes in the new order.
   std::vector<GraphNode> sorted;
   for (size_t node : order)
     sorted.push_back(std::move(body.nodes[node]));

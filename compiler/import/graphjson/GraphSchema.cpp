@@ -261,11 +261,13 @@ void SchemaWriter::scalars() {
     json.member("maxLength", 255);
     json.member("pattern", "^[A-Za-z_][A-Za-z0-9_.-]*$");
   });
+  // An edge is a name with an optional result index.
   plain("edge", [&] {
     json.member("type", "string");
     json.member("description", "a node, input or parameter, or node:1");
     json.member("pattern", "^[A-Za-z_][A-Za-z0-9_.-]*(:[0-9]+)?$");
   });
+  // Sizes and shapes.
   plain("size", [&] {
     json.member("description", "an integer, a dim, or text such as 2*seq+1");
     json.key("type");
@@ -274,6 +276,7 @@ void SchemaWriter::scalars() {
   });
   json.key("shape");
   writeArray("size", 0, 8);
+  // A dim is an object with an optional max.
   plain("dim", [&] {
     json.member("type", "object");
     json.member("additionalProperties", false);
@@ -304,6 +307,7 @@ void SchemaWriter::interface() {
   reference("shape");
   plain("default", [&] { json.member("type", "integer"); });
   closeObject();
+  // An output is an edge, or an object with name and edge.
   plain("output", [&] {
     json.key("anyOf");
     json.beginArray();
@@ -321,6 +325,7 @@ void SchemaWriter::interface() {
 void SchemaWriter::definitions() {
   scalars();
   interface();
+  // A cache has a name and sizes.
   json.key("cache");
   object({"name", "heads", "key", "value"});
   json.key("name");
@@ -333,12 +338,14 @@ void SchemaWriter::definitions() {
   closeObject();
   json.key("graph");
   graph();
+  // A block has inputs and a body.
   json.key("block");
   object({"nodes", "outputs"});
   json.key("inputs");
   writeArray("name");
   body();
   closeObject();
+  // A node is a block instance or an operation.
   json.key("instance");
   instance();
   json.key("operation");
@@ -392,6 +399,7 @@ void SchemaWriter::run() {
   json.member("type", "object");
   json.member("additionalProperties", false);
   required();
+  // Keys of the file itself.
   json.key("properties");
   json.beginObject();
   json.key("$schema");
@@ -425,6 +433,7 @@ void SchemaWriter::run() {
     reference(of);
     json.endObject();
   }
+  // Keys of a single graph, and `graphs`.
   json.key("inputs");
   writeArray("input", 1);
   body();
@@ -436,6 +445,7 @@ void SchemaWriter::run() {
   }
   closeObject();
   json.endObject();
+  // Definitions.
   json.key("$defs");
   json.beginObject();
   definitions();

@@ -145,6 +145,7 @@ void GraphStep::end(ArrayRef<Value> results) {
   if (results.size() != 1)
     return (void)emit.fail(
         graph.body.outputs[1].edge.at.error("a decoder has one output"));
+  // Check the output: computed floats [rows, width].
   JsonValue at = graph.body.outputs[0].edge.at;
   Value value = results[0];
   Dims shape = emit.getShape(value);
@@ -154,10 +155,12 @@ void GraphStep::end(ArrayRef<Value> results) {
       !isa<FloatType>(cast<TensorType>(value.getType()).getElementType()))
     return (void)emit.fail(
         at.error("the output of a decoder is f32 [rows, width]"));
+  // Gather the requested rows.
   emit.at(graph.entry, graph.pointer + "/outputs");
   Value logits = gatherLogitRows(value);
   if (emit.failed())
     return;
+  // The output is logits if it is as wide as the vocabulary.
   std::optional<int64_t> vocabulary = emit.getBound(0);
   if (!vocabulary)
     return (void)emit.fail(graph.inputs.front().at.error(
@@ -165,6 +168,7 @@ void GraphStep::end(ArrayRef<Value> results) {
   causal = *shape[1].constant() == *vocabulary;
   if (state.source)
     checkTarget(at);
+  // End the entry with its vocabulary and context.
   emit.endEntry({{causal ? "logits" : "last_hidden_state", logits}});
   OpBuilder &ops = emit.ops();
   emit.annotateEntry("transom.vocabulary", ops.getI64IntegerAttr(*vocabulary));

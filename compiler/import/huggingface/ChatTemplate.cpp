@@ -193,6 +193,7 @@ Result<TemplateValue> TemplateRun::evaluate(const Expression &expression) {
   default:
     break;
   }
+  // The other expressions evaluate all arguments first.
   TRANSOM_ASSIGN(Values values, evaluateFrom(expression, 0));
   switch (expression.kind) {
   case Kind::List:
@@ -366,6 +367,7 @@ transom::fillChatTemplate(const std::string &text,
                           const TemplateVariables &variables, bool structured,
                           bool hasPrompt) {
   TRANSOM_ASSIGN(const std::vector<Statement> statements, parseTemplate(text));
+  // Set the variables: defaults that transformers passes, then the given ones.
   TemplateRun run;
   run.set("add_generation_prompt", TemplateValue::boolean(false));
   run.set("tools", TemplateValue::none());
@@ -374,6 +376,7 @@ transom::fillChatTemplate(const std::string &text,
     TRANSOM_ASSIGN(TemplateValue value, TemplateValue::ofJson(json));
     run.set(name, std::move(value));
   }
+  // Create the messages and run the template.
   TemplateValue::List messages;
   if (hasPrompt)
     messages.push_back(makeMessage("system", "prompt", structured));
@@ -391,6 +394,7 @@ transom::fillChatTemplate(const std::string &text,
     } else {
       made.literals.back() += span.text;
     }
+  // The template must use query and document.
   for (const char *slot : {"query", "document"})
     if (std::find(made.slots.begin(), made.slots.end(), slot) ==
         made.slots.end())

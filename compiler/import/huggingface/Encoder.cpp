@@ -67,6 +67,7 @@ void transom::buildHiddenStates(BlockContext &context,
   const EncoderStart start = beginEncoder(context, entry);
   if (emit.failed())
     return;
+  // Check the layers; negative ones count from the end.
   const auto count = int64_t(start.states.size());
   std::set<int64_t> chosen;
   for (const int64_t layer : layers) {
@@ -78,6 +79,7 @@ void transom::buildHiddenStates(BlockContext &context,
     }
     chosen.insert(layer < 0 ? layer + count : layer);
   }
+  // Build one output per layer.
   std::vector<EntryOutput> outputs;
   for (const int64_t layer : chosen) {
     const std::string name = "hidden_state_" + std::to_string(layer) + "_of_" +

@@ -376,11 +376,13 @@ importGlinerFolder(MLIRContext &context, const ImportOptions &options,
       JsonDocument document,
       parseJsonFile(joinPath(info.folder, glinerFile), JsonNumbers::Python));
   TRANSOM_TRY(document.root().expectObject());
+  // Reject options that GLiNER models do not support.
   if (!options.lora.empty())
     return usageError("'--lora' is not supported for a GLiNER model");
   if (!options.task.empty())
     return usageError("'--task " + options.task +
                       "': a GLiNER model has no adapters");
+  // Read the GLiNER config.
   Config config(document);
   GlinerConfig gliner = readGlinerConfig(config);
   if (config.failed())
@@ -388,6 +390,7 @@ importGlinerFolder(MLIRContext &context, const ImportOptions &options,
   for (const std::string &key : config.unknownKeys())
     info.notes.push_back(std::string(glinerFile) + ": key '" + key +
                          "' is not known and was ignored");
+  // Use the encoder config inside it, or else config.json.
   if (gliner.encoder) {
     Config encoder(document, *gliner.encoder);
     return HuggingFaceImport(context, options, info, encoder, &gliner).run();

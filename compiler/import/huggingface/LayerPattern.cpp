@@ -44,10 +44,12 @@ std::vector<bool> PatternReader::readRopeLayers() {
   std::vector<bool> rope(model.layers.size(), true);
   if (keys.ropePeriod.empty())
     return rope;
+  // By default the last layer in each period has no rope.
   int64_t period =
       config.integer(keys.ropePeriod, defaults.ropePeriod, 1, maxDim);
   for (size_t i = 0; i < rope.size(); ++i)
     rope[i] = (static_cast<int64_t>(i) + 1) % period != 0;
+  // A list takes precedence.
   std::optional<JsonValue> listed = config.find(keys.ropeLayers);
   if (!listed)
     return rope;
@@ -77,6 +79,7 @@ std::optional<std::vector<bool>> PatternReader::readLayerTypes() {
   std::optional<JsonValue> types = config.find({"layer_types"});
   if (!types)
     return std::nullopt;
+  // There must be one type per layer.
   Result<std::vector<std::string>> names = types->asStringArray();
   if (!names) {
     config.fail(names.takeError());
@@ -88,6 +91,7 @@ std::optional<std::vector<bool>> PatternReader::readLayerTypes() {
         keys.layers[0] + "' is " + std::to_string(model.layers.size())));
     return std::nullopt;
   }
+  // Convert the type names.
   std::vector<bool> windowed;
   for (size_t i = 0; i < names->size(); ++i) {
     windowed.push_back((*names)[i] == "sliding_attention");

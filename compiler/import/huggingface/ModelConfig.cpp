@@ -114,6 +114,7 @@ void ModelReader::readSizes() {
   if (int64_t own = config.integer(keys.ownVocab, 0, 0, maxDim, "vocabulary");
       own && !model.sharedWord)
     model.vocab = own;
+  // Hidden, MLP and embedding sizes.
   model.hidden =
       config.integer(keys.hidden, defaults.hidden, 1, maxDim, "hidden size");
   readLayers();
@@ -126,6 +127,7 @@ void ModelReader::readSizes() {
       keys.embeddingWidth,
       defaults.embeddingWidth ? defaults.embeddingWidth : model.hidden, 1,
       maxDim, "embedding size");
+  // Token types, pooler and padding id.
   model.types = defaults.types;
   if (!keys.types.empty())
     model.types =
@@ -222,6 +224,7 @@ void ModelReader::readFeatures() {
       keys.headActivation.empty()
           ? model.activation
           : config.activation(keys.headActivation, defaults.headActivation);
+  // Tied weights, biases and caps.
   model.tied = config.flag(keys.tied, defaults.tied);
   model.qkvBias = flag(keys.qkvBias);
   model.outputBias = flag(keys.outputBias);
@@ -232,6 +235,7 @@ void ModelReader::readFeatures() {
   model.vocabularyBias = flag(keys.vocabularyBias);
   model.attentionCap = cap(keys.attentionCap, defaults.attentionCap);
   model.logitCap = cap(keys.logitCap, defaults.logitCap);
+  // Residuals, norms and rope pairing.
   model.parallelResidual = flag(keys.parallelResidual);
   model.parallelNorms =
       config.integer(keys.parallelNorms, defaults.parallelNorms, 1, 2);
@@ -249,6 +253,7 @@ void ModelReader::readFeatures() {
   model.finalNorm = *family.modules.finalNorm &&
                     model.normPlacement == NormPlacement::Pre &&
                     !config.flag(keys.noFinalNorm, false);
+  // Pooler, convolution and supported combinations.
   model.normsHaveWeights = config.flag(keys.normsHaveWeights, true);
   if (!keys.poolerActivation.empty())
     model.poolerActivation = config.activation(keys.poolerActivation, "gelu");
@@ -326,6 +331,7 @@ void ModelReader::readPositions() {
                                      largest, "positions");
   if (config.failed())
     return;
+  // Relative positions are independent of the encoding below.
   if (*family.modules.relativeBias)
     readRelativeBias();
   if (*family.modules.relativePositions)
@@ -333,6 +339,7 @@ void ModelReader::readPositions() {
   model.addsPositions = flag(keys.addsPositions);
   if (!model.addsPositions)
     return;
+  // Set positions and context by encoding.
   switch (family.positions) {
   case PositionEncoding::Rope:
     readRopes(positions);

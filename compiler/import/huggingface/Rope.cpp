@@ -121,6 +121,7 @@ static std::optional<JsonValue> findScaling(Config &config,
   const std::string &layerType = keys.layerType;
   std::optional<JsonValue> scaling = config.find({"rope_scaling"}),
                            parameters = config.find({"rope_parameters"});
+  // An empty `rope_scaling` is ignored.
   bool empty = scaling && scaling->isObject() && scaling->size() == 0;
   bool flat = scaling && !empty && keys.takesScaling;
   std::optional<JsonValue> object = flat ? scaling : parameters;
@@ -135,6 +136,7 @@ static std::optional<JsonValue> findScaling(Config &config,
     config.fail(kind.takeError());
     return std::nullopt;
   }
+  // Select the object for the layer type; otherwise reject nested objects.
   if (!layerType.empty() && !flat)
     return findByLayerType(config, *object, layerType);
   for (JsonValue::Member member : object->members())
@@ -182,6 +184,7 @@ static int64_t readSize(Config &config, const ModelFamily &family,
   share = keys.number("partial_rotary_factor", share, 0);
   if (config.failed())
     return 2;
+  // Errors are located at the key that specifies the fraction.
   std::optional<JsonValue> said = keys.find("partial_rotary_factor");
   if (!said)
     said = config.find(family.keys.ropeFraction);
@@ -191,6 +194,7 @@ static int64_t readSize(Config &config, const ModelFamily &family,
                              " of each head; supported with model_type '" +
                              family.modelType + "': 1",
                          Status::Unsupported));
+  // Check that the fraction gives a supported size.
   auto size =
       static_cast<int64_t>(static_cast<double>(headDim) * std::min(share, 2.0));
   if (family.wholeRope &&
@@ -340,6 +344,7 @@ Rope transom::readRope(Config &config, const ModelFamily &family,
                        const RopeKeys &ropeKeys, const RopeSizes &sizes) {
   RopeObject keys(config, findScaling(config, ropeKeys));
   std::string type = readType(config, family, keys);
+  // Read base, size and original length.
   int64_t positions = sizes.positions;
   Plain plain = {config.number(ropeKeys.theta, ropeKeys.absentTheta), 2,
                  positions, static_cast<double>(positions)};
@@ -354,6 +359,7 @@ Rope transom::readRope(Config &config, const ModelFamily &family,
   if (!config.failed() && !(plain.theta > 0 && plain.original >= 1))
     config.fail(keys.at().error("'rope_theta' and the original number of "
                                 "positions must be above 0"));
+  // Compute unscaled frequencies, then scale them.
   Rope rope;
   rope.context = positions;
   if (config.failed())
@@ -372,6 +378,7 @@ Rope transom::readRope(Config &config, const ModelFamily &family,
     divideFrequencies(config, keys, rope);
   else if (type == "dynamic")
     keys.number("factor", -1, 0); // no effect up to the training length
+  // Check the results.
   if (!config.failed() && rope.context > maxContext)
     config.fail(keys.at().error("more than " + std::to_string(maxContext) +
                                     " positions are not supported",

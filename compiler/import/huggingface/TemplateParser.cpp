@@ -108,6 +108,7 @@ TemplateParser::body(const std::vector<std::string> &ends) {
   std::vector<Statement> found;
   while (next != parts.size()) {
     const TemplatePart &part = parts[next++];
+    // A string between tags.
     if (part.kind == ' ') {
       Statement text;
       text.name = part.text;
@@ -115,6 +116,7 @@ TemplateParser::body(const std::vector<std::string> &ends) {
       continue;
     }
     TRANSOM_TRY(open(part));
+    // An output.
     if (part.kind == '{') {
       Statement output;
       output.kind = Statement::Kind::Output;
@@ -123,6 +125,7 @@ TemplateParser::body(const std::vector<std::string> &ends) {
       found.push_back(std::move(output));
       continue;
     }
+    // The tag that ends this body, or another statement.
     if (word().kind == TemplateWord::Kind::Name &&
         std::find(ends.begin(), ends.end(), word().text) != ends.end()) {
       --depth;

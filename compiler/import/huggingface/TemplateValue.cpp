@@ -322,6 +322,7 @@ Result<bool> jinja::applyTest(const std::string &name,
                               const std::vector<TemplateValue> &arguments) {
   if (name == "defined" || name == "undefined")
     return value.is(ValueKind::Undefined) == (name == "undefined");
+  // Type tests.
   if (name == "none")
     return value.is(ValueKind::None);
   if (name == "string")
@@ -334,6 +335,7 @@ Result<bool> jinja::applyTest(const std::string &name,
   if (name == "true" || name == "false")
     return value.is(ValueKind::Boolean) &&
            (value.number != 0) == (name == "true");
+  // Comparisons.
   if (!arguments.empty() && (name == "eq" || name == "equalto" || name == "=="))
     return areEqual(value, arguments.front());
   if (!arguments.empty() && (name == "ne" || name == "!=")) {

@@ -152,17 +152,20 @@ Result<std::vector<TemplateWord>> jinja::splitWords(const TemplatePart &part) {
   };
   auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
   for (size_t i = 0; i < text.size();) {
+    // Skip white space.
     if (std::string_view(templateSpace).find(text[i]) !=
         std::string_view::npos) {
       ++i;
       continue;
     }
+    // Read a string literal.
     size_t end = i;
     if (text[i] == '\'' || text[i] == '"') {
       TRANSOM_ASSIGN(TemplateWord found, readText(text, i, part.line));
       words.push_back(std::move(found));
       continue;
     }
+    // Read a number, a name or an operator.
     TemplateWord::Kind kind = TemplateWord::Kind::Sign;
     if (isLetter(text[i]) || isDigit(text[i])) {
       kind = isDigit(text[i]) ? TemplateWord::Kind::Integer

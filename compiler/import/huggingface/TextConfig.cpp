@@ -165,12 +165,14 @@ void TextReader::expansionToken() {
 void TextReader::addPipeline() {
   config.files.insert(config.files.end(), pipeline->files.begin(),
                       pipeline->files.end());
+  // Set pooling and normalization.
   ManifestText &text = config.manifest;
   text.normalize = pipeline->endsNormalized();
   for (const PipelineModule &module : pipeline->modules)
     for (const std::string &kind : module.pooling)
       text.pooling += (text.pooling.empty() ? "" : "+") +
                       (kind == "first_key" ? "cls" : kind);
+  // Describe the entry, or the reason why there is none.
   ManifestPipeline described;
   described.refusal = pipeline->refusal;
   if (!pipeline->refusal.empty())
@@ -185,6 +187,7 @@ void TextReader::addPipeline() {
     described.refusal = "the model scores pairs of texts, which 'rerank' does; "
                         "it has no embeddings";
   }
+  // Copy the remaining settings.
   described.prompts = pipeline->prompts;
   described.defaultPrompt = pipeline->defaultPrompt;
   described.similarity = pipeline->similarity;

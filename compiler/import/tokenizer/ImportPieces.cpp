@@ -104,11 +104,13 @@ static Result<void> makeXlmRoberta(PieceImporter &importer) {
 static Result<void> makeAlbert(PieceImporter &importer) {
   importer.addPieces(0);
   TRANSOM_TRY(importer.finishUnigram(1));
+  // Read the settings.
   TRANSOM_ASSIGN(bool accents,
                  importer.settings.getFlag("keep_accents", false));
   TRANSOM_ASSIGN(bool lower, importer.settings.getFlag("do_lower_case", true));
   TRANSOM_ASSIGN(bool prefix,
                  importer.settings.getFlag("add_prefix_space", true));
+  // Set normalizer, pre-tokenizer and decoder.
   TRANSOM_TRY(importer.addNormalizer(quotes));
   if (!accents)
     TRANSOM_TRY(importer.addNormalizer(withoutAccents));
@@ -117,6 +119,7 @@ static Result<void> makeAlbert(PieceImporter &importer) {
   TRANSOM_TRY(importer.addMap());
   TRANSOM_TRY(importer.setSteps(prefix ? wordsWithSpaces : wordsWithoutPrefix,
                                 prefix ? spaces : spacesWithoutPrefix));
+  // Add tokens and template.
   const std::string begin = importer.getRole("cls_token", "[CLS]");
   const std::string end = importer.getRole("sep_token", "[SEP]");
   for (const std::string &token : {begin, end})
@@ -161,6 +164,7 @@ static Result<void> makeCamembert(PieceImporter &importer) {
 /// No character map: the class omits it.
 static Result<void> makeDebertaV2(PieceImporter &importer) {
   importer.addPieces(0);
+  // The unknown token is a piece with score 0, or the model's unknown piece.
   const std::string unknown = importer.getRole("unk_token", "[UNK]");
   const size_t at = importer.findEntry(unknown, SIZE_MAX);
   const bool known = at != SIZE_MAX && importer.draft.scores[at] == 0;
@@ -170,12 +174,14 @@ static Result<void> makeDebertaV2(PieceImporter &importer) {
     TRANSOM_ASSIGN(other, settings.getNumber("unk_id", 1, INT32_MAX));
   }
   TRANSOM_TRY(importer.finishUnigram(known ? at : other));
+  // Read the settings and set the normalizer.
   TRANSOM_ASSIGN(bool lower, settings.getFlag("do_lower_case", false));
   TRANSOM_ASSIGN(bool punctuation, settings.getFlag("split_by_punct", false));
   TRANSOM_ASSIGN(bool prefix, settings.getFlag("add_prefix_space", true));
   if (lower)
     TRANSOM_TRY(importer.addNormalizer(lowerCase));
   TRANSOM_TRY(importer.addNormalizer(spacesJoinedAndComposed));
+  // Set pre-tokenizer and decoder.
   const std::string metaspace =
       std::string(R"({"type": "Metaspace", "replacement": "▁", )") +
       R"("prepend_scheme": ")" + (prefix ? "always" : "first") + "\"}";
@@ -185,6 +191,7 @@ static Result<void> makeDebertaV2(PieceImporter &importer) {
                    : "") +
       metaspace + "]}";
   TRANSOM_TRY(importer.setSteps(steps.c_str(), metaspace.c_str()));
+  // Add tokens and template.
   importer.addPieceTokens();
   TRANSOM_TRY(importer.addTokens(getBertRoles("[UNK]")));
   importer.addTypedTemplate(importer.getRoleId("cls_token", "[CLS]"),
@@ -242,6 +249,7 @@ static Result<void> makeNllb(PieceImporter &importer) {
                                 importer.getRole("pad_token", "<pad>"),
                                 importer.getRole("eos_token", "</s>"),
                                 importer.getRole("unk_token", "<unk>")}));
+  // The unknown token is the fourth one, or found in the vocabulary.
   importer.draft.parameters.flags |= FuseUnknown;
   importer.draft.parameters.unknownId = 3;
   if (importer.serialized) {
@@ -252,11 +260,13 @@ static Result<void> makeNllb(PieceImporter &importer) {
                       " is not in the vocabulary");
     importer.draft.parameters.unknownId = *id;
   }
+  // Set normalizer, pre-tokenizer and decoder.
   if (!importer.characterMap.empty()) {
     TRANSOM_TRY(importer.addMap());
     TRANSOM_TRY(importer.addNormalizer(joinSpaces));
   }
   TRANSOM_TRY(importer.setSteps(spaces, spaces));
+  // Add tokens and the language template.
   importer.addPieceTokens();
   TRANSOM_TRY(importer.addTokens(
       getRobertaRoles({"mask_token", "<mask>", true, true})));

@@ -219,10 +219,12 @@ std::vector<NamedToken>
 PieceImporter::getNamed(const std::vector<RoleDefault> &roles) const {
   std::vector<NamedToken> named;
   std::unordered_set<std::string> known;
+  // The first token for each role is used.
   auto add = [&](const NamedToken &token) {
     if (known.insert(token.key).second)
       named.push_back(token);
   };
+  // Add standard roles: tokens in the settings, with flags from the class.
   for (const char *key : {"bos_token", "eos_token", "unk_token", "sep_token",
                           "pad_token", "cls_token", "mask_token"}) {
     const NamedToken *given = settings.find(key);
@@ -240,6 +242,7 @@ PieceImporter::getNamed(const std::vector<RoleDefault> &roles) const {
     if (given)
       add(*given);
   }
+  // Add additional roles in the settings.
   for (const NamedToken &token : settings.named)
     add(token);
   return named;

@@ -36,11 +36,13 @@ public:
   Result<Field> next() {
     Field field;
     field.place = start + at;
+    // Read the field number and wire format.
     TRANSOM_ASSIGN(uint64_t key, readVarint());
     if (key >> 3 == 0 || key >> 3 > UINT32_MAX >> 3)
       return bad(field.place, "field " + std::to_string(key >> 3));
     field.number = static_cast<uint32_t>(key >> 3);
     field.wire = static_cast<Wire>(key & 7);
+    // Read the value.
     switch (field.wire) {
     case Wire::Varint: {
       TRANSOM_ASSIGN(field.value, readVarint());

@@ -147,6 +147,7 @@ Result<void> ShortlistReader::readBinary(std::string_view bytes) {
   auto malformed = [&](const std::string &what) {
     return rejected(options.file + ": " + what);
   };
+  // Read the header and check it against the file size.
   BinaryHeader header;
   if (bytes.size() < sizeof header)
     return malformed("cut short: " + std::to_string(bytes.size()) +
@@ -162,12 +163,14 @@ Result<void> ShortlistReader::readBinary(std::string_view bytes) {
                      " offsets of 8 bytes and " +
                      std::to_string(header.numTargets) + " ids of 4, but " +
                      std::to_string(room) + " bytes follow it");
+  // The file may have fewer source ids than the model.
   if (header.numOffsets - 1 > uint64_t(model.source))
     return malformed("it is for " + std::to_string(header.numOffsets - 1) +
                      " source ids, the model has " +
                      std::to_string(model.source));
   const ArrayView<uint64_t> offsets(bytes.substr(0, header.numOffsets * 8));
   const ArrayView<uint32_t> targets(bytes.substr(header.numOffsets * 8));
+  // Read the target ids for each source id.
   first = header.first;
   for (size_t id = 0; id + 1 < offsets.size(); ++id) {
     if (offsets[id] > offsets[id + 1] || offsets[id + 1] > targets.size())

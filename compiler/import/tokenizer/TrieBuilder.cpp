@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places a state's children at the first base where all their slots are free.
+// Puts a state's children at the first base where all their slots are free.
 // The base search skips ranges that failed often, so building is almost linear,
 // at the cost of a few unused units.
 #include "compiler/import/tokenizer/TrieBuilder.h"

@@ -292,6 +292,7 @@ Value AttentionBlock::projectPositions(const std::string &layer,
   const RelativePositions &relative = config.relativePositions;
   const int64_t positions = relative.rule.positions, hidden = config.hidden,
                 heads = config.heads, width = config.headDim;
+  // Read the table and apply its norm.
   const std::string table = m.relativePositions;
   context.at(table, context.family.keys.positionDistance);
   WeightExpr rows =
@@ -303,6 +304,8 @@ Value AttentionBlock::projectPositions(const std::string &layer,
         read(norm, "bias", {hidden}, "hidden size"), config.epsilon);
   }
 
+  // Select the projection: the token projection if shared, otherwise a separate
+  // one.
   const bool isKey = operand == Key;
   const std::string module =
       layer + (relative.shared ? (isKey ? m.key : m.query)
@@ -310,6 +313,7 @@ Value AttentionBlock::projectPositions(const std::string &layer,
   const bool hasBias = relative.shared ? config.qkvBias
                        : isKey         ? context.family.positionKeyBias
                                        : true;
+  // Project the table.
   context.at(module, context.family.keys.positionScores);
   WeightExpr projected = WeightExpr::matmul(
       rows,

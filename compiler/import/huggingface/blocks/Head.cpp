@@ -84,6 +84,7 @@ Value HeadBlock::linear(const HeadStep &step, Value state) {
   const ModelConfig &config = context.config;
   bool labels = step.width == HeadStep::Width::Labels;
   context.at(step.module, labels ? std::string("/id2label") : headPointer);
+  // Determine the output width and its description in errors.
   int64_t width = config.hidden;
   std::string words = "hidden size";
   if (labels) {
@@ -99,6 +100,7 @@ Value HeadBlock::linear(const HeadStep &step, Value state) {
     width = config.embeddingWidth;
     words = context.getWidthWords(width);
   }
+  // Project, to a single column if requested.
   bool bias = step.bias == HeadStep::Bias::AsConfig
                   ? config.headBias
                   : step.bias == HeadStep::Bias::Yes;

@@ -22,6 +22,7 @@ static std::string getTextPrefix(Config &config, const FamilyKeys &keys,
 Result<std::optional<Adapter>>
 transom::readAdapter(Config &config, const FamilyKeys &keys,
                      const std::string &task, std::vector<std::string> &notes) {
+  // Read the config keys.
   config.ignore(keys.taskPrefixes);
   std::optional<JsonValue> listed = config.find(keys.tasks);
   int64_t rank = config.integer(keys.taskRank, 4, 1, 1 << 16);
@@ -31,6 +32,7 @@ transom::readAdapter(Config &config, const FamilyKeys &keys,
   if (!listed)
     return usageError("'--task " + task +
                       "': config.json names no tasks with adapters");
+  // Without a task no adapter is merged.
   TRANSOM_ASSIGN(std::vector<std::string> tasks, listed->asStringArray());
   if (task.empty()) {
     notes.push_back("config.json: no adapter is merged; '--task' merges that "
@@ -38,6 +40,7 @@ transom::readAdapter(Config &config, const FamilyKeys &keys,
                     joinNames(tasks));
     return std::optional<Adapter>();
   }
+  // Find the task.
   auto found = std::find(tasks.begin(), tasks.end(), task);
   if (found == tasks.end())
     return usageError("'--task " + task + "': the tasks of config.json are " +

@@ -247,6 +247,7 @@ private:
   }
 
   Result<void> readCodes() {
+    // Check type and rank.
     const SafetensorsTensor &codes = *find(names.codes);
     TRANSOM_TRY(
         expectType(names.codes, codes,
@@ -255,6 +256,7 @@ private:
         codes.shape[0] > INT32_MAX || codes.shape[1] > INT32_MAX)
       return fail(names.codes, "has shape " + shapeText(codes.shape) +
                                    ", expected a matrix");
+    // Derive rows and depth from the layout.
     const int64_t height = codes.shape[0], width = codes.shape[1];
     fields.codeWords = width;
     fields.codes = files.getData(getName(names.codes));

@@ -225,6 +225,7 @@ Result<void> checkActivations(JsonValue group, QuantizationConfig &config) {
 
 Result<QuantizationConfig> readCompressed(KeyReader keys) {
   QuantizationConfig config;
+  // Check the format and unsupported features.
   TRANSOM_ASSIGN(
       std::string format,
       keys.choose("format", "",
@@ -238,6 +239,7 @@ Result<QuantizationConfig> readCompressed(KeyReader keys) {
     KeyReader sparsity(*sparse);
     TRANSOM_TRY(sparsity.choose("format", "dense", {"dense"}));
   }
+  // Read the groups, which must have equal bits and sizes.
   std::optional<JsonValue> groups = keys.find("config_groups");
   if (!groups || groups->size() == 0)
     return keys.value().error("'config_groups' is missing");
@@ -262,6 +264,7 @@ Result<QuantizationConfig> readCompressed(KeyReader keys) {
       config = own;
     isFirst = false;
   }
+  // Select the layout, and report unknown keys.
   config.layout = format == "pack-quantized" ? Layout::Packed : Layout::Plain;
   keys.ignore(
       {"quant_method", "ignore", "global_compression_ratio", "version"});

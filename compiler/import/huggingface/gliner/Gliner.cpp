@@ -200,12 +200,15 @@ Value ScoreBlock::scoreWords() {
     };
     return emit.linear(input, rows(".weight"), rows(".bias"));
   };
+  // The first MLP layer is split into thirds: words, types and their product.
   auto product = [&](Value value, int64_t third) {
     return project(value, first, 4 * hidden, 3 * hidden, third * hidden,
                    third == 0);
   };
+  // Add the word and type thirds for all pairs.
   Value sum = addPairs(product(projectHalf(words, "proj_token", 0), 0),
                        product(projectHalf(types, "proj_label", 0), 1));
+  // Multiply words and types for all pairs, and finish the MLP.
   Value word = projectHalf(words, "proj_token", 1),
         type = projectHalf(types, "proj_label", 1);
   Value pairs = emit.make<attn::MulOp>(spread(word, true), spread(type, false));

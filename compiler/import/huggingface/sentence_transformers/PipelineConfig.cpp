@@ -237,6 +237,7 @@ Result<void> PipelineReader::model(JsonValue config) {
              "requirements", "query_prefix", "document_prefix", "query_length",
              "document_length", "attend_to_expansion_tokens", "skiplist_words",
              "do_query_expansion", "query_expansion"});
+  // Read prompts, similarity and truncation.
   TRANSOM_TRY(prompts(config));
   TRANSOM_ASSIGN(result.similarity, text(config, "similarity_fn_name", ""));
   if (auto dim = findValue(config, "truncate_dim")) {
@@ -245,6 +246,7 @@ Result<void> PipelineReader::model(JsonValue config) {
   if (auto active = findValue(config, "max_active_dims")) {
     TRANSOM_ASSIGN(result.maxActive, active->asInt(1, INT32_MAX));
   }
+  // Read the model type.
   TRANSOM_ASSIGN(std::string type,
                  text(config, "model_type", "SentenceTransformer"));
   if (type == "ColBERT" || type == "MultiVectorEncoder")

@@ -181,10 +181,12 @@ void Maker::follow(uint32_t thread, uint32_t column, Visit &&visit) {
   while (!stack.empty()) {
     const uint32_t at = stack.back();
     stack.pop_back();
+    // Visit each instruction once per round.
     ++steps;
     if (seen[at])
       continue;
     seen[at] = true;
+    // Push the successors, the preferred one last.
     const RegexInstruction &instruction = code[at];
     switch (instruction.op) {
     case Op::Fork:

@@ -164,6 +164,7 @@ Result<char32_t> RegexParser::characterEscape(char c) {
 Result<CharSet> RegexParser::escape() {
   if (atEnd())
     return bad("a '\\' at the end");
+  // Class escapes.
   const char c = pattern[at++];
   switch (c) {
   case 's':
@@ -188,6 +189,7 @@ Result<CharSet> RegexParser::escape() {
   default:
     break;
   }
+  // Character escapes.
   TRANSOM_ASSIGN(auto code, characterEscape(c));
   return single(code);
 }

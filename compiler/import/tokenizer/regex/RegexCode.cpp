@@ -62,6 +62,7 @@ static std::optional<size_t> getWidth(const RegexNode &node) {
   case Kind::Alternatives:
     break;
   }
+  // Sequences add widths; alternatives need equal widths.
   for (const RegexTree &part : node.parts) {
     std::optional<size_t> next = getWidth(*part);
     if (!next)

@@ -140,6 +140,7 @@ Result<RegexTree> RegexParser::body(unsigned depth) {
 Result<RegexTree> RegexParser::group(unsigned depth) {
   if (peek() != '?' || take("?:"))
     return body(depth);
+  // Look-around and atomic groups.
   if (take("?="))
     return around(/*lookbehind=*/false, /*negative=*/false, depth);
   if (take("?!"))
@@ -152,6 +153,7 @@ Result<RegexTree> RegexParser::group(unsigned depth) {
     TRANSOM_ASSIGN(RegexTree tree, body(depth));
     return makeTree(Kind::Atomic, std::move(tree));
   }
+  // Comments, names and unsupported groups.
   if (peek(1) == '#')
     return bad("a '(?#' without ')'");
   if (take("?<") || take("?'")) {
