@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Deflate (RFC 1951) for byte matrices: Huffman codes for bytes and for runs of
-// equal bytes. Other repetitions are not searched, since attention weights have
-// none, so no library is needed.
+// Deflate (RFC 1951) for byte matrices, through zlib: Huffman codes for bytes
+// and for runs of equal bytes. Other repetitions are not searched, since
+// attention weights have none.
 #pragma once
 #include <cstdint>
 #include <string>
