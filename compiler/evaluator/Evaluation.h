@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The state of one run of the reference evaluator: values, symbols, weights.
-// The models of operations read operands from it and put results into it.
+// State during one run in the reference evaluator: values, symbols, weights.
+// Operation models read operands from it and store results in it.
 #pragma once
 #include "compiler/evaluator/Evaluator.h"
 #include "mlir/IR/OpDefinition.h"
@@ -14,31 +14,30 @@
 
 namespace transom {
 
-/// The value of `!attn.ragged`: rows of a ragged tensor, sequence by
-/// sequence.
+/// An `!attn.ragged` value: rows in a ragged tensor, sequence by sequence.
 struct RaggedBatch {
-  /// One row of a ragged tensor.
+  /// One row in a ragged tensor.
   struct Row {
     int64_t sequence = 0;
-    int64_t column = 0; ///< in the caller's batch; also its position
-    bool isKey = true;  ///< false: a query only
+    int64_t column = 0; ///< in the caller's batch; also the position
+    bool isKey = true;  ///< false: only a query
   };
 
   int64_t batch = 0;
   int64_t columns = 0;
   std::vector<Row> rows;
-  /// By sequence what a step says of it; empty where there is no past.
+  /// The step rows for each sequence; empty if there is no past.
   std::vector<SequenceRows> steps;
 };
 
-/// For each row its number among the keys of its sequence, counted from 0; for
-/// a row that is not a key the number of keys.
+/// For each row its rank among the keys in its sequence, from 0; for a row that
+/// is not a key, the number of keys.
 std::vector<int64_t> getKeyRanks(const RaggedBatch &ragged);
 
-/// One row for each 1 of a mask [batch, columns].
+/// One row for each 1 in a mask [batch, columns].
 RaggedBatch getRaggedBatch(const Tensor &mask, bool keepFirst);
 
-/// The rows of a step; an error where numbers are negative or a sequence comes
+/// The rows in a step; an error if a number is negative or a sequence is listed
 /// twice.
 Result<RaggedBatch> getRaggedBatch(llvm::ArrayRef<SequenceRows> sequences);
 
@@ -51,71 +50,70 @@ class KernEvaluation;
 
 namespace transom {
 
-/// Values, symbols and weights of one run.
+/// Values, symbols and weights in one run.
 class Evaluation {
 public:
   Evaluation(mlir::ModuleOp module, const EvaluateOptions &options);
   ~Evaluation();
 
-  /// The tensor that a value holds; its operation ran before.
+  /// The tensor for a value; its operation must have run.
   const Tensor &tensor(mlir::Value value) const {
     return *tensors.find(value)->second;
   }
-  /// The rows that a value of type `!attn.ragged` holds.
+  /// The rows for a value with type `!attn.ragged`.
   const RaggedBatch &ragged(mlir::Value value) const {
     return *rows.find(value)->second;
   }
-  /// Gives a value its tensor.
+  /// Sets the tensor for a value.
   void set(mlir::Value value, Tensor tensor);
   void set(mlir::Value value, std::shared_ptr<const Tensor> tensor);
   void set(mlir::Value value, RaggedBatch ragged);
-  /// The symbol of the cache that a value of a cache type holds.
+  /// The cache symbol for a value with a cache type.
   llvm::StringRef cache(mlir::Value value) const {
     return caches.find(value)->second;
   }
   void setCache(mlir::Value value, llvm::StringRef symbol) {
     caches[value] = symbol.str();
   }
-  /// Gives a value what another holds.
+  /// Lets a value share the contents of another.
   void alias(mlir::Value value, mlir::Value other);
 
-  /// Tells who asked for it what a product with a weight multiplies.
+  /// Reports the input to a GEMM with a weight, if requested.
   void observeInput(mlir::Operation *product, const Tensor &input) const {
     if (options.observeInput)
       options.observeInput(product, input.real);
   }
 
-  /// Binds a symbol; an error where it has another value already.
+  /// Binds a symbol; an error if it already has another value.
   Result<void> bind(const std::string &symbol, int64_t value);
-  /// Takes the value of a symbol, if it has one.
+  /// Unbinds a symbol, if it has a value.
   void unbind(const std::string &symbol) { symbols.erase(symbol); }
-  /// Binds the symbols that are alone among the sizes of an input, and checks
-  /// all sizes.
+  /// Binds symbols that are an input size by themselves, and checks all sizes.
   Result<void> bindShape(llvm::ArrayRef<Polynomial> dims,
                          const NamedTensor &input);
-  /// The value of a size.
+  /// Evaluates a size.
   Result<int64_t> size(const Polynomial &polynomial) const;
-  /// The sizes of a ranked tensor type.
+  /// Evaluates the sizes in a ranked tensor type.
   Result<Sizes> sizes(mlir::Type type) const;
 
-  /// The value of a weight symbol.
+  /// Evaluates a weight symbol.
   Result<std::shared_ptr<const Tensor>> weight(llvm::StringRef symbol);
 
-  /// Runs a block whose arguments are set, up to its terminator.
+  /// Runs a block up to its terminator; its arguments must be set.
   Result<void> run(mlir::Block &block);
-  /// Runs one operation; its error has the location in front.
+  /// Runs one operation; its error starts with the location.
   Result<void> run(mlir::Operation *op);
-  /// The error with the operation and its location in front.
+  /// The error, prefixed by the operation and its location.
   static Error errorAt(mlir::Operation *op, Error error);
 
   mlir::SymbolTable &symbolTable() { return table; }
-  /// The rows of the step that runs; `rows` is the symbol for their number.
+  /// The rows in the current step; `rows` is the symbol for their count.
   Result<RaggedBatch> stepBatch(llvm::StringRef rows) const;
-  /// The numbers that the sequences of a ragged batch have in the cache store:
-  /// those of its steps; without a past those of the options, or 0, 1, ... An
-  /// error where the options have another number of sequences.
+  /// Cache store indices for the sequences in a ragged batch: from its steps;
+  /// without a past from the options, or 0, 1, ... An error if the options have
+  /// a different number of sequences.
   Result<std::vector<int64_t>> getSequences(const RaggedBatch &ragged) const;
-  /// Where keys and values of the sequences are kept.
+  /// The store for keys and values.
   CacheStore &cacheStore() {
     return options.caches ? *options.caches : ownCaches;
   }
@@ -135,7 +133,7 @@ private:
   CacheStore ownCaches;
 };
 
-/// Binds the symbols for the rows and key positions of ragged.
+/// Binds the symbols for rows and key positions in a ragged batch.
 Result<void> bindRagged(Evaluation &e, llvm::StringRef rows,
                         llvm::StringRef keys, const RaggedBatch &ragged);
 
@@ -154,7 +152,7 @@ void attachEvaluator(mlir::MLIRContext *context) {
   OpT::template attachInterface<EvaluableModel<OpT, function>>(*context);
 }
 
-/// One attach function for each source of models.
+/// One attach function for each source file with models.
 void attachElementwise(mlir::MLIRContext *context);
 void attachShapes(mlir::MLIRContext *context);
 void attachProducts(mlir::MLIRContext *context);

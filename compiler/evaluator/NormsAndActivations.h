@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Activations, softmax and norms of numbers, for operations of attn and kern.
+// Activations, softmax and norms over numbers, for attn and kern operations.
 #pragma once
 #include "compiler/evaluator/Tensor.h"
 #include "runtime/base/Activation.h"
@@ -14,12 +14,12 @@ namespace transom {
 /// An activation; see `attn.activation`.
 Number activate(Activation kind, Number x);
 
-/// The largest number, of none minus infinity; a NaN gives a NaN.
+/// The largest number; minus infinity for an empty row, NaN if there is a NaN.
 Number getLargest(llvm::ArrayRef<Number> numbers);
 
-/// What pooling makes of one column of a sequence: its numbers in the rows that
-/// are pooled, and the columns of their tokens; see `attn.pool`. Both dialects
-/// have the kinds.
+/// Pools one column in a sequence: `numbers` are its elements in the pooled
+/// rows, `columns` their token columns; see `attn.pool`. Both dialects have
+/// these kinds.
 template <typename Kind>
 Number poolNumbers(Kind kind, llvm::ArrayRef<Number> numbers,
                    llvm::ArrayRef<int64_t> columns) {
@@ -44,34 +44,34 @@ Number poolNumbers(Kind kind, llvm::ArrayRef<Number> numbers,
   case Kind::WeightedMean:
     return sum / weights;
   default:
-    return sum; // of one row, or kind `sum`
+    return sum; // a single row, or kind `sum`
   }
 }
 
-/// Softmax of a row; a row of minus infinities becomes zeros.
+/// Softmax over a row; a row with only minus infinity becomes zeros.
 void softmax(llvm::MutableArrayRef<Number> row);
 
-/// For each group of a row of logits its maximum m and the sum of exp(x - m);
+/// The maximum m and the sum of exp(x - m) for each group in a row of logits;
 /// see `attn.row_summary`.
 RowSummary summarizeRow(llvm::ArrayRef<Number> row);
 
-/// (x - mean) / sqrt(variance + eps) * gamma + beta of a row.
+/// (x - mean) / sqrt(variance + eps) * gamma + beta over a row.
 void layerNorm(llvm::MutableArrayRef<Number> row, llvm::ArrayRef<Number> gamma,
                const std::vector<Number> *beta, double eps);
 
-/// x / sqrt(mean(x^2) + eps) * gamma of a row.
+/// x / sqrt(mean(x^2) + eps) * gamma over a row.
 void rmsNorm(llvm::MutableArrayRef<Number> row, llvm::ArrayRef<Number> gamma,
              double eps);
 
-/// Makes a group of numbers whole; gives its scale and its sum; see
-/// `kern.quantize`. Domains other than that of bits round each number by itself
-/// when it is written.
+/// Quantizes a group to integers and returns its scale and sum; see
+/// `kern.quantize`. Domains other than bits round each number separately when
+/// it is written.
 std::pair<Number, Number> quantizeGroup(llvm::MutableArrayRef<Number> group);
 
-/// The slope, of slopes [heads] or [heads, 2] for earlier and later keys, for a
-/// key at a distance from the query.
+/// The slope for a key at a distance from the query; `slopes` is [heads], or
+/// [heads, 2] for earlier and later keys.
 Number slopeAt(const Tensor &slopes, int64_t head, int64_t distance);
-/// What it adds to the score of the key.
+/// The slope times the distance, added to the key's score.
 Number slopeBias(const Tensor &slopes, int64_t head, int64_t distance);
 
 } // namespace transom

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The numbers of an evaluation. They are float64 unless the evaluation has a
-// domain of its own, which says what a number and each operation on it is. The
-// models of operations are written once, over `Number`.
+// Numbers in an evaluation. They are float64 unless the evaluation has its own
+// domain, which defines numbers and each operation on them. Operation models
+// are written once, over `Number`.
 #pragma once
 #include "runtime/base/FloatMode.h"
 #include "runtime/base/OperandFormat.h"
@@ -26,10 +26,10 @@ class WeightExpr;
 class TensorSource;
 struct Tensor;
 
-/// A float64, or a reference to what the current domain keeps. It has the size
-/// of a float64, so that the evaluation in float64 costs what it would without
-/// domains. A reference is a quiet NaN that no operation on float64 gives: its
-/// upper 14 bits are `tag`.
+/// A float64, or a reference to an object in the current domain. It has the
+/// size of a float64, so an evaluation in float64 pays nothing for domains. A
+/// reference is a quiet NaN that no float64 operation produces: its upper 14
+/// bits are `tag`.
 class Number {
 public:
   Number() = default;
@@ -52,9 +52,9 @@ public:
     std::memcpy(&bits, &value, sizeof bits);
     return bits;
   }
-  /// The float64 of a number that is not a reference.
+  /// The float64 value; the number must not be a reference.
   LLVM_ATTRIBUTE_ALWAYS_INLINE double real() const { return value; }
-  /// The whole number that an integer operation takes it for.
+  /// The integer that integer operations read.
   explicit operator int64_t() const;
 
   Number operator-() const { return Number(0.0) - *this; }
@@ -72,17 +72,17 @@ private:
 };
 static_assert(sizeof(Number) == sizeof(double));
 
-/// The maxima of the groups of a row, and the sums of their exponentials.
+/// The maximum of each group in a row, and the sum of exponentials in each.
 struct RowSummary {
   std::vector<Number> maxima, sums;
 };
 
-/// What numbers and operations are where they are not float64. Whole numbers
-/// (ids, masks, positions, sizes) are float64 in every domain.
+/// Defines numbers and operations other than float64. Integers (ids, masks,
+/// positions, sizes) are float64 in every domain.
 class Domain {
 public:
   virtual ~Domain() = default;
-  /// The domain of the evaluation that this thread runs; null: float64.
+  /// The current domain on this thread; null: float64.
   LLVM_ATTRIBUTE_ALWAYS_INLINE static Domain *getCurrent() { return current; }
 
   virtual Number add(Number a, Number b) = 0;
@@ -92,53 +92,53 @@ public:
   /// init + sum of a[i * strideA] b[i * strideB].
   virtual Number dot(Number init, const Number *a, int64_t strideA,
                      const Number *b, int64_t strideB, int64_t count) = 0;
-  /// The sums of the products of each row of a, [m, k], with each row of b, [n,
-  /// k]: out[i, j] = inits[j] + sum; without `inits` from zero.
+  /// out[i, j] = inits[j] + dot(a[i], b[j]) for the rows in a [m, k] and b [n,
+  /// k]; empty `inits` are zeros.
   virtual void dotRows(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
                        const Number *b, int64_t m, int64_t n, Number *out) = 0;
-  /// The same of operands of bf16. `inTiles`: code for AMX multiplies tiles;
-  /// see `kern::suitsAmx`.
+  /// The same for bf16 operands. `inTiles`: AMX code multiplies tiles; see
+  /// `kern::suitsAmx`.
   virtual void dotRowsBf16(bool inTiles, llvm::ArrayRef<Number> inits,
                            llvm::ArrayRef<Number> a, const Number *b, int64_t m,
                            int64_t n, Number *out) {
     dotRows(inits, a, b, m, n, out);
   }
-  /// a b + c, which is rounded once.
+  /// a b + c, rounded once.
   virtual Number fma(Number a, Number b, Number c) {
     return add(multiply(a, b), c);
   }
   virtual Number exp(Number x) = 0;
-  /// A function of one number by its name, such as tanh.
+  /// A unary function by name, such as tanh.
   virtual Number apply(const char *function, Number x) = 0;
   /// cos(position frequency) and sin(position frequency).
   virtual std::pair<Number, Number> getAngle(double frequency,
                                              int64_t position) = 0;
-  /// A number as an element in storage holds it.
+  /// Rounds to a storage type.
   virtual Number round(StorageType type, Number x) = 0;
-  /// A number that an exponent may depend on: see Residues.h.
+  /// A number that an exponent may depend on; see Residues.h.
   virtual Number makeExponent(Number x) = 0;
   virtual void makeExponents(llvm::MutableArrayRef<Number> row) {
     for (Number &x : row)
       x = makeExponent(x);
   }
   virtual Number normalized(Number x) = 0;
-  /// Less than, equal to, or greater than zero as a is to b.
+  /// Negative, zero or positive if a is less than, equal to or greater than b.
   virtual int compare(Number a, Number b) = 0;
-  /// What softmax subtracts from the scores of a row.
+  /// The number that softmax subtracts from the scores in a row.
   virtual Number getMaximum(llvm::ArrayRef<Number> row) = 0;
   /// True for a score that hides its key.
   virtual bool isHidden(Number x) = 0;
   virtual int64_t toInteger(Number x) = 0;
-  /// A constant of the module.
+  /// A constant in the module.
   virtual Number constant(double value) = 0;
-  /// The elements of a weight.
+  /// The elements in a weight.
   virtual Result<std::shared_ptr<const Tensor>>
   weight(const WeightExpr &expr, const TensorSource &source) = 0;
   /// False where `round` changes nothing.
   virtual bool rounds() const { return true; }
-  /// True where operations take denormals of f32 for zero, and give none.
+  /// True if operations treat f32 denormals as zero, and return none.
   virtual bool flushesDenormals() const { return false; }
-  /// This where it is the domain of bits, in which sums have an order.
+  /// This as the domain of bits, in which sums have an order; otherwise null.
   virtual const Bits *asBits() const { return nullptr; }
 
 private:
@@ -146,7 +146,7 @@ private:
   static inline thread_local Domain *current = nullptr;
 };
 
-/// Makes a domain the current one while it lives.
+/// Makes a domain current during its lifetime.
 class DomainScope {
 public:
   explicit DomainScope(Domain *domain) : before(Domain::current) {
@@ -209,12 +209,12 @@ inline Number dot(Number init, const Number *a, int64_t strideA,
   return sum;
 }
 
-/// `dotRows` of numbers that are float64.
+/// `dotRows` for float64.
 void dotRowsOfFloat64(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
                       const Number *b, int64_t m, int64_t n, Number *out);
 
-/// The sums of the products of each row of a, [m, k], with each row of b, [n,
-/// k]: out[i, j] = inits[j] + sum; without `inits` from zero.
+/// out[i, j] = inits[j] + dot(a[i], b[j]) for the rows in a [m, k] and b [n,
+/// k]; empty `inits` are zeros.
 inline void dotRows(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
                     const Number *b, int64_t m, int64_t n, Number *out) {
   if (Domain *domain = Domain::getCurrent())
@@ -222,7 +222,7 @@ inline void dotRows(llvm::ArrayRef<Number> inits, llvm::ArrayRef<Number> a,
   dotRowsOfFloat64(inits, a, b, m, n, out);
 }
 
-/// The same of operands of bf16, `inTiles` where code for AMX multiplies tiles.
+/// The same for bf16 operands; `inTiles` if AMX code multiplies tiles.
 inline void dotRowsBf16(bool inTiles, llvm::ArrayRef<Number> inits,
                         llvm::ArrayRef<Number> a, const Number *b, int64_t m,
                         int64_t n, Number *out) {
@@ -242,7 +242,7 @@ inline Number fma(Number a, Number b, Number c) {
   return a.real() * b.real() + c.real();
 }
 
-/// -x, of zero too.
+/// -x, also for zero.
 inline Number negate(Number x) { return Number(-1.0) * x; }
 
 inline Number exp(Number x) {
@@ -251,7 +251,7 @@ inline Number exp(Number x) {
   return std::exp(x.real());
 }
 
-/// A function of one number that domains know by its name alone, which says all
+/// A unary function. Domains identify it by its name, which includes all
 /// parameters.
 template <typename Function>
 Number applyFunction(const std::string &name, Number x, Function function) {
@@ -281,14 +281,14 @@ inline Number roundToStorage(StorageType type, Number x) {
   return roundToStorage(type, x.real());
 }
 
-/// A constant of the module as a number.
+/// A constant in the module as a number.
 LLVM_ATTRIBUTE_ALWAYS_INLINE Number constant(double value) {
   if (Domain *domain = Domain::getCurrent())
     return domain->constant(value);
   return value;
 }
 
-/// The input of a product, which later exponents depend on.
+/// Marks a GEMM input on which later exponents depend.
 LLVM_ATTRIBUTE_ALWAYS_INLINE Number makeExponent(Number x) {
   if (Domain *domain = Domain::getCurrent())
     return domain->makeExponent(x);
@@ -300,7 +300,7 @@ inline void makeExponents(llvm::MutableArrayRef<Number> row) {
     domain->makeExponents(row);
 }
 
-/// (x - mean) / root of a norm, before gamma.
+/// Marks (x - mean) / root in a norm, before gamma.
 LLVM_ATTRIBUTE_ALWAYS_INLINE Number normalized(Number x) {
   if (Domain *domain = Domain::getCurrent())
     return domain->normalized(x);
@@ -313,7 +313,7 @@ inline bool isHidden(Number x) {
   return x.real() == -std::numeric_limits<double>::infinity();
 }
 
-/// What softmax subtracts: the maximum of a row; hidden where all scores are.
+/// The row maximum, which softmax subtracts; hidden if all scores are hidden.
 inline Number getMaximum(llvm::ArrayRef<Number> row) {
   if (Domain *domain = Domain::getCurrent())
     return domain->getMaximum(row);
@@ -323,7 +323,7 @@ inline Number getMaximum(llvm::ArrayRef<Number> row) {
   return maximum;
 }
 
-/// The score of a key that a query does not see.
+/// The score for a key that a query cannot attend to.
 inline Number getHidden() { return -std::numeric_limits<double>::infinity(); }
 
 } // namespace transom

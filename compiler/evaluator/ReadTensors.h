@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of safetensors files, for the evaluator.
+// Reads safetensors files for the evaluator.
 #pragma once
 #include "compiler/evaluator/Evaluator.h"
 
 namespace transom {
 
-/// All tensors of a file. Elements become float64 or int64.
+/// All tensors in a file; elements become float64 or int64.
 Result<std::vector<NamedTensor>> readTensors(const std::string &path);
 
 } // namespace transom

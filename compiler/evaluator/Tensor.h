@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A dense tensor of the reference evaluator: numbers for every float type,
-// int64 for integers and bool. Slow and obvious on purpose.
+// A dense tensor in the reference evaluator: numbers for every float type,
+// int64 for integers and bool. Slow and simple by intention.
 #pragma once
 #include "compiler/evaluator/Number.h"
 #include "dialects/weights/StoredGroups.h"
@@ -15,25 +15,25 @@
 
 namespace transom {
 
-/// The whole numbers of a weight as its file has them.
+/// Pre-quantized integers from a weight file.
 struct GivenNumbers {
-  OperandFormat format; ///< that holds them
+  OperandFormat format; ///< storage format
   StoredRows rows;
 };
 
-/// Sizes of a tensor, outermost first.
+/// Tensor sizes, outermost first.
 using Sizes = llvm::SmallVector<int64_t>;
 
-/// The number of elements of a tensor of these sizes.
+/// The element count for a tensor with these sizes.
 int64_t getNumElements(llvm::ArrayRef<int64_t> sizes);
 
-/// A dense row-major tensor of numbers or int64 (bool: 0 and 1).
+/// A dense row-major tensor with numbers or int64 elements (bool: 0 and 1).
 struct Tensor {
   Tensor() = default;
-  /// A tensor of zeros.
+  /// A zero tensor.
   static Tensor floats(llvm::ArrayRef<int64_t> sizes);
   static Tensor integers(llvm::ArrayRef<int64_t> sizes);
-  /// A tensor of these elements; their number must fit.
+  /// A tensor with these elements; their count must fit the sizes.
   static Tensor of(llvm::ArrayRef<int64_t> sizes, std::vector<Number> values);
   static Tensor of(llvm::ArrayRef<int64_t> sizes,
                    const std::vector<double> &values);
@@ -41,41 +41,41 @@ struct Tensor {
 
   int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
   int64_t count() const { return getNumElements(sizes); }
-  /// An element as a number, whatever it is stored as.
+  /// An element as a number, for either element type.
   Number number(int64_t index) const {
     return isFloat ? real[index] : Number(static_cast<double>(whole[index]));
   }
-  /// The same in an evaluation in float64.
+  /// The same as float64; only for evaluations in float64.
   double getReal(int64_t index) const { return number(index).real(); }
-  /// All elements of a tensor of floats, in an evaluation in float64.
+  /// All elements in a float tensor; only for evaluations in float64.
   std::vector<double> getReals() const;
 
-  /// A tensor of other sizes whose element i is element `sources[i]` of this.
+  /// A tensor with other sizes; element i is element `sources[i]` here.
   Tensor pick(llvm::ArrayRef<int64_t> newSizes,
               llvm::ArrayRef<int64_t> sources) const;
-  /// This repeated to `target` by the rules of NumPy; the sizes must fit.
+  /// Broadcasts to `target` by NumPy's rules; the sizes must fit.
   Tensor broadcastTo(llvm::ArrayRef<int64_t> target) const;
 
   Sizes sizes;
   bool isFloat = true;
-  std::vector<Number> real; ///< the elements where `isFloat`
-  /// In the domain of bits, of a weight in groups the whole numbers, and of
-  /// each row, group by group, the scale and the minimum, if there are such.
+  std::vector<Number> real; ///< elements if `isFloat`
+  /// For a weight in groups in the domain of bits: the integers, and for each
+  /// row, group by group, the scale and the offset, if present.
   std::vector<int8_t> quantized;
   std::vector<Number> scales, minimums;
-  std::vector<int64_t> whole; ///< the elements otherwise
-  /// Of a weight that consists of whole rows of stored tensors.
+  std::vector<int64_t> whole; ///< elements otherwise
+  /// Set for a weight that consists of complete rows in pre-quantized tensors.
   std::shared_ptr<const GivenNumbers> given;
 };
 
-/// The sizes that both broadcast to; the sizes must fit.
+/// The common broadcast sizes; the sizes must fit.
 Sizes broadcastSizes(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
 
-/// An index of the result's leading dimensions in an operand that broadcasts.
+/// Maps an index in the result's leading dimensions to a broadcast operand.
 Sizes broadcastIndex(llvm::ArrayRef<int64_t> sizes,
                      llvm::ArrayRef<int64_t> index);
 
-/// Calls `visit` with each index of a tensor of these sizes, in order.
+/// Calls `visit` with each index in a tensor with these sizes, in order.
 template <typename Visit>
 void forEachIndex(llvm::ArrayRef<int64_t> sizes, Visit visit) {
   Sizes index(sizes.size(), 0);
@@ -89,7 +89,7 @@ void forEachIndex(llvm::ArrayRef<int64_t> sizes, Visit visit) {
   }
 }
 
-/// The place of an index in a row-major tensor.
+/// The offset for an index in a row-major tensor.
 int64_t flatten(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> index);
 
 } // namespace transom

@@ -1,32 +1,31 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys and values of one position of a layer in a KV block, as numbers.
+// Decodes and encodes the keys and values at one position in a KV block.
 #pragma once
 #include "compiler/evaluator/kern/KernEvaluation.h"
 
 namespace transom {
 
-/// Key and value of a position, head by head. Whole numbers have a scale for
-/// each head.
+/// Key and value at a position, head by head. Integers have one scale per head.
 struct CachedPosition {
   KernEvaluation::CachedRow key, value;
 
-  /// Multiplies whole numbers by their scales.
+  /// Multiplies integers by their scales.
   void applyScales();
 };
 
-/// One position of a layer in blocks.
+/// The bytes for one position in a layer.
 class CacheBytes {
 public:
-  /// `position` counts in its block.
+  /// `position` is relative to its block.
   CacheBytes(kern::CacheType type, int64_t position);
 
-  /// Reads a position; `layer` is where the layer begins in the block.
+  /// Reads a position; `layer` is the layer's first byte in the block.
   CachedPosition decode(const char *layer) const;
-  /// Writes what decode() gives.
+  /// The inverse of decode().
   void encode(const CachedPosition &numbers, char *layer) const;
-  /// Calls `visit` with offset and number of bytes of each element and scale.
+  /// Calls `visit` with the offset and byte count for each element and scale.
   void forEachPart(
       llvm::function_ref<void(int64_t offset, int64_t bytes)> visit) const;
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a check of the passes of a compile did and found: the certificate, which
-// says all that is needed to check again. The tool reads and prints it without
+// The certificate: the result of a check on the passes in a compilation, with
+// all data that a repeated check needs. The tool reads and prints it without
 // LLVM.
 #pragma once
 #include "runtime/base/Error.h"
@@ -15,39 +15,39 @@
 
 namespace transom {
 
-/// Layers of an entry that are equal but for their weights.
+/// Layers in an entry that are equal except for their weights.
 struct EqualLayers {
   std::string entry;
-  /// The module paths of those that were run: `encoder.layer.0`, ...
+  /// Module paths that were run: `encoder.layer.0`, ...
   std::vector<std::string> kept;
-  /// Repeats of the operations, each of one layer or more; of the whole model,
-  /// and of those that were run.
+  /// Repetitions, each with one or more layers: in the whole model, and in the
+  /// part that was run.
   int64_t numLayers = 0, numKept = 0;
 };
 
 /// A size that was replaced by a smaller one.
 struct ShrunkSize {
   std::string name;          ///< `hidden`, `heads`, ...
-  int64_t size = 0, run = 0; ///< of the model, and of what was run
+  int64_t size = 0, run = 0; ///< in the model, and in the part that was run
 };
 
-/// A pass after which a module is another function.
+/// A pass that changes the function which a module computes.
 struct VerifyDifference {
   std::string pass;
-  /// Which result differs where; or the error of the evaluation.
+  /// The location of the differing result, or the evaluation error.
   std::string result;
-  /// The first operation in the order of execution that computes a number which
-  /// no operation computed before the pass: its place and its name; empty if
-  /// all are old.
+  /// Module path and name of the first operation, in execution order, that
+  /// computes a number which no operation computed before the pass; empty if
+  /// there is none.
   std::string place, operation;
-  /// That operation, and the operations of this place before the pass, each as
-  /// a line of IR.
+  /// This operation, and the operations at this module path before the pass,
+  /// each as one line of IR.
   std::string after;
   std::vector<std::string> before;
-  /// A file with the module before the pass, which `transom-opt
-  /// --run-reproducer` runs the pass on; empty: none was written.
+  /// A file with the module before the pass, for `transom-opt
+  /// --run-reproducer`; empty: not written.
   std::string reproducer;
-  std::string replay; ///< the command that does
+  std::string replay; ///< the command to run the pass on it
 
   std::string str() const;
 };
@@ -55,46 +55,47 @@ struct VerifyDifference {
 /// The module at the end of a stage.
 struct CertifiedStage {
   std::string stage;   ///< `attn`, `attn-opt`, `kern`
-  std::string sha256;  ///< of its text with locations
-  std::string results; ///< sha256 of all results in residues; empty: not run
+  std::string sha256;  ///< over its text with locations
+  std::string results; ///< sha256 over all results in residues; empty: not run
 };
 
 /// A pass that ran.
 struct CertifiedPass {
   std::string stage, pass;
-  bool changed = false; ///< the module; else there was nothing to compare
+  bool changed =
+      false; ///< false: the module is unchanged, so there was no comparison
 };
 
-/// What was checked.
+/// The checked compilation, and the result.
 struct Certificate {
   static constexpr int64_t format = 1;
 
-  std::string transom; ///< version of the compiler
+  std::string transom; ///< compiler version
   std::string model;   ///< its name
   std::string dtype, kvDtype, backend;
   std::string quantize; ///< as in CompileOptions
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<std::string> disabledPasses;
   unsigned lanes = 1;
-  /// sha256 of the compiler's version and the text of all stages, from which
-  /// the keys of the residues are derived.
+  /// sha256 over the compiler version and the text of all stages; the residue
+  /// keys are derived from it.
   std::string key;
   std::vector<EqualLayers> layers;
-  /// Sizes that were replaced, ascending; empty: the model ran at its widths.
+  /// Replaced sizes, ascending; empty: the model ran at its original widths.
   std::vector<ShrunkSize> widths;
-  /// Why a large model ran at its widths; empty where it did not, or was asked
-  /// to.
+  /// The reason why a large model ran at its original widths; empty if it did
+  /// not, or if this was requested.
   std::string whyFullWidths;
-  /// How the modules at the model's widths differ from those that were run, but
-  /// for sizes: their first line that does; empty where none does.
+  /// The first line in which the modules at the original widths differ from the
+  /// modules that were run, except for sizes; empty if there is none.
   std::string otherStructure;
-  /// Calls after each pass, and those after all passes.
+  /// Calls after each pass, and calls after all passes.
   std::vector<std::string> calls, endCalls;
   std::vector<CertifiedPass> passes;
   std::vector<CertifiedStage> stages;
-  /// Constants taken for something else than their exact value.
+  /// Constants that were not interpreted as their exact value.
   std::vector<std::string> equalConstants;
-  /// Shapes of the file tensors that weights are made of.
+  /// Shapes of the file tensors in weight expressions.
   std::map<std::string, std::vector<int64_t>> tensors;
   std::optional<VerifyDifference> difference;
 
@@ -105,19 +106,19 @@ struct Certificate {
   bool isAtFullWidths() const { return widths.empty(); }
   /// `hidden 1536 -> 384, heads 16 -> 4`.
   std::string describeWidths() const;
-  /// `no difference found (chance of a miss at most 2^-11)`; from two lanes on
-  /// `proved equal (chance of a miss below 2^-60)`; or the difference.
+  /// `no difference found (chance of a miss at most 2^-11)`; with two or more
+  /// lanes `proved equal (chance of a miss below 2^-60)`; or the difference.
   std::string getVerdict() const;
-  /// What was shown and what was not, in sentences.
+  /// Sentences on the guarantees and on the limits.
   std::vector<std::string> getShown() const, getNotShown() const;
   std::string toText() const;
-  /// `indent` spaces a level; 0 writes everything in one line.
+  /// `indent` spaces per level; 0 writes a single line.
   std::string toJson(unsigned indent = 2) const;
-  /// The error of a difference, with status `CheckFailed`.
+  /// The error for a difference, with status `CheckFailed`.
   Result<void> check() const;
 };
 
-/// Reads what `toJson` writes.
+/// Parses the output of `toJson`.
 Result<Certificate> parseCertificate(const JsonDocument &document);
 
 } // namespace transom

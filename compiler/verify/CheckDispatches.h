@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluates the phase of each dispatch that a program shows, and collects what
-// differs from the machine.
+// Evaluates the phase for each dispatch that a program presents, and collects
+// differences from the machine.
 #pragma once
 #include "compiler/evaluator/bits/Bits.h"
 #include "compiler/verify/CompareMemory.h"
@@ -11,21 +11,21 @@ namespace transom {
 
 class CheckDispatches : public DispatchChecker {
 public:
-  /// All outlive this.
+  /// All arguments must outlive this object.
   CheckDispatches(mlir::ModuleOp module, const TensorSource &source,
                   const Manifest &manifest);
 
   void willRun(const SteppedDispatch &dispatch) override;
   void didRun(const SteppedDispatch &dispatch) override;
   bool hasFailed() const override { return !outcome; }
-  /// Whether a dispatch has left other bytes than its phase.
+  /// True if a dispatch has written other bytes than its phase.
   bool hasDifferences() const { return !result.differences.empty(); }
 
-  /// What was found, or the error that ended the check.
+  /// The result, or the error that ended the check.
   Result<CodeVerification> take();
 
 private:
-  /// What is known of the dispatch that runs.
+  /// The current dispatch.
   struct Current {
     const ManifestEntry *entry = nullptr;
     PhaseSite site;
@@ -35,21 +35,21 @@ private:
   };
   Result<void> prepare(const SteppedDispatch &dispatch);
   Result<void> check(const SteppedDispatch &dispatch);
-  /// The domain of an instruction set.
+  /// The domain for an instruction set.
   Bits &getBits(const std::string &isa);
   CheckedEntry &getEntry(const SteppedDispatch &dispatch);
   void addDifferences(std::vector<CodeDifference> found);
   void addErrors(const SteppedDispatch &dispatch,
                  const std::vector<MeasuredError> &errors);
 
-  /// Differences that are described.
+  /// Max number of reported differences.
   static constexpr size_t maxDifferences = 20;
 
   const Manifest &manifest;
   std::map<std::string, Bits> bits; ///< by instruction set
   PhaseEvaluator evaluator;
   std::map<std::string, std::vector<PhaseSite>> sites; ///< by entry
-  std::set<std::string> knownSizes; ///< bounded sizes of the call
+  std::set<std::string> knownSizes; ///< bounded sizes in the call
   Current current;
   CodeVerification result;
   Result<void> outcome;

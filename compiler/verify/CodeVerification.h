@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a check of machine code against its kern module found. No header of LLVM
-// or MLIR comes along.
+// The result of checking machine code against its kern module. Includes no LLVM
+// or MLIR headers.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,35 +10,36 @@
 
 namespace transom {
 
-/// The first number of one result of a dispatch that is not as evaluated.
+/// The first element in one dispatch result that differs from the evaluation.
 struct CodeDifference {
   std::string isa, entry, call, phase;
-  int64_t layer = -1;              ///< -1: outside of layers
-  std::string operation, location; ///< of kern, and its module path
+  int64_t layer = -1;              ///< -1: outside layers
+  std::string operation, location; ///< kern operation, and its module path
   std::string buffer, index;
   std::string expected, found;    ///< bits and value
-  int64_t count = 0, numbers = 0; ///< how many differ, of how many
+  int64_t count = 0, numbers = 0; ///< elements that differ, and all elements
 };
 
-/// How far results are from float64. Over all layers and calls the largest.
+/// Errors against float64; each is the maximum over all layers and calls.
 struct Accuracy {
-  std::string buffer, call; ///< where the error is largest
+  std::string buffer, call; ///< with the largest error
   int64_t layer = -1;
   int64_t numbers = 0; ///< compared
-  double absolute = 0; ///< largest |machine - float64|
-  double relative = 0; ///< largest, by the largest |float64| of the result
+  double absolute = 0; ///< max |machine - float64|
+  double relative =
+      0; ///< absolute error, divided by the result's max |float64|
 };
 
-/// The results of one operation of a phase, integers as well. The phase starts
-/// from the machine's inputs, so errors of operations before this one in the
-/// phase are part of its own.
+/// Results for one operation in a phase, also for integers. The phase starts
+/// from the machine's inputs, so errors from earlier operations in the phase
+/// are included.
 struct OperationAccuracy : Accuracy {
   int64_t index = 0;               ///< among the phase's operations on buffers
-  std::string operation, location; ///< of kern, and its module path
+  std::string operation, location; ///< kern operation, and its module path
 };
 
-/// How far the machine is from float64 in a phase, on the same inputs: its own
-/// error.
+/// The machine's own error against float64 in a phase: both have the same
+/// inputs.
 struct PhaseAccuracy : Accuracy {
   std::string isa, entry, phase, location;
   std::vector<OperationAccuracy> operations; ///< in the order of the phase
@@ -48,15 +49,15 @@ struct PhaseAccuracy : Accuracy {
 struct CheckedEntry {
   std::string isa, entry;
   int64_t calls = 0, dispatches = 0;
-  int64_t numbers = 0;     ///< whose bits were compared
+  int64_t numbers = 0;     ///< with compared bits
   int64_t differences = 0; ///< dispatches with other bits
 };
 
 struct CodeVerification {
-  /// Why bits of some phases are not compared; empty if all are.
+  /// The reason why some phases have no bit comparison; empty if all have one.
   std::string whyNotBits;
   std::vector<CheckedEntry> entries;
-  std::vector<CodeDifference> differences; ///< the first ones
+  std::vector<CodeDifference> differences; ///< limited to the first ones
   std::vector<PhaseAccuracy> accuracies;   ///< by entry, in order
 };
 

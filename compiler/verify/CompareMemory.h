@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares what a phase is evaluated to leave with what the machine has after
-// it: the bits of what it writes, and all bytes that it has to leave alone.
+// Compares an evaluated phase with the machine's memory after it: the bits that
+// the phase writes, and all bytes that must stay unchanged.
 #pragma once
 #include "compiler/verify/CacheBytes.h"
 #include "compiler/verify/CodeVerification.h"
@@ -10,36 +10,35 @@
 
 namespace transom {
 
-/// How far one result of a phase is from float64.
+/// Error against float64 for one result in a phase.
 struct MeasuredError {
   std::string buffer;
-  mlir::Operation *writer = nullptr; ///< the last operation that writes it
+  mlir::Operation *writer = nullptr; ///< last operation that writes it
   bool isInteger = false;
   int64_t numbers = 0;
-  double absolute = 0, largest = 0; ///< error, and |float64|
+  double absolute = 0, largest = 0; ///< max error, and max |float64|
 };
 
-/// The memory of a dispatch after it ran.
+/// Dispatch memory after the run.
 class MemoryComparison {
 public:
-  /// All outlive this.
+  /// All arguments must outlive this object.
   MemoryComparison(const SteppedDispatch &dispatch, const ManifestEntry &entry,
                    const PhaseSite &site, const MachineSnapshot &before,
                    const MachineState &state, const mlir::SymbolTable &symbols)
       : dispatch(dispatch), entry(entry), site(site), before(before),
         state(state), symbols(symbols) {}
 
-  /// Numbers of buffers, caches and sizes that do not have the bits of the
-  /// result. Adds to `numbers` how many there are.
+  /// Elements in buffers, caches and sizes whose bits differ from the result.
+  /// Adds the count of compared elements to `numbers`.
   std::vector<CodeDifference> compareBits(const PhaseResult &result,
                                           int64_t &numbers) const;
-  /// Bytes that changed though the result does not write them.
+  /// Bytes that changed, but are not written by the result.
   std::vector<CodeDifference> findStrays(const PhaseResult &result) const;
-  /// Errors against the result of an evaluation in float64: one for each
-  /// buffer and each append.
+  /// Errors against a float64 evaluation: one for each buffer and each append.
   std::vector<MeasuredError> measure(const PhaseResult &result) const;
-  /// Results of a library, which may add in any order, whose error is larger
-  /// than that of any order.
+  /// Results from a library, which may add in any order, with a larger error
+  /// than any order can have.
   std::vector<CodeDifference>
   findLargeErrors(const std::vector<MeasuredError> &errors) const;
 
@@ -56,7 +55,7 @@ private:
                   const std::string &name,
                   std::vector<CodeDifference> &found) const;
   void checkCounters(std::vector<CodeDifference> &found) const;
-  /// The append of a cache, and where it puts a position.
+  /// The append operation for a cache, and the location of a position.
   kern::AppendOp findAppend(llvm::StringRef cache) const;
   CachePlace findPlace(const KernEvaluation::Appended &row) const;
   CodeDifference begin(mlir::Operation *op, std::string buffer) const;

@@ -1,19 +1,20 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model with fewer layers, so that checking it takes seconds: of equal layers
-// one after another some are left out.
+// Truncates a model to fewer layers so that a check takes seconds: of
+// consecutive equal layers only three stay.
 #pragma once
 #include "compiler/verify/Certificate.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace transom {
 
-/// Leaves layers of an imported module of attn out. Of equal layers the first,
-/// the second and the last stay: each kind of layer, each pair of kinds one
-/// after the other, the first layer of the model, the last, and three of a
-/// kind. Equal are layers with the same operations and constants, whatever
-/// their weights. Gives what was found, also where nothing is left out.
+/// Removes layers from an imported attn module. Among equal layers the first,
+/// the second and the last stay, so the module retains each layer kind, each
+/// pair of consecutive kinds, the model's first and last layer, and three
+/// layers per kind. Layers are equal if they have the same operations and
+/// constants; weights may differ. Returns all equal layers, also if none is
+/// removed.
 std::vector<EqualLayers> cutLayers(mlir::ModuleOp module);
 
 } // namespace transom

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares what the layers of an imported model compute with tensors that
-// another library wrote, for `transom verify MODEL --expect`. The tool prints
-// the result without LLVM.
+// Compares layer results in an imported model with tensors from another
+// library, for `transom verify MODEL --expect`. The tool prints the result
+// without LLVM.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -12,43 +12,43 @@
 
 namespace transom {
 
-/// What to compare.
+/// Inputs to the comparison.
 struct ExpectOptions {
   std::string model;
-  /// A safetensors file with the inputs of a call by their names, and results
-  /// of modules by their paths: `encoder.layer.0`, [batch, seq, hidden] each.
+  /// A safetensors file with call inputs by name, and module results by path:
+  /// `encoder.layer.0`, [batch, seq, hidden] each.
   std::string file;
-  /// A result differs if an element is off by more than this times the largest
-  /// expected element.
+  /// A result differs if an element error exceeds this tolerance times the
+  /// largest expected element.
   double tolerance = 1e-4;
 };
 
-/// The comparison of one module's result.
+/// The comparison for one module.
 struct LayerError {
-  std::string path;   ///< of the module, as the file names it
-  double largest = 0; ///< expected element, by size
-  double error = 0;   ///< the largest |computed - expected|
-  int64_t index = 0;  ///< of that element among those expected, row-major
+  std::string path;   ///< module path, as in the file
+  double largest = 0; ///< max |expected|
+  double error = 0;   ///< max |computed - expected|
+  int64_t index = 0; ///< row-major index of this element in the expected tensor
   double expected = 0, computed = 0;
   bool differs = false;
 };
 
-/// The comparison of all results of a file, in the order of execution.
+/// The comparison for all results in a file, in execution order.
 struct LayerErrors {
   std::string model, file;
   double tolerance = 0;
   std::vector<LayerError> layers;
-  /// Tensors of the file that are no input and no module of the model.
+  /// File tensors that are neither model inputs nor module results.
   std::vector<std::string> unknown;
 
   std::string toText() const;
   std::string toJson() const;
-  /// The error of the first module that differs, with status `CheckFailed`.
+  /// The error for the first module that differs, with status `CheckFailed`.
   Result<void> check() const;
 };
 
-/// Evaluates the model in float64 on the inputs of the file. `Rejected` for a
-/// file without inputs, without a module of the model, or with another shape.
+/// Evaluates the model in float64 on the inputs in the file. `Rejected` for a
+/// file without inputs, without any module in the model, or with another shape.
 Result<LayerErrors> compareLayers(const ExpectOptions &options);
 
 } // namespace transom

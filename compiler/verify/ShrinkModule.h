@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The same model with smaller widths: every operation, layer and weight of it,
-// with all sizes replaced.
+// Shrinks a model's widths: all operations, layers and weights stay, all sizes
+// are replaced.
 #pragma once
 #include "compiler/verify/SizeSolver.h"
 #include "compiler/verify/TensorShapes.h"
@@ -11,23 +11,23 @@
 
 namespace transom {
 
-/// A model of smaller sizes.
+/// A model with smaller sizes.
 struct ShrunkModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  TensorShapes::Map shapes; ///< of its file tensors
+  TensorShapes::Map shapes; ///< for its file tensors
   SizeMap sizes;
-  std::map<int64_t, std::string> names; ///< of sizes
+  std::map<int64_t, std::string> names; ///< for sizes
 };
 
-/// Shrinks a module of attn as the importer makes it; `groups` are the group
-/// sizes in which the compile quantizes weights. An error that says why where
-/// no smaller sizes are found, or an operation does not take them.
+/// Shrinks an attn module from the importer; `groups` are the quantization
+/// group sizes in the compile options. The error specifies why no smaller sizes
+/// exist, or which operation does not support them.
 Result<ShrunkModel> shrinkModule(mlir::ModuleOp module,
                                  const TensorShapes::Map &shapes,
                                  const std::set<int64_t> &groups,
                                  const SizeRules &rules);
 
-/// Products with weights that one token takes, and elements of all weights.
+/// Multiplications by weights per token, and elements in all weights.
 struct WeightWork {
   uint64_t products = 0, elements = 0;
 };

@@ -14,40 +14,38 @@
 
 namespace transom {
 
-/// `leftFactor` times the product of `left` is `rightFactor` times the product
-/// of `right`.
+/// leftFactor * product(left) = rightFactor * product(right).
 struct SizeProduct {
   std::vector<int64_t> left, right;
   int64_t leftFactor = 1, rightFactor = 1;
 };
 
-/// `total` is the sum of `terms`.
+/// `total` is the sum over `terms`.
 struct SizeSum {
   int64_t total = 0;
   std::vector<int64_t> terms;
 };
 
-/// The sizes of a model and how they depend on each other.
+/// Model sizes and the relations between them.
 struct SizeRelations {
   /// All sizes above 1.
   std::set<int64_t> sizes;
-  /// Numbers of heads, of queries or of keys and values.
+  /// Head counts, for queries or for keys and values.
   std::set<int64_t> heads;
-  /// Widths of heads and of weights, which are divided into panels.
+  /// Head widths and weight widths, which are divided into panels.
   std::set<int64_t> widths;
-  /// Sizes that keep their value.
+  /// Sizes that do not change.
   std::set<int64_t> fixed;
-  /// Limits of lengths, which stay long enough for the calls of a check.
+  /// Length limits, which stay large enough for the calls in a check.
   std::set<int64_t> lengths;
-  /// For sizes that are divided into groups of numbers with one scale: the
-  /// group sizes.
+  /// Quantization group sizes, by the size that is divided into groups.
   std::map<int64_t, std::set<int64_t>> groups;
   std::vector<SizeProduct> products;
   std::vector<SizeSum> sums;
-  /// Ends of the ranges that are cut out of a dimension, by its size.
+  /// Boundaries between slices in a dimension, by its size.
   std::map<int64_t, std::set<int64_t>> cuts;
 
-  /// What sizes are called: the first name that one gets.
+  /// Size names; the first one counts.
   std::map<int64_t, std::string> names;
 
   void add(int64_t size) {
@@ -60,52 +58,52 @@ struct SizeRelations {
   }
   void addProduct(SizeProduct product);
   void addSum(SizeSum sum);
-  /// A range of a dimension.
+  /// A slice in a dimension.
   void addRange(int64_t size, int64_t begin, int64_t end);
-  /// Turns the cuts into sums of their terms.
+  /// Turns the cuts into sums over slice widths.
   void finish();
 };
 
-/// How sizes are chosen.
+/// Rules for new sizes.
 struct SizeRules {
-  /// Sizes keep their remainder modulo this: the width of a weight panel.
+  /// Sizes keep their remainder modulo the weight panel width.
   int64_t panel = 32;
-  /// The smallest value of a size that is larger.
+  /// Minimum new value for a larger size.
   int64_t smallest = 32;
   /// A size that is divided into groups keeps its remainder modulo the group
-  /// size; else only whether there is one.
+  /// size; otherwise only whether the remainder is zero.
   bool keepsGroupRemainders = true;
-  /// Numbers of heads keep their remainder modulo this, and are not smaller.
+  /// Head counts keep their remainder modulo this value, and are not smaller.
   int64_t headPeriod = 4;
-  /// Of two sizes the same one is larger.
+  /// The order between sizes does not change.
   bool keepsOrder = true;
   /// Different sizes stay different.
   bool keepsDifferent = true;
 };
 
-/// The smaller sizes.
+/// Smaller sizes.
 class SizeMap {
 public:
-  /// The new value; a size that is not known keeps its value.
+  /// The new value; an unknown size keeps its value.
   int64_t get(int64_t size) const {
     auto found = sizes.find(size);
     return found == sizes.end() ? size : found->second;
   }
-  /// Where a boundary of a range of a dimension of `size` moves to.
+  /// Maps a slice boundary in a dimension with the given size.
   int64_t getBoundary(int64_t size, int64_t boundary) const;
-  /// The largest new value of a size up to a limit, which separates the same
-  /// sizes as the limit does; where none is that small, a smaller one than all.
+  /// The largest new value for a size up to the limit, so it separates the same
+  /// sizes as the limit; 1 if all sizes are larger.
   int64_t getLimit(int64_t limit) const;
-  /// True if no size is smaller.
+  /// True if no size changes.
   bool isIdentity() const;
-  /// Sizes that are smaller, with their new values, ascending.
+  /// Changed sizes with their new values, ascending.
   std::vector<std::pair<int64_t, int64_t>> getChanged() const;
 
   std::map<int64_t, int64_t> sizes;
   std::map<int64_t, std::set<int64_t>> cuts;
 };
 
-/// The smallest sizes that follow the rules; nothing where none are found.
+/// The smallest sizes that satisfy the rules; nullopt if there are none.
 std::optional<SizeMap> solveSizes(const SizeRelations &relations,
                                   const SizeRules &rules);
 

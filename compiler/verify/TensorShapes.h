@@ -1,20 +1,20 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tensors of a model's files without their numbers: a check in residues
-// reads none.
+// File tensor shapes without elements: a check in residues does not read
+// elements.
 #pragma once
 #include "dialects/weights/WeightExpr.h"
 #include <map>
 
 namespace transom {
 
-/// Shapes of tensors by name.
+/// Tensor shapes by name.
 class TensorShapes : public TensorSource {
 public:
   using Map = std::map<std::string, std::vector<int64_t>>;
 
-  /// `shapes` outlives this.
+  /// `shapes` must outlive this object.
   explicit TensorShapes(const Map &shapes) : shapes(shapes) {}
 
   Result<std::vector<int64_t>> shape(const std::string &name) const override {

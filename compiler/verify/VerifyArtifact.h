@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks the machine code of an artifact: each phase of its kern module is
-// evaluated on the memory that the machine has before the phase, and compared
-// with what it has after.
+// Checks the machine code in an artifact: evaluates each phase in its kern
+// module on the machine's memory before the phase, and compares the result with
+// the memory after it.
 #pragma once
 #include "compiler/options/CompileOptions.h"
 #include "compiler/verify/ArtifactStepper.h"
@@ -13,7 +13,7 @@ namespace transom {
 
 /// Compiles `options.model` up to the stage `kern` and checks an artifact that
 /// was compiled from it with these options. `Usage` for another model,
-/// `Rejected` for an artifact whose dispatches or buffers are not those of the
+/// `Rejected` for an artifact whose dispatches or buffers differ from the
 /// module.
 Result<CodeVerification> verifyArtifact(const CompileOptions &options,
                                         ArtifactStepper &stepper);

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An exact check of a pass: the results of a module in residues are what they
-// were before it.
+// An exact check for a pass: a module's results in residues must not change.
 #pragma once
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/evaluator/residues/Residues.h"
@@ -14,7 +13,7 @@
 namespace transom {
 
 struct PassVerifierOptions {
-  /// Where weights have their shapes; nothing is read from it.
+  /// Provides weight shapes; elements are never read.
   const TensorSource *source = nullptr;
   /// Secret keys are derived from it.
   std::string keyText;
@@ -22,32 +21,32 @@ struct PassVerifierOptions {
   Rounding rounding = Rounding::Erased;
 };
 
-/// Compares a module with itself as it was.
+/// Compares a module with an earlier version.
 class PassVerifier {
 public:
   PassVerifier(const PassVerifierOptions &options,
                std::vector<VerifyCase> cases);
 
-  /// Notes the results of the module.
+  /// Records the module's results.
   Result<void> start(mlir::ModuleOp module);
-  /// Compares them with those after a pass. A pass that inserts roundings is
-  /// not compared where these are opaque: what it makes is what later passes
-  /// have to keep, as are results that a pass adds.
+  /// Compares the results after a pass. A pass that inserts roundings is not
+  /// compared if these are opaque: its results become the expected ones for
+  /// later passes, and so do results that a pass adds.
   std::optional<VerifyDifference> check(mlir::ModuleOp module,
                                         llvm::StringRef pass);
-  /// How the module's results differ from those noted: empty where all
-  /// are equal, else the first that is not, or the error of the evaluation.
+  /// The first difference from the recorded results, or the evaluation error;
+  /// empty if all are equal.
   std::string findDifference(mlir::ModuleOp module);
   const Residues &getDomain() const { return domain; }
-  /// Drops what makes the next evaluation faster.
+  /// Drops cached values that speed up the next evaluation.
   void forget() { domain.forget(); }
-  /// The module as it was at the last check.
+  /// The module at the last check.
   mlir::ModuleOp getBefore() const { return *before; }
-  /// The sha256 of all results, in hex.
+  /// The sha256 over all results, in hex.
   std::string getDigest() const;
 
 private:
-  /// The results of one call.
+  /// Results from one call.
   struct Outputs {
     struct Output {
       std::string name;
@@ -68,7 +67,7 @@ private:
   const PassVerifierOptions options;
   Residues domain;
   std::vector<VerifyCase> cases;
-  mlir::OwningOpRef<mlir::ModuleOp> before; ///< as it was at the last check
+  mlir::OwningOpRef<mlir::ModuleOp> before; ///< at the last check
   std::vector<Outputs> expected;
 };
 

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Observers of a compile: one keeps the texts of its stages, one compares its
-// modules in residues.
+// Compile observers: one records stage texts, one compares modules in residues.
 #pragma once
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/verify/VerifyModel.h"
@@ -11,10 +10,10 @@
 
 namespace transom {
 
-/// The text of each stage.
+/// Text by stage.
 using StageTexts = std::map<Stage, std::string>;
 
-/// Keeps the texts of a compile.
+/// Records the stage texts in a compilation.
 class StageRecorder : public CompileObserver {
 public:
   void willRun(const PassInfo &pass, mlir::ModuleOp module,
@@ -24,18 +23,18 @@ public:
   void finished(Stage stage, mlir::ModuleOp module) override;
 
   StageTexts texts;
-  /// The structures of the stages, and the flags of passes that changed the
-  /// module, line by line.
+  /// Stage structures, and flags of passes that changed the module, line by
+  /// line.
   std::string structure;
   uint64_t numChanges = 0;
-  /// Whether a pass inserts roundings.
+  /// True if a pass inserts roundings.
   bool rounds = false;
 
 private:
   std::optional<mlir::OperationFingerPrint> before;
 };
 
-/// How long a check takes, and how much memory.
+/// Estimated time and memory for a check.
 struct VerifyEstimate {
   uint64_t evaluations = 0;
   double seconds = 0;
@@ -50,9 +49,9 @@ public:
       : options(options), estimate(estimate),
         started(std::chrono::steady_clock::now()) {}
 
-  /// Reports that nothing is done yet. An error if the check is to stop.
+  /// Reports the start. An error if the check is to stop.
   Result<void> begin();
-  /// The same after an evaluation of what `pass` left.
+  /// The same after the evaluation that follows `pass`.
   Result<void> count(llvm::StringRef pass);
 
 private:
@@ -64,7 +63,7 @@ private:
   uint64_t done = 0;
 };
 
-/// Some calls of a model, compared after each pass or after all of them.
+/// Some model calls, compared after each pass or only after all passes.
 class CallCheck {
 public:
   CallCheck(const PassVerifierOptions &options, std::vector<VerifyCase> cases,
@@ -73,21 +72,22 @@ public:
         afterEachPass(afterEachPass) {}
 
   Result<void> start(mlir::ModuleOp module);
-  /// Drops what makes the next evaluation faster.
+  /// Drops cached values that speed up the next evaluation.
   void forget();
   std::optional<VerifyDifference> check(mlir::ModuleOp module,
                                         llvm::StringRef pass, bool rounds);
 
   const PassVerifierOptions options;
   const std::vector<VerifyCase> cases;
-  /// Roundings are nothing, and a function: from the pass on that inserts them.
+  /// Treats roundings as the identity, and as a function from the pass that
+  /// inserts them.
   PassVerifier erased;
   std::optional<PassVerifier> opaque;
   const bool afterEachPass;
   Result<void> status;
 };
 
-/// Compares the modules of a compile.
+/// Compares the modules in a compilation.
 class VerifyingObserver : public CompileObserver {
 public:
   VerifyingObserver(std::vector<std::unique_ptr<CallCheck>> &checks,
@@ -102,9 +102,10 @@ public:
               const InstructionSet *isa) override;
   void finished(Stage stage, mlir::ModuleOp module) override;
 
-  /// The error of an evaluation before all passes.
+  /// The error from an evaluation before all passes.
   Result<void> status;
-  /// The difference was found by calls after all passes: its pass is not known.
+  /// True if calls after all passes found the difference, so its pass is
+  /// unknown.
   bool isUnnamed = false;
 
 private:

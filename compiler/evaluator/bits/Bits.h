@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The domain of bits: an evaluation of a planned module of kern gives the bits
-// of the compiled artifact. Each operation is one of f32 and rounds; sums run
-// in the order that passes/lower/README.md defines.
+// The domain of bits: evaluating a planned kern module gives the same bits as
+// the compiled artifact. Each f32 operation rounds; sums use the order that
+// passes/lower/README.md defines.
 #pragma once
 #include "compiler/evaluator/Number.h"
 #include "compiler/evaluator/bits/BitsMath.h"
@@ -11,30 +11,29 @@
 
 namespace transom {
 
-/// Numbers are f32, denormals are zero in operations. Whole numbers stay
-/// float64. Models of operations whose sums have an order ask for `Bits` and
-/// leave whole rows to it. Instruction sets that multiply pairs of bf16 give
-/// other bits than the others; their domain runs where the CPU has the
-/// instruction.
+/// Numbers are f32; operations flush denormals to zero. Integers stay float64.
+/// Models for operations with ordered sums call `Bits` with complete rows.
+/// Instruction sets that multiply bf16 pairs give different bits; their domain
+/// runs only on a CPU with the instruction.
 class Bits final : public Domain {
 public:
-  /// Of the code of an instruction set.
+  /// The domain for code with this instruction set.
   explicit Bits(const InstructionSet &isa)
       : dotBf16(isa.dotBf16), amxBf16(isa.amx) {}
 
-  /// The current domain, if it is one of bits.
+  /// The current domain if it is `Bits`, otherwise null.
   static const Bits *getCurrent() {
     Domain *domain = Domain::getCurrent();
     return domain ? domain->asBits() : nullptr;
   }
-  /// True where this CPU has the instructions.
+  /// True if this CPU has the instructions.
   bool runsHere() const { return bits::runsHere(getChain(StorageType::BF16)); }
-  /// How products with operands of a type add.
+  /// The summation order for GEMMs with this operand type.
   bits::Chain getChain(StorageType operands) const;
-  /// How products of bf16 that suit AMX add.
+  /// The summation order for bf16 GEMMs that suit AMX.
   bits::Chain getTileChain() const;
 
-  /// What a norm does with a row; beta may be null.
+  /// Norm parameters; beta may be null.
   struct Norm {
     llvm::ArrayRef<Number> gamma;
     const std::vector<Number> *beta;
@@ -47,22 +46,22 @@ public:
   void softmax(llvm::MutableArrayRef<Number> row) const;
   void normalize(llvm::MutableArrayRef<Number> row, const Norm &norm) const;
   RowSummary summarize(llvm::ArrayRef<Number> row) const;
-  /// Makes the numbers of a head whole, as a cache of this type holds them;
-  /// gives their scale.
+  /// Quantizes a head to integers, for a cache with this type; returns the
+  /// scale.
   Number quantize(llvm::MutableArrayRef<Number> head, StorageType type) const;
-  /// Makes the numbers of a group of a row whole, as `kern.quantize` does;
-  /// gives their scale and their sum.
+  /// Quantizes a group to integers, as `kern.quantize` does; returns the scale
+  /// and the sum.
   std::pair<Number, Number>
   quantizeGroup(llvm::MutableArrayRef<Number> group) const;
 
-  /// Rows of whole numbers, and their scales and minimums, if there are such.
+  /// Rows with integers, and their scales and offsets, if present.
   struct QuantizedRows {
     llvm::ArrayRef<Number> numbers;  ///< [count, k]
     llvm::ArrayRef<Number> scales;   ///< [count, groups]
     llvm::ArrayRef<Number> minimums; ///< [count, groups]
   };
-  /// The products of rows, [m, n], as code multiplies whole numbers in groups
-  /// of `group` along k. `inits` is [n], or empty for zeros.
+  /// The GEMM [m, n] as generated code computes it for integers in groups with
+  /// size `group` along k. `inits` is [n]; empty: zeros.
   static std::vector<Number> multiplyGroups(llvm::ArrayRef<Number> inits,
                                             const QuantizedRows &a,
                                             const QuantizedRows &b, int64_t k,
@@ -103,11 +102,10 @@ private:
   bool dotBf16, amxBf16; ///< as in `InstructionSet`
 };
 
-/// The f32 that an operation takes a number for; in a scope of the domain a
-/// denormal is zero.
+/// The f32 that an operation reads; a denormal is zero in a domain scope.
 inline float toFloat(Number x) { return static_cast<float>(x.real()); }
 inline Number fromFloat(float x) { return static_cast<double>(x); }
-/// Rows of f32.
+/// Converts a row to f32.
 std::vector<float> toFloats(llvm::ArrayRef<Number> row);
 
 } // namespace transom

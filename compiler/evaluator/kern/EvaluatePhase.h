@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluates one phase of a kern entry on the bytes that a machine has before
-// it. What the machine has after it is then compared phase by phase.
+// Evaluates one phase in a kern entry on the machine's memory before it. The
+// result is then compared with the machine's memory after it.
 #pragma once
 #include "compiler/evaluator/kern/KernEvaluation.h"
 #include "compiler/evaluator/kern/MachineMemory.h"
@@ -10,7 +10,7 @@
 
 namespace transom {
 
-/// A phase of an entry, and the layer that it runs for; both null outside of
+/// A phase in an entry, and the layer for which it runs; both null outside
 /// layers.
 struct PhaseSite {
   kern::PhaseOp phase;
@@ -19,18 +19,18 @@ struct PhaseSite {
   int64_t layerIndex = -1;
 };
 
-/// The phases of an entry in the order in which they run.
+/// The phases in an entry, in execution order.
 std::vector<PhaseSite> listPhases(mlir::func::FuncOp entry,
                                   const mlir::SymbolTable &symbols);
 
-/// What a phase finds.
+/// Memory and symbols before a phase.
 struct PhaseState {
-  std::map<std::string, int64_t> symbols; ///< those that have a value
+  std::map<std::string, int64_t> symbols; ///< symbols with a value
   MachineBytes arena;
   std::vector<int64_t> offsets; ///< in the arena, by slot
   std::vector<MachineBytes> arguments;
   std::vector<RaggedBatch> ragged; ///< by index of the table
-  CacheStore *caches = nullptr;    ///< with what the phase reads of caches
+  CacheStore *caches = nullptr;    ///< contents that the phase reads
 };
 
 /// A buffer that a phase reads or writes.
@@ -40,21 +40,21 @@ struct PhaseBuffer : MachineBuffer {
   kern::BufferType type;
   int64_t columns = 1, stride = 1;
 
-  /// Row and column of an element by its place in memory.
+  /// Row and column for an element, by its position in memory.
   std::pair<int64_t, int64_t> getIndex(int64_t element) const;
 };
 
-/// What a phase leaves.
+/// Memory after a phase.
 struct PhaseResult {
   std::vector<PhaseBuffer> buffers;
   std::vector<KernEvaluation::Appended> appended;
-  std::map<std::string, int64_t> sizes; ///< bounded sizes that it writes
+  std::map<std::string, int64_t> sizes; ///< bounded sizes that the phase writes
 };
 
-/// Evaluates phases of a module. Weights stay in memory as far as they fit.
+/// Evaluates phases in a module. Caches weights in memory up to a limit.
 class PhaseEvaluator {
 public:
-  /// Both outlive this.
+  /// The module and the source must outlive this object.
   PhaseEvaluator(mlir::ModuleOp module, const TensorSource &source);
 
   const mlir::SymbolTable &getSymbols() const { return symbols; }
@@ -67,7 +67,7 @@ private:
   Result<std::shared_ptr<const Tensor>>
   getWeight(llvm::StringRef symbol, mlir::Type type, Evaluation &evaluation);
 
-  /// Numbers of weights that are kept.
+  /// Max number of cached weight elements.
   static constexpr size_t maxNumbers = size_t(1) << 26;
 
   mlir::ModuleOp module;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an evaluation of kern holds besides values: buffers in checked memory,
-// and the share of rows that the worker in turn works on.
+// State in a kern evaluation besides values: buffers in checked memory, and the
+// row range for the current worker.
 #pragma once
 #include "compiler/evaluator/Evaluation.h"
 #include "compiler/evaluator/kern/KernMemory.h"
@@ -17,88 +17,88 @@ struct RowRange {
   int64_t begin, end;
 };
 
-/// The buffers of a run.
+/// The buffers in a run.
 class KernEvaluation {
 public:
-  /// Workers that share the work, in an order that `seed` shuffles.
+  /// Number of workers; `seed` shuffles their order.
   static constexpr int numWorkers = 2;
 
   KernEvaluation(mlir::ModuleOp module,
                  const decltype(EvaluateOptions::observe) &observe)
       : bounds(module), observe(observe) {}
 
-  /// Takes memory for a buffer of its own.
+  /// Allocates separate memory for a buffer.
   Result<void> allocate(mlir::Value buffer, Evaluation &e);
-  /// Gives a buffer its place in the arena.
+  /// Places a buffer in the arena.
   Result<void> place(mlir::Value buffer, const std::string &offset,
                      Evaluation &e);
-  /// Gives a buffer the memory of another.
+  /// Lets a buffer share another buffer's memory.
   Result<void> alias(mlir::Value buffer, mlir::Value other, Evaluation &e);
 
-  /// Gives a buffer the place of buffer `number` of `machine`.
+  /// Maps a buffer to buffer `number` in `machine`.
   Result<void> adopt(mlir::Value buffer, int32_t number, Evaluation &e);
-  /// Bytes of a buffer that may have no place yet.
+  /// Bytes in a buffer, which may not be placed yet.
   Result<int64_t> getByteSize(mlir::Value buffer, Evaluation &e) const;
 
-  /// A buffer's sizes.
+  /// Buffer sizes.
   const Sizes &sizes(mlir::Value buffer) const {
     return buffers.find(buffer)->second.sizes;
   }
-  /// Product of all sizes but the last, and the last (1 for rank 0).
+  /// The product of all sizes but the last, and the last size (1 for rank 0).
   int64_t rows(mlir::Value buffer) const;
   int64_t columns(mlir::Value buffer) const;
-  /// Elements from row to row.
+  /// Elements between consecutive rows.
   int64_t stride(mlir::Value buffer) const {
     return buffers.find(buffer)->second.stride;
   }
-  /// Some columns of a row of a buffer, and all of them.
+  /// Some columns in a buffer row, and all of them.
   std::vector<Number> readColumns(mlir::Value buffer, int64_t row,
                                   int64_t first, int64_t count);
   std::vector<Number> readRow(mlir::Value buffer, int64_t row) {
     return readColumns(buffer, row, 0, columns(buffer));
   }
-  /// Reads a row for the checks of memory alone.
+  /// Reads a row only to check the memory.
   void checkRow(mlir::Value buffer, int64_t row) {
     if (!machine)
       readRow(buffer, row);
   }
 
-  /// A weight as a value of this type holds it.
+  /// Converts a weight to the storage in a type.
   static std::shared_ptr<const Tensor>
   weightAs(mlir::Type type, const std::shared_ptr<const Tensor> &weight);
 
-  /// An element of a buffer seen as [rows, columns], whatever its layout; a
-  /// buffer of bf16 rounds what is written to it.
+  /// An element in a buffer viewed as [rows, columns], for any layout; bf16
+  /// buffers round on write.
   Number read(mlir::Value buffer, int64_t row, int64_t column);
   void write(mlir::Value buffer, int64_t row, int64_t column, Number value);
-  /// The same by the index of each dimension.
+  /// The same by a multi-dimensional index.
   Number read(mlir::Value buffer, llvm::ArrayRef<int64_t> index);
   void write(mlir::Value buffer, llvm::ArrayRef<int64_t> index, Number value);
-  /// An element by its row-major number.
+  /// An element by its row-major index.
   Number readFlat(mlir::Value buffer, int64_t number);
-  /// Begins and ends the use of memory that has no content before and after.
+  /// Begins and ends the use of memory without contents before and after.
   void scratch(mlir::Value buffer);
   void checkScratch(mlir::Value buffer);
 
-  /// Begins and ends the use of words in which workers count what they
-  /// finished: zero before, and zero again after.
+  /// Begins and ends the use of counters with which workers count finished
+  /// work: zero before and after.
   void beginCounting(mlir::Value counters);
   void endCounting(mlir::Value counters);
 
-  /// The rows of `count` that the worker in turn owns; all of them for an
-  /// operation that is not shared out by rows.
+  /// The current worker's range in `count` rows; all rows for an operation that
+  /// is not split by rows.
   RowRange share(int64_t count) const;
 
-  /// First key position of each row of a ragged value: sequences begin at
-  /// multiples of a key panel.
+  /// The first key position for each row in a ragged value: each sequence
+  /// starts at a multiple of the key panel width.
   static std::vector<int64_t> keyPositions(const RaggedBatch &ragged);
 
-  /// A key or value as a cache holds it. In the domain of bits whole numbers
-  /// have a scale for each head.
+  /// A key or value as stored in a cache. In the domain of bits integers have
+  /// one scale per head.
   struct CachedRow {
     std::vector<Number> elements, scales;
   };
-  /// Key and value of a row that is appended to a cache.
+  /// Key and value for a row that is appended to a cache.
   struct Appended {
     std::string cache;
     int64_t sequence, position;
@@ -108,49 +108,48 @@ public:
   // Bounded sizes
   //===--------------------------------------------------------------------===//
 
-  /// An error when an operation uses a size that has no value.
+  /// An error if an operation uses a size without a value.
   Result<void> checkSizes(kern::BufferOp op, Evaluation &e) const;
-  /// Takes the values of the sizes that an operation is about to write.
+  /// Clears the sizes that an operation is about to write.
   void forgetSize(kern::BufferOp op, Evaluation &e);
-  /// Notes the value of a size, which it gets when the phase in turn ends. An
-  /// error when it is above its bound.
+  /// Records a size, which takes effect when the current phase ends. An error
+  /// if it exceeds its bound.
   Result<void> writeSize(llvm::StringRef size, int64_t value, Evaluation &e);
-  /// Gives the sizes their values, and the buffers that have them theirs.
+  /// Binds the recorded sizes, and updates the buffers that use them.
   Result<void> flushSizes(Evaluation &e);
 
-  /// The sequences of `kern.decode_batch`, for layer bodies as well.
+  /// The sequences in `kern.decode_batch`, also for layer bodies.
   std::optional<RaggedBatch> step;
 
-  /// What the operations of the phase in turn append; nobody reads it before
-  /// the phase ends.
+  /// Rows appended in the current phase; they cannot be read before it ends.
   std::vector<Appended> appended;
-  /// Puts that into the caches.
+  /// Writes the appended rows to the caches.
   static Result<void> flushCaches(Evaluation &e);
 
-  /// The first mistake that reads and writes met; empty: none.
+  /// The first error in reads and writes; empty: none.
   const std::string &mistake() const {
     return machine ? machine->mistake() : memory.mistake();
   }
 
   KernMemory memory;
-  /// Where buffers are in place of `memory` when a phase is evaluated alone.
+  /// Replaces `memory` when a single phase is evaluated.
   std::unique_ptr<MachineMemory> machine;
-  int64_t arena = 0;      ///< offset of the arena in the memory
-  int64_t arenaBytes = 0; ///< its size
-  mlir::ArrayAttr slots;  ///< the entry's table of offsets
+  int64_t arena = 0;      ///< arena offset in the memory
+  int64_t arenaBytes = 0; ///< arena size
+  mlir::ArrayAttr slots;  ///< offset table of the entry
   Toucher turn{0, Toucher::anyWorker, nullptr};
-  uint64_t seed = 0; ///< of the order of workers
+  uint64_t seed = 0; ///< for the worker order
 
 private:
   void fail(const std::string &text);
   struct Held {
     Extent extent;
     Sizes sizes;
-    int64_t stride = 1; ///< elements from row to row
-    int64_t width = 4;  ///< bytes of an element
+    int64_t stride = 1; ///< elements between rows
+    int64_t width = 4;  ///< bytes per element
     bool keyPanels = false;
     mlir::Type element;
-    std::optional<OperandFormat> format; ///< of numbers in storage types
+    std::optional<OperandFormat> format; ///< for elements with a storage type
   };
   Result<Held> describe(mlir::Value buffer, Evaluation &e) const;
   Result<void> updateSizes(mlir::Value buffer, Held &held, Evaluation &e) const;
@@ -158,20 +157,19 @@ private:
 
   kern::SizeBounds bounds;
   const decltype(EvaluateOptions::observe) &observe;
-  std::map<std::string, int64_t> writtenSizes; ///< in the phase in turn
+  std::map<std::string, int64_t> writtenSizes; ///< in the current phase
   llvm::DenseMap<mlir::Value, Held> buffers;
   int32_t storages = 0;
 };
 
-/// The products [rows, columns] of rows of the input of `op` with rows of its
-/// weight, which code for AMX may multiply in tiles. `inits` are those of the
-/// columns, or empty for zeros.
+/// The GEMM [rows, columns] of input rows and weight rows of `op`, which AMX
+/// code may compute in tiles. `inits` has one element per column; empty: zeros.
 std::vector<Number> multiplyRows(kern::WeightProductOp op, bool mayUseTiles,
                                  RowRange rows, RowRange columns,
                                  llvm::ArrayRef<Number> inits, Evaluation &e);
 
-/// Runs a function on buffers: inputs are argument buffers filled before, the
-/// rest of its arguments are the results.
+/// Runs a function on buffers: inputs are argument buffers that are filled
+/// before, all other arguments are results.
 Result<std::vector<NamedTensor>>
 evaluateKernEntry(mlir::func::FuncOp function,
                   llvm::ArrayRef<NamedTensor> inputs, Evaluation &e);
@@ -179,7 +177,7 @@ evaluateKernEntry(mlir::func::FuncOp function,
 /// True for an entry on buffers.
 bool isKernEntry(mlir::func::FuncOp function);
 
-/// Attach functions of the kern dialect.
+/// Attach functions for the kern dialect.
 void attachKernControl(mlir::MLIRContext *context);
 void attachKernRows(mlir::MLIRContext *context);
 void attachKernElementwise(mlir::MLIRContext *context);

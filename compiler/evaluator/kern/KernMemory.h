@@ -1,10 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory of the evaluator for kern: bytes of an arena that know what was
-// written to them, through which buffer, in which phase and by which worker. A
-// wrong offset, a lifetime that ends too early or a missing barrier shows at
-// the operation that meets it.
+// Evaluator memory for kern: each arena byte records its last write, by buffer,
+// phase and worker. A wrong offset, a lifetime that ends too early or a missing
+// barrier is reported at the operation that reads or writes there.
 #pragma once
 #include "compiler/evaluator/Number.h"
 #include "mlir/IR/Operation.h"
@@ -16,8 +15,8 @@
 
 namespace transom {
 
-/// Who touches memory: one worker of a phase, or an operation whose workers are
-/// cut in a way that the evaluator does not know.
+/// An access: one worker in a phase, or an operation whose split into workers
+/// is unknown to the evaluator.
 struct Toucher {
   static constexpr int anyWorker = -1;
 
@@ -26,51 +25,51 @@ struct Toucher {
   mlir::Operation *op = nullptr;
 };
 
-/// A range of bytes that one buffer owns.
+/// A byte range that one buffer owns.
 struct Extent {
   int64_t offset = 0;  ///< in the memory
-  int64_t bytes = 0;   ///< of the whole buffer
-  int32_t storage = 0; ///< number of the buffer; views share it
+  int64_t bytes = 0;   ///< size of the buffer
+  int32_t storage = 0; ///< buffer index; views share it
 };
 
-/// Checked memory of one entry: its arguments and its arena.
+/// Checked memory for one entry: its arguments and its arena.
 class KernMemory {
 public:
-  /// Adds bytes that hold nothing; gives the offset of the first.
+  /// Adds bytes without contents; returns the offset of the first.
   int64_t grow(int64_t bytes);
 
-  /// An element of `width` bytes at a byte offset in the extent.
+  /// An element with `width` bytes at a byte offset in the extent.
   Number read(const Extent &extent, int64_t offset, int64_t width,
               const Toucher &by);
   void write(const Extent &extent, int64_t offset, int64_t width, Number value,
              const Toucher &by);
-  /// Writes nothing of use to a whole extent.
+  /// Overwrites an extent with undefined contents.
   void scratch(const Extent &extent, const Toucher &by);
-  /// True where no other buffer wrote to an extent that was written as a whole.
+  /// True if an extent was written as a whole and by no other buffer since.
   bool holds(const Extent &extent) const;
 
-  /// Notes a mistake; the first one counts.
+  /// Records an error; only the first is kept.
   void fail(const std::string &text);
 
-  /// The first mistake that reads and writes met, without its operation.
+  /// The first error in reads and writes, without its operation.
   const std::string &mistake() const { return firstMistake; }
 
 private:
-  /// One byte. An element's value is in its first byte.
+  /// One byte. The first byte in an element stores its value.
   struct Cell {
     Number value;
-    int32_t storage = -1; ///< of the buffer that wrote it; -1: nothing did
-    int32_t width = 0;    ///< of the element that begins here; 0: none does
+    int32_t storage = -1; ///< buffer that wrote it; -1: none
+    int32_t width = 0;    ///< width of the element that starts here; 0: none
     Toucher writer{-1, Toucher::anyWorker, nullptr};
     Toucher reader{-1, Toucher::anyWorker, nullptr};
   };
 
-  /// Checks a write of bytes, and clears what was there.
+  /// Checks a write, and clears the previous contents.
   void claim(const Extent &extent, int64_t offset, int64_t width,
              const Toucher &by);
 
-  /// The bytes, in pages that are made when a byte of them is looked at: most
-  /// of an arena is not.
+  /// The bytes, in pages that are allocated on first access, since most arena
+  /// bytes are never accessed.
   class Cells {
   public:
     int64_t size() const { return count; }

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory of one phase that is evaluated on the bytes of a machine: an
-// element is what the phase wrote, else what the bytes before the phase say.
-// Nothing is written to the machine.
+// Memory for one phase that is evaluated on a machine's bytes: an element is
+// read from the phase's writes, otherwise from the bytes before the phase. The
+// machine's bytes do not change.
 #pragma once
 #include "compiler/evaluator/Number.h"
 #include "mlir/IR/Operation.h"
@@ -13,36 +13,37 @@
 
 namespace transom {
 
-/// Bytes of a machine; null: it has none there.
+/// Machine bytes; null: none at this location.
 struct MachineBytes {
   const char *data = nullptr;
   int64_t size = 0;
 };
 
-/// A buffer of a phase: its bytes before, and what the phase writes to it.
+/// A buffer in a phase: its bytes before, and the elements that the phase
+/// writes.
 struct MachineBuffer {
   MachineBytes before;
-  int64_t width = 4; ///< bytes of an element
-  /// By element in the order of memory; empty where nothing is written.
+  int64_t width = 4; ///< bytes per element
+  /// In memory order; empty if nothing is written.
   std::vector<Number> values;
   std::vector<bool> written;
-  bool isScratch = false;            ///< anything may be left in it
-  mlir::Operation *writer = nullptr; ///< the last operation that writes it
+  bool isScratch = false;            ///< contents are undefined
+  mlir::Operation *writer = nullptr; ///< last operation that writes it
 };
 
 class MachineMemory {
 public:
-  /// Adds a buffer; its number.
+  /// Adds a buffer and returns its index.
   int32_t add(MachineBytes before, int64_t width);
-  /// The element at a byte offset of a buffer, of this type.
+  /// The element with this type at a byte offset in a buffer.
   Number read(int32_t buffer, int64_t offset, mlir::Type element);
-  /// The elements one after another from a byte offset on.
+  /// Consecutive elements, starting at a byte offset.
   void readRow(int32_t buffer, int64_t offset, mlir::Type element,
                llvm::MutableArrayRef<Number> row);
   void write(int32_t buffer, int64_t offset, Number value, mlir::Operation *by);
   void scratch(int32_t buffer, mlir::Operation *by);
 
-  /// The first mistake that reads and writes met; empty: none.
+  /// The first error in reads and writes; empty: none.
   const std::string &mistake() const { return firstMistake; }
   void fail(const std::string &text) {
     if (firstMistake.empty())
@@ -57,9 +58,9 @@ private:
   std::string firstMistake;
 };
 
-/// The number that an element in memory is.
+/// Decodes an element in memory.
 Number decodeElement(mlir::Type element, const char *bytes);
-/// Writes a number as an element of this type, with denormals.
+/// Encodes a number as an element with this type; keeps denormals.
 void encodeElement(mlir::Type element, Number number, char *bytes);
 
 } // namespace transom

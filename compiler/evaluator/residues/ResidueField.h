@@ -13,7 +13,7 @@ template <unsigned bits, uint64_t gap> struct Modulus {
   using Wide = unsigned __int128;
   static constexpr uint64_t value = (uint64_t(1) << bits) - gap;
 
-  /// The remainder of any number.
+  /// Reduces any number.
   static uint64_t reduce(Wide x) {
     constexpr uint64_t mask = (uint64_t(1) << bits) - 1;
     x = (x & mask) + (x >> bits) * gap;
@@ -46,7 +46,7 @@ template <unsigned bits, uint64_t gap> struct Modulus {
     uint64_t rest = reduce(size);
     return x < 0 ? subtract(0, rest) : rest;
   }
-  /// A residue from the bits of a hash.
+  /// Converts hash bits to a residue.
   static uint64_t fromHash(uint64_t hash) {
     uint64_t rest = hash >> (64 - bits);
     return rest >= value ? rest - value : rest;
@@ -54,7 +54,7 @@ template <unsigned bits, uint64_t gap> struct Modulus {
 };
 
 /// q, about 2^60; 2, 3, 5, 7, 11 and 13 are squares modulo p and q, and both
-/// are 3 modulo 4, so that x^((m + 1) / 4) is the root of a square.
+/// are 3 modulo 4, so x^((m + 1) / 4) is a square root of a square x.
 using ModQ = Modulus<60, 1544657>;
 /// p = 2 q + 1.
 using ModP = Modulus<61, 3089313>;
@@ -63,7 +63,7 @@ static_assert(ModP::value == 2 * ModQ::value + 1);
 /// A square modulo p, so its powers repeat after q.
 inline constexpr uint64_t omega = 4;
 
-/// Mixes the bits of a word (splitmix64).
+/// Mixes the bits in a word (splitmix64).
 inline uint64_t mixBits(uint64_t z) {
   z += 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The domain of residues: an evaluation in a finite field, in which two modules
-// that are the same function of weights and inputs give equal results, and
-// others give other results but for a tiny chance over a secret key. Nothing is
-// rounded, so there is no tolerance.
+// The domain of residues: evaluation in a finite field. Two modules that are
+// the same function over weights and inputs give equal results; others give
+// different results, except for a tiny probability over a secret key. Nothing
+// is rounded, so there is no tolerance.
 #pragma once
 #include "compiler/evaluator/Number.h"
 #include "llvm/ADT/DenseMap.h"
@@ -17,9 +17,9 @@
 
 namespace transom {
 
-/// A number as residues modulo p, and modulo q = (p - 1) / 2 where an exponent
-/// may depend on it: exp(x) is omega^(x mod q) modulo p, so exp(x + y) = exp(x)
-/// exp(y). Each lane has keys of its own, and all lanes are hashed together.
+/// A number as residues modulo p, and modulo q = (p - 1) / 2 if an exponent may
+/// depend on it: exp(x) is omega^(x mod q) modulo p, so exp(x + y) = exp(x)
+/// exp(y). Each lane has its own keys, and all lanes are hashed together.
 struct Residue {
   static constexpr int maxLanes = 2;
   static constexpr uint64_t gone = ~uint64_t(0);
@@ -31,8 +31,8 @@ struct Residue {
   bool operator!=(const Residue &other) const { return p != other.p; }
 };
 
-/// Residues by index, in blocks of memory that stay in place. An element takes
-/// 16 bytes for each lane.
+/// Residues by index, in memory blocks that do not move. An element takes 16
+/// bytes per lane.
 class ResiduePool {
 public:
   explicit ResiduePool(int numLanes) : numLanes(numLanes) {}
@@ -56,7 +56,7 @@ public:
     }
     return residue;
   }
-  /// Drops all elements from index `size` on.
+  /// Drops all elements from index `size`.
   void truncate(size_t size) {
     count = size;
     blocks.resize((size + blockSize - 1) / blockSize);
@@ -73,56 +73,54 @@ private:
   std::vector<std::unique_ptr<uint64_t[]>> blocks;
 };
 
-/// The residues of a function value, from its hash in each lane.
+/// The residues for a function value, from its hash in each lane.
 Residue fromHashes(const uint64_t *hashes, int numLanes);
 
-/// Without an exponent where one has none.
+/// The sum has no exponent if an operand has none.
 Residue addResidues(int numLanes, const Residue &a, const Residue &b);
 
-/// What rounding to bf16 or int8 is.
+/// The meaning of a rounding to bf16 or int8.
 enum class Rounding {
-  Erased, ///< nothing, so that adding roundings is no change
-  Opaque  ///< a function that clears bits, so that all have to stay
+  Erased, ///< the identity, so adding roundings changes nothing
+  Opaque  ///< a function that clears bits, so each rounding must stay
 };
 
-/// Numbers are residues. Whole numbers stay float64; what is at most -1e30 or
-/// minus infinity is hidden: absorbing in sums, with exp 0.
+/// Numbers are residues. Integers stay float64; scores of at most -1e30 or
+/// minus infinity are hidden: absorbing in sums, with exp 0.
 ///
 ///   tanh, erf, sigmoid, sqrt, relu,
-///   log1p_relu                       keyed hashes of x mod p
-///   cos, sin of position * f         the power of a point with c^2 + s^2 = 1
-///   order of x and y                 a bit of the hash of x - y
-///   makeExponent, normalized         x mod q becomes a hash of x mod p: where
-///   it
-///                                    is gone, and always
-///   weights                          hashes of the file tensor's name and the
-///                                    element's index; no file is read
+///   log1p_relu                  keyed hashes for x mod p
+///   cos, sin at position * f    powers of a point with c^2 + s^2 = 1
+///   order between x and y       a bit in the hash for x - y
+///   makeExponent                hashes x mod p if x mod q is missing
+///   normalized                  always hashes x mod p to x mod q
+///   weights                     hashes for the file tensor's name and the
+///                               element's index; no file is read
 class Residues final : public Domain {
 public:
-  /// Keys are derived from the text.
+  /// Derives the keys from `keyText`.
   Residues(const std::string &keyText, int numLanes, Rounding rounding);
 
-  /// The residues of a number, and a number with residues.
+  /// A number's residues, and a new number with these residues.
   Residue get(Number number);
   Number put(const Residue &residue);
-  /// An element of a tensor that is any number: its name and its index say
-  /// which.
+  /// An element with an arbitrary value, identified by its tensor name and
+  /// index.
   Number getLeaf(const std::string &name, int64_t index);
-  /// All elements of such a tensor.
+  /// All elements in such a tensor.
   void getLeaves(const std::string &name, llvm::MutableArrayRef<Number> out);
 
-  /// Drops the weights and sums of products that are kept for later
-  /// evaluations.
+  /// Drops cached weights and GEMM sums.
   void forget();
-  /// Numbers made from now on are dropped by `release`.
+  /// `release` drops numbers that were created after `mark`.
   size_t mark() const { return pool.size(); }
   void release(size_t mark);
 
-  /// From now on a constant that is the rounded product, quotient or inverse of
-  /// constants seen before, or one of them rounded to f32, is that.
+  /// From now on, a constant is derived if it is the rounded product, quotient
+  /// or inverse of earlier constants, or one of them rounded to f32.
   void deriveConstants() { derives = true; }
-  /// The constants that were taken for something else than their exact value,
-  /// as `0.35355339059327379 = sqrt(1/8)`.
+  /// Constants that were not interpreted as their exact value, as
+  /// `0.35355339059327379 = sqrt(1/8)`.
   const std::vector<std::string> &getEqualConstants() const {
     return equalConstants;
   }
@@ -154,22 +152,22 @@ public:
   bool rounds() const override { return rounding == Rounding::Opaque; }
 
 private:
-  /// Operands of a sum of products, as arrays of each residue.
+  /// Operands in a sum of products, with one array per residue.
   struct Terms {
     std::array<std::vector<uint64_t>, Residue::maxLanes> p, q;
-    bool isFast = false; ///< all are zero or have both residues
+    bool isFast = false; ///< each is zero or has both residues
     bool hasZero = false, hasNumber = false;
   };
   void readTerms(const Number *numbers, int64_t count, Terms &terms) const;
   Residue sumProducts(const Terms &a, const Terms &b) const;
-  /// 128 bits: equal hashes of different words are not to be expected.
+  /// 128 bits, so collisions are negligible.
   using WordsHash = std::pair<uint64_t, uint64_t>;
   WordsHash hashTerms(const Terms &terms) const;
-  /// None where one is not a leaf.
+  /// nullopt if a number is not a leaf.
   static std::optional<WordsHash> hashLeaves(llvm::ArrayRef<Number> numbers);
   void keepSum(WordsHash hash, const Residue &sum);
 
-  /// The secret keys of a name, by lane.
+  /// Secret keys for a name, by lane.
   using Keys = std::array<uint64_t, Residue::maxLanes>;
 
   Keys deriveKeys(const std::string &text) const;
@@ -183,7 +181,7 @@ private:
   const Residue &getLeafAt(uint64_t reference);
   Number getLeaf(uint64_t tensor, int64_t index);
   uint64_t getTensor(const std::string &name);
-  /// The tensor whose leaves are those of `tensor` with other bits cleared.
+  /// The tensor with the same leaves as `tensor`, but other bits cleared.
   uint64_t getRoundedTensor(uint64_t tensor, uint64_t mask);
 
   std::string keyText;
@@ -191,38 +189,38 @@ private:
   Rounding rounding;
   Keys keys;
   ResiduePool pool;
-  /// Leaves that were looked at, by their element and tensor.
+  /// Recently read leaves, by element and tensor.
   struct KeptLeaf {
     uint64_t reference = ~uint64_t(0);
     Residue residue;
   };
   std::vector<KeptLeaf> leaves;
-  /// A tensor of leaves, and the bits of its residues that rounding keeps.
+  /// A tensor with leaves, and the residue bits that rounding keeps.
   struct LeafTensor {
     Keys keys;
     uint64_t mask;
   };
   std::vector<LeafTensor> leafTensors;
-  /// Indices in `leafTensors`, by name and by unrounded tensor and mask.
+  /// Indices in `leafTensors`, by name, and by unrounded tensor and mask.
   std::map<std::string, uint64_t> tensors;
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> roundedTensors;
-  /// The last tensor that was rounded: weights are rounded in order.
+  /// The last rounded tensor: weights are rounded in order.
   struct {
     uint64_t tensor = ~uint64_t(0), mask = 0, rounded = 0;
   } lastRounded;
-  /// Weights all of whose elements are leaves, by their expressions.
+  /// Weights with only leaves, by expression.
   std::map<std::string, std::shared_ptr<const Tensor>> keptWeights;
   size_t numKeptNumbers = 0;
-  /// Sums of products of a row with leaves, by the hash of both: most passes
-  /// leave most products as they are.
+  /// GEMM sums for a row and leaves, by the hash of both: most passes leave
+  /// most GEMMs unchanged.
   llvm::DenseMap<WordsHash, Residue> keptSums;
-  std::map<double, Residue> constants; ///< seen so far
+  std::map<double, Residue> constants; ///< encountered so far
   std::vector<std::string> equalConstants;
   bool derives = false;
-  /// The last divisor and its inverse: rows are divided by one number.
+  /// The last divisor and its inverse: a row has a single divisor.
   Number lastDivisor;
   Residue lastInverse;
-  /// By frequency cosine and sine of the angle of position 1.
+  /// Cosine and sine at position 1, by frequency.
   std::map<double, std::pair<Residue, Residue>> points;
 };
 
