@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions that libtransom-compiler exports to the tool. The tool opens
-// the library only for commands that compile.
+// The functions that libtransom-compiler exports to the command line, which
+// opens the library only for commands that compile.
 #pragma once
 #include "compiler/driver/Compile.h"
 
@@ -31,13 +31,13 @@ struct VerifyOptions;
 struct LayerErrors;
 struct ExpectOptions;
 
-/// The functions of the shared library, as `transom_compiler()` returns them.
-/// They throw nothing.
+/// The shared library functions, as returned by `transom_compiler()`. They do
+/// not throw.
 struct CompilerApi {
   const char *version;
-  /// Sets the function that ends the process, with the exit code and a message
-  /// of one line, when memory is exhausted or on an error that LLVM cannot
-  /// return. Temporary output files have been removed then.
+  /// Sets the function that ends the process, with the exit code and a one-line
+  /// message, when memory is exhausted or on an error that LLVM cannot return.
+  /// Temporary output files have been removed before it is called.
   void (*setFatalErrorHandler)(void (*)(Status, const char *));
   Result<CompileReport> (*compile)(const CompileOptions &);
   Result<Inspection> (*inspectModel)(const InspectOptions &);
@@ -46,11 +46,11 @@ struct CompilerApi {
                                              ArtifactStepper &);
   Result<Certificate> (*verifyModel)(const VerifyOptions &);
   Result<LayerErrors> (*compareLayers)(const ExpectOptions &);
-  /// `FileUse::record` of the library, which has a record of its own.
+  /// Calls `FileUse::record` in the library, which has its own record.
   void (*recordFiles)(FileUse *);
 };
 
 } // namespace transom
 
-/// Returns the functions of the library. They are valid as long as it is open.
+/// Returns the library functions. They are valid while the library is open.
 extern "C" const transom::CompilerApi *transom_compiler();

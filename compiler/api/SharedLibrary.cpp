@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions that the shared library of the compiler exports for the tool.
+// The functions that the compiler's shared library exports to the command line.
 #include "compiler/api/CompileCertified.h"
 #include "compiler/api/CompilerApi.h"
 #include "compiler/codegen/FatalErrors.h"
@@ -17,7 +17,7 @@
 
 using namespace transom;
 
-/// Calls a function of the API and returns its exceptions as errors.
+/// Calls an API function and returns its exceptions as errors.
 template <auto function, typename Value, typename... Arguments>
 static Result<Value> callGuarded(Arguments... arguments) {
   try {
@@ -32,7 +32,7 @@ static Result<Value> callGuarded(Arguments... arguments) {
   }
 }
 
-/// The guarded form of a function of the API.
+/// Wraps an API function with callGuarded().
 template <auto function, typename Value, typename... Arguments>
 static constexpr auto guard(Result<Value> (*)(Arguments...)) {
   return &callGuarded<function, Value, Arguments...>;

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each read of a weight gives its file tensors a role: the gamma or beta of a
-// norm, a matrix that multiplies its result, or another, which excludes them.
+// A weight use assigns a role to its file tensors: gamma or beta of a norm, or
+// a matrix that multiplies the norm result. Any other role excludes the
+// tensors.
 #include "compiler/calibrate/BalanceColumns.h"
 #include "dialects/attn/Attn.h"
 #include "llvm/ADT/StringSet.h"
@@ -14,12 +15,12 @@
 using namespace mlir;
 using namespace transom;
 
-/// No column is made smaller or larger by more than 2^8.
+/// No column is scaled by more than 2^8 in either direction.
 static constexpr double mostSteps = 8;
 
 namespace {
 
-/// What a file tensor is for: of the norm with this gamma, along an axis.
+/// How a file tensor is used, along one axis, by the norm with this gamma.
 struct Role {
   enum Kind { Gamma, Beta, Matrix, Other } kind = Other;
   std::string gamma;
@@ -41,17 +42,18 @@ public:
     });
   }
 
-  /// The tensors of each norm, by its gamma, with their axes.
+  /// Returns each norm's tensors with their axes, by gamma.
   std::map<std::string, std::vector<std::pair<std::string, Role>>> take() const;
 
 private:
   WeightExpr getExpression(attn::GetWeightOp get) {
     return symbols.lookup<attn::WeightOp>(get.getWeight()).getExpr().getExpr();
   }
-  /// The tensor that a value is, as it is in the file.
+  /// Returns the file tensor's name if the value is that tensor unchanged, else
+  /// an empty string.
   std::string getFileTensor(Value value);
-  /// The tensor that a matrix is, perhaps transposed or a range of its rows,
-  /// and its axis along K.
+  /// Returns the file tensor for a matrix, which may be transposed or a row
+  /// range, and its K axis.
   std::optional<std::pair<std::string, size_t>> getMatrix(Value value);
   std::string getGamma(Value normalized);
   Role getRole(OpOperand &use);
@@ -96,7 +98,7 @@ NormFinder::getMatrix(Value value) {
   return std::nullopt;
 }
 
-/// The gamma of the norm that a value is the result of, empty for another.
+/// Returns the gamma if the value is a norm result, else an empty string.
 std::string NormFinder::getGamma(Value normalized) {
   if (auto norm = normalized.getDefiningOp<attn::RmsNormOp>())
     return getFileTensor(norm.getGamma());
@@ -132,8 +134,8 @@ void NormFinder::addReads(attn::GetWeightOp get) {
   }
 }
 
-/// Refuses a norm whose result something else than a product with a matrix of
-/// its own reads.
+/// Excludes the norm if its result has a user other than a GEMM with a separate
+/// matrix.
 void NormFinder::addNorm(Operation *norm) {
   const std::string gamma = getGamma(norm->getResult(0));
   bool isFit = true;
@@ -175,7 +177,7 @@ BalancedColumns transom::balanceColumns(ModuleOp module,
         matrix == tensors.end() ? nullptr : importance.find(matrix->first);
     if (!squares)
       continue;
-    // The logarithm of the root of each column's size, from the mean of all.
+    // Logarithms of each column's square root magnitude, relative to the mean.
     std::vector<double> logs;
     for (float square : *squares)
       logs.push_back(std::log2(std::max(double(square), 1e-30)) / 4);

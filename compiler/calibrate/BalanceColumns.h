@@ -1,15 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Moves the size of large columns from the results of norms into the weights
-// that multiply them, before both are quantized in groups.
-//
-// A few columns of what products multiply are many times as large as the
-// others, and the others of their group lose bits to them. With the gamma of a
-// norm divided by s and the columns of the weights times s the products are the
-// same; s is about the square root of the column's size, as in AWQ (Lin et al.
-// 2023) and SmoothQuant (Xiao et al. 2022), and a power of two, so that no
-// product changes in any bit.
+// Moves large column magnitudes from norm results into the weights that
+// multiply them, before both are quantized in groups.
+// A few GEMM input columns are many times as large as the others, so the others
+// in their group lose bits. If the norm's gamma is divided by s and the weight
+// columns are multiplied by s, the GEMM results are the same. s is about the
+// square root of the column magnitude, as in AWQ (Lin et al. 2023) and
+// SmoothQuant (Xiao et al. 2022), and a power of two, so GEMM results keep
+// their bits.
 #pragma once
 #include "dialects/weights/Importance.h"
 #include "dialects/weights/WeightExpr.h"
@@ -18,28 +17,27 @@
 
 namespace transom {
 
-/// What the elements of a file tensor are multiplied by: powers of two, one for
-/// each index of a dimension.
+/// Factors for file tensor elements: powers of two, one for each index along a
+/// dimension.
 struct ColumnFactors {
   std::vector<float> factors;
   size_t axis = 0;
 };
 
-/// By file tensor; absent: nothing.
+/// Factors by file tensor; tensors without an entry are unchanged.
 using BalancedColumns = std::map<std::string, ColumnFactors>;
 
-/// Finds factors for the norms of an imported module, and makes `importance`
-/// that of the new columns.
-///
-/// A norm is balanced if its gamma is a file tensor (not 1 + one), all that
-/// reads its result are products with weights, and nothing else reads gamma,
-/// beta or these weights.
+/// Finds factors for the norms in an imported module, and converts `importance`
+/// to the scaled columns.
+/// A norm is balanced if its gamma is a file tensor (not 1 + gamma), all users
+/// of its result are GEMMs with weights, and nothing else reads gamma, beta or
+/// these weights.
 BalancedColumns balanceColumns(mlir::ModuleOp module, Importance &importance);
 
-/// The tensors of a model's files times their factors.
+/// Presents the tensors in model files, multiplied by their factors.
 class BalancedTensors final : public TensorSource {
 public:
-  /// Both outlive this.
+  /// Both must outlive this object.
   BalancedTensors(const TensorSource &files, const BalancedColumns &columns)
       : files(files), columns(columns) {}
 
@@ -50,7 +48,7 @@ public:
                     const std::vector<int64_t> &offsets,
                     const std::vector<int64_t> &sizes,
                     float *out) const override;
-  /// Weights that files have in groups of whole numbers stay as they are.
+  /// Weights stored in files as quantized groups are not scaled.
   Result<void> readStored(const std::string &name, StoredField field,
                           const std::vector<int64_t> &offsets,
                           const std::vector<int64_t> &sizes,

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts are evaluated one after another, and sums have the order of texts,
-// operations and rows.
+// Lines are evaluated sequentially, and sums are accumulated in line, operation
+// and row order.
 #include "compiler/calibrate/Calibrate.h"
 #include "compiler/evaluator/Evaluator.h"
 #include "dialects/attn/Attn.h"
@@ -15,21 +15,21 @@
 using namespace mlir;
 using namespace transom;
 
-/// The largest file of texts.
+/// The maximum calibration file size.
 static constexpr uint64_t maxTextBytes = 256 << 20;
-/// The least mean square of a column, as a share of the mean of all: other
-/// texts may use what these do not.
+/// The minimum mean square for a column, relative to the tensor's mean: other
+/// texts may use columns that are unused here.
 static constexpr double leastShare = 1e-3;
 
 namespace {
 
-/// Sums of squares of the columns of what a file tensor is multiplied by.
+/// Sums of squared GEMM inputs by column, for one file tensor.
 struct ColumnSquares {
   std::vector<double> sums;
   int64_t rows = 0;
 };
 
-/// Evaluates one model on texts.
+/// Evaluates one model on text lines.
 class Calibrator {
 public:
   Calibrator(ModuleOp module, const ImportInfo &info)
@@ -40,7 +40,7 @@ public:
     };
   }
 
-  /// Finds the entry that takes a text; an encoder of token ids or a step.
+  /// Finds the entry that takes a text: an encoder for token ids, or a step.
   Result<void> findEntry();
   Result<void> run(const std::vector<int64_t> &ids);
   Importance takeImportance() const;
@@ -92,8 +92,7 @@ Result<void> Calibrator::findEntry() {
   return {};
 }
 
-/// Adds the squares of the inputs of a product to those of its weight's file
-/// tensors.
+/// Adds the squared GEMM inputs to the sums for the file tensors in its weight.
 void Calibrator::add(Operation *op, ArrayRef<Number> numbers) {
   auto get =
       cast<attn::LinearOp>(op).getWeight().getDefiningOp<attn::GetWeightOp>();
@@ -179,6 +178,7 @@ Result<Importance> transom::calibrate(ModuleOp module, const ImportInfo &info,
   TRANSOM_ASSIGN(const std::string texts, readSmallFile(file, maxTextBytes));
   Calibrator calibrator(module, info);
   TRANSOM_TRY(calibrator.findEntry());
+  // Evaluate each line that is not empty; errors name the file and the line.
   size_t used = 0;
   llvm::StringRef rest = texts;
   for (size_t line = 1; !rest.empty(); ++line) {

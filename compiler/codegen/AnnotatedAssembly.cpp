@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Without a compile unit in the module LLVM writes no debug information, but
-// its instructions still have lines. LLVM's printer is made here and not by
-// addPassesToEmitFile(), to give it a handler of instructions.
+// instructions still have lines. LLVM's printer is created here instead of in
+// addPassesToEmitFile(), so that an instruction handler can be added.
 #include "compiler/codegen/AnnotatedAssembly.h"
 #include "runtime/base/CodeSymbols.h"
 #include "llvm/CodeGen/AsmPrinter.h"
@@ -26,11 +26,11 @@ public:
   LineComments(llvm::AsmPrinter &printer, const std::vector<std::string> &notes)
       : DebugHandlerBase(&printer), notes(notes) {}
 
-  /// The printer knows its functions by now, and not when it is made.
+  /// The printer has its functions only now, not when it is created.
   void beginModule(llvm::Module *) override { MMI = Asm->MMI; }
   void beginInstruction(const llvm::MachineInstr *instruction) override {
-    // Scheduling mixes the instructions of operations, so a block is known by
-    // its first line.
+    // Scheduling mixes instructions from several operations, so a comment is
+    // printed only for the first line in a block.
     if (instruction->isMetaInstruction() ||
         instruction->getParent() == lastBlock)
       return;
@@ -45,7 +45,8 @@ public:
   void endModule() override {}
 
 protected:
-  /// Begins a function; LLVM calls those without debug information so.
+  /// Begins a function; LLVM calls this for functions without debug
+  /// information.
   void skippedNonDebugFunction() override {
     const llvm::Function &function = Asm->MF->getFunction();
     lastBlock = nullptr;
@@ -81,12 +82,15 @@ private:
 Result<void> transom::addAssemblyPasses(IsaModule &code,
                                         llvm::legacy::PassManager &passes,
                                         llvm::raw_pwrite_stream &stream) {
+  // Without compile units LLVM writes no line tables.
   if (llvm::NamedMDNode *units = code.module->getNamedMetadata("llvm.dbg.cu"))
     units->eraseFromParent();
+  // Build LLVM's code generation pipeline up to the printer.
   auto &machine = static_cast<llvm::LLVMTargetMachine &>(*code.machine);
   auto *modules = new llvm::MachineModuleInfoWrapperPass(&machine);
   llvm::TargetPassConfig *config = machine.createPassConfig(passes);
-  config->setDisableVerify(true); // of the subprograms without a unit
+  config->setDisableVerify(
+      true); // the verifier rejects subprograms without a unit
   passes.add(config);
   passes.add(modules);
   if (config->addISelPasses())
@@ -94,6 +98,7 @@ Result<void> transom::addAssemblyPasses(IsaModule &code,
                          std::string(code.isa->target) + "'");
   config->addMachinePasses();
   config->setInitialized();
+  // Print with a handler that writes the comments.
   llvm::Expected<std::unique_ptr<llvm::MCStreamer>> streamer =
       machine.createMCStreamer(stream, nullptr,
                                llvm::CodeGenFileType::AssemblyFile,

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Assembly for people: comments say which operation a block of instructions
-// belongs to.
+// Human-readable assembly: comments name the operation that an instruction
+// block belongs to.
 #pragma once
 #include "compiler/codegen/Object.h"
 
@@ -15,9 +15,9 @@ class PassManager;
 
 namespace transom {
 
-/// Adds the passes that print the assembly of a module, with comments from
-/// `code.lineNotes` in place of its line tables. Fails where LLVM has no code
-/// generator.
+/// Adds the passes that print a module as assembly, with comments from
+/// `code.lineNotes` in place of line tables. Fails if LLVM has no code
+/// generator for the target.
 Result<void> addAssemblyPasses(IsaModule &code,
                                llvm::legacy::PassManager &passes,
                                llvm::raw_pwrite_stream &stream);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The beginning of a function's name says what it is: a phase or a
-// micro-kernel. The bytes include what phases share, `transom.o.`.
+// Functions are classified by their name prefix: phase or micro-kernel. The
+// byte count includes code that phases share, `transom.o.`.
 #include "compiler/codegen/CodeSize.h"
 #include "runtime/base/CodeSymbols.h"
 #include "llvm/Object/ELFObjectFile.h"

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How much code an object file holds.
+// Code size statistics for an object file.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace transom {
 
-/// Counts of one object file.
+/// Counts for one object file.
 struct CodeSize {
   uint64_t phases = 0;  ///< functions that the runtime calls
   uint64_t kernels = 0; ///< micro-kernels
-  uint64_t bytes = 0;   ///< of both together
+  uint64_t bytes = 0;   ///< phases and micro-kernels
 };
 
-/// Counts the functions of an ELF object file by their names.
+/// Counts the functions in an ELF object file by their names.
 Result<CodeSize> getCodeSize(const std::string &object);
 
 } // namespace transom

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLVM has one handler for each kind of error in a process. Guarded work
-// replaces the handler of fatal errors while it runs.
+// LLVM has one handler per process for each kind of error. Guarded work
+// replaces the fatal error handler while it runs.
 #include "compiler/codegen/FatalErrors.h"
 #include "runtime/base/File.h"
 #include "llvm/Support/CrashRecoveryContext.h"
@@ -32,8 +32,8 @@ static void onExhaustedMemory() {
 /// For malloc in LLVM.
 static void onBadAlloc(void *, const char *, bool) { onExhaustedMemory(); }
 
-/// For malloc in MLIR, which writes to the null pointer that it gets for an
-/// operation. Other faults end the process as if there were no handler.
+/// For malloc in MLIR, which writes to the null pointer returned for an
+/// operation. Other faults end the process as they would without a handler.
 static void onFault(int signal, siginfo_t *fault, void *) {
   constexpr uintptr_t largestOperation = 1 << 16;
   if (errno == ENOMEM &&
@@ -53,7 +53,7 @@ static void handleFaults() {
   sigaction(SIGSEGV, &action, nullptr);
 }
 
-/// The first line of LLVM's message.
+/// Returns the first line of an LLVM message.
 static std::string getFirstLine(const char *reason) {
   return llvm::StringRef(reason).split('\n').first.str();
 }
@@ -75,13 +75,13 @@ void transom::setFatalErrorHandler(FatalErrorHandler handler) {
 
 Error transom::describeFatalError(const std::string &reason) {
   llvm::StringRef text(reason);
-  // raw_fd_ostream reports a failed write when it is destroyed.
+  // raw_fd_ostream reports a failed write in its destructor.
   if (text.consume_front("IO failure on output stream: "))
     return unavailable("cannot write a temporary file: " + text.lower());
   return internalError("LLVM fails: " + reason);
 }
 
-/// Ends guarded work of this thread and keeps LLVM's message. A thread without
+/// Ends guarded work in this thread and stores LLVM's message. A thread without
 /// a guard ends the process.
 static void leaveGuard(void *text, const char *reason, bool) {
   *static_cast<std::string *>(text) = getFirstLine(reason);
@@ -93,7 +93,7 @@ static void leaveGuard(void *text, const char *reason, bool) {
 }
 
 bool transom::runGuarded(llvm::function_ref<void()> work, std::string &reason) {
-  // Handlers belong to the process; work may guard a part of itself again.
+  // Handlers belong to the process; guarded work may contain another guard.
   static std::recursive_mutex mutex;
   static int depth = 0;
   std::lock_guard<std::recursive_mutex> lock(mutex);
@@ -106,7 +106,7 @@ bool transom::runGuarded(llvm::function_ref<void()> work, std::string &reason) {
   llvm::CrashRecoveryContext guard;
   errno = 0;
   const bool returned = guard.RunSafely(work);
-  // Here the guard has caught the fault of onFault().
+  // Here the guard has caught the fault raised by onFault().
   if (!returned && errno == ENOMEM && fatalErrorHandler)
     onExhaustedMemory();
   if (--depth == 0) {

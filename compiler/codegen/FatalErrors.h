@@ -11,21 +11,22 @@
 
 namespace transom {
 
-/// Ends the process: gets the status and a message of one line, and does not
-/// return. It must not allocate memory.
+/// Ends the process with the status and a one-line message; does not return. It
+/// must not allocate memory.
 using FatalErrorHandler = void (*)(Status status, const char *message);
 
 /// Sets the function that ends the process. It is called when `operator new`
-/// fails in any library of the process (`Unavailable`), and on fatal errors of
-/// LLVM outside of guarded work. Temporary output files have been removed then.
+/// fails in any library in the process (`Unavailable`), and on fatal LLVM
+/// errors outside guarded work. Temporary output files have been removed before
+/// the call.
 void setFatalErrorHandler(FatalErrorHandler handler);
 
-/// Runs work that may crash or end in a fatal error of LLVM. Returns false if
-/// it did; `reason` is then LLVM's message, if there is one.
+/// Runs work that may crash or raise a fatal LLVM error. Returns false if it
+/// did; `reason` is then LLVM's message, or empty.
 bool runGuarded(llvm::function_ref<void()> work, std::string &reason);
 
-/// The error for a fatal error of LLVM: `Unavailable` if a stream could not be
-/// written, else `Internal`.
+/// Converts a fatal LLVM error: `Unavailable` if a stream could not be written,
+/// else `Internal`.
 Error describeFatalError(const std::string &reason);
 
 } // namespace transom

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function has a subprogram where its location holds one; the translation to
-// LLVM IR keeps the locations of its operations then.
+// A function gets a subprogram through its location; the translation to LLVM IR
+// then preserves the locations in its body.
 #include "compiler/codegen/LineTables.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "runtime/base/CodeSymbols.h"
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace transom;
 
-/// The location in the listing that `location` is made of; null without one.
+/// Returns the location inside `listing` that `location` contains, or null.
 static FileLineColLoc findLine(Location location, StringRef listing) {
   FileLineColLoc found;
   location->walk([&](Location inner) {
@@ -24,7 +24,7 @@ static FileLineColLoc findLine(Location location, StringRef listing) {
   return found;
 }
 
-/// The compile unit that the listing is.
+/// Creates the compile unit for the listing.
 static LLVM::DICompileUnitAttr makeUnit(LLVM::DIFileAttr file) {
   MLIRContext *context = file.getContext();
   return LLVM::DICompileUnitAttr::get(
@@ -33,7 +33,7 @@ static LLVM::DICompileUnitAttr makeUnit(LLVM::DIFileAttr file) {
       LLVM::DIEmissionKind::Full);
 }
 
-/// Makes a function one of the unit, and each of its operations one of a line.
+/// Attaches the function to the unit, and gives each of its operations a line.
 static void addLines(LLVM::LLVMFuncOp function, FileLineColLoc line,
                      LLVM::DICompileUnitAttr unit, StringRef listing) {
   MLIRContext *context = function.getContext();

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Code generation with LLVM. Nothing may call out of the artifact: functions
-// carry `no-builtins`, and the passes are told that there is no library.
+// Code generation with LLVM. An artifact must not call external functions:
+// functions carry `no-builtins`, and the passes see an empty library.
 #include "compiler/codegen/Object.h"
 #include "compiler/codegen/AnnotatedAssembly.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -20,7 +20,7 @@ using namespace transom;
 
 namespace {
 
-/// Keeps LLVM's errors for the caller instead of printing them and exiting.
+/// Stores LLVM's errors for the caller instead of printing them and exiting.
 class CollectDiagnostics : public llvm::DiagnosticHandler {
 public:
   explicit CollectDiagnostics(std::string &errors) : errors(errors) {}
@@ -39,7 +39,7 @@ private:
   std::string &errors;
 };
 
-/// Counts the functions that the passes before it are done with.
+/// Counts the functions that have passed all previous passes.
 class CountFunctions : public llvm::FunctionPass {
 public:
   explicit CountFunctions(std::atomic<uint64_t> &count)
@@ -75,12 +75,12 @@ static void setAttributes(llvm::Module &module, const InstructionSet &isa) {
     function.addFnAttr("target-features", isa.features);
     function.addFnAttr("frame-pointer", "none");
     function.addFnAttr(llvm::Attribute::NoUnwind);
-    // Profilers and debuggers find the callers at any instruction.
+    // Profilers and debuggers unwind from any instruction.
     function.setUWTableKind(llvm::UWTableKind::Async);
   }
 }
 
-/// LLVM's verdict on the module, an error of ours when it is bad.
+/// Verifies the module and returns LLVM's message as an internal error.
 static Result<void> verify(const llvm::Module &module, const char *when) {
   std::string problems;
   llvm::raw_string_ostream stream(problems);
@@ -120,7 +120,7 @@ Result<void> transom::optimize(IsaModule &code, unsigned level,
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  // This pass comes once for a function, late in its simplification.
+  // This pass runs once for each function, late in its simplification.
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerAfterPassCallback([&](llvm::StringRef pass,
                                           const llvm::Any &,
@@ -151,10 +151,12 @@ Result<void> transom::optimize(IsaModule &code, unsigned level,
 
 Result<std::string> transom::emitCode(IsaModule &code, CodeKind kind,
                                       std::atomic<uint64_t> *numDone) {
+  // Diagnostics become errors instead of messages on stderr.
   std::string errors;
   code.context->setDiagnosticHandler(
       std::make_unique<CollectDiagnostics>(errors));
   llvm::SmallVector<char, 0> bytes;
+  // Emit the code, without knowledge of library functions.
   {
     llvm::raw_svector_ostream stream(bytes);
     llvm::legacy::PassManager passes;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From a module in the LLVM dialect to optimized LLVM IR, assembly or an
+// Translates a module in the LLVM dialect to optimized LLVM IR, assembly or an
 // object file for one instruction set.
 #pragma once
 #include "compiler/codegen/TargetMachine.h"
@@ -16,40 +16,41 @@
 
 namespace transom {
 
-/// LLVM IR of one instruction set with the context that owns it; moved as one,
-/// it can be optimized in any thread.
+/// LLVM IR for one instruction set with its owning context. They are moved
+/// together, so any thread can optimize them.
 struct IsaModule {
   const InstructionSet *isa = nullptr;
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;
-  /// What assembly says at the code of each line of the listing; may be empty.
+  /// Assembly comments for the code of each listing line; may be empty.
   std::vector<std::string> lineNotes{};
 };
 
-/// What code generation ends in.
+/// The output of code generation.
 enum class CodeKind { Object, Assembly };
 
 /// Registers the translations from the LLVM dialect that `translate` needs.
 void registerLLVMTranslations(mlir::MLIRContext &context);
 
-/// Translates a module of functions and constants in the LLVM dialect; gives
-/// each function the target and the attributes that keep library calls out.
+/// Translates functions and constants in the LLVM dialect. Each function gets
+/// the target and the attributes that prevent library calls.
 Result<IsaModule> translate(mlir::ModuleOp module, const InstructionSet &isa);
 
-/// Runs LLVM's O2 pipeline without vectorizers and unrolling: loops are
-/// already in their final shape. Level 0 optimizes nothing, neither in this
-/// pipeline nor in emitCode(); the code gives the same bits. `numDone` counts
-/// the functions that are optimized.
+/// Runs LLVM's O2 pipeline without vectorizers and unrolling: loops already
+/// have their final shape. Level 0 disables optimization here and in
+/// emitCode(); the code gives the same bits. `numDone` counts optimized
+/// functions.
 Result<void> optimize(IsaModule &code, unsigned level = 2,
                       std::atomic<uint64_t> *numDone = nullptr);
 
-/// Generates code: the bytes of an object file, or assembly text. `numDone`
-/// counts the functions that are emitted.
+/// Generates code: the bytes of an object file, or assembly. `numDone` counts
+/// emitted functions.
 Result<std::string> emitCode(IsaModule &code, CodeKind kind,
                              std::atomic<uint64_t> *numDone = nullptr);
 
-/// Text of the LLVM IR; with use-list order, it reads back to the same bits.
+/// Prints the LLVM IR. With use-list order, reading it back gives the same
+/// bits.
 std::string printLLVM(const IsaModule &code);
 
 } // namespace transom

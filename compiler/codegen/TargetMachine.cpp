@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Target machines. Results must be the same bits on every instruction set, so
-// LLVM may not fuse a multiplication and an addition that the IR keeps apart,
-// and vectors of 512 bits stay what they are on CPUs whose tuning would halve
-// them.
+// Target machines. Results must have the same bits on every instruction set, so
+// LLVM may not fuse a multiplication and an addition that are separate in the
+// IR, and 512-bit vectors must not be split on CPUs whose tuning prefers 256
+// bits.
 #include "compiler/codegen/TargetMachine.h"
 #include "runtime/base/Suggest.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -15,7 +15,7 @@
 
 using namespace transom;
 
-/// The strongest instruction set that this machine runs.
+/// Returns the strongest instruction set that the host supports.
 static Result<const InstructionSet *> getNativeIsa() {
   if (getRunnableInstructionSets().empty())
     return unsupported("this machine's CPU is not supported; supported: "
@@ -51,7 +51,7 @@ transom::selectTargets(const std::vector<std::string> &targets,
                         "one");
     selected.push_back(isa);
   }
-  // Without a target, code is made for the machine of the first entry.
+  // Without a target, code is generated for the first entry's machine.
   const char *defaultTriple = getInstructionSets().front().triple;
   auto isSelected = [&](const InstructionSet &isa) {
     return llvm::any_of(selected, [&](const InstructionSet *other) {
@@ -65,7 +65,7 @@ transom::selectTargets(const std::vector<std::string> &targets,
   return sorted;
 }
 
-/// Makes LLVM's code generators known, once.
+/// Registers LLVM's code generators, once.
 static void initializeTargets() {
   static std::once_flag once;
   std::call_once(once, [] {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The instruction sets that `--target` selects, and LLVM's target machine of
+// The instruction sets that `--target` selects, and an LLVM target machine for
 // each.
 #pragma once
 #include "runtime/base/InstructionSet.h"
@@ -15,14 +15,15 @@ class TargetMachine;
 
 namespace transom {
 
-/// The instruction sets of the values of `--target`: names of targets or
-/// `native`, those of x86-64 when none is given. Weakest first, each once, all
-/// of one kind of machine; those for a type only when the model has it.
+/// Returns the instruction sets for the values of `--target`: target names or
+/// `native`; by default all x86-64 sets. The result is sorted weakest first,
+/// without duplicates, all for one machine architecture. Sets for a data type
+/// are included only if the model has that type.
 Result<std::vector<const InstructionSet *>>
 selectTargets(const std::vector<std::string> &targets, ModelTypes types = {});
 
-/// LLVM's code generator for an instruction set: position-independent, no
-/// contraction of separate multiplications and additions.
+/// Creates LLVM's code generator for an instruction set: position-independent,
+/// no contraction of separate multiplications and additions.
 Result<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(const InstructionSet &isa);
 

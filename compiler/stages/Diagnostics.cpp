@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Diagnostics of MLIR in one line each.
+// Formats MLIR diagnostics as one line each.
 #include "compiler/stages/Diagnostics.h"
 #include "dialects/common/Location.h"
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What MLIR says while a module is read or passes run, as one of our errors.
+// Converts MLIR diagnostics from parsing and passes to an Error.
 #pragma once
 #include "mlir/IR/Diagnostics.h"
 #include "runtime/base/Error.h"
@@ -11,14 +11,14 @@
 
 namespace transom {
 
-/// Collects the errors of a context while it lives; nothing is printed.
+/// Collects a context's errors during its lifetime; nothing is printed.
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(mlir::MLIRContext &context);
-  /// The first error in one line that begins with the location of the model;
-  /// the others are notes. `what` is the message if MLIR gave none.
+  /// Returns the first error as one line that begins with the model location;
+  /// the others are notes. `what` is the message if MLIR emitted none.
   Error error(Status status, const std::string &what) const;
-  /// Where the first error is; nothing without an error.
+  /// The location of the first error, or nullopt.
   std::optional<mlir::Location> getLocation() const { return location; }
 
 private:

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hashing of input files beside the compile.
+// Hashes input files concurrently with the compile.
 #include "compiler/stages/Hashes.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
@@ -9,7 +9,7 @@
 
 using namespace transom;
 
-/// The hash of a file. Its pages are released after they were read.
+/// Hashes a file. Its pages are released after they are read.
 static Result<std::string> getHash(const std::string &path,
                                    const std::atomic<bool> &stopped) {
   TRANSOM_ASSIGN(MappedFile file, MappedFile::open(path));

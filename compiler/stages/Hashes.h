@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hashes of the files that a model was made from.
+// Hashes of the model's input files.
 #pragma once
 #include "runtime/base/Error.h"
 #include <atomic>
@@ -13,11 +13,11 @@
 
 namespace transom {
 
-/// Hashes of files by their names.
+/// File hashes by file name.
 using FileHashes = std::map<std::string, std::string>;
 
-/// Hashes files in a thread of its own while the compile goes on; only a few
-/// megabytes of them are in memory at a time.
+/// Hashes files in a separate thread during the compile; only a few megabytes
+/// are in memory at a time.
 class InputHashes {
 public:
   InputHashes() = default;
@@ -25,11 +25,11 @@ public:
   InputHashes(const InputHashes &) = delete;
   InputHashes &operator=(const InputHashes &) = delete;
 
-  /// Begins with these files of a folder, and others by name and path.
+  /// Starts hashing these files in a folder, and others by name and path.
   void
   start(const std::string &folder, const std::vector<std::string> &names,
         const std::vector<std::pair<std::string, std::string>> &others = {});
-  /// Waits; the hash of each file by its name.
+  /// Waits for the thread and returns each file's hash by name.
   Result<FileHashes> take();
 
 private:

@@ -21,19 +21,20 @@ std::string transom::printModule(ModuleOp module) {
   return stream.str();
 }
 
-/// Lines of `--emit` break here.
+/// The maximum line width for `--emit`.
 static constexpr size_t maxColumns = 100;
 
-/// The offset of the space at which a line is broken; npos where it need not or
-/// cannot be. Best is the last space outside of brackets, after a comma if one
-/// is near to the end; then the last space, then the first one after the
+/// Returns the offset of the space at which to break a line; npos if it fits or
+/// cannot be broken. Preference order: the last space outside brackets, after a
+/// comma if one is near the end; the last space; the first space after the
 /// columns. Strings are never broken.
 static size_t findBreak(StringRef line, size_t columns) {
   if (line.size() <= columns)
     return StringRef::npos;
+  // Scan up to the limit, or up to the first space after it.
   size_t any = StringRef::npos, outside = any, afterComma = any;
   bool inString = false;
-  int depth = 0; // of square and angle brackets
+  int depth = 0; // square and angle brackets
   for (size_t i = 0;
        i < line.size() && (i <= columns || any == StringRef::npos); ++i) {
     char c = line[i];

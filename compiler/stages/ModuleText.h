@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules as text: with all locations for the stages that are read back and for
-// reproducers, and in lines of limited width for people.
+// Modules as text: with all locations for stages that are read back and for
+// reproducers, and with limited line width for human readers.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -12,25 +12,26 @@
 
 namespace transom {
 
-/// The module's text; reading it back gives the same module.
+/// Prints the module; reading it back gives the same module.
 std::string printModule(mlir::ModuleOp module);
 
-/// The module's text in lines of at most 100 columns where they can be broken.
-/// Without locations, reading it back gives a module without module paths.
+/// Prints the module with at most 100 columns per line where lines can be
+/// broken. Without locations, reading it back gives a module without module
+/// paths.
 std::string printForReading(mlir::ModuleOp module, bool withLocations);
 
-/// Breaks lines that are too wide at spaces, which mean nothing in MLIR's
-/// assembly; the rest of a line is indented by four more columns. `firstLines`
-/// gets for each line of `text` the number of its first line in the result.
+/// Breaks long lines at spaces, which have no meaning in MLIR assembly;
+/// continuation lines are indented by four more columns. `firstLines` receives,
+/// for each line in `text`, the index of its first line in the result.
 std::string wrapLines(llvm::StringRef text,
                       std::vector<unsigned> *firstLines = nullptr);
 
-/// Reads a module; a failure is a bug of ours.
+/// Reads a module; a failure is an internal error.
 Result<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &context,
                                                      const std::string &text);
 
-/// Writes text to a new file in the folder for temporary files; its path,
-/// empty when it cannot be written.
+/// Writes text to a new file in the temporary folder. Returns its path, or an
+/// empty string if it cannot be written.
 std::string writeReproducer(const std::string &text);
 
 } // namespace transom

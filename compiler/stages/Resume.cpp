@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The checks of a stage's module.
+// Checks a stage's module.
 #include "compiler/stages/Resume.h"
 #include "compiler/codegen/FatalErrors.h"
 #include "compiler/options/ModuleOptions.h"
@@ -17,8 +17,8 @@
 using namespace mlir;
 using namespace transom;
 
-/// `FILE:LINE:COLUMN: text` for what the parser says, `FILE: PATH: text` for
-/// the verifier.
+/// Formats parser errors as `FILE:LINE:COLUMN: text` and verifier errors as
+/// `FILE: PATH: text`.
 static std::string formatError(const FirstError &error,
                                const std::string &path) {
   if (!error.location)
@@ -32,10 +32,10 @@ static std::string formatError(const FirstError &error,
   return place + ": " + error.text.substr(0, error.text.find('\n'));
 }
 
-/// Parses and verifies.
+/// Parses and verifies the module.
 static Result<OwningOpRef<ModuleOp>>
 parseModuleText(MLIRContext &context, const ResumedStage &resumed) {
-  // Bytecode of MLIR is not read: a stage is text.
+  // MLIR bytecode is not read: a stage is text.
   if (resumed.module.find('\0') != std::string::npos ||
       StringRef(resumed.module).starts_with("ML\xefR"))
     return rejected(resumed.path + ": not the text of a module");
@@ -49,7 +49,7 @@ parseModuleText(MLIRContext &context, const ResumedStage &resumed) {
   return Result<OwningOpRef<ModuleOp>>(std::move(module));
 }
 
-/// A weight's tensors must be in the model's files and give its shape.
+/// Checks that a weight's tensors are in the model's files and give its shape.
 static Result<void> checkWeight(const std::string &path, StringRef symbol,
                                 StringRef expression, ArrayRef<int64_t> shape,
                                 const TensorSource &tensors) {
@@ -86,7 +86,8 @@ static Result<void> checkWeights(ModuleOp module, const std::string &path,
   return {};
 }
 
-/// What the kernel passes leave on each entry; their values are verified.
+/// Checks for the attributes that the kernel passes add to each entry; the
+/// verifier checks their values.
 static Result<void> checkPlan(ModuleOp module, const std::string &path) {
   for (auto entry : module.getOps<func::FuncOp>()) {
     if (!entry.isPublic())
@@ -128,7 +129,7 @@ Result<void> transom::guardCompile(const std::string &path,
   const bool returned = runGuarded([&] { done = work(); }, reason);
   if (returned && (done || done.error().status != Status::Internal))
     return done;
-  // A full disk is not an error of the text.
+  // A full disk is not an error in the text.
   if (Error fatal = describeFatalError(reason);
       !returned && fatal.status == Status::Unavailable)
     return fatal;

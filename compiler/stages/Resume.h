@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Going on from a stage. Its file may have been edited or damaged: what is
-// wrong with it is an error of the file, not of the compiler.
+// Resumes from a stage. Its file may be edited or damaged: errors name the
+// file; they are not internal errors.
 #pragma once
 #include "compiler/stages/StageFiles.h"
 #include "dialects/weights/WeightExpr.h"
@@ -12,16 +12,17 @@
 
 namespace transom {
 
-/// Reads the module of a stage. `Rejected` with the file's line for text that
-/// is no module of this version, for weights that the model's files do not
-/// have, and for a kern module without a plan. `Usage` for other options.
+/// Reads the module of a stage. Errors: `Rejected` with file and line for text
+/// that is not a module in this version, for weights that are not in the
+/// model's files, and for a kern module without a plan; `Usage` for different
+/// options.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 readStageModule(mlir::MLIRContext &context, const ResumedStage &resumed,
                 const TensorSource &tensors, const CompileOptions &options);
 
-/// Runs the compile of a stage. A text may keep all rules that are checked and
-/// break one that no verifier knows: internal errors, a crash and fatal errors
-/// of LLVM in this thread are `Rejected`, too.
+/// Runs the compile from a stage. A text may pass all checks and still break an
+/// invariant that no verifier checks: internal errors, crashes and fatal LLVM
+/// errors in this thread are also `Rejected`.
 Result<void> guardCompile(const std::string &path,
                           llvm::function_ref<Result<void>()> work);
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The index gets its name after the files that it lists. It is not trusted:
-// names have no folders, and hashes tell whether a file is what the compile
+// The index is renamed after the files that it lists. It is not trusted: names
+// have no folders, and hashes show whether a file is the one that the compile
 // wrote.
 #include "compiler/stages/StageFiles.h"
 #include "runtime/base/File.h"
@@ -16,16 +16,16 @@
 using namespace transom;
 
 static constexpr const char *kIndexName = "index.json";
-/// Of the keys of the index.
+/// The index format; it changes with the keys.
 static constexpr int64_t kIndexFormat = 1;
-/// The first line of a module's file: this and the name of its stage.
+/// The first line in a module file: this prefix and the stage name.
 static constexpr llvm::StringLiteral kStageLine = "// stage: ";
-/// Files are read whole.
+/// The maximum size of a stage file, which is read as a whole.
 static constexpr uint64_t kMaxFileBytes = uint64_t(4) << 30;
-/// Open brackets at once; modules have about twenty.
+/// The maximum bracket nesting; modules have about twenty levels.
 static constexpr unsigned kMaxNesting = 256;
 
-/// The stages that a compile can go on from.
+/// The stages that a compile can resume from.
 static const std::vector<std::string> kResumable = {"attn", "attn-opt", "kern",
                                                     "llvm-ir", "obj"};
 
@@ -35,8 +35,8 @@ static bool hasModule(Stage stage) { return stage <= Stage::Kern; }
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// `3-kern.mlir`, `4-llvm-ir.avx2.ll`, `5-obj.avx2.o`. Assembly and objects are
-/// made in one step.
+/// Returns `3-kern.mlir`, `4-llvm-ir.avx2.ll`, `5-obj.avx2.o`. Assembly and
+/// objects are created in one step.
 static std::string getStageFileName(Stage stage, const std::string &isa) {
   const unsigned number =
       std::min(static_cast<unsigned>(stage), unsigned(Stage::Asm)) + 1;
@@ -77,6 +77,7 @@ Result<void> StageWriter::add(Stage stage, const std::string &isa,
 
 Result<void> StageWriter::finish(const FileHashes &inputs,
                                  const CompileOptions &options) {
+  // The compiler version and the options.
   std::string text;
   JsonWriter json(text, 2);
   json.beginObject();
@@ -90,6 +91,7 @@ Result<void> StageWriter::finish(const FileHashes &inputs,
   json.endObject();
   json.key("disabled_passes");
   json.array(options.disabledPasses);
+  // The input files and the stages, with their hashes.
   json.key("inputs_sha256");
   json.beginObject();
   for (const auto &[name, hash] : inputs)
@@ -142,6 +144,7 @@ static Result<StageFile> readEntry(JsonValue entry) {
 }
 
 static Result<StageIndex> readIndex(const std::string &path) {
+  // An index from another compiler version is rejected.
   TRANSOM_ASSIGN(JsonDocument document, parseJsonFile(path));
   JsonValue root = document.root();
   TRANSOM_TRY(root.expectObject());
@@ -153,6 +156,7 @@ static Result<StageIndex> readIndex(const std::string &path) {
     return compiler.error("written by version '" + std::string(version) +
                           "' of the compiler; expected '" TRANSOM_VERSION
                           "', whose dialects this one reads");
+  // Optimization level and input file hashes.
   StageIndex index;
   TRANSOM_ASSIGN(JsonValue level, root.get("opt_level"));
   TRANSOM_ASSIGN(int64_t optLevel, level.asInt(0, 2));
@@ -174,17 +178,17 @@ static Result<StageIndex> readIndex(const std::string &path) {
 
 namespace {
 
-/// Where a stage is.
+/// The location of a stage.
 struct StagePlace {
   std::string folder;
-  std::string file; ///< of its module; empty: what the index says
+  std::string file; ///< the module file; empty: listed in the index
   Stage stage = Stage::Attn;
   StageIndex index;
 };
 
 } // namespace
 
-/// The stage of a file: that of the index, or of the file's first line.
+/// Returns the stage for a file: from the index, or from the file's first line.
 static Result<Stage> getStageOfFile(const StagePlace &place) {
   for (const StageFile &file : place.index.files)
     if (file.file == place.file)
@@ -203,6 +207,7 @@ static Result<Stage> getStageOfFile(const StagePlace &place) {
 
 /// Finds FILE or FOLDER/STAGE.
 static Result<StagePlace> findStage(const std::string &path) {
+  // Split the path into the folder, whose index is read, and the last name.
   if (isFolder(path))
     return usageError("'" + path +
                       "' is a folder; expected FOLDER/STAGE, such "
@@ -234,7 +239,7 @@ static Result<StagePlace> findStage(const std::string &path) {
   return Result<StagePlace>(std::move(place));
 }
 
-/// The entries of a stage.
+/// Returns the index entries for a stage.
 static std::vector<StageFile> getFiles(const StageIndex &index, Stage stage) {
   std::vector<StageFile> files;
   for (const StageFile &file : index.files)
@@ -243,7 +248,7 @@ static std::vector<StageFile> getFiles(const StageIndex &index, Stage stage) {
   return files;
 }
 
-/// The file with the module of a stage: the given one, or that of the index.
+/// Returns the module file for a stage: the given file, or the index entry.
 static Result<StageFile> findModule(const StagePlace &place, Stage stage) {
   const std::vector<StageFile> modules = getFiles(place.index, stage);
   if (stage == place.stage && !place.file.empty()) {
@@ -295,7 +300,7 @@ Result<ResumedStage> transom::readStage(const std::string &path) {
   TRANSOM_ASSIGN(resumed.module, read(module));
   TRANSOM_TRY(checkNesting(resumed.module, resumed.path));
 
-  // The code of all instruction sets.
+  // Read the code for all instruction sets.
   if (!hasModule(place.stage))
     for (const StageFile &file : getFiles(place.index, place.stage)) {
       TRANSOM_ASSIGN(std::string text, read(file));

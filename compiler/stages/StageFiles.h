@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A folder with what the stages of a compile made: a file each, or one for each
-// instruction set, and `index.json`, which lists them with their hashes. A
-// compile can go on from one of them.
+// A folder with the stage output of a compile: one file per stage, or per stage
+// and instruction set, and `index.json`, which lists them with their hashes. A
+// compile can resume from any of them.
 #pragma once
 #include "compiler/options/CompileOptions.h"
 #include "compiler/stages/Hashes.h"
@@ -18,23 +18,23 @@ namespace transom {
 /// One entry of `index.json`.
 struct StageFile {
   Stage stage = Stage::Attn;
-  std::string isa; ///< of `llvm-ir`, `asm` and `obj`
+  std::string isa; ///< for `llvm-ir`, `asm` and `obj`
   std::string file;
   std::string sha256;
 };
 
-/// What `index.json` says.
+/// The contents of `index.json`.
 struct StageIndex {
   std::vector<StageFile> files;
-  FileHashes inputs; ///< of the model
+  FileHashes inputs; ///< the model's files
   unsigned optLevel = 2;
 };
 
-/// Writes the files of a folder. They replace older ones when `outputs` are
-/// committed, the index after the others.
+/// Writes the files in a folder. They replace older files when `outputs` are
+/// committed, the index last.
 class StageWriter {
 public:
-  /// Makes the folder if it is missing, and begins the index.
+  /// Creates the folder if it is missing, and begins the index.
   static Result<StageWriter> create(const std::string &folder,
                                     OutputSet &outputs);
   /// Writes a file, `3-kern.mlir` or `5-obj.avx2.o`.
@@ -50,31 +50,31 @@ private:
   std::vector<StageFile> files;
 };
 
-/// A stage to go on from.
+/// A stage to resume from.
 struct ResumedStage {
   Stage stage = Stage::Attn;
-  std::string path; ///< of the file with the module
-  /// Text of the stage's module; of the kern module for `llvm-ir` and `obj`.
+  std::string path; ///< the file with the module
+  /// The stage's module as text; for `llvm-ir` and `obj` the kern module.
   std::string module;
   /// LLVM IR or objects by instruction set.
   std::map<std::string, std::string> code;
-  /// True unless the index has the hashes of all of this.
+  /// False if all hashes match the index.
   bool edited = true;
-  std::string sha256; ///< of the module and the code
+  std::string sha256; ///< over the module and the code
   StageIndex index;   ///< empty without one
 
-  /// Which code there is, as names in a list.
+  /// Returns the instruction sets with code, as a list of names.
   std::string getIsas() const;
-  /// `kern sha256:...`, what the manifest has of a stage that was not compiled
-  /// from the files `inputs`; nothing for one that was.
+  /// Returns `kern sha256:...`, the manifest entry for a stage that was not
+  /// compiled from the files `inputs`; nullopt if it was.
   std::optional<std::string> describe(const FileHashes &inputs) const;
 };
 
-/// Reads FILE or FOLDER/STAGE. `Unavailable` for a missing file, `Rejected` for
-/// one of another version or without a known stage.
+/// Reads FILE or FOLDER/STAGE. Errors: `Unavailable` for a missing file,
+/// `Rejected` for another version or an unknown stage.
 Result<ResumedStage> readStage(const std::string &path);
 
-/// `Rejected` for text with so many open brackets that a parser may not end.
+/// `Rejected` for text nested so deeply that a parser may overflow its stack.
 Result<void> checkNesting(const std::string &text, const std::string &path);
 
 } // namespace transom
