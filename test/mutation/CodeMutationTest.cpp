@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How many faults of lowering the check of machine code finds, that are planted
-// in lowered code of random models.
+// Measures how many lowering faults the machine code check finds. The faults
+// are planted in random models' lowered code.
 #include "test/e2e/random/Seeds.h"
 #include "test/mutation/CodeMutations.h"
 #include "test/mutation/LimitedProcess.h"
@@ -17,14 +17,14 @@ using namespace transom::testing;
 
 namespace {
 
-/// Faults of one group, which are those of one model unless it has no places
-/// for them.
+/// Faults in one group; they are from one model unless it has no locations for
+/// them.
 constexpr int64_t faultsOfGroup = 12;
-/// Faults that are found, in percent of those that are not proved to be none.
+/// Faults that are found, in percent, without faults that are proved harmless.
 constexpr double leastFound = 98;
 constexpr const char *finders[] = {"bits", "bytes", "stopped"};
 
-/// Plants faults in the code of models.
+/// Plants faults in the models' code.
 class Planter {
 public:
   explicit Planter(uint64_t firstSeed) : nextSeed(firstSeed) {}
@@ -32,15 +32,16 @@ public:
   void run(int64_t count);
 
   Tallies tallies;
-  int64_t planted = 0; ///< without those that are proved to be none
+  int64_t planted = 0; ///< without faults that are proved harmless
 
 private:
   void runModel(uint64_t seed, int64_t count);
-  /// Plants a fault of the kind that has come least often.
+  /// Plants a fault of the least frequent kind.
   void plantOne(LoweredModel &model, Random &random);
   void judge(LoweredModel &model, ModuleOp mutant, const PlantedFault &fault,
              const CodeMutationKind &kind, const Random &random);
-  /// Where nothing was found: a rule by which it is no fault, or empty.
+  /// For faults that were not found: the rule that proves them harmless, or
+  /// empty.
   std::string getRule(LoweredModel &model, const PlantedFault &fault,
                       const CodeMutationKind &kind, const Random &random);
 
@@ -48,13 +49,13 @@ private:
 };
 
 void Planter::run(int64_t count) {
-  // Of what is proved to be no fault there may be any number.
+  // Any number may be proved harmless.
   while (planted < count && !::testing::Test::HasFatalFailure())
     runModel(nextSeed++, count);
 }
 
-/// What a check in a process of its own says: `0` and text where nothing was
-/// found, else `1`, `2` or `3`; `4` where the code is not valid.
+/// The output from a check in a separate process: `0` and text if nothing was
+/// found, else `1`, `2` or `3`; `4` if the code is invalid.
 std::string checkOnce(LoweredModel &model, ModuleOp mutant,
                       const std::set<std::string> &phases) {
   CodeFinding finding = model.check(mutant, phases);
@@ -72,7 +73,7 @@ std::string checkOnce(LoweredModel &model, ModuleOp mutant,
 void Planter::runModel(uint64_t seed, int64_t count) {
   LoweredModel model(seed);
   ASSERT_EQ(model.start(), "") << model.getName();
-  // The check finds nothing in code as it is.
+  // The check finds nothing in unchanged code.
   ProcessResult intact =
       runLimited([&] { return checkOnce(model, model.getCode(), {}); });
   ASSERT_TRUE(intact.finished) << model.getName() << ": " << intact.text;
@@ -100,8 +101,8 @@ void Planter::plantOne(LoweredModel &model, Random &random) {
   }
 }
 
-/// Whether the numbers that a fault changes may be any others, on all calls of
-/// a check: `equal`, or what is found with others.
+/// Whether the values that a fault changes may be arbitrary in all calls in a
+/// check: `equal`, or the finding with other values.
 std::string tryNumbers(LoweredModel &model, const CodeMutationKind &kind,
                        const Random &random,
                        const std::set<std::string> &phases) {
@@ -118,11 +119,11 @@ std::string tryNumbers(LoweredModel &model, const CodeMutationKind &kind,
   return "equal: numbers that nothing depends on";
 }
 
-/// Who runs the place of a fault, which then stops the process.
+/// The calls that run the fault location, where the process then stops.
 enum class Reach { Checked, Elsewhere, Never };
 
-/// Whether the calls of a check run the place of a fault, or those of other
-/// sizes.
+/// Whether the fault location is run by the calls in a check, or by calls with
+/// other sizes.
 Reach findReach(LoweredModel &model, ModuleOp trapped) {
   for (Reach reach : {Reach::Checked, Reach::Elsewhere}) {
     ProcessResult result = runLimited(
@@ -156,6 +157,7 @@ void Planter::judge(LoweredModel &model, ModuleOp mutant,
                     const PlantedFault &fault, const CodeMutationKind &kind,
                     const Random &random) {
   Tally &tally = tallies[kind.name];
+  // Code that does not compile to an artifact does not count.
   ProcessResult result =
       runLimited([&] { return checkOnce(model, mutant, fault.phases); });
   if (result.finished && result.text.substr(0, 1) == "4") {
@@ -165,6 +167,7 @@ void Planter::judge(LoweredModel &model, ModuleOp mutant,
   }
   ++tally.planted;
   ++planted;
+  // A survivor may be proved harmless.
   const bool isStopped = !result.finished || result.text.empty();
   const char finder = isStopped ? '3' : result.text[0];
   std::string verdict = "found: " + result.text.substr(!isStopped);
@@ -175,6 +178,7 @@ void Planter::judge(LoweredModel &model, ModuleOp mutant,
   } else {
     ++tally.found[finder == '1' ? "bits" : finder == '2' ? "bytes" : "stopped"];
   }
+  // Print survivors, or everything on request.
   if (finder == '0' || fromEnvironment("TRANSOM_RANDOM_DUMP", 0))
     std::cout << model.getName() << ", '" << fault.function << "', "
               << kind.name << ": " << fault.edit.what
@@ -187,7 +191,8 @@ class CodeMutants : public ::testing::TestWithParam<Seeds> {
 protected:
   static void TearDownTestSuite() {
     const Tally all = print(total, finders);
-    // A share of few faults says nothing: of a group one may survive.
+    // A percentage over few faults is not significant: one may survive in a
+    // group.
     if (all.survived > 1)
       EXPECT_GE(all.getScore(), leastFound);
   }

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of kinds of faults, and the choice of a place.
+// The table of fault kinds, and the location choice.
 #include "test/mutation/CodeMutations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,7 +41,7 @@ static std::string getText(Operation *op) {
   return text;
 }
 
-/// One of the keys of a map of groups.
+/// One key in a map with groups.
 template <typename MapT> static auto &pickGroup(MapT &groups, Random &random) {
   auto group = groups.begin();
   std::advance(group, random.below(static_cast<int64_t>(groups.size())));
@@ -50,7 +50,7 @@ template <typename MapT> static auto &pickGroup(MapT &groups, Random &random) {
 
 namespace {
 
-/// Where a fault may be.
+/// A possible fault location.
 struct FaultSite {
   std::string what, function;
   Edit edit;
@@ -65,7 +65,7 @@ static std::optional<FaultSite> choosePlace(ModuleOp code, const LiveCode &live,
   kind.collect(code, live, edits);
   if (edits.empty())
     return std::nullopt;
-  // By what is changed, then by function.
+  // By changed entity, then by function.
   std::map<std::string, std::map<std::string, std::vector<Edit *>>> groups;
   for (Edit &edit : edits)
     groups[edit.op->getName().getStringRef().str() + " " + edit.what]
@@ -125,8 +125,8 @@ bool plantTrapWhereDifferent(ModuleOp code, const CodeMutationKind &kind,
 // Numbers in place of faults
 //===----------------------------------------------------------------------===//
 
-/// A vector or number; for vectors of words that hold numbers, its bits as
-/// bf16 in each half, or as int8 in each byte.
+/// A constant vector or scalar; for word vectors that hold packed elements, its
+/// bits as bf16 in each half, or as int8 in each byte.
 static TypedAttr getNumber(Type type, double number) {
   Builder b(type.getContext());
   Type element = getElementTypeOrSelf(type);
@@ -149,7 +149,7 @@ static Value makeNumber(OpBuilder &b, Location loc, Type type, double number) {
   return b.create<arith::ConstantOp>(loc, getNumber(type, number));
 }
 
-/// Floats, and vectors of integers, which hold numbers.
+/// Floats, and integer vectors that hold elements.
 static bool isNumber(Type type) {
   Type element = getElementTypeOrSelf(type);
   return isa<FloatType>(element) ||
@@ -157,7 +157,7 @@ static bool isNumber(Type type) {
           element.getIntOrFloatBitWidth() > 1);
 }
 
-/// Replaces what an operation loads or stores.
+/// Replaces the value that an operation loads or stores.
 static bool replaceAccess(Operation *op, double number) {
   OpBuilder b(op);
   if (isa<LLVM::StoreOp, LLVM::MaskedStoreOp>(op)) {
@@ -174,7 +174,7 @@ static bool replaceAccess(Operation *op, double number) {
   return true;
 }
 
-/// Replaces the numbers in which the results of two operations differ.
+/// Replaces the elements in which two operations' results differ.
 static void replaceDifference(Operation *original, Operation *changed,
                               double number) {
   OpBuilder b(changed->getContext());
@@ -195,7 +195,7 @@ static void replaceDifference(Operation *original, Operation *changed,
   result.replaceAllUsesExcept(replaced, own);
 }
 
-/// Replaces what a loop starts with, where a fault has changed it.
+/// Replaces a loop's initial values if a fault has changed them.
 static bool replaceStart(scf::ForOp loop, Edit &edit, double number) {
   SmallVector<Value> before = llvm::to_vector(loop->getOperands());
   edit.apply();
@@ -215,8 +215,8 @@ static bool replaceStart(scf::ForOp loop, Edit &edit, double number) {
   return false;
 }
 
-/// Replaces the lanes that a store has no longer, or only with a fault; all of
-/// them where the fault is another one.
+/// Replaces the lanes that a store writes only without or only with a fault;
+/// all lanes for other faults.
 static bool replaceLanes(LLVM::MaskedStoreOp store, Edit &edit, double number) {
   const Value mask = store.getMask();
   Operation *copy = OpBuilder(store).clone(*store.getOperation());
@@ -247,6 +247,7 @@ bool plantNumber(ModuleOp code, const CodeMutationKind &kind, Random &random,
   Operation *op = place ? place->edit.op : nullptr;
   if (!op)
     return false;
+  // Memory accesses, loops and tiles have their own replacements.
   if (isa<LLVM::GEPOp>(op))
     return llvm::all_of(llvm::to_vector(op->getUsers()), [&](Operation *user) {
       return replaceAccess(user, number);
@@ -261,6 +262,7 @@ bool plantNumber(ModuleOp code, const CodeMutationKind &kind, Random &random,
     return replaceTile(tile, number);
   if (replacePositions(op, number))
     return true;
+  // Otherwise replace the elements in which the results differ.
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
       !isNumber(op->getResult(0).getType()))
     return false;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Faults of lowering, planted in lowered code: loops, arithmetic and vectors of
+// Lowering faults, planted in lowered code: loops, arithmetic and vectors in
 // phases and micro-kernels before they become basic blocks.
 #pragma once
 #include "test/mutation/LiveCode.h"
@@ -10,10 +10,10 @@
 
 namespace transom::testing {
 
-/// A kind of fault.
+/// A fault kind.
 struct CodeMutationKind {
   const char *name;
-  /// Adds the changes of this kind to code that has an influence on memory.
+  /// Adds changes for this kind to code that influences memory.
   void (*collect)(mlir::ModuleOp code, const LiveCode &live, Edits &edits);
 };
 
@@ -24,11 +24,11 @@ llvm::ArrayRef<CodeMutationKind> getCodeMutationKinds();
 struct PlantedFault {
   Planted edit;
   std::string function;         ///< that has it
-  std::set<std::string> phases; ///< functions of phases that run it
+  std::set<std::string> phases; ///< phase functions that run it
 };
 
-/// Plants a fault; nothing where the code has no place for it. Changes,
-/// functions and places are chosen evenly, in this order.
+/// Plants a fault; returns nothing if the code has no location for it. Changes,
+/// functions and locations are chosen evenly, in this order.
 std::optional<PlantedFault>
 plantFault(mlir::ModuleOp code, const CodeMutationKind &kind, Random &random);
 
@@ -37,17 +37,17 @@ void plantTrap(mlir::ModuleOp code, const CodeMutationKind &kind,
                Random &random);
 
 /// Plants code that stops the program where plantFault() makes an integer
-/// another one. False for a fault of another form.
+/// differ. Returns false for other fault forms.
 bool plantTrapWhereDifferent(mlir::ModuleOp code, const CodeMutationKind &kind,
                              Random &random);
 
-/// Changes only the numbers that differ with the fault of plantFault(), all to
-/// one number; or what a store, or the memory accesses of an address, have.
-/// False for a fault of another form.
+/// Changes only the values that differ with the fault from plantFault(), all to
+/// one value, or the operands in a store or in memory accesses through an
+/// address. Returns false for other fault forms.
 bool plantNumber(mlir::ModuleOp code, const CodeMutationKind &kind,
                  Random &random, double number);
 
-/// Sources of the kinds.
+/// Sources for the kinds.
 void shiftAddresses(mlir::ModuleOp, const LiveCode &, Edits &);
 void changeStrides(mlir::ModuleOp, const LiveCode &, Edits &);
 void changeTails(mlir::ModuleOp, const LiveCode &, Edits &);
@@ -63,13 +63,13 @@ void leaveOutStores(mlir::ModuleOp, const LiveCode &, Edits &);
 void changePositions(mlir::ModuleOp, const LiveCode &, Edits &);
 void changeTiles(mlir::ModuleOp, const LiveCode &, Edits &);
 
-/// Lets all numbers of the register that an instruction loads, adds to or
-/// stores be one number. False for other instructions.
+/// Sets all elements that an instruction loads, adds to or stores to one value.
+/// Returns false for other instructions.
 bool replaceTile(mlir::LLVM::CallIntrinsicOp op, double number);
 
-/// Lets all positions that an operation reads be one, which the number chooses:
-/// that of a far later key, of a far earlier key, or of the query itself. False
-/// for operations that read no table of positions.
+/// Sets all positions that an operation reads to one: a far later key, a far
+/// earlier key, or the query itself, as the number chooses. Returns false for
+/// operations that read no position table.
 bool replacePositions(mlir::Operation *op, double number);
 
 } // namespace transom::testing

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which code is live, and what each kind of fault does to a small kernel.
+// Checks which code is live, and how each fault kind changes a small kernel.
 #include "test/mutation/CodeMutations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -86,7 +86,7 @@ protected:
     module = parseSourceString<ModuleOp>(text, &context);
   }
 
-  /// The operations of a kind in the order of the text.
+  /// Operations of one kind, in textual order.
   template <typename OpT> std::vector<OpT> find() {
     std::vector<OpT> found;
     module->walk([&](OpT op) { found.push_back(op); });
@@ -146,7 +146,7 @@ TEST_F(CodeMutations, aTrapIsWhereTheFaultIs) {
 }
 
 TEST_F(CodeMutations, onlyNumbersThatAFaultChangesAreReplaced) {
-  // A lane of a shuffle is another, and the choice is between both results.
+  // A shuffle uses another lane; the choice is between both results.
   Random random(3);
   ASSERT_TRUE(plantNumber(*module, getCodeMutationKinds()[9], random, 1e30));
   EXPECT_EQ(find<vector::ShuffleOp>().size(), 2u);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each rule looks at the operation that was changed and at what uses it.
+// Each rule inspects the changed operation and its users.
 #include "test/mutation/EqualMutants.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
@@ -11,14 +11,14 @@ using namespace mlir;
 
 namespace transom::testing {
 
-/// True where a rope is a product of complex numbers: one head in halves, all
-/// of which turns.
+/// Returns true if a rope is a complex multiplication: one head in halves, all
+/// rotated.
 template <typename OpT> static bool isComplexProduct(OpT rope) {
   return rope.getHeads() == 1 && !rope.getInterleaved() &&
          rope.getInput().getType() == rope.getRopeTable().getType();
 }
 
-/// True for the product of a row and a weight of one column.
+/// Returns true for a matmul between a row and a weight with one column.
 static bool isDotProduct(attn::LinearOp linear) {
   return linear.getInput().getType() == linear.getWeight().getType() &&
          cast<ShapedType>(linear.getWeight().getType()).getShape()[0] == 1;
@@ -36,8 +36,8 @@ static bool isCommutativeScalar(Operation *op) {
              arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op);
 }
 
-/// The term that a scalar is, with arguments by name; operands of commutative
-/// operations are sorted.
+/// The term that a scalar represents, with named arguments; operands in
+/// commutative operations are sorted.
 static std::string getTerm(Value value,
                            const DenseMap<Value, std::string> &names) {
   if (auto name = names.find(value); name != names.end())
@@ -59,8 +59,8 @@ static std::string getTerm(Value value,
   return term;
 }
 
-/// True for a region of two inputs that is the same function with both
-/// exchanged.
+/// Returns true for a region with two inputs that computes the same function
+/// with both exchanged.
 static bool isCommuted(kern::ElementwiseOp op) {
   Block &body = op.getBody().front();
   Value result = body.getTerminator()->getOperand(0);
@@ -88,9 +88,9 @@ bool isCommutative(Operation *op) {
 // Softmax
 //===----------------------------------------------------------------------===//
 
-/// True where a number added to all elements of a row of `scores` changes
-/// nothing: they go to a softmax alone, perhaps with others added or some
-/// hidden.
+/// Returns true if adding a constant to all elements in a row in `scores`
+/// changes nothing: they go to a softmax alone, possibly after other additions
+/// or masks.
 static bool isShiftedScore(Value scores) {
   return llvm::all_of(scores.getUses(), [](OpOperand &use) {
     Operation *op = use.getOwner();
@@ -108,7 +108,8 @@ static bool isShiftedScore(Value scores) {
   });
 }
 
-/// True where a row added to all keys adds the same to all scores of a query.
+/// Returns true if adding a row to all keys adds the same value to all scores
+/// for a query.
 static bool isKeyOfSoftmax(OpOperand &use) {
   Operation *op = use.getOwner();
   if (isa<attn::ReshapeOp, attn::TransposeOp>(op))
@@ -127,7 +128,7 @@ static bool isKeyOfSoftmax(OpOperand &use) {
          attention.getSoftCap().convertToDouble() == 0;
 }
 
-/// The same for the numbers that a product adds to each row of its result.
+/// The same for values that a matmul adds to each result row.
 static bool isKeyProduct(Operation *product) {
   if (auto linear = dyn_cast<attn::LinearOp>(product))
     return llvm::all_of(linear.getResult().getUses(), isKeyOfSoftmax);
@@ -138,7 +139,7 @@ static bool isKeyProduct(Operation *product) {
          });
 }
 
-/// True for a vector that is only the bias of keys.
+/// Returns true for a vector that is only the key bias.
 static bool isKeyBias(Value vector) {
   return !vector.use_empty() &&
          llvm::all_of(vector.getUses(), [](OpOperand &use) {
@@ -151,7 +152,7 @@ static bool isKeyBias(Value vector) {
          });
 }
 
-/// The same for all places where a weight is read.
+/// The same at all locations where a weight is read.
 static bool isKeyBias(Operation *weight, ModuleOp module) {
   auto uses = SymbolTable::getSymbolUses(weight, module);
   if (!uses || uses->empty())

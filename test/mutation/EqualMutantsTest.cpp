@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules hold for what is equal, and for nothing near it.
+// The rules accept equal mutants and no near misses.
 #include "test/mutation/EqualMutants.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
@@ -23,7 +23,7 @@ protected:
                         arith::ArithDialect, func::FuncDialect>();
   }
 
-  /// The function of these operations, with `%x` and three weights.
+  /// A function with these operations, `%x` and three weights.
   OwningOpRef<ModuleOp> parse(const std::string &operations) {
     std::string text = R"mlir(
 !x = tensor<1x4x8xf32>
@@ -42,7 +42,7 @@ func.func @f(%x: !x, %w: !w) -> !x {
     return found;
   }
 
-  /// The rule for a change of the bias of keys of this attention.
+  /// The rule for a changed key bias in this attention.
   std::string getRuleOfBias(const std::string &operands,
                             const std::string &attributes = "") {
     auto module = parse("%k = attn.linear %x, %w, %b : !x, !w, !b\n"
@@ -55,7 +55,7 @@ func.func @f(%x: !x, %w: !w) -> !x {
     return getEquality(*module, {"attn.weight scaled", weight, {}, {}});
   }
 
-  /// The same for an offset of scores that go through these operations.
+  /// The same for a score offset that goes through these operations.
   std::string getRuleOfOffset(const std::string &operations) {
     auto module = parse(
         "%s = attn.scale %x by 0.5 {offset = 1.0 : f64} : !x\n" + operations);

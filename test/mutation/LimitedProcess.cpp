@@ -12,7 +12,7 @@
 
 namespace transom::testing {
 
-/// Bytes of address space of this process.
+/// This process's address space in bytes.
 static rlim_t getAddressSpace() {
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -29,7 +29,7 @@ static void limit(const ProcessLimits &limits) {
   set(RLIMIT_CORE, 0);
 }
 
-/// All that the other end writes.
+/// All bytes that the other end writes.
 static std::string readAll(int descriptor) {
   std::string text;
   char buffer[4096];
@@ -38,7 +38,7 @@ static std::string readAll(int descriptor) {
   return text;
 }
 
-/// An exception ends the process, since nobody else may catch it here.
+/// An exception ends the process, since nothing else may catch it here.
 [[noreturn]] static void runChild(const std::function<std::string()> &function,
                                   const ProcessLimits &limits,
                                   int descriptor) noexcept {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Limits stop what a mutant may do.
+// Limits stop a mutant's excessive resource use.
 #include "test/mutation/LimitedProcess.h"
 #include <csignal>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values wait to be followed; a call is followed again for each argument that
-// its function uses.
+// Uses a worklist; a call is visited again for each argument that its function
+// uses.
 #include "test/mutation/LiveCode.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace transom::testing {
 
-/// The global constant of which a pointer was loaded, if it is one.
+/// The global constant from which a pointer was loaded, if any.
 static LLVM::GlobalOp findTable(Value callee, const SymbolTable &symbols) {
   Operation *op = callee.getDefiningOp();
   while (op && isa<LLVM::LoadOp, LLVM::GEPOp>(op))
@@ -40,8 +40,8 @@ static SmallVector<LLVM::LLVMFuncOp> findCallees(LLVM::CallOp call,
   return found;
 }
 
-/// True for an instruction that changes memory, or registers that no value
-/// names, as those of tiles.
+/// Returns true for an instruction that changes memory, or registers that no
+/// value names, such as tiles.
 static bool isWithoutResult(LLVM::CallIntrinsicOp op) {
   return op && op->getNumResults() == 0;
 }
@@ -81,7 +81,7 @@ void LiveCode::add(Value value) {
     waiting.push_back(value);
 }
 
-/// An operation with all its operands, and what decides whether it runs.
+/// An operation with all its operands, and the conditions under which it runs.
 void LiveCode::add(Operation *op) {
   if (!operations.insert(op).second)
     return;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which operations of lowered code have an influence on what it writes.
+// Finds operations in lowered code that influence the memory it writes.
 #pragma once
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -10,8 +10,8 @@
 
 namespace transom::testing {
 
-/// Follows values back from all that is stored. What is prefetched does not
-/// count, nor what a called function does not use.
+/// Follows values back from all stores. Prefetched values do not count, nor do
+/// values that a called function does not use.
 class LiveCode {
 public:
   explicit LiveCode(mlir::ModuleOp module);
@@ -19,11 +19,11 @@ public:
   bool contains(mlir::Operation *op) const { return operations.count(op); }
   bool isUsed(mlir::Value value) const { return values.count(value); }
 
-  /// The functions that a call may run: the one that it names or whose address
-  /// it has; through a table of kernels, all of the table.
+  /// The functions that a call may run: the named one or the one whose address
+  /// it has; a kernel table contributes all its functions.
   llvm::SmallVector<mlir::LLVM::LLVMFuncOp>
   getCallees(mlir::LLVM::CallOp call) const;
-  /// The functions from which a function is reached, itself included.
+  /// The functions from which a function can be reached, itself included.
   llvm::DenseSet<mlir::Operation *>
   getCallers(mlir::LLVM::LLVMFuncOp function) const;
 

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which functions calls may run, and which of their arguments count: calls by
-// name, by the address of a function, through a table, and of what is not
-// known.
+// Tests which functions calls may run, and which arguments count: calls by
+// name, by function address, through a table, and to unknown functions.
 #include "test/mutation/LiveCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -87,7 +86,7 @@ protected:
   LLVM::LLVMFuncOp getFunction(StringRef name) {
     return module->lookupSymbol<LLVM::LLVMFuncOp>(name);
   }
-  /// The only operation of a kind in a function.
+  /// The only operation of this kind in a function.
   template <typename OpT> OpT find(StringRef function) {
     auto found = getFunction(function).getBody().front().getOps<OpT>();
     EXPECT_TRUE(llvm::hasSingleElement(found));
@@ -100,7 +99,8 @@ protected:
       names.push_back(callee.getName().str());
     return names;
   }
-  /// Whether the first and the second number that a function passes count.
+  /// Returns whether the first and the second value that a function passes
+  /// count.
   std::pair<bool, bool> getLiveNumbers(StringRef function) {
     return {live->contains(find<arith::AddIOp>(function)),
             live->contains(find<arith::MulIOp>(function))};
@@ -122,7 +122,7 @@ TEST_F(LiveCalls, byNameRunTheFunction) {
 TEST_F(LiveCalls, byAddressRunTheFunctionOfTheAddress) {
   EXPECT_EQ(getCallees("byAddress"), Names{"storesSecond"});
   EXPECT_EQ(getLiveNumbers("byAddress"), Both(false, true));
-  // The address decides what runs.
+  // The address decides which function runs.
   EXPECT_TRUE(live->contains(find<LLVM::AddressOfOp>("byAddress")));
 }
 

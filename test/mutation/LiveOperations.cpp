@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A fixed point over all operations of a module, forwards in no order: modules
-// are small.
+// A fixed point over all operations in a module, in forward order: modules are
+// small.
 #include "test/mutation/LiveOperations.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
@@ -54,15 +54,16 @@ bool LiveOperations::hasEffect(Operation *op) const {
            llvm::any_of(buffers.writtenBuffers(), [&](Value buffer) {
              return values.count(kern::getStorage(buffer));
            });
-  // Layers work on buffers; a phase counts with what is in it.
+  // Layers work on buffers; a phase is live with its contents.
   return isa<kern::LayersOp>(op) ||
          (isa<kern::PhaseOp>(op) &&
           llvm::any_of(cast<kern::PhaseOp>(op).getBody().getOps(),
                        [&](Operation &inner) { return contains(&inner); }));
 }
 
-/// The arguments of a body and what a call site gives for them live together.
+/// Body arguments and the corresponding call site operands live together.
 void LiveOperations::addBodies(Operation *layers) {
+  // Operands and body arguments pass liveness in both directions.
   auto connect = [&](func::FuncOp body, ArrayRef<FlatSymbolRefAttr> names) {
     for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
       const bool ofLayer = i >= layers->getNumOperands();
@@ -80,6 +81,7 @@ void LiveOperations::addBodies(Operation *layers) {
     if (!isa<kern::LayersOp>(layers))
       add(body.getBody().front().getTerminator());
   };
+  // Each layer names its body and its parameters.
   if (auto op = dyn_cast<attn::LayersOp>(layers))
     for (attn::LayerAttr layer : op.getLayerRange())
       connect(symbols.lookup<func::FuncOp>(layer.getBody().getValue()),

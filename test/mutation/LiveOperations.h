@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which operations have an influence on a result of an entry or on a cache.
+// Finds operations that influence an entry result or a cache.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -10,14 +10,13 @@
 
 namespace transom::testing {
 
-/// Follows values, and what buffers hold, from the results back. Where buffers
-/// are written several times, all writers count.
+/// Follows values and buffer contents back from the results. If a buffer is
+/// written several times, all writers count.
 class LiveOperations {
 public:
   explicit LiveOperations(mlir::ModuleOp module);
 
-  /// For a weight and a cache: whether an operation that has an influence
-  /// reads it.
+  /// Returns whether an operation with an influence reads this weight or cache.
   bool contains(mlir::Operation *op) const { return operations.count(op); }
 
 private:

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The stages of the compiler with an edit between two passes, and the tool's
+// Runs the compiler stages with an edit between two passes, and the tool's
 // stepper with the compiler's check.
 #include "test/mutation/LoweredModel.h"
 #include "compiler/artifact/PlanArtifact.h"
@@ -40,7 +40,7 @@ LoweredModel::LoweredModel(uint64_t seed) {
   context.getDiagEngine().registerHandler(
       [](Diagnostic &) { return success(); });
   Random random(seed ^ 0xc0de);
-  // Where the CPU lacks AMX, its models have code for AVX2.
+  // On CPUs without AMX, its models have AVX2 code.
   const bool isForAmx =
       seed % 12 == 10 && findInstructionSet("amx")->runsHere();
   isa = isForAmx ? "amx" : "avx2";
@@ -64,8 +64,8 @@ LoweredModel::LoweredModel(uint64_t seed) {
     if (random.chance(50))
       options.kvDtype = random.pick({"f32", "bf16", "int8", "int8"});
   }
-  // Quantized weights, in models of f32 whose draws stay as they are. Experts
-  // are one seed of 12, so other draws are theirs.
+  // Quantized weights in f32 models whose other random draws stay the same.
+  // Experts occur in one seed out of 12, so their draws differ.
   const uint64_t draw = seed % 12 == 8 ? seed / 12 + 8 : seed;
   if (options.dtype == "f32" && draw % 5 == 3) {
     options.quantize = draw % 10 == 3 ? "int4" : "int8";
@@ -84,7 +84,8 @@ LoweredModel::LoweredModel(uint64_t seed) {
 
 LoweredModel::~LoweredModel() = default;
 
-/// True for a graph on any number of sequences of any length.
+/// Returns true for a graph that accepts any number of sequences with any
+/// length.
 static bool hasAllSizes(ModuleOp module) {
   auto function = *module.getOps<func::FuncOp>().begin();
   for (Type type : function.getArgumentTypes())
@@ -105,8 +106,8 @@ void LoweredModel::makeGraph(uint64_t seed, GraphKind graph) {
   }
 }
 
-/// Tokens that go to two of three experts, whose number of rows is known during
-/// the call only. No importer makes this.
+/// Tokens that go to two out of three experts; the row count is known only
+/// during the call. No importer makes this.
 static constexpr const char *expertsText = R"mlir(
 !groups = !kern.buffer<[rows, 2] x i64>
 !scales = !kern.buffer<[rows, 2] x f32>
@@ -189,7 +190,7 @@ std::string LoweredModel::start() {
   return code ? "" : "lowering failed";
 }
 
-/// Runs the passes after that which the code is edited after.
+/// Runs the passes after the edit.
 static bool lowerToDialect(ModuleOp code) {
   PassManager passes(code.getContext());
   passes.enableVerifier(false);
@@ -224,7 +225,7 @@ Result<void> LoweredModel::write(ModuleOp mutant) {
 
 namespace {
 
-/// Shows dispatches of some phases to a check, until there is a difference.
+/// Passes dispatches in some phases to a check, up to the first difference.
 class SomeDispatches : public DispatchChecker {
 public:
   SomeDispatches(CheckDispatches &checker, const Manifest &manifest,
@@ -268,7 +269,7 @@ private:
 
 namespace {
 
-/// Looks at nothing.
+/// Inspects nothing.
 struct NoChecker : DispatchChecker {
   void willRun(const SteppedDispatch &) override {}
   void didRun(const SteppedDispatch &) override {}

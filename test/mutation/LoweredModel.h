@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A small random model of odd sizes, lowered for AVX2, or one of whole tiles of
-// bf16, lowered for AMX, whose machine code is checked against its kern module
+// A small random model with odd sizes, lowered for AVX2, or with whole bf16
+// tiles, lowered for AMX. Its machine code is checked against its kern module
 // as `transom verify MODEL.so --model MODEL` does.
 #pragma once
 #include "compiler/codegen/Object.h"
@@ -16,12 +16,12 @@
 
 namespace transom::testing {
 
-/// What a check found.
+/// The result from a check.
 struct CodeFinding {
-  /// What the machine has written wrongly; nothing: no difference.
+  /// Wrong machine code results; empty: no difference.
   std::optional<CodeDifference> difference;
   std::string error;      ///< why the check ended
-  bool isValid = true;    ///< false: the code has not become an artifact
+  bool isValid = true;    ///< false: the code did not become an artifact
   int64_t dispatches = 0; ///< that were checked
 };
 
@@ -30,21 +30,21 @@ public:
   explicit LoweredModel(uint64_t seed);
   ~LoweredModel();
 
-  /// Compiles up to loops and vectors. The error, or empty.
+  /// Compiles up to loops and vectors. Returns the error, or an empty string.
   std::string start();
-  /// The code of all phases and kernels.
+  /// The code for all phases and kernels.
   mlir::ModuleOp getCode() { return *code; }
 
-  /// Makes an artifact with other code and steps through it, until the first
-  /// difference. Only dispatches of these functions are checked: the others
-  /// have the code that they had. All, if the set is empty.
+  /// Makes an artifact with other code and steps through it up to the first
+  /// difference. Only dispatches to these functions are checked, since the
+  /// others have the original code. An empty set checks all.
   CodeFinding check(mlir::ModuleOp mutant, const std::set<std::string> &phases);
 
-  /// Runs other code on the calls of a check, or on those of other sizes, and
-  /// checks nothing. The error, or empty.
+  /// Runs other code on the calls from a check, or on calls with other sizes,
+  /// and checks nothing. Returns the error, or an empty string.
   std::string run(mlir::ModuleOp mutant, bool hasOtherSizes);
 
-  /// What the model is, in words.
+  /// A description in words.
   const std::string &getName() const { return name; }
 
 private:
@@ -53,7 +53,7 @@ private:
   void makeDecoder(uint64_t seed, bool hasSource);
   /// Runs the passes up to `kern`.
   std::string plan();
-  /// Writes an artifact; the error, or empty.
+  /// Writes an artifact; returns the error, or an empty string.
   Result<void> write(mlir::ModuleOp mutant);
   Result<void> step(const std::set<std::string> &phases, CodeFinding &finding);
 

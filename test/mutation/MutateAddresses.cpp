@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Addresses an element too far, strides that are too long, and memory that is
-// written by mistake or not at all.
+// Addresses that are one element off, strides that are too long, and memory
+// that is written by mistake or not at all.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "test/mutation/CodeMutations.h"
@@ -15,8 +15,8 @@ namespace transom::testing {
 // Offsets
 //===----------------------------------------------------------------------===//
 
-/// Bytes of an element of what is read or written at an address; 0 where only
-/// other addresses follow from it, as those that a called function computes.
+/// The element size in bytes for reads and writes at an address; 0 if only
+/// other addresses are computed from it, also in a called function.
 static int64_t getElementBytes(Value address) {
   for (OpOperand &use : address.getUses()) {
     Operation *op = use.getOwner();
@@ -70,7 +70,7 @@ void shiftAddresses(ModuleOp code, const LiveCode &live, Edits &edits) {
   });
 }
 
-/// True where an integer becomes part of an address of live code.
+/// Returns true if an integer becomes part of an address in live code.
 static bool reachesAddress(Value value, const LiveCode &live) {
   return llvm::any_of(value.getUsers(), [&](Operation *op) {
     if (!live.contains(op))
@@ -113,8 +113,8 @@ void changeStrides(ModuleOp code, const LiveCode &live, Edits &edits) {
 void writePrefetched(ModuleOp code, const LiveCode &, Edits &edits) {
   code.walk([&](LLVM::Prefetch prefetch) {
     edits.push_back({prefetch, "writes", [=]() mutable -> Operation * {
-                       // At the end, since rows of the output are prefetched
-                       // before they are written.
+                       // At the end, since output rows are prefetched before
+                       // they are written.
                        OpBuilder b(prefetch->getBlock()->getTerminator());
                        Value one = b.create<arith::ConstantOp>(
                            prefetch.getLoc(), b.getF32FloatAttr(1));

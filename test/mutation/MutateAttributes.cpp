@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers, flags and enum words of operations. What the operation does not use
-// and what says nothing about results (names, schedules, limits) is left alone.
+// Numeric, flag and enum attributes. Attributes that the operation does not use
+// or that cannot change results (names, schedules, limits) are left alone.
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace transom::testing {
 
-/// Calls a function with each attribute of live operations.
+/// Calls a function with each attribute in live operations.
 template <typename Function>
 static void forEachAttribute(ModuleOp module, Function function) {
   LiveOperations live(module);
@@ -41,7 +41,7 @@ static Edit setAttribute(Operation *op, StringRef name, Attribute value,
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// Attributes that say nothing about results, or are mutated elsewhere.
+/// Attributes that cannot change results, or are mutated elsewhere.
 static bool isNoNumber(Operation *op, StringRef name) {
   static const std::set<StringRef> names = {"slot",     "operandSegmentSizes",
                                             "sym_name", "name",
@@ -60,7 +60,7 @@ static bool isNoNumber(Operation *op, StringRef name) {
           position.getKind() == attn::PositionKind::Column);
 }
 
-/// Numbers up to -1e30 hide, whatever they are.
+/// Values up to -1e30 hide, whatever they are.
 static bool hides(double x) { return x <= -1e30; }
 
 static void changeFloat(Operation *op, StringRef name, FloatAttr number,
@@ -70,7 +70,7 @@ static void changeFloat(Operation *op, StringRef name, FloatAttr number,
     return;
   for (double y : {2 * x, 1.01 * x, (1 + 1e-6) * x, x == 0 ? 1e-3 : 0.0, -x}) {
     auto changed = FloatAttr::get(number.getType(), y);
-    // The sign of a rope's factor is in queries and keys.
+    // The sign in a rope factor affects both queries and keys.
     const bool isSquared = isa<attn::RopeTableOp>(op) && y == -x;
     if (changed != number && x != y && !(hides(x) && hides(y)) && !isSquared)
       edits.push_back(setAttribute(op, name, changed, name.str()));
@@ -106,6 +106,7 @@ void changeNumbers(ModuleOp module, const TensorSource &, Edits &edits) {
   forEachAttribute(module, [&](Operation *op, StringRef name, Attribute value) {
     if (isNoNumber(op, name))
       return;
+    // Integers move by one in both directions.
     if (auto number = dyn_cast<IntegerAttr>(value);
         number && !number.getType().isInteger(1) &&
         !isa<arith::CmpFOp, arith::CmpIOp>(op)) {
@@ -133,7 +134,8 @@ void changeNumbers(ModuleOp module, const TensorSource &, Edits &edits) {
 // Flags
 //===----------------------------------------------------------------------===//
 
-/// True for a matrix times its transpose, and for functions of its elements.
+/// Returns true for a matrix times its transpose, and for elementwise functions
+/// on it.
 static bool isSymmetric(Value matrix) {
   Operation *op = matrix.getDefiningOp();
   if (isa_and_nonnull<attn::ScaleOp, attn::ActivationOp>(op))
@@ -143,7 +145,7 @@ static bool isSymmetric(Value matrix) {
          product.getTransposeLhs() != product.getTransposeRhs();
 }
 
-/// True where the column of each row is its index: batches without masks.
+/// Returns true if each row's column is its index: batches without masks.
 static bool hasAllColumns(Operation *op) {
   int batches = 0, masks = 0;
   op->getParentOfType<ModuleOp>().walk([&](kern::RaggedBatchOp batch) {
@@ -153,16 +155,17 @@ static bool hasAllColumns(Operation *op) {
   return batches > 0 && masks == 0;
 }
 
-/// True for a flag that has a meaning beside the operation's other attributes.
+/// Returns true for a flag that has a meaning with the operation's other
+/// attributes.
 static bool isUsed(Operation *op, StringRef flag) {
-  // A row that only asks is read by nobody who did not ask for it.
+  // Only operations with this flag read the row that it adds.
   if (flag == "keep_first")
     return op->hasAttr(flag);
   if (auto product = dyn_cast<attn::MatmulOp>(op))
     return !isSymmetric(flag == "transpose_lhs" ? product.getLhs()
                                                 : product.getRhs());
-  // Of two rows that see each other by their columns in order one sees the
-  // other by their indices, too.
+  // If two rows see each other by their columns in order, one also sees the
+  // other by their indices.
   if (flag == "by_column") {
     auto attention = cast<kern::AttentionOp>(op);
     return !hasAllColumns(op) &&
@@ -208,7 +211,7 @@ void flipFlags(ModuleOp module, const TensorSource &, Edits &edits) {
 // Words
 //===----------------------------------------------------------------------===//
 
-/// The same attribute with each other word that it can have.
+/// The same attribute with each other keyword that it allows.
 template <typename AttrT>
 static void addWords(AttrT attribute, int count, SmallVector<Attribute> &all) {
   using Enum = decltype(attribute.getValue());

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Loops and tails that end too early or too late, masks with a lane more or
-// less, and counters that do not start or end as they should.
+// less, and counters with a wrong start or end.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -28,7 +28,7 @@ static Value addTo(Operation *before, Value value, int64_t more) {
 // Tails
 //===----------------------------------------------------------------------===//
 
-/// A bound of a loop moved by a step.
+/// A loop bound moved by one step.
 static void addBounds(scf::ForOp loop, Edits &edits) {
   auto move = [&](const char *what, bool isUpper, bool isMore) {
     edits.push_back(
@@ -58,7 +58,7 @@ void changeTails(ModuleOp code, const LiveCode &live, Edits &edits) {
     if (live.contains(loop))
       addBounds(loop, edits);
   });
-  // What is left after whole vectors, panels or blocks.
+  // The remainder after whole vectors, panels or blocks.
   code.walk([&](arith::RemUIOp rest) {
     if (!live.contains(rest))
       return;
@@ -80,7 +80,7 @@ void changeTails(ModuleOp code, const LiveCode &live, Edits &edits) {
 // Masks
 //===----------------------------------------------------------------------===//
 
-/// The comparison that makes a mask of vectors, or null.
+/// The comparison that makes a vector mask, or null.
 static arith::CmpIOp getComparison(Value mask) {
   auto compare = mask.getDefiningOp<arith::CmpIOp>();
   return compare && isa<VectorType>(compare.getType()) ? compare
@@ -113,13 +113,14 @@ getNeighbour(arith::CmpIPredicate predicate) {
   }
 }
 
-/// Gives one use of a mask another one.
+/// Gives one mask use another mask.
 static void addMasks(OpOperand &use, Edits &edits) {
   Operation *user = use.getOwner();
   const unsigned index = use.getOperandNumber();
   auto compare = getComparison(use.get());
   if (!compare)
     return;
+  // The lane at the border joins or leaves the mask.
   if (auto other = getNeighbour(compare.getPredicate()))
     edits.push_back({user, "a lane at the border", [=]() mutable {
                        OpBuilder b(user);
@@ -129,6 +130,7 @@ static void addMasks(OpOperand &use, Edits &edits) {
                                                    compare.getRhs()));
                        return user;
                      }});
+  // One lane more or less on either side.
   for (unsigned side : {0u, 1u})
     edits.push_back(
         {user, "a lane moved", [=]() mutable {
@@ -146,6 +148,7 @@ static void addMasks(OpOperand &use, Edits &edits) {
                                        side == 1 ? operand : compare.getRhs()));
            return user;
          }});
+  // All lanes are set.
   edits.push_back({user, "no mask", [=]() mutable {
                      OpBuilder b(user);
                      auto type = cast<VectorType>(compare.getType());
@@ -174,7 +177,8 @@ void changeMasks(ModuleOp code, const LiveCode &live, Edits &edits) {
 // Counters
 //===----------------------------------------------------------------------===//
 
-/// True where a single addition completes a count: no other sees the counter.
+/// Returns true if a single addition completes a count: no other one sees the
+/// counter.
 static bool isOnlyCount(LLVM::AtomicRMWOp count) {
   return llvm::any_of(count.getRes().getUsers(), [](Operation *sum) {
     return llvm::any_of(sum->getUsers(), [](Operation *user) {
@@ -185,8 +189,7 @@ static bool isOnlyCount(LLVM::AtomicRMWOp count) {
   });
 }
 
-/// A counter of workers: what it grows by, what it is compared with, and that
-/// it is zero afterwards.
+/// A worker counter: its increment, its comparison, and its reset to zero.
 static void addCounter(LLVM::AtomicRMWOp count, Edits &edits) {
   if (isOnlyCount(count))
     return;
@@ -194,7 +197,7 @@ static void addCounter(LLVM::AtomicRMWOp count, Edits &edits) {
                      count->setOperand(1, addTo(count, count.getVal(), 1));
                      return count;
                    }});
-  // As if the count before were still there.
+  // As if the previous count were still there.
   edits.push_back({count, "counts from one", [=]() mutable {
                      OpBuilder b(count->getContext());
                      b.setInsertionPointAfter(count);
@@ -222,8 +225,8 @@ static void addCounter(LLVM::AtomicRMWOp count, Edits &edits) {
     }
 }
 
-/// True for a loop that looks for the lowest cost of a division of the work,
-/// each of which gives the same results.
+/// Returns true for a loop that searches for the cheapest work split, since all
+/// splits give the same results.
 static bool findsCheapest(scf::ForOp loop) {
   return llvm::any_of(loop.getInitArgs(), [](Value init) {
     APInt number;
@@ -234,7 +237,7 @@ static bool findsCheapest(scf::ForOp loop) {
 
 void startStale(ModuleOp code, const LiveCode &live, Edits &edits) {
   code.walk([&](LLVM::AtomicRMWOp count) { addCounter(count, edits); });
-  // Accumulators and counters of loops.
+  // Loop accumulators and counters.
   code.walk([&](scf::ForOp loop) {
     if (findsCheapest(loop))
       return;

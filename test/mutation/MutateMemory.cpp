@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Offsets of buffers, weights and caches, and the words in which workers count.
+// Offsets for buffers, weights and caches, and the words in which workers
+// count.
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,7 +19,7 @@ namespace transom::testing {
 
 namespace {
 
-/// A line of `kern.buffers`.
+/// A line in `kern.buffers`.
 struct Slot {
   explicit Slot(DictionaryAttr entry)
       : entry(entry), offset(getSize("offset")), bytes(getSize("bytes")),
@@ -37,15 +38,15 @@ struct Slot {
   int64_t first, last;
 };
 
-/// The slots of an entry.
+/// The slots in an entry.
 struct Arena {
   explicit Arena(func::FuncOp function) : function(function) {
     for (Attribute entry : function->getAttrOfType<ArrayAttr>("kern.buffers"))
       slots.emplace_back(cast<DictionaryAttr>(entry));
   }
 
-  /// True when a buffer may be at an offset for all sizes: there is no other
-  /// that lives at the same time.
+  /// Returns true if a buffer may use an offset for all sizes: no other buffer
+  /// lives at the same time.
   bool isFree(size_t slot, const Polynomial &offset) const;
   /// The table with one offset changed.
   Attribute withOffset(size_t slot, const Polynomial &offset) const;
@@ -82,7 +83,7 @@ Attribute Arena::withOffset(size_t slot, const Polynomial &offset) const {
   return b.getArrayAttr(table);
 }
 
-/// The live buffers of the arena by their slots.
+/// Live buffers in the arena, by slot.
 static DenseMap<size_t, kern::AllocOp> getAllocs(ModuleOp module,
                                                  const LiveOperations &live) {
   DenseMap<size_t, kern::AllocOp> allocs;
@@ -93,8 +94,8 @@ static DenseMap<size_t, kern::AllocOp> getAllocs(ModuleOp module,
   return allocs;
 }
 
-/// One public function has the table; that of modules with several is left
-/// alone, since a slot does not say which entry it belongs to.
+/// One public function has the table. Modules with several are left alone,
+/// since a slot does not specify its entry.
 static std::optional<Arena> getArena(ModuleOp module) {
   std::optional<Arena> arena;
   for (auto function : module.getOps<func::FuncOp>()) {
@@ -107,7 +108,7 @@ static std::optional<Arena> getArena(ModuleOp module) {
   return arena;
 }
 
-/// Puts buffers at the offset of another.
+/// Moves buffers to another one's offset.
 static void moveBuffers(ModuleOp module, const LiveOperations &live,
                         function_ref<bool(kern::AllocOp)> isMoved,
                         const std::string &what, Edits &edits) {
@@ -151,7 +152,7 @@ static int64_t getBytes(kern::CacheOp op) {
   return cast<kern::CacheType>(op.getType()).getByteSize();
 }
 
-/// Puts weights and caches where others are, or beside their place.
+/// Moves weights and caches to other locations, or next to their own.
 template <typename OpT>
 static void movePlaces(ModuleOp module, const LiveOperations &live,
                        Edits &edits) {
@@ -174,7 +175,7 @@ static void movePlaces(ModuleOp module, const LiveOperations &live,
 
 void changeOffsets(ModuleOp module, const TensorSource &, Edits &edits) {
   LiveOperations live(module);
-  // Weights and caches have their places before buffers have.
+  // Weights and caches are placed before buffers.
   moveBuffers(
       module, live, [](kern::AllocOp) { return true; },
       "at the offset of another", edits);
@@ -193,7 +194,7 @@ void changeOffsets(ModuleOp module, const TensorSource &, Edits &edits) {
 // Counters
 //===----------------------------------------------------------------------===//
 
-/// The operand in which an operation counts, if it does.
+/// The operand in which an operation counts, if any.
 static OpOperand *findCounters(Operation *op) {
   Value counters;
   if (auto gemm = dyn_cast<kern::GemmOp>(op))
@@ -206,7 +207,7 @@ static OpOperand *findCounters(Operation *op) {
   return nullptr;
 }
 
-/// The operation that sets counters to zero.
+/// The operation that zeroes counters.
 static Operation *findClear(Value counters) {
   for (Operation *user : counters.getUsers())
     if (auto clear = dyn_cast<kern::ElementwiseOp>(user);
@@ -215,7 +216,7 @@ static Operation *findClear(Value counters) {
   return nullptr;
 }
 
-/// Changes of one operation's counters.
+/// Changes to one operation's counters.
 static void addCounterEdits(Operation *op, OpOperand *counters, Edits &edits) {
   Operation *clear = findClear(counters->get());
   if (!clear)
@@ -244,7 +245,7 @@ static void addCounterEdits(Operation *op, OpOperand *counters, Edits &edits) {
            clear->moveBefore(op);
            return clear;
          }});
-  // Memory of that type that holds something else.
+  // Memory with that type and other contents.
   for (Operation &other : *counters->get().getDefiningOp()->getBlock()) {
     auto alloc = dyn_cast<kern::AllocOp>(other);
     if (!alloc || alloc.getType() != counters->get().getType() ||

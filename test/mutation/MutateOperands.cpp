@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands exchanged, replaced and left out.
+// Exchanges, replaces and omits operands.
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace transom::testing {
 
-/// Calls a function for each operation of a body that has an influence.
+/// Calls a function for each operation with an influence in a body.
 template <typename Function>
 static void forEachLive(ModuleOp module, Function function) {
   LiveOperations live(module);
@@ -24,7 +24,7 @@ static void forEachLive(ModuleOp module, Function function) {
   });
 }
 
-/// True for two values that are the same weight or cache.
+/// Returns true for two values that are the same weight or cache.
 static bool areSame(Value a, Value b) {
   auto isRead = [](Value value) {
     return value.getDefiningOp() &&
@@ -56,7 +56,7 @@ void swapOperands(ModuleOp module, const TensorSource &, Edits &edits) {
   });
 }
 
-/// The values that an operation of this block may use in place of another.
+/// Values that an operation in this block may use in place of another.
 static SmallVector<Value> getAlternatives(Operation *op, Value value) {
   SmallVector<Value> found;
   auto add = [&](Value other) {
@@ -76,7 +76,7 @@ static SmallVector<Value> getAlternatives(Operation *op, Value value) {
   return found;
 }
 
-/// False for a pool of the first row, hidden or not.
+/// Returns false for a pool over the first row, hidden or not.
 static bool readsMask(attn::PoolOp op) {
   return op.getKind() != attn::PoolKind::First;
 }
@@ -84,7 +84,7 @@ static bool readsMask(kern::PoolOp op) {
   return op.getKind() != kern::PoolKind::First;
 }
 
-/// True for an operand that the operation does not look at.
+/// Returns true for an operand that the operation does not use.
 static bool isIgnored(Operation *op, Value operand) {
   if (auto pool = dyn_cast<attn::PoolOp>(op))
     return operand == pool.getMask() && !readsMask(pool);
@@ -94,7 +94,7 @@ static bool isIgnored(Operation *op, Value operand) {
 
 void takeOtherOperands(ModuleOp module, const TensorSource &, Edits &edits) {
   forEachLive(module, [&](Operation *op) {
-    // Of its ids a column needs the sizes only.
+    // A column needs only the sizes from its ids.
     auto position = dyn_cast<attn::PositionOp>(op);
     if (position && position.getKind() == attn::PositionKind::Column)
       return;
@@ -112,7 +112,7 @@ void takeOtherOperands(ModuleOp module, const TensorSource &, Edits &edits) {
 
 namespace {
 
-/// Optional operands of one operation.
+/// Optional operands in one operation.
 struct Droppable {
   const char *name;
   MutableOperandRange range;

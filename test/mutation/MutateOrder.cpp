@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations in another order, left out, or on the wrong side of a barrier,
-// where another worker or a later operation can tell.
+// Operations that are reordered, omitted, or on the wrong side of a barrier,
+// where another worker or a later operation sees the difference.
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -13,7 +13,8 @@ using namespace mlir;
 
 namespace transom::testing {
 
-/// True when both own the rows of this buffer: each worker meets its own then.
+/// Returns true if both own this buffer's rows: each worker accesses its own
+/// rows.
 static bool ownSameRows(kern::BufferOp a, kern::BufferOp b, Value buffer) {
   std::optional<Polynomial> rows = a.ownedRows(), others = b.ownedRows();
   return rows && others && *rows == *others &&
@@ -21,8 +22,8 @@ static bool ownSameRows(kern::BufferOp a, kern::BufferOp b, Value buffer) {
          getBufferType(kern::getStorage(buffer)).getRowCount() == *rows;
 }
 
-/// True when one touches what the other writes; with `acrossWorkers` rows that
-/// each worker owns in both do not count.
+/// Returns true if one accesses memory that the other writes; with
+/// `acrossWorkers` rows that each worker owns in both do not count.
 static bool meet(kern::BufferOp a, kern::BufferOp b, bool acrossWorkers) {
   auto meetIn = [&](ArrayRef<Value> written, ArrayRef<Value> touched,
                     kern::BufferOp writer, kern::BufferOp other) {
@@ -34,7 +35,7 @@ static bool meet(kern::BufferOp a, kern::BufferOp b, bool acrossWorkers) {
           return true;
     return false;
   };
-  // Two parts of one result, which do not overlap.
+  // Two result parts that do not overlap.
   if (isa<kern::CopyOp>(*a) && isa<kern::CopyOp>(*b) &&
       cast<kern::CopyOp>(*a).getOuts() == cast<kern::CopyOp>(*b).getOuts())
     return false;
@@ -45,7 +46,7 @@ static bool meet(kern::BufferOp a, kern::BufferOp b, bool acrossWorkers) {
          meetIn(b.writtenBuffers(), a.readBuffers(), b, a);
 }
 
-/// The operations on buffers in an operation of a function.
+/// Buffer operations in an operation inside a function.
 static SmallVector<kern::BufferOp> getBufferOps(Operation *op) {
   SmallVector<kern::BufferOp> all;
   if (auto buffers = dyn_cast<kern::BufferOp>(op))
@@ -86,7 +87,7 @@ void changeOrder(ModuleOp module, const TensorSource &, Edits &edits) {
 // Operations left out
 //===----------------------------------------------------------------------===//
 
-/// True for a scale that changes nothing.
+/// Returns true for a scale that changes nothing.
 static bool isIdentity(Operation *op) {
   auto scale = dyn_cast<attn::ScaleOp>(op);
   return scale && scale.getFactor().convertToDouble() == 1 &&

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tables of relative positions: those of later and of earlier keys exchanged,
-// and those of the next distance.
+// Relative position tables: later and earlier keys exchanged, and entries for
+// the next distance.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace transom::testing {
 
-/// Lets an access read a table with other entries.
+/// Makes an access read a table with other entries.
 static Operation *setEntries(OpOperand &address, LLVM::GlobalOp table,
                              ArrayRef<int32_t> entries) {
   auto old = cast<DenseElementsAttr>(*table.getValue());
@@ -23,7 +23,7 @@ static Operation *setEntries(OpOperand &address, LLVM::GlobalOp table,
   changed.setSymName((table.getSymName() + ".changed").str());
   changed.setValueAttr(
       DenseElementsAttr::get(cast<RankedTensorType>(old.getType()), entries));
-  // The computation of the address once more, from the other table on.
+  // Repeats the address computation from the other table on.
   SmallVector<Operation *> steps;
   for (Operation *op = address.get().getDefiningOp(); op;
        op = isa<LLVM::GEPOp>(op) ? op->getOperand(0).getDefiningOp() : nullptr)
@@ -39,7 +39,7 @@ static Operation *setEntries(OpOperand &address, LLVM::GlobalOp table,
   return address.getOwner();
 }
 
-/// Adds the accesses of memory at addresses that are computed from this one.
+/// Adds the memory accesses at addresses that are computed from this one.
 static void findAccesses(Value address, SmallVectorImpl<OpOperand *> &found) {
   for (OpOperand &use : address.getUses()) {
     if (isa<LLVM::GEPOp>(use.getOwner()))
@@ -49,8 +49,7 @@ static void findAccesses(Value address, SmallVectorImpl<OpOperand *> &found) {
   }
 }
 
-/// The table at which the computation of an address starts, if it is one of
-/// positions.
+/// The table at which an address computation starts, if it is a position table.
 static LLVM::GlobalOp findPositions(Value address, const SymbolTable &symbols) {
   while (auto step = address.getDefiningOp<LLVM::GEPOp>())
     address = step.getBase();
@@ -87,7 +86,7 @@ void changePositions(ModuleOp code, const LiveCode &live, Edits &edits) {
       return;
     const auto entries = llvm::to_vector(
         cast<DenseElementsAttr>(*table.getValue()).getValues<int32_t>());
-    // Products need to know only which panels their calls have positions in.
+    // Products use only the panel range in which their calls have positions.
     const bool isProduct =
         address->getParentOfType<LLVM::LLVMFuncOp>().getName().contains(
             ".head_gemm.");
@@ -103,7 +102,7 @@ void changePositions(ModuleOp code, const LiveCode &live, Edits &edits) {
                          SmallVector<int32_t> changed(llvm::reverse(entries));
                          return setEntries(*access, table, changed);
                        }});
-      // Attention reads only the ends of entries that rise one by one.
+      // Attention reads only the ends if entries rise one by one.
       if (isProduct)
         continue;
       edits.push_back({op, "positions of the next distance", [=] {

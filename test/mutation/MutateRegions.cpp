@@ -12,8 +12,7 @@ using namespace mlir;
 
 namespace transom::testing {
 
-/// A change that puts an operation of another kind, with the same operands, in
-/// the place of this one.
+/// Replaces an operation by another kind with the same operands.
 template <typename OpT> static Edit replaceBy(Operation *op) {
   return {op, "another operation", [op]() -> Operation * {
             OpBuilder b(op);
@@ -25,7 +24,7 @@ template <typename OpT> static Edit replaceBy(Operation *op) {
           }};
 }
 
-/// Changes that put an operand in the place of the result.
+/// Changes that replace the result by an operand.
 static void replaceByOperands(Operation *op, Edits &edits) {
   for (Value operand : op->getOperands())
     if (operand.getType() == op->getResult(0).getType())
@@ -36,7 +35,7 @@ static void replaceByOperands(Operation *op, Edits &edits) {
                        }});
 }
 
-/// The predicate that says the contrary where no two numbers are equal.
+/// The inverse predicate if no two values are equal.
 static arith::CmpFPredicate invert(arith::CmpFPredicate predicate) {
   using P = arith::CmpFPredicate;
   switch (predicate) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tile registers of AMX: those of other rows or columns, rows at another
-// stride, tiles of fewer rows, and loads, products and stores left out.
+// AMX tile registers: registers for other rows or columns, another row stride,
+// tiles with fewer rows, and omitted loads, products and stores.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "test/mutation/CodeMutations.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -13,7 +13,7 @@ namespace transom::testing {
 
 namespace {
 
-/// What an instruction does with tiles.
+/// An instruction's effect on tiles.
 enum class TileUse { None, Configure, Load, Multiply, Store };
 
 } // namespace
@@ -27,9 +27,9 @@ static TileUse getTileUse(LLVM::CallIntrinsicOp op) {
       .Default(TileUse::None);
 }
 
-/// The sums of two tiles of rows and two of columns are in registers 0 to 3,
-/// the left operands of the rows in 4 and 5, the right ones of the columns in 6
-/// and 7.
+/// Registers 0 to 3 hold the sums for two row tiles and two column tiles,
+/// registers 4 and 5 the left operands for the rows, and registers 6 and 7 the
+/// right operands for the columns.
 static int64_t getOther(int64_t number, bool isOtherRow) {
   if (number < 4)
     return number ^ (isOtherRow ? 2 : 1);
@@ -39,12 +39,12 @@ static int64_t getOther(int64_t number, bool isOtherRow) {
 static Value makeConstant(Operation *before, Type type, int64_t value) {
   OpBuilder b(before);
   auto attribute = b.getIntegerAttr(type, value);
-  if (type.isInteger(8)) // an immediate operand of an intrinsic
+  if (type.isInteger(8)) // an intrinsic's immediate operand
     return b.create<LLVM::ConstantOp>(before->getLoc(), type, attribute);
   return b.create<arith::ConstantOp>(before->getLoc(), attribute);
 }
 
-/// Another register in place of one that an operand names.
+/// Replaces the register that an operand names.
 static void addRegister(LLVM::CallIntrinsicOp op, unsigned index,
                         Edits &edits) {
   auto constant = op->getOperand(index).getDefiningOp<LLVM::ConstantOp>();
@@ -54,7 +54,7 @@ static void addRegister(LLVM::CallIntrinsicOp op, unsigned index,
     return;
   const int64_t number = attribute.getInt();
   for (bool isOtherRow : {true, false}) {
-    // Of a row or a column an operand has one tile only.
+    // A row or column operand may have one tile only.
     if (number >= 4 && isOtherRow != (number < 6))
       continue;
     edits.push_back(
@@ -67,7 +67,7 @@ static void addRegister(LLVM::CallIntrinsicOp op, unsigned index,
   }
 }
 
-/// The distance from row to row of what is loaded or stored.
+/// The row stride for a load or store.
 static void addStride(LLVM::CallIntrinsicOp op, Edits &edits) {
   for (int64_t bytes : {64, -4})
     edits.push_back({op, "rows at another stride", [=]() mutable {
@@ -81,10 +81,11 @@ static void addStride(LLVM::CallIntrinsicOp op, Edits &edits) {
                      }});
 }
 
-/// A row less in the registers of the first or of the second tile of rows,
-/// unless they have a single one. Bytes 48 to 55 of what is configured are the
-/// rows of the registers.
+/// One row less in the registers for the first or second row tile, unless they
+/// have a single one. Bytes 48 to 55 in the tile configuration are the row
+/// counts.
 static void addRows(LLVM::CallIntrinsicOp op, Edits &edits) {
+  // Four row counts decrease by one with a single subtraction.
   constexpr int64_t first = 0x100000101, second = 0x10001010000;
   for (int64_t rows : {first, second})
     edits.push_back(
@@ -92,6 +93,7 @@ static void addRows(LLVM::CallIntrinsicOp op, Edits &edits) {
            OpBuilder b(op);
            Location loc = op.getLoc();
            Type word = b.getI64Type();
+           // Change the configuration in memory before it is loaded.
            Value address = b.create<LLVM::GEPOp>(
                loc, LLVM::LLVMPointerType::get(op.getContext()), b.getI8Type(),
                op->getOperand(0), ArrayRef<LLVM::GEPArg>{48});
@@ -118,7 +120,7 @@ bool replaceTile(LLVM::CallIntrinsicOp op, double number) {
   const TileUse use = getTileUse(op);
   if (use == TileUse::None || use == TileUse::Configure)
     return false;
-  // A row of the number, in f32 for sums and in bf16 for operands, for all.
+  // All rows hold this value, in f32 for sums and in bf16 for operands.
   OpBuilder b(op);
   Location loc = op.getLoc();
   const uint64_t word =

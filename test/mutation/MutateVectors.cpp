@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers in registers: the order of what is done with a result, registers and
-// lanes of others, constants of polynomials, and products that are rounded.
+// Values in registers: the epilogue order, exchanged registers and lanes,
+// polynomial constants, and rounded products.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -17,7 +17,8 @@ static bool hasFloats(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
-/// True for a function that rounds to bf16, which hides most other roundings.
+/// Returns true for a function that rounds to bf16, which hides most other
+/// roundings.
 static bool hasNarrowResults(LLVM::LLVMFuncOp function) {
   bool isNarrow = false;
   function.walk([&](Operation *op) {
@@ -35,15 +36,15 @@ static bool hasNarrowResults(LLVM::LLVMFuncOp function) {
 // Epilogues
 //===----------------------------------------------------------------------===//
 
-/// An operation on a number and another operand, which may be in front of or
-/// after one of another kind.
+/// An operation on an element and another operand, possibly before or after one
+/// with another kind.
 static bool isStep(Operation *op) {
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
              arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
              arith::MinNumFOp>(op);
 }
 
-/// The operand of `op` that `value` is, if it is exactly one of them.
+/// The operand in `op` that equals `value`, if exactly one does.
 static std::optional<unsigned> findOperand(Operation *op, Value value) {
   std::optional<unsigned> found;
   for (OpOperand &operand : op->getOpOperands())
@@ -55,7 +56,7 @@ static std::optional<unsigned> findOperand(Operation *op, Value value) {
   return found;
 }
 
-/// True for an operation with the epsilon of a norm, which bf16 does not tell
+/// Returns true for an operation with a norm's epsilon; bf16 cannot tell it
 /// from a smaller one.
 static bool hasHiddenEpsilon(Operation *op) {
   FloatAttr number;
@@ -91,7 +92,7 @@ static void addExchange(Operation *first, Edits &edits) {
                    }});
 }
 
-/// Accumulators of a product that start with the bias get it at the end.
+/// GEMM accumulators that start with the bias get it at the end.
 static void addLateBias(scf::ForOp loop, const LiveCode &live, Edits &edits) {
   for (unsigned i = 0; i != loop.getInitArgs().size(); ++i) {
     Value init = loop.getInitArgs()[i];
@@ -127,7 +128,7 @@ void changeEpilogues(ModuleOp code, const LiveCode &live, Edits &edits) {
 // Registers
 //===----------------------------------------------------------------------===//
 
-/// Exchanges operands of two operations.
+/// Exchanges operands between two operations.
 static void addExchange(OpOperand &a, OpOperand &b, const char *what,
                         Edits &edits) {
   if (a.get() == b.get() || a.get().getType() != b.get().getType())
@@ -141,14 +142,14 @@ static void addExchange(OpOperand &a, OpOperand &b, const char *what,
                    }});
 }
 
-/// True where both values are there before an operation.
+/// Returns true if both values are available before an operation.
 static bool isDefinedBefore(Value value, Operation *op) {
   Operation *definition = value.getDefiningOp();
   return !definition || definition->getBlock() != op->getBlock() ||
          definition->isBeforeInBlock(op);
 }
 
-/// Neighbours among stores and among multiply-adds of a block.
+/// Adjacent stores and multiply-adds in a block.
 static void addNeighbours(Block &block, const LiveCode &live, Edits &edits) {
   Operation *store = nullptr, *fma = nullptr;
   for (Operation &op : block) {
@@ -191,8 +192,8 @@ void exchangeRegisters(ModuleOp code, const LiveCode &live, Edits &edits) {
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// What a constant is multiplied by: those of polynomials hardly change, an
-/// epsilon becomes one that a number in bf16 can tell.
+/// The factor for a constant: polynomial constants hardly change, an epsilon
+/// becomes a value that bf16 can tell.
 static double getFactor(Operation *op, double value) {
   if (isa<LLVM::FMAOp>(op))
     return 1 + 1.0 / 512;
@@ -205,6 +206,7 @@ void changeNumbersOfCode(ModuleOp code, const LiveCode &live, Edits &edits) {
     if (!live.contains(op) || !isa<arith::AddFOp, arith::SubFOp, arith::MulFOp,
                                    arith::DivFOp, LLVM::FMAOp>(op))
       return;
+    // Only scalars and splats have a single value to change.
     for (OpOperand &operand : op->getOpOperands()) {
       TypedAttr constant;
       double value = 0;
@@ -216,6 +218,7 @@ void changeNumbersOfCode(ModuleOp code, const LiveCode &live, Edits &edits) {
         value = splat.getSplatValue<APFloat>().convertToDouble();
       if (value == 0 || !std::isfinite(value))
         continue;
+      // The new constant has the operand's type.
       const unsigned index = operand.getOperandNumber();
       edits.push_back(
           {op, "another constant", [=]() mutable {
@@ -268,7 +271,7 @@ void changeLanes(ModuleOp code, const LiveCode &live, Edits &edits) {
 // Rounding
 //===----------------------------------------------------------------------===//
 
-/// True for a number of bf16 in f32, as far as this sees.
+/// Returns true for a bf16 value in f32, as far as this analysis sees.
 static bool isWidened(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<arith::BitcastOp, vector::BitCastOp>(op))
@@ -280,7 +283,7 @@ static bool isWidened(Value value) {
   return false;
 }
 
-/// Of sums, in which each rounding counts. A product of two numbers of bf16 is
+/// Sums, in which each rounding counts. A product between two bf16 values is
 /// exact.
 void roundTwice(ModuleOp code, const LiveCode &live, Edits &edits) {
   code.walk([&](LLVM::FMAOp fma) {

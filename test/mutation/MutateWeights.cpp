@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights computed otherwise, exchanged with others, or given to other layers.
-// A change counts if the weight's numbers in the random files are others then.
+// Weights that are computed differently, exchanged with others, or given to
+// other layers. A change counts if it changes the weight's values in the random
+// files.
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
 #include "test/mutation/LiveOperations.h"
@@ -12,7 +13,7 @@ using namespace mlir;
 
 namespace transom::testing {
 
-/// The shape of a weight.
+/// The shape for a weight.
 static std::vector<int64_t> getShape(Operation *op) {
   if (auto weight = dyn_cast<attn::WeightOp>(op)) {
     ArrayRef<int64_t> shape = cast<ShapedType>(weight.getType()).getShape();
@@ -26,7 +27,7 @@ static weights::ExprAttr getExpr(Operation *op) {
   return op->getAttrOfType<weights::ExprAttr>("expr");
 }
 
-/// The numbers of a weight; empty where it cannot be computed.
+/// The values in a weight; empty if it cannot be computed.
 static std::vector<float> evaluate(const WeightExpr &expr,
                                    const std::vector<int64_t> &shape,
                                    const TensorSource &source) {
@@ -46,7 +47,7 @@ static WeightExpr rotate(const WeightExpr &expr, int64_t axis, int64_t size) {
                                    WeightExpr::slice(expr, axis, 0, 1)});
 }
 
-/// Other expressions of this shape, and what was done.
+/// Other expressions with this shape, and a description.
 static std::vector<std::pair<std::string, WeightExpr>>
 getOthers(const WeightExpr &expr, const std::vector<int64_t> &shape) {
   std::vector<std::pair<std::string, WeightExpr>> all = {
@@ -117,7 +118,7 @@ void takeOtherWeights(ModuleOp module, const TensorSource &source,
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// Tables with entries exchanged, left out or repeated, or with a parameter of
+/// Tables with entries exchanged, omitted or repeated, or with a parameter from
 /// the next layer.
 template <typename OpT, typename LayerT>
 static void changeTable(OpT op, Edits &edits) {
@@ -131,6 +132,7 @@ static void changeTable(OpT op, Edits &edits) {
                          return op;
                        }});
   };
+  // Exchange neighbors, repeat a layer, and take parameters from the next one.
   for (size_t i = 0; i + 1 < layers.size(); ++i) {
     SmallVector<LayerT> changed = layers;
     std::swap(changed[i], changed[i + 1]);
@@ -149,6 +151,7 @@ static void changeTable(OpT op, Edits &edits) {
       add("parameter of the next layer", changed);
     }
   }
+  // Omit the last layer.
   layers.pop_back();
   add("layer left out", layers);
 }

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Models, their calls, and the check of one mutant.
+// Models, their calls, and the check for one mutant.
 #include "test/mutation/MutatedModel.h"
 #include "compiler/pipeline/Register.h"
 #include "dialects/attn/Attn.h"
@@ -21,7 +21,7 @@ namespace transom::testing {
 // Graphs
 //===----------------------------------------------------------------------===//
 
-/// The columns of a call.
+/// The columns in a call.
 static int64_t getLength(const std::vector<NamedTensor> &inputs) {
   int64_t length = 0;
   for (const NamedTensor &input : inputs)
@@ -37,7 +37,7 @@ void MutatedModel::makeGraph(uint64_t seed) {
                  : seed % 4 == 3 ? GraphKind::Pipelines
                                  : GraphKind::Any);
   std::string entry = "g" + std::to_string(seed);
-  // Two calls of a few columns; then more of them, and two panels of keys.
+  // Two calls with a few columns; then more columns, and two key panels.
   bool hasLong = false;
   for (uint64_t i = 0; i < 200 && (many.size() < 8 || !hasLong); ++i) {
     auto inputs = randomInputs(*module, entry, seed * 1000 + i, Lengths::Short);
@@ -56,7 +56,7 @@ void MutatedModel::makeGraph(uint64_t seed) {
 
 namespace {
 
-/// Calls of a decoder for sequences of random tokens.
+/// Decoder calls for sequences with random tokens.
 class DecoderCalls {
 public:
   DecoderCalls(uint64_t seed, int64_t vocabulary) : random(seed) {
@@ -65,7 +65,7 @@ public:
         tokens.push_back(random.below(vocabulary));
   }
 
-  /// New rows of sequences, and all their logits.
+  /// New rows for sequences, with all their logits.
   VerifyCall step(std::vector<SequenceRows> rows) const {
     std::vector<int64_t> tokens;
     for (const SequenceRows &row : rows)
@@ -91,18 +91,18 @@ void MutatedModel::makeDecoder(uint64_t seed) {
   module = makeRandomDecoder(&context, seed, DecoderKind::Decoder, weights);
   DecoderCalls calls(seed, getVocabulary(*module));
   few = {{calls.step({{0, 0, 6}, {1, 0, 1}, {2, 0, 9}})},
-         // Chunks, and a rewind of the first sequence.
+         // Chunks, and a rewind in the first sequence.
          {calls.step({{1, 0, 3}, {0, 0, 5}}),
           calls.step({{0, 5, 1}, {1, 3, 4}}),
           calls.step({{0, 2, 3}, {1, 7, 2}})}};
   many = {{calls.step({{0, 0, 35}, {1, 0, 24}})},
           {calls.step({{0, 0, 30}}), calls.step({{0, 30, 5}, {1, 0, 34}}),
            calls.step({{1, 20, 3}, {0, 33, 2}})},
-          // More than a block of keys, and than the longest window.
+          // More than one key block, and more than the longest window.
           {calls.step({{0, 0, 262}}), calls.step({{0, 262, 2}})}};
 }
 
-// What a step reads of a source is in caches, so sources come first.
+// A step reads source data from caches, so sources come first.
 void MutatedModel::makeEncoderDecoder(uint64_t seed) {
   module =
       makeRandomDecoder(&context, seed, DecoderKind::EncoderDecoder, weights);
@@ -179,7 +179,7 @@ void MutatedModel::chooseOptions(uint64_t seed, bool isDecoder) {
   original = module->clone();
 }
 
-/// The size of a dimension where it is constant, else 0.
+/// The dimension size if it is constant, else 0.
 static int64_t getConstantSize(Value tensor, int64_t fromEnd) {
   auto dims = attn::getSymbolicShape(tensor.getType());
   return dims[dims.size() - fromEnd].constant().value_or(0);
@@ -222,7 +222,7 @@ Result<bool> MutatedModel::runPass(const PassInfo &pass) {
     return rejected("pass '" + pass.flag.str() + "' failed");
   if (before == OperationFingerPrint(*module))
     return false;
-  // Roundings and results that a pass adds are what later passes have to keep.
+  // Later passes must preserve roundings and results that a pass adds.
   const bool addsResults = pass.flag == "attn-summarize-logits";
   if (!addsResults && pass.flag != "kern-choose-precision")
     return true;
@@ -234,7 +234,7 @@ Result<bool> MutatedModel::runPass(const PassInfo &pass) {
   return true;
 }
 
-/// What a verifier's comparison says.
+/// The message from a verifier's comparison.
 static Finding toFinding(const std::string &text) {
   if (text.empty())
     return {};

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A random model whose passes run one by one, with exact checks of what mutants
-// of the module compute.
+// A random model whose passes run one by one, with exact checks for module
+// mutants.
 #pragma once
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/verify/TensorShapes.h"
@@ -13,7 +13,7 @@
 
 namespace transom::testing {
 
-/// Who found a bug.
+/// The check that found a bug.
 enum class Finder { Nobody, Verifier, Evaluator, Residues };
 
 struct Finding {
@@ -21,30 +21,30 @@ struct Finding {
   std::string text;
 };
 
-/// A module with what a check of it needs, for another context.
+/// A module with everything that its check needs, for another context.
 struct ModelText {
   std::string module;
-  TensorShapes::Map shapes; ///< of its file tensors
+  TensorShapes::Map shapes; ///< its file tensors
 };
 
-/// One model: a graph, of which a quarter have relative positions and
-/// convolutions and a quarter end as pipelines do, or for every third seed a
-/// decoder, of which half have an encoder.
+/// One model: a graph, in a quarter with relative positions and convolutions
+/// and in a quarter with a pipeline's end; for every third seed a decoder, half
+/// with an encoder.
 class MutatedModel {
 public:
   explicit MutatedModel(uint64_t seed);
-  /// A model of a file, with the options that the seed chooses.
+  /// A model from a file, with options that the seed chooses.
   MutatedModel(const ModelText &text, uint64_t seed);
 
-  /// True for a model that hides bugs: few rows, attention to a single key, or
-  /// a test for zero of numbers that are never zero.
+  /// Returns true for a model that hides bugs: few rows, attention to a single
+  /// key, or a zero test on values that are never zero.
   bool hidesBugs();
-  /// Notes what the model computes. An error where the evaluator cannot.
+  /// Records the model's results. Returns an error if the evaluator has one.
   Result<void> start();
-  /// Runs a pass; false where it changes nothing.
+  /// Runs a pass; returns false if it changes nothing.
   Result<bool> runPass(const PassInfo &pass);
-  /// Looks for a bug: the verifier, then the evaluator on a few calls, then on
-  /// many more.
+  /// Searches for a bug: the verifier, then the evaluator on a few calls, then
+  /// on many more.
   Finding check(mlir::ModuleOp mutant);
 
   mlir::ModuleOp getModule() { return *module; }
@@ -53,7 +53,7 @@ public:
 
 private:
   void prepareContext();
-  /// Asks for what the driver may ask for.
+  /// Sets requests as the driver may.
   void chooseOptions(uint64_t seed, bool isDecoder);
   void makeGraph(uint64_t seed);
   void makeDecoder(uint64_t seed);
@@ -66,10 +66,10 @@ private:
   TensorShapes::Map shapes;
   std::optional<TensorShapes> shapeSource; ///< in place of `weights`
   PipelineOptions passes;
-  /// The module before all passes, and as it is now.
+  /// The module before all passes, and now.
   mlir::OwningOpRef<mlir::ModuleOp> original, module;
   PassVerifierOptions options;
-  /// Calls that find nearly everything, and those for the rest.
+  /// Calls that find nearly all bugs, and calls for the rest.
   std::vector<VerifyCase> few, many;
   std::vector<std::unique_ptr<PassVerifier>> verifiers;
   bool rounds = false;

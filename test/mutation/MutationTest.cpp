@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How many bugs the checks find that are planted in the IR after passes: the
-// verifiers of the dialects, the evaluator with its checked memory, and
-// equality of results in residues, in this order.
+// Measures how many bugs planted in the IR after passes are found by the
+// dialect verifiers, the evaluator with its checked memory, and equal results
+// in residues, in this order.
 #include "test/e2e/random/Seeds.h"
 #include "test/mutation/EqualMutants.h"
 #include "test/mutation/LimitedProcess.h"
@@ -20,15 +20,15 @@ using namespace transom::testing;
 
 namespace {
 
-/// Mutants of one group.
+/// Mutants in one group.
 constexpr int64_t mutantsOfGroup = 200;
-/// Bugs that are found, in percent of those that are not proved to be none, and
-/// those proved, in percent of those planted.
+/// Bugs that are found, in percent, without mutants that are proved equal; and
+/// proved mutants, in percent of planted ones.
 constexpr double leastFound = 98, mostEqual = 4;
 constexpr const char *finders[] = {"verifier", "evaluator", "residues",
                                    "stopped"};
 
-/// Plants bugs after the passes of models.
+/// Plants bugs after each model's passes.
 class Planter {
 public:
   explicit Planter(uint64_t firstSeed) : nextSeed(firstSeed) {}
@@ -40,7 +40,7 @@ public:
 
 private:
   void runModel(uint64_t seed, int64_t count);
-  /// Plants a bug of the kind that has come least often.
+  /// Plants a bug of the least frequent kind.
   bool plantOne(MutatedModel &model, uint64_t seed, StringRef pass);
   bool plantKind(MutatedModel &model, uint64_t seed, StringRef pass,
                  const MutationKind &kind);
@@ -70,7 +70,7 @@ void Planter::runModel(uint64_t seed, int64_t count) {
       Result<bool> changed = model.runPass(pass);
       ASSERT_TRUE(changed) << "seed " << seed << ": "
                            << changed.error().message;
-      // Kinds that few passes leave a place for catch up.
+      // Kinds that few passes leave a location for catch up.
       for (int more = 0; *changed && more < 4 && planted < count; ++more)
         if (!plantOne(model, seed, pass.flag))
           break;
@@ -109,6 +109,7 @@ bool Planter::plantKind(MutatedModel &model, uint64_t seed, StringRef pass,
 
 void Planter::judge(MutatedModel &model, ModuleOp mutant, const Planted &bug,
                     const std::string &where, Tally &tally) {
+  // Run the check in a process with limits.
   ProcessResult result = runLimited([&] {
     Finding finding = model.check(mutant);
     return std::string(1, static_cast<char>('0' + int(finding.finder))) +
@@ -122,6 +123,7 @@ void Planter::judge(MutatedModel &model, ModuleOp mutant, const Planted &bug,
     ++tally.found["stopped"];
     return show("stopped: " + result.text);
   }
+  // Count the bug for its finder.
   const auto finder = static_cast<Finder>(result.text[0] - '0');
   if (fromEnvironment("TRANSOM_RANDOM_DUMP", 0))
     std::cout << where << ": " << result.text << "\n";
@@ -133,6 +135,7 @@ void Planter::judge(MutatedModel &model, ModuleOp mutant, const Planted &bug,
     ++tally.found["residues"];
   if (finder != Finder::Nobody)
     return;
+  // A survivor may be proved equal.
   std::string rule = getEquality(mutant, bug);
   ++(rule.empty() ? tally.survived : tally.equal);
   show(rule.empty() ? "survived" : "equal: " + rule);

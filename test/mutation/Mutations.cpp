@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of kinds, and the choice of a place.
+// The table of bug kinds, and the location choice.
 #include "test/mutation/Mutations.h"
 #include "dialects/kern/Kern.h"
 #include <map>
@@ -31,7 +31,7 @@ llvm::ArrayRef<MutationKind> getMutationKinds() {
   return kinds;
 }
 
-/// The text of an operation; of a scalar one that of its region.
+/// The operation as a string; for a scalar, its region.
 static std::string getText(Operation *op) {
   if (!op)
     return "gone";

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bugs of passes, planted in the IR that they leave: each kind finds all places
-// of a module where it applies, and one of them is changed.
+// Pass bugs, planted in the IR after a pass: each kind finds all locations in a
+// module where it applies, and one location is changed.
 #pragma once
 #include "dialects/weights/WeightExpr.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -14,23 +14,23 @@
 
 namespace transom::testing {
 
-/// One change that a module may get.
+/// One possible change to a module.
 struct Edit {
   mlir::Operation *op = nullptr;
-  /// What is changed: the same for all places where the same goes wrong.
+  /// The changed entity: the same for all locations with the same fault.
   std::string what;
-  /// Makes the change; gives the operation that took the place of `op`, null
-  /// where it is gone.
+  /// Makes the change; returns the operation that replaced `op`, or null if it
+  /// is gone.
   std::function<mlir::Operation *()> apply;
 };
 
 using Edits = std::vector<Edit>;
 
-/// A kind of bug.
+/// A bug kind.
 struct MutationKind {
   const char *name;
-  /// Adds the changes of this kind. Operations without an influence on a result
-  /// are left alone, and so is what an operation does not use.
+  /// Adds the changes for this kind. Operations without an influence on a
+  /// result and values that an operation does not use are left alone.
   void (*collect)(mlir::ModuleOp module, const TensorSource &source,
                   Edits &edits);
 };
@@ -41,16 +41,16 @@ llvm::ArrayRef<MutationKind> getMutationKinds();
 /// A bug that is in a module now.
 struct Planted {
   std::string what;
-  mlir::Operation *op;       ///< null where it is gone
-  std::string before, after; ///< text of the operation
+  mlir::Operation *op;       ///< null if it is gone
+  std::string before, after; ///< the operation as a string
 };
 
-/// Plants a bug; nothing where the module has no place for it. Operations of
-/// different names and different changes are chosen evenly.
+/// Plants a bug; returns nothing if the module has no location for it.
+/// Operations with different names and different changes are chosen evenly.
 std::optional<Planted> plant(mlir::ModuleOp module, const MutationKind &kind,
                              const TensorSource &source, Random &random);
 
-/// Sources of the kinds.
+/// Sources for the kinds.
 void swapOperands(mlir::ModuleOp, const TensorSource &, Edits &);
 void takeOtherOperands(mlir::ModuleOp, const TensorSource &, Edits &);
 void dropOperands(mlir::ModuleOp, const TensorSource &, Edits &);

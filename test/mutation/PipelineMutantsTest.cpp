@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pools of random pipelines that are of another kind after the passes: each
-// kind is there with and without padding, in attn and in kern, and each change
-// is found.
+// Pools in random pipelines that have another kind after the passes: each kind
+// occurs with and without padding, in attn and in kern, and each change is
+// found.
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
 #include "test/mutation/MutatedModel.h"
@@ -16,7 +16,7 @@ using namespace transom::testing;
 
 namespace {
 
-/// True for rows without padding.
+/// Returns true for rows without padding.
 bool isRagged(attn::PoolOp op) { return bool(op.getRagged()); }
 bool isRagged(kern::PoolOp op) {
   auto batch = op.getRagged().getDefiningOp<kern::RaggedBatchOp>();
@@ -30,7 +30,7 @@ template <typename PoolT> std::string getLabel(PoolT op) {
       .str();
 }
 
-/// True where column 0 is the first key: no token is hidden.
+/// Returns true if column 0 is the first key: no token is hidden.
 template <typename PoolT> bool isSame(PoolT op, StringRef a, StringRef b) {
   return !isRagged(op) && !op.getMask() &&
          ((a == "first" && b == "first_key") ||
@@ -72,7 +72,7 @@ TEST_F(PipelineMutants, eachKindOfPoolIsTakenForNoOther) {
   constexpr unsigned attnKinds = attn::getMaxEnumValForPoolKind() + 1,
                      kernKinds = kern::getMaxEnumValForPoolKind() + 1;
   constexpr size_t labels = 2 * (attnKinds + kernKinds);
-  // Of these seeds models are pipelines.
+  // Models are pipelines for these seeds.
   for (uint64_t seed = 3; seed < 1200 && counts.size() < labels; seed += 12) {
     MutatedModel model(seed);
     if (model.hidesBugs())

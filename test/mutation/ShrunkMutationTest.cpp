@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of the bugs that a check at a model's own widths finds, how many one at
-// smaller widths finds: each bug is planted in both models, after the same pass
-// and at the same place.
+// Among the bugs that a check at a model's own widths finds, measures how many
+// a check at smaller widths finds: each bug is planted in both models, after
+// the same pass and at the same location.
 #include "compiler/driver/CompileModule.h"
 #include "compiler/import/Import.h"
 #include "compiler/stages/ModuleText.h"
@@ -25,7 +25,7 @@ using namespace transom::testing;
 
 namespace {
 
-/// Golden models, one of each kind of layer.
+/// Golden models, one per layer kind.
 constexpr const char *models[] = {"bert",
                                   "llama-gqa",
                                   "gemma2",
@@ -43,13 +43,13 @@ constexpr const char *models[] = {"bert",
                                   "encoder-decoders/m2m",
                                   "falcon-multi-query"};
 
-/// Bugs of one group, and those found at both widths, in percent of those that
-/// are found at the model's.
+/// Bugs in one group, and bugs found at both widths, in percent of those found
+/// at the model's widths.
 constexpr int64_t mutantsOfGroup = 40;
 constexpr double leastFound = 98;
 constexpr const char *finders[] = {"both"};
 
-/// The text of a file with the numbers of some keys multiplied.
+/// A file's contents with some numeric keys multiplied.
 std::string scaleConfig(std::string text, const std::string &keys,
                         int64_t factor) {
   const std::regex pattern("\"(" + keys + ")\": ([0-9]+)");
@@ -63,8 +63,8 @@ std::string scaleConfig(std::string text, const std::string &keys,
   return result + text;
 }
 
-/// The config of a golden model with widths like those of a real model. Every
-/// second seed has more heads, the others have wider ones.
+/// A golden model's config with realistic widths. Every second seed has more
+/// heads, the others have wider ones.
 std::string makeConfig(const std::string &name, uint64_t seed) {
   const char *source = std::getenv("TRANSOM_SOURCE_DIR");
   std::string text = test::readAll(std::string(source ? source : ".") +
@@ -110,7 +110,7 @@ Result<ModelPair> makePair(uint64_t seed) {
                    {printModule(*shrunk.module), shrunk.shapes}};
 }
 
-/// Plants bugs after the passes of models.
+/// Plants bugs after each model's passes.
 class PairPlanter {
 public:
   explicit PairPlanter(uint64_t firstSeed) : nextSeed(firstSeed) {}
@@ -120,8 +120,8 @@ public:
       runModel(nextSeed++, count);
   }
 
-  /// By kind: bugs found at the model's widths are `planted`, those found at
-  /// the smaller ones, too, are found by `both`.
+  /// By kind: bugs found at the model's widths are `planted`, bugs that are
+  /// also found at the smaller ones are `both`.
   Tallies tallies;
   int64_t planted = 0;
 
@@ -152,7 +152,7 @@ void PairPlanter::plantOne(MutatedModel &whole, MutatedModel &shrunk,
   auto kinds = getMutationKinds();
   for (size_t i = 0; i < kinds.size(); ++i) {
     const MutationKind &kind = kinds[nextKind++ % kinds.size()];
-    // Both models choose by the same numbers.
+    // Both models choose by the same random numbers.
     const uint64_t choice = seed * 1000 + static_cast<uint64_t>(planted);
     OwningOpRef<ModuleOp> large(whole.getModule().clone()),
         small(shrunk.getModule().clone());

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What became of planted bugs, by their kind.
+// Counts planted bugs by kind and outcome.
 #pragma once
 #include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
@@ -10,20 +10,21 @@
 
 namespace transom::testing {
 
-/// What became of the bugs of one kind.
+/// Outcomes for bugs of one kind.
 struct Tally {
   int64_t planted = 0, equal = 0, survived = 0;
-  std::map<std::string, int64_t> found; ///< by who found them
+  std::map<std::string, int64_t> found; ///< by the check that found them
 
   void add(const Tally &other);
-  /// The share that is found, in percent of those that are not proved to be
-  /// none.
+  /// The share that is found, in percent, without mutants that are proved
+  /// equal.
   double getScore() const;
 };
 
 using Tallies = std::map<std::string, Tally>;
 
-/// Prints a table with a column for each finder; gives the sum of all kinds.
+/// Prints a table with a column for each finder; returns the sum over all
+/// kinds.
 Tally print(const Tallies &tallies, llvm::ArrayRef<const char *> finders);
 
 } // namespace transom::testing

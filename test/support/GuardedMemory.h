@@ -11,10 +11,10 @@
 
 namespace transom::test {
 
-/// Which side of an array touches its inaccessible page.
+/// The array end that touches an inaccessible page.
 enum class Edge { End, Begin };
 
-/// Pages of memory between two inaccessible ones.
+/// Pages between two inaccessible ones.
 class GuardedMemory {
 public:
   explicit GuardedMemory(size_t bytes, Edge edge = Edge::End);
@@ -30,7 +30,7 @@ private:
   void *start = nullptr;
 };
 
-/// An array of plain values in guarded memory.
+/// An array with trivial element type in guarded memory.
 template <typename T> class Guarded {
 public:
   explicit Guarded(size_t count, Edge edge = Edge::End)

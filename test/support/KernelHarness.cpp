@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lowering and compilation as in the product, then LLVM's JIT links the object
-// files into this process.
+// Uses the product's lowering and code generation; LLVM's JIT then links the
+// object files into this process.
 #include "test/support/KernelHarness.h"
 #include "compiler/codegen/Object.h"
 #include "compiler/pipeline/LowerModule.h"
@@ -38,8 +38,8 @@ struct KernelHarness::Code {
       munmap(weights, weightBytes);
   }
 
-  /// Gives each weight pages of its own that it ends on, an inaccessible page
-  /// after it.
+  /// Allocates separate pages for each weight. The weight ends directly before
+  /// an inaccessible page.
   void placeWeights(mlir::ModuleOp module) {
     int64_t next = kPage;
     std::vector<std::pair<int64_t, int64_t>> ranges;
@@ -73,7 +73,7 @@ static Result<std::string> compile(mlir::ModuleOp module,
   return emitCode(translated, CodeKind::Object);
 }
 
-/// The phases and offsets of a function.
+/// The phases and offsets in a function.
 static PlannedFunction readPlan(mlir::func::FuncOp function) {
   PlannedFunction planned;
   auto parse = [](mlir::Attribute text) {
@@ -198,7 +198,7 @@ void KernelHarness::run(const std::string &isa, const std::string &phase,
 void KernelHarness::runFunction(const std::string &isa,
                                 const std::string &function, PhaseCall &call,
                                 bool backwards) {
-  // Evaluate the offsets, which depend on what is known before the call only.
+  // Evaluate the offsets; they depend only on values known before the call.
   const PlannedFunction &planned = functions.at(function);
   auto evaluate = [&](const Polynomial &size) {
     return *size.evaluate([&](const std::string &name) {
@@ -211,7 +211,7 @@ void KernelHarness::runFunction(const std::string &isa,
   Guarded<char> arena(evaluate(planned.arenaBytes));
   std::fill(arena.begin(), arena.end(), char(0xa5));
 
-  // Run the phases; each gets the symbols as the one before left them.
+  // Run the phases; each receives the symbols that its predecessor left.
   for (const std::string &phase : planned.phases) {
     PreparedPhase prepared = prepare(isa, phase, call);
     prepared.frame.arena = arena.data();
@@ -323,7 +323,7 @@ std::vector<float> Random::numbers(size_t count, float scale) {
   return values;
 }
 
-/// The padded column of each column.
+/// The padded column for each column.
 static std::vector<int64_t> paddedColumns(const std::vector<int64_t> &splits,
                                           int64_t &total) {
   std::vector<int64_t> columns;

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs phases of hand-written kern modules: lowers and compiles a module for
-// each instruction set that this CPU has, and calls phases with a frame made by
-// hand. Buffers are arguments of the functions, so that each may lie in
-// guarded memory; weights are guarded by the harness.
+// Runs phases in hand-written kern modules: lowers and compiles a module for
+// each instruction set that this CPU supports, and calls phases with a
+// hand-made frame. Buffers are function arguments, so each may be in guarded
+// memory; the harness guards weights.
 #pragma once
 #include "runtime/abi/Abi.h"
 #include "runtime/base/Polynomial.h"
@@ -17,24 +17,24 @@
 
 namespace transom::test {
 
-/// What one call of a phase is given.
+/// The inputs for one phase call.
 struct PhaseCall {
   std::map<std::string, int64_t> symbols;
-  std::vector<void *> args;                 ///< by argument of the function
+  std::vector<void *> args;                 ///< by function argument
   std::vector<transom_ragged_batch> ragged; ///< by index
   int64_t numWorkers = 1;
   std::vector<transom_kv_cache> caches{}; ///< by group
 };
 
-/// A phase ready to be called many times; `frame.weights` may be moved to a
-/// copy of the weights.
+/// A phase that can be called many times; `frame.weights` may be redirected to
+/// a copy.
 struct PreparedPhase {
-  transom_phase function = nullptr; ///< null when there is no such phase
-  std::vector<int64_t> symbols;     ///< what `frame.symbols` points to
+  transom_phase function = nullptr; ///< null if there is no such phase
+  std::vector<int64_t> symbols;     ///< backs `frame.symbols`
   transom_frame frame{};
 };
 
-/// What a run of a planned function needs.
+/// The requirements for running a planned function.
 struct PlannedFunction {
   std::vector<std::string> phases; ///< in order
   std::vector<Polynomial> offsets; ///< of each buffer in the arena
@@ -44,32 +44,32 @@ struct PlannedFunction {
 /// A compiled kern module.
 class KernelHarness {
 public:
-  /// Compiles a module of weights and functions for the instruction sets of
-  /// this CPU, or the one given, which need not run here. A failure is reported
-  /// as a failure of the test, and nothing can be run afterwards.
-  /// `level` 0: LLVM optimizes nothing, for tests of many phases.
+  /// Compiles a module with weights and functions for this CPU's instruction
+  /// sets, or for the given one, which this CPU need not support. A failure is
+  /// reported as a test failure; nothing can be run afterwards. `level` 0
+  /// disables LLVM optimizations, for tests with many phases.
   explicit KernelHarness(const std::string &text, const std::string &isa = "",
                          unsigned level = 2);
   ~KernelHarness();
 
-  /// The names of the instruction sets that can be run here.
+  /// The names of instruction sets that run on this CPU.
   const std::vector<std::string> &isas() const { return runnable; }
-  /// The packed data of a weight, to be filled.
+  /// The packed data for a weight; the caller fills it.
   float *weight(const std::string &name);
-  /// Bytes that a weight takes.
+  /// The weight size in bytes.
   size_t weightBytes(const std::string &name);
-  /// Finds a phase and sets up its frame; `call` must outlive what is given.
+  /// Finds a phase and sets up its frame; `call` must outlive the result.
   PreparedPhase prepare(const std::string &isa, const std::string &phase,
                         const PhaseCall &call);
-  /// Runs all workers of a phase, the last one first when `backwards`.
+  /// Runs all workers in a phase, the last one first if `backwards`.
   void run(const std::string &isa, const std::string &phase,
            const PhaseCall &call, bool backwards = false);
-  /// Runs all phases of a planned function, one after another with one arena,
-  /// between inaccessible pages and full of garbage. `call` gets the values
-  /// that phases write to symbols.
+  /// Runs all phases in a planned function sequentially. They share one arena
+  /// that is between inaccessible pages and filled with garbage. `call`
+  /// receives the values that phases write to symbols.
   void runFunction(const std::string &isa, const std::string &function,
                    PhaseCall &call, bool backwards = false);
-  /// The object file of an instruction set.
+  /// The object file for an instruction set.
   const std::string &object(const std::string &isa) const {
     return objects.at(isa);
   }
@@ -83,14 +83,15 @@ private:
   std::map<std::string, PlannedFunction> functions;
 };
 
-/// The table of a ragged batch in guarded memory.
+/// A ragged batch table in guarded memory.
 class RaggedTable {
 public:
-  /// `mask` is [batch][columns] of 0 and 1: a row for each 1, and with
-  /// `keepFirst` one for a hidden column 0, after the others.
+  /// `mask` is [batch][columns] with elements 0 and 1. Each 1 has a row. With
+  /// `keepFirst` a hidden column 0 also has one, after the others.
   RaggedTable(const std::vector<std::vector<int>> &mask,
               bool keepFirst = false);
-  /// New rows of sequences after others: `past` and `rows` of each.
+  /// New rows for sequences with existing positions: `past` and `rows` for
+  /// each.
   static RaggedTable
   ofSteps(const std::vector<std::pair<int64_t, int64_t>> &steps);
   /// Each of `batch` sequences has all its columns.
@@ -112,7 +113,7 @@ private:
   transom_ragged_batch ragged{};
 };
 
-/// Random numbers that are the same everywhere.
+/// Random values that are the same on all hosts.
 class Random {
 public:
   explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15u + 1) {}
@@ -128,11 +129,11 @@ private:
   uint64_t state;
 };
 
-/// Packs a weight [n, k] into panels of 32 columns, each split from a border of
-/// panels on.
+/// Packs a weight [n, k] into panels with 32 columns; each split starts a new
+/// panel.
 std::vector<float> packPanels(const std::vector<float> &weight, int64_t k,
                               const std::vector<int64_t> &splits);
-/// The same in bf16: pairs along k side by side, k filled up with zeros to a
+/// The same in bf16: pairs along k are adjacent; k is padded with zeros to a
 /// multiple of 32.
 std::vector<uint16_t> packBf16Panels(const std::vector<float> &weight,
                                      int64_t k,
@@ -141,7 +142,8 @@ std::vector<uint16_t> packBf16Panels(const std::vector<float> &weight,
 std::vector<float> packPadded(const std::vector<float> &bias,
                               const std::vector<int64_t> &splits);
 
-/// Empty when both hold the same bits, else where they differ first.
+/// Returns an empty string if both hold the same bits, else the first
+/// difference.
 std::string differentBits(const float *got, const float *expected,
                           size_t count);
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands as tests have them to those of BitsMath.
+// Converts test operands to BitsMath operands.
 #include "test/support/Reference.h"
 #include <cmath>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 using namespace transom;
 
-/// A product whose outputs are chains.
+/// A matmul whose outputs are FMA chains.
 static std::vector<float> multiply(bits::Chain chain,
                                    const std::vector<float> &x,
                                    const std::vector<float> &weight,

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times that tests measure. A time says something only on an idle machine, so
+// Times that tests measure. A time is significant only on an idle host, so
 // ctest records it and `test/bench/time-limits` also compares it with a limit.
 #ifndef TRANSOM_TEST_SUPPORT_TIMELIMIT_H
 #define TRANSOM_TEST_SUPPORT_TIMELIMIT_H
@@ -13,7 +13,7 @@
 
 namespace transom::test {
 
-/// Processor time of this process in seconds: other processes do not count.
+/// This process's CPU time in seconds, without other processes.
 inline double processorSeconds() { return double(clock()) / CLOCKS_PER_SEC; }
 
 /// Records a measured time, and with TRANSOM_TIMED=1 expects it below `limit`.

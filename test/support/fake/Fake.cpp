@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The expected results are computed here in the plainest way, from the caller's
-// tensors alone.
+// Computes expected results in the simplest way, from the caller's tensors
+// alone.
 #include "test/support/fake/Fake.h"
 #include "runtime/artifact/Digest.h"
 #include "runtime/artifact/Elf.h"

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What tests of the runtime share: the manifest of the artifact by hand, the
-// file with a manifest filled in, models and sessions over it, tensors, and the
-// results that its code should give.
+// Shared helpers for runtime tests: the hand-written artifact's manifest, its
+// file with a manifest filled in, models and sessions, tensors, and the
+// expected results.
 #pragma once
 #include "runtime/include/transom/transom.h"
 #include "runtime/session/Session.h"
@@ -13,31 +13,30 @@
 #include <string>
 #include <vector>
 
-/// The code of the artifact, linked into the test.
+/// The artifact code, linked into the test.
 extern "C" const transom_artifact_code transom_artifact;
-/// The number of sequences in the table of the read-only group of the last
-/// step.
+/// The number of sequences in the read-only group's table in the last step.
 extern "C" int64_t transom_fake_num_sources;
 
 namespace transom::test {
 
-/// The manifest that fits FakeArtifact.c.
+/// The manifest that matches FakeArtifact.c.
 Manifest fakeManifest();
 
-/// A group of caches of one number a position.
+/// A cache group with one element per position.
 ManifestCache makeFakeCache(int64_t window, int64_t readOnlyPositions = 0);
 
-/// The manifest of the decoder in FakeArtifact.c, with its loops. No context:
-/// no limit. `head` and `result` as of a compiled model.
+/// The manifest for the decoder in FakeArtifact.c, with its loops. Without
+/// `context` there is no limit. `head` and `result` are as in a compiled model.
 Manifest fakeDecoderManifest(std::optional<int64_t> context = 2000,
                              const char *head = "causal_lm",
                              const char *result = "logits");
 
-/// The row of logits that the decoder should give for the last of these tokens;
-/// the last number is not told.
+/// The expected logit row for the last one among these tokens; the last element
+/// is unspecified.
 std::vector<float> expectedLogits(const std::vector<int64_t> &tokens);
 
-/// A folder that goes away with its files.
+/// A folder that is removed with its files.
 class TemporaryFolder {
 public:
   TemporaryFolder();
@@ -50,12 +49,12 @@ private:
   std::string folder;
 };
 
-/// The bytes of the built shared object with this manifest (its file_bytes set
-/// unless it has some) and tokenizer tables filled in.
+/// Returns the bytes of the built shared object with this manifest (file_bytes
+/// is set unless specified) and these tokenizer tables.
 std::string fakeFile(Manifest manifest, const std::string &tokenizer = "");
-/// Writes the digest into the bytes of an artifact.
+/// Writes the digest into artifact bytes.
 void signArtifact(std::string &bytes);
-/// Likewise with any manifest text; `rightDigest` also writes the digest.
+/// The same for any manifest string; `rightDigest` also writes the digest.
 std::string fakeFileWithText(const std::string &text, bool rightDigest = true);
 
 void writeFile(const std::string &path, const std::string &bytes);
@@ -79,7 +78,7 @@ transom_tensor makeTensor(const char *name, transom_dtype dtype,
   return tensor;
 }
 
-/// Inputs and results of one call of the entry `encode`.
+/// Inputs and results for one call to the entry `encode`.
 struct EncodeCall {
   EncodeCall(int64_t batch, int64_t seq);
   int64_t batch, seq;
@@ -91,7 +90,7 @@ struct EncodeCall {
   void randomize(unsigned seed, bool ragged);
   /// Runs the entry `encode`.
   Result<void> run(Session &session);
-  /// What the results should be.
+  /// The expected results.
   void expect(std::vector<float> &hidden, std::vector<float> &pooled) const;
   void checkResults() const;
 };
@@ -99,7 +98,7 @@ struct EncodeCall {
 /// A session over a model; the test fails without one.
 std::unique_ptr<Session> makeSession(const Model &model,
                                      const SessionConfig &config);
-/// A configuration for calls up to batch times tokens.
+/// A configuration for calls with up to batch times tokens.
 SessionConfig makeConfig(int64_t batch, int64_t tokens, unsigned threads = 1);
 
 } // namespace transom::test

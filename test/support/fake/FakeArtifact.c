@@ -11,15 +11,15 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Symbols and buffers in the order of the manifest that the tests make. */
+/* Symbols and buffers in the manifest's order. */
 enum { BATCH, KEYS, WORKERS, ROWS, SEQ };
 enum { ROWS_BUFFER, MEANS_BUFFER };
 enum { WIDTH = FAKE_WIDTH };
 
 static const float weights[] = {1.0f, 2.0f, 3.0f, 4.0f, /* added to each row */
-                                0.5f, 0.25f}; /* factors of two layers */
+                                0.5f, 0.25f}; /* factors for two layers */
 
-/* The share of `worker` in `count` things: [*begin, *end). */
+/* The worker's share in `count` items: [*begin, *end). */
 static void share(int64_t count, int64_t worker, int64_t num_workers,
                   int64_t *begin, int64_t *end) {
   *begin = count * worker / num_workers;
@@ -49,7 +49,7 @@ static void embed(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
-/* means[b] = mean of the rows that are keys; counts its workers. */
+/* means[b] = mean over the rows that are keys; counts its workers. */
 static void reduce(const transom_frame *frame, const int64_t *layer,
                    int64_t worker, int64_t num_workers) {
   const float *rows = buffer(frame, ROWS_BUFFER);
@@ -72,8 +72,7 @@ static void reduce(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
-/* rows[r] += factor * mean of its sequence, the factor from the layer's entry.
- */
+/* rows[r] += factor * its sequence's mean, with the layer entry's factor. */
 static void addMean(const transom_frame *frame, const int64_t *layer,
                     int64_t worker, int64_t num_workers) {
   float factor = *(const float *)(frame->weights + layer[0]);
@@ -115,7 +114,7 @@ static void scatter(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
-/* The second entry: y = 2 * x + z where the bool mask is set; rows of a uniform
+/* The second entry: y = 2 * x + z where the bool mask is set; rows in a uniform
  * batch; a count per sequence; and whether denormals are zero. */
 static void combine(const transom_frame *frame, const int64_t *layer,
                     int64_t worker, int64_t num_workers) {
@@ -171,8 +170,8 @@ static void append(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
-/* The sum over the keys from `begin` on of weights that depend on the distance
- * of key and column. */
+/* The weighted sum over the keys from `begin` on; the weights depend on the
+ * distance between key and column. */
 static int64_t attend(const transom_frame *frame, int group,
                       const transom_sequence *sequence, int64_t begin,
                       int64_t position, int64_t column) {
@@ -184,8 +183,8 @@ static int64_t attend(const transom_frame *frame, int group,
   return sum;
 }
 
-/* logits[v] = sum of all keys + three times that of the window, over 1024; the
- * last one is the value at the end of the block, else 0. */
+/* logits[v] = (sum over all keys + 3 * sum over the window) / 1024; the last
+ * one is the value at the end of the block, else 0. */
 static void computeLogits(const transom_frame *frame, const int64_t *layer,
                           int64_t worker, int64_t num_workers) {
   const transom_ragged_batch *ragged = frame->ragged_batches;
@@ -218,7 +217,7 @@ static void computeLogits(const transom_frame *frame, const int64_t *layer,
 
 EXPORT int64_t transom_fake_num_sources;
 
-/* The last logit is the sum of the sequence's keys in the third, read-only
+/* The last logit is the sum over the sequence's keys in the third, read-only
  * group, each times its position + 1. */
 static void addSource(const transom_frame *frame, const int64_t *layer,
                       int64_t worker, int64_t num_workers) {
@@ -242,8 +241,8 @@ static void addSource(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
-/* The encoder of sources: the state of a token is its id + 1, its column, and
- * the sum of the ids of its source; zero at padding. */
+/* The source encoder: a token's state is its id + 1, its column, and the sum
+ * over its source's ids; zero at padding. */
 int64_t transom_fake_encoded;
 static void encodeSources(const transom_frame *frame, const int64_t *layer,
                           int64_t worker, int64_t num_workers) {
@@ -271,8 +270,8 @@ static void encodeSources(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
-/* The key of a token, at its rank in the third group: the numbers of its state
- * with weights. */
+/* A token's key, at its rank in the third group: a weighted sum over its
+ * state. */
 static void fillSources(const transom_frame *frame, const int64_t *layer,
                         int64_t worker, int64_t num_workers) {
   const transom_ragged_batch *ragged = frame->ragged_batches;
@@ -292,8 +291,8 @@ static void fillSources(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
-/* The summary of the logits: the largest one, and in place of the sum of
- * exponentials the sum. */
+/* The logit summary: the max, and the plain sum in place of the sum over
+ * exponentials. */
 static void summarize(const transom_frame *frame, const int64_t *layer,
                       int64_t worker, int64_t num_workers) {
   const float *logits = (const float *)frame->args[2];
@@ -314,8 +313,9 @@ static void summarize(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
-/* The logits of all tokens, or of those that are listed: columns of all, which
- * are made in kept memory after the number of such calls. */
+/* The logits of all tokens or of selected ones. Selected logits are columns of
+ * all logits, which are computed in persistent memory; the number of such
+ * calls precedes them. */
 int64_t transom_fake_listed_calls;
 static void computeListed(const transom_frame *frame, const int64_t *layer,
                           int64_t worker, int64_t num_workers) {

@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every row that a step gives is compared, so tests need only say what to feed.
+// Every row that a step returns is compared, so tests only specify the input
+// tokens.
 #include "test/support/fake/FakeDecoder.h"
 #include <random>
 
@@ -29,7 +30,7 @@ Manifest transom::test::crossManifest() {
   manifest.entries.resize(1);
   ManifestEntry &step = manifest.entries[0];
   step.name = "cross";
-  // The keys of sources come after the symbols that the code has by number.
+  // The source key symbol follows the symbols with fixed indices in the code.
   step.symbolOrder = {"keys", "parts", "rows", "wanted", "x_keys"};
   ManifestRaggedBatch source;
   source.sequences = true;
@@ -62,7 +63,7 @@ Manifest transom::test::listedManifest() {
   manifest.entries.resize(1);
   ManifestEntry &step = manifest.entries[0];
   step.name = "listed";
-  // Their number comes after the symbols that the code has by number.
+  // Their count symbol follows the symbols with fixed indices in the code.
   const Polynomial listed = Polynomial::symbol("x_listed");
   step.symbolOrder.push_back("x_listed");
   manifest.symbols.push_back({"x_listed", 9});
@@ -93,7 +94,7 @@ static ManifestTensor makeBatchTensor(const char *name, const char *role,
   return tensor;
 }
 
-/// An entry over the tokens that a mask leaves.
+/// An entry over the tokens that a mask selects.
 static ManifestEntry makeMaskedEntry(const char *name, EntryKind kind,
                                      ManifestTensor first) {
   ManifestEntry entry;

@@ -1,20 +1,20 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A session over the decoder by hand that keeps the tokens of each sequence,
-// and compares each row of logits with what it should be.
+// A session over the hand-written decoder. It records the tokens in each
+// sequence and compares each logit row with the expected one.
 #pragma once
 #include "test/support/fake/Fake.h"
 #include <map>
 
 namespace transom::test {
 
-/// A configuration for so many sequences and positions of the cache.
+/// A configuration for N sequences and N cache positions.
 SessionConfig decoderConfig(int64_t sequences, int64_t positions,
                             int64_t maxTokens = 64);
 
-/// The fake decoder's manifest with a third, read-only group of caches, and
-/// that group and its positions of a sequence.
+/// The fake decoder's manifest with a third, read-only cache group, and
+/// that group's index and positions per sequence.
 Manifest withReadOnlyCache();
 inline constexpr size_t readOnlyGroup = 2;
 inline constexpr int64_t readOnlyPositions = 600;
@@ -26,30 +26,30 @@ Manifest crossManifest();
 /// The decoder with a step that summarizes its logits.
 Manifest summaryManifest();
 
-/// The decoder with a step that also gives the logits of at most nine listed
-/// tokens, and the number of such calls that the session remembers.
+/// The decoder with a step that also returns logits for at most nine selected
+/// tokens, and the number of such calls in the session so far.
 Manifest listedManifest();
 int64_t countListedCalls();
 
 /// The decoder with an encoder and an entry that fills the read-only group; the
-/// start token is 3. Without a context.
+/// start token is 3. There is no context limit.
 Manifest sourceManifest();
 inline constexpr int64_t fakeStartToken = 3;
 
-/// The last logit that a step gives for a source: the ids of the columns in
-/// which `mask` is set.
+/// The last logit that a step returns for a source: the ids in columns where
+/// `mask` is set.
 float expectedSource(const std::vector<int64_t> &ids,
                      const std::vector<int64_t> &mask);
-/// The number of sources that were encoded by all sessions.
+/// The number of sources that all sessions have encoded.
 int64_t countEncoded();
 
-/// Ids without the one that gives NaN.
+/// Ids without the one that causes NaN.
 std::vector<int64_t> randomTokens(size_t count, unsigned seed);
 
-/// Compares a row of logits with what the last of these tokens should give.
+/// Compares a logit row with the expected one for the last of these tokens.
 void expectRow(const float *logits, const std::vector<int64_t> &tokens);
 
-/// The rows of a step with the memory of their tokens.
+/// The rows in a step, with storage for their tokens.
 class FakeStep {
 public:
   void add(int32_t sequence, std::vector<int64_t> tokens, int64_t numLogits);
@@ -76,9 +76,9 @@ public:
   const float *run(const FakeStep &step);
   const float *feed(int32_t sequence, std::vector<int64_t> tokens,
                     int64_t numLogits);
-  /// Fails where no row was compared.
+  /// Fails if no row was compared.
   void checkFed() const { EXPECT_GT(compared, 0); }
-  /// A sequence that was made by other means has this past.
+  /// Records the past for a sequence that was made by other means.
   void importSequence(int32_t sequence, std::vector<int64_t> tokens) {
     past[sequence] = std::move(tokens);
   }
@@ -92,10 +92,11 @@ private:
   std::vector<float> large; // logits that the session does not hold
 };
 
-/// Tests of the C API: a session of the decoder by hand, from a file.
+/// Tests the C API: a session over the hand-written decoder, loaded from a
+/// file.
 class FakeDecoderFile : public testing::Test {
 protected:
-  /// Three sequences with so many positions, in place of the session before.
+  /// Replaces the session by one with three sequences and N positions.
   void openFile(const Manifest &manifest, uint64_t positions);
   void TearDown() override;
 

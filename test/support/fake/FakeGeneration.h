@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A test that generates with the decoder by hand through the C API.
+// A test that generates with the hand-written decoder through the C API.
 #pragma once
 #include "test/support/fake/FakeDecoder.h"
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes the artifact by hand with its manifest, for tests that are no C++:
-// make-fake-model OUT.
+// Writes the hand-written artifact with its manifest, for tests in other
+// languages than C++: make-fake-model OUT.
 #include "test/support/fake/Fake.h"
 
 int main(int argc, char **argv) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loading model files, and files that are refused.
+// Loads model files, and files that are refused.
 #pragma once
 #include "test/support/fake/Fake.h"
 

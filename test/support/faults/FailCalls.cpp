@@ -1,16 +1,16 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A library for LD_PRELOAD that lets calls of the system fail. Variables of the
-// environment choose them:
+// An LD_PRELOAD library that makes system calls fail. Environment variables
+// choose them:
 //
 //   FAIL_CALL   the kind: malloc, mmap, thread, open, read, write, spawn
-//   FAIL_AT     the number of the first call that fails, from 1
-//   FAIL_COUNT  how many fail from there on (default 1; 0: all)
-//   FAIL_ERRNO  the error (default: that of an exhausted resource)
-//   FAIL_LOG    a file that gets the number of calls when the process exits
+//   FAIL_AT     the first call that fails, counted from 1
+//   FAIL_COUNT  how many calls fail from there on (default 1; 0: all)
+//   FAIL_ERRNO  the error (default: an exhausted resource)
+//   FAIL_LOG    a file that receives the call count when the process exits
 //
-// Calls inside of the C library, such as those of stdio, do not come here.
+// Calls inside the C library, such as by stdio, are not intercepted.
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -25,7 +25,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-// The allocator of the C library itself.
+// The C library's own allocator.
 extern "C" void *__libc_malloc(size_t);
 extern "C" void *__libc_calloc(size_t, size_t);
 extern "C" void *__libc_realloc(void *, size_t);
@@ -49,7 +49,7 @@ long getNumber(const char *name, long otherwise) {
   return text ? atol(text) : otherwise;
 }
 
-/// True if this call is to fail; sets errno.
+/// Returns true if this call must fail, and sets errno.
 bool fails(Kind kind) {
   const long number = ++counts[kind];
   if (kind != kindThatFails || number < firstFailing ||
@@ -59,7 +59,7 @@ bool fails(Kind kind) {
   return true;
 }
 
-/// The function of this name in the next library.
+/// The function with this name in the next library.
 template <typename Function> Function *next(const char *name) {
   return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
 }
