@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `attn.sdpa` by its definition: for each query row and head the scores of all
-// keys, the rule of each mask, softmax, and the weighted sum of values. With a
-// cache the keys and values are those of the store. `attn.cross_sdpa` is the
-// same over all keys of the store.
+// `attn.sdpa` by its definition: for each query row and head, scores for all
+// keys, masks, softmax, and the weighted sum over values. With a cache, keys
+// and values are read from the store. `attn.cross_sdpa` is the same over all
+// keys in the store.
 #include "compiler/evaluator/Evaluation.h"
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
@@ -20,14 +20,14 @@ using namespace attn;
 
 namespace {
 
-/// A query row or a key row, and its index in its sequence.
+/// A query or key row, and its index in its sequence.
 struct Token {
-  int64_t row = 0;      ///< in the tensor seen as [rows, width]
+  int64_t row = 0;      ///< in the tensor viewed as [rows, width]
   int64_t position = 0; ///< for causal and window
   int64_t index = 0;    ///< column in the mask operand
 };
 
-/// The queries and keys that belong together.
+/// Queries and keys in one sequence.
 struct Sequence {
   int64_t number = 0;
   std::vector<Token> queries, keys;
@@ -37,7 +37,7 @@ struct Sequence {
 class Attention {
 public:
   Attention(SdpaOp op, Evaluation &e);
-  /// Puts new keys and values into the cache and takes all from there.
+  /// Appends new keys and values to the cache and reads all of them from there.
   Result<void> useCache(const RaggedBatch &ragged, Evaluation &e);
   Tensor run();
 
@@ -54,12 +54,11 @@ private:
 
   mutable SdpaOp op; // its getters are not const
   const Tensor &query;
-  Tensor key, value, slopes, relativeBias; ///< biases: where there are some
+  Tensor key, value, slopes, relativeBias; ///< biases: if present
   std::optional<PositionBuckets> buckets;
-  Tensor positionKeys, positionQueries; ///< where there are some
+  Tensor positionKeys, positionQueries; ///< if present
   std::vector<Sequence> sequences;
-  Tensor
-      mask; ///< broadcast to [batch, heads, queries, keys], where there is one
+  Tensor mask; ///< broadcast to [batch, heads, queries, keys], if present
   int64_t heads, group, dk, dv;
 };
 
@@ -114,6 +113,7 @@ Attention::raggedSequences(const RaggedBatch &ragged) const {
 
 Result<void> Attention::useCache(const RaggedBatch &ragged, Evaluation &e) {
   StringRef cache = e.cache(op.getCache());
+  // Append the new rows.
   if (ragged.steps.empty() && ragged.batch > 0)
     return rejected("a cache goes with the rows of 'attn.decode_batch' only");
   for (auto [row, entry] : llvm::enumerate(ragged.rows)) {
@@ -125,6 +125,7 @@ Result<void> Attention::useCache(const RaggedBatch &ragged, Evaluation &e) {
         !put)
       return put;
   }
+  // Replace keys and values by the cache contents.
   key.real.clear();
   value.real.clear();
   int64_t next = 0;
@@ -141,7 +142,7 @@ Result<void> Attention::useCache(const RaggedBatch &ragged, Evaluation &e) {
   return {};
 }
 
-/// Rows of a rectangular batch; fewer queries than keys are aligned with the
+/// Rows in a rectangular batch; fewer queries than keys are aligned with the
 /// last keys.
 std::vector<Sequence> Attention::batchSequences() const {
   int64_t queries = query.sizes[1], keys = key.sizes[1];
@@ -167,7 +168,7 @@ bool Attention::inReach(const Token &query, const Token &key) const {
          (op.getCausal() || key.position < query.position + window);
 }
 
-/// The scores of content and relative position, not scaled.
+/// Unscaled scores between content and relative position.
 Number Attention::positionScore(int64_t head, const Token &q,
                                 const Token &k) const {
   const int64_t row =
@@ -186,6 +187,7 @@ Number Attention::score(const Sequence &sequence, int64_t head, const Token &q,
                         const Token &k) const {
   if (!inReach(q, k))
     return getHidden();
+  // The scaled dot product, with its soft cap.
   const Number *left = &query.real[(q.row * heads + head) * dk];
   const Number *right =
       &key.real[(k.row * (heads / group) + head / group) * dk];
@@ -193,6 +195,7 @@ Number Attention::score(const Sequence &sequence, int64_t head, const Token &q,
   score *= constant(op.getScale().convertToDouble());
   if (double cap = op.getSoftCap().convertToDouble(); cap > 0)
     score = constant(cap) * tanh(score / constant(cap));
+  // Biases by distance.
   if (op.getSlopes())
     score += slopeBias(slopes, head, k.position - q.position);
   if (op.getRelativeBias()) {
@@ -203,6 +206,7 @@ Number Attention::score(const Sequence &sequence, int64_t head, const Token &q,
   if (buckets)
     score +=
         constant(op.getScale().convertToDouble()) * positionScore(head, q, k);
+  // The mask adds to the score, or hides the key.
   if (!op.getMask())
     return score;
   int64_t at = flatten(mask.sizes, {sequence.number, head, q.index, k.index});
@@ -214,7 +218,7 @@ Number Attention::score(const Sequence &sequence, int64_t head, const Token &q,
                            : getHidden();
 }
 
-/// Softmax over the keys of one row and head; nothing visible leaves zeros.
+/// Softmax over the keys for one row and head; zeros if no key is visible.
 void Attention::attend(const Sequence &sequence, int64_t head, const Token &q,
                        Tensor &result) const {
   std::vector<Number> weights, values(sequence.keys.size());
@@ -253,13 +257,13 @@ static Result<void> evaluateSdpa(SdpaOp op, Evaluation &e) {
 // Cross attention
 //===----------------------------------------------------------------------===//
 
-/// The query heads of one row, and the keys and values of its sequence.
+/// Query heads in one row, and the keys and values in its sequence.
 struct CrossRow {
   ArrayRef<Number> query;          ///< [heads, dk]
   const CacheStore::Entry &source; ///< by position [kv_heads, dk], [.., dv]
 };
 
-/// Adds attention of query head `head` to `out` [dv].
+/// Adds attention for query head `head` to `out` [dv].
 static void attendToSource(CrossSdpaOp op, const CrossRow &row, int64_t head,
                            MutableArrayRef<Number> out) {
   CacheType cache = op.getCache().getType();

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a decoder has besides attention: the rows of the sequences of a step,
-// the store of keys and values, operations that fill it, and rope.
+// Decoder operations other than attention: sequence rows in a step, the store
+// for keys and values, operations that fill it, and rope.
 #include "compiler/evaluator/Evaluation.h"
 #include "dialects/attn/Attn.h"
 #include <cmath>

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elementwise operations of the attn dialect.
+// Elementwise operations in the attn dialect.
 #include "compiler/evaluator/Evaluation.h"
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
@@ -47,7 +47,7 @@ static bool isZero(Number x) {
                          : x.real() == 0;
 }
 
-/// All floats are of one type here, so a cast between them changes nothing.
+/// All float types are float64 here, so a cast between them is the identity.
 static Result<void> evaluateCast(CastOp op, Evaluation &e) {
   const Tensor &input = e.tensor(op.getInput());
   bool toFloat = isa<FloatType>(op.getTo());
@@ -71,7 +71,8 @@ static Result<void> evaluateCast(CastOp op, Evaluation &e) {
 // Functions of two elements
 //===----------------------------------------------------------------------===//
 
-/// Broadcasts both operands and combines their elements, integers as integers.
+/// Broadcasts both operands and combines their elements; integers stay
+/// integers.
 template <typename OpT, typename Floats, typename Integers>
 static Result<void> combine(OpT op, Evaluation &e, Floats floats,
                             Integers integers) {
@@ -86,7 +87,7 @@ static Result<void> combine(OpT op, Evaluation &e, Floats floats,
   return {};
 }
 
-/// Integers wrap around as two's complement.
+/// Integers wrap around in two's complement.
 static uint64_t bits(int64_t x) { return static_cast<uint64_t>(x); }
 
 static Result<void> evaluateAdd(AddOp op, Evaluation &e) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products, norms and softmax.
+// GEMMs, norms and softmax.
 #include "compiler/evaluator/Evaluation.h"
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
@@ -16,7 +16,7 @@ using namespace attn;
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The tensor with its last two dimensions exchanged.
+/// The tensor with its last two dimensions swapped.
 static Tensor transposed(const Tensor &input) {
   size_t rank = input.sizes.size();
   Sizes sizes = input.sizes;
@@ -61,7 +61,7 @@ static Result<void> evaluateMatmul(MatmulOp op, Evaluation &e) {
   return {};
 }
 
-/// The listed rows of a weight or bias.
+/// Selected rows in a weight or bias.
 static Result<Tensor> pickRows(const Tensor &all, const Tensor &columns) {
   const int64_t width = all.rank() > 1 ? all.sizes[1] : 1;
   std::vector<int64_t> sources;
@@ -85,6 +85,7 @@ static Result<void> evaluateLinear(LinearOp op, Evaluation &e) {
   ArrayRef<Number> bias;
   if (op.getBias())
     bias = e.tensor(op.getBias()).real;
+  // Selected columns use only their weight rows and biases.
   Tensor picked, pickedBias;
   if (op.getColumns()) {
     const Tensor &columns = e.tensor(op.getColumns());
@@ -95,6 +96,7 @@ static Result<void> evaluateLinear(LinearOp op, Evaluation &e) {
       bias = pickedBias.real;
     }
   }
+  // All input rows at once.
   const Tensor &weight = *all;
   int64_t n = weight.sizes[0], k = weight.sizes[1];
   Sizes sizes = input.sizes;
@@ -113,7 +115,7 @@ static Result<void> evaluateLinear(LinearOp op, Evaluation &e) {
 // Functions of rows
 //===----------------------------------------------------------------------===//
 
-/// Calls `function` with each row of the last dimension.
+/// Calls `function` with each row along the last dimension.
 template <typename Function>
 static void forEachRow(Tensor &tensor, Function function) {
   int64_t width = tensor.sizes.back();

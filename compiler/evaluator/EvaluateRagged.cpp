@@ -18,8 +18,8 @@ using namespace attn;
 // Ragged batches
 //===----------------------------------------------------------------------===//
 
-/// The rows of one sequence: its keys in column order, then a column 0 that is
-/// kept though the mask hides it.
+/// The rows in one sequence: its keys in column order, then a masked column 0
+/// if it must be present.
 static void addSequence(const Tensor &mask, int64_t sequence, bool keepFirst,
                         RaggedBatch &ragged) {
   const int64_t *row = &mask.whole[sequence * ragged.columns];
@@ -109,7 +109,7 @@ static Result<void> evaluateScatterRows(ScatterRowsOp op, Evaluation &e) {
 // Positions and pooling
 //===----------------------------------------------------------------------===//
 
-/// `pad` plus the rank among the ids that are not `pad`.
+/// `pad` plus the rank among ids other than `pad`.
 static void rankPositions(Tensor &ids, int64_t pad) {
   int64_t columns = ids.sizes[1];
   for (int64_t sequence = 0; sequence < ids.sizes[0]; ++sequence) {
@@ -137,7 +137,7 @@ static Result<void> evaluatePosition(PositionOp op, Evaluation &e) {
   return {};
 }
 
-/// The rows of each sequence in the operand seen as [rows, d].
+/// The rows in each sequence, with the operand viewed as [rows, d].
 template <typename Op>
 static std::vector<std::vector<RaggedBatch::Row>> rowsToPool(Op op,
                                                              Evaluation &e) {
@@ -161,7 +161,7 @@ static std::vector<std::vector<RaggedBatch::Row>> rowsToPool(Op op,
   return all;
 }
 
-/// The rows of one sequence that the kind takes.
+/// The rows in one sequence that this kind pools.
 static std::vector<RaggedBatch::Row>
 chosenRows(PoolKind kind, ArrayRef<RaggedBatch::Row> rows) {
   std::vector<RaggedBatch::Row> chosen;
@@ -227,7 +227,7 @@ static Result<void> evaluateNeighbors(NeighborsOp op, Evaluation &e) {
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// Runs the body of one layer; gives the value that holds the new state.
+/// Runs the body for one layer; returns the value that contains the new state.
 static Result<Value> runLayer(LayersOp op, LayerAttr layer, Value state,
                               Evaluation &e) {
   auto body = e.symbolTable().lookup<func::FuncOp>(layer.getBody().getValue());

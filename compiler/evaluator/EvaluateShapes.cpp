@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights, constants and the operations that move elements: each computes for
-// every element of its result where it comes from.
+// Weights, constants, and operations that move elements: each maps a result
+// element to its source.
 #include "compiler/evaluator/Evaluation.h"
 #include "dialects/attn/Attn.h"
 
@@ -75,7 +75,7 @@ static Result<void> evaluateReshape(ReshapeOp op, Evaluation &e) {
   return {};
 }
 
-/// Elements `start <= i < start + size` of an axis.
+/// Elements `start <= i < start + size` along an axis.
 static Tensor getSlice(const Tensor &input, int64_t axis, int64_t start,
                        int64_t size) {
   Sizes sizes = input.sizes;
@@ -128,7 +128,7 @@ static Result<void> evaluateConcat(ConcatOp op, Evaluation &e) {
   return {};
 }
 
-/// Rows of `table` by `indices`.
+/// Gathers rows in `table` by `indices`.
 static Result<Tensor> gatherRows(const Tensor &table, const Tensor &indices) {
   Sizes sizes = indices.sizes;
   sizes.append(table.sizes.begin() + 1, table.sizes.end());

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Running an entry: inputs are matched by name, symbols bound by shapes, then
-// each operation is evaluated in order.
+// Runs an entry: matches inputs by name, binds symbols by shape, then evaluates
+// each operation in order.
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/evaluator/Evaluation.h"
 #include "compiler/evaluator/kern/KernEvaluation.h"
@@ -79,11 +79,11 @@ Result<Sizes> Evaluation::sizes(Type type) const {
   return result;
 }
 
-/// Evaluates a weight's expression over the files.
+/// Evaluates a weight expression over the files.
 static Result<std::shared_ptr<const Tensor>>
 evaluateWeight(StringRef symbol, StringRef text, ArrayRef<int64_t> sizes,
                const TensorSource *source) {
-  /// Answers for a model without files.
+  /// The source for a model without files.
   struct NoFiles : TensorSource {
     Result<std::vector<int64_t>> shape(const std::string &name) const override {
       return rejected("no file holds tensor '" + name + "'");
@@ -108,8 +108,8 @@ evaluateWeight(StringRef symbol, StringRef text, ArrayRef<int64_t> sizes,
       Tensor::of(shape, std::vector<Number>(values.begin(), values.end())));
 }
 
-/// A weight with the whole numbers that its file has, where it has some and
-/// the evaluation rounds.
+/// Adds the pre-quantized integers in the weight file, if present and if the
+/// evaluation rounds.
 static Result<std::shared_ptr<const Tensor>>
 addGiven(std::shared_ptr<const Tensor> weight, StringRef text,
          const TensorSource *source) {
@@ -117,7 +117,7 @@ addGiven(std::shared_ptr<const Tensor> weight, StringRef text,
   if (!source || (domain && !domain->rounds()))
     return weight;
   TRANSOM_ASSIGN(WeightExpr expr, WeightExpr::parse(text.str()));
-  // Packing keeps denormals, such as scales of f16.
+  // Packing keeps denormals, for example in f16 scales.
   FloatMode mode(Denormals::AreKept);
   std::optional<StoredExpr> stored = splitStored(expr);
   std::optional<OperandFormat> format =
@@ -171,14 +171,14 @@ Result<void> Evaluation::run(Operation *op) {
   if (buffers)
     if (Result<void> known = kern->checkSizes(buffers, *this); !known)
       return errorAt(op, known.takeError());
-  // Outside of phases each operation on buffers is a phase of its own.
+  // Outside a phase, each operation on buffers is its own phase.
   const bool isPhase = buffers && !isa<kern::PhaseOp>(op->getParentOp());
   if (isPhase)
     kern->turn = {kern->turn.phase + 1, Toucher::anyWorker, op};
   Result<void> done = evaluable.evaluate(*this);
   if (done && isPhase)
     done = kern->flushSizes(*this);
-  // What runs operations of its own names the inner location only.
+  // An error inside a phase or layer already names its location.
   if (isa<kern::PhaseOp, kern::LayersOp>(op))
     return done;
   if (done && kern && !kern->mistake().empty())
@@ -197,7 +197,7 @@ Result<void> Evaluation::run(Block &block) {
 // Entries
 //===----------------------------------------------------------------------===//
 
-/// The name of an argument or result: its attribute, else its number.
+/// The name of an argument or result; its index if it has none.
 static std::string getName(StringAttr name, unsigned index) {
   return name ? name.getValue().str() : std::to_string(index);
 }
@@ -227,7 +227,7 @@ Result<void> Evaluation::bindShape(ArrayRef<Polynomial> dims,
   return {};
 }
 
-/// Sets the arguments from the inputs; true in `given` for those that were.
+/// Sets arguments from the inputs, and marks them in `given`.
 static Result<void> setInputs(Evaluation &evaluation, func::FuncOp function,
                               ArrayRef<NamedTensor> inputs,
                               std::vector<bool> &given) {
@@ -252,7 +252,7 @@ static Result<void> setInputs(Evaluation &evaluation, func::FuncOp function,
   return {};
 }
 
-/// Fills the inputs that were left out with their defaults.
+/// Sets omitted inputs to their defaults.
 static Result<void> setDefaults(Evaluation &evaluation, func::FuncOp function,
                                 const std::vector<bool> &given) {
   for (unsigned index = 0; index < given.size(); ++index) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of matrices of float64, in the order of `dot`: sums wait for
-// themselves, so those of 2 rows with 8 columns run side by side.
+// Float64 GEMMs in the order that `dot` uses: each sum is sequential, so 2 rows
+// times 8 columns run in parallel.
 #include "compiler/evaluator/Number.h"
 #include <algorithm>
 
@@ -14,8 +14,7 @@ static constexpr int64_t numRows = 2, numColumns = 8;
 
 using Sums = double (&)[numRows][numColumns];
 
-/// Adds the products of rows of a, [rows, k], and interleaved columns, [k,
-/// numColumns].
+/// Adds rows in a [rows, k] times interleaved columns [k, numColumns].
 template <int64_t rows>
 __attribute__((always_inline)) static inline void
 addProducts(Sums sums, const double *a, const double *columns, int64_t k) {
@@ -40,7 +39,8 @@ addRows(Sums sums, const double *a, const double *columns, int64_t rows,
 }
 
 #if defined(__x86_64__)
-/// On vectors of 4 numbers. Nothing is fused: the set has no such instruction.
+/// On vectors with 4 elements. Nothing is fused: the instruction set has no
+/// FMA.
 __attribute__((target("avx2"))) static void
 addRowsAvx2(Sums sums, const double *a, const double *columns, int64_t rows,
             int64_t k) {

@@ -14,12 +14,13 @@ using llvm::MutableArrayRef;
 
 namespace transom {
 
-/// An activation as a formula of operations that domains have.
+/// An activation as a formula over domain operations.
 static Number evaluateFormula(Activation kind, Number x) {
   const Number half = 0.5, one = 1.0;
   Domain &domain = *Domain::getCurrent();
   auto times = [](double factor, Number x) { return constant(factor) * x; };
   auto sigmoid = [&](Number x) { return domain.apply("sigmoid", x); };
+  // Activations without a formula are functions in the domain.
   switch (kind) {
   case Activation::Gelu:
     return half * x * (one + domain.apply("erf", times(std::sqrt(0.5), x)));

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Converting tensors of files.
+// Converts file tensors.
 #include "compiler/evaluator/ReadTensors.h"
 #include "compiler/safetensors/Safetensors.h"
 

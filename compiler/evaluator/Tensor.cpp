@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dense tensors: making them, and moving their elements by lists of indices.
+// Dense tensors: creation, and gathering elements by index lists.
 #include "compiler/evaluator/Tensor.h"
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations of f32 on numbers. Moving a number keeps a denormal, computing
-// with it does not. Compiled without contraction.
+// f32 operations on numbers. Moves keep denormals, arithmetic flushes them.
+// Compiled without contraction.
 #include "compiler/evaluator/bits/Bits.h"
 #include "compiler/evaluator/Tensor.h"
 #include "dialects/weights/WeightExpr.h"
@@ -121,14 +121,14 @@ std::pair<Number, Number> Bits::getAngle(double frequency, int64_t position) {
   return {constant(std::cos(angle)), constant(std::sin(angle))};
 }
 
-/// The nearest f32, denormals too, whatever the mode is.
+/// The nearest f32; keeps denormals in any floating-point mode.
 static double roundToFloat(double x) {
-  constexpr double steps = 0x1p149; // of denormals
+  constexpr double steps = 0x1p149; // denormal steps per unit
   return std::fabs(x) < FLT_MIN ? std::rint(x * steps) / steps
                                 : static_cast<double>(static_cast<float>(x));
 }
 
-/// The nearest bf16 of an f32, denormals too: its steps are 2^16 of f32's.
+/// The nearest bf16 for an f32 denormal; bf16 steps are 2^16 times larger.
 static double roundDenormalToBf16(double x) {
   constexpr double steps = 0x1p133;
   return std::rint(x * steps) / steps;
@@ -138,7 +138,7 @@ Number Bits::round(StorageType type, Number x) {
   const double value = roundToFloat(x.real());
   if (type == StorageType::F32)
     return value;
-  if (std::fabs(value) < FLT_MIN) // the instruction takes denormals for zero
+  if (std::fabs(value) < FLT_MIN) // the instruction flushes denormals
     return dotBf16 ? std::copysign(0.0, value) : roundDenormalToBf16(value);
   return roundToStorage(type, value);
 }
@@ -210,7 +210,7 @@ Bits::quantizeGroup(MutableArrayRef<Number> group) const {
   return {fromFloat(scale), fromFloat(sum)};
 }
 
-/// The columns from `first` on of rows of `k` numbers.
+/// Columns `first` to `first + size` in rows with `k` elements.
 static std::vector<float> getColumns(const std::vector<float> &rows, int64_t k,
                                      int64_t first, int64_t size) {
   std::vector<float> columns;
@@ -220,7 +220,7 @@ static std::vector<float> getColumns(const std::vector<float> &rows, int64_t k,
   return columns;
 }
 
-/// Sums of whole numbers of a group are exact in f32.
+/// Integer sums within a group are exact in f32.
 std::vector<Number> Bits::multiplyGroups(ArrayRef<Number> inits,
                                          const QuantizedRows &a,
                                          const QuantizedRows &b, int64_t k,
@@ -228,11 +228,13 @@ std::vector<Number> Bits::multiplyGroups(ArrayRef<Number> inits,
   const std::vector<float> left = toFloats(a.numbers),
                            right = toFloats(b.numbers),
                            starts = toFloats(inits);
+  // Sums start from `inits`.
   const auto m = static_cast<int64_t>(left.size()) / k,
              n = static_cast<int64_t>(right.size()) / k;
   std::vector<float> all(m * n), sums(m * n);
   for (int64_t i = 0; i < m && !starts.empty(); ++i)
     llvm::copy(starts, all.begin() + i * n);
+  // Each group adds an exact integer sum, times the scales for row and column.
   const int64_t numGroups = (k + group - 1) / group;
   for (int64_t g = 0; g < numGroups; ++g) {
     const int64_t first = g * group, size = std::min(group, k - first);
@@ -245,6 +247,7 @@ std::vector<Number> Bits::multiplyGroups(ArrayRef<Number> inits,
       const float ofRow = toFloat(a.scales[i / n * numGroups + g]);
       const int64_t column = i % n * numGroups + g;
       all[i] = std::fma(sums[i], ofRow * toFloat(b.scales[column]), all[i]);
+      // A weight with offsets also adds the row sum times the offset.
       if (!b.minimums.empty()) {
         const float *row = &ofA[i / n * size];
         const float rowSum = std::accumulate(row, row + size, 0.0f); // exact

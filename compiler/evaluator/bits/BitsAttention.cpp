@@ -1,9 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention of a query row in the order of generated code: KV blocks of 256
-// keys, each with scores, their maximum, probabilities, their sum and a product
-// with the values that starts from zero; merged in order.
+// Attention for a query row in the order that generated code uses: KV blocks
+// with 256 keys are merged in order. Each block computes scores, their maximum,
+// probabilities, their sum, and a product with the values that starts from
+// zero.
 #include "compiler/evaluator/bits/BitsMath.h"
 #include "runtime/abi/Layout.h"
 #include "runtime/base/DType.h"
@@ -17,13 +18,13 @@ static constexpr float infinity = std::numeric_limits<float>::infinity();
 
 namespace {
 
-/// The keys of one KV block.
+/// Keys in one KV block.
 struct Block {
   const AttentionKey *keys;
   int64_t count;
 };
 
-/// The softmax of some KV blocks, not yet divided by its sum.
+/// Softmax over some KV blocks, before the division by its sum.
 struct State {
   float maximum = -infinity;
   float sum = 0;
@@ -32,7 +33,7 @@ struct State {
 
 } // namespace
 
-/// The products of a query and the keys that it sees.
+/// Dot products between a query and the visible keys.
 static std::vector<float> multiplyKeys(const AttentionParameters &p,
                                        const float *query, Block block) {
   std::vector<float> products(block.count), keys(block.count * p.dk);
@@ -43,7 +44,7 @@ static std::vector<float> multiplyKeys(const AttentionParameters &p,
   return products;
 }
 
-/// The score of a key, in units of log2.
+/// The score for a key, in units of log2.
 static float getScore(const AttentionParameters &p, float product,
                       const AttentionKey &key) {
   if (!key.visible)
@@ -59,7 +60,7 @@ static float getScore(const AttentionParameters &p, float product,
   return key.selected ? t : p.hidden;
 }
 
-/// The product of probabilities and values.
+/// Probabilities times values.
 static std::vector<float> multiply(const AttentionParameters &p, Block block,
                                    const std::vector<float> &probabilities) {
   std::vector<float> output(p.dv), columns(p.dv * block.count);
@@ -90,7 +91,7 @@ static State attendBlock(const AttentionParameters &p, const float *query,
   return state;
 }
 
-/// Adds a later KV block to those before it.
+/// Merges a later KV block into the state.
 static void merge(State &state, const State &block) {
   const float maximum = std::max(state.maximum, block.maximum);
   const float shift = getShift(maximum);

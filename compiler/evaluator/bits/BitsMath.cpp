@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiled without contraction, so that only `std::fma` is fused.
+// Compiled without contraction, so only `std::fma` fuses.
 #include "compiler/evaluator/bits/BitsMath.h"
 #include "runtime/abi/RowSummary.h"
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <limits>
 #if defined(__x86_64__)
-/// Fused multiply-adds are one instruction.
+/// Compiles fused multiply-adds to one instruction.
 #define TRANSOM_FMA __attribute__((target("avx2,fma")))
 #else
 #define TRANSOM_FMA
@@ -24,7 +24,7 @@ static constexpr float infinity = std::numeric_limits<float>::infinity();
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// A polynomial by Horner's rule; coefficients start with the constant term.
+/// Horner's rule; coefficients start with the constant term.
 TRANSOM_FMA static float horner(float x,
                                 std::initializer_list<double> coefficients) {
   const double *c = coefficients.end() - 1;
@@ -34,7 +34,7 @@ TRANSOM_FMA static float horner(float x,
   return sum;
 }
 
-/// x * 2^n, by adding n to the bits of the exponent.
+/// x * 2^n; adds n to the exponent bits.
 static float addExponent(float x, int n) {
   uint32_t bits;
   std::memcpy(&bits, &x, sizeof bits);
@@ -54,7 +54,7 @@ float exp2(float x) {
   return addExponent(p, static_cast<int>(n));
 }
 
-/// x in [low, high]; a NaN stays a NaN.
+/// x in [low, high]; NaN stays NaN.
 static float clamp(float x, float low, float high) {
   x = x < low ? low : x;
   return high < x ? high : x;
@@ -124,6 +124,7 @@ static float log1pRelu(float x) {
 }
 
 float activate(Activation kind, float x) {
+  // Formulas and constants match the generated code.
   switch (kind) {
   case Activation::Relu:
     return x < 0 ? 0 : x;
@@ -215,7 +216,7 @@ RowSummary summarize(const float *row, int64_t count) {
   RowSummary summary;
   for (int64_t first = 0; first < count; first += summaryGroup) {
     const int64_t size = std::min<int64_t>(count - first, summaryGroup);
-    // Zero times what is not finite is NaN.
+    // Zero times infinity or NaN is NaN.
     std::vector<float> zeros, powers;
     for (int64_t i = first; i < first + size; ++i)
       zeros.push_back(std::fma(row[i], 0.0f, 0.0f));
@@ -236,7 +237,7 @@ float quantize(float *head, int64_t count, float maxMagnitude) {
     largest = std::max(largest, std::fabs(head[i]));
     zeros.push_back(head[i] * 0.0f);
   }
-  // A number that is not finite makes the scale NaN.
+  // An infinity or NaN makes the scale NaN.
   const float scale = largest / maxMagnitude + sum(zeros.data(), count);
   const float shift = 12582912;
   for (int64_t i = 0; i < count; ++i)

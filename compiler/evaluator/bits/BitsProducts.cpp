@@ -1,9 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chains of products. Each waits for itself, so chains run side by side: those
-// of some rows with 16 columns, whose numbers are interleaved once for all
-// rows. Compiled without contraction, so that only `std::fma` is fused.
+// Chains of multiply-adds. Each step in a chain waits for the previous one, so
+// chains for some rows and 16 columns run in parallel; the columns are
+// interleaved once for all rows. Compiled without contraction, so only
+// `std::fma` fuses.
 #include "compiler/evaluator/bits/BitsMath.h"
 #include "runtime/base/DType.h"
 #include "runtime/base/InstructionSet.h"
@@ -13,7 +14,7 @@
 #include <limits>
 #if defined(__x86_64__)
 #include <immintrin.h>
-/// Fused multiply-adds are one instruction, on 8 numbers at once.
+/// Compiles fused multiply-adds to one instruction on 8 elements.
 #define TRANSOM_VECTORS __attribute__((target("avx2,fma")))
 #else
 #define TRANSOM_VECTORS
@@ -38,12 +39,12 @@ bool runsHere(Chain chain) {
 
 namespace {
 
-/// The sums of some rows, one for each column.
+/// Sums for some rows, one per column.
 template <int64_t rows> struct Sums {
   float of[rows][numColumns];
 };
 
-/// Adds the product of a column of numbers and a row of numbers.
+/// Adds the outer product: one column in a times one row in b.
 template <int64_t rows>
 __attribute__((always_inline)) TRANSOM_VECTORS inline void
 addProducts(Sums<rows> &sums, const float *a, int64_t stride, const float *b) {
@@ -52,8 +53,8 @@ addProducts(Sums<rows> &sums, const float *a, int64_t stride, const float *b) {
       sums.of[row][j] = std::fma(a[row * stride], b[j], sums.of[row][j]);
 }
 
-// How chains add, and of how many rows they fit into the registers. `add` adds
-// rows of a, [rows, count], times columns of b, [count, numColumns].
+// Summation order for each kind of chain, and the number of rows that fit into
+// registers. `add` adds a [rows, count] times b [count, numColumns].
 
 struct FloatChains {
   using Operand = float;
@@ -93,7 +94,7 @@ struct AmxChains {
 };
 
 struct DotChains {
-  using Operand = int; // a pair of bf16
+  using Operand = int; // a bf16 pair
   static constexpr int64_t numRows = 4;
 #if defined(__x86_64__)
   template <int64_t rows>
@@ -121,7 +122,7 @@ struct DotChains {
 #endif
 };
 
-/// Adds a, [m, count], times b, [n, count], to sums, [m, n].
+/// Adds a [m, count] times b [n, count] to sums [m, n].
 template <typename Chains> struct Product {
   using T = typename Chains::Operand;
   const T *a, *b;
@@ -136,7 +137,8 @@ template <typename Chains> struct Product {
 
 } // namespace
 
-/// [count, numColumns] of some rows of b; columns beyond them stay as they are.
+/// Interleaves rows in b to [count, numColumns]; the remaining columns do not
+/// change.
 template <typename Chains>
 void Product<Chains>::interleave(int64_t column, int64_t columns,
                                  std::vector<T> &panel) const {
@@ -170,15 +172,15 @@ template <typename Chains> void Product<Chains>::multiply() const {
   }
 }
 
-/// The bits of a number, which mostly is one of bf16.
+/// The bf16 bits in an f32, which usually is exact.
 static uint32_t getBf16(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, sizeof bits);
   return bits & 0xffff ? floatToBfloat16(x) : bits >> 16;
 }
 
-/// Pairs of bf16 in words, the first in the lower half; the partner of a last
-/// number is zero.
+/// Packs bf16 pairs into words, the first in the lower half; a last element
+/// without a partner is paired with zero.
 static std::vector<int> makePairs(const float *rows, int64_t numRows,
                                   int64_t count) {
   std::vector<int> pairs;
@@ -197,7 +199,7 @@ void multiply(Chain chain, const float *a, int64_t m, const float *b, int64_t n,
   case Chain::F32:
   case Chain::Bf16:
     Product<FloatChains>{a, b, m, n, count, sums}.multiply();
-    // The partner of a last number adds zero.
+    // Pairing a last element adds zero.
     for (int64_t i = 0; chain == Chain::Bf16 && count % 2 && i < m * n; ++i)
       sums[i] = sums[i] + 0.0f;
     return;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention of kern over ragged: each query row against the keys of its
-// sequence, read from key panels.
+// Attention in kern over ragged batches: each query row attends to the keys in
+// its sequence, read from key panels.
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/kern/KernAttention.h"
 #include <algorithm>
@@ -111,7 +111,7 @@ Number KernAttention::maskAt(int64_t sequence, int64_t head, const Token &query,
   return e.kern->read(op.getMask(), index);
 }
 
-/// Positions of a query and a key in their sequence.
+/// `query` and `key` are positions in their sequence.
 bool KernAttention::inReach(int64_t query, int64_t key) {
   int64_t window = op.getWindow();
   if (op.getCausal() && key > query)
@@ -178,21 +178,21 @@ Number KernAttention::score(int64_t sequence, int64_t head, const Token &query,
 
 namespace {
 
-/// A KV block of a row of scores.
+/// A KV block in a row of scores.
 struct KvBlock {
   MutableArrayRef<Number> scores;
-  /// exp(the block's maximum - the maximum so far), and what that makes of the
-  /// blocks before.
+  /// exp(block maximum - running maximum), and the factor for the earlier
+  /// blocks.
   Number factor, factorOfEarlier;
 };
 
 } // namespace
 
-/// Softmax by KV blocks: exponentials against each block's own maximum, which
-/// may be rounded to bf16, and their sums merged in order. Zeros for a row
+/// Softmax by KV blocks: exponentials relative to each block's own maximum,
+/// optionally rounded to bf16, and their sums merged in order. Zeros for a row
 /// without a visible key.
 static void softmaxByBlocks(MutableArrayRef<Number> scores, bool roundsToBf16) {
-  // In residues calls are short, and have to have several blocks.
+  // Calls in residues are short, but need several blocks.
   const size_t blockSize = Domain::getCurrent() ? 4 : kvBlockSize;
   for (Number &score : scores)
     score = makeExponent(score);
@@ -271,8 +271,8 @@ void KernAttention::writeHead(int64_t head, const Token &query,
 }
 
 void KernAttention::run() {
-  // Which schedule runs is not modelled: counters and partial results have to
-  // be ready for split-kv.
+  // The schedule is not modelled: counters and partial results must be valid
+  // for split-kv.
   SmallVector<Value> scratch = {op.getScratch()};
   if (op.getPartials())
     scratch.push_back(op.getPartials());
@@ -290,7 +290,7 @@ void KernAttention::run() {
     e.kern->endCounting(op.getCounters());
 }
 
-/// Fails where a cache lacks a position that a row attends to.
+/// Fails if a cache lacks a position that a row attends to.
 static Result<void> checkCache(AttentionOp op, Evaluation &e) {
   StringRef cache = e.cache(op.getCache());
   for (const SequenceRows &step : e.ragged(op.getKeyRagged()).steps) {

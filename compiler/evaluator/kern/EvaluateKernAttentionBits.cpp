@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `kern.attention` in the domain of bits: by KV blocks, scores in units of
-// log2, whole numbers of a cache apart from their scales.
+// `kern.attention` in the bits domain: by KV blocks, with log2 scores and
+// integers in a cache separate from their scales.
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/kern/KernAttention.h"
 
@@ -12,7 +12,7 @@ namespace transom {
 
 using namespace kern;
 
-/// log2 e as a factor of constants, which are rounded after it.
+/// log2 e as a factor for constants, which are rounded afterwards.
 static constexpr double log2E = 1.4426950408889634;
 
 bits::AttentionParameters KernAttention::getBitsParameters(const Bits &bits) {
@@ -36,7 +36,7 @@ bits::AttentionParameters KernAttention::getBitsParameters(const Bits &bits) {
   return parameters;
 }
 
-/// A key without its numbers, as a query sees it.
+/// The key without its elements, for one query.
 bits::AttentionKey KernAttention::getBitsKey(int64_t sequence, int64_t head,
                                              const Token &query,
                                              const Token &key) {
@@ -45,6 +45,7 @@ bits::AttentionKey KernAttention::getBitsKey(int64_t sequence, int64_t head,
   result.visible = inReach(own, key.place);
   if (!result.visible)
     return result;
+  // Biases by distance.
   if (op.getSlopes())
     result.slope = toFloat(slopeAt(e.tensor(op.getSlopes()), head, distance));
   result.distance = static_cast<float>(distance);
@@ -56,6 +57,7 @@ bits::AttentionKey KernAttention::getBitsKey(int64_t sequence, int64_t head,
   if (Value scores = op.getPositionToContent())
     result.fromPosition =
         toFloat(positionScore(scores, key.row, head, -distance));
+  // The mask selects keys or adds to scores.
   if (op.getMask()) {
     Number mask = maskAt(sequence, head, query, key);
     if (isBoolMask())
@@ -63,6 +65,7 @@ bits::AttentionKey KernAttention::getBitsKey(int64_t sequence, int64_t head,
     else
       result.mask = toFloat(mask);
   }
+  // A quantized cache has one scale per head.
   if (op.getCache() && !kept[sequence]->keyScales.empty()) {
     const CacheStore::Entry &entry = *kept[sequence];
     result.keyScale = toFloat(entry.keyScales[key.row][head / group]);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a decoder's step has in kern besides attention: rows of sequences,
-// appends to caches, rope by the tables that generated code reads.
+// Decode steps in kern, except attention: sequence rows, appends to caches,
+// rope by the tables that generated code reads.
 #include "compiler/evaluator/bits/Bits.h"
 #include "compiler/evaluator/kern/KernEvaluation.h"
 #include <cmath>
@@ -26,7 +26,7 @@ static Result<void> evaluateDecodeBatch(DecodeBatchOp op, Evaluation &e) {
   return {};
 }
 
-/// The keys of each sequence of the step are what the cache has of it.
+/// The keys for each sequence in the step are its cache contents.
 static Result<void> evaluateCacheBatch(CacheBatchOp op, Evaluation &e) {
   if (!e.kern->step)
     return rejected("is outside of a function of sequences");
@@ -51,7 +51,7 @@ static Result<void> evaluateGetCache(kern::GetCacheOp op, Evaluation &e) {
 }
 
 Result<void> KernEvaluation::flushCaches(Evaluation &e) {
-  // Workers come in any order, positions may not.
+  // Workers run in any order, but positions must ascend.
   std::vector<Appended> rows = std::move(e.kern->appended);
   e.kern->appended.clear();
   std::sort(rows.begin(), rows.end(), [](const Appended &a, const Appended &b) {
@@ -69,8 +69,7 @@ Result<void> KernEvaluation::flushCaches(Evaluation &e) {
   return {};
 }
 
-/// The numbers of a head as integers of a type hold them, each times the head's
-/// scale.
+/// Rounds a head to the integers in a type, each times the head's scale.
 static void quantize(MutableArrayRef<Number> head, StorageType type) {
   if (Domain::getCurrent()) {
     for (Number &number : head)
@@ -86,7 +85,7 @@ static void quantize(MutableArrayRef<Number> head, StorageType type) {
     number = scale == 0 ? 0 : std::nearbyint(number.real() / scale) * scale;
 }
 
-/// A row as a cache holds it.
+/// A row as stored in a cache.
 static KernEvaluation::CachedRow cachedRow(Evaluation &e, Value buffer,
                                            int64_t row, CacheType type) {
   KernEvaluation::CachedRow cached = {e.kern->readRow(buffer, row), {}};
@@ -97,7 +96,7 @@ static KernEvaluation::CachedRow cachedRow(Evaluation &e, Value buffer,
       number = roundToStorage(format.element, number);
     return cached;
   }
-  // Each head has a scale; in the domain of bits it stays apart.
+  // Each head has a scale; in the domain of bits it is stored separately.
   const size_t width = line.size() / type.getHeads();
   for (size_t at = 0; at < line.size(); at += width) {
     MutableArrayRef<Number> head = MutableArrayRef(line).slice(at, width);
@@ -123,7 +122,7 @@ static Result<void> evaluateAppend(AppendOp op, Evaluation &e) {
                                 cachedRow(e, op.getKey(), row, type),
                                 cachedRow(e, op.getValue(), row, type)});
   }
-  // In a phase that is for its end to do.
+  // Inside a phase, the end of the phase flushes the caches.
   return isa<PhaseOp>(op->getParentOp()) ? Result<void>()
                                          : KernEvaluation::flushCaches(e);
 }

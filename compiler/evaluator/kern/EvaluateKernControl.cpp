@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Entries on buffers: arguments, arena, ragged, phases and layers.
+// Entries on buffers: arguments, arena, ragged batches, phases and layers.
 #include "compiler/evaluator/kern/KernEvaluation.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -34,7 +34,7 @@ static Result<void> evaluateView(ViewOp op, Evaluation &e) {
   return e.kern->alias(op.getResult(), op.getSource(), e);
 }
 
-/// The rows of all columns of all sequences.
+/// Rows for all columns in all sequences.
 static Result<RaggedBatch> uniformBatch(kern::RaggedBatchOp op, Evaluation &e) {
   RaggedBatch ragged;
   for (auto [text, target] :
@@ -71,7 +71,7 @@ static Result<void> evaluateRaggedBatch(kern::RaggedBatchOp op, Evaluation &e) {
 // Phases and layers
 //===----------------------------------------------------------------------===//
 
-/// Workers in an order that follows from a number.
+/// Worker order, derived from a seed.
 static SmallVector<int> getShuffledWorkers(uint64_t seed) {
   SmallVector<int> order;
   for (int worker = 0; worker < KernEvaluation::numWorkers; ++worker)
@@ -79,7 +79,7 @@ static SmallVector<int> getShuffledWorkers(uint64_t seed) {
   return order;
 }
 
-/// One operation in the turn of a worker.
+/// Runs one operation on one worker.
 static Result<void> runWorker(Operation *op, int worker, bool first,
                               Evaluation &e) {
   bool owned = false;
@@ -92,8 +92,8 @@ static Result<void> runWorker(Operation *op, int worker, bool first,
   return e.run(op);
 }
 
-/// Operations that are shared out by rows run worker by worker; the others run
-/// as a whole in the turn of the first worker.
+/// Operations that are split by rows run worker by worker; others run as a
+/// whole with the first worker.
 static Result<void> evaluatePhase(PhaseOp op, Evaluation &e) {
   ++e.kern->turn.phase;
   for (auto inner : op.getBody().getOps<BufferOp>())
@@ -109,13 +109,14 @@ static Result<void> evaluatePhase(PhaseOp op, Evaluation &e) {
   return KernEvaluation::flushCaches(e);
 }
 
-/// Runs the body of one layer with its arguments bound.
+/// Runs the body for one layer with its arguments bound.
 static Result<void> runLayer(kern::LayersOp op, kern::LayerAttr layer,
                              Evaluation &e) {
   func::FuncOp body = op.getBody(layer, e.symbolTable());
   if (!body || body.isExternal())
     return rejected("no body '" + layer.getBody().getValue().str() + "'");
   Block &block = body.getBody().front();
+  // Operands that all layers share.
   unsigned next = 0;
   for (Value operand : op->getOperands()) {
     Value argument = block.getArgument(next++);
@@ -126,6 +127,7 @@ static Result<void> runLayer(kern::LayersOp op, kern::LayerAttr layer,
       e.alias(argument, operand);
     }
   }
+  // Weights and caches for this layer.
   for (FlatSymbolRefAttr parameter : layer.getParameters()) {
     StringRef symbol = parameter.getValue();
     Value argument = block.getArgument(next++);
@@ -159,7 +161,7 @@ static std::string getName(func::FuncOp function, unsigned index) {
   return name ? name.str() : std::to_string(index);
 }
 
-/// Binds the sizes of an input and fills its buffer.
+/// Binds an input's sizes and fills its buffer.
 static Result<void> fillInput(BlockArgument argument, const NamedTensor &input,
                               Evaluation &e) {
   SmallVector<Polynomial> dims = cast<BufferType>(argument.getType()).getDims();
@@ -202,7 +204,7 @@ static Result<void> fillInputs(func::FuncOp function, unsigned count,
   return {};
 }
 
-/// RaggedBatch first, since the sizes of the arena depend on them.
+/// Ragged batches come first, since arena sizes depend on them.
 static Result<void> prepareArena(func::FuncOp function, Evaluation &e) {
   e.kern->turn = {1, Toucher::anyWorker, nullptr}; // after the inputs
   for (auto ragged : function.getOps<kern::RaggedBatchOp>())

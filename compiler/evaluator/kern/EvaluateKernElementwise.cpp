@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elementwise regions of kern.
+// Elementwise regions in kern.
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/kern/KernEvaluation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,16 +69,16 @@ static Number getConstant(arith::ConstantOp op) {
                                  : number.getInt());
 }
 
-/// x / y of integers: by zero it is x, by -1 it wraps around.
+/// x / y for integers: division by zero returns x, by -1 wraps around.
 static int64_t divide(int64_t x, int64_t y) {
   if (y == -1)
     return static_cast<int64_t>(0 - static_cast<uint64_t>(x));
   return y == 0 ? x : x / y;
 }
 
-/// One scalar operation; nothing for one that regions do not hold.
+/// One scalar operation; nullopt for an operation that regions do not contain.
 static std::optional<Number> scalar(Operation *op, ArrayRef<Number> in) {
-  // Every value is a number; operations on integers convert it.
+  // Every value is a number; integer operations convert it.
   auto whole = [&](unsigned i) { return static_cast<int64_t>(in[i]); };
   auto bits = [&](unsigned i) { return static_cast<uint64_t>(whole(i)); };
   auto fromInteger = [](int64_t x) { return Number(static_cast<double>(x)); };
@@ -119,7 +119,7 @@ static std::optional<Number> scalar(Operation *op, ArrayRef<Number> in) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// The region for the elements of one index.
+/// Runs the region on the elements at one index.
 static Result<Number> runRegion(ElementwiseOp op, ArrayRef<Number> inputs) {
   llvm::DenseMap<Value, Number> values;
   Block &block = op.getBody().front();
@@ -140,7 +140,7 @@ static Result<Number> runRegion(ElementwiseOp op, ArrayRef<Number> inputs) {
   return rejected("a region without an end");
 }
 
-/// An element of a buffer or weight that broadcasts to the index.
+/// The element for an index in a broadcast buffer or weight.
 static Number operandAt(Value operand, ArrayRef<int64_t> index, Evaluation &e) {
   if (isa<BufferType>(operand.getType()))
     return e.kern->read(operand, broadcastIndex(e.kern->sizes(operand), index));

@@ -56,7 +56,7 @@ Result<void> KernEvaluation::flushSizes(Evaluation &e) {
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// The elements of a table of group numbers, group by group.
+/// The elements in a table with group indices, group by group.
 static Result<std::vector<std::vector<int64_t>>> getGroups(GroupTokensOp op,
                                                            Evaluation &e) {
   std::vector<std::vector<int64_t>> groups(op.getNumGroups());
@@ -119,7 +119,7 @@ static Result<void> evaluateGroupGemm(GroupGemmOp op, Evaluation &e) {
   return {};
 }
 
-/// Columns that no distance of the ragged batch has are not computed.
+/// Omits columns for distances that do not occur in the ragged batch.
 static Result<void> evaluateHeadGemm(HeadGemmOp op, Evaluation &e) {
   const Tensor &weight = e.tensor(op.getWeight());
   const int64_t n = op.getHeadColumns(), k = weight.sizes[1];

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Movements of kern: positions, ragged rows, pooling, transposition, blocks and
-// gathers.
+// Data movement in kern: positions, ragged rows, pooling, transposition, blocks
+// and gathers.
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/kern/KernEvaluation.h"
 #include <map>
@@ -36,12 +36,12 @@ static Result<void> evaluateColumns(ColumnsOp op, Evaluation &e) {
   return {};
 }
 
-/// Elements of one entry of the leading dimensions.
+/// The element count under one index in the leading dimensions.
 static int64_t innerSize(Evaluation &e, Value buffer, size_t leading) {
   return getNumElements(ArrayRef(e.kern->sizes(buffer)).drop_front(leading));
 }
 
-/// Copies `count` elements from a row-major number to another.
+/// Copies `count` elements between row-major indices.
 static void copyElements(Evaluation &e, Value from, int64_t source, Value to,
                          int64_t target, int64_t count) {
   int64_t width = e.kern->columns(to);
@@ -82,7 +82,7 @@ static Result<void> evaluateScatterRows(kern::ScatterRowsOp op, Evaluation &e) {
 }
 
 namespace {
-/// The rows of one sequence that a pool takes, and the columns of their tokens.
+/// The rows in one sequence that are pooled, and their token columns.
 struct PooledRows {
   std::vector<int64_t> rows, columns;
 };

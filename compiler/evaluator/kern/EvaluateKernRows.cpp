@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products, norms, casts and embeddings of kern.
+// GEMMs, norms, casts and embeddings in kern.
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/bits/Bits.h"
 #include "compiler/evaluator/kern/KernEvaluation.h"
@@ -20,7 +20,7 @@ using namespace kern;
 
 namespace {
 
-/// Where a column of a product goes.
+/// The destination for a GEMM column.
 struct Column {
   Value out;
   int64_t column;
@@ -28,7 +28,7 @@ struct Column {
 
 } // namespace
 
-/// The out and the column in it of each column of the product.
+/// The output buffer and column for each GEMM column.
 static SmallVector<Column> getColumns(GemmOp op, Evaluation &e) {
   SmallVector<Column> all;
   for (Value out : op.getOuts())
@@ -37,7 +37,7 @@ static SmallVector<Column> getColumns(GemmOp op, Evaluation &e) {
   return all;
 }
 
-/// The product of all rows of the input with the columns from `begin` on.
+/// All input rows times columns `begin` to `end`.
 class GemmPanel {
 public:
   GemmPanel(GemmOp op, Evaluation &e, int64_t begin, int64_t end)
@@ -58,8 +58,7 @@ private:
   std::vector<Number> products;
 };
 
-/// Where the rows of a result go: to some of these buffers, of which those of
-/// whole numbers have scales.
+/// Destination buffers for result rows; quantized buffers also have scales.
 struct RowResults {
   SmallVector<Value, 2> outs; ///< or null
   Value scales = {};
@@ -88,7 +87,7 @@ private:
   }
 };
 
-/// The norm of the rows of the one out.
+/// Normalizes the rows in the only output.
 static void normalizeRows(GemmOp op, Evaluation &e, int64_t rows,
                           const std::vector<Number> &values) {
   const RowResults results{{op.getNormOut(), op.getNormCopy()},
@@ -109,13 +108,13 @@ static void normalizeRows(GemmOp op, Evaluation &e, int64_t rows,
   }
 }
 
-/// The number of an output of the product before its epilogue: of a GLU, 8
-/// rows of gate and 8 of up alternate.
+/// The GEMM output row before the epilogue: a GLU alternates 8 gate and 8 up
+/// rows.
 static int64_t getGluRow(int64_t column, bool second) {
   return column / 8 * 16 + column % 8 + (second ? 8 : 0);
 }
 
-/// Writes the maxima and sums of a row of logits.
+/// Writes the maxima and sums for a row of logits.
 static void writeSummary(ValueRange outs, Evaluation &e, int64_t row,
                          ArrayRef<Number> logits) {
   RowSummary summary = summarizeRow(logits);
@@ -125,8 +124,8 @@ static void writeSummary(ValueRange outs, Evaluation &e, int64_t row,
   }
 }
 
-/// Listed columns: each is a panel of one, so that it is the one of the whole
-/// product.
+/// Selected columns: each is a panel with one column, so it equals the column
+/// in the full GEMM.
 static Result<void> evaluateColumns(GemmOp op, Evaluation &e) {
   const int64_t rows = e.kern->rows(op.getInput());
   const int64_t count = e.kern->columns(op.getOuts()[0]);
@@ -148,9 +147,9 @@ static Result<void> evaluateColumns(GemmOp op, Evaluation &e) {
   return {};
 }
 
-/// Panel by panel over all rows, since workers share out both: an input that a
-/// panel overwrites is then missed by the next. On a machine's bytes, where
-/// each buffer has its own, many panels at once.
+/// Processes one panel at a time over all rows, since workers split both: if a
+/// panel overwrites the input, the next panel detects it. In a machine's
+/// memory, where each buffer is separate, processes many panels at once.
 static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   if (op.getColumns())
     return evaluateColumns(op, e);
@@ -229,7 +228,7 @@ static Result<void> evaluateBatchMatmul(BatchMatmulOp op, Evaluation &e) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Reads a row, changes it, and writes it to the results.
+/// Reads each row, changes it, and writes it to the results.
 template <typename Function>
 static void forEachRow(Evaluation &e, Value input, const RowResults &results,
                        Function function) {

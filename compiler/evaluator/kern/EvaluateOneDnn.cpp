@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `kern.onednn` means, as a whole: the library is not asked.
+// Evaluates `kern.onednn` by its definition; the library is not called.
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/kern/KernEvaluation.h"
 #include "dialects/attn/Attn.h"
@@ -35,7 +35,7 @@ static Result<void> evaluateMatmul(OneDnnOp op, Evaluation &e) {
   return {};
 }
 
-/// The index of a matrix in an operand whose leading sizes broadcast.
+/// The matrix index in an operand whose leading sizes broadcast.
 static Sizes getMatrix(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
   Sizes own;
   const size_t skipped = index.size() - sizes.size();

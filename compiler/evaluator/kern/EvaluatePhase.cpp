@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gives the values that a phase uses what they stand for in its layer: places
-// in the machine's memory, weights, caches, tables. Then its operations run one
-// after another.
+// Binds the values in a phase to machine memory, weights, caches and tables for
+// its layer, then runs its operations sequentially.
 #include "compiler/evaluator/kern/EvaluatePhase.h"
 
 using namespace mlir;
@@ -61,10 +60,10 @@ private:
   Result<void> bindSymbols();
   Result<void> bind(Value value);
   Result<void> bindBuffer(Value value);
-  /// The value at the call of the layers that a value of their body stands for;
-  /// others are themselves.
+  /// Maps a value in a layer body to the value at the layers call; other values
+  /// map to themselves.
   Value getOuter(Value value) const;
-  /// The symbol of a weight or cache.
+  /// The symbol for a weight or cache.
   StringRef getSymbol(Value value) const;
   PhaseResult take();
 
@@ -72,7 +71,7 @@ private:
   const PhaseSite &site;
   const PhaseState &state;
   Evaluation e;
-  /// Numbers of buffers by the value that owns them.
+  /// Buffer indices by owner value.
   llvm::DenseMap<Value, int32_t> owners;
   std::vector<PhaseBuffer> buffers;
 };
@@ -103,7 +102,7 @@ Result<void> PhaseEvaluator::Run::bindSymbols() {
 }
 
 Result<void> PhaseEvaluator::Run::bindBuffer(Value value) {
-  // Views and layers share the memory of an owner.
+  // Views and layers share an owner's memory.
   Value owner = getOuter(value);
   while (auto view = owner.getDefiningOp<ViewOp>())
     owner = getOuter(view.getSource());
@@ -117,7 +116,7 @@ Result<void> PhaseEvaluator::Run::bindBuffer(Value value) {
       buffer.slot = static_cast<int64_t>(*alloc.getSlot());
       buffer.offset = state.offsets[buffer.slot];
       if (alloc.isKept())
-        buffer.before = {nullptr, bytes}; // in memory of its own
+        buffer.before = {nullptr, bytes}; // in separate memory
       else if (buffer.offset < 0 || buffer.offset + bytes > state.arena.size)
         return rejected("a buffer of " + std::to_string(bytes) + " bytes at " +
                         std::to_string(buffer.offset) + " leaves an arena of " +
@@ -177,7 +176,7 @@ Result<PhaseResult> PhaseEvaluator::Run::run() {
     for (Value operand : op.getOperands())
       TRANSOM_TRY(bind(operand));
 
-  // As a whole, whichever workers there are.
+  // Operations run as a whole, not by worker.
   for (auto op : body.getOps<BufferOp>())
     e.kern->forgetSize(op, e);
   for (Operation &op : body) {

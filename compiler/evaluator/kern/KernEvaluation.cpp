@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Buffers in checked memory: sizes, layouts and shares of rows.
+// Buffers in checked memory: sizes, layouts and row ranges.
 #include "compiler/evaluator/kern/KernEvaluation.h"
 #include "compiler/evaluator/bits/Bits.h"
 #include "dialects/weights/Quantization.h"
@@ -33,8 +33,8 @@ Result<void> KernEvaluation::updateSizes(Value buffer, Held &held,
                                          Evaluation &e) const {
   auto type = cast<BufferType>(buffer.getType());
   held.sizes.clear();
-  // A size that no operation has written yet counts as its bound; `checkSizes`
-  // keeps operations from using it.
+  // An unwritten size counts as its bound; `checkSizes` prevents operations
+  // from using it.
   auto getSize = [&](const Polynomial &size) {
     Result<int64_t> value = e.size(size);
     return value ? value : e.size(bounds.getBound(size));
@@ -101,7 +101,7 @@ int64_t KernEvaluation::columns(Value buffer) const {
   return all.empty() ? 1 : all.back();
 }
 
-/// The numbers of rows of `depth` after a panel has packed and unpacked them.
+/// Packs rows with `depth` elements into a panel and unpacks them.
 static void packAndUnpack(const OperandFormat &format,
                           MutableArrayRef<Number> rows, int64_t depth) {
   std::vector<float> in, out(rows.size());
@@ -115,7 +115,7 @@ static void packAndUnpack(const OperandFormat &format,
   llvm::copy(out, rows.begin());
 }
 
-/// A weight in groups, in the domain of bits.
+/// Quantizes a weight in groups, in the domain of bits.
 static Tensor quantize(const OperandFormat &format, const Tensor &weight) {
   Tensor result = weight;
   const int64_t depth = weight.sizes.back();
@@ -140,7 +140,7 @@ static Tensor quantize(const OperandFormat &format, const Tensor &weight) {
   return result;
 }
 
-/// A weight whose whole numbers its file has.
+/// Uses the pre-quantized integers in the weight file.
 static Tensor takeGiven(const OperandFormat &format, const Tensor &weight,
                         bool keepScales) {
   Tensor result = weight;
@@ -148,7 +148,7 @@ static Tensor takeGiven(const OperandFormat &format, const Tensor &weight,
   const int64_t depth = weight.sizes.back(),
                 groups = format.getNumGroups(depth);
   FloatMode mode(Denormals::AreKept);
-  // Scales and minimums as they are packed.
+  // Scales and offsets as they are packed.
   auto round = [](std::optional<StorageType> type, float number) {
     return type ? static_cast<float>(roundToStorage(*type, number)) : 0;
   };
@@ -191,7 +191,7 @@ KernEvaluation::weightAs(Type type,
       x = roundToStorage(format.element, x);
     return std::make_shared<const Tensor>(std::move(result));
   }
-  // Panel by panel of 32 rows.
+  // One panel with 32 rows at a time.
   int64_t depth = result.sizes.back(), panel = panelWidth * depth;
   MutableArrayRef<Number> rest(result.real);
   for (; !rest.empty(); rest = rest.drop_front(panel)) {
@@ -201,7 +201,7 @@ KernEvaluation::weightAs(Type type,
   return std::make_shared<const Tensor>(std::move(result));
 }
 
-/// The scales of rows of whole numbers, group by group.
+/// Scales for rows with integers, group by group.
 static std::vector<Number> readScales(Value scales, RowRange rows,
                                       Evaluation &e) {
   std::vector<Number> read;
@@ -211,7 +211,7 @@ static std::vector<Number> readScales(Value scales, RowRange rows,
   return read;
 }
 
-/// Products of whole numbers, in the domain of bits.
+/// Integer GEMM in the domain of bits.
 static std::vector<Number>
 multiplyGroups(const OperandFormat &format, const Tensor &weight,
                RowRange columns, ArrayRef<Number> inits,
@@ -237,6 +237,8 @@ std::vector<Number> multiplyRows(kern::WeightProductOp op, bool mayUseTiles,
   const Tensor &weight = e.tensor(op.getWeight());
   const int64_t k = weight.sizes.back(), m = rows.end - rows.begin,
                 n = columns.end - columns.begin;
+  // Quantized inputs are integers with scales: bits multiply them as such,
+  // float64 applies the scales.
   std::vector<Number> inputs;
   for (int64_t row = rows.begin; row < rows.end; ++row)
     llvm::append_range(inputs, e.kern->readRow(op.getInputRows(), row));
@@ -244,12 +246,13 @@ std::vector<Number> multiplyRows(kern::WeightProductOp op, bool mayUseTiles,
     const std::vector<Number> scales = readScales(given[0].get(), rows, e);
     if (Bits::getCurrent())
       return multiplyGroups(format, weight, columns, inits, inputs, scales);
-    if (!Domain::getCurrent()) { // in a domain scales are 1
+    if (!Domain::getCurrent()) { // in residues scales are 1
       const int64_t numGroups = format.getNumGroups(k);
       for (int64_t i = 0; i < m * k; ++i)
         inputs[i] *= scales[i / k * numGroups + i % k / format.group];
     }
   }
+  // Other GEMMs depend on the operand type only.
   makeExponents(inputs);
   std::vector<Number> products(m * n);
   const Number *own = &weight.real[columns.begin * k];
@@ -296,7 +299,7 @@ void KernEvaluation::write(Value buffer, int64_t row, int64_t column,
   memory.write(held.extent, offset, held.width, value, turn);
 }
 
-/// The row of an index.
+/// The row for an index.
 static int64_t getRow(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
   return index.empty() ? 0 : flatten(sizes.drop_back(), index.drop_back());
 }
@@ -345,7 +348,7 @@ void KernEvaluation::fail(const std::string &text) {
 }
 
 void KernEvaluation::checkScratch(Value buffer) {
-  // On a machine's bytes no buffer lies in the way of another.
+  // In a machine's memory buffers do not overlap.
   if (!machine && !memory.holds(buffers.find(buffer)->second.extent))
     memory.fail("overwrites memory that it works in");
 }
@@ -356,7 +359,7 @@ void KernEvaluation::beginCounting(Value counters) {
     Number found = readFlat(counters, i);
     if (found.isReference() || found.real() != 0)
       fail("expects its counters to be zero before");
-    write(counters, i / width, i % width, 1.0); // until the end
+    write(counters, i / width, i % width, 1.0); // until endCounting()
   }
 }
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elements as bytes of a little-endian machine.
+// Elements as bytes on a little-endian machine.
 #include "compiler/evaluator/kern/MachineMemory.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include <cmath>
@@ -16,8 +16,8 @@ template <typename T> static T load(const char *bytes) {
   return value;
 }
 
-/// The float64 of the bits of an f32. Denormals keep their value, too, in a
-/// floating-point mode that takes them for zero.
+/// The float64 for f32 bits. Denormals keep their value, even in a
+/// floating-point mode that flushes them.
 static double widen(uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, sizeof value);
@@ -28,7 +28,7 @@ static double widen(uint32_t bits) {
   return bits >> 31 ? -magnitude : magnitude;
 }
 
-/// The numbers that `count` elements in memory are.
+/// Decodes consecutive elements in memory.
 template <typename T, typename Decode>
 static void decodeRow(const char *bytes, MutableArrayRef<Number> row,
                       Decode decode) {
@@ -111,7 +111,7 @@ Number decodeElement(Type element, const char *bytes) {
   return static_cast<double>(load<int8_t>(bytes));
 }
 
-/// The bits of the nearest bf16, of two equally near the even one.
+/// The nearest bf16, rounding ties to even.
 static uint16_t getBf16(float value) {
   const auto bits = load<uint32_t>(reinterpret_cast<const char *>(&value));
   if (std::isnan(value))

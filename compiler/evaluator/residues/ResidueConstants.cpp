@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Residues of constants. A float64 is a whole number times a power of two and
-// has exact residues; but some constants mean other numbers, and passes
+// Residues for constants. A float64 is an integer times a power of two, so it
+// has exact residues; but some constants approximate other numbers, and passes
 // compute new constants from old ones.
 #include "compiler/evaluator/residues/ResidueField.h"
 #include "compiler/evaluator/residues/Residues.h"
@@ -14,7 +14,7 @@ namespace transom {
 
 namespace {
 
-/// Residues that are the same in all lanes.
+/// Residues that all lanes share.
 struct Pair {
   uint64_t p, q;
 };
@@ -38,7 +38,7 @@ static Residue fill(Pair pair, int numLanes) {
   return residue;
 }
 
-/// The exact residues of a finite number.
+/// Exact residues for a finite number.
 static Pair getExact(double value) {
   int exponent;
   auto whole =
@@ -50,10 +50,10 @@ static Pair getExact(double value) {
                        exponent < 0 ? invertPair(power) : power);
 }
 
-/// The fourth root of a prime modulo m. The root of a square that is taken is a
-/// square itself, so it has a root in turn. A prime that is not a square has
-/// none; there, it is a fixed number, so that its powers multiply as they
-/// should, but the fourth power is not the prime.
+/// The fourth root of a prime modulo m. The square root that is taken is itself
+/// a square, so it has a root. A prime that is not a square has no root; it
+/// gets a fixed number instead, so powers multiply as expected, but the fourth
+/// power is not the prime.
 template <typename Mod> static uint64_t getFourthRoot(uint64_t prime) {
   auto getRoot = [](uint64_t x) { return Mod::power(x, (Mod::value + 1) / 4); };
   const uint64_t root = getRoot(prime);
@@ -86,18 +86,18 @@ static Pair getRoot(int64_t n, int64_t m, int quarters) {
   return result;
 }
 
-/// Which numbers are taken for a root.
+/// Conditions for a number to be interpreted as a root.
 struct RootRule {
-  double tolerance;     ///< between a power of the number and n / m
+  double tolerance;     ///< between a power and n / m
   int64_t largest;      ///< n and m are at most this,
-  int64_t largestOfAll; ///< and their product this
+  int64_t largestOfAll; ///< and their product is at most this
   bool isFloat32;       ///< the number is a root rounded to f32
 };
 static constexpr RootRule inFloat64 = {0x1p-48, 16384, 16384 * 16384, false};
-/// Floats are so few that only simple roots are unlikely by chance.
+/// There are few floats, so only simple roots are unlikely by chance.
 static constexpr RootRule inFloat32 = {0x1p-21, 4096, 4096, true};
 
-/// n / m that equals x, by its continued fraction.
+/// Finds n / m equal to x, by its continued fraction.
 static std::optional<std::pair<int64_t, int64_t>>
 getFraction(double x, const RootRule &rule) {
   int64_t n = 1, m = 0, nBefore = 0, mBefore = 1;
@@ -124,17 +124,17 @@ static std::string toText(double value) {
   return text;
 }
 
-/// More constants than this are elements of tables, with which no pass
+/// With more constants than this, they are table elements, with which no pass
 /// computes.
 static constexpr size_t mostScalars = 200;
 
-/// True for a number with few bits, which no other number is meant by.
+/// True for a number with few bits, which is always exact.
 static bool isShort(double value) {
   return std::fabs(value) < 4096 && value * 4096 == std::floor(value * 4096);
 }
 
-/// A number taken for a root, and its name: roots are what scores are scaled
-/// by, and query and key by their roots.
+/// Interprets a number as a root, and names it: scores are scaled by square
+/// roots, query and key by fourth roots.
 static std::optional<std::pair<Pair, std::string>>
 findRoot(double value, const RootRule &rule) {
   const double square = value * value;
@@ -164,8 +164,9 @@ static bool isFloat32(double value) {
   return static_cast<float>(value) == value;
 }
 
-/// The rounded result of one operation on known constants or of two divisions,
-/// or a known constant rounded to f32, and how it is.
+/// Derives a constant from one operation on known constants, from two
+/// divisions, or by rounding a known constant to f32; also returns the
+/// expression.
 std::optional<std::pair<Residue, std::string>>
 Residues::deriveConstant(double value) const {
   auto get = [&](const Residue &a, const Residue &b, bool inverse) {
@@ -174,8 +175,8 @@ Residues::deriveConstant(double value) const {
         multiplyPairs({a.p[0], a.q[0]}, inverse ? invertPair(factor) : factor),
         numLanes);
   };
-  // Half of a root in f32 is the root of a quarter in f32, so where a number
-  // may be both, it is what the conversion to kern makes.
+  // Half a root in f32 is the root for a quarter in f32, so an ambiguous number
+  // is interpreted as the result from the conversion to kern.
   for (const auto &[a, residue] : constants)
     if (!isFloat32(a) && static_cast<float>(a) == value)
       return std::pair(residue, "f32 of " + toText(a));
@@ -190,7 +191,7 @@ Residues::deriveConstant(double value) const {
                          toText(a) + " * " + toText(b));
       if (a / b == value)
         return std::pair(get(left, right, true), toText(a) + " / " + toText(b));
-      // A scale that a division became, over another scale.
+      // A scale that replaced a division, divided by another scale.
       if (1 / a / b == value)
         return std::pair(get(get(one, left, true), right, true),
                          "1 / " + toText(a) + " / " + toText(b));
@@ -227,7 +228,7 @@ Residue Residues::getConstant(double value) {
   return keep(fill(getExact(value), numLanes));
 }
 
-/// Whole numbers and what hides stay float64.
+/// Integers and hidden scores stay float64.
 Number Residues::constant(double value) {
   if (value == std::trunc(value))
     return value;

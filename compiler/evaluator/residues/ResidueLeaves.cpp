@@ -1,16 +1,16 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Leaves: residues of weights and inputs, which are hashed when they are read
-// and take no memory. A rounded leaf is a leaf, too.
+// Leaves: residues for weights and inputs, which are hashed on each read and
+// use no memory. A rounded leaf is also a leaf.
 #include "compiler/evaluator/residues/ResidueField.h"
 #include "compiler/evaluator/residues/Residues.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace transom {
 
-// A reference is the place in the pool; or, for a leaf, a bit, 16 bits for the
-// tensor and 33 for the element.
+// A reference is a pool index, or for a leaf one bit, 16 bits for the tensor
+// and 33 for the element.
 static constexpr uint64_t leafBit = uint64_t(1) << 49;
 static constexpr int elementBits = 33, tensorBits = 16;
 
@@ -41,7 +41,7 @@ uint64_t Residues::getRoundedTensor(uint64_t tensor, uint64_t mask) {
   return entry->second;
 }
 
-/// Clears the bits of a residue that are not in the mask.
+/// Clears residue bits that are not in the mask.
 static Residue clearBits(Residue residue, uint64_t mask, int numLanes) {
   for (int i = 0; i < numLanes; ++i) {
     residue.p[i] &= mask;
@@ -59,7 +59,7 @@ static Residue makeLeaf(const std::array<uint64_t, Residue::maxLanes> &keys,
   return fromHashes(hashes, numLanes);
 }
 
-/// Elements of leaves that are kept.
+/// Number of cached leaves.
 static constexpr size_t numKeptLeaves = size_t(1) << 18;
 
 bool Residues::isLeaf(uint64_t reference) { return reference & leafBit; }
@@ -75,7 +75,7 @@ const Residue &Residues::getLeafAt(uint64_t reference) {
     leaves.resize(numKeptLeaves);
   const uint64_t element = getLeafElement(reference);
   const uint64_t tensor = getLeafTensor(reference);
-  // Neighbours stay neighbours.
+  // Adjacent elements stay adjacent.
   KeptLeaf &leaf = leaves[(element + mixBits(tensor)) % numKeptLeaves];
   if (leaf.reference != reference)
     leaf = {reference, hashLeaf(reference)};
@@ -107,7 +107,7 @@ Number Residues::round(StorageType type, Number x) {
     return x;
   // Storage types keep different bits.
   const uint64_t kept = ~uint64_t(0) << (6 + 2 * static_cast<int>(type));
-  // A rounded weight is a leaf, too.
+  // A rounded weight is also a leaf.
   const uint64_t reference = x.getReference();
   if (isLeaf(reference))
     return getLeaf(getRoundedTensor(getLeafTensor(reference), kept),

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of matrices of residues, which take most of the time of a check:
-// operands are read into arrays once, two threads share the columns, and what
-// was multiplied with the same weights before is looked up.
+// GEMMs on residues, which dominate the time for a check: operands are read
+// into arrays once, two threads share the columns, and results for unchanged
+// rows and weights are cached.
 #include "compiler/evaluator/residues/ResidueField.h"
 #include "compiler/evaluator/residues/Residues.h"
 #include "runtime/base/Threads.h"
@@ -25,8 +25,8 @@ void Residues::readTerms(const Number *numbers, int64_t count,
   for (int64_t i = 0; i < count; ++i) {
     Residue residue; // zero
     if (numbers[i].isReference()) {
-      // Leaves are read in order, once for many rows: hashing them again takes
-      // less time than looking for them.
+      // Leaves are read in order, once for many rows; hashing them again is
+      // faster than a lookup.
       const uint64_t reference = numbers[i].getReference();
       residue = isLeaf(reference) ? hashLeaf(reference) : pool[reference];
       terms.hasNumber = true;
@@ -45,7 +45,7 @@ void Residues::readTerms(const Number *numbers, int64_t count,
   }
 }
 
-/// The sum of a[i] b[i] modulo p or q. Sums of 31 products fit.
+/// Dot product modulo p or q. The sum over 31 products fits without reduction.
 template <typename Mod>
 static uint64_t sumProductsModulo(const uint64_t *a, const uint64_t *b,
                                   int64_t count) {
@@ -100,8 +100,8 @@ Residues::hashLeaves(ArrayRef<Number> numbers) {
   return hashWords(words);
 }
 
-/// Calls work(begin, end) for ranges of `count` items, on two threads if there
-/// is much work and the system provides a second one.
+/// Calls work(begin, end) for ranges in `count` items, on two threads if there
+/// is enough work and the system provides a second one.
 template <typename Work>
 static void shareWork(int64_t count, bool isMuch, Work work) {
   const int64_t half = isMuch ? count / 2 : 0;
@@ -114,14 +114,14 @@ static void shareWork(int64_t count, bool isMuch, Work work) {
 }
 
 void Residues::keepSum(WordsHash hash, const Residue &sum) {
-  constexpr unsigned most = 3 << 20; // 200 MB in a map of 2^22 places
+  constexpr unsigned most = 3 << 20; // 200 MB in a map with 2^22 slots
   if (keptSums.size() + 1 == most)
     keptSums.clear();
   keptSums[hash] = sum;
 }
 
-/// Residues of each row are read once. What is not a residue, and a sum that
-/// may have no terms, is left to `dot`.
+/// Reads the residues in each row once. Operands without residues, and sums
+/// that may have no terms, use `dot`.
 void Residues::dotRows(ArrayRef<Number> inits, ArrayRef<Number> a,
                        const Number *b, int64_t m, int64_t n, Number *out) {
   const int64_t k = m ? static_cast<int64_t>(a.size()) / m : 0;
@@ -136,9 +136,9 @@ void Residues::dotRows(ArrayRef<Number> inits, ArrayRef<Number> a,
   for (int64_t j = 0; !inits.empty() && j < n; ++j)
     starts[j] = get(inits[j]);
 
-  // Nothing but `sums` and `newHashes` is written here.
+  // Threads write only to `sums` and `newHashes`.
   std::vector<std::optional<Residue>> sums(m * n);
-  std::vector<WordsHash> newHashes(m * n); // of sums to keep
+  std::vector<WordsHash> newHashes(m * n); // for sums to cache
   constexpr int64_t much = int64_t(1) << 17;
   shareWork(n, m * n * k >= much, [&](int64_t begin, int64_t end) {
     Terms column;

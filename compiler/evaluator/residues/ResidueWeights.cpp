@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Residues of weights: the elements of a file tensor are leaves, and the other
-// kinds of expressions move and combine them. Only shapes are read from files.
+// Residues for weights: elements in file tensors are leaves; other expressions
+// move and combine them. Only shapes are read from files.
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/Tensor.h"
 #include "compiler/evaluator/residues/Residues.h"
@@ -14,7 +14,7 @@ namespace transom {
 
 namespace {
 
-/// Evaluates expressions in a domain of residues.
+/// Evaluates expressions in residues.
 class WeightResidues {
 public:
   WeightResidues(Residues &domain, const TensorSource &source)
@@ -28,7 +28,7 @@ private:
   Tensor multiply(const Tensor &a, const Tensor &b);
   Tensor normalize(const WeightExpr &e, ArrayRef<Tensor> operands);
   Tensor setNorms(ArrayRef<Tensor> operands);
-  /// One element of `e` from where it is among those of the operands.
+  /// An element in `e`, picked from the operand elements.
   Number pick(const WeightExpr &e, ArrayRef<int64_t> index,
               ArrayRef<Tensor> operands);
 
@@ -44,7 +44,7 @@ Tensor WeightResidues::getLeaves(const std::string &name, const Sizes &sizes) {
   return tensor;
 }
 
-/// Rows of coarse positions, then of fine ones; cosines, then sines.
+/// Rows for coarse positions, then for fine ones; cosines, then sines.
 Tensor WeightResidues::getAngles(const WeightExpr &e, const Sizes &sizes) {
   Tensor tensor = Tensor::floats(sizes);
   const int64_t coarse = sizes[0] - weightExprAngleStep, pairs = sizes[1] / 2;
@@ -84,7 +84,7 @@ Tensor WeightResidues::normalize(const WeightExpr &e,
   return result;
 }
 
-/// Rows of the first operand with the norms of the second.
+/// Rows in the first operand with the norms in the second.
 Tensor WeightResidues::setNorms(ArrayRef<Tensor> operands) {
   DomainScope scope(&domain);
   Tensor result = operands[0];
@@ -101,6 +101,7 @@ Tensor WeightResidues::setNorms(ArrayRef<Tensor> operands) {
 Number WeightResidues::pick(const WeightExpr &e, ArrayRef<int64_t> index,
                             ArrayRef<Tensor> operands) {
   const WeightExpr::Node &node = *e;
+  // Map the index to an operand and an index in it.
   Sizes at(index);
   size_t operand = 0;
   switch (node.kind) {
@@ -138,16 +139,18 @@ Result<Tensor> WeightResidues::run(const WeightExpr &e) {
   const WeightExpr::Node &node = *e;
   TRANSOM_ASSIGN(std::vector<int64_t> shape, e.shape(source));
   const Sizes sizes{ArrayRef<int64_t>(shape)};
+  // Operands first.
   std::vector<Tensor> operands;
   for (const WeightExpr &operand : node.operands) {
     TRANSOM_ASSIGN(Tensor tensor, run(operand));
     operands.push_back(std::move(tensor));
   }
   Tensor result = Tensor::floats(sizes);
+  // Leaves, constants and arithmetic.
   switch (node.kind) {
   case WeightExpr::Kind::File:
     return getLeaves("file " + node.name, sizes);
-  case WeightExpr::Kind::Sinusoid: // nothing computes with its angles
+  case WeightExpr::Kind::Sinusoid: // no operation computes with its angles
     return getLeaves(e.str(), sizes);
   case WeightExpr::Kind::Angles:
     return getAngles(e, sizes);
@@ -184,6 +187,7 @@ Result<Tensor> WeightResidues::run(const WeightExpr &e) {
   default:
     break;
   }
+  // All other kinds move elements.
   auto element = result.real.begin();
   forEachIndex(sizes, [&](ArrayRef<int64_t> index) {
     *element++ = pick(e, index, operands);
@@ -205,10 +209,10 @@ Residues::weight(const WeightExpr &expr, const TensorSource &source) {
   const size_t before = mark();
   TRANSOM_ASSIGN(Tensor tensor, WeightResidues(*this, source).run(expr));
   auto shared = std::make_shared<const Tensor>(std::move(tensor));
-  // Numbers of the pool are gone after the call.
+  // Numbers in the pool are released after the call.
   constexpr size_t most = size_t(1) << 26;
   const size_t size = shared->real.size();
-  // Expressions of earlier modules make room for those of this one.
+  // Earlier modules' expressions make room for new ones.
   if (numKeptNumbers + size > most) {
     keptWeights.clear();
     numKeptNumbers = 0;

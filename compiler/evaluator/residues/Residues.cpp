@@ -11,19 +11,19 @@ using llvm::ArrayRef;
 
 namespace transom {
 
-/// What is at most this hides a key, whatever is added to it.
+/// Scores up to this value hide a key, whatever is added to them.
 static constexpr double hiding = -1e30;
-/// Whole numbers below it are exact in float64.
+/// Smaller integers are exact in float64.
 static constexpr double wholeLimit = 9007199254740992.0;
 
 static bool isWhole(double x) {
   return std::fabs(x) < wholeLimit && x == std::trunc(x);
 }
 
-/// The number has no residues yet; it is whole, or hidden.
+/// The number needs no residues: it is an integer, or hidden.
 static bool staysFloat64(double x) { return isWhole(x) || x <= hiding; }
 
-/// Combines the lanes of residues, modulo p and q.
+/// Combines residues lane by lane, modulo p and q.
 template <typename OpP, typename OpQ>
 static Residue combine(int numLanes, const Residue &a, const Residue &b,
                        OpP opP, OpQ opQ) {
@@ -138,7 +138,7 @@ bool Residues::isHidden(Number x) {
   return !x.isReference() && x.real() <= hiding;
 }
 
-/// True when both are float64 and so is their result.
+/// True if both operands and the result are float64.
 static bool isFloat64(Number a, Number b, double result) {
   return !a.isReference() && !b.isReference() && staysFloat64(result);
 }
@@ -190,7 +190,7 @@ Number Residues::divide(Number a, Number b) {
 
 namespace {
 
-/// A sum of products, reduced now and then.
+/// A dot product with delayed reduction.
 class SumOfProducts {
 public:
   SumOfProducts(const Residue &init, int numLanes)
@@ -248,7 +248,7 @@ Number Residues::dot(Number init, const Number *a, int64_t strideA,
   SumOfProducts sum(get(init), numLanes);
   for (int64_t i = 0; i < count; ++i) {
     const Number x = a[i * strideA], y = b[i * strideB];
-    if (isZero(x) || isZero(y)) // most are probabilities of hidden keys
+    if (isZero(x) || isZero(y)) // usually probabilities for hidden keys
       continue;
     if (isHidden(x) || isHidden(y))
       return getHidden();
@@ -272,7 +272,7 @@ Number Residues::dot(Number init, const Number *a, int64_t strideA,
 
 Residue Residues::hash(const char *function, const Residue &x) const {
   uint64_t hashes[Residue::maxLanes], name = hashName(function);
-  // Each lane hashes the residues of all.
+  // Each lane hashes the residues in all lanes.
   for (int i = 0; i < numLanes; ++i) {
     hashes[i] = name;
     for (int lane = 0; lane < numLanes; ++lane)
@@ -282,7 +282,7 @@ Residue Residues::hash(const char *function, const Residue &x) const {
   return fromHashes(hashes, numLanes);
 }
 
-/// omega^x modulo p, by the bytes of x.
+/// omega^x modulo p, by the bytes in x.
 static uint64_t getPowerOfOmega(uint64_t x) {
   static const auto table = [] {
     std::array<std::array<uint64_t, 256>, 8> powers;
@@ -317,8 +317,8 @@ Number Residues::apply(const char *function, Number x) {
   return put(hash(function, get(x)));
 }
 
-/// The residues of cos and sin of an angle are a point of the circle c^2 + s^2
-/// = 1; the sum of two angles is their product as complex numbers.
+/// Residues for cos and sin are a point on the circle c^2 + s^2 = 1; adding
+/// angles multiplies the points as complex numbers.
 std::pair<Number, Number> Residues::getAngle(double frequency,
                                              int64_t position) {
   auto add = [&](const Residue &a, const Residue &b) {
@@ -335,6 +335,7 @@ std::pair<Number, Number> Residues::getAngle(double frequency,
     return {subtract(multiply(a.first, b.first), multiply(a.second, b.second)),
             add(multiply(a.first, b.second), multiply(a.second, b.first))};
   };
+  // A hash by frequency selects the point for position 1.
   const Residue one = fromInteger(numLanes, 1);
   auto [known, isNew] = points.try_emplace(frequency);
   if (isNew) {
@@ -345,6 +346,7 @@ std::pair<Number, Number> Residues::getAngle(double frequency,
     known->second = {multiply(subtract(one, square), scale),
                      multiply(add(t, t), scale)};
   }
+  // Repeated squaring gives the point for the position.
   Point power = known->second, point = {one, Residue()};
   for (int64_t rest = position; rest > 0; rest >>= 1) {
     if (rest & 1)
@@ -369,7 +371,7 @@ Number Residues::makeExponent(Number x) {
 // Order
 //===----------------------------------------------------------------------===//
 
-/// By a bit of the hash of the difference, but for its sign.
+/// Compares by a bit in the hash of the difference, up to its sign.
 int Residues::compare(Number a, Number b) {
   if (!a.isReference() && !b.isReference())
     return a.real() < b.real() ? -1 : a.real() > b.real();
@@ -385,7 +387,7 @@ int Residues::compare(Number a, Number b) {
   return isGreater != isFlipped ? 1 : -1;
 }
 
-/// The number whose hash is the largest.
+/// The number with the largest hash.
 Number Residues::getMaximum(ArrayRef<Number> row) {
   Number maximum = getHidden();
   std::array<uint64_t, Residue::maxLanes> largest{};
