@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes an artifact: link, code into the output file, weights into their
-// hole, and last the manifest, which has the sizes and hashes of the rest, and
-// the digest of the file.
+// Writes an artifact: links, writes the code into the output file and the
+// weights into their hole, and finally the manifest, which contains all sizes
+// and hashes, and the file digest.
 #include "compiler/artifact/Artifact.h"
 #include "compiler/artifact/Link.h"
 #include "compiler/artifact/Tables.h"
@@ -12,8 +12,8 @@
 
 using namespace transom;
 
-/// The manifest as it will be, with sizes and hashes still missing but of
-/// their length.
+/// Returns the manifest with placeholder sizes and hashes that have the final
+/// length.
 static Manifest preliminary(const ArtifactPlan &plan,
                             const std::vector<IsaObject> &objects) {
   Manifest manifest = plan.manifest;
@@ -28,7 +28,7 @@ static Manifest preliminary(const ArtifactPlan &plan,
   return manifest;
 }
 
-/// Links the objects with tables whose note has `manifestBytes` of room.
+/// Links the objects with tables whose note reserves `manifestBytes`.
 static Result<LinkedImage> link(const ArtifactPlan &plan,
                                 const std::vector<IsaObject> &objects,
                                 uint64_t manifestBytes) {
@@ -42,15 +42,15 @@ static Result<LinkedImage> link(const ArtifactPlan &plan,
   return linkArtifact(files, plan.weightBytes);
 }
 
-/// Code and section headers into the file, with the weights' hole between.
+/// Writes code and section headers into the file, around the hole for weights.
 static Result<void> writeImage(const LinkedImage &image, OutputFile &file) {
   if (Result<void> head = file.writeAt(0, image.head); !head)
     return head;
   return file.writeAt(image.tailOffset, image.tail);
 }
 
-/// Writes the manifest into its note, padded with spaces, and the digest of all
-/// that is loaded but the weights.
+/// Writes the manifest into its note, padded with spaces, and the digest over
+/// all loaded bytes except weights.
 static Result<void> writeManifest(const Manifest &manifest, size_t room,
                                   LinkedImage &image, OutputFile &file) {
   std::string text = manifest.toJson();

@@ -33,9 +33,9 @@ using llvm::ELF::Elf64_Ehdr;
 using llvm::ELF::Elf64_Phdr;
 using llvm::ELF::Elf64_Shdr;
 
-/// Read-only data with the tables of unwinders, code, constants with
-/// relocations, weights: the weights come last, so that their size moves
-/// nothing. Symbols and line tables are sections that are not loaded.
+/// Sections: read-only data with unwind tables, code, constants with
+/// relocations, weights. The weights are last, so their size does not move
+/// other sections. Symbols and line tables are not loaded.
 static const char *const linkerScript = R"(SECTIONS {
   . = SIZEOF_HEADERS;
   .note.transom : { *(.note.transom) }
@@ -63,7 +63,7 @@ static const char *const linkerScript = R"(SECTIONS {
 static const char *const versionScript =
     "{ global: transom_artifact; local: *; };\n";
 
-/// The path of an open descriptor.
+/// Returns a path for an open descriptor.
 static std::string getPath(int fd) {
   return "/proc/self/fd/" + std::to_string(fd);
 }
@@ -104,9 +104,9 @@ private:
   int fd = -1;
 };
 
-/// Receives the output of lld: a pipe, since lld renames a temporary file over
-/// outputs that are regular files and just writes to others. Without a thread
-/// that reads the pipe it is a file in a temporary folder.
+/// Receives lld's output: a pipe, since lld replaces regular files by renaming
+/// a temporary file and writes directly to others. Without a reader thread it
+/// is a file in a temporary folder.
 class LinkerOutput {
 public:
   static Result<std::unique_ptr<LinkerOutput>> create();
@@ -115,7 +115,7 @@ public:
   std::string path() const {
     return reader ? getPath(ends[1]) : joinPath(folder, "image");
   }
-  /// All that was written, once lld has returned.
+  /// Returns all output, after lld has returned.
   Result<std::string> finish();
 
 private:
@@ -124,12 +124,13 @@ private:
 
   int ends[2] = {-1, -1};
   std::string bytes;
-  int failure = 0; ///< an errno of the reader
+  int failure = 0; ///< the reader's errno
   std::optional<std::thread> reader;
   std::string folder; ///< empty with a pipe
 };
 
-/// While it exists, a pipe that nobody reads is an error and no signal.
+/// During its lifetime, writing to a closed pipe is an error instead of a
+/// signal.
 class IgnoreBrokenPipes {
 public:
   IgnoreBrokenPipes() {
@@ -201,8 +202,8 @@ Result<std::string> LinkerOutput::finish() {
   return std::move(bytes);
 }
 
-/// The error for lld's complaints. Its files exist only in this process, so
-/// that it cannot open or write one is an error of the system.
+/// Converts lld's messages to an error. Its files exist only in this process,
+/// so failing to open or write one is a system error.
 static Error describeLinkerError(const std::string &complaints,
                                  const std::string &fatal) {
   if (Error error = describeFatalError(fatal);
@@ -220,7 +221,7 @@ static Error describeLinkerError(const std::string &complaints,
   return error;
 }
 
-/// Runs lld; its first complaint is the error.
+/// Runs lld; its first message is the error.
 static Result<void> runLinker(const std::vector<std::string> &arguments) {
   static std::mutex lock; // lld keeps its state in globals
   static bool usable = true;
@@ -247,8 +248,8 @@ static Result<void> runLinker(const std::vector<std::string> &arguments) {
   return describeLinkerError(words, fatal);
 }
 
-/// lld's flags for the machine of an object file. A kernel for aarch64 may have
-/// pages of 64 KiB.
+/// Returns lld flags for an object file's machine. aarch64 kernels may use 64
+/// KiB pages.
 static std::vector<std::string> machineFlags(const std::string &object) {
   Elf64_Ehdr header{};
   std::memcpy(&header, object.data(), std::min(object.size(), sizeof header));
@@ -257,7 +258,7 @@ static std::vector<std::string> machineFlags(const std::string &object) {
   return {"-m", "elf_x86_64"};
 }
 
-/// The image that lld makes of the objects, weights section one page long.
+/// Links the objects to an image whose weights section is one page long.
 static Result<std::string> linkStub(const std::vector<std::string> &objects) {
   std::vector<MemoryFile> files;
   std::vector<llvm::StringRef> contents = {linkerScript, versionScript};
@@ -283,7 +284,7 @@ static Result<std::string> linkStub(const std::vector<std::string> &objects) {
 
 namespace {
 
-/// The headers of an image that lld has just made.
+/// The headers in an image written by lld.
 struct ImageHeaders {
   explicit ImageHeaders(std::string &image)
       : file(reinterpret_cast<Elf64_Ehdr *>(image.data())),
@@ -315,8 +316,9 @@ struct ImageHeaders {
 
 } // namespace
 
-/// Gives the weights their true size and cuts the image around them.
+/// Gives the weights section its final size and splits the image around it.
 static Result<LinkedImage> widen(std::string image, uint64_t weightBytes) {
+  // The weights must be the last read-only segment.
   if (image.size() < sizeof(Elf64_Ehdr))
     return internalError("the linker wrote no file");
   ImageHeaders headers(image);
@@ -331,6 +333,7 @@ static Result<LinkedImage> widen(std::string image, uint64_t weightBytes) {
     return internalError("the linker did not lay the weights out as the last "
                          "read-only segment");
 
+  // Compute the final offsets.
   LinkedImage result;
   result.weightsOffset = weights->sh_offset;
   result.weightsBytes = std::max<uint64_t>(weightBytes, 64);
@@ -342,6 +345,7 @@ static Result<LinkedImage> widen(std::string image, uint64_t weightBytes) {
                                     weightsStubBytes);
   const uint64_t shift = result.tailOffset - stubEnd;
 
+  // Widen the section and its segment, and move everything after them.
   weights->sh_size = result.weightsBytes;
   segment->p_filesz = segment->p_memsz = result.weightsBytes;
   for (Elf64_Shdr &section : headers.sections)

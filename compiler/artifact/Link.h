@@ -15,10 +15,10 @@ namespace transom {
 struct LinkedImage {
   std::string head;             ///< the file up to the weights
   uint64_t weightsOffset = 0;   ///< page-aligned, in the file and in memory
-  uint64_t weightsBytes = 0;    ///< of the hole
+  uint64_t weightsBytes = 0;    ///< hole size
   std::string tail;             ///< names and section headers after it
   uint64_t tailOffset = 0;      ///< offset of the tail in the file
-  uint64_t manifestOffset = 0;  ///< of the note's descriptor, in the head
+  uint64_t manifestOffset = 0;  ///< note descriptor offset, in the head
   uint64_t tokenizerOffset = 0; ///< 0 without a tokenizer
 };
 

@@ -1,11 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An operation's buffers and operations come from its interface; its weights
-// are its operands. What it reads of a cache depends on the past, which costs
-// name `reads_of_ROWS`: the sum over the sequences of the positions that any of
-// the new rows sees; `reads_of_ROWS_source` is the sum of the positions that
-// read-only caches hold of them.
+// Each operation reports its buffers and FLOPs through its interface; its
+// weights are its operands. Cache reads depend on the past and use extra
+// symbols: `reads_of_ROWS` is the sum, over all sequences, of the positions
+// visible to any new row; `reads_of_ROWS_source` is the sum of the positions in
+// read-only caches.
 #include "compiler/artifact/PhaseCost.h"
 
 using namespace mlir;
@@ -18,7 +18,7 @@ static Polynomial getBytes(ArrayRef<Value> buffers) {
   return bytes;
 }
 
-/// What an operation writes for others to read: scratch is not.
+/// Returns the outputs of an operation, without scratch buffers.
 static SmallVector<Value> getResults(kern::BufferOp op) {
   if (auto attention = dyn_cast<kern::AttentionOp>(op.getOperation()))
     return {attention.getOuts()};
@@ -28,8 +28,8 @@ static SmallVector<Value> getResults(kern::BufferOp op) {
   return op.writtenBuffers();
 }
 
-/// Bytes that an operation moves between the caller's rows and a cache: the new
-/// positions of an append, all that an attention sees.
+/// Returns the bytes moved between the caller's rows and a cache: the new
+/// positions for an append, all visible positions for attention.
 static Polynomial getCacheBytes(Operation *op) {
   auto bytes = [](kern::CacheType type, Polynomial positions) {
     return Polynomial(type.getByteSize() / kvBlockSize) * positions;
@@ -53,7 +53,7 @@ static Polynomial getCacheBytes(Operation *op) {
   return bytes(type, Polynomial::symbol(name));
 }
 
-/// Bytes of the columns of a weight that a product reads, without their bias.
+/// Returns the bytes read from a GEMM weight's selected columns, without bias.
 static Polynomial getColumnBytes(Operation *op) {
   auto gemm = dyn_cast<kern::GemmOp>(op);
   if (!gemm || !gemm.getColumns())
@@ -62,7 +62,8 @@ static Polynomial getColumnBytes(Operation *op) {
          cast<kern::BufferType>(gemm.getColumns().getType()).getDims().front();
 }
 
-/// The type of a product's left side; null for another operation.
+/// Returns the left operand's element type for matmuls and attention; null for
+/// other operations.
 static Type getMultipliedType(Operation *op) {
   if (!isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp,
            kern::GroupGemmOp>(op))

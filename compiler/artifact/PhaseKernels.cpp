@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Phases call kernels through tables of one kernel for each number of rows, and
-// may share code that does so.
+// Phases call kernels through tables with one kernel per row count, and may
+// share the code that does so.
 #include "compiler/artifact/PhaseKernels.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "runtime/base/CodeSymbols.h"
@@ -14,7 +14,7 @@ using namespace transom;
 
 namespace {
 
-/// The functions and tables that an operation of the module refers to.
+/// The functions and tables that each operation in the module references.
 class References {
 public:
   explicit References(ModuleOp module) {
@@ -31,7 +31,7 @@ public:
     }
   }
 
-  /// Adds all that `name` refers to, through others too.
+  /// Adds all direct and indirect references from `name`.
   void collect(const std::string &name, std::set<std::string> &into) const {
     auto found = direct.find(name);
     if (found == direct.end())
@@ -47,7 +47,7 @@ private:
 
 } // namespace
 
-/// Of kernels that differ in rows only, the one with the most.
+/// Among kernels that differ in rows only, keeps the one with the most rows.
 static std::vector<std::string>
 getLargest(const std::set<std::string> &symbols) {
   std::map<std::string, std::pair<int64_t, std::string>> largest;

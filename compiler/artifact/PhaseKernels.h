@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which micro-kernels the code of phases calls.
+// The micro-kernels that phase code calls.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
@@ -9,14 +9,16 @@
 
 namespace transom {
 
-/// The code of a phase.
+/// The code for a phase.
 struct PhaseKernels {
   std::string symbol;
-  /// Sorted. Of kernels that differ in rows only, the one with the most.
+  /// Sorted. Among kernels that differ in rows only, the one with the most
+  /// rows.
   std::vector<std::string> kernels;
 };
 
-/// The phases of a module that `convert-kern-to-llvm` has made, in its order.
+/// Returns the phases in a module created by `convert-kern-to-llvm`, in module
+/// order.
 std::vector<PhaseKernels> findPhaseKernels(mlir::ModuleOp code);
 
 } // namespace transom

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads tables and manifest off the attributes and operations of a planned
+// Reads tables and manifest from the attributes and operations in a planned
 // kern module.
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/artifact/PhaseCost.h"
@@ -124,8 +124,8 @@ private:
       }
   }
 
-  /// A function says what it is with the attribute `transom.kind`. Otherwise
-  /// one of sequences is a step, and one that takes token ids encodes them.
+  /// Returns the `transom.kind` attribute if present. Otherwise an entry on
+  /// sequences is a step, and an entry with token ids is an encoder.
   static EntryKind getKind(func::FuncOp function, const ManifestEntry &entry) {
     if (auto kind = function->getAttrOfType<StringAttr>("transom.kind"))
       for (EntryKind known :
@@ -191,7 +191,7 @@ private:
     result.manifest.entries.push_back(std::move(entry));
   }
 
-  /// The tables of the entry's ragged batches, in the order of their indices.
+  /// Plans the tables for the entry's ragged batches, in index order.
   void planRaggedBatches(func::FuncOp function, ManifestEntry &entry) {
     std::map<int64_t, ManifestRaggedBatch> tables;
     for (auto ragged : function.getOps<kern::RaggedBatchOp>())
@@ -255,7 +255,7 @@ private:
     return ragged;
   }
 
-  /// The keys that a read-only group of caches holds of the sequences of a step
+  /// Returns the keys in a read-only cache group, for the sequences in a step
   /// whose tokens `rows` counts.
   ManifestRaggedBatch getCacheBatch(kern::CacheBatchOp op,
                                     const std::string &rows) {
@@ -281,7 +281,7 @@ private:
     return std::nullopt;
   }
 
-  /// The steps of a function; layers run their bodies' steps row by row.
+  /// Plans the steps in a function; layers run their body's steps row by row.
   void planSteps(func::FuncOp function, int64_t row, ArtifactEntry &code,
                  ManifestEntry &entry) {
     for (Operation &op : function.getBody().front()) {
@@ -308,16 +308,15 @@ private:
     site = layers;
     for (kern::LayerAttr layer : layers.getLayerRange()) {
       planLayer(layers, layer, code, entry);
-      // One entry more than a layer has parameters.
+      // A layer row has one entry more than the layer has parameters.
       longest = std::max(longest, layer.getParameters().size() + 1);
     }
     site = {};
-    // The last layer, too, reads the row after its own for what to fetch
-    // ahead.
+    // The last layer also reads the row after its own, for prefetching.
     result.rows.resize(result.rows.size() + longest);
   }
 
-  /// A phase's number in a step, negative for one that a library does.
+  /// Returns a phase's index in a step, negative for a phase run by a library.
   int32_t getDispatch(kern::PhaseOp phase, ManifestEntry &entry) {
     kern::OneDnnOp call = phase.getCall();
     if (!call)
@@ -330,7 +329,8 @@ private:
     return known->second;
   }
 
-  /// Where a weight lies in the artifact, or a layer's cache in a block.
+  /// Returns a weight's offset in the artifact, or the offset for a layer's
+  /// cache in a block.
   int64_t getOffset(StringRef symbol) {
     if (auto cache = symbols.lookup<kern::CacheOp>(symbol))
       return cache.getOffset().value_or(0);
@@ -347,9 +347,10 @@ private:
     currentLayer = {};
   }
 
-  /// A phase is in the manifest once, with the number of rows that run it
-  /// and what one of them costs.
+  /// Adds a phase to the manifest once, with its row count and its cost per
+  /// row.
   void describe(kern::PhaseOp phase, ManifestEntry &entry) {
+    // Add its cost, bounded over all calls, to the entry.
     PhaseCost cost = getCost(phase);
     for (Polynomial *size :
          {&cost.flops, &cost.bf16Flops, &cost.int8Flops, &cost.bytes})
@@ -365,6 +366,7 @@ private:
       if (streamed.insert(getSymbol(weight)).second)
         *entry.streamedBytes += bytes;
     }
+    // A phase that is already known gets one more row.
     auto known = std::find_if(entry.dispatches.begin(), entry.dispatches.end(),
                               [&](const ManifestDispatch &step) {
                                 return step.phase == phase.getName();
@@ -374,6 +376,7 @@ private:
       ++known->rows;
       return;
     }
+    // Add a new phase.
     std::string schedule;
     for (auto op : phase.getBody().front().getOps<kern::AttentionOp>())
       schedule = op.getSchedule().str();
@@ -386,7 +389,8 @@ private:
          std::move(origin.file), std::move(origin.pointer)});
   }
 
-  /// The symbol of a weight; in the body of layers that of the layer.
+  /// Returns a weight's symbol; in a layer body, the symbol for the current
+  /// layer.
   StringRef getSymbol(Value weight) {
     if (auto get = weight.getDefiningOp<kern::GetWeightOp>())
       return get.getWeight();
@@ -400,11 +404,11 @@ private:
   ArtifactPlan result;
   DenseMap<Operation *, size_t> phaseIndex;
   DenseMap<Operation *, int32_t> callStep;
-  func::FuncOp step;            // the entry of sequences
+  func::FuncOp step;            // the entry on sequences
   func::FuncOp source;          // the entry that fills read-only caches
-  kern::LayersOp site;          // whose body is planned now
-  kern::LayerAttr currentLayer; // that is planned now
-  std::set<StringRef> streamed; // weights that the entry reads whole
+  kern::LayersOp site;          // layers whose body is being planned
+  kern::LayerAttr currentLayer; // the layer being planned
+  std::set<StringRef> streamed; // weights that the entry reads as a whole
 };
 
 } // namespace

@@ -1,14 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What generated code would find in the frame by itself is written down for
-// the runtime: slots of the arena, arguments, offsets of weights.
+// Generated code finds its operands through the frame; for library calls the
+// runtime needs their locations: arena slots, arguments, weight offsets.
 #include "compiler/artifact/PlanCalls.h"
 
 using namespace mlir;
 using namespace transom;
 
-/// The operand of layers that a body's argument stands for, or the value.
+/// Returns the layers operand that a body argument stands for, or the value
+/// itself.
 static Value atSite(Value value, kern::LayersOp site) {
   auto argument = dyn_cast<BlockArgument>(value);
   return argument && site ? site->getOperand(argument.getArgNumber()) : value;

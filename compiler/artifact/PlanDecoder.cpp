@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The regions of a block follow from the types of the caches and their offsets.
-// Layers of equal type that follow each other share their regions.
+// The regions in a block follow from the cache types and offsets. Consecutive
+// layers with equal types share their regions.
 #include "compiler/artifact/PlanDecoder.h"
 #include "dialects/common/Attributes.h"
 #include "runtime/abi/Layout.h"
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace transom;
 
-/// The regions of one layer whose caches begin at `offset` of a block.
+/// Returns the regions for one layer with caches at `offset` in a block.
 static SmallVector<ManifestCacheRegion> getRegions(kern::CacheType type,
                                                    int64_t offset) {
   const OperandFormat format = type.getFormat();
@@ -30,8 +30,8 @@ static SmallVector<ManifestCacheRegion> getRegions(kern::CacheType type,
   return regions;
 }
 
-/// Adds a layer's regions to those of its group. `last` is the first region of
-/// the layer before it in the group.
+/// Adds a layer's regions to its group. `last` is the previous layer's first
+/// region in the group.
 static void addLayer(std::vector<ManifestCacheRegion> &regions, size_t &last,
                      ArrayRef<ManifestCacheRegion> layer) {
   auto continues = [&](const ManifestCacheRegion &before,

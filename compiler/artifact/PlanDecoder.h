@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the manifest says about a decoder and its caches.
+// Manifest description for a decoder and its caches.
 #pragma once
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,9 +11,9 @@
 
 namespace transom {
 
-/// What the runtime has to know to run the entry of sequences `step` and, if
-/// `source` is not NULL, to fill its read-only caches. An internal error if
-/// `source` does not name its encoder.
+/// Describes how the runtime runs the sequence entry `step` and, if `source` is
+/// not NULL, fills its read-only caches. Returns an internal error if `source`
+/// does not name its encoder.
 Result<ManifestDecoder> planDecoder(mlir::ModuleOp module,
                                     mlir::func::FuncOp step,
                                     mlir::func::FuncOp source);

@@ -45,7 +45,7 @@ private:
                                     llvm::GlobalValue::InternalLinkage, value,
                                     name);
   }
-  /// An array of records of one type; a null pointer when it is empty.
+  /// Creates an array of structs with one type; a null pointer if it is empty.
   llvm::Constant *table(llvm::ArrayRef<llvm::Constant *> elements,
                         const llvm::Twine &name) {
     if (elements.empty())
@@ -57,7 +57,7 @@ private:
   llvm::Constant *string(llvm::StringRef text) {
     return global(llvm::ConstantDataArray::getString(context, text), "text");
   }
-  /// A symbol that another object or the linker script defines.
+  /// Declares a symbol that another object or the linker script defines.
   llvm::Constant *outside(llvm::Type *type, const llvm::Twine &name) {
     auto *symbol = new llvm::GlobalVariable(
         module, type, true, llvm::GlobalValue::ExternalLinkage, nullptr, name);
@@ -69,13 +69,13 @@ private:
                            const std::vector<std::string> &isas);
   llvm::Constant *entryTable(const ArtifactPlan &plan);
   llvm::Constant *rowTable(const ArtifactPlan &plan);
-  /// Data in a section of its own, kept though nothing may refer to it.
+  /// Places data in a separate section, retained without references.
   llvm::Constant *section(llvm::Constant *data, const llvm::Twine &name,
                           const char *section, uint64_t alignment);
   llvm::Constant *bytes(llvm::StringRef text) {
     return llvm::ConstantDataArray::getString(context, text, /*AddNull=*/false);
   }
-  /// Where the weights will begin.
+  /// Creates the placeholder for the weights.
   llvm::Constant *weightsStub() {
     auto *type =
         llvm::ArrayType::get(llvm::Type::getInt8Ty(context), weightsStubBytes);
@@ -140,7 +140,7 @@ llvm::Constant *TableBuilder::section(llvm::Constant *data,
   return symbol;
 }
 
-/// A note of ours: sizes, type, owner, descriptor.
+/// Encodes a note: sizes, type, owner, descriptor.
 static std::string noteBytes(uint32_t type, llvm::StringRef descriptor) {
   std::string bytes(12, '\0');
   llvm::support::endian::write32le(&bytes[0], strlen(noteName) + 1);

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The writer of weights. Blocks are evaluated, rounded to the weight's type and
-// packed in one thread while another hashes and writes the block before, in the
-// order of the file.
+// The weight writer. One thread evaluates, rounds and packs blocks while
+// another hashes and writes the previous block, in file order.
 #include "compiler/artifact/WeightWriter.h"
 #include "dialects/weights/StoredGroups.h"
 #include "runtime/abi/Layout.h"
@@ -17,19 +16,19 @@
 
 using namespace transom;
 
-/// Elements of a block, about: 4 MiB.
+/// Elements per block, about 4 MiB.
 static constexpr int64_t blockElements = 1 << 20;
 
 namespace {
 
-/// The ordered stream of packed bytes: hashes all, writes what is not zero.
+/// The ordered stream of packed bytes: hashes all bytes, writes nonzero blocks.
 class PackedStream {
 public:
   PackedStream(OutputFile &file, uint64_t base, uint64_t total,
                const WriteProgress &progress)
       : file(file), base(base), total(total), progress(progress) {}
 
-  /// Takes the buffer over; its bytes follow what came before.
+  /// Takes ownership of the buffer; its bytes follow the previous ones.
   template <typename T> Result<void> push(std::vector<T> block) {
     if (Result<void> previous = wait(); !previous)
       return previous;
@@ -43,7 +42,7 @@ public:
     return {};
   }
 
-  /// Zeros up to an offset; they need no writing.
+  /// Appends zeros up to an offset, without writing them.
   Result<void> skipTo(uint64_t offset) {
     while (accepted < offset) {
       uint64_t bytes =
@@ -58,7 +57,7 @@ public:
     return {};
   }
 
-  /// Ends the stream; the hash of all of it.
+  /// Ends the stream and returns the hash over all bytes.
   Result<std::string> finish() {
     TRANSOM_TRY(wait());
     return hash.hex();
@@ -120,8 +119,8 @@ struct Packing {
 
 } // namespace
 
-/// A box of the tensor in row-major order, in blocks that are dense in it:
-/// full in all dimensions after `axis`, of one index in those before.
+/// Visits a box in row-major order as blocks that are dense in the tensor: full
+/// in all dimensions after `axis`, a single index in dimensions before it.
 Result<void> Packing::rows(size_t axis, std::vector<int64_t> &offsets,
                            std::vector<int64_t> &sizes) const {
   int64_t inner = 1;
@@ -213,7 +212,7 @@ std::vector<std::string> RoundingErrors::getNotes() const {
   return notes;
 }
 
-/// The numbers of whole rows.
+/// Returns the dequantized values for complete rows.
 static std::vector<float> getNumbers(const StoredRows &rows,
                                      const StoredGroups &groups) {
   std::vector<float> numbers = rows.elements;
@@ -222,7 +221,7 @@ static std::vector<float> getNumbers(const StoredRows &rows,
   return numbers;
 }
 
-/// Adds what packing changed in some rows.
+/// Accumulates the differences that packing caused in these rows.
 void Packing::compare(const PanelCodec &codec, const char *panel,
                       const float *rows, int64_t count,
                       RoundingError &error) const {
@@ -232,7 +231,7 @@ void Packing::compare(const PanelCodec &codec, const char *panel,
   error.add(packed.data(), rows, count * depth);
 }
 
-/// Rounds scales or minimums to their type; true if that changes some.
+/// Rounds scales or offsets to their type; returns true if any value changed.
 static bool roundTo(std::optional<StorageType> type,
                     std::vector<float> &numbers) {
   bool changed = false;
@@ -244,7 +243,7 @@ static bool roundTo(std::optional<StorageType> type,
   return changed;
 }
 
-/// Rows of whole numbers, with scales and minimums as they are packed.
+/// Returns quantized rows, with scales and offsets as they are packed.
 Result<StoredRows> Packing::getStoredRows(const StoredExpr &stored, int64_t row,
                                           int64_t count,
                                           RoundingError &error) const {
@@ -277,7 +276,7 @@ Result<void> Packing::panels() const {
                          "'");
   const int64_t depth = weight.shape[1],
                 panelBytes = weight.format.getPanelBytes(depth);
-  // Blocks of whole panels.
+  // Split the rows into blocks with complete panels.
   const int64_t per =
       std::max<int64_t>(1, blockElements /
                                (panelWidth * std::max<int64_t>(1, depth))) *
@@ -307,7 +306,7 @@ Result<void> Packing::panels() const {
         return atWeight(done.takeError());
       }
 
-      // Pack them panel by panel; what follows the last row stays zero.
+      // Pack them panel by panel; the rest after the last row stays zero.
       const int64_t panels = (count + panelWidth - 1) / panelWidth;
       std::vector<char> block(static_cast<size_t>(panels * panelBytes));
       for (int64_t p = 0; p < panels; ++p) {
@@ -351,8 +350,8 @@ Result<void> Packing::padded() const {
   return {};
 }
 
-/// Elements of [n] with each split padded, nothing when the splits do not sum
-/// up to n.
+/// Returns the element count for [n] with each split padded; invalid unless the
+/// splits sum up to n.
 static CheckedSize paddedColumns(int64_t n,
                                  const std::vector<int64_t> &splits) {
   CheckedSize sum, padded;
@@ -363,7 +362,7 @@ static CheckedSize paddedColumns(int64_t n,
   return sum.signedValue() == n ? padded : CheckedSize::fromSigned(-1);
 }
 
-/// No K of a weight is longer.
+/// The maximum K for a weight.
 static constexpr int64_t maxDepth = int64_t(1) << 40;
 
 std::optional<uint64_t> transom::packedBytes(const ArtifactWeight &weight) {
@@ -387,13 +386,13 @@ std::optional<uint64_t> transom::packedBytes(const ArtifactWeight &weight) {
     return (columns * CheckedSize(elementBytes)).value();
   if (shape[1] < 0 || shape[1] > maxDepth)
     return std::nullopt;
-  // Whole panels, so that the bytes of a column are exact.
+  // Complete panels, so that the column size in bytes is exact.
   const int64_t columnBytes = format.getPanelBytes(shape[1]) / panelWidth;
   return (columns * CheckedSize(columnBytes)).value();
 }
 
-/// The weights in the order of their offsets; an error where two overlap or
-/// one is not what its layout needs.
+/// Sorts the weights by offset; fails if two overlap or one does not fit its
+/// layout.
 static Result<std::vector<ArtifactWeight>>
 orderedWeights(const ArtifactPlan &plan) {
   std::vector<ArtifactWeight> weights = plan.weights;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's printer says in which line it has printed each operation.
+// MLIR's printer reports the line of each printed operation.
 #include "compiler/driver/CodeListing.h"
 #include "dialects/common/Location.h"
 #include "dialects/kern/Kern.h"
@@ -16,7 +16,8 @@ std::string transom::getListingPath(const std::string &output) {
   return output + ".kern.mlir";
 }
 
-/// `kern.gemm encoder.layer.{0-11}.output`, in characters of one line.
+/// Returns a note such as `kern.gemm encoder.layer.{0-11}.output`, restricted
+/// to single-line characters.
 static std::string getNote(Operation *op) {
   std::string note = op->getName().getStringRef().str();
   if (auto phase = dyn_cast<kern::PhaseOp>(op))
@@ -39,7 +40,7 @@ static std::string getComment(Location location) {
   return comment;
 }
 
-/// The location of the line, under the module path.
+/// Returns the line's location, under the module path.
 static Location makeLineLocation(Location location, StringRef file,
                                  unsigned line) {
   Location at = FileLineColLoc::get(location.getContext(), file, line, 1);
@@ -63,8 +64,8 @@ CodeListing transom::makeListing(ModuleOp module, std::string file) {
     (*listing.module)->print(stream, state);
     stream.flush();
 
-    // Operations that print nothing, such as terminators, have no line; what an
-    // operation holds in its own line, such as its first argument, does.
+    // Operations that print nothing, such as terminators, have no line; values
+    // printed on an operation's own line, such as its first argument, do.
     listing.notes.resize(StringRef(text).count('\n') + 1);
     std::vector<std::string> comments(listing.notes.size());
     listing.module->walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiles a model folder or graph.json: imports it, runs the stages, and adds
-// to the manifest what comes from the files.
+// facts from the model files to the manifest.
 #include "compiler/driver/Compile.h"
 #include "compiler/calibrate/BalanceColumns.h"
 #include "compiler/calibrate/Calibrate.h"
@@ -25,10 +25,10 @@
 using namespace mlir;
 using namespace transom;
 
-/// Memory of a compile besides weights: code of the compiler, IR, LLVM.
+/// Memory for a compile in addition to weights: compiler code, IR, LLVM.
 static constexpr uint64_t baseBytes = uint64_t(256) << 20;
 
-/// Refuses a compile that would take more than the limit.
+/// Rejects a compile that would exceed the memory limit.
 static Result<void> checkMemory(const ImportInfo &info, uint64_t limit) {
   if (limit == 0)
     return {};
@@ -43,14 +43,15 @@ static Result<void> checkMemory(const ImportInfo &info, uint64_t limit) {
                     " bytes, over '--mem-limit' of " + std::to_string(limit));
 }
 
-/// The longest input of a model: `max_length` of its `attn.info`, 0 for none.
+/// Returns the model's max input length: `max_length` in its `attn.info`, 0 if
+/// absent.
 static int64_t getMaxLength(ModuleOp module) {
   auto info = module->getAttrOfType<DictionaryAttr>("attn.info");
   auto length = info ? info.getAs<IntegerAttr>("max_length") : IntegerAttr();
   return length ? length.getInt() : 0;
 }
 
-/// Numbers as `0,2,3`.
+/// Formats integers as `0,2,3`.
 static std::string joinNumbers(const std::vector<int64_t> &numbers) {
   std::string text;
   for (int64_t number : numbers)
@@ -58,10 +59,11 @@ static std::string joinNumbers(const std::vector<int64_t> &numbers) {
   return text;
 }
 
-/// The options of a compile that change its result, for the manifest.
+/// Returns the compile options that change the result, for the manifest.
 static std::vector<std::pair<std::string, std::string>>
 recordedFlags(const CompileOptions &options) {
   std::vector<std::pair<std::string, std::string>> flags = options.flags;
+  // Targets and types; defaults are not recorded.
   std::string targets;
   for (const std::string &target : options.targets)
     targets += (targets.empty() ? "" : ",") + target;
@@ -87,6 +89,7 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("calibrate", getFileName(options.calibrate));
   if (options.attentionSchedule != "auto")
     flags.emplace_back("attention-schedule", options.attentionSchedule);
+  // Entries, adapters and scoring.
   if (options.attention)
     flags.emplace_back("attention", "true");
   if (!options.attentionLayers.empty())
@@ -124,11 +127,11 @@ recordedFlags(const CompileOptions &options) {
 
 namespace {
 
-/// What the files of the model add to its artifact.
+/// Facts from the model files that the artifact needs.
 struct ModelFacts {
   ImportInfo info;
   TextConfig text;
-  GenerationSettings generation; ///< of a decoder
+  GenerationSettings generation; ///< for a decoder
   InputHashes hashes;
   std::optional<FileHashes> hashed;
   std::vector<std::string> notes;
@@ -137,14 +140,14 @@ struct ModelFacts {
   std::string figures; ///< JSON, for the manifest
 
   Result<void> read(ModuleOp module, const CompileOptions &options);
-  /// The hashes of all files, once they are known.
+  /// Returns all file hashes; waits until they are computed.
   Result<const FileHashes *> getHashes();
   Result<void> complete(ArtifactPlan &plan, const ResumedStage *resumed);
 };
 
 } // namespace
 
-/// Names the tensors of the files that the model does not use.
+/// Adds a note about tensors in the files that the model does not use.
 static void noteUnusedTensors(const ImportInfo &info,
                               std::vector<std::string> &notes) {
   constexpr size_t shown = 3;
@@ -159,12 +162,12 @@ static void noteUnusedTensors(const ImportInfo &info,
   notes.push_back(text + (unused.size() > shown ? ", ..." : ""));
 }
 
-/// The number of ids that a decoder's step chooses from, if it is known.
+/// Returns the logit count per token in a decoder's step, if it is known.
 static std::optional<int64_t> getVocabularySize(func::FuncOp step) {
   return getInteger(step->getDiscardableAttrDictionary(), "transom.vocabulary");
 }
 
-/// What the settings of a decoder have to fit.
+/// Returns the limits that a decoder's generation settings must respect.
 static GenerationModel getGenerationModel(ModuleOp module, func::FuncOp step) {
   GenerationModel model;
   model.vocabulary = getVocabularySize(step);
@@ -175,7 +178,7 @@ static GenerationModel getGenerationModel(ModuleOp module, func::FuncOp step) {
   return model;
 }
 
-/// The numbers of ids that a model's texts have.
+/// Returns the token id ranges for the model's inputs.
 static ModelVocabulary getVocabulary(ModuleOp module) {
   ModelVocabulary vocabulary;
   func::FuncOp step = getStepEntry(module);
@@ -191,7 +194,7 @@ static ModelVocabulary getVocabulary(ModuleOp module) {
   return vocabulary;
 }
 
-/// Adds a lexical shortlist to the tokenizer of a translator.
+/// Adds a lexical shortlist to a translator's tokenizer.
 static Result<void> addShortlist(ModuleOp module,
                                  const ShortlistOptions &options,
                                  TextConfig &text) {
@@ -207,7 +210,7 @@ static Result<void> addShortlist(ModuleOp module,
   return addShortlist(options, getVocabulary(module), text.tokenizer);
 }
 
-/// Reads the text files, a decoder's settings, and begins to hash all files.
+/// Reads the text files and a decoder's settings, and starts hashing all files.
 Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
   const SmallFiles small = info.getSmallFiles();
   TRANSOM_ASSIGN(TextConfig config,
@@ -238,10 +241,10 @@ Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
       files.insert(files.end(), generation.files.begin(),
                    generation.files.end());
   }
-  // Only an artifact and an index of stages have hashes.
+  // Only artifacts and stage indices contain hashes.
   if (options.emit == Stage::So || !options.stagesFolder.empty())
     hashes.start(info.folder, files, info.adapterFiles);
-  // Only the writer of weights asks for it.
+  // Only the weight writer uses the importance.
   if (options.emit == Stage::So && !options.calibrate.empty()) {
     TRANSOM_ASSIGN(importance,
                    calibrate(module, info, text.tokenizer,
@@ -264,7 +267,7 @@ Result<void> ModelFacts::complete(ArtifactPlan &plan,
                                   const ResumedStage *resumed) {
   TRANSOM_ASSIGN(const FileHashes *inputs, getHashes());
   plan.manifest.inputsSha256 = *inputs;
-  // An artifact names what it was compiled from.
+  // An artifact records its source.
   if (resumed)
     if (std::optional<std::string> edited = resumed->describe(*inputs))
       plan.manifest.options.emplace_back("resume-from", *edited);
@@ -278,7 +281,7 @@ Result<void> ModelFacts::complete(ArtifactPlan &plan,
   return {};
 }
 
-/// The options as the module and the manifest have them.
+/// Returns the options as they are recorded in the module and the manifest.
 static CompileOptions getRecordedOptions(const CompileOptions &options,
                                          std::vector<std::string> plugins) {
   CompileOptions recorded = options;
@@ -288,7 +291,7 @@ static CompileOptions getRecordedOptions(const CompileOptions &options,
   return recorded;
 }
 
-/// The stage to go on from; nothing without one.
+/// Returns the stage to resume from, or nullopt.
 static Result<std::optional<ResumedStage>>
 getResumedStage(const CompileOptions &options) {
   if (options.resumeFrom.empty())
@@ -302,7 +305,7 @@ getResumedStage(const CompileOptions &options) {
   return std::optional(std::move(resumed));
 }
 
-/// Runs the stages of an imported module, or those after `resumed`.
+/// Runs all stages of an imported module, or the stages after `resumed`.
 static Result<CompileReport>
 compileStages(OwningOpRef<ModuleOp> module, ModelFacts &facts,
               const CompileOptions &options,
@@ -313,6 +316,7 @@ compileStages(OwningOpRef<ModuleOp> module, ModelFacts &facts,
   if (!options.stagesFolder.empty()) {
     TRANSOM_ASSIGN(stages, StageWriter::create(options.stagesFolder, outputs));
   }
+  // Provide weights and facts from the model files.
   ModuleSource source;
   source.outputs = &outputs;
   const BalancedTensors tensors(facts.info.files, facts.balanced);
@@ -325,6 +329,7 @@ compileStages(OwningOpRef<ModuleOp> module, ModelFacts &facts,
   source.complete = [&](ArtifactPlan &plan) {
     return facts.complete(plan, source.resumed);
   };
+  // Compile; a resumed module may crash the compiler.
   CompileReport report;
   auto work = [&]() -> Result<void> {
     if (resumed) {
@@ -344,8 +349,8 @@ compileStages(OwningOpRef<ModuleOp> module, ModelFacts &facts,
   return report;
 }
 
-/// Imports a model and reads what else its files say; of a config.json alone
-/// there is nothing else.
+/// Imports a model and reads additional facts from its files; a single
+/// config.json has none.
 static Result<OwningOpRef<ModuleOp>> importFiles(MLIRContext &context,
                                                  const CompileOptions &options,
                                                  bool configOnly,
@@ -375,6 +380,7 @@ static Result<OwningOpRef<ModuleOp>> importFiles(MLIRContext &context,
 /// Compiles a model; `observer` may be null.
 static Result<CompileReport> compileModel(const CompileOptions &options,
                                           CompileObserver *observer) {
+  // Check the options before any work.
   TRANSOM_TRY(checkOptions(options));
   TRANSOM_ASSIGN(std::optional<ResumedStage> resumed, getResumedStage(options));
   TRANSOM_TRY(checkPrintedPasses(
@@ -384,6 +390,7 @@ static Result<CompileReport> compileModel(const CompileOptions &options,
   if (options.progress &&
       !options.progress({getStageInfo(Stage::Attn).progress}))
     return unavailable("interrupted");
+  // Import the model.
   const auto started = std::chrono::steady_clock::now();
   MLIRContext context(MLIRContext::Threading::DISABLED);
   ModelFacts facts;
@@ -394,6 +401,7 @@ static Result<CompileReport> compileModel(const CompileOptions &options,
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started)
           .count();
 
+  // Run the stages and complete the report.
   const CompileOptions recorded =
       getRecordedOptions(options, std::move(plugins));
   if (observer)

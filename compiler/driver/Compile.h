@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiles a model to an artifact or to the text of a stage. The header needs
-// neither LLVM nor MLIR.
+// Compiles a model to an artifact, or to text for an earlier stage. The header
+// needs neither LLVM nor MLIR.
 #pragma once
 #include "compiler/options/CompileOptions.h"
 #include "runtime/base/Error.h"
@@ -13,17 +13,17 @@
 
 namespace transom {
 
-/// How much code was made for an instruction set.
+/// Code size for an instruction set.
 struct CompiledCode {
   std::string isa;
   uint64_t phases = 0, kernels = 0, bytes = 0;
 };
 
-/// One pass of a compile, as `timePasses` measures it.
+/// Timing for one pass, recorded with `timePasses`.
 struct PassTime {
   std::string stage; ///< as in `CompileReport::seconds`
   std::string pass;  ///< `cse:2`
-  std::string isa;   ///< of a pass of the stage `llvm-ir`
+  std::string isa;   ///< for passes in the stage `llvm-ir`
   double seconds = 0;
   uint64_t operationsBefore = 0, operationsAfter = 0;
   uint64_t passed = 0, missed = 0; ///< remarks
@@ -31,14 +31,14 @@ struct PassTime {
 
 /// The result of a compile.
 struct CompileReport {
-  /// Text of a stage that was emitted without an output file.
+  /// The stage as text, if it was emitted without an output file.
   std::string text;
-  std::vector<std::string> written; ///< paths of files
-  std::vector<std::string> notes;   ///< what a user may want to know
-  /// Seconds of each stage, in order.
+  std::vector<std::string> written; ///< file paths
+  std::vector<std::string> notes;   ///< messages for the user
+  /// The time for each stage in seconds, in order.
   std::vector<std::pair<std::string, double>> seconds;
   std::vector<PassTime> passes;   ///< with `timePasses`, in order
-  std::vector<CompiledCode> code; ///< where objects were made
+  std::vector<CompiledCode> code; ///< if objects were created
   uint64_t fileBytes = 0;
   uint64_t parameters = 0;
 };

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lowering is done in one thread, since instruction sets share MLIR's context;
-// LLVM's part, which takes most of the time, runs for several at once.
+// Lowering runs in one thread, since instruction sets share an MLIR context;
+// LLVM, which takes most of the time, runs for several sets in parallel.
 #include "compiler/driver/CompileCode.h"
 #include "compiler/codegen/LineTables.h"
 #include "compiler/driver/CodeListing.h"
@@ -20,7 +20,7 @@
 
 using namespace transom;
 
-/// How often the calling thread reports progress while others work.
+/// The progress interval for the calling thread while others work.
 static constexpr std::chrono::milliseconds kProgressInterval{100};
 
 Result<std::vector<IsaModule>>
@@ -37,6 +37,7 @@ transom::lowerToLlvm(mlir::ModuleOp module,
     told = progress(++done, total);
     return static_cast<bool>(told);
   };
+  // Lower a copy for each instruction set.
   for (const InstructionSet *isa : isas) {
     LoweringEvents events;
     const PassInfo *running = nullptr;
@@ -81,7 +82,7 @@ Result<IsaModule> transom::readLlvm(const std::string &text,
   IsaModule code;
   code.isa = &isa;
   TRANSOM_ASSIGN(code.machine, createTargetMachine(isa));
-  // Constants count their uses in the context.
+  // Constants track their uses in the context.
   code.context = std::make_unique<llvm::LLVMContext>();
   llvm::SMDiagnostic problem;
   code.module = llvm::parseAssemblyString(text, problem, *code.context);
@@ -102,8 +103,8 @@ Result<IsaModule> transom::readLlvm(const std::string &text,
 
 namespace {
 
-/// Generates code of modules in threads, and counts the functions that are
-/// done: each is optimized and emitted.
+/// Generates code for modules in threads, and counts finished functions: each
+/// is optimized and emitted.
 class CodeGenerator {
 public:
   CodeGenerator(std::vector<IsaModule> modules, const CodeOptions &options)
@@ -129,12 +130,12 @@ private:
     });
   }
 
-  /// Takes modules until none is left.
+  /// Processes modules until none is left.
   void work();
-  /// Optimizes and generates one; frees its IR.
+  /// Optimizes one module and generates its code; frees its IR.
   Result<std::string> generateOne(size_t index);
   Result<void> tell(const StageProgress &progress) const;
-  /// Starts up to `size` threads that work, fewer if the system refuses some.
+  /// Starts up to `size` worker threads, fewer if the system refuses some.
   std::vector<std::thread> startTeam(size_t size);
   /// Reports progress until all threads are done.
   Result<void> wait(const StageProgress &progress);
@@ -142,7 +143,7 @@ private:
   std::vector<IsaModule> modules;
   const CodeOptions &options;
   std::vector<One> results;
-  std::vector<std::atomic<uint64_t>> counts; ///< of functions done, by module
+  std::vector<std::atomic<uint64_t>> counts; ///< finished functions, by module
   std::atomic<size_t> next{0};
   std::atomic<bool> stopped{false};
   std::mutex mutex;
@@ -221,7 +222,7 @@ CodeGenerator::run(const StageProgress &progress) {
     jobs = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::thread> team =
       startTeam(std::min<size_t>(jobs, modules.size()));
-  // Without another thread there is no progress to report meanwhile.
+  // Without another thread there is no progress to report in the meantime.
   if (team.empty())
     work();
   Result<void> told = wait(progress);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the stages. Between two of them the module is written and read back, so
-// that all that a stage needs is in the IR.
+// Runs the stages. Between stages the module is written and read back, which
+// ensures that the IR contains everything that a stage needs.
 #include "compiler/driver/CompileModule.h"
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/codegen/CodeSize.h"
@@ -34,7 +34,7 @@ using namespace transom;
 
 namespace {
 
-/// One compile of one module.
+/// Compiles one module.
 class ModuleCompiler {
 public:
   ModuleCompiler(OwningOpRef<ModuleOp> module, const ModuleSource &source,
@@ -54,33 +54,34 @@ public:
   Result<CompileReport> run();
 
 private:
-  /// Reports the progress of a stage; an error if the compile is to stop.
+  /// Reports the progress in a stage; returns an error if the compile must
+  /// stop.
   Result<void> tell(Stage stage, uint64_t done, uint64_t total);
-  /// Reports the progress and begins to measure a stage.
+  /// Reports the progress and starts the timer for a stage.
   Result<void> begin(Stage stage);
-  /// Measures a stage, and reports that all of it is done.
+  /// Stops the timer for a stage, and reports that it is complete.
   Result<void> end(Stage stage);
-  /// The report, complete.
+  /// Returns the completed report.
   CompileReport finish();
-  /// Runs the passes of a stage, then writes and reads the module.
+  /// Runs all passes in a stage, then writes and reads the module.
   Result<void> runPasses(Stage stage);
   Result<void> runPass(const transom::PassInfo &info,
                        const PipelineOptions &pipeline);
-  /// `error` of the last of `passes`, with a file that holds its input. The
-  /// others run on `before` once more.
+  /// Adds a file with the failed pass's input to `error`. The failed pass is
+  /// the last in `passes`; the others run again on `before`.
   Error withInput(Error error, ModuleOp before,
                   llvm::ArrayRef<const transom::PassInfo *> passes,
                   const PipelineOptions &pipeline);
-  /// Writes the module, for the folder of stages too, and reads it.
+  /// Writes the module, also to the stage folder, and reads it back.
   Result<void> readBack(Stage stage);
-  /// `error` of lowering, with a file that holds the kern module.
+  /// Adds a file with the kern module to a lowering error.
   Error withLowering(Error error);
   Result<void> makeCode();
-  /// LLVM IR: lowered, or that of the resumed stage.
+  /// Returns LLVM IR: lowered, or from the resumed stage.
   Result<std::vector<IsaModule>> getLlvmIr();
-  /// Objects or assembly: generated, or those of the resumed stage.
+  /// Returns objects or assembly: generated, or from the resumed stage.
   Result<std::vector<IsaObject>> getObjects(CodeKind kind);
-  /// An instruction set's code of the resumed stage.
+  /// Returns an instruction set's code from the resumed stage.
   Result<const std::string *> getResumedCode(const InstructionSet &isa);
   Result<void> readBackLlvm(std::vector<IsaModule> &modules);
   Result<void> writeCode(std::vector<IsaObject> objects);
@@ -97,9 +98,10 @@ private:
   CompileReport report;
   EmittedFiles emitted;
   std::vector<const InstructionSet *> isas;
-  std::optional<CodeListing> listing; ///< of the module whose code has lines
+  std::optional<CodeListing> listing; ///< with lines for code
   std::chrono::steady_clock::time_point started;
-  uint64_t unfinished = 0; ///< total of the stage, until all of it is reported
+  uint64_t unfinished =
+      0; ///< total for the stage, until it is completely reported
 };
 
 } // namespace
@@ -138,14 +140,14 @@ CompileReport ModuleCompiler::finish() {
   return std::move(report);
 }
 
-/// `error` with the path of a file that holds the text.
+/// Adds the path of a file with the text to `error`.
 static Error withReproducer(Error error, const std::string &text) {
   if (std::string path = writeReproducer(text); !path.empty())
     error.message += "; reproducer: " + path;
   return error;
 }
 
-/// `error` with the path of a reproducer of passes that fail on a module.
+/// Adds the path of a reproducer for passes that fail on a module to `error`.
 static Error withReproducer(Error error, ModuleOp module,
                             const PassManager &failing) {
   std::string pipeline;
@@ -155,15 +157,15 @@ static Error withReproducer(Error error, ModuleOp module,
                         printReproducer(module, stream.str()));
 }
 
-/// The error of a pass that failed, or was `done` and left an invalid module.
-/// The conversion may refuse what kern does not have; whatever else fails is a
-/// bug of ours.
+/// Returns the error for a failed pass, or for a pass that succeeded (`done`)
+/// but left an invalid module. The conversion may reject operations that kern
+/// does not support; other failures are internal errors.
 static Error describeFailure(const transom::PassInfo &info, bool done,
                              const DiagnosticCollector &diagnostics) {
   if (!done && info.flag == "convert-attn-to-kern")
     return diagnostics.error(Status::Unsupported,
                              "the model does not convert to kernels");
-  // What a plug-in does wrong is no bug of ours.
+  // A failing plug-in is not an internal error.
   const bool isPlugin = isExtensionPoint(info.flag);
   Error error = diagnostics.error(
       isPlugin ? Status::Rejected : Status::Internal, "no reason given");
@@ -178,9 +180,10 @@ Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
   observers.willRun(info, *module, nullptr);
   DiagnosticCollector diagnostics(*module->getContext());
   PassManager passes(module->getContext());
-  passes.enableVerifier(false); // below, to tell a refusal from a broken module
+  passes.enableVerifier(
+      false); // done below, to distinguish a failed pass from an invalid module
   passes.addPass(info.create(pipeline));
-  // A pass of a plug-in may do anything.
+  // A plug-in pass may crash.
   bool done = false;
   if (options.passPlugins.empty() || !isExtensionPoint(info.flag)) {
     done = succeeded(passes.run(*module));
@@ -225,8 +228,8 @@ Result<void> ModuleCompiler::runPasses(Stage stage) {
   for (const transom::PassInfo &info : getPasses())
     if (info.stage == stage && runsPass(info, pipeline))
       passes.push_back(&info);
-  // One copy for all passes. When one fails, those before it run again on the
-  // copy, which gives the input of that pass.
+  // One copy for all passes. If one fails, the previous passes run again on the
+  // copy, which gives the failed pass's input.
   OwningOpRef<ModuleOp> before(module->clone());
   for (size_t i = 0; i < passes.size(); ++i) {
     if (Result<void> done = runPass(*passes[i], pipeline); !done)
@@ -250,7 +253,7 @@ Result<void> ModuleCompiler::readBack(Stage stage) {
   return {};
 }
 
-/// Writes LLVM IR and reads it back, with the order of uses.
+/// Writes LLVM IR and reads it back, with use-list order.
 Result<void> ModuleCompiler::readBackLlvm(std::vector<IsaModule> &modules) {
   for (IsaModule &code : modules) {
     Result<IsaModule> read = readLlvm(printLLVM(code), *code.isa);
@@ -299,7 +302,7 @@ Result<std::vector<IsaModule>> ModuleCompiler::getLlvmIr() {
     }
     return Result<std::vector<IsaModule>>(std::move(modules));
   }
-  // Assembly has lines, too, for its comments; a stage that is kept has none.
+  // Assembly also has lines, for its comments; stage files have none.
   if (options.debugInfo || (options.emit == Stage::Asm && !source.stages))
     listing = makeListing(*module, getFileName(getListingPath(options.output)));
   Result<std::vector<IsaModule>> modules = lowerToLlvm(
@@ -314,6 +317,7 @@ Result<std::vector<IsaModule>> ModuleCompiler::getLlvmIr() {
 }
 
 Result<std::vector<IsaObject>> ModuleCompiler::getObjects(CodeKind kind) {
+  // Objects may come from the resumed stage.
   if (source.resumed && source.resumed->stage == Stage::Obj) {
     std::vector<IsaObject> objects;
     for (const InstructionSet *isa : isas) {
@@ -322,6 +326,8 @@ Result<std::vector<IsaObject>> ModuleCompiler::getObjects(CodeKind kind) {
     }
     return Result<std::vector<IsaObject>>(std::move(objects));
   }
+
+  // Lower to LLVM IR.
   TRANSOM_TRY(begin(Stage::LlvmIr));
   TRANSOM_ASSIGN(std::vector<IsaModule> modules, getLlvmIr());
   if (options.checkRoundTrip)
@@ -337,6 +343,7 @@ Result<std::vector<IsaObject>> ModuleCompiler::getObjects(CodeKind kind) {
     return std::vector<IsaObject>();
   }
 
+  // Generate code.
   TRANSOM_TRY(begin(Stage::Obj));
   CodeOptions how{kind, options.optLevel, options.jobs,
                   source.resumed != nullptr};
@@ -425,7 +432,7 @@ Result<CompileReport> ModuleCompiler::run() {
   for (Stage stage : {Stage::Attn, Stage::AttnOpt, Stage::Kern}) {
     if (stage < first)
       continue;
-    // The caller has imported or read the module of the first stage.
+    // The caller has imported or read the module for the first stage.
     if (stage != first) {
       TRANSOM_TRY(runPasses(stage));
     } else if (!source.resumed) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiles a module of attn to a shared object: for the driver, after an
+// Compiles an attn module to a shared object: for the driver, after an
 // importer, and for tests that build modules.
 #pragma once
 #include "compiler/artifact/Artifact.h"
@@ -17,43 +17,42 @@ class StageWriter;
 struct ImportInfo;
 struct ResumedStage;
 
-/// What a module's weights come from, and what its artifact holds besides.
+/// The weight source for a module, and additional artifact contents.
 struct ModuleSource {
   const TensorSource *tensors = nullptr;
-  /// The stage that the module is of, with its code; null for an imported
-  /// module.
+  /// The module's stage, with its code; null for an imported module.
   const ResumedStage *resumed = nullptr;
-  /// Gets the stages; null for none.
+  /// Receives the stages; may be null.
   StageWriter *stages = nullptr;
-  /// Gets the files, for a caller that commits them; null commits them when the
-  /// module has been compiled.
+  /// Receives the files, for a caller that commits them; with null they are
+  /// committed after the module is compiled.
   OutputSet *outputs = nullptr;
-  /// Lets go of the pages of a file tensor; may be empty.
+  /// Releases a file tensor's pages; may be empty.
   std::function<void(const std::string &)> release;
-  /// Adds to the plan what the module does not know; may be empty.
+  /// Adds facts to the plan that are not in the module; may be empty.
   std::function<Result<void>(ArtifactPlan &)> complete;
 };
 
-/// Makes the dialects and translations known that compiling needs.
+/// Registers the dialects and translations for compilation.
 void prepareContext(mlir::MLIRContext &context);
 
-/// Compiles a module of the attn dialect until the stage of `options.emit`;
-/// `options.model` is not looked at. The context is one of `prepareContext`.
-/// With an observer, the stage `llvm-ir` ends in the LLVM dialect.
+/// Compiles an attn module up to the stage `options.emit`; `options.model` is
+/// ignored. The context must come from `prepareContext`. With an observer, the
+/// stage `llvm-ir` ends in the LLVM dialect.
 Result<CompileReport> compileModule(mlir::OwningOpRef<mlir::ModuleOp> module,
                                     const ModuleSource &source,
                                     const CompileOptions &options,
                                     CompileObserver *observer = nullptr);
 
-/// The same with weights alone; `module` is not changed.
+/// Same as above, with weights only; `module` is not changed.
 Result<CompileReport> compileModule(mlir::ModuleOp module,
                                     const TensorSource &source,
                                     const CompileOptions &options);
 
-/// Imports a model as a compile with these options does, and hands its module
-/// over, with what was found in its files and the options as the manifest has
-/// them, which end at the stage `kern` and write nothing. A config.json without
-/// weights has tensors of the shapes that it implies.
+/// Imports a model in the same way as a compile with these options, and passes
+/// on its module, the facts from its files, and the options as recorded in the
+/// manifest, which end at the stage `kern` and write nothing. A config.json
+/// without weights has tensors with the shapes that it implies.
 Result<void> withImportedModel(
     const CompileOptions &options,
     llvm::function_ref<Result<void>(mlir::OwningOpRef<mlir::ModuleOp>,

@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Codes of several instruction sets follow each other on stdout and in a pipe.
+// On stdout and in pipes, code for several instruction sets is concatenated.
 #include "compiler/driver/EmittedFiles.h"
 #include "compiler/driver/CodeListing.h"
 
 using namespace transom;
 
-/// `model.s` for an instruction set: `model.avx2.s`.
+/// Returns `model.avx2.s` for `model.s`.
 static std::string getIsaPath(const std::string &path, const std::string &isa) {
   size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
   size_t dot = path.rfind('.');

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The files of the last stage of a compile: one, or one for each instruction
-// set; without an output file the text of the report.
+// The files for the last stage: one, or one per instruction set; without an
+// output file, the report contains the text.
 #pragma once
 #include "compiler/driver/Compile.h"
 #include "runtime/base/InstructionSet.h"
@@ -17,15 +17,15 @@ public:
                CompileReport &report)
       : outputs(outputs), options(options), report(report) {}
 
-  /// Begins the files, so that a file that cannot be written is refused before
+  /// Creates the files, so that one that cannot be written is rejected before
   /// the stages run.
   Result<void> open(const std::vector<const InstructionSet *> &isas);
-  /// Writes the text of a stage; `isa` is the instruction set of code.
+  /// Writes a stage as text; for code, `isa` is the instruction set.
   Result<void> write(const std::string &text, const std::string &isa);
-  /// Writes the listing that line tables refer to. A device or pipe has no
-  /// folder for it.
+  /// Writes the listing that line tables refer to. Devices and pipes get none,
+  /// since they have no folder for it.
   Result<void> writeListing(const std::string &text);
-  /// The file of the shared object.
+  /// Returns the shared object file.
   OutputFile &getArtifact() { return *files.at(std::string()); }
 
 private:
@@ -34,10 +34,10 @@ private:
   OutputSet &outputs;
   const CompileOptions &options;
   CompileReport &report;
-  /// By instruction set; a file of all of them is under "".
+  /// By instruction set; the key "" is a shared file.
   std::map<std::string, OutputFile *> files;
-  bool isShared = true;     ///< there is one file
-  bool hasHeadings = false; ///< of the codes that share it
+  bool isShared = true;     ///< a single file is written
+  bool hasHeadings = false; ///< before each code in a shared file
 };
 
 } // namespace transom

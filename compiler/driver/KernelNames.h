@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which micro-kernels the phases of a compile call, for the manifest.
+// The micro-kernels that each phase calls, for the manifest.
 #pragma once
 #include "compiler/driver/CompileObserver.h"
 #include "runtime/manifest/Manifest.h"
@@ -9,14 +9,14 @@
 
 namespace transom {
 
-/// Notes the kernels of each phase as code is lowered.
+/// Records each phase's kernels when code is lowered.
 class KernelNames : public CompileObserver {
 public:
   void passed(const PassInfo &pass, mlir::ModuleOp module,
               const InstructionSet *isa) override;
 
-  /// Lowers a planned kern module for what has not been lowered, as when the
-  /// code of a stage was read, and adds the kernels to the manifest's
+  /// Lowers a planned kern module if its code was not lowered, for example when
+  /// it was read from a stage, and adds the kernels to the manifest's
   /// dispatches.
   Result<void> complete(mlir::ModuleOp module,
                         const std::vector<const InstructionSet *> &isas,

@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Several observers of a compile as one.
+// Combines several compile observers.
 #pragma once
 #include "compiler/driver/CompileObserver.h"
 #include <vector>
 
 namespace transom {
 
-/// Tells several observers.
+/// Forwards each event to several observers.
 class Observers : public CompileObserver {
 public:
   void add(CompileObserver *observer) { observers.push_back(observer); }

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a pass did is compared as text, without remarks.
+// Changes are detected by comparing module text without remarks.
 #include "compiler/driver/PassMonitor.h"
 #include "compiler/pipeline/PassRange.h"
 #include "compiler/stages/ModuleText.h"
@@ -32,8 +32,8 @@ bool PassMonitor::isNeeded() const {
          !options.printAfter.empty();
 }
 
-/// The module for people; the attribute with remarks is left out, and comes
-/// back.
+/// Prints the module for human readers, without the remark attribute, which is
+/// restored.
 static std::string printWithoutRemarks(ModuleOp module, bool withLocations) {
   Attribute remarks = module->removeAttr(Remarks::attributeName);
   std::string text = printForReading(module, withLocations);
@@ -77,7 +77,7 @@ void PassMonitor::passed(const transom::PassInfo &pass, ModuleOp module,
                           std::chrono::steady_clock::now() - started)
                           .count();
     current.operationsAfter = countOperations(module);
-    // Lowering drops the remarks of the passes before.
+    // Lowering drops remarks from previous passes.
     auto getNew = [&](RemarkKind kind, uint64_t before) {
       return std::max(countRemarks(module, kind), before) - before;
     };
@@ -86,7 +86,8 @@ void PassMonitor::passed(const transom::PassInfo &pass, ModuleOp module,
     times.push_back(std::move(current));
   }
 
-  // As mlir-opt heads its dumps, with what tells one run from another.
+  // A header as in mlir-opt dumps, with the pass name, which distinguishes
+  // runs.
   const std::string name = getPassName(pass);
   const bool isAsked = llvm::is_contained(options.printAfter, name);
   if (!isAsked && !options.printChanged)

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The file is read before it is loaded, which runs its constructors.
+// The file is read before it is loaded, since loading runs its constructors.
 #include "compiler/driver/PassPlugins.h"
 #include "compiler/codegen/FatalErrors.h"
 #include "mlir/Pass/PassInstrumentation.h"
@@ -13,7 +13,7 @@
 
 namespace transom {
 
-/// The name of a plug-in's file with the hash of its bytes.
+/// Returns a plug-in's file name with the SHA-256 of its bytes.
 static Result<std::string> describePlugin(const std::string &path) {
   TRANSOM_ASSIGN(MappedFile file, MappedFile::open(path));
   Sha256 hash;
@@ -23,7 +23,7 @@ static Result<std::string> describePlugin(const std::string &path) {
 
 Result<std::vector<std::string>>
 loadPassPlugins(const std::vector<std::string> &paths) {
-  // What a plug-in registers stays for the life of the process.
+  // Registrations by a plug-in are permanent in the process.
   static std::mutex mutex;
   static std::set<std::string> loaded;
   std::lock_guard<std::mutex> lock(mutex);
@@ -31,7 +31,7 @@ loadPassPlugins(const std::vector<std::string> &paths) {
   for (const std::string &path : paths) {
     TRANSOM_ASSIGN(std::string text, describePlugin(path));
     if (loaded.insert(text).second) {
-      // A name without a folder would be searched for in the system's folders.
+      // Without a folder, the name would be looked up in the system folders.
       llvm::Expected<mlir::PassPlugin> plugin = mlir::PassPlugin::load(
           path.find('/') == std::string::npos ? "./" + path : path);
       if (!plugin) {
@@ -51,7 +51,7 @@ loadPassPlugins(const std::vector<std::string> &paths) {
 
 namespace {
 
-/// Knows which pass runs, those inside of others too.
+/// Tracks the current pass, including nested passes.
 struct CurrentPass : mlir::PassInstrumentation {
   void runBeforePass(mlir::Pass *pass, mlir::Operation *) override {
     name = pass->getArgument().str();

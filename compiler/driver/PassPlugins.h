@@ -11,15 +11,15 @@
 
 namespace transom {
 
-/// Loads plug-ins, once in a process each, in order; they register their
-/// passes. Gives for each its file's name with the sha256 of its bytes, for the
-/// manifest. `Unavailable` for a file that cannot be read, `Rejected` for one
-/// that is not a plug-in for this compiler.
+/// Loads plug-ins in order, each once per process; they register their passes.
+/// Returns each plug-in's file name with the SHA-256 of its bytes, for the
+/// manifest. Errors: `Unavailable` for a file that cannot be read, `Rejected`
+/// for a file that is not a plug-in for this compiler.
 Result<std::vector<std::string>>
 loadPassPlugins(const std::vector<std::string> &paths);
 
-/// Runs passes of plug-ins at the place `point`; whether they succeeded.
-/// `Rejected`, with the name of the pass, for one that crashes.
+/// Runs plug-in passes at the extension point `point`; returns whether they
+/// succeeded. `Rejected`, with the pass name, if one crashes.
 Result<bool> runPluginPasses(mlir::PassManager &passes, mlir::ModuleOp module,
                              const std::string &point,
                              const std::vector<std::string> &plugins);
