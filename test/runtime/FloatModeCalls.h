@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The calls of the C API that an application makes in its floating-point modes.
+// The C API calls that an application makes in its floating-point modes.
 #pragma once
 #include "test/runtime/FloatState.h"
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls on texts, and on numbers without a session.
+// Calls on texts, and on values without a session.
 #include "test/runtime/FloatModeCalls.h"
 
 using namespace transom::test;

@@ -1,12 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An application that calls the functions of the C API in floating-point modes
-// of its own: all rounding modes, denormals that are zero, other precisions of
-// the x87 unit, exceptions that trap. Results have the bits of the default
-// mode, and the application finds its mode and its exception flags as they
-// were, also in its callbacks. Prints the functions that it has called. Usage:
-// runtime-float-modes MODEL
+// An application that calls the C API functions in its own floating-point
+// modes: all rounding modes, denormals that are zero, other x87 precisions,
+// exceptions that trap. Results have the default mode's bits, and the
+// application's mode and exception flags are unchanged, also in its callbacks.
+// Prints the functions that it has called. Usage: runtime-float-modes MODEL
 #include "test/runtime/FloatModeCalls.h"
 #include <unistd.h>
 
@@ -80,7 +79,7 @@ void Calls::callTensors() {
     std::vector<char> data(output.capacity);
     output.data = data.data();
     output.name = name.c_str();
-    // Of entries with several results the others are left out.
+    // For entries with several results, only the first is requested.
     if (call("transom_session_run", [&] {
           return transom_session_run(session, entry.name, inputs, numInputs,
                                      &output, 1);
@@ -119,7 +118,7 @@ void Calls::addGeneration(transom_generation *generation) {
                           return get(generation, &tensor);
                         }) == TRANSOM_STATUS_OK;
     if (!isMade)
-      continue; // there are scores of beams only
+      continue; // only beams have scores
     called.insert(name);
     add(bytes, room);
   }

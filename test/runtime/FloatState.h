@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Floating-point modes of an application, and calls that are made in them.
+// An application's floating-point modes, and calls that are made in them.
 #pragma once
 #include "transom/transom.h"
 #include <cstdio>
@@ -15,7 +15,7 @@
 
 namespace transom::test {
 
-/// The control and status registers of the floating-point units.
+/// The floating-point control and status registers.
 struct FloatState {
   uint64_t control = 0, status = 0;
   bool operator==(const FloatState &other) const {
@@ -38,8 +38,8 @@ inline void setState(const FloatState &state) {
   _mm_setcsr(unsigned(state.control));
 }
 
-/// Modes of a host: each rounding mode with three settings of the rest. The
-/// flag of inexact results is set in each, and is to stay the only one.
+/// Host modes: each rounding mode with three settings for the rest. The inexact
+/// flag is set in each and must stay the only one.
 inline std::vector<FloatState> makeStates() {
   constexpr uint64_t inexact = 0x20, masks = 0x1f80, traps = 0x0e80;
   constexpr uint64_t areZero = 0x8040, x87Masks = 0x7f;
@@ -87,7 +87,7 @@ inline std::string getText(const FloatState &state) {
   return text;
 }
 
-/// The mode that calls are made in, and the number of callbacks that saw it.
+/// The mode in which calls are made, and the number of callbacks that saw it.
 inline FloatState hostState;
 inline size_t callbacks = 0;
 

@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs compiled decoders in every way that may not show in their logits, and
-// compares bits with those of whole texts in one step: tokens one by one and in
-// random chunks, neighbours, copies, rewinding, files, numbers of threads,
-// hosts, walks of any size, instruction sets; the arena beginning or ending at
-// a protected page. Texts of an encoder-decoder have sources, which are encoded
-// alone and in any batch. Beams of a prompt are those that it has alone. Usage:
-// same-bits-decoder FILE MODEL..., artifacts of one model, which must agree
-// too; FILE is written for sequences.
+// Runs compiled decoders in every way that must not change their logits, and
+// compares bits with whole texts in one step: tokens one by one and in random
+// chunks, neighbors, copies, rewinding, files, thread counts, hosts, any step
+// size, instruction sets; the arena begins or ends at a protected page.
+// Encoder-decoder texts have sources, which are encoded alone and in any batch.
+// A prompt's beams must equal its beams alone. Usage: same-bits-decoder FILE
+// MODEL..., artifacts for one model, which must also agree; FILE is written for
+// sequences.
 #include "runtime/abi/RowSummary.h"
 #include "runtime/execute/Cpu.h"
 #include "runtime/session/Generate.h"
@@ -40,21 +40,21 @@ void need(Result<void> result) {
     fail(result.error().message);
 }
 
-/// The host's threads: one, and it takes the last share first.
+/// The host threads: one, which takes the last share first.
 void backwards(void *, size_t count, transom_task task, void *arg) {
   while (count--)
     task(arg, count);
 }
 
-/// A text and the logits of all its tokens, with their summary if the model
-/// makes one; of an encoder-decoder with its source.
+/// A text and the logits for all its tokens, with their summary if the model
+/// makes one; for an encoder-decoder, with its source.
 struct Text {
   std::vector<int64_t> ids, mask;
   std::vector<int64_t> tokens;
   std::vector<float> logits, maxima, sums;
 };
 
-/// How a session is made.
+/// Session parameters.
 struct Way {
   unsigned threads = 1;
   bool host = false, atEnd = false;
@@ -85,7 +85,7 @@ std::unique_ptr<Session> makeSession(const Model &model, const Way &way,
   return need(Session::create(model, config));
 }
 
-/// A source of a text with padding anywhere.
+/// A source for a text, with padding anywhere.
 void addSource(const DecodeEngine &decoder, Text &text, std::mt19937 &random) {
   const int64_t longest = std::min(decoder.longestSource(), longestSource);
   const int64_t lengths[] = {1, 2, 31, 33, 64, longest};
@@ -99,7 +99,7 @@ void addSource(const DecodeEngine &decoder, Text &text, std::mt19937 &random) {
   }
 }
 
-/// Creates the sequences of texts.
+/// Creates the sequences for texts.
 std::vector<int32_t> open(DecodeEngine &decoder,
                           const std::vector<const Text *> &texts) {
   std::vector<int32_t> sequences(texts.size());
@@ -115,7 +115,7 @@ std::vector<int32_t> open(DecodeEngine &decoder,
   return sequences;
 }
 
-/// Lengths around the borders of panels and blocks, and some at random.
+/// Lengths near panel and block boundaries, and some at random.
 std::vector<Text> randomTexts(const DecodeEngine &decoder,
                               std::mt19937 &random) {
   std::vector<Text> texts;
@@ -135,15 +135,15 @@ std::vector<Text> randomTexts(const DecodeEngine &decoder,
   return texts;
 }
 
-/// Appends rows of a summary.
+/// Appends summary rows.
 void append(std::vector<float> &all, const float *rows, int64_t count,
             int64_t width) {
   if (rows)
     all.insert(all.end(), rows, rows + count * getNumSummaryGroups(width));
 }
 
-/// Logits of whole texts, one alone at a time. A step that summarizes holds
-/// few logits, so it is asked for them token by token.
+/// Logits for whole texts, one alone at a time. A summarizing step holds few
+/// logits, so they are requested token by token.
 void runWhole(const Model &model, std::vector<Text> &texts) {
   auto session = makeSession(model, Way(), 1, 700);
   DecodeEngine &decoder = *session->decoder();
@@ -167,7 +167,7 @@ void runWhole(const Model &model, std::vector<Text> &texts) {
   }
 }
 
-/// A text on its way through a session.
+/// A text's progress through a session.
 struct Reader {
   const Text *text = nullptr;
   int32_t sequence = -1;
@@ -220,14 +220,14 @@ private:
       readers[i].sequence = sequences[i];
   }
 
-  /// Ends a sequence, goes back in it, or makes another of it.
+  /// Ends, rewinds or copies a sequence.
   void change(Reader &reader) {
     if (reader.left() == 0 || oneIn(40)) {
       decoder.free(reader.sequence);
       Reader &other = readers[random() % readers.size()];
       if (&other == &reader || oneIn(2))
         return begin(reader);
-      reader = other; // a copy goes on beside its original
+      reader = other; // a copy continues next to its original
       reader.sequence = need(decoder.copy(other.sequence));
     }
     if (reader.at && oneIn(12)) {
@@ -243,7 +243,7 @@ private:
     }
   }
 
-  /// New tokens of some of the sequences.
+  /// New tokens for some sequences.
   void step() {
     std::vector<StepInput> rows;
     std::vector<Reader *> of;
@@ -283,8 +283,8 @@ private:
     }
   }
 
-  /// Compares `count` numbers of rows of a summary, from row `first` on those
-  /// of tokens from `at` on.
+  /// Compares `count` values in summary rows from `first` on with tokens from
+  /// `at` on.
   void compareSummary(const float *given, int64_t first,
                       const std::vector<float> &expected, int64_t at,
                       int64_t count) {
@@ -327,8 +327,7 @@ private:
 // Beams
 //===----------------------------------------------------------------------===//
 
-/// Results of beams for prompts, in a session that is made for so many
-/// sequences.
+/// Beam results for prompts, in a session with this number of sequences.
 std::vector<Continuation> runBeams(const Model &model, const Way &way,
                                    int64_t sequences,
                                    const GenerationPrompts &prompts) {
@@ -346,7 +345,8 @@ std::vector<Continuation> runBeams(const Model &model, const Way &way,
   return rows;
 }
 
-/// Beams of some texts, in any order and company, against those of each alone.
+/// Beams for some texts, in any order and batch, against each text's beams
+/// alone.
 void checkBeams(const Model &model, const std::vector<Text> &texts) {
   GenerationPrompts all;
   for (const Text &text : texts) {
@@ -392,8 +392,8 @@ void checkBeams(const Model &model, const std::vector<Text> &texts) {
   }
 }
 
-/// `expected`: the texts of the first artifact or instruction set that has the
-/// same numbers.
+/// `expected`: the texts for the first artifact or instruction set with the
+/// same results.
 void check(const Model &model, const std::string &file,
            std::vector<Text> &expected) {
   std::mt19937 random(31);
@@ -423,7 +423,7 @@ void check(const Model &model, const std::string &file,
 int main(int argc, char **argv) {
   if (argc < 3)
     fail("usage: same-bits-decoder FILE MODEL...");
-  // In f32 all instruction sets agree; bf16 has products of its own on some.
+  // In f32 all instruction sets agree; some have their own bf16 multiplication.
   std::map<std::string, std::vector<Text>> expected;
   for (int i = 2; i != argc; ++i) {
     Manifest manifest = need(ArtifactFile::open(argv[i])).manifest();

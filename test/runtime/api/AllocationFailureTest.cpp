@@ -112,19 +112,19 @@ using namespace transom::test;
 
 namespace {
 
-/// A call and what belongs to it.
+/// A call and its resources.
 struct TestedCall {
   std::function<transom_status()> call;
   std::function<void()> clear = [] {}; ///< frees what a call has made
   std::function<std::string()> results = [] { return std::string(); };
   std::function<void()> check = [] {}; ///< after an error
   bool keepsMemory = true;             ///< for the next call
-  /// Whether memory of the C library is left by the call that has failed.
+  /// Whether C library memory remains from the failed call.
   std::function<bool()> leavesMemory = [] { return false; };
 };
 
-/// Calls with one allocation failing, or with all from that one on. Returns
-/// whether any failed.
+/// Runs calls with one failing allocation, or with all failing from that one
+/// on. Returns whether any failed.
 bool failOnce(const TestedCall &tested, long index, bool goesOn,
               const std::string &expected) {
   failsOn = goesOn;
@@ -146,9 +146,9 @@ bool failOnce(const TestedCall &tested, long index, bool goesOn,
   return failed;
 }
 
-/// Fails each allocation of a call; returns their number.
+/// Fails each allocation in a call; returns the allocation count.
 long failEach(const TestedCall &tested) {
-  // What is kept from call to call is made now.
+  // Data that persists across calls is created now.
   EXPECT_EQ(tested.call(), TRANSOM_STATUS_OK) << transom_last_error();
   const std::string expected = tested.results();
   tested.clear();
@@ -156,7 +156,7 @@ long failEach(const TestedCall &tested) {
   long index = 0;
   for (bool goesOn : {false, true})
     for (index = 0; failOnce(tested, index, goesOn, expected); ++index) {
-      // The next call works as before, and makes again what was kept.
+      // The next call works as before, and creates persistent data again.
       if (tested.keepsMemory) {
         EXPECT_EQ(tested.call(), TRANSOM_STATUS_OK) << transom_last_error();
         EXPECT_EQ(tested.results(), expected);
@@ -244,8 +244,8 @@ TEST_F(AllocationFailure, loading_a_model) {
   };
   tested.check = [&] { EXPECT_EQ(loaded, nullptr); };
   tested.keepsMemory = false;
-  // The dynamic loader takes memory of its own with the first loads, and does
-  // not free all blocks of an object that it could not load.
+  // The dynamic loader allocates its own memory with the first loads, and does
+  // not free all blocks for an object that it could not load.
   for (int i = 0; i != 3; ++i, tested.clear())
     EXPECT_EQ(tested.call(), TRANSOM_STATUS_OK);
   EXPECT_EQ(dlopen(folder.path("none.so").c_str(), RTLD_NOW), nullptr);

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A run allocates nothing: malloc and its kin are replaced by ones that count.
-// Sanitizers replace them too, so there this test has nothing to say.
+// A run allocates nothing: malloc and related functions are replaced by
+// counting versions. Sanitizers also replace them, so this test does nothing
+// there.
 #include "test/support/fake/FakeDecoder.h"
 #include <atomic>
 #include <cerrno>
@@ -171,7 +172,7 @@ TEST(Allocation, a_large_batch_allocates_nothing) {
   EXPECT_TRUE(bool(done)) << done.error().message;
 }
 
-/// Pages of memory that the process has.
+/// Resident memory pages in this process.
 static long residentPages() {
   long total = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> total >> resident;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counts and sizes that no memory has, and numbers that an enumeration does not
-// name: an error before any element is read.
+// Impossible counts and sizes, and invalid enumeration values: an error before
+// any element is read.
 #include "test/runtime/api/FakeModelTest.h"
 #include "test/runtime/text/TextModel.h"
 #include "test/support/fake/FakeGeneration.h"
@@ -13,11 +13,11 @@ using namespace transom::test;
 
 namespace {
 
-/// Counts of elements that cannot exist, or not in this much room.
+/// Element counts that cannot exist, or not in this much memory.
 constexpr size_t hugeCounts[] = {SIZE_MAX, SIZE_MAX / 2, size_t(1) << 62,
                                  size_t(1) << 60, size_t(1) << 40};
 
-/// A model of texts from a file.
+/// A text model from a file.
 class ApiTexts : public testing::Test {
 protected:
   void SetUp() override {
@@ -52,7 +52,8 @@ TEST_F(ApiTexts, counts_are_compared_with_the_room_first) {
     EXPECT_EQ(transom_session_embed(session, &one, count, nullptr, out,
                                     sizeof out, &truncated),
               TRANSOM_STATUS_LIMIT);
-    // The model does not classify, which is told before more texts are read.
+    // The model is not a classifier; this error comes before more texts are
+    // read.
     EXPECT_EQ(transom_session_classify(session, &one, nullptr, count, out,
                                        sizeof out, &truncated),
               count == size_t(1) << 40 ? TRANSOM_STATUS_UNSUPPORTED
@@ -147,7 +148,7 @@ TEST_F(ApiTexts, products_of_counts_and_sizes) {
   float number = 1;
   char out[8] = {};
   for (size_t huge : hugeCounts) {
-    // Nothing to do for any number of empty embeddings.
+    // Any number of empty embeddings needs no work.
     EXPECT_EQ(transom_quantize_embeddings(&number, huge, 0,
                                           TRANSOM_PRECISION_BINARY, nullptr,
                                           out, sizeof out),

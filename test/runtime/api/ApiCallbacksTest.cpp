@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Callbacks that throw, threads that are cancelled in a callback or in a call,
-// and thread pools that leave tasks out: the session stays as it was.
+// and thread pools that omit tasks: the session stays usable.
 #include "test/support/fake/FakeGeneration.h"
 #include <cstring>
 #include <pthread.h>
@@ -34,7 +34,7 @@ protected:
     expected = ids(1);
     plain = options;
   }
-  /// The session gives the same bits and has all its sequences.
+  /// The session returns the same bits and has all its sequences.
   void expectUnchanged() {
     options.callback = nullptr;
     ASSERT_EQ(generate(prompts), TRANSOM_STATUS_OK) << transom_last_error();
@@ -118,7 +118,7 @@ TEST_F(ApiCallbacks, a_thread_that_ends_itself_in_a_callback_ends) {
 }
 
 TEST_F(ApiCallbacks, a_thread_that_is_cancelled_in_a_call_finishes_it) {
-  // Both types of cancelling, at any moment of calls that read and write files.
+  // Both cancellation types, at any moment in calls that read and write files.
   const std::string path = folder.path("sequence");
   for (int type : {PTHREAD_CANCEL_DEFERRED, PTHREAD_CANCEL_ASYNCHRONOUS})
     for (int round = 0; round != 20; ++round) {
@@ -180,7 +180,7 @@ TEST_F(ApiCallbacks, a_pool_that_does_not_run_all_tasks_is_an_error) {
   transom_session_free(session);
   ASSERT_EQ(transom_session_create(model, &settings, &session),
             TRANSOM_STATUS_OK);
-  // All calls of the pool: steps, copies of blocks, the search of beams.
+  // All calls to the pool: steps, block copies, the beam search.
   options.num_beams = 3;
   ASSERT_EQ(generate(prompts), TRANSOM_STATUS_OK) << transom_last_error();
   expected = ids(1);

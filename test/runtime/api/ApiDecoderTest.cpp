@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API for sequences and steps, over the decoder by hand in a file.
+// The C API for sequences and steps, over the hand-written decoder in a file.
 #include "test/support/fake/FakeDecoder.h"
 #include <cstring>
 
@@ -125,7 +125,7 @@ TEST_F(ApiDecoder, sequences_of_sources) {
   EXPECT_EQ(info.max_source, readOnlyPositions);
   const int64_t free = info.free_source_positions;
 
-  // Token by token, each sequence has the logits of the entry.
+  // Token by token, each sequence has the entry's logits.
   std::vector<float> all(4 * FAKE_VOCABULARY);
   for (size_t i : {0, 1}) {
     std::vector<int64_t> &source = i == 0 ? first : second;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API of generation over the decoder by hand: options, handles, the
+// The generation C API over the hand-written decoder: options, handles, the
 // callback and cancelling.
 #include "runtime/session/Generate.h"
 #include "test/support/fake/FakeGeneration.h"
@@ -17,7 +17,7 @@ namespace {
 
 using ApiGenerate = FakeGeneration;
 
-/// Greedy without the token whose logits are not told.
+/// Greedy without the token whose logits are unspecified.
 std::vector<int64_t> generateGreedily(std::vector<int64_t> past, size_t count) {
   const size_t prompt = past.size();
   while (past.size() != prompt + count) {
@@ -252,7 +252,7 @@ TEST_F(ApiGenerate, target_prefixes) {
   EXPECT_EQ(ids(1), generateGreedily(withStart, 5));
   transom_generation_free(other);
 
-  // A longer prefix needs more of the cache.
+  // A longer prefix needs more cache blocks.
   const size_t length = source.size();
   auto fit = [&](const std::vector<int64_t> &target) {
     const transom_prompt one = makePrompt(target);
@@ -328,7 +328,7 @@ TEST_F(ApiGenerate, wrong_target_prefixes) {
   EXPECT_EQ(generate({makePrompt(ids)}), TRANSOM_STATUS_UNSUPPORTED);
   prefix.num_ids = 2;
   EXPECT_EQ(generate({makePrompt(ids)}), TRANSOM_STATUS_USAGE);
-  // A caller that does not know them yet has none.
+  // A caller with an older struct has none.
   options.struct_size = offsetof(transom_generate_options, target_prefixes);
   EXPECT_EQ(generate({makePrompt(ids)}), TRANSOM_STATUS_OK)
       << transom_last_error();

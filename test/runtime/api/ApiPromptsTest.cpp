@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prompts that are ids or texts, with a tokenizer and without one.
+// Prompts as ids or texts, with a tokenizer and without one.
 #include "runtime/api/ApiPrompts.h"
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "test/support/fake/Fake.h"
@@ -25,7 +25,7 @@ const char tokenizerJson[] = R"({"version": "1.0", "added_tokens": [
 "model": {"type": "WordPiece", "unk_token": "<unk>", "continuing_subword_prefix": "##", "max_input_chars_per_word": 20,
  "vocab": {"<unk>": 1, "</s>": 3, "a": 10, "b": 20}}})";
 
-/// The tokenizer's tables stay, since models refer to them.
+/// The tokenizer tables persist, since models refer to them.
 std::unique_ptr<Model> makeModel() {
   static const auto imported = importTokenizer(tokenizerJson, "tokenizer.json");
   EXPECT_TRUE(bool(imported)) << imported.error().message;

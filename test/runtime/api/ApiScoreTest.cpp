@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API for scores of targets, over the encoder-decoder by hand. Its last
+// The C API for target scores, over the hand-written encoder-decoder. Its last
 // logit depends on the source.
 #include "test/support/fake/FakeGeneration.h"
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 using TokenLists = std::vector<std::vector<int64_t>>;
 
-/// log(softmax(logits))[token] in the plainest way.
+/// log(softmax(logits))[token] in the simplest way.
 double logProbability(const std::vector<float> &logits, int64_t token) {
   long double sum = 0;
   for (float logit : logits)
@@ -49,7 +49,7 @@ protected:
 } // namespace
 
 TEST_F(ApiScore, targets_alone_and_together) {
-  // More pairs than the session has sequences, of many lengths, one without a
+  // More pairs than the session has sequences, with many lengths, one without a
   // target.
   TokenLists sources, targets;
   for (size_t length : {5, 1, 40, 17, 2, 300, 9}) {

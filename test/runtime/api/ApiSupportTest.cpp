@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Option structs of newer callers.
+// Option structs from newer callers.
 #include "runtime/api/ApiSupport.h"
 #include <gtest/gtest.h>
 

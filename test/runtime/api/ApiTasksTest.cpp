@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions of the C API for tasks: what they refuse before anything is run.
+// C API functions for tasks: arguments that they reject before anything runs.
 #include "test/runtime/api/FakeModelTest.h"
 #include <cstring>
 

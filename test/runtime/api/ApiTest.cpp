@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API over the artifact by hand: versions of structs, messages of each
-// thread, information, and NULLs.
+// The C API over the hand-written artifact: struct versions, per-thread
+// messages, information, and NULLs.
 #include "test/runtime/api/FakeModelTest.h"
 #include <cstring>
 #include <sys/wait.h>
@@ -113,7 +113,7 @@ TEST_F(Api, structs_of_other_versions) {
   std::memset(&options, 0, sizeof options);
   EXPECT_EQ(transom_session_create(model, &options, &session),
             TRANSOM_STATUS_USAGE);
-  // An older caller knows threads and max_batch only.
+  // An older caller has only threads and max_batch.
   struct {
     size_t structSize;
     uint32_t threads, maxBatch;
@@ -144,8 +144,8 @@ TEST_F(Api, structs_of_other_versions) {
   newer.unknown = uint64_t(int64_t(TRANSOM_FROM_MODEL));
   EXPECT_EQ(transom_model_memory(model, &newer.known, &bytes),
             TRANSOM_STATUS_OK);
-  // Defaults are written as far as the caller knows them, with zeros after
-  // those that the library knows.
+  // Defaults are written as far as the caller's struct goes; fields unknown to
+  // the library are zero.
   alignas(8) char bytesOfStruct[sizeof(transom_session_options) + 16];
   auto *options2 = reinterpret_cast<transom_session_options *>(bytesOfStruct);
   for (size_t size :
@@ -163,7 +163,7 @@ TEST_F(Api, structs_of_other_versions) {
     for (size_t i = known; i != sizeof bytesOfStruct; ++i)
       EXPECT_EQ(bytesOfStruct[i], i < size ? 0 : 0x55) << i;
   }
-  // Info structs are filled as far as the caller knows them.
+  // Info structs are filled as far as the caller's struct goes.
   transom_entry_info entry = transom_entry_info_default();
   entry.struct_size = offsetof(transom_entry_info, num_outputs);
   entry.num_outputs = 77;

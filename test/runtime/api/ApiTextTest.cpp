@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions of the C API on texts: a model without a tokenizer, and texts
-// without data.
+// C API functions on texts: a model without a tokenizer, and texts without
+// data.
 #include "test/runtime/api/FakeModelTest.h"
 #include <cstring>
 #include <tuple>

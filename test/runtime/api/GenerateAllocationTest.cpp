@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A token more allocates nothing: `new` is replaced by one that counts.
+// Generating one more token allocates nothing: `new` is replaced by a counting
+// version.
 #include "runtime/session/Generate.h"
 #include "test/support/fake/FakeDecoder.h"
 #include <atomic>
@@ -22,7 +23,7 @@ void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 using namespace transom;
 using namespace transom::test;
 
-/// Allocations of a generation of so many tokens.
+/// Allocations during a generation with this token count.
 static size_t allocationsFor(Session &session, int64_t tokens, bool sampling) {
   GenerationConfig config;
   config.maxNewTokens = tokens;
@@ -49,7 +50,7 @@ static size_t allocationsFor(Session &session, int64_t tokens, bool sampling) {
   return allocations - before;
 }
 
-/// Allocations of a search with beams of so many tokens.
+/// Allocations during a beam search with this token count.
 static size_t allocationsOfBeams(Session &session, int64_t tokens) {
   GenerationConfig config;
   config.maxNewTokens = tokens;
@@ -78,7 +79,7 @@ TEST(GenerateAllocation, none_for_a_step_of_beams) {
   EXPECT_EQ(allocationsOfBeams(*session, 500), few);
 }
 
-/// Allocations of targets of so many tokens, greedily or with beams.
+/// Allocations for targets with this token count, greedily or with beams.
 static size_t allocationsOfTargets(Session &session, int64_t tokens,
                                    int64_t beams) {
   GenerationConfig config;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files that are cut, changed or not artifacts at all: every one gives an error
-// in one line.
+// Files that are truncated, changed or not artifacts at all: each gives an
+// error in one line.
 #include "runtime/artifact/Elf.h"
 #include "runtime/base/Sha256.h"
 #include "test/support/fake/ModelFile.h"
@@ -80,7 +80,7 @@ TEST(Artifact, changed_manifests) {
   expectRefused(path, Status::Rejected, "m.so");
   writeFile(path, fakeFileWithText(text, false));
   expectRefused(path, Status::Rejected, "digest");
-  // Any changed byte of the manifest is found.
+  // Any changed byte in the manifest is found.
   std::string good = fakeFile(fakeManifest());
   size_t at = good.find("16*batch");
   good[at] = '0';
@@ -117,8 +117,8 @@ TEST(Artifact, damaged_weights_are_found_when_asked_for) {
   verify.verifyWeights = true;
   EXPECT_TRUE(bool(Model::load(path, verify)));
 
-  // A changed byte of the weights is found by this check alone. The fake's
-  // segment begins with constants; its dynamic table follows.
+  // Only this check finds a changed weight byte. The fake's segment begins with
+  // constants; its dynamic table follows.
   for (uint64_t at : {0, 64, 192}) {
     std::string changed = bytes;
     char &byte = changed[image->segments.back().offset + at];
@@ -133,7 +133,7 @@ TEST(Artifact, damaged_weights_are_found_when_asked_for) {
     EXPECT_NE(model.error().message.find("sha256"), std::string::npos);
   }
 
-  // So is a manifest that claims more weights than there are.
+  // So is a manifest that declares more weights than there are.
   manifest.weightsBytes += 1;
   writeFile(path, fakeFile(manifest));
   expectRefused(path, Status::Rejected, "its weights have");

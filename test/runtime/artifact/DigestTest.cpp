@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The digest finds each changed byte of what is loaded, and nothing else.
+// The digest detects each changed byte in loaded data, and no others.
 #include "runtime/artifact/Elf.h"
 #include "test/support/fake/ModelFile.h"
 #include <elf.h>
@@ -14,7 +14,7 @@ TEST(Digest, damage_is_refused_before_the_dynamic_loader_sees_the_file) {
   const std::string bytes = fakeFile(fakeManifest(), "");
   Result<ElfImage> image = readElf(bytes, "fake");
   ASSERT_TRUE(bool(image));
-  // All loaded segments but the last, which holds the weights of an artifact.
+  // All loaded segments but the last, which holds an artifact's weights.
   for (size_t s = 0; s + 1 < image->segments.size(); ++s) {
     const ElfImage::Segment &segment = image->segments[s];
     for (size_t i = 0; i < segment.size; i += 1 + segment.size / 97) {

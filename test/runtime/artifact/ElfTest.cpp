@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Headers of ELF files that are damaged, and what an artifact may not hold.
+// Damaged ELF headers, and contents that an artifact must not have.
 #include "runtime/artifact/Elf.h"
 #include "test/support/fake/Fake.h"
 #include <cstring>

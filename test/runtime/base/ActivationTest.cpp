@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of activations.
+// The activation table.
 #include "runtime/base/Activation.h"
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// No output of a command is one of its inputs or another output.
+// No command output is one of its inputs or another output.
 #include "runtime/base/FileUse.h"
 #include "runtime/base/File.h"
 #include "runtime/base/OutputFile.h"
@@ -52,7 +52,7 @@ TEST_F(RecordedUse, an_output_that_was_read_is_refused) {
 TEST_F(RecordedUse, a_removed_input_leaves_its_number_to_others) {
   const std::string input = folder.write("in", "text");
   ASSERT_TRUE(MappedFile::open(input));
-  // An output that gets the number of the removed file.
+  // An output that gets the removed file's inode number.
   const std::string output = input + ".other";
   ASSERT_EQ(rename(input.c_str(), output.c_str()), 0);
   EXPECT_TRUE(OutputFile::create(output));
@@ -69,7 +69,7 @@ TEST_F(RecordedUse, an_input_that_is_written_is_refused) {
     ASSERT_FALSE(read) << name;
     EXPECT_EQ(read.error().status, Status::Usage);
   }
-  // Also where the reader's error was not reported.
+  // Also if the reader's error was not reported.
   Result<void> done = file->commit();
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().status, Status::Usage);
@@ -105,7 +105,7 @@ TEST_F(RecordedUse, two_outputs_of_one_file_are_refused) {
 TEST_F(RecordedUse, other_files_are_not_refused) {
   const std::string input = folder.write("in", "text");
   ASSERT_TRUE(MappedFile::open(input));
-  // Outputs one after another, a file that was discarded, the null device.
+  // Outputs one after another, a discarded file, the null device.
   for (int i = 0; i != 3; ++i) {
     Result<OutputFile> file = OutputFile::create(folder / "out");
     ASSERT_TRUE(file) << getError(file);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Denormals are zero within a scope, and numbers again after it. Rounding is to
+// Denormals are zero within a scope, and preserved after it. Rounding is to
 // nearest within a scope, whatever the thread's mode is.
 #include "runtime/base/FloatMode.h"
 #include <cfenv>
@@ -9,7 +9,7 @@
 
 using namespace transom;
 
-/// Half of a number; the compiler does not know it.
+/// Halves a number; opaque to the compiler.
 static float halve(float x) {
   volatile float given = x;
   return given * 0.5f;
@@ -31,7 +31,7 @@ TEST(FloatMode, denormals_are_zero_within_a_scope) {
   EXPECT_GT(halve(smallest), 0);
 }
 
-/// A third, and the same by the x87 unit where there is one.
+/// A third, and the same by the x87 unit if there is one.
 static std::pair<float, long double> divide() {
   volatile float one = 1, three = 3;
   volatile long double longOne = 1, longThree = 3;

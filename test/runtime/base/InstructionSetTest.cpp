@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The registry of instruction sets.
+// The instruction set registry.
 #include "runtime/base/InstructionSet.h"
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -20,26 +20,26 @@ TEST(InstructionSet, entriesAreConsistent) {
   for (const InstructionSet &isa : getInstructionSets()) {
     EXPECT_TRUE(names.insert(isa.name).second) << isa.name;
     EXPECT_EQ(findInstructionSet(isa.name), &isa);
-    // A register tile and what it is multiplied by fit in 32 registers, those
-    // of AVX2 in 16; a vector of 16 lanes takes several narrow registers.
+    // A register tile and its operands fit in 32 registers, in AVX2 in 16; a
+    // vector with 16 lanes takes several narrow registers.
     int64_t registers = isa.tileRows * isa.tileVectors * 512 / isa.vectorBits;
     EXPECT_LE(registers, isa.vectorBits == 256 ? 14 : 30) << isa.name;
     EXPECT_GE(isa.tileRows, isa.bf16Rows) << isa.name;
-    // In int8 the sums of a group stay in registers. Bytes that are widened
-    // take more of them, so that the sums of f32 have to fit, too.
+    // In int8 a group's sums stay in registers. Widened bytes take more
+    // registers, so that the f32 sums must also fit.
     EXPECT_LE((isa.dotInt8 ? 1 : 2) * isa.int8Rows * isa.tileVectors * 512 /
                   isa.vectorBits,
               isa.vectorBits == 512 ? 26
               : isa.dotInt8         ? 12
                                     : 16)
         << isa.name;
-    // A panel of 32 columns holds whole tiles.
+    // A 32-column panel holds whole tiles.
     EXPECT_TRUE(isa.tileVectors == 1 || isa.tileVectors == 2) << isa.name;
-    // Key panels are transposed in squares of 16 rows, one vector each.
+    // Key panels are transposed in squares with 16 rows, one vector each.
     if (isa.vectorBits == 512)
       EXPECT_EQ(isa.tileVectors, 2) << isa.name;
     EXPECT_LE(isa.tileRows, 16) << isa.name;
-    // The name is a part of symbols and file names.
+    // The name is part of symbols and file names.
     EXPECT_TRUE(isLowerCaseAlphanumeric(isa.name)) << isa.name;
   }
   EXPECT_EQ(findInstructionSet("avx3"), nullptr);

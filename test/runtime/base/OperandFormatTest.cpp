@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operand formats: sizes of panels by hand. The rules are tested by
-// test/dialects/kern/attrs-invalid.mlir.
+// Operand formats: hand-computed panel sizes.
+// test/dialects/kern/attrs-invalid.mlir tests the rules.
 #include "runtime/base/OperandFormat.h"
 #include <gtest/gtest.h>
 

@@ -27,7 +27,7 @@ int syncError = 0, closeError = 0;
 
 } // namespace
 
-// In place of those of the C library.
+// These replace the C library functions.
 extern "C" int fsync(int fd) {
   errno = syncError;
   return syncError ? -1 : int(syscall(SYS_fsync, fd));
@@ -136,7 +136,7 @@ TEST(OutputFile, resumes_the_partial_file_or_a_copy_of_the_result) {
     ASSERT_TRUE(file.resumeAt(4));
     ASSERT_TRUE(file.append("x"));
   }
-  // Nothing was to be kept.
+  // Nothing needed to be kept.
   EXPECT_EQ(filesIn(folder.path()), std::vector<std::string>{"out"});
   {
     OutputFile file = mustCreate(folder / "out");
@@ -146,7 +146,7 @@ TEST(OutputFile, resumes_the_partial_file_or_a_copy_of_the_result) {
   EXPECT_EQ(readAll(folder / "out"), "old result");
   EXPECT_EQ(readAll(folder / "out.partial"), "half");
   {
-    // An error of a run that resumes leaves the file, too.
+    // An error in a run that resumes also leaves the file.
     OutputFile file = mustCreate(folder / "out", false, true);
   }
   OutputFile file = mustCreate(folder / "out", false, true);

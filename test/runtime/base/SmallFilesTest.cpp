@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Small files of a folder and in memory.
+// Small files in a folder and in memory.
 #include "runtime/base/SmallFiles.h"
 #include "test/runtime/base/TestSupport.h"
 #include <gtest/gtest.h>

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the unit tests of the runtime share: a temporary folder, a generator of
-// the same numbers everywhere, messages of errors, and safetensors bytes.
+// Shared helpers for the runtime's unit tests: a temporary folder, a random
+// number generator that is the same on all hosts, error messages, and
+// safetensors bytes.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace transom::test {
 
-/// A folder that is removed with all that is in it.
+/// A folder that is removed with its contents.
 class TempFolder {
 public:
   TempFolder() {
@@ -35,7 +36,7 @@ public:
   std::string operator/(const std::string &file) const {
     return name + "/" + file;
   }
-  /// Writes a file and gives its path.
+  /// Writes a file and returns its path.
   std::string write(const std::string &file, std::string_view bytes) const {
     std::ofstream(*this / file, std::ios::binary) << bytes;
     return *this / file;
@@ -45,7 +46,7 @@ private:
   std::string name;
 };
 
-/// The message of a failed result.
+/// The message in a failed result.
 template <typename T> std::string getError(const Result<T> &result) {
   return result ? "no error" : result.error().message;
 }
@@ -56,7 +57,7 @@ inline std::string readAll(const std::string &path) {
   return text.str();
 }
 
-/// Numbers from a seed (splitmix64).
+/// Random numbers from a seed (splitmix64).
 class Random {
 public:
   explicit Random(uint64_t seed) : state(seed) {}
@@ -76,7 +77,7 @@ private:
   uint64_t state;
 };
 
-/// Eight bytes of length, a header and data.
+/// An eight-byte length, a header and data.
 inline std::string safetensorsBytes(const std::string &header,
                                     const std::string &data) {
   std::string bytes;
@@ -85,7 +86,7 @@ inline std::string safetensorsBytes(const std::string &header,
   return bytes + header + data;
 }
 
-/// An entry of a safetensors header.
+/// An entry in a safetensors header.
 inline std::string safetensorsEntry(const std::string &name,
                                     const std::string &dtype,
                                     const std::string &shape,

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The activation modules of torch.nn, against values of torch 2.13 in float64.
+// The torch.nn activation modules, against torch 2.13 values in float64.
 #include "runtime/base/TorchActivation.h"
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps of a decoder over an artifact by hand, whose logits depend on each
-// token of the past: what they are however the tokens come, what is refused,
-// and that what is refused changes nothing.
+// Decoder steps over a hand-written artifact whose logits depend on each past
+// token: the logits for any token order and split, rejected steps, and that a
+// rejected step changes nothing.
 #include "test/support/fake/FakeDecoder.h"
 #include <algorithm>
 #include <atomic>
@@ -117,7 +117,7 @@ TEST(DecodeEngine, logits_of_any_number_of_rows_go_to_a_callers_memory) {
               {tokens.begin(), tokens.begin() + ptrdiff_t(11 + i)});
 }
 
-/// The numbers that a step of the model by hand gives for a row.
+/// The values that a step in the hand-written model returns for a row.
 static void expectSummary(const StepLogits &out, size_t row) {
   const float *logits = out.logits + row * FAKE_VOCABULARY;
   EXPECT_EQ(out.maxima[row],
@@ -135,7 +135,7 @@ TEST(DecodeEngine, logits_with_their_summary) {
     const std::vector<int64_t> tokens = randomTokens(20, 3);
     for (LogitSummary summary : {LogitSummary::None, LogitSummary::Maxima,
                                  LogitSummary::MaximaAndSums}) {
-      // Several runs; the logits of the first sequence are in two of them.
+      // Several runs; the first sequence's logits are in two of them.
       const int32_t first = fake.create(), second = fake.create();
       const StepInput inputs[] = {{first, tokens.data(), 15, 3},
                                   {second, tokens.data() + 2, 9, 1}};
@@ -193,7 +193,7 @@ TEST(DecodeEngine, logits_of_listed_tokens) {
                                  : row * FAKE_VOCABULARY + i],
                     all[count ? size_t(listed[i]) : i]);
       }
-      // The session keeps memory from call to call.
+      // The session keeps its memory across calls.
       EXPECT_TRUE(!count || countListedCalls() > calls);
       calls = countListedCalls();
       fake->free(first);
@@ -239,7 +239,7 @@ TEST(DecodeEngine, copies_share_blocks_and_go_their_own_ways) {
     step.add(copies[i], randomTokens(5, 10 + i), 3);
   step.add(first, randomTokens(5, 20), 5);
   fake.run(step);
-  // The last of those that shared the third block keeps it.
+  // The last sequence that shared the third block keeps it.
   EXPECT_EQ(fake->freePositions(), all - 7 * 256);
   fake.feed(copies[2], randomTokens(300, 2), 2);
   fake->free(first);
@@ -260,7 +260,7 @@ TEST(DecodeEngine, a_copy_needs_no_room_until_it_goes_on) {
   StepInput rows[] = {{copy, token.data(), 1, 1}, {first, token.data(), 1, 1}};
   EXPECT_EQ(fake->step(rows, 2).error().status, Status::Limit);
   fake->free(first);
-  fake.feed(copy, {3}, 1); // it has the block for itself now
+  fake.feed(copy, {3}, 1); // it now owns the block
   fake.checkFed();
 }
 
@@ -310,7 +310,7 @@ TEST(DecodeEngine, all_sequences_may_be_open) {
 // Refusals
 //===----------------------------------------------------------------------===//
 
-/// Expects a step to be refused.
+/// Expects that a step is rejected.
 static void expectRefused(FakeDecoder &fake, std::vector<StepInput> rows,
                           Status status, const std::string &text) {
   int64_t free = fake->freePositions();
@@ -342,7 +342,7 @@ TEST(DecodeEngine, wrong_steps_are_refused_and_change_nothing) {
                 "context of 600");
   expectRefused(fake, {{b, t, 500, 500}}, Status::Limit,
                 "wants the logits of 500 tokens");
-  // Counts are not believed: nobody reads so far.
+  // Counts are checked before anything is read.
   expectRefused(fake, {{a, t, INT64_MAX, 1}}, Status::Limit, "would get 922");
   expectRefused(fake, {{b, t, 601, 0}}, Status::Limit, "would get 601 more");
   expectRefused(fake, {{b, t, INT64_MAX, INT64_MAX}}, Status::Limit, "wants");
@@ -404,7 +404,7 @@ TEST(DecodeEngine, a_cancelled_step_leaves_sequences_as_they_were) {
   int32_t c = fake.copy(a);
   int64_t free = fake->freePositions();
   std::vector<int64_t> ids = randomTokens(900, 3);
-  for (int until : {0, 2, 6, 20, 26}) { // a run is two calls of the host
+  for (int until : {0, 2, 6, 20, 26}) { // a run is two host calls
     host.until = until;
     StepInput rows[] = {{a, ids.data(), 800, 1}, {b, ids.data(), 60, 60}};
     Result<const float *> done = fake->step(rows, 2);
@@ -442,7 +442,7 @@ TEST(DecodeEngine, another_thread_cancels_at_any_time) {
   });
   std::vector<int64_t> ids = randomTokens(200, 3);
   int ended = 0;
-  // On a busy machine the other thread may come late.
+  // On a busy host the other thread may be late.
   for (int i = 0; i < 50 || (ended == 0 && i < 1000000); ++i) {
     if (first.size() > 1500) {
       ASSERT_TRUE(fake->rewind(a, 0) && fake->rewind(b, 0));

@@ -1,15 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The regions of a decode engine: how many logits it keeps, and what it asks
-// of the executor's mapping.
+// The memory regions in a decode engine: its logit capacity, and its requests
+// to the executor's mapping.
 #include "runtime/decode/DecodeLayout.h"
 #include "test/support/fake/Fake.h"
 
 using namespace transom;
 using namespace transom::test;
 
-/// The layout for steps of at most `maxTokens` tokens that return rows of
+/// The layout for steps with at most `maxTokens` tokens that return rows with
 /// `width` floats.
 static Result<DecodeLayout> layOut(int64_t width, int64_t maxTokens,
                                    int64_t sequences, int64_t positions = 600) {
@@ -44,7 +44,7 @@ TEST(DecodeLayout, asks_for_what_its_plan_needs) {
   ASSERT_EQ(extension.regions.size(), 15u);
   EXPECT_EQ(extension.regions[0].value(), 2u * 8);
   EXPECT_EQ(extension.regions[3].value(), numBlocks * 4);
-  // One row of scratch beside those that a step returns.
+  // One scratch row in addition to the rows that a step returns.
   EXPECT_EQ(extension.regions[7].value(), 65u * 16 * 4);
   EXPECT_EQ(extension.regions[8].value(), 0u);
 }

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps with a second ragged table, the keys of a read-only cache: which keys
-// each sequence of a step sees, and what is refused.
+// Steps with a second ragged table, the keys in a read-only cache: the keys
+// that each sequence in a step sees, and rejected steps.
 #include "test/support/fake/FakeDecoder.h"
 
 using namespace transom;
@@ -10,8 +10,8 @@ using namespace transom::test;
 
 namespace {
 
-/// Fills the read-only positions of a sequence with `first`, `first` + 1, ...
-/// and returns the logit that a step gives for them.
+/// Fills the read-only positions in a sequence with `first`, `first` + 1, ...
+/// and returns the logit from a step on them.
 float fill(FakeDecoder &fake, int32_t sequence, int64_t positions,
            float first) {
   Result<char *const *> blocks =
@@ -26,7 +26,7 @@ float fill(FakeDecoder &fake, int32_t sequence, int64_t positions,
   return sum;
 }
 
-/// The last logit of row `row`.
+/// The last logit in row `row`.
 float getSource(const float *logits, int64_t row) {
   return logits[(row + 1) * FAKE_VOCABULARY - 1];
 }
@@ -39,7 +39,7 @@ TEST(DecodeReadOnly, each_sequence_sees_its_own_keys) {
   const float ofA = fill(fake, a, 1, 7),
               ofB = fill(fake, b, readOnlyPositions, 2);
 
-  // Sequences of a step come in any order; a long one takes several runs.
+  // Sequences in a step have any order; a long one takes several runs.
   FakeStep step;
   step.add(b, randomTokens(150, 1), 1);
   step.add(a, randomTokens(5, 2), 2);
@@ -49,7 +49,7 @@ TEST(DecodeReadOnly, each_sequence_sees_its_own_keys) {
   EXPECT_EQ(getSource(logits, 2), ofA);
   EXPECT_EQ(getSource(fake.feed(a, {3}, 1), 0), ofA);
 
-  // A copy sees the keys of its origin, also when that is gone.
+  // A copy sees its origin's keys, also after the origin is freed.
   const int32_t copy = fake.copy(b);
   fake->free(b);
   EXPECT_EQ(getSource(fake.feed(copy, {4}, 1), 0), ofB);

@@ -1,15 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sequences with a window of 300 positions: what it frees, how many blocks
-// that takes, and that those are enough whatever the sequences do.
+// Sequences with a 300-position window: the freed blocks, the required block
+// count, and that it suffices for any operations.
 #include "test/support/fake/FakeDecoder.h"
 #include <random>
 
 using namespace transom;
 using namespace transom::test;
 
-/// A manifest whose groups have windows alone.
+/// A manifest whose groups all have windows.
 static Manifest windowManifest(int64_t window) {
   Manifest manifest = fakeDecoderManifest(32768);
   manifest.decoder->caches[0].window = window;
@@ -21,8 +21,7 @@ TEST(DecoderWindows, a_window_frees_what_lies_behind_it) {
   const KvPlan plan =
       *KvPlan::create(*fakeDecoderManifest(3000).decoder, {1, 3000}, 64);
   EXPECT_EQ(plan.groups[0].numBlocks, 12);
-  // (300 + 254 + 64) / 256 + 1, and one window more for steps that are
-  // cancelled.
+  // (300 + 254 + 64) / 256 + 1, and one more window for cancelled steps.
   EXPECT_EQ(plan.groups[1].numBlocks, 6);
   int32_t sequence = fake.create();
   for (unsigned i = 0; i != 10; ++i)
@@ -47,7 +46,7 @@ TEST(DecoderWindows, what_a_window_dropped_cannot_be_seen_again) {
   int32_t sequence = fake.create();
   fake.feed(sequence, randomTokens(900, 1), 1);
   fake.feed(sequence, randomTokens(20, 2), 1);
-  // The first row after 900 sees from 601 on, which lies in block 2.
+  // The first row after 900 sees positions from 601 on, which is in block 2.
   fake.rewind(sequence, 900);
   fake.feed(sequence, randomTokens(20, 3), 20);
   Result<void> done = fake->rewind(sequence, 700);
@@ -86,7 +85,7 @@ TEST(DecoderWindows, a_window_anywhere_over_blocks_has_room) {
 }
 
 TEST(DecoderWindows, sequences_that_rest_are_in_nobodys_way) {
-  // After a run of 1000 tokens each has more blocks than its window needs.
+  // After a run with 1000 tokens each has more blocks than its window needs.
   FakeDecoder fake(decoderConfig(8, 16000, 1000));
   std::vector<int32_t> sequences;
   for (unsigned i = 0; i != 8; ++i) {
@@ -109,7 +108,8 @@ TEST(DecoderWindows, while_there_is_room_the_last_walk_can_be_taken_back) {
 }
 
 TEST(DecoderWindows, long_steps_of_many_may_have_to_come_in_turn) {
-  // Each keeps its old window until all are through: 4 times 3 of 9 blocks.
+  // Each keeps its old window until all have finished: 4 times 3 out of 9
+  // blocks.
   FakeDecoder fake(decoderConfig(2, 4000, 64));
   int32_t a = fake.create(), b = fake.create();
   fake.feed(a, randomTokens(554, 1), 1);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sequences of an encoder-decoder from sources of any length: alone and in
-// batches, in any order, with any number of threads.
+// Encoder-decoder sequences from sources with any length: alone and in batches,
+// in any order, with any thread count.
 #include "test/support/fake/FakeDecoder.h"
 #include <random>
 
@@ -11,7 +11,7 @@ using namespace transom::test;
 
 namespace {
 
-/// The ids and mask of a source.
+/// A source's ids and mask.
 struct Source {
   std::vector<int64_t> ids, mask;
   SourceInput get() const {
@@ -53,12 +53,12 @@ Result<std::vector<int32_t>> addSources(FakeDecoder &fake,
   return sequences;
 }
 
-/// The last logit after a step of a sequence.
+/// The last logit after a step on a sequence.
 float getLast(FakeDecoder &fake, int32_t sequence) {
   return fake.feed(sequence, {1, 2}, 1)[FAKE_VOCABULARY - 1];
 }
 
-/// The error of adding sources, which changes nothing.
+/// The error from adding sources, which changes nothing.
 Error getError(FakeDecoder &fake, const std::vector<Source> &sources) {
   const int64_t sequences = fake->freeSequences();
   const int64_t positions = fake->freeSourcePositions();
@@ -107,7 +107,7 @@ TEST(SourceEncoder, copies_share_the_keys) {
   EXPECT_EQ(getLast(fake, other), sources[0].expected());
   EXPECT_EQ(getLast(fake, copy), sources[0].expected());
   EXPECT_EQ(countEncoded() - before, 2);
-  // A source without a mask has tokens only; blocks are used again.
+  // A source without a mask has tokens only; blocks are reused.
   fake->free(copy);
   fake->free(other);
   Source all = makeSource(100, 3);

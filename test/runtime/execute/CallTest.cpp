@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a call accepts: names, types, strides, shapes, values and sizes.
+// Accepted calls: names, types, strides, shapes, values and sizes.
 #include "test/runtime/execute/ExpectError.h"
 #include "test/support/fake/Fake.h"
 #include <algorithm>
@@ -103,7 +103,7 @@ TEST(Call, refuses_what_does_not_fit) {
   EncodeCall full(2, 11);
   expectError(full.run(*session), Status::Limit,
               "22 tokens are over the session's max_tokens 20");
-  // Padding is no row: the same call with two masked columns fits.
+  // Padding is not a row: the same call with two masked columns fits.
   full.mask[21] = full.mask[20] = 0;
   ASSERT_TRUE(bool(full.run(*session)));
   full.checkResults();

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Choice of the instruction set, and the count of cores.
+// The instruction set choice, and the core count.
 #include "runtime/execute/Cpu.h"
 #include "runtime/base/InstructionSet.h"
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How sizes and limits of an entry follow from its manifest, and what needs a
-// value before the call and so cannot use a bounded size.
+// How an entry's sizes and limits follow from its manifest, and uses that need
+// a value before the call and so cannot use a bounded size.
 #include "runtime/execute/Entry.h"
 #include "test/runtime/execute/ExpectError.h"
 #include "test/support/fake/FakeDecoder.h"
@@ -78,7 +78,7 @@ TEST(Entry, position_limits_count_as_maxima) {
 }
 
 TEST(Entry, symbols_of_any_name_and_sizes_without_symbols) {
-  // The batch is what leads inputs only, whatever its name.
+  // The batch is the leading size in inputs only, whatever its name.
   Manifest manifest = fakeManifest();
   ManifestEntry &entry = manifest.entries[1];
   manifest.symbols = {{"n", std::nullopt}, {"t", std::nullopt}};

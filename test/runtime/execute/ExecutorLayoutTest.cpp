@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The planned memory is what a session maps, and is enough.
+// A session maps exactly the planned memory, and it is sufficient.
 #include "test/support/fake/Fake.h"
 #include <algorithm>
 #include <string>

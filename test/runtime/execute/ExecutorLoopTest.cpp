@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Loops over indices whose bodies throw, and their floating-point mode;
-// ExecutorTest.cpp has the indices of each worker.
+// ExecutorTest.cpp tests the indices per worker.
 #include "runtime/execute/Executor.h"
 #include "test/support/fake/Fake.h"
 #include <atomic>
@@ -41,7 +41,7 @@ TEST(ExecutorLoop, an_exception_of_a_body_comes_out_of_the_loop) {
                          &context),
                      std::bad_alloc);
       }
-      // The threads go on.
+      // The threads continue.
       EncodeCall call(2, 9);
       ASSERT_TRUE(bool(call.run(*session)));
       call.checkResults();

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dispatches on any number of threads and on those of a host; cancelling a
-// call, between dispatches and from another thread; times of dispatches and
-// workers; which dispatches have no barrier between them.
+// Dispatches on any number of threads and on a host pool; cancelling a call,
+// between dispatches and from another thread; times for dispatches and workers;
+// dispatches with no barrier between them.
 #include "runtime/execute/ExecutorRun.h"
 #include "test/support/fake/Fake.h"
 #include <algorithm>
@@ -70,7 +70,7 @@ TEST(ExecutorRun, a_host_runs_the_workers_in_any_order) {
 TEST(ExecutorRun, cancel_ends_a_call_between_dispatches) {
   auto model = fakeModel();
   for (unsigned threads : {1u, 3u}) {
-    // A host that cancels in the second step stands for another thread.
+    // A host that cancels in the second step acts as another thread.
     struct Host {
       Session *session = nullptr;
       int forks = 0;
@@ -109,7 +109,7 @@ TEST(ExecutorRun, cancel_from_another_thread) {
   });
   int ended = 0;
   EncodeCall call(8, 64);
-  // On a busy machine the other thread may come late.
+  // On a busy host the other thread may be late.
   for (int i = 0; i < 200 || (ended == 0 && i < 1000000); ++i) {
     Result<void> done = call.run(*session);
     if (!done) {
@@ -156,7 +156,7 @@ TEST(ExecutorRun, trace_has_a_begin_and_an_end_for_each_worker) {
       const transom_worker_time &share = shares[step * 3 + worker];
       EXPECT_GT(share.begin, 0);
       EXPECT_GE(share.end, share.begin);
-      // A step begins when all shares of the step before have ended.
+      // A step begins after all shares in the previous step have ended.
       for (size_t other = 0; step != 0 && other != 3; ++other)
         EXPECT_GE(share.begin, shares[(step - 1) * 3 + other].end);
     }
@@ -197,7 +197,7 @@ TEST(ExecutorRun, an_observer_sees_each_dispatch_on_the_callers_thread) {
 }
 
 namespace {
-/// Dispatches that write down who runs them, in a call of one ragged batch.
+/// Dispatches that record their workers, in a call with one ragged batch.
 class JoinedRun {
 public:
   struct Step {
@@ -207,7 +207,7 @@ public:
     }
   };
 
-  /// The heads of dispatch 1 are four ranges, of the second ragged batch.
+  /// The heads in dispatch 1 are four ranges, from the second ragged batch.
   JoinedRun(int64_t sequences, int64_t tokens, int64_t workers) {
     batches[1].num_sequences = sequences;
     batches[1].num_tokens = tokens;
@@ -220,7 +220,7 @@ public:
     run.cancel = &cancel;
   }
 
-  /// The number of calls of a host that takes the last worker first.
+  /// The number of calls to a host that takes the last worker first.
   int runBackwards() {
     int calls = 0;
     steps.clear();

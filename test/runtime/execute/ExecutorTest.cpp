@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Results in memory of the session, and the state of the calling thread.
+// Results in session memory, and the calling thread's state.
 #include "runtime/execute/Executor.h"
 #include "test/support/fake/Fake.h"
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiled polynomials: the same values as the polynomials, overflow told, and
-// bounds that no value within the capacity exceeds.
+// Compiled polynomials: the same values as the polynomials, reported overflow,
+// and bounds that no value within the capacity exceeds.
 #include "runtime/execute/Formula.h"
 #include <gtest/gtest.h>
 #include <random>

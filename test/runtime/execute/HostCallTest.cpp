@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The floating-point mode and the cancel state on both sides of the border
-// between a host and a call, and exceptions of the host.
+// The floating-point mode and the cancel state on both sides of the boundary
+// between a host and a call, and host exceptions.
 #include "runtime/execute/HostCall.h"
 #include <cfenv>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(HostCall, a_callback_sees_the_mode_of_the_host) {
       EXPECT_EQ(std::fegetround(), FE_TONEAREST);
       EXPECT_EQ(callHost([] { return std::fegetround(); }), mode);
       EXPECT_EQ(std::fegetround(), FE_TONEAREST);
-      // A callback uses another session, which has a callback, too.
+      // A callback uses another session, which also has a callback.
       callHost([&] {
         const HostCall inner;
         EXPECT_EQ(std::fegetround(), FE_TONEAREST);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Thread pools that do what they should, and others that do not.
+// Correct thread pools, and faulty ones.
 #include "runtime/execute/HostPool.h"
 #include "runtime/execute/HostCall.h"
 #include <functional>
@@ -131,7 +131,7 @@ TEST(HostPool, ignores_tasks_that_begin_after_the_end) {
   HostPool pool(runBehavior, &behavior, 8);
   auto counts = std::make_unique<Counts>();
   expectUsage(runFour(pool, *counts), "without task 3 of 4");
-  counts.reset(); // what the tasks use is gone
+  counts.reset(); // data that the tasks use is gone
   late(lateArg, 3);
   late(lateArg, 0);
 }

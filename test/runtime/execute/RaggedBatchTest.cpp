@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tables of ragged batches: order of rows, kept first columns, key panels.
+// Ragged batch tables: row order, first columns kept, key panels.
 #include "runtime/execute/RaggedBatch.h"
 #include <gtest/gtest.h>
 #include <random>

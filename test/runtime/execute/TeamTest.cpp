@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The team of threads: every thread does its part of every step, no thread is a
+// The thread team: every thread does its part in every step, no thread is a
 // step ahead, and nothing hangs when threads sleep or are too many.
 #include "runtime/execute/Team.h"
 #include <chrono>
@@ -12,7 +12,8 @@ using namespace transom;
 
 namespace {
 
-/// Work in which each step reads what all threads wrote in the step before.
+/// Work in which each step reads data that all threads wrote in the previous
+/// step.
 struct Relay {
   Team *team;
   int steps;

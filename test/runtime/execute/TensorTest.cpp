@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Strides, spans, conversions and checks of values.
+// Strides, spans, conversions and value checks.
 #include "runtime/execute/Tensor.h"
 #include <gtest/gtest.h>
 

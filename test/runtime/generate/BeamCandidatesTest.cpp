@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The best tokens of a row, against a plain computation over a copy of it.
+// The best tokens in a row, against a plain computation over a row copy.
 #include "runtime/generate/BeamCandidates.h"
 #include "test/runtime/generate/Choose.h"
 #include "test/runtime/generate/RowGroups.h"
@@ -21,7 +21,7 @@ static std::vector<float> makeLogits(size_t width, uint32_t seed) {
   return logits;
 }
 
-/// The same with every log-probability written down.
+/// The same with every log-probability computed explicitly.
 static std::vector<ScoredToken> findPlainly(const GenerationConfig &config,
                                             const std::vector<float> &logits,
                                             const SamplingPosition &position) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Beams over a model by hand: the same results alone and in any company, with
-// little room and much; never more sequences than beams.
+// Beams over a hand-written model: the same results alone and in any batch,
+// with little memory and much; never more sequences than beams.
 #include "runtime/generate/BeamCandidates.h"
 #include "runtime/generate/Generator.h"
 #include "test/runtime/generate/FakeSource.h"
@@ -102,8 +102,8 @@ TEST(BeamGenerator, one_prompt) {
   EXPECT_LE(source.fed, 3 + 11 * 4);
 }
 
-// Scores differ in the last bits, since sums of exponentials are added in
-// another order.
+// Scores differ in the last bits, since exponentials are summed in another
+// order.
 TEST(BeamGenerator, a_summary_gives_the_same_beams) {
   const Prompts prompts = makePrompts(5, 30);
   for (bool renormalize : {false, true}) {
@@ -132,7 +132,7 @@ TEST(BeamGenerator, company_and_room_do_not_matter) {
   expectPlain(roomy, config, prompts, runBeams(roomy, config, prompts));
   EXPECT_EQ(roomy.mostOpen, 36u);
   EXPECT_LE(roomy.steps, 12u);
-  // Room for the sequences of two prompts and a half; then for the logits.
+  // Capacity for two and a half prompts' sequences; then for the logits.
   FakeSource few(40, 10, 1000);
   expectPlain(few, config, prompts, runBeams(few, config, prompts));
   EXPECT_EQ(few.mostOpen, 8u);
@@ -143,7 +143,7 @@ TEST(BeamGenerator, company_and_room_do_not_matter) {
 }
 
 TEST(BeamGenerator, a_full_cache_takes_turns) {
-  // Beams of prompts near the end of a block need blocks of their own later.
+  // Prompts near a block end have beams that later need their own blocks.
   Prompts prompts = makePrompts(6, 20);
   for (std::vector<int64_t> &prompt : prompts)
     prompt.resize(250, 5);
@@ -180,7 +180,7 @@ TEST(BeamGenerator, sources_are_added_together_and_once) {
 
 TEST(BeamGenerator, beams_of_a_source_are_next_to_each_other) {
   // Beams end, are reordered and copied; prompts end at different steps, and
-  // others take their place.
+  // others replace them.
   const Prompts prompts = makePrompts(12, 30);
   const GenerationConfig config = beamConfig([](auto &c) {
     c.decoderStart = 2;
@@ -193,7 +193,7 @@ TEST(BeamGenerator, beams_of_a_source_are_next_to_each_other) {
     source.sourceLimit = 31;
     const std::vector<Continuation> rows = runBeams(source, config, prompts);
     EXPECT_EQ(source.strayRows, 0u);
-    // All beams but the first of a prompt; one row for each in its first step.
+    // All beams but the first for a prompt; one row for each in its first step.
     EXPECT_GT(source.copies, 50u);
     EXPECT_EQ(source.sharingRows * 4, (source.fed - 12) * 3);
     if (expected.empty())
@@ -204,7 +204,7 @@ TEST(BeamGenerator, beams_of_a_source_are_next_to_each_other) {
 }
 
 TEST(BeamGenerator, sources_that_wait_for_room_stay_together) {
-  // All beams come to a second block, for which there is not enough room.
+  // All beams reach a second block, for which there is not enough memory.
   const Prompts prompts = makePrompts(3, 30);
   const GenerationConfig config = beamConfig([](auto &c) {
     c.decoderStart = 2;
@@ -253,7 +253,7 @@ TEST(BeamGenerator, the_context_ends_beams) {
   }
 }
 
-// All beams are children of one at first, and the token is the same for all.
+// All beams are initially children of one, and the token is the same for all.
 TEST(BeamGenerator, a_forced_token_at_the_end_gives_all_results) {
   FakeSource source(40, 4, 10);
   const GenerationConfig config = beamConfig([](auto &c) {

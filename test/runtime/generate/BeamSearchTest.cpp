@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Against transformers: whole searches over logits that are a hash of the
-// tokens, with random settings; and the rules of slots.
+// Against transformers: whole searches over logits that are a token hash, with
+// random settings; and the slot rules.
 #include "runtime/generate/BeamCandidates.h"
 #include "runtime/json/Json.h"
 #include "test/runtime/generate/Choose.h"
@@ -15,7 +15,7 @@ using namespace transom::test;
 
 namespace {
 
-/// The model of a case, as make-beam-goldens.py has it.
+/// The model for a case, as in make-beam-goldens.py.
 struct HashedModel {
   explicit HashedModel(JsonValue golden)
       : vocabulary(*golden.find("vocabulary")->asInt()),
@@ -45,7 +45,7 @@ struct HashedModel {
   float scale, boost;
 };
 
-/// What a caller keeps for each slot, here its tokens.
+/// The data that a caller keeps for each slot, here its tokens.
 class Slots {
 public:
   Slots(size_t count, const std::vector<int64_t> &prompt) : kept(count) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Configurations and single choices for tests of sampling.
+// Configurations and single choices for sampling tests.
 #pragma once
 #include "runtime/generate/Sampler.h"
 #include <functional>
@@ -20,7 +20,7 @@ resolved(const std::function<void(GenerationConfig &)> &change = {}) {
   return config;
 }
 
-/// The token that is chosen from one row of logits.
+/// The token that is chosen from one logit row.
 inline int64_t choose(const GenerationConfig &config,
                       const std::vector<float> &logits,
                       const std::vector<int64_t> &tokens = {},

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The logits are a hash of the last tokens and the number of all.
+// The logits are a hash over the last tokens and the token count.
 #include "test/runtime/generate/FakeSource.h"
 #include "test/runtime/generate/RowGroups.h"
 #include <limits>
@@ -66,7 +66,7 @@ Result<const float *> FakeSource::step(const NewTokens *inputs, size_t count) {
     if (contextLength && length > *contextLength)
       return limitError("over the context");
     needed += (length + 255) / 256 - int64_t(past.blocks.size());
-    // The last block is copied where others look at it.
+    // The last block is copied if others share it.
     needed += past.tokens.size() % 256 && past.blocks.back().use_count() > 1;
     all += inputs[i].numLogits;
   }

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model by hand: its logits follow from the tokens of a sequence alone, its
-// cache is a number of blocks of 256 positions that sequences share.
+// A hand-written model: its logits follow from a sequence's tokens alone; its
+// cache is a number of 256-position blocks that sequences share.
 #pragma once
 #include "runtime/generate/LogitsSource.h"
 #include <algorithm>
@@ -68,30 +68,30 @@ public:
   float getLogit(const std::vector<int64_t> &past, int64_t token) const;
   size_t openCount() const { return open_.size(); }
 
-  int64_t logitLimit = 64;      ///< most logits of a step
-  int64_t listedLimit = 0;      ///< most listed tokens of a step
-  size_t listedSteps = 0;       ///< those of `steps` with listed tokens
+  int64_t logitLimit = 64;      ///< max logits in a step
+  int64_t listedLimit = 0;      ///< max selected tokens in a step
+  size_t listedSteps = 0;       ///< `steps` with selected tokens
   size_t steps = 0, copies = 0; ///< that were made
-  size_t mostRows = 0;          ///< sequences of a step
+  size_t mostRows = 0;          ///< sequences in a step
   size_t mostOpen = 0;          ///< sequences at the same time
   int64_t fed = 0;              ///< tokens, all together
   size_t cancelAt = SIZE_MAX;   ///< the step that is cancelled
   size_t poisonAt = SIZE_MAX;   ///< the past after which a logit is NaN
-  int64_t sourceLimit = 0;      ///< most tokens of a source; 0: a decoder
+  int64_t sourceLimit = 0;      ///< max tokens in a source; 0: a decoder
   size_t sourceCalls = 0, sourcesAdded = 0;
-  /// Sequences of a step whose source is that of another one of the step, but
-  /// not of the one before them. A model reads the keys of a source once for
-  /// sequences next to each other.
+  /// Sequences in a step whose source equals another one's in the step, but not
+  /// the previous one's. A model reads a source's keys once for adjacent
+  /// sequences.
   size_t strayRows = 0;
-  size_t sharingRows = 0;    ///< sequences with the source of the one before
+  size_t sharingRows = 0;    ///< sequences with the previous one's source
   bool summarizes = false;   ///< its steps give summaries
-  std::vector<int64_t> says; ///< what it goes on with, whatever it sees
-  size_t saysFrom = 0;       ///< ... after so many tokens
+  std::vector<int64_t> says; ///< the continuation for any input
+  size_t saysFrom = 0;       ///< ... after N tokens
 
 private:
   struct Past {
-    std::vector<int64_t> source; ///< its logits follow from it, too
-    size_t sourceNumber = 0;     ///< among all that were added; copies share it
+    std::vector<int64_t> source; ///< its logits also depend on it
+    size_t sourceNumber = 0;     ///< among all sources; copies share it
     std::vector<int64_t> tokens;
     std::vector<std::shared_ptr<int>> blocks; ///< shared by copies
   };
@@ -107,7 +107,7 @@ private:
 
 using Prompts = std::vector<std::vector<int64_t>>;
 
-/// Prompts of 1 to `longest` tokens below 40.
+/// Prompts with 1 to `longest` tokens below 40.
 Prompts makePrompts(size_t count, size_t longest);
 
 } // namespace transom::test

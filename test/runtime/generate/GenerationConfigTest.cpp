@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The settings of a generation: reading, range checks, defaults.
+// Generation settings: reading, range checks, defaults.
 #include "runtime/generate/GenerationConfig.h"
 #include "runtime/generate/GenerationOptions.h"
 #include <cmath>
@@ -63,7 +63,7 @@ TEST(GenerationConfig, beams) {
               c.contextPolicy = ContextPolicy::Shift;
             }).status,
             Status::Unsupported);
-  // A temperature of 0 is greedy, so beams search whatever the files say.
+  // A temperature of 0 is greedy, so beams search whatever the files specify.
   GenerationConfig config;
   config.numBeams = 4;
   config.sample = true;
@@ -95,7 +95,7 @@ TEST(GenerationOptions, keys_and_flags_are_unique) {
     EXPECT_TRUE(keys.insert(option.key).second) << option.key;
     EXPECT_LE(option.low, option.high) << option.key;
     EXPECT_GE(option.flagLow, option.low) << option.key;
-    // Flags set fields of the C API.
+    // Flags set fields in the C API.
     EXPECT_EQ(option.flag != nullptr, !std::is_null_pointer_v<decltype(field)>)
         << option.key;
     if (option.flag)

@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The options of a caller over the settings of the model's files.
+// Caller options over settings in the model files.
 #include "runtime/generate/GenerationOptions.h"
 #include <gtest/gtest.h>
 
 using namespace transom;
 
-/// Options of which none is set.
+/// Options with none set.
 static transom_generate_options makeOptions() {
   transom_generate_options options = {};
   visitGenerationOptions([&](const GenerationOption &, auto, auto field) {
@@ -81,7 +81,7 @@ TEST(GenerationOptions, options_of_sampling_turn_it_on) {
   EXPECT_TRUE(getSample([](auto &options) { options.top_k = 5; }));
   EXPECT_FALSE(getSample([](auto &options) { options.num_beams = 5; }));
   EXPECT_TRUE(getSample([](auto &options) { options.sample = 1; }));
-  // What the caller says about sampling itself decides.
+  // The caller's explicit sampling option takes precedence.
   EXPECT_FALSE(getSample([](auto &options) {
     options.temperature = 2;
     options.sample = 0;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How prompts are cut, and what positions after them say.
+// How prompts are truncated, and the positions after them.
 #include "runtime/generate/GenerationPrompt.h"
 #include "test/runtime/generate/FakeSource.h"
 #include <gtest/gtest.h>

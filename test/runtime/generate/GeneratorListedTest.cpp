@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Translations with a shortlist over a model by hand: the same whether a step
-// gives all logits or those of listed tokens, with texts that come and go.
+// Translations with a shortlist over a hand-written model: the same whether a
+// step returns all logits or only shortlist logits, with texts that are added
+// and removed.
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "compiler/import/tokenizer/Shortlist.h"
 #include "runtime/generate/Generator.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr int64_t kTokens = 40;
 
-/// A tokenizer with the words w0 to w39 and three targets of each.
+/// A tokenizer with the words w0 to w39 and three targets for each.
 class ListedTokenizer {
 public:
   ListedTokenizer() {
@@ -63,7 +64,7 @@ GenerationConfig getConfig(int64_t beams) {
   return config;
 }
 
-/// What is generated for sources of one to six tokens, a few at a time.
+/// The generated tokens for sources with one to six tokens, a few at a time.
 std::vector<Continuation> run(int64_t beams, int64_t listedLimit,
                               FakeSource &source) {
   static const ListedTokenizer tokenizer;
@@ -85,7 +86,7 @@ TEST(GeneratorListed, results_are_those_of_all_logits) {
     FakeSource all(kTokens, 3 * beams, 40);
     const std::vector<Continuation> expected = run(beams, 0, all);
     EXPECT_EQ(all.listedSteps, 0u);
-    // With little room some steps have too many tokens together.
+    // With little memory some steps have too many tokens together.
     for (int64_t limit : {kTokens, int64_t(22)}) {
       FakeSource source(kTokens, 3 * beams, 40);
       const std::vector<Continuation> found = run(beams, limit, source);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loop over a model by hand: the same continuations alone and in any
-// company, with little room and much; ends, contexts, cancelling.
+// The loop over a hand-written model: the same continuations alone and in any
+// batch, with little memory and much; ends, contexts, cancelling.
 #include "runtime/generate/Generator.h"
 #include "test/runtime/generate/FakeSource.h"
 #include <cmath>
@@ -244,7 +244,7 @@ TEST(Generator, long_prompts) {
   auto rows = run(source, truncate, {prompt});
   EXPECT_EQ(rows[0].promptTokens, 7u);
   EXPECT_EQ(rows[0].tokens, getGreedy(source, {4, 3, 2, 1, 0, 11, 12}, 3));
-  truncate.maxNewTokens = 100; // half of the context is kept at least
+  truncate.maxNewTokens = 100; // at least half the context is kept
   rows = run(source, truncate, {prompt});
   EXPECT_EQ(rows[0].promptTokens, 5u);
   EXPECT_EQ(rows[0].tokens.size(), 5u);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts of generated tokens with real tokenizers: whole characters in the
-// stream, the text as decoding everything gives it, stop strings.
+// Texts from generated tokens with real tokenizers: whole characters in the
+// stream, the same text as decoding everything at once, stop strings.
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
@@ -16,7 +16,7 @@ using namespace transom::test;
 
 namespace {
 
-/// A tokenizer of the goldens.
+/// A tokenizer in the goldens.
 struct Golden {
   explicit Golden(const std::string &name) {
     const std::string path = std::string(std::getenv("TRANSOM_SOURCE_DIR")) +
@@ -41,7 +41,7 @@ struct Golden {
   std::optional<Tokenizer> tokenizer;
 };
 
-/// What is generated when the model says these tokens after a prompt.
+/// The generated text if the model returns these tokens after a prompt.
 struct Said {
   Said(const Golden &golden, const std::vector<int64_t> &prompt,
        const std::vector<int64_t> &tokens,
@@ -115,12 +115,12 @@ TEST(GeneratorText, stop_strings_across_tokens) {
 
 TEST(GeneratorText, half_a_character) {
   Golden golden("gpt2");
-  // One token a byte: the character is in no merge.
+  // One token per byte: the character is in no merge.
   std::vector<int64_t> bytes = golden.ids("\U0001f6f8");
   ASSERT_GT(bytes.size(), 1u);
   std::vector<int64_t> first(bytes.begin(), bytes.end() - 1);
   EXPECT_EQ(Said(golden, golden.ids("Q"), first).continuation().text, "\ufffd");
-  // The prompt ends in the middle: the text completes it.
+  // The prompt ends inside a character; the text completes it.
   EXPECT_EQ(Said(golden, first, {bytes.back()}).continuation().text,
             "\U0001f6f8");
 }

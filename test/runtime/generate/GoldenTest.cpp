@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Against transformers: logits after the processors, and what sampling leaves
-// with which probability.
+// Against transformers: logits after the processors, and the tokens and
+// probabilities that remain for sampling.
 #include "runtime/generate/Sampler.h"
 #include "runtime/json/Json.h"
 #include <cmath>
@@ -29,7 +29,7 @@ static std::vector<float> getFloats(JsonValue values) {
   return floats;
 }
 
-/// The configuration of a case; biases are no part of the files' keys.
+/// The configuration for a case; biases are not among the files' keys.
 static GenerationConfig getConfig(JsonValue from) {
   std::string text;
   JsonWriter json(text);
@@ -64,7 +64,7 @@ static GenerationConfig getConfig(JsonValue from) {
 }
 
 namespace {
-/// The position of a case.
+/// The case position.
 struct GoldenPosition {
   explicit GoldenPosition(JsonValue golden)
       : tokens(*golden.find("tokens")->asIntArray(0, 1000)),

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Columns of the tokens of texts that come and go.
+// Columns for the tokens of texts that are added and removed.
 #include "runtime/generate/ListedColumns.h"
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(ListedColumns, a_token_keeps_its_column_while_texts_come_and_go) {
   ASSERT_TRUE(update(columns, {&b, &c}));
   EXPECT_EQ(columns.getTokens(), (List{0, 1, 5, 9, 6, 7, 2}));
   check(columns, 12, {&b, &c});
-  // A text less needs nothing new.
+  // Removing a text needs nothing new.
   ASSERT_TRUE(update(columns, {&b}));
   EXPECT_EQ(columns.getTokens(), (List{0, 1, 5, 9, 6, 7, 2}));
 }

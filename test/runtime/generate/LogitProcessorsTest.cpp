@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Penalties, biases and excluded tokens, seen through the choice that they lead
-// to.
+// Penalties, biases and excluded tokens, tested through the resulting choice.
 #include "runtime/generate/LogitProcessors.h"
 #include "runtime/generate/Softmax.h"
 #include "test/runtime/generate/Choose.h"
@@ -54,8 +53,8 @@ TEST(LogitProcessors, forced_tokens) {
   EXPECT_EQ(choose(both, {9, 1, 5}, {0, 1}, 2), 2);
 }
 
-/// What processors leave of the log-probabilities of a row: as a list of
-/// changes, and in a copy of the row.
+/// A row's log-probabilities after the processors: as a list of changes, and in
+/// a row copy.
 TEST(LogitProcessors, edits_are_the_changes_of_a_row) {
   auto config = resolved([](auto &c) {
     c.repetitionPenalty = 1.5;

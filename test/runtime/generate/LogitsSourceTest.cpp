@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors for tokens and logits of a source.
+// Errors for tokens and logits in a source.
 #include "runtime/generate/LogitsSource.h"
 #include <gtest/gtest.h>
 #include <string>

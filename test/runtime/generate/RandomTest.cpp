@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The random numbers of sampling.
+// The random numbers for sampling.
 #include "runtime/generate/Random.h"
 #include <gtest/gtest.h>
 
 using namespace transom;
 
 TEST(Random, known_answers) {
-  // Random123's kat_vectors of philox4x32-10: zeros, and digits of pi.
+  // Random123's kat_vectors for philox4x32-10: zeros, and digits from pi.
   auto fraction = [](uint64_t low, uint64_t high) {
     return double((high << 32 | low) >> 11) * 0x1p-53;
   };

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The summary of a row of logits, as a model's step gives it.
+// A logit row's summary, as a model's step returns it.
 #pragma once
 #include "runtime/abi/RowSummary.h"
 #include "runtime/generate/LogitsSource.h"

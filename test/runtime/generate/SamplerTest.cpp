@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Choices: greedy with ties, seeds and streams, the frequencies of tokens, and
-// long vocabularies.
+// Sampling: greedy with ties, seeds and streams, token frequencies, and long
+// vocabularies.
 #include "runtime/generate/Sampler.h"
 #include "test/runtime/generate/Choose.h"
 #include "test/runtime/generate/RowGroups.h"
@@ -20,7 +20,7 @@ TEST(Sampler, greedy_takes_the_first_of_equals) {
   EXPECT_EQ(choose(resolved(), {-1}), 0);
 }
 
-/// The first of the largest logits after the processors, in a copy of the row.
+/// The first largest logit after the processors, in a row copy.
 static int64_t chooseFromCopy(const GenerationConfig &config,
                               std::vector<float> logits,
                               const std::vector<int64_t> &tokens) {
@@ -34,7 +34,7 @@ TEST(Sampler, greedy_after_processors_is_that_of_a_processed_copy) {
   std::mt19937 random(11);
   for (size_t width : {10, 64, 128, 129, 1000, 20000})
     for (int round = 0; round != 40; ++round) {
-      // Few values, so that the largest is there more than once.
+      // Few values, so that the max occurs more than once.
       std::vector<float> logits(width);
       for (float &logit : logits)
         logit = float(int(random() % 40)) / 4 - 5;
@@ -107,7 +107,7 @@ TEST(Sampler, the_same_seed_gives_the_same_tokens) {
   EXPECT_EQ(draw(1, 0), draw(1, 0));
   EXPECT_NE(draw(1, 0), draw(2, 0));
   EXPECT_NE(draw(1, 0), draw(1, 1));
-  // Pinned: these may not depend on the machine.
+  // Pinned: these must not depend on the host.
   EXPECT_EQ(draw(42, 3),
             (std::vector<int64_t>{0, 446, 116, 894, 718, 186, 187, 482, 707}));
 }
@@ -131,7 +131,7 @@ TEST(Sampler, shares_are_the_probabilities) {
     EXPECT_NEAR(counts[i], draws * std::exp(logits[i] / 2) / sum, 500) << i;
 }
 
-/// What sorting everything would leave.
+/// The result from sorting everything.
 static std::set<int32_t> expectedCandidates(const std::vector<float> &logits,
                                             int64_t k, double p) {
   std::vector<int32_t> order(logits.size());

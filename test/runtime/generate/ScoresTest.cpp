@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scores of tokens, in one run and in windows.
+// Token scores, in one run and in windows.
 #include "runtime/generate/Scores.h"
 #include "test/runtime/generate/FakeSource.h"
 #include <cmath>

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Choices among listed tokens have the bits of a model whose head has no other
-// tokens: rows of the listed logits alone are the reference.
+// Choices among shortlist tokens have the same bits as a model whose head has
+// no other tokens: rows with shortlist logits alone are the reference.
 #include "runtime/generate/Shortlist.h"
 #include "runtime/generate/BeamCandidates.h"
 #include "test/runtime/generate/Choose.h"
@@ -14,7 +14,7 @@ using namespace transom::test;
 
 namespace {
 
-/// A row of logits and a list, and the listed logits as a row of their own.
+/// A logit row and a shortlist, and the shortlist logits as a separate row.
 struct ListedRow {
   explicit ListedRow(uint32_t seed, size_t width, size_t share) {
     std::mt19937 random(seed);
@@ -38,8 +38,8 @@ struct ListedRow {
   std::vector<int64_t> list;
 };
 
-/// The same row as a head of listed columns gives it: the listed logits in
-/// another order, between others.
+/// The same row as a head with selected columns returns it: the selected logits
+/// in another order, between others.
 struct ColumnRow {
   explicit ColumnRow(const ListedRow &from) : columns(from.logits.size(), -1) {
     for (auto token = from.list.rbegin(); token != from.list.rend(); ++token) {
@@ -62,7 +62,8 @@ struct ColumnRow {
 TEST(Shortlist, greedy_and_sampled_tokens_are_those_of_a_smaller_head) {
   for (uint32_t seed = 0; seed != 40; ++seed) {
     const ListedRow row(seed, 700, 1 + seed % 9);
-    // Some of the first listed tokens may not come, so another one is largest.
+    // Some first shortlist tokens may be excluded, so another one is the
+    // largest.
     auto getConfig = [&](bool isSmall) {
       return resolved([&](auto &c) {
         if (seed % 2) {

@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Own exponential, logarithm and sums against libm, and the scan of long rows.
+// The exponential, logarithm and sums against libm, and the scan over long
+// rows.
 #include "runtime/generate/Softmax.h"
 #include "test/runtime/generate/RowGroups.h"
 #include <algorithm>
@@ -48,7 +49,7 @@ TEST(Softmax, log_sum_exp_of_any_width) {
   }
 }
 
-/// Bits that must not depend on the machine: change them knowingly.
+/// Bits that must not depend on the host: change them deliberately.
 TEST(Softmax, bits_are_pinned) {
   std::vector<float> row(1001);
   for (size_t i = 0; i != row.size(); ++i)
@@ -89,7 +90,7 @@ TEST(RowScan, tells_of_numbers_that_are_none) {
 TEST(RowScan, finds_the_same_with_a_summary) {
   for (size_t width : {1, 5, 64, 65, 200, 4100}) {
     std::vector<float> row = randomRow(width, unsigned(width) + 7);
-    row[width / 3] = row[width / 2]; // perhaps two of the largest
+    row[width / 3] = row[width / 2]; // possibly two max values
     RowScan plain{int64_t(width)}, scan{int64_t(width)};
     const RowGroups groups(row.data(), int64_t(width));
     EXPECT_TRUE(plain.scan(row.data()));

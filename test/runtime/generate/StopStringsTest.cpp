@@ -1,13 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text in deltas: what stop strings hold back, and where they end it.
+// Text in deltas: the text that stop strings hold back, and where they end it.
 #include "runtime/generate/StopStrings.h"
 #include <gtest/gtest.h>
 
 using namespace transom;
 
-/// Feeds the deltas; what came out of each, and "!" where a string was found.
+/// Feeds the deltas; returns the output for each, and "!" where a string was
+/// found.
 static std::string feedAll(StopStrings stops,
                            const std::vector<std::string> &deltas) {
   std::string told;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API's header as an application in old C++ sees it, and calls through
-// the shared library.
+// The C API header as an application in old C++ sees it, and calls through the
+// shared library.
 #include "transom/transom.h"
 #include <cstring>
 

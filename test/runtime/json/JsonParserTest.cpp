@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the JSON parser refuses, where, and how fast it is.
+// Inputs that the JSON parser rejects, error positions, and the parser's speed.
 #include "runtime/json/JsonParser.h"
 #include "test/runtime/json/ParseFixture.h"
 #include "test/support/TimeLimit.h"
@@ -148,7 +148,7 @@ TEST(JsonParser, files_that_are_missing_are_unavailable) {
             "cannot open '/nonexistent/x.json': no such file or directory");
 }
 
-// The size of a large tokenizer: half a million entries.
+// As large as a big tokenizer: half a million entries.
 TEST(JsonParser, large_vocabularies_parse_quickly) {
   std::string text = "{\"model\": {\"vocab\": {";
   for (int i = 0; i < 300000; ++i)

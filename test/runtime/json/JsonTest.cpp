@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of a JSON document, their getters and errors.
+// JSON values, their getters and errors.
 #include "test/runtime/json/ParseFixture.h"
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parsing of JSON in tests: a document, or the message of the error.
+// Parses JSON in tests; returns a document or the error message.
 #pragma once
 #include "runtime/json/Json.h"
 #include "test/runtime/base/TestSupport.h"

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers that json.loads of Python reads and JSON does not have.
+// Numbers that Python's json.loads reads and JSON does not have.
 #include "runtime/json/PythonNumbers.h"
 #include "runtime/json/JsonParser.h"
 #include <cmath>

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks of two layers as the compiler lays them out in each format, with
+// Blocks for two layers as the compiler lays them out in each format, with
 // padding after each layer.
 #pragma once
 #include "runtime/abi/Layout.h"
@@ -17,7 +17,7 @@ struct CacheFormat {
   KvRegions regions;
 };
 
-/// Two heads with keys of 3 numbers, stored as 4 in pairs, and values of 5.
+/// Two heads with 3 key elements, stored as 4 in pairs, and 5 value elements.
 inline std::vector<CacheFormat> cacheFormats() {
   const int64_t heads = 2, key = 3, value = 5, padding = 64;
   std::vector<CacheFormat> formats;
@@ -43,8 +43,7 @@ inline std::vector<CacheFormat> cacheFormats() {
   return formats;
 }
 
-/// For each byte of a block the first position of the unit that it is in; -1
-/// for padding.
+/// For each block byte, the first position in its unit; -1 for padding.
 inline std::vector<int16_t> getPositions(const CacheFormat &format) {
   std::vector<int16_t> owners(size_t(format.blockBytes), -1);
   for (const ManifestCacheRegion &region : format.regions)

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sequences in files: they go on where they were, and no file that is broken,
-// made up or another model's gets in.
+// Sequences in files: a loaded sequence continues where it was; damaged, forged
+// and foreign files are rejected.
 #include "runtime/base/Sha256.h"
 #include "test/support/fake/FakeDecoder.h"
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 enum : size_t { VersionAt = 8, GroupsAt = 12, LengthAt = 16, ModelAt = 24 };
 enum : size_t { SumAt = 56, RecordsAt = 88, FirstAt = 16, CountAt = 24 };
 
-/// A sequence of a length in a file.
+/// A sequence with this length in a file.
 struct Saved {
   explicit Saved(size_t length,
                  const SessionConfig &config = decoderConfig(3, 3000))
@@ -36,7 +36,7 @@ struct Saved {
   std::string path;
 };
 
-/// The bytes with their digest made right.
+/// The bytes with their digest corrected.
 std::string sealed(std::string bytes) {
   Sha256 hash;
   hash.update(bytes.data(), SumAt);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The number of blocks of each group of caches.
+// Block counts for each cache group.
 #include "runtime/manifest/ManifestFields.h"
 #include "test/support/fake/FakeDecoder.h"
 
@@ -31,8 +31,8 @@ TEST(KvPlan, counts_the_blocks_of_sources) {
     Result<KvPlan> plan = KvPlan::create(decoder, sizes, runTokens);
     return plan ? plan->groups.back().numBlocks : -1;
   };
-  // One run fills the cache of a source, so an unlimited source is as long as a
-  // run at most.
+  // One run fills the cache for a source, so an unlimited source is at most as
+  // long as a run.
   EXPECT_EQ(countBlocks({4, 2000, 0}, 64), 4);
   EXPECT_EQ(countBlocks({4, 2000, 0}, 1024), 4 * 4);
   EXPECT_EQ(
@@ -41,13 +41,13 @@ TEST(KvPlan, counts_the_blocks_of_sources) {
   // Fewer positions than all sequences could have: sequences share sources.
   EXPECT_EQ(countBlocks({256, 2000, 64 * 256}, 1024), 64);
   EXPECT_EQ(countBlocks({256, 2000, 257}, 300), 2);
-  // One source of the maximum length always fits, and more than all sequences
-  // can fill is of no use.
+  // One source with the max length always fits; more blocks than all sequences
+  // can fill have no use.
   EXPECT_EQ(countBlocks({256, 2000, 1}, 1024), 4);
   EXPECT_EQ(countBlocks({4, 2000, 1 << 30}, 1024), 16);
-  // The model's limit holds, too.
+  // The model's limit also applies.
   decoder.caches.back().positions = 512;
   EXPECT_EQ(countBlocks({4, 2000, 0}, 1024), 8);
-  // All tables of blocks have as many entries as the longest source needs.
+  // All block tables have as many entries as the longest source needs.
   EXPECT_GE(KvPlan::create(decoder, {4, 200}, 1024)->blocksPerSequence, 2);
 }

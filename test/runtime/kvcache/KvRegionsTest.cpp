@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copying and clearing positions of blocks in each format of a cache: what is
-// touched, byte by byte.
+// Copying and clearing block positions in each cache format: the bytes that are
+// touched.
 #include "test/runtime/kvcache/CacheFormats.h"
 #include <gtest/gtest.h>
 

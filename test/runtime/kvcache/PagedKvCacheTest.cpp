@@ -12,7 +12,7 @@ using namespace transom::test;
 
 namespace {
 
-/// Fills the blocks of a sequence with a number each.
+/// Fills each block in a sequence with one value.
 void fill(FakeDecoder &fake, int32_t sequence, int64_t positions, float value) {
   Result<char *const *> blocks =
       fake->fillReadOnly(sequence, readOnlyGroup, positions);
@@ -21,15 +21,15 @@ void fill(FakeDecoder &fake, int32_t sequence, int64_t positions, float value) {
     *reinterpret_cast<float *>((*blocks)[i]) = value + float(i);
 }
 
-/// The numbers of a sequence's blocks, from a file of it.
+/// The values in a sequence's blocks, read from its file.
 std::vector<float> getNumbers(FakeDecoder &fake, int32_t sequence) {
   TemporaryFolder folder;
   const std::string path = folder.path("cache");
   Result<void> saved = fake->save(sequence, path.c_str());
   EXPECT_TRUE(bool(saved)) << saved.error().message;
   const std::string bytes = readFile(path);
-  // Header, one record a group, then the blocks; those of the last group end
-  // it.
+  // The header, one record per group, then the blocks; the last group's blocks
+  // end the file.
   std::vector<float> numbers;
   const size_t record = 88 + readOnlyGroup * 32;
   int64_t count;
@@ -43,8 +43,7 @@ std::vector<float> getNumbers(FakeDecoder &fake, int32_t sequence) {
   return numbers;
 }
 
-/// A cache of one growing group for four sequences, whose blocks were full of
-/// NaN once.
+/// A cache with one growing group for four sequences, whose blocks contain NaN.
 class Pool {
 public:
   explicit Pool(const CacheFormat &format)
@@ -65,8 +64,8 @@ public:
     cache.extend(sequence, past, length - past);
     cache.commit(sequence, length, past);
   }
-  /// Fills the positions of a sequence's first block with bytes of `value`, as
-  /// generated code does: only those from `begin` to `end`.
+  /// Fills the positions from `begin` to `end` in a sequence's first block with
+  /// bytes equal to `value`, as generated code does.
   void write(int32_t sequence, int64_t begin, int64_t end, char value) {
     char *block = cache.block(sequence, 0, 0);
     for (const ManifestCacheRegion &region : format.regions)
@@ -110,8 +109,7 @@ private:
       if (owners[i % owners.size()] < 0)
         blocks[i] = 0;
   }
-  /// The bytes of one position in a unit lie `positions` apart, as far as the
-  /// test is concerned.
+  /// In this test, the bytes for one position in a unit are `positions` apart.
   static void writePosition(char *run, const ManifestCacheRegion &region,
                             int64_t position, char value) {
     char *unit = run + position / region.positions * region.bytes;
@@ -149,7 +147,7 @@ TEST(PagedKvCache, a_copied_block_has_the_used_positions_and_zeros) {
       const std::string past = pool.read(first);
       const int32_t second = *pool.cache.copy(first);
 
-      // The first one to go on gets a copy, of which the rest is zero.
+      // The first sequence that continues gets a copy; its rest is zero.
       pool.extend(second, length + 1);
       EXPECT_NE(pool.cache.block(first, 0, 0), pool.cache.block(second, 0, 0));
       EXPECT_EQ(pool.read(second), past);
@@ -162,7 +160,7 @@ TEST(PagedKvCache, a_copied_block_has_the_used_positions_and_zeros) {
       EXPECT_EQ(pool.cache.block(first, 0, 0), block);
       EXPECT_EQ(pool.read(first), past);
 
-      // Blocks that were copied are clean when they are taken again.
+      // Copied blocks are clean when they are allocated again.
       pool.cache.free(second);
       const int32_t third = *pool.cache.create();
       pool.extend(third, 3);
@@ -196,7 +194,8 @@ TEST(PagedKvCache, copies_share_a_read_only_cache) {
   const std::vector<float> expected = {7, 8, 9};
   EXPECT_EQ(getNumbers(fake, second), expected);
 
-  // Each goes on by itself; the read-only blocks stay until the last is freed.
+  // Each continues alone; the read-only blocks persist until the last sequence
+  // is freed.
   fake.feed(first, randomTokens(10, 2), 10);
   fake.feed(second, randomTokens(10, 3), 10);
   fake->free(first);
@@ -246,7 +245,7 @@ TEST(PagedKvCache, files_hold_read_only_caches) {
   ASSERT_TRUE(bool(loaded)) << loaded.error().message;
   EXPECT_EQ(fake->length(*loaded), 40);
   EXPECT_EQ(getNumbers(fake, *loaded), (std::vector<float>{5, 6}));
-  // A model without the read-only cache does not take the file.
+  // A model without the read-only cache rejects the file.
   FakeDecoder other(decoderConfig(2, 1000));
   Result<int32_t> refused = other->load(path.c_str());
   ASSERT_FALSE(refused);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Malformed GGUF files: every cut, every changed byte, fixed random damage, and
-// the time and memory that an error may take.
+// Malformed GGUF files: every truncation, every changed byte, fixed random
+// damage, and the time and memory limits for an error.
 #include "test/compiler/import/gguf/TinyGguf.h"
 #include "test/runtime/malformed/Malformed.h"
 #include "test/support/TimeLimit.h"
@@ -33,7 +33,7 @@ GgufWriter goodWriter() {
   return writer;
 }
 
-/// Touches what a value holds.
+/// Reads a value's contents.
 size_t useValue(const gguf::Value &value) {
   size_t sum = value.asInt().value_or(0) != 0;
   sum += value.asNumber().value_or(0) != 0;
@@ -112,7 +112,7 @@ TEST(MalformedGguf, random_damage_is_an_error_or_harmless) {
 
 namespace {
 
-/// A file that is in memory, so that thousands of them cost little.
+/// An in-memory file, so that thousands cost little.
 class MemoryFile {
 public:
   explicit MemoryFile(const std::string &bytes)
@@ -128,7 +128,7 @@ private:
   int fd;
 };
 
-/// Reads all of a model that an importer would; true when it was accepted.
+/// Reads all data that an importer would; true if it was accepted.
 bool tryModel(const std::string &bytes) {
   MemoryFile file(bytes);
   Result<gguf::Model> model = gguf::readModel(file.path());
@@ -157,7 +157,7 @@ bool tryModel(const std::string &bytes) {
   return true;
 }
 
-/// A model with all kinds of metadata that are read.
+/// A model with all metadata kinds that are read.
 GgufWriter fullModel(const char *tokenizer) {
   GgufWriter writer = tinyLlama();
   writer.set("llama.rope.freq_base", 10000.0f);
@@ -188,7 +188,7 @@ GgufWriter fullModel(const char *tokenizer) {
 
 namespace {
 
-/// Reads all numbers and fields of a quantized head; true when all are there.
+/// Reads all values and fields in a quantized head; true if all are present.
 bool tryQuantized(const std::string &bytes) {
   MemoryFile file(bytes);
   Result<gguf::Model> model = gguf::readModel(file.path());
@@ -227,7 +227,7 @@ TEST(MalformedGguf, damaged_quantized_tensors) {
     EXPECT_EQ(tryQuantized(writer.bytes()), number != 16) << type.name;
     for (uint64_t seed = 0; seed < 300; ++seed) {
       Random random(seed);
-      // Numbers of the data are random, too.
+      // The data is also random.
       GgufWriter other = writer;
       for (int i = 0; i < 40; ++i)
         other.data[other.data.size() - 1 -
@@ -255,7 +255,7 @@ TEST(MalformedGguf, damaged_models_are_errors_or_harmless) {
     }
     EXPECT_GT(accepted, 0);
     EXPECT_LT(accepted, 1400);
-    // Single numbers of the metadata and of the table.
+    // Single values in the metadata and the table.
     for (size_t at = 24; at + 4 <= writer.head().size(); at += 3)
       for (uint32_t number : {0u, 1u, 3u, 0x7fffffffu, 0x80000000u, ~0u}) {
         std::string changed = good;
@@ -268,7 +268,7 @@ TEST(MalformedGguf, damaged_models_are_errors_or_harmless) {
     !__has_feature(thread_sanitizer)
 TEST(MalformedGguf, errors_for_a_mebibyte_are_quick_and_small) {
   TempFolder folder;
-  // Heads of a mebibyte whose last entry is wrong.
+  // One-mebibyte heads whose last entry is wrong.
   std::vector<std::string> heads;
   const size_t size = 1 << 20;
   {
@@ -320,7 +320,7 @@ TEST(MalformedGguf, huge_claims_cost_nothing) {
   writer.setBytes("k", ggufArray(8, uint64_t(1) << 36, ""));
   writer.moreTensors = int64_t(1) << 34;
   const std::string path = folder.write("m.gguf", writer.head());
-  ASSERT_EQ(truncate(path.c_str(), off_t(1) << 40), 0); // a hole of a tebibyte
+  ASSERT_EQ(truncate(path.c_str(), off_t(1) << 40), 0); // a one-tebibyte hole
   double start = processorSeconds();
   Result<gguf::File> opened = gguf::File::open(path);
   double seconds = processorSeconds() - start;

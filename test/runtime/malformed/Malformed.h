@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the corpora of malformed files share: the form that every error must
-// have, and ways to damage bytes that are the same in every run.
+// Shared helpers for corpora with malformed files: the required error form, and
+// ways to damage bytes that are the same in every run.
 #pragma once
 #include "runtime/base/Error.h"
 #include "test/runtime/base/TestSupport.h"
@@ -13,8 +13,8 @@
 
 namespace transom::test {
 
-/// A copy of bytes in an allocation of just their size, so that a sanitizer
-/// sees each read beyond them.
+/// A byte copy in an allocation with exactly its size, so that a sanitizer sees
+/// each read beyond it.
 class ExactBytes {
 public:
   explicit ExactBytes(std::string_view bytes)
@@ -41,8 +41,8 @@ inline void expectInputError(const Error &error, const std::string &fileName) {
     EXPECT_GE(c, 0x20) << error.message;
 }
 
-/// Damage of a few kinds: flipped bits, replaced bytes, bytes that mean
-/// something to a parser, removed and repeated ranges, a cut end.
+/// Several damage kinds: flipped bits, replaced bytes, bytes with a meaning to
+/// a parser, removed and repeated ranges, a truncated end.
 inline std::string damaged(std::string bytes, Random &random) {
   static const char telling[] = "{}[]\",:\\0123456789-+.eEtfn \n\0\x7f\x80\xff";
   for (int64_t n = random.between(1, 3); n > 0 && !bytes.empty(); --n) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Malformed safetensors files and folders: every rule broken, every cut, fixed
-// random damage, and the time and memory that an error may take.
+// Malformed safetensors files and folders: every rule violated, every
+// truncation, fixed random damage, and the time and memory limits for an error.
 #include "compiler/safetensors/Safetensors.h"
 #include "test/runtime/malformed/Malformed.h"
 #include "test/support/TimeLimit.h"
@@ -26,7 +26,7 @@ std::string goodFile() {
   return safetensorsBytes(goodHeader, std::string(42, 'd'));
 }
 
-/// Reads all that a header promises, as a compiler would.
+/// Reads all tensors that a header declares, as a compiler would.
 void useTensors(const SafetensorsHeader &header, std::string_view file) {
   uint64_t at = 0;
   for (const SafetensorsTensor &tensor : header.tensors) {
@@ -258,7 +258,7 @@ TEST(MalformedSafetensors, every_broken_index_is_an_error) {
   std::string good = "{\"weight_map\":{" + names("one.safetensors") + "}}";
   folder.write("model.safetensors.index.json", good);
   ASSERT_TRUE(ModelFiles::openFolder(folder.path()));
-  // A name that no shard has is an error of what reads that tensor.
+  // A name that no shard has is an error for readers of that tensor.
   folder.write("model.safetensors.index.json",
                "{\"weight_map\":{" + names("one.safetensors") +
                    ",\"more\":\"one.safetensors\"}}");
@@ -302,7 +302,7 @@ TEST(MalformedSafetensors, every_broken_index_is_an_error) {
     !__has_feature(thread_sanitizer)
 namespace {
 
-/// Headers of a mebibyte that make a reader work before it finds the error.
+/// One-mebibyte headers that make a reader work before it finds the error.
 std::vector<std::string> costlyHeaders() {
   auto repeated = [](const std::string &first, const std::string &block,
                      const std::string &last) {
@@ -370,7 +370,7 @@ TEST(MalformedSafetensors, huge_claims_cost_nothing) {
   file[2] = static_cast<char>(99999999 >> 16 & 255);
   file[3] = static_cast<char>(99999999 >> 24);
   std::string path = folder.write("m.safetensors", file);
-  ASSERT_EQ(truncate(path.c_str(), off_t(1) << 40), 0); // a hole of a tebibyte
+  ASSERT_EQ(truncate(path.c_str(), off_t(1) << 40), 0); // a one-tebibyte hole
   double start = processorSeconds();
   Result<SafetensorsFile> opened = SafetensorsFile::open(path);
   double seconds = processorSeconds() - start;

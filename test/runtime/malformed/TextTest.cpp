@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Malformed texts: JSON documents, manifests, weight expressions and
-// polynomials, cut at every byte and damaged in fixed random ways.
+// polynomials, truncated at every byte and damaged in fixed random ways.
 #include "dialects/weights/WeightExpr.h"
 #include "runtime/base/Polynomial.h"
 #include "runtime/json/Json.h"
@@ -80,7 +80,7 @@ bool tryManifest(const std::string &text) {
     expectInputError(manifest.error(), "m.so");
     return false;
   }
-  // What was accepted has a canonical form.
+  // Accepted input has a canonical form.
   std::string again = manifest->toJson();
   Result<Manifest> second = Manifest::parse(again, "m.so");
   EXPECT_TRUE(second) << again;
@@ -104,7 +104,7 @@ TEST(MalformedJson, every_cut_is_an_error) {
 }
 
 TEST(MalformedJson, every_byte_in_every_place) {
-  // A short text, so that all values of all bytes are tried.
+  // A short text, so that all values for all bytes are tried.
   const std::string text = "{\"a\":[1,-2.5e3,true,null,\"\\u00e9\xC3\xA9\"]}";
   for (size_t at = 0; at < text.size(); ++at)
     for (int byte = 0; byte < 256; ++byte) {
@@ -149,7 +149,7 @@ TEST(MalformedManifest, random_damage_is_an_error_or_harmless) {
 }
 
 TEST(MalformedManifest, every_value_of_another_type) {
-  // Replaces each value of the text in turn.
+  // Replaces each value in the text, one at a time.
   Result<JsonDocument> json = parseJson(goodManifest, "m.so");
   ASSERT_TRUE(json);
   std::vector<size_t> starts;

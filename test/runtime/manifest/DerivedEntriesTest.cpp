@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries that the runtime derives from the entry of a decoder.
+// Entries that the runtime derives from a decoder's entry.
 #include "runtime/manifest/DerivedEntries.h"
 #include "test/runtime/manifest/ManifestFixture.h"
 
@@ -48,7 +48,7 @@ TEST(DerivedEntries, of_an_encoder_decoder) {
                                    "input_ids", "attention_mask", "labels"}));
   EXPECT_EQ(getNames("generate"),
             (std::vector<std::string>{"input_ids", "attention_mask"}));
-  // The ids of a source are the encoder's, those of a target the decoder's.
+  // Source ids are the encoder's, target ids the decoder's.
   const ManifestEntry *logits = m.findEntry("logits");
   EXPECT_EQ(logits->inputs[0].bound, 30522);
   EXPECT_EQ(logits->inputs[2].bound, 500);

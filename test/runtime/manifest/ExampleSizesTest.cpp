@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of formulas in example calls.
+// Formula values in example calls.
 #include "runtime/manifest/ExampleSizes.h"
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ TEST(ExampleSizes, callsOfAnEncoderHaveNoPadding) {
 
 TEST(ExampleSizes, stepsSeeThePast) {
   const ManifestEntry entry = makeStep();
-  // Each of 2 sequences has 3 new tokens after 10: they see 11, 12 and 13.
+  // Each of 2 sequences has 3 new tokens after 10; they see 11, 12 and 13.
   const ExampleSizes sizes{2, 3, 10};
   EXPECT_EQ(evaluate("rows", entry, sizes), 6);
   EXPECT_EQ(evaluate("pairs_of_rows", entry, sizes), 2 * (11 + 12 + 13));

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Manifests of an encoder and of a decoder with every field, and the errors of
-// manifests whose text was changed.
+// Encoder and decoder manifests with every field, and the errors for modified
+// manifests.
 #pragma once
 #include "runtime/manifest/Manifest.h"
 #include <gtest/gtest.h>
@@ -113,7 +113,7 @@ inline std::string replaced(std::string text, const std::string &from,
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-/// The error when part of the full manifest's text is replaced.
+/// The error after a substring replacement in the full manifest.
 inline std::string errorWith(const std::string &from, const std::string &to) {
   Result<Manifest> parsed =
       Manifest::parse(replaced(fullManifest().toJson(), from, to), "m");
@@ -127,7 +127,7 @@ inline bool contains(const std::string &text, const std::string &phrase) {
   return text.find(phrase) != std::string::npos;
 }
 
-/// A manifest of a decoder with its loops.
+/// A decoder manifest with its loops.
 inline Manifest decoderManifest(const char *head = "causal_lm",
                                 const char *result = "logits") {
   Manifest m;
@@ -158,13 +158,13 @@ inline Manifest decoderManifest(const char *head = "causal_lm",
   return m;
 }
 
-/// The caches of cross attention: filled once.
+/// The cross-attention caches: filled once.
 inline ManifestCache makeReadOnlyCache() {
   return {0, DType::F32, 3, 6400, true, 1500, {{0, 3, 2112, 1, 32, 128}}};
 }
 
-/// A decoder with cross attention: a read-only group of caches, whose keys have
-/// a table and a symbol of their own.
+/// A decoder with cross-attention: a read-only cache group whose keys have
+/// their own table and symbol.
 inline Manifest crossDecoderManifest() {
   Manifest m = decoderManifest();
   m.decoder->caches.push_back(makeReadOnlyCache());
@@ -180,7 +180,7 @@ inline Manifest crossDecoderManifest() {
 }
 
 /// An encoder-decoder: an encoder, an entry that fills the read-only caches,
-/// the step, and what is derived from it.
+/// the step, and the entries derived from it.
 inline Manifest encoderDecoderManifest() {
   Manifest m = crossDecoderManifest();
   m.entries.resize(1);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the reader of manifests refuses.
+// Manifests that the reader rejects.
 #include "test/runtime/manifest/ManifestFixture.h"
 
 using namespace transom;
@@ -22,7 +22,7 @@ TEST(ManifestReader, another_abi_is_named_before_anything_else) {
 TEST(ManifestReader, references_and_ranges_are_checked) {
   EXPECT_TRUE(contains(errorWith("\"3072*rows\"", "\"3072*row\""),
                        "unknown symbol 'row'"));
-  // The pairs are a name for costs only.
+  // The pairs have a name for costs only.
   EXPECT_TRUE(contains(errorWith("\"3072*rows\"", "\"3072*pairs_of_rows\""),
                        "unknown symbol 'pairs_of_rows'"));
   EXPECT_TRUE(contains(
@@ -112,7 +112,7 @@ TEST(ManifestReader, a_decoder_is_checked) {
                "without an entry of the kind 'step'"));
   EXPECT_TRUE(contains(decoderErrorWith("\"decoder\":", "\"coder\":"),
                        "without a 'decoder'"));
-  // What costs may name, sizes may not.
+  // A symbol that costs may name but sizes may not.
   EXPECT_TRUE(contains(decoderErrorWith("\"arena_bytes\":\"0\"",
                                         "\"arena_bytes\":\"pairs_of_rows\""),
                        "unknown symbol 'pairs_of_rows'"));
@@ -133,7 +133,7 @@ TEST(ManifestReader, every_missing_required_key_is_an_error) {
                           "arena_bytes",    "arena_lower_bound",
                           "counters",       "dispatches",
                           "flops",          "shape"}) {
-    // The last, since some optional members of dispatches have the same names.
+    // The last match, since some optional dispatch members have the same names.
     std::string without = text;
     size_t at = without.rfind(std::string("\"") + key + "\":");
     ASSERT_NE(at, std::string::npos) << key;
@@ -161,7 +161,7 @@ TEST(ManifestReader, regions_of_a_cache_are_in_its_block) {
                        "units of 24 positions, which do not divide 256"));
   EXPECT_TRUE(contains(getErrorWith("\"positions\":32", "\"positions\":0"),
                        "expected an integer from 1"));
-  // The last region may end where the block ends, and not after it.
+  // The last region may end at the block's end, but not after it.
   EXPECT_EQ(getErrorWith("\"offset\":0", "\"offset\":1152"), "parsed");
   for (const char *wrong : {"\"offset\":1153", "\"offset\":1099511627776"})
     EXPECT_TRUE(contains(getErrorWith("\"offset\":0", wrong),

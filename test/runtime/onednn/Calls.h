@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of the shim in tests: a fixture with a model and a session, tensors
-// over vectors, and what a call should give as plain loops in double.
+// Calls to the shim in tests: a fixture with a model and a session, tensors
+// over vectors, and expected results from plain loops in double.
 #pragma once
 #include "runtime/onednn/OneDnn.h"
 #include <cmath>
@@ -54,7 +54,7 @@ inline double activate(int32_t kind, double x) {
   }
 }
 
-/// A product with a weight: data, and a call over them.
+/// A matmul with a weight: data, and a call over them.
 struct Product {
   Product(int64_t rows, int64_t n, int64_t k, unsigned seed = 1)
       : rows(rows), n(n), k(k), input(randomFloats(size_t(rows * k), seed)),
@@ -68,8 +68,8 @@ struct Product {
     call.weights = weights.data();
   }
 
-  /// The largest difference from the plain loops on the data as it is now;
-  /// `before` is what a residual in the out's memory was.
+  /// The max difference from the plain loops on the current data; `before` is
+  /// the previous content at a residual in the output's memory.
   double error(const std::vector<float> *before = nullptr) const {
     double worst = 0;
     for (int64_t r = 0; r != rows; ++r)
@@ -95,7 +95,7 @@ struct Product {
   transom_onednn_call call{};
 };
 
-/// Has a model, or skips where there is no oneDNN.
+/// Has a model; skips tests in builds without oneDNN.
 class OneDnnTest : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -113,7 +113,7 @@ protected:
     return made ? std::move(*made) : nullptr;
   }
 
-  /// Does a call on a session; empty, or what went wrong.
+  /// Makes a call on a session; returns the error, or an empty string.
   std::string run(const OneDnnSession &on, const transom_onednn_call &call) {
     const char *text = model->functions().run(
         static_cast<transom_onednn_session *>(on.handle()), &call);

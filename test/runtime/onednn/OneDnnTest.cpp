@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dispatches that oneDNN computes in a run of a session: among native ones, on
-// one thread, on several and on a host's, and one that fails.
+// Dispatches that oneDNN computes in a session run: between native ones, on one
+// thread, on several and on a host pool; and one that fails.
 #include "runtime/session/Session.h"
 #include "test/runtime/onednn/Calls.h"
 
@@ -26,7 +26,7 @@ void twice(const transom_frame *frame, const int64_t *, int64_t worker,
     buffer[i] = 2 * x[i];
 }
 
-/// An entry `run`: y = softmax(2 x) * weight^T of the layer row, on [n, 8].
+/// An entry `run`: y = softmax(2 x) * weight^T for the layer row, on [n, 8].
 struct HandMade {
   HandMade() : weights(randomFloats(2 * width * width, 1)) {
     ManifestEntry entry;
@@ -67,7 +67,7 @@ struct HandMade {
     return Model::fromCode(manifest, "", code, {}, "avx2", "hand-made");
   }
 
-  /// What the entry gives.
+  /// The expected result.
   std::vector<float> expected(const std::vector<float> &x) const {
     std::vector<float> y(x.size());
     const float *weight = weights.data() + width * width;
@@ -165,7 +165,8 @@ TEST_F(RunOfCalls, onAHostsThreads) {
 }
 
 TEST_F(RunOfCalls, endsWithTheErrorOfACall) {
-  made.manifest.entries[0].calls[1].input.shape[1] = 5; // k of no primitive
+  made.manifest.entries[0].calls[1].input.shape[1] = 5; // not k for any
+                                                        // primitive
   made.manifest.entries[0].calls[1].out.shape[0] = poly("n+1");
   Result<std::unique_ptr<Model>> loaded = made.load();
   ASSERT_TRUE(bool(loaded));

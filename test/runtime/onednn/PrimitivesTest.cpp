@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each primitive of oneDNN against plain loops, with the corner cases that the
+// Each oneDNN primitive against plain loops, with the corner cases that the
 // header promises.
 #include "test/runtime/onednn/Calls.h"
 
@@ -68,7 +68,7 @@ TEST_F(Primitives, multipliesActivations) {
     call.input = wideLeft ? makeTensor(left, {2, 3, m, k})
                           : makeTensor(left, {1, 3, m, k});
     call.rhs = wideRight ? makeTensor(right, {2, 3, k, n})
-                         : makeTensor(right, {3, k, n}); // of a lower rank
+                         : makeTensor(right, {3, k, n}); // with a lower rank
     call.out = makeTensor(out, {2, 3, m, n});
     ASSERT_EQ(run(call), "");
     for (int64_t b = 0; b != 6; ++b)
@@ -90,8 +90,10 @@ TEST_F(Primitives, makesSoftmaxAndZerosOfHiddenRows) {
   const int64_t rows = 4, columns = 19;
   for (bool inPlace : {false, true}) {
     std::vector<float> input = randomFloats(size_t(rows * columns), 3);
-    std::fill_n(input.begin() + columns, columns, -HUGE_VALF); // all of row 1
-    input[size_t(2 * columns)] = -HUGE_VALF; // the first of row 2
+    std::fill_n(input.begin() + columns, columns,
+                -HUGE_VALF);                 // all elements in row
+                                             // 1
+    input[size_t(2 * columns)] = -HUGE_VALF; // the first in row 2
     std::vector<float> before = input, out(input.size(), NAN);
     transom_onednn_call call{};
     call.primitive = TRANSOM_ONEDNN_SOFTMAX;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a model keeps over calls: primitives by size, weights by address; and
-// sessions of it at once, on different numbers of threads.
+// Data that a model keeps across calls: primitives by size, weights by address;
+// also concurrent sessions over one model with different thread counts.
 #include "test/runtime/onednn/Calls.h"
 #include <atomic>
 #include <thread>
@@ -32,7 +32,7 @@ TEST_F(Sessions, callsOfChangingSizes) {
   }
 }
 
-/// More primitives than are kept, then the first ones anew.
+/// More primitives than the cache holds, then the first ones again.
 TEST_F(Sessions, moreSizesThanAreKept) {
   const int64_t longest = 600;
   std::vector<float> data(size_t(longest), 1.0f);
@@ -69,7 +69,7 @@ TEST_F(Sessions, onDifferentNumbersOfThreads) {
   }
 }
 
-/// Two threads of the host, each with a session, over the same weights.
+/// Two host threads, each with a session, over the same weights.
 TEST_F(Sessions, atOnce) {
   Product shared(1, 96, 64);
   auto work = [&](unsigned seed, std::atomic<int> &wrong) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls with nothing to compute, and calls that the shim does not know.
+// Calls with nothing to compute, and unknown calls.
 #include "test/runtime/onednn/Calls.h"
 
 using namespace transom;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries that are loops over a decoder's step: batches with padding
-// anywhere, of any length, in the caller's tensors.
+// Entries that are loops over a decoder's step: batches with padding anywhere,
+// with any length, in the caller's tensors.
 #include "test/runtime/session/LoopBatch.h"
 #include <cstring>
 
@@ -30,7 +30,7 @@ TEST(DerivedEntries, logits_of_padded_batches) {
     for (unsigned hidden : {0u, 2u, 5u}) {
       FakeDecoder fake(decoderConfig(3, 700, maxTokens));
       LoopBatch batch(7, 61, 11 + hidden, hidden);
-      std::fill_n(batch.mask.begin() + 2 * 61, 61, 0); // a row of padding
+      std::fill_n(batch.mask.begin() + 2 * 61, 61, 0); // a padding row
       std::vector<float> out(size_t(7 * 61 * FAKE_VOCABULARY), -1);
       Result<void> done = runDerivedEntry(fake, "logits", batch, "logits", out);
       ASSERT_TRUE(bool(done)) << done.error().message;
@@ -99,7 +99,7 @@ TEST(DerivedEntries, scores_are_log_probabilities_of_the_next_token) {
           EXPECT_EQ(score, 0);
           continue;
         }
-        // The last number of a row depends on the block alone: zero here.
+        // The last element in a row depends on the block alone: zero here.
         EXPECT_NEAR(score,
                     logProbability(expectedLogits(past),
                                    batch.ids[size_t(b * 50 + s + 1)]),
@@ -221,7 +221,7 @@ TEST(DerivedEntries, wrong_batches_are_refused) {
   expect(batch, Status::Rejected, "has the value 2 at [0, 3]; masks hold");
   LoopBatch longer(1, 51, 1);
   expect(longer, Status::Limit, "51 tokens, over the model's context of 50");
-  longer.mask[7] = 0; // padding is no position
+  longer.mask[7] = 0; // padding is not a position
   EXPECT_TRUE(bool(runDerivedEntry(fake, "logits", longer, "logits", out)));
   out = keep;
   LoopBatch one(1, 1, 1);
@@ -269,7 +269,7 @@ TEST(DerivedEntries, a_score_that_is_none_is_told) {
       << done.error().message;
   EXPECT_NE(done.error().message.find("row 1"), std::string::npos)
       << done.error().message;
-  // The logits are given as they are.
+  // The logits are returned unchanged.
   std::vector<float> logits(2 * 20 * FAKE_VOCABULARY, -1);
   ASSERT_TRUE(bool(runDerivedEntry(fake, "logits", batch, "logits", logits)));
   EXPECT_TRUE(std::isnan(logits[(20 + 13) * FAKE_VOCABULARY]));

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The derived entries of an encoder-decoder: targets after sources, labels, and
+// An encoder-decoder's derived entries: targets after sources, labels, and
 // classes.
 #include "test/runtime/session/LoopBatch.h"
 #include <cstring>
@@ -11,7 +11,7 @@ using namespace transom::test;
 
 namespace {
 
-/// A batch of sources, and of targets or labels.
+/// A batch with sources and with targets or labels.
 struct SourceBatch {
   SourceBatch(int64_t batch, int64_t seq, int64_t targetSeq, unsigned seed)
       : source(batch, seq, seed, 4), target(batch, targetSeq, seed + 1, 5) {
@@ -24,7 +24,7 @@ struct SourceBatch {
       if (!target.mask[i])
         labels[i] = -100;
   }
-  /// The last logit of all tokens of a row.
+  /// The last logit for all tokens in a row.
   float getSource(int64_t row) const {
     auto cut = [&](const std::vector<int64_t> &all) {
       return std::vector<int64_t>(all.begin() + row * source.seq,
@@ -56,7 +56,7 @@ struct SourceBatch {
   std::vector<int64_t> labels;
 };
 
-/// What the step gives after these tokens in a sequence with this source.
+/// The step's logit after these tokens in a sequence with this source.
 std::vector<float> getExpected(const std::vector<int64_t> &tokens,
                                float source) {
   std::vector<float> logits = expectedLogits(tokens);
@@ -64,7 +64,7 @@ std::vector<float> getExpected(const std::vector<int64_t> &tokens,
   return logits;
 }
 
-/// The scores of a row, whose first token is predicted from `first`.
+/// The scores for a row, whose first token is predicted from `first`.
 void checkScores(const SourceBatch &batch, int64_t row, int64_t first,
                  const float *scores) {
   std::vector<int64_t> fed = {first};
@@ -177,8 +177,8 @@ TEST(DerivedSourceEntries, scores_need_a_start_token) {
             std::string::npos);
 }
 
-// The classes of a row are those of its last end token, and each token is
-// predicted from the one before it.
+// A row's classes are at its last end token, and each token is predicted from
+// the previous one.
 TEST(DerivedSourceEntries, classes_of_an_encoder_decoder) {
   Manifest manifest = sourceManifest();
   manifest.decoder->classRow = "last_end";
@@ -220,7 +220,7 @@ TEST(DerivedSourceEntries, classes_of_an_encoder_decoder) {
               "row 1 of 'input_ids' has no end token, by which the model "
               "classifies");
 
-    // The end token of the class counts before those of generation.
+    // The class end token has precedence over generation end tokens.
     Manifest own = manifest;
     own.decoder->classToken = 5;
     FakeDecoder other(decoderConfig(3, 700, maxTokens), own);

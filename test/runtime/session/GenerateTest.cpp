@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entry `generate` on tensors: its shapes, its results, and the memory that
-// it needs.
+// The entry `generate` on tensors: its shapes, its results, and its memory
+// requirements.
 #include "runtime/session/Generate.h"
 #include "test/support/fake/FakeDecoder.h"
 #include "test/support/fake/FakeGeneration.h"
@@ -137,7 +137,7 @@ TEST_F(Generate, settings_that_fit) {
             TRANSOM_STATUS_OK)
       << transom_last_error();
   EXPECT_EQ(fitting.max_sequences, 12u);
-  // 100 and 5: a block each; 300: one shared, one of each.
+  // 100 and 5: one block each; 300: one shared, one each.
   EXPECT_EQ(fitting.max_kv_tokens, 256u * (4 + 4 + 5));
   EXPECT_GE(fitting.max_tokens, 12u);
   const size_t huge[] = {SIZE_MAX, SIZE_MAX, size_t(1) << 63};

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of derived entries share: batches with padding anywhere, and
-// runs of entries on them.
+// Shared helpers for derived entry tests: batches with padding anywhere, and
+// entry runs on them.
 #pragma once
 #include "test/support/fake/FakeDecoder.h"
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace transom::test {
 
-/// A batch of ids and its mask.
+/// A batch with ids and its mask.
 struct LoopBatch {
   LoopBatch(int64_t batch, int64_t seq, unsigned seed, unsigned hidden = 0)
       : batch(batch), seq(seq), ids(randomTokens(size_t(batch * seq), seed)),
@@ -27,7 +27,7 @@ struct LoopBatch {
         makeTensor("input_ids", TRANSOM_DTYPE_I64, {batch, seq}, ids),
         makeTensor("attention_mask", TRANSOM_DTYPE_I64, {batch, seq}, mask)};
   }
-  /// The real tokens of a row up to a column.
+  /// The real tokens in a row up to a column.
   std::vector<int64_t> tokens(int64_t row, int64_t column) const {
     std::vector<int64_t> found;
     for (int64_t i = 0; i <= column; ++i)
@@ -56,7 +56,7 @@ inline Result<void> runDerivedEntry(FakeDecoder &fake, const char *entry,
   return done;
 }
 
-/// log(softmax(logits))[token] in the plainest way.
+/// log(softmax(logits))[token] in the simplest way.
 inline double logProbability(std::vector<float> logits, int64_t token) {
   long double sum = 0;
   for (float logit : logits)

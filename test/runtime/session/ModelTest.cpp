@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loading models: what runs here and what does not.
+// Model loading: models that run on this host and models that do not.
 #include "runtime/artifact/Elf.h"
 #include "test/support/fake/ModelFile.h"
 #include <cstring>

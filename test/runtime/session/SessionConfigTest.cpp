@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Defaults of the options of a session.
+// Defaults for session options.
 #include "runtime/execute/Cpu.h"
 #include "test/support/fake/FakeDecoder.h"
 
@@ -26,7 +26,7 @@ TEST(SessionConfig, a_run_holds_the_longest_source) {
   Result<SessionConfig> config = SessionConfig::from(*model, nullptr);
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->maxTokens, 3000);
-  EXPECT_EQ(config->maxSourceTokens, 0); // those of all sequences
+  EXPECT_EQ(config->maxSourceTokens, 0); // the total for all sequences
   EXPECT_FALSE(config->holdResults);
   manifest.symbols = {{"seq", 300}};
   auto shorter = fakeModel(manifest);
@@ -60,7 +60,7 @@ TEST(SessionConfig, fits_sources_and_targets) {
       makeTensor("input_ids", TRANSOM_DTYPE_I64, {1, 2000}, longer);
   ASSERT_TRUE(fitCapacity(*model, "generate", &source, 1, capacity));
   EXPECT_EQ(capacity.maxTokens, 2000);
-  // Entries of sequences take no tensors.
+  // Sequence entries have no tensors.
   for (const char *entry : {"cross", "fill"}) {
     Result<void> done = fitCapacity(*model, entry, inputs, 2, capacity);
     ASSERT_FALSE(done);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sessions of one model are independent.
+// Sessions over one model are independent.
 #include "test/support/fake/Fake.h"
 #include <thread>
 

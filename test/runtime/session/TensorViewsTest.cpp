@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Views of the caller's tensors: strides, types, masks and labels.
+// Views over the caller's tensors: strides, types, masks and labels.
 #include "runtime/session/TensorViews.h"
 #include "test/support/fake/FakeDecoder.h"
 
@@ -10,7 +10,7 @@ using namespace transom::test;
 
 namespace {
 
-/// A call of an entry of the encoder-decoder by hand.
+/// A call to an entry in the hand-written encoder-decoder.
 struct BoundCall {
   BoundCall(const char *name, std::vector<transom_tensor> tensors)
       : model(fakeModel(sourceManifest())), inputs(std::move(tensors)),

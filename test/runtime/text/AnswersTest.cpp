@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Spans of windows, windows of texts.
+// Spans in windows, windows over texts.
 #include "runtime/text/Answers.h"
 #include "test/runtime/text/TextModel.h"
 #include <cmath>
@@ -9,7 +9,7 @@
 using namespace transom;
 using namespace transom::test;
 
-/// [CLS] question [SEP] context [SEP], of tokens of one byte.
+/// [CLS] question [SEP] context [SEP], with one-byte tokens.
 static Encoding makePair(size_t question, size_t context) {
   Encoding pair;
   auto append = [&](size_t at, uint8_t sequence) {
@@ -50,7 +50,7 @@ TEST(Answers, best_spans_of_a_window) {
     EXPECT_EQ(spans[i].last, expected[i].second);
     EXPECT_NEAR(spans[i].score, std::exp(sums[i]) / starts / ends, 1e-9);
   }
-  // All there are: three of one token, two of two.
+  // All possible spans: three with one token, two with two.
   EXPECT_EQ(findSpans(window, start, end, 100, 2, impossible).size(), 5u);
 }
 

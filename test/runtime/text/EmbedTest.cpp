@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pooling and normalization of embeddings.
+// Embedding pooling and normalization.
 #include "test/runtime/text/TextModel.h"
 #include <cmath>
 
@@ -116,7 +116,7 @@ TEST(Embed, the_mean_of_windows_counts_their_tokens) {
     EXPECT_NEAR(whole[i], (2 * window(1) + 2 * window(2) + window(3)) / 5,
                 1e-6);
   }
-  // Texts that fit have the bits that they have without windows.
+  // Texts that fit have the same bits as without windows.
   EXPECT_TRUE(std::equal(whole.begin() + FAKE_WIDTH, whole.end(),
                          alone.begin() + FAKE_WIDTH));
 }

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which tokens of queries and documents have vectors.
+// Query and document tokens that have vectors.
 #include "runtime/text/EmbedTokens.h"
 #include "test/runtime/text/TextModel.h"
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tokens of types and words; entities of whole models are in
-// test_entities.py.
+// Tokens for types and words; test_entities.py tests entities with whole
+// models.
 #include "runtime/text/Entities.h"
 #include "test/runtime/text/TextModel.h"
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which spans are kept; numbers of whole models are in test_entities.py.
+// Span selection; test_entities.py tests whole models' results.
 #include "runtime/text/EntitySpans.h"
 #include "gtest/gtest.h"
 #include <string>
@@ -10,7 +10,7 @@ using namespace transom;
 
 namespace {
 
-/// `first-last:type` of each.
+/// `first-last:type` for each.
 std::string showSpans(const std::vector<EntitySpan> &spans) {
   std::string text;
   for (const EntitySpan &span : spans)
@@ -43,7 +43,7 @@ TEST(EntitySpans, do_not_overlap_unless_asked_for) {
 }
 
 TEST(EntitySpans, are_joined_from_starts_insides_and_ends) {
-  // Three words of two types; the second type has no inside in the middle.
+  // Three words and two types; the second type has no inside in the middle.
   const std::vector<float> logits = {
       yes, no,  yes, yes, no,  yes, // word 0
       no,  yes, yes, yes, yes, no,  // word 1

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fills of masks: order, probabilities, candidates.
+// Mask fills: order, probabilities, candidates.
 #include "runtime/text/FillMasks.h"
 #include "test/runtime/text/TextModel.h"
 #include <cmath>
@@ -9,7 +9,7 @@
 using namespace transom;
 using namespace transom::test;
 
-/// A masked language model of 4 ids whose logits rise by 1.75 from id to id;
+/// A masked language model with 4 ids whose logits rise by 1.75 from id to id;
 /// the token c is the mask.
 static Manifest maskManifest() {
   Manifest manifest = textManifest();
@@ -49,7 +49,7 @@ TEST(FillMasks, candidates_keep_their_probability_among_all) {
   Encoding encoding;
   auto all = fillMasks(*session, text("c"), options, encoding);
   ASSERT_TRUE(all) << all.error().message;
-  ASSERT_EQ(all->front().fills.size(), 4u); // no more ids than there are
+  ASSERT_EQ(all->front().fills.size(), 4u); // limited by the vocabulary
   const int64_t targets[] = {0, 2, 0};
   options.targets = targets;
   options.num_targets = 3;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pairs as two texts and as the text of a template, whole and cut.
+// Pairs as two texts and as a template's text, whole and truncated.
 #include "runtime/text/Pairs.h"
 #include "test/runtime/text/TextModel.h"
 
@@ -57,8 +57,8 @@ TEST(Pairs, keep_the_end_of_a_template) {
   auto model = makeModel(makeTemplates());
   EXPECT_EQ(encode(*model, "", "b", "a a a"),
             (Ids{10, 20, 20, 10, 10, 10, 30, 30}));
-  // The tokenizer knows none of the digits by which the end is found, so that
-  // one of them counts to it.
+  // The tokenizer has none of the digits that mark the end, so one of them is
+  // part of it.
   EXPECT_EQ(encode(*model, "", "b", "a a a b b", true),
             (Ids{10, 20, 20, 10, 10, 1, 30, 30}));
   EXPECT_EQ(encode(*makeModel(makeTemplates(), 1), "", "b", "a", true),

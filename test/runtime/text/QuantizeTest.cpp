@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Embeddings in bytes and bits, with values of sentence-transformers.
+// Embeddings in bytes and bits, with sentence-transformers values.
 #include "runtime/text/Quantize.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(Quantize, bits) {
 }
 
 TEST(Quantize, bytes_by_the_ranges_of_embeddings) {
-  // The second number is always the same.
+  // The second element is always the same.
   const std::vector<float> x = {0, 7, 255, 7, 51, 7};
   EXPECT_EQ(quantize(x, 3, TRANSOM_PRECISION_INT8),
             (Bytes{0x80, 0x80, 0x7f, 0x80, uint8_t(51 - 128), 0x80}));

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scores by embeddings, and models that give none.
+// Scores by embeddings, and models without scores.
 #include "runtime/text/Rerank.h"
 #include "test/runtime/text/TextModel.h"
 #include <cmath>

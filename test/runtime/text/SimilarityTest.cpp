@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of sentence-transformers.
+// The similarity functions in sentence-transformers.
 #include "runtime/text/Similarity.h"
 #include "test/runtime/text/TextModel.h"
 #include <cmath>

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words of tokens, and spans of words.
+// Words from tokens, and spans from words.
 #include "runtime/text/Tags.h"
 #include "test/runtime/text/TextModel.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 const std::vector<std::string> labels = {"O", "B-X", "I-X", "Y"};
 
-/// Tokens of one byte each, with spaces between them but where they continue.
+/// One-byte tokens with spaces between them, except where they continue.
 struct Tokens {
   std::vector<std::vector<float>> rows;
   std::vector<TaggedToken> list;

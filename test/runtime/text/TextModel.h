@@ -55,7 +55,7 @@ inline std::unique_ptr<Session> makeTextSession(const Model &model) {
   return makeSession(model, config);
 }
 
-/// Embeddings of texts with a session for this batch and number of tokens.
+/// Embeddings from a session for this batch size and token count.
 inline std::vector<float>
 embed(const Model &model, const std::vector<transom_text> &texts, int64_t batch,
       int64_t tokens, unsigned threads = 1, size_t *cutTexts = nullptr,

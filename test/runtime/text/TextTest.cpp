@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens and labels of texts.
+// Tokens and labels for texts.
 #include "test/runtime/text/TextModel.h"
 #include <cmath>
 

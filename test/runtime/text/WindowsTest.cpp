@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Windows of texts: which tokens each has, and what is no window.
+// Windows over texts: their tokens, and invalid windows.
 #include "runtime/text/Windows.h"
 #include "test/runtime/text/TextModel.h"
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The words of texts as Python finds them.
+// Words in texts as Python finds them.
 #include "runtime/text/Words.h"
 #include "runtime/json/Json.h"
 #include "gtest/gtest.h"

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Probabilities of hypotheses.
+// Hypothesis probabilities.
 #include "runtime/text/ZeroShot.h"
 #include "test/runtime/text/TextModel.h"
 #include <cmath>
@@ -37,7 +37,7 @@ TEST(ZeroShot, entailment_against_contradiction) {
   for (float value :
        score(classifier({"contradiction", "n", "m", "ENTAILMENT"}), two, true))
     EXPECT_FLOAT_EQ(value, last);
-  // Where entailment is the first label, the last one is its contrary.
+  // If entailment is the first label, the last one is its opposite.
   for (float value :
        score(classifier({"entails", "n", "m", "contradiction"}), two, true))
     EXPECT_NEAR(value, 1 - last, 1e-6);

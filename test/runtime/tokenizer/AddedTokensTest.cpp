@@ -16,7 +16,7 @@ TEST(AddedTokens, AreFoundInWords) {
   EXPECT_EQ(loaded->token(9), "new");
 }
 
-/// The small tokenizer with a space as a token that takes the spaces beside it.
+/// The small tokenizer with a space as a token that takes the adjacent spaces.
 std::string spaceToken(const std::string &flags) {
   std::string json =
       replaceOnce(smallJson(), "\"content\": \"New\"", "\"content\": \" \"");

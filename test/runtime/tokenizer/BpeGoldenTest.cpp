@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Byte-pair and Unigram tokenizers as real models have them: ids, offsets and
-// texts equal to those of the PyPI package tokenizers.
+// Byte-pair and Unigram tokenizers as in real models: ids, offsets and texts
+// equal to the PyPI package tokenizers.
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
@@ -77,7 +77,7 @@ std::array<uint8_t, 32> getDigest(const Tokenizer &tokenizer,
   return hash.digest();
 }
 
-/// The strings of the corpus that the hashes are of.
+/// The corpus strings for which there are hashes.
 std::vector<size_t> corpusIndices() {
   std::vector<size_t> indices;
   for (size_t i = 0; i < corpusSize; ++i)

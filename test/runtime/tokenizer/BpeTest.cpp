@@ -32,7 +32,7 @@ TEST(TokenizerBpe, MergesGoByTheirRank) {
   EXPECT_EQ(getIds(smallBpeJson(), "ab"), Ids{7});
   EXPECT_EQ(getIds(smallBpeJson(), "abab"), (Ids{7, 7}));
   EXPECT_EQ(getIds(smallBpeJson(), "bcab a ab"), (Ids{8, 7, 10, 3, 7}));
-  // A character that is not a token is left out without an unknown token.
+  // Without an unknown token, a character that is not a token is omitted.
   EXPECT_EQ(getIds(smallBpeJson(), "azb"), Ids{7});
 }
 
@@ -74,7 +74,8 @@ TEST(TokenizerBpe, IgnoreMergesTakesWholeWords) {
   EXPECT_EQ(getIds(json, " ab"), Ids{11});
 }
 
-/// A vocabulary of a, two bytes and an unknown token, without a pre-tokenizer.
+/// A vocabulary with a, two bytes and an unknown token, without a
+/// pre-tokenizer.
 std::string fallbackJson(const std::string &options) {
   return R"({"version": "1.0", "added_tokens": [], "normalizer": null,
 "pre_tokenizer": null, "post_processor": null,
@@ -98,8 +99,8 @@ TEST(TokenizerBpe, UnknownCharacters) {
   EXPECT_EQ(getIds(fallbackJson(fallback), text), (Ids{1, 2, 3, 0, 1}));
 }
 
-/// Words of up to 40 characters, each alone in a new tokenizer, and all again
-/// and again in one.
+/// Words up to 40 characters long, each alone in a new tokenizer, and all
+/// repeatedly in one.
 TEST(TokenizerBpe, WordsThatComeAgain) {
   Loaded loaded = load(smallBpeJson());
   std::mt19937 random(9);
@@ -131,7 +132,7 @@ TEST(TokenizerBpe, PrefixAndSuffixOfWords) {
 
 //===-- Extreme lengths ---------------------------------------------------===//
 
-/// Seconds of processor time, the least of a few tries.
+/// CPU time in seconds, the minimum over a few tries.
 double getSeconds(const Tokenizer &tokenizer, const std::string &text) {
   double least = 1e9;
   for (int i = 0; i < 3; ++i) {
@@ -142,7 +143,8 @@ double getSeconds(const Tokenizer &tokenizer, const std::string &text) {
   return least;
 }
 
-/// Words without a space, of one kind of letter and mixed, and runs of spaces.
+/// Words without a space, from one kind of letter and mixed, and runs of
+/// spaces.
 TEST(TokenizerBpe, LongWordsTakeLinearTime) {
   Loaded loaded = load(smallBpeJson());
   std::mt19937 random(5);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Character maps on clusters and characters, and the places of what they make.
-// The results are those of the PyPI package tokenizers.
+// Character maps on clusters and characters, and the result positions. The
+// results are from the PyPI package tokenizers.
 #include "runtime/tokenizer/CharacterMap.h"
 #include "compiler/import/tokenizer/CharacterMap.h"
 #include "test/runtime/tokenizer/Fixture.h"
@@ -46,11 +46,11 @@ TEST(CharacterMap, ReplacesCharacters) {
 
 TEST(CharacterMap, ReplacesShortClustersAsAWhole) {
   EXPECT_EQ(getText("e\u0301 e"), "\u00e9 e");
-  // What follows the key in its cluster goes with it.
+  // The rest after the key in its cluster is removed with it.
   EXPECT_EQ(getText("a\u0301b"), "Xb");
   EXPECT_EQ(getText("\r\nb"), " b");
   EXPECT_EQ(getText("\ufb01\u0301"), "fi");
-  // A cluster of six bytes goes character by character.
+  // A six-byte cluster is mapped character by character.
   EXPECT_EQ(getText("a\u0301\u0301\u0301"), "X\u0301\u0301\u0301");
   EXPECT_EQ(getText("e\u0301\u0301\u0301"), "e\u0301\u0301\u0301");
 }
@@ -59,11 +59,11 @@ TEST(CharacterMap, PlacesInTheText) {
   EXPECT_EQ(getPlaces("b\ufb01n"), "0-1 1-4 1-4 4-5 ");
   EXPECT_EQ(getPlaces("a\u0301b"), "0-1 3-4 ");
   EXPECT_EQ(getPlaces("b\u200bcd"), "0-1 4-5 5-6 ");
-  // Nothing before it takes the place of a first character that is removed.
+  // Nothing before it replaces a first character that is removed.
   EXPECT_EQ(getPlaces("\u200bcd"), "0-3 3-4 ");
 }
 
-/// A map of all keys, as SentencePiece applies it.
+/// A map with all keys, as SentencePiece applies it.
 CharacterMap
 getLongest(const std::vector<std::pair<std::string, std::string>> &rules) {
   auto map = readCharacterMap(test::makeCharacterMap(rules), MapKeys::All);
@@ -95,7 +95,7 @@ TEST(CharacterMap, TheLongestKey) {
   EXPECT_EQ(getMapped(std::string("a\0b", 3)),
             std::string("1\0b", 3) + " 0-1 1-2 2-3");
   EXPECT_EQ(getMapped(""), "");
-  // A key of more bytes than the limit is never found.
+  // A key longer than the byte limit is never found.
   EXPECT_EQ(getMapped(longest + "y"), "3y 0-64 64-65");
 }
 

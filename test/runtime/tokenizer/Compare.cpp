@@ -1,11 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tokenizer-compare TOKENIZER STRINGS RESULTS: what tools/dev/
-// compare-tokenizers.py reads. Strings are u32 lengths and bytes; a length with
-// the highest bit is that of u32 ids to decode. A result is the number of ids,
-// ids, offsets, and the decoded text with and without special tokens. Fails
-// where a stream gives half a character. With --patterns in place of the
+// tokenizer-compare TOKENIZER STRINGS RESULTS: its results are read by
+// tools/dev/ compare-tokenizers.py. Strings are u32 lengths and bytes; a length
+// with the highest bit is a count of u32 ids to decode. A result is the id
+// count, ids, offsets, and the decoded text with and without special tokens.
+// Fails if a stream outputs half a character. With --patterns in place of the
 // tokenizer, the strings are patterns and texts, and the results matches.
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "compiler/import/tokenizer/regex/Regex.h"
@@ -29,7 +29,7 @@ static void put(std::string &out, size_t number) {
   out.append(reinterpret_cast<const char *>(&value), sizeof value);
 }
 
-/// Decodes id by id; what is wrong, if anything.
+/// Decodes id by id; returns the error, if any.
 static std::string stream(const Tokenizer &tokenizer, const Encoding &encoding,
                           bool skipSpecial, std::string &out) {
   auto decoder = DecodeStream::create(tokenizer, skipSpecial);
@@ -61,7 +61,7 @@ static std::string addResult(const Tokenizer &tokenizer,
   return wrong.empty() ? stream(tokenizer, encoding, true, out) : wrong;
 }
 
-/// The bit of a length whose bytes are ids.
+/// The bit in a length whose bytes are ids.
 static constexpr uint32_t idsBit = 0x80000000u;
 
 static Encoding getIds(std::string_view bytes) {

@@ -258,7 +258,7 @@ static std::string randomString(size_t index) {
   return text;
 }
 
-/// Every character of a block between letters, or between combining marks.
+/// Every character in a block, between letters or between combining marks.
 static std::string blockString(size_t index) {
   constexpr size_t blocks = 0x110000 / 1024;
   bool betweenMarks = index >= blocks;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decoding id by id: what comes out is whole characters, and all of it is what
-// decoding at once gives.
+// Decoding id by id: the output consists of whole characters and equals
+// decoding at once.
 #include "runtime/tokenizer/DecodeStream.h"
 #include "runtime/base/Utf8.h"
 #include "test/runtime/tokenizer/Fixture.h"
@@ -12,7 +12,7 @@
 namespace transom::test {
 namespace {
 
-/// What each id gives, then what the flush gives.
+/// The output for each id, then the flush output.
 std::vector<std::string> deltas(const Tokenizer &tokenizer,
                                 const std::vector<int64_t> &ids,
                                 bool skipSpecial = true) {
@@ -59,7 +59,7 @@ TEST(TokenizerDecode, SpecialAndForeignIds) {
   EXPECT_FALSE(loaded->isSpecial(0));
 }
 
-/// A tokenizer.json with these tokens (ids in their order) and decoder.
+/// A tokenizer.json with these tokens (ids in this order) and decoder.
 Loaded withDecoder(const std::vector<std::string> &tokens,
                    const std::string &decoder) {
   std::string vocabulary;
@@ -105,7 +105,7 @@ TEST(TokenizerDecode, Metaspace) {
   EXPECT_EQ(deltas(*loaded.tokenizer, {0}), (Deltas{" a ", ""}));
 }
 
-/// A tokenizer of WordPiece whose settings clean spaces up.
+/// A WordPiece tokenizer whose settings clean spaces up.
 Loaded withCleanUp(const std::vector<std::string> &tokens,
                    const std::string &config) {
   std::string vocabulary;
@@ -145,7 +145,7 @@ TEST(TokenizerDecode, SpacesThatLaterTextDropsWait) {
             "a .");
 }
 
-/// What transformers does with a whole text.
+/// The transformers result for a whole text.
 std::string cleanUpAtOnce(std::string text) {
   const std::pair<std::string, std::string> rules[] = {
       {" .", "."},     {" ?", "?"},     {" !", "!"},   {" ,", ","},

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tokenizer's tests share: the small tokenizer of the golden data and
-// ways to change it.
+// Shared helpers for tokenizer tests: the small tokenizer in the golden data
+// and ways to change it.
 #pragma once
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "runtime/tokenizer/Tokenizer.h"
@@ -14,10 +14,10 @@
 
 namespace transom::test {
 
-/// The path of a file of test/goldens/tokenizer.
+/// The path to a file in test/goldens/tokenizer.
 std::string getGoldenPath(const std::string &name);
 
-/// The bytes of a file of test/goldens/tokenizer.
+/// The bytes in a file in test/goldens/tokenizer.
 std::string golden(const std::string &name);
 
 /// A tokenizer and the tables it reads.
@@ -28,25 +28,25 @@ struct Loaded {
   const Tokenizer *operator->() const { return &*tokenizer; }
 };
 
-/// Compiles and opens a tokenizer.json, with a tokenizer_config.json beside it
+/// Compiles and opens a tokenizer.json, with a tokenizer_config.json next to it
 /// unless that is empty; a failure fails the test.
 Loaded load(const std::string &json, const std::string &config = "");
 
-/// `text` with the only place of `from` replaced; a failure fails the test.
+/// `text` with the only occurrence of `from` replaced; a failure fails the
+/// test.
 std::string replaceOnce(std::string text, const std::string &from,
                         const std::string &to);
 
-/// A tokenizer.json of a dozen tokens, for tests that take it apart.
+/// A tokenizer.json with a dozen tokens, for tests that modify it.
 std::string smallJson();
 
-/// A byte-level BPE of a dozen tokens, likewise.
+/// A byte-level BPE with a dozen tokens, for the same purpose.
 std::string smallBpeJson();
 
-/// A Unigram model of a dozen tokens, likewise.
+/// A Unigram model with a dozen tokens, for the same purpose.
 std::string smallUnigramJson();
 
-/// A precompiled character map of these texts to others, in SentencePiece's
-/// format.
+/// A precompiled character map between these texts, in SentencePiece's format.
 std::string
 makeCharacterMap(const std::vector<std::pair<std::string, std::string>> &rules);
 

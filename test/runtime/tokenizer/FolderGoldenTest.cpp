@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Folders without tokenizer.json, or with one that their classes change: ids,
-// offsets and texts equal to those of transformers' classes.
+// offsets and texts equal to transformers' classes.
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
@@ -62,7 +62,7 @@ TEST_P(FolderGolden, IdsAndTexts) {
   }
 }
 
-/// A file with one byte changed or an end cut off; `round` says which.
+/// A file with one byte changed or truncated; `round` chooses.
 std::string getChanged(std::string bytes, uint64_t round) {
   const uint64_t mixed = (round + 1) * 0x9E3779B97F4A7C15u;
   const size_t at = (mixed >> 20) % bytes.size();
@@ -72,7 +72,7 @@ std::string getChanged(std::string bytes, uint64_t round) {
   return bytes;
 }
 
-/// Folders with a malformed file are refused in one line, or are tokenizers.
+/// Folders with a malformed file are refused with one line, or are tokenizers.
 TEST_P(FolderGolden, MalformedFiles) {
   const std::string folder = getGoldenPath("folders/" + GetParam());
   auto original = importTokenizerFolder(folder);
@@ -104,8 +104,8 @@ TEST_P(FolderGolden, MalformedFiles) {
   }
 }
 
-/// Long texts of one kind: letters, spaces, marks, characters that are not
-/// pieces, and starts of added tokens.
+/// Long texts with one kind of content: letters, spaces, marks, characters that
+/// are not pieces, and starts of added tokens.
 TEST_P(FolderGolden, LongTextsTakeLinearTime) {
   auto imported = importTokenizerFolder(getGoldenPath("folders/" + GetParam()));
   ASSERT_TRUE(imported && *imported);

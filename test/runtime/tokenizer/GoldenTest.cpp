@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ids and offsets equal to those of the PyPI package tokenizers, on the whole
-// corpus and on the cases that are written out.
+// Ids and offsets equal to the PyPI package tokenizers, on the whole corpus and
+// on the explicit cases.
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"

@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where grapheme clusters end: one text per rule of the standard's annex.
+// Grapheme cluster boundaries: one text per rule in the standard's annex.
 #include "runtime/tokenizer/Graphemes.h"
 #include <gtest/gtest.h>
 
 namespace transom::tokenizer {
 namespace {
 
-/// The lengths of the clusters of a text.
+/// The cluster lengths in a text.
 std::vector<size_t> getLengths(std::string_view text) {
   Characters characters = getCharacters(text);
   std::vector<size_t> lengths;

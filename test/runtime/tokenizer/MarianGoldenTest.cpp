@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A Marian folder: ids and texts equal to those of transformers' class.
+// A Marian folder: ids and texts equal to transformers' class.
 #include "compiler/import/tokenizer/classes/ImportMarian.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
@@ -36,7 +36,7 @@ TEST(MarianGolden, IdsAndTexts) {
   }
 }
 
-/// Cut or with a byte changed, the pieces are refused or a tokenizer.
+/// Truncated pieces, or pieces with a changed byte, are refused or a tokenizer.
 TEST(MarianGolden, ChangedPieces) {
   const std::string pieces = golden("marian/source.spm");
   const std::string vocabulary =

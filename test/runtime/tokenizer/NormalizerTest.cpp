@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps of normalizers, by the characters for which versions of Unicode or
-// rules differ.
+// Normalizer steps, on characters for which Unicode versions or rules differ.
 #include "runtime/tokenizer/Normalizer.h"
 #include "runtime/tokenizer/Unicode.h"
 #include "test/runtime/tokenizer/Steps.h"
@@ -56,7 +55,7 @@ TEST(Normalizer, CompatibilityForms) {
   EXPECT_EQ(compose("a\u0430\u05d0"), "a\u0430\u05d0");
 }
 
-/// What lets composition leave short texts alone.
+/// Properties that let composition skip short texts.
 TEST(Normalizer, NoEarlyCharacterJoinsTheOneBeforeIt) {
   for (size_t i = 0; i < unicode::compositionCount; ++i) {
     const char32_t second = unicode::compositions[i].second;
@@ -79,7 +78,7 @@ TEST(Normalizer, Composes) {
   };
   EXPECT_EQ(compose("e\u0301 \u212b"), "\u00e9 \u00c5");
   EXPECT_EQ(compose("\u1100\u1161\u11a8\u1100\u1161"), "\uac01\uac00");
-  // The dot below comes first and is joined; the acute is then blocked by none.
+  // The dot below comes first and is composed; the acute is then not blocked.
   EXPECT_EQ(compose("o\u0302\u0323"), "\u1ed9");
   EXPECT_EQ(compose("q\u0307\u0323"), "q\u0323\u0307");
   // A composition that is excluded stays apart.

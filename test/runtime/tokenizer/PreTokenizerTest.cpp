@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps that cut text into words.
+// Steps that split text into words.
 #include "runtime/tokenizer/PreTokenizer.h"
 #include "test/runtime/tokenizer/Steps.h"
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What happens to the matches of a pattern.
+// How pattern matches are treated.
 #include "runtime/tokenizer/Splitter.h"
 #include "compiler/import/tokenizer/regex/Regex.h"
 #include <gtest/gtest.h>

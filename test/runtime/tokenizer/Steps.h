@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lists of steps in the form of the tables.
+// Lists with steps in the table format.
 #pragma once
 #include "runtime/tokenizer/Tables.h"
 #include <initializer_list>

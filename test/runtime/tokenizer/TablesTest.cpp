@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Malformed tables: whatever the bytes are, opening and using them stays inside
-// them. Worth most under AddressSanitizer.
+// Malformed tables: for any bytes, opening and using them stays inside them.
+// Most useful under AddressSanitizer.
 #include "test/runtime/tokenizer/Fixture.h"
 #include <algorithm>
 #include <random>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace tokenizer;
 
-/// Opens a copy of exactly these bytes and uses all of it.
+/// Opens a copy with exactly these bytes and uses all its parts.
 bool use(std::string_view bytes) {
   auto copy = std::make_unique<char[]>(bytes.size());
   std::copy(bytes.begin(), bytes.end(), copy.get());
@@ -33,7 +33,7 @@ bool use(std::string_view bytes) {
   return true;
 }
 
-/// Each byte of the tables changed in several ways.
+/// Each table byte changed in several ways.
 void changeEveryByte(const std::string &tables) {
   ASSERT_TRUE(use(tables));
   for (size_t i = 0; i < tables.size(); ++i)

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Properties of characters, where versions of Unicode differ.
+// Character properties for which Unicode versions differ.
 #include "runtime/tokenizer/Unicode.h"
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ TEST(Unicode, Properties) {
   EXPECT_TRUE(unicode::isPunctuation('$'));
   EXPECT_TRUE(unicode::isPunctuation(0x3002));
   EXPECT_FALSE(unicode::isPunctuation(0x20AC));
-  // Assigned after the Unicode version of the reference's categories.
+  // Assigned after the Unicode version in the reference's categories.
   EXPECT_FALSE(unicode::isPunctuation(0x2E5D));
   EXPECT_TRUE(unicode::isWord('_'));
   EXPECT_TRUE(unicode::isWord(0x200D));

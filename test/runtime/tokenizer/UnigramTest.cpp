@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The Unigram model: the best way to cut, unknown characters, long words. The
-// numbers are those of the PyPI package tokenizers.
+// The Unigram model: the best split, unknown characters, long words. The values
+// are from the PyPI package tokenizers.
 #include "test/runtime/tokenizer/Fixture.h"
 #include "test/support/TimeLimit.h"
 #include <algorithm>
@@ -31,7 +31,7 @@ TEST(TokenizerUnigram, TheLargestSumWins) {
   EXPECT_EQ(getIds(loaded, "abcdacd"), (Ids{8, 1, 5}));
   EXPECT_EQ(getIds(loaded, "bcab"), (Ids{2, 3, 6}));
   EXPECT_EQ(getIds(loaded, ""), Ids{});
-  // Of equal sums, the one that was found first stays: "abcd" here.
+  // Among equal sums, the first one found stays: "abcd" here.
   Loaded equal = load(
       replaceOnce(smallUnigramJson(), R"(["abcd", 10.0])", R"(["abcd", 5.0])"));
   EXPECT_EQ(getIds(equal, "abcd"), Ids{8});
@@ -41,7 +41,7 @@ TEST(TokenizerUnigram, UnknownCharactersAreOneToken) {
   Loaded loaded = load(smallUnigramJson());
   EXPECT_EQ(getIds(loaded, "axyab"), (Ids{1, 0, 6}));
   EXPECT_EQ(getOffsets(loaded, "axyab"), "0-1 1-3 3-5 ");
-  // The text of the unknown token is unknown itself.
+  // The unknown token's own text is unknown.
   EXPECT_EQ(getIds(loaded, "x<unk>y"), Ids{0});
   EXPECT_EQ(getIds(loaded, "<unk>"), Ids{0});
 }

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words in tokens of a WordPiece vocabulary.
+// Words as tokens in a WordPiece vocabulary.
 #include "test/runtime/tokenizer/Fixture.h"
 
 namespace transom::test {
