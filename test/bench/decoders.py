@@ -1,10 +1,10 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decoders for the comparison: checkpoints, llama.cpp built from source, and what a task is on each engine.
+"""Decoders for the comparison: checkpoints, llama.cpp built from source, and tasks by engine.
 
-A task is `prefill-512` (a prompt of 512 tokens), `decode-4096` (NEW_TOKENS tokens after 4096) or `together-8` (8
-sequences decode NEW_TOKENS tokens each after prompts of NEW_TOKENS). Standard library only; rival_decoder.py has the
-rest. All figures are milliseconds of the whole task, its prompt taken off where it decodes.
+A task is `prefill-512` (a prompt with 512 tokens), `decode-4096` (NEW_TOKENS tokens after 4096) or `together-8` (8 sequences
+decode NEW_TOKENS tokens each after prompts with NEW_TOKENS tokens). Standard library only; rival_decoder.py has the rest. All
+times are milliseconds for the complete task; decode tasks exclude the prompt.
 """
 import glob
 import json
@@ -19,9 +19,9 @@ from compare import HERE, PLACE, TRANSOM, Checkpoint, made, output_of, prefix, r
 MODELS = ("gpt2", "llama-213m")
 RIVALS = ["llamacpp", "llamacpp-bf16", "llamacpp-q8_0", "llamacpp-q4_0", "llamacpp-q4_k_m", "ctranslate2", "ctranslate2-int8"]
 NEW_TOKENS = 64
-# The Python package holds the source of llama.cpp, so one download gives the library, its own benchmark and the binding.
+# The Python package contains llama.cpp's source, so one download provides the library, its own benchmark and the binding.
 LLAMA = "llama-cpp-python==0.3.36"
-# GCC 12 drops a part of the configuration of AMX's tiles, and the code ends with an illegal instruction.
+# GCC 12 drops a part of the AMX tile configuration, and the code ends with an illegal instruction.
 LLAMA_FLAGS = ["-DCMAKE_C_COMPILER=clang-19", "-DCMAKE_CXX_COMPILER=clang++-19", "-DCMAKE_BUILD_TYPE=Release",
                "-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON", "-DBUILD_SHARED_LIBS=ON", "-DGGML_NATIVE=ON",
                "-DGGML_OPENMP=OFF", "-DLLAMA_CURL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_SERVER=OFF",
@@ -51,7 +51,7 @@ def llama():
 
 
 def decoders_python(flags):
-    """The rivals' Python with what decoders need besides."""
+    """The rivals' Python with the additional decoder packages."""
     python = rivals_python(flags)
     done = os.path.join(PLACE, "venv", "done-decoders")
     if not flags.python and not os.path.exists(done):
@@ -61,7 +61,7 @@ def decoders_python(flags):
 
 
 def tokens_of(task):
-    """How many tokens a task's time is of; None for what is no task of decoders."""
+    """Returns the token count that a task's time covers; None if it is not a decoder task."""
     kind, _, size = task.partition("-")
     return {"prefill": int(size), "decode": NEW_TOKENS, "together": NEW_TOKENS * int(size)}[kind] if size.isdigit() and \
         kind in ("prefill", "decode", "together") else None
@@ -86,7 +86,7 @@ class DecoderModel(Checkpoint):
         return super().turn(engine, task, runs, threads, env)
 
     def time_together(self, engine, task, threads):
-        """llama.cpp's own benchmark of sequences that decode together, which warms up by itself."""
+        """llama.cpp's own benchmark for sequences that decode together, which includes a warm-up."""
         count = int(task.partition("-")[2])
         kind = engine.partition("-")[2] or "f32"
         out = output_of([*prefix(self.flags), os.path.join(llama(), "bin", "llama-batched-bench"), "-m",

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Line charts as SVG inside one HTML page, which loads nothing. Standard library only."""
+"""SVG line charts in one self-contained HTML page. Standard library only."""
 import html
 import math
 
@@ -12,13 +12,13 @@ svg { margin: 6px; background: #fafafa; border: 1px solid #ddd } text { font-siz
 
 
 def round_step(most):
-    """A step of 1, 2 or 5 times a power of ten with about five of them up to `most`."""
+    """Returns a step of 1, 2 or 5 times a power of ten with about five steps up to `most`."""
     power = 10 ** math.floor(math.log10(most / 5))
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= most / 5)
 
 
 def positions_of(names):
-    """The position of each x, from 0 to 1: by logarithm where all are numbers, else evenly."""
+    """Returns each x position, from 0 to 1: logarithmic if all names are numbers, else evenly spaced."""
     if all(isinstance(name, (int, float)) for name in names) and min(names) < max(names):
         low, high = math.log(min(names)), math.log(max(names))
         return {name: (math.log(name) - low) / (high - low) for name in names}
@@ -26,7 +26,7 @@ def positions_of(names):
 
 
 def chart(title, unit, series, top=None):
-    """A chart of {name: [(x, y), ...]}; the y axis begins at 0 and reaches `top` at least."""
+    """Draws a chart of {name: [(x, y), ...]}; the y axis starts at 0 and reaches at least `top`."""
     names = list(dict.fromkeys(x for points in series.values() for x, _ in points))
     most = max([y for points in series.values() for _, y in points] + [top or 0]) or 1
     places = positions_of(names) if names else {}

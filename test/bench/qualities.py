@@ -1,9 +1,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How far the results of a model in fewer bits are from those in float32. Standard library only.
+"""Compares the results of quantized or bf16 models with the float32 results. Standard library only.
 
-A variant is a model compiled with other flags. Of models with logits the figures compare distributions of the next token, of
-others embeddings: the mean of the last hidden states of a text, as sentence-transformers pools them.
+A variant is a model compiled with other flags. For models with logits the measures compare next-token distributions, for others
+embeddings: the mean over the last hidden states of a text, as in sentence-transformers.
 """
 import array
 import json
@@ -23,12 +23,12 @@ VARIANTS = {REFERENCE: [], "bf16": ["--dtype", "bf16"], "cache int8": ["--kv-dty
 
 
 def product_bits(variant):
-    """Bits of a weight of a product but the head, its share of the scale of a group included."""
+    """Returns bits per GEMM weight without the head, including its share of the group scale."""
     kind, *rest = variant.split()
     return {"int8": 8, "int4": 4}[kind] + 16 / int(rest[0]) if "int" in kind else {"bf16": 16}.get(kind, 32)
 
 
-# The end of the name of a variant whose weights are quantized for what they are multiplied by.
+# The suffix for variants with activation-aware quantization.
 CALIBRATED = " calibrated"
 CODES = {"F32": "f", "I64": "q"}
 # Random ids begin here: the first ones are special tokens mostly.
@@ -36,7 +36,7 @@ FIRST_ID = 5
 
 
 def read_tensors(path):
-    """{name: (shape, array)} of a safetensors file."""
+    """Returns {name: (shape, array)} for a safetensors file."""
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(size))
@@ -50,7 +50,7 @@ def read_tensors(path):
 
 
 def write_tensors(path, tensors):
-    """Writes {name: (shape, array)} of type `q` or `f`."""
+    """Writes {name: (shape, array)} with type `q` or `f`."""
     header, offset = {}, 0
     for name, (shape, values) in tensors.items():
         size = len(values) * values.itemsize
@@ -73,7 +73,7 @@ def log_softmax(row):
 
 
 def divergence(reference, other):
-    """KL(reference || other) of two lists of log-probabilities, in nats."""
+    """Returns KL(reference || other) for two lists of log-probabilities, in nats."""
     return math.fsum(math.exp(one) * (one - two) for one, two in zip(reference, other))
 
 
@@ -83,12 +83,12 @@ def cosine(one, two):
 
 
 def percentile(values, share):
-    """The least value that so large a share of the values does not exceed."""
+    """Returns the least value that this share of the values does not exceed."""
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
 def compare_logits(reference, other, tokens):
-    """`reference` and `other`: (shape, array), the last axis is the vocabulary; `tokens`: which rows are of real tokens."""
+    """`reference` and `other`: (shape, array), the last axis is the vocabulary; `tokens`: mask of rows with real tokens."""
     width = reference[0][-1]
     if reference[0] != other[0]:
         raise ValueError(f"logits have shape {other[0]}, expected {reference[0]}")
@@ -102,7 +102,7 @@ def compare_logits(reference, other, tokens):
 
 
 def embeddings(states, tokens):
-    """A vector for each text: the mean over its tokens of [batch, seq, hidden], or the row of [batch, hidden]."""
+    """Returns a vector for each text: the mean over its tokens in [batch, seq, hidden], or the row in [batch, hidden]."""
     shape, values = states
     width = shape[-1]
     if len(shape) == 2:
@@ -139,7 +139,7 @@ class Inputs:
         return ([len(texts), width], ids), ([len(texts), width], mask)
 
     def tensors(self, entry):
-        """The arguments of an entry by name."""
+        """Returns the arguments for an entry by name."""
         ids, mask = self.padded(self.texts)
         found = {"input_ids": ids, "attention_mask": mask}
         if self.targets:
@@ -147,12 +147,12 @@ class Inputs:
         return found
 
     def tokens(self):
-        """1 for each row of logits that counts, of targets where there are some."""
+        """Returns 1 for each logits row that counts, for targets if there are some."""
         return self.padded(self.targets or self.texts)[1][1]
 
 
 def random_inputs(vocabulary, count, length, seed, with_targets=False):
-    """Texts of one length, so that no row is padding."""
+    """Texts with equal lengths, so that no row is padding."""
     source = random.Random(seed)
     first = min(FIRST_ID, vocabulary - 1)
     draw = lambda: [[source.randrange(first, vocabulary) for _ in range(length)] for _ in range(count)]
@@ -160,7 +160,7 @@ def random_inputs(vocabulary, count, length, seed, with_targets=False):
 
 
 def file_inputs(run, model, path, count, length, joined):
-    """The texts of a file, a line each; `joined`: as one text in windows of `length` tokens, for models that write."""
+    """Returns the texts in a file, one per line; `joined`: as one text in windows with `length` tokens, for generative models."""
     flags = ["--no-special"] if joined else []
     lines = run(["tokenize", model, "--no-truncation", *flags, "--file", path]).splitlines()
     texts = [json.loads(line)["ids"] for line in lines]
@@ -176,7 +176,7 @@ def file_inputs(run, model, path, count, length, joined):
 # Variants.
 
 class Quality:
-    """The variants of one model beside its float32. `tool` is transom, `place` a folder for what is made."""
+    """The variants of one model and its float32 baseline. `tool` is transom, `place` a folder for generated files."""
 
     def __init__(self, tool, folder, place, flags=(), calibration=None):
         self.tool, self.folder, self.place, self.flags, self.calibration = tool, folder, place, list(flags), calibration
@@ -213,7 +213,7 @@ class Quality:
             return json.load(file)["vocab_size"]
 
     def results(self, model, entry, inputs):
-        """The first result of an entry, in the order of the manifest."""
+        """Returns the first result of an entry, in manifest order."""
         before, after = (os.path.join(self.place, name + ".safetensors") for name in ("inputs", "results"))
         write_tensors(before, inputs.tensors(entry))
         self.run(["run", model, entry, "--in", before, "--out", after])
@@ -225,7 +225,7 @@ class Quality:
         return compare(reference, results, inputs.tokens())
 
     def measure(self, variant, model, inputs, reference=None):
-        """The figures of a variant, and its results; `reference`: those of float32."""
+        """Returns the measures for a variant, and its results; `reference`: the float32 results."""
         described = self.inspect(model)
         results = self.results(model, self.entry, inputs)
         row = {"variant": variant, "product_bits": product_bits(variant.removesuffix(CALIBRATED)), "bits": 8 * described["weights_bytes"] / described["parameters"],
@@ -236,7 +236,7 @@ class Quality:
 
 
 def measure_all(quality, inputs, variants, say):
-    """The rows of all variants that compile, and the results in float32."""
+    """Returns the rows for all variants that compile, and the float32 results."""
     first, reference = quality.measure(REFERENCE, quality.model, inputs)
     rows = [first]
     if quality.calibration:

@@ -2,10 +2,10 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The side of the comparison that needs the rivals' packages: it runs in their environment, one process an engine.
-# rival.py make MODEL FOLDER [SOURCE]: a checkpoint with random weights (or a copy of SOURCE's), its forms for the
-# engines, inputs to agree on, and texts of mixed length. `save` leaves out the forms.
-# rival.py time JOB: loads an engine, and times a task for each line of the input; JOB holds the arguments of load_engine().
+# The part of the comparison that needs the rivals' packages: it runs in their environment, one process per engine.
+# rival.py make MODEL FOLDER [SOURCE]: a checkpoint with random weights (or a copy of SOURCE's), its formats for the engines,
+# inputs to agree on, and texts with mixed lengths. `save` omits the formats.
+# rival.py time JOB: loads an engine, and times a task for each input line; JOB contains the arguments for load_engine().
 import importlib
 import json
 import os

@@ -2,10 +2,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The side of the comparison of decoders that needs the rivals' packages: it runs in their environment, one process an
-# engine.
-# rival_decoder.py make MODEL FOLDER: a checkpoint with random weights and its forms for CTranslate2 and llama.cpp.
-# rival_decoder.py time JOB: loads an engine, and times a task for each line of the input; JOB holds the arguments of
+# The part of the decoder comparison that needs the rivals' packages: it runs in their environment, one process per engine.
+# rival_decoder.py make MODEL FOLDER: a checkpoint with random weights and its formats for CTranslate2 and llama.cpp.
+# rival_decoder.py time JOB: loads an engine, and times a task for each input line; JOB contains the arguments for
 # load_engine().
 import ctypes
 import json

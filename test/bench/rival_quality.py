@@ -2,11 +2,11 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The side of the comparison of quality that needs the rivals' packages.
-# rival_quality.py make MODEL FOLDER: a random model with the statistics of trained ones.
-# rival_quality.py convert FOLDER GGUF: the model of a folder for llama.cpp, in float32.
-# rival_quality.py run GGUF TYPE IDS OUT logits|encode: what llama.cpp computes in a type from the ids of a safetensors file;
-# prints its bits per weight.
+# The part of the quality comparison that needs the rivals' packages.
+# rival_quality.py make MODEL FOLDER: a random model with the statistics of trained models.
+# rival_quality.py convert FOLDER GGUF: converts a model folder for llama.cpp, in float32.
+# rival_quality.py run GGUF TYPE IDS OUT logits|encode: llama.cpp's results in a type for the ids in a safetensors file; prints
+# its bits per weight.
 import array
 import json
 import os
@@ -144,7 +144,7 @@ def convert(folder, path):
 
 
 class LlamaCpp:
-    """llama.cpp with its caches in float32, so that only weights and what they multiply have fewer bits."""
+    """llama.cpp with float32 caches, so that only weights and GEMM inputs have lower precision."""
 
     def __init__(self, path, tokens, embeds):
         import llama_cpp
@@ -166,7 +166,7 @@ class LlamaCpp:
         return 8 * self.api.llama_model_size(self.model) / self.api.llama_model_n_params(self.model)
 
     def compute(self, ids, width):
-        """Logits of all tokens of a sequence, or its embedding, flat."""
+        """Returns the logits for all tokens in a sequence, or its embedding, flat."""
         api = self.api
         if not self.embeds:
             api.llama_memory_clear(api.llama_get_memory(self.context), True)
@@ -183,7 +183,7 @@ class LlamaCpp:
 
 
 def quantize(source, kind):
-    """A file of the type beside the source, made as llama-quantize makes it."""
+    """Returns a file with the type next to the source, made as in llama-quantize."""
     import llama_cpp
     if kind == "F32":
         return source

@@ -2,10 +2,10 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The side of the comparison of encoder-decoders that needs the rivals' packages: it runs in their environment, one process
-# an engine.
-# rival_translator.py make MODEL FOLDER: a checkpoint with random weights, sources, and its form for CTranslate2.
-# rival_translator.py time JOB: loads an engine, and times a task for each line of the input; JOB holds the arguments of
+# The part of the encoder-decoder comparison that needs the rivals' packages: it runs in their environment, one process per
+# engine.
+# rival_translator.py make MODEL FOLDER: a checkpoint with random weights, sources, and its format for CTranslate2.
+# rival_translator.py time JOB: loads an engine, and times a task for each input line; JOB contains the arguments for
 # load_engine().
 import json
 import os
@@ -19,7 +19,7 @@ import numpy  # noqa: E402
 from rival import least_ms, serve  # noqa: E402
 from translators import LENGTH, MIXED, SENTENCES, TASKS  # noqa: E402
 
-# Largest difference of a token's log-probability to transom's in float32, and where an engine computes in fewer bits.
+# Largest difference between a token's log-probability and transom's in float32, and the limit for engines with lower precision.
 AGREEMENT, COARSE_AGREEMENT = 1e-3, 0.2
 VOCABULARY, END, PAD = 32001, 0, 32000
 MARIAN = dict(vocab_size=VOCABULARY, d_model=512, encoder_layers=6, decoder_layers=6, encoder_attention_heads=8,
@@ -31,7 +31,7 @@ BATCHES = (0, 16, 32)
 
 
 def sources_of(lengths, seed):
-    """Random sources of these numbers of tokens, the last one the end token; padded ids and their mask."""
+    """Random sources with these token counts, the last token is the end token; returns padded ids and their mask."""
     random = numpy.random.default_rng(seed)
     mask = (numpy.arange(max(lengths))[None] < numpy.array(lengths)[:, None]).astype(numpy.int64)
     ids = random.integers(5, VOCABULARY - 5, mask.shape) * mask + PAD * (1 - mask)
@@ -58,7 +58,7 @@ def make(name, folder):
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
     save(name, folder)
-    # Its converter asks for a vocabulary, so each id gets a word.
+    # Its converter requires a vocabulary, so each id gets a word.
     words = {{END: "</s>", PAD: "<pad>"}.get(i, f"t{i}"): i for i in range(VOCABULARY)}
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel(words, unk_token="t3")), eos_token="</s>",
                                         pad_token="<pad>", unk_token="t3")
@@ -84,7 +84,7 @@ class CTranslate2:
         return [[self.words[i] for i, real in zip(row, kept) if real] for row, kept in zip(ids.tolist(), mask.tolist())]
 
     def score(self, inputs):
-        """The log-probability of each token of the targets."""
+        """Returns the log-probability for each target token."""
         targets = inputs["labels"]
         # It scores the end token by itself.
         assert (targets[:, -1] == END).all()
@@ -106,11 +106,11 @@ class CTranslate2:
 
 
 def load_engine(engine, folder, threads):
-    """Milliseconds that the engine takes to load, and a function of a task and a number of runs."""
+    """Returns the engine's load time in milliseconds, and a function that takes a task and a run count."""
     start = time.perf_counter()
     model = CTranslate2(folder, threads, KINDS[engine])
     loaded = 1e3 * (time.perf_counter() - start)
-    # An engine that computes something else is no rival.
+    # An engine with different results is not a valid rival.
     difference = numpy.abs(model.score(model.load("inputs")) - model.load("results")["logprobs"]).max()
     if not difference <= (AGREEMENT if engine == "ctranslate2" else COARSE_AGREEMENT):
         sys.exit(f"its log-probabilities differ from transom's by {difference:.6f}")

@@ -1,10 +1,10 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Encoder-decoders for the comparison: the checkpoint, and what a task is on each engine.
+"""Encoder-decoders for the comparison: the checkpoint, and tasks by engine.
 
-`greedy` and `beams` translate SENTENCES sources of LENGTH tokens into NEW_TOKENS tokens each, `beams` with BEAMS beams;
-`first` stops after the first token, so it is the encoder's time. `mixed` is `greedy` on MIXED sources of mixed length.
-Standard library only; rival_translator.py has the rest. All figures are milliseconds of the whole task.
+`greedy` and `beams` translate SENTENCES sources with LENGTH tokens into NEW_TOKENS tokens each, `beams` with BEAMS beams;
+`first` stops after the first token, so it is the encoder's time. `mixed` is `greedy` on MIXED sources with mixed lengths.
+Standard library only; rival_translator.py has the rest. All times are milliseconds for the complete task.
 """
 import os
 
@@ -14,7 +14,7 @@ from decoders import decoders_python
 MODELS = ("marian",)
 RIVALS = ["ctranslate2", "ctranslate2-int8", "ctranslate2-bf16"]
 SENTENCES, LENGTH, NEW_TOKENS, BEAMS, MIXED = 8, 20, 32, 4, 64
-# Of a task: the file of its sources, new tokens of each, beams.
+# For each task: its sources file, new tokens per source, beams.
 TASKS = {
     "first": ("sources", 1, 1),
     "greedy": ("sources", NEW_TOKENS, 1),
@@ -24,7 +24,7 @@ TASKS = {
 
 
 def tokens_of(task):
-    """How many new tokens a task's time is of; None for what is no task of encoder-decoders."""
+    """Returns the new tokens that a task's time covers; None if it is not an encoder-decoder task."""
     if task not in TASKS:
         return None
     file, tokens, _ = TASKS[task]
@@ -50,7 +50,7 @@ class TranslatorModel(Checkpoint):
         return [*prefix(self.flags), self.program(engine), "bench", self.artifact(engine), "-q", *work, "-t", str(threads)]
 
     def profile(self, engine, task, threads, env):
-        """Of the encoder: `transom bench` has no profile of whole translations."""
+        """Profiles the encoder: `transom bench` has no profile for complete translations."""
         command = [*prefix(self.flags), self.program(engine), "bench", self.artifact(engine), "-q", "--entry", "encode", "-b",
                    str(SENTENCES), "-s", str(LENGTH), "-t", str(threads), "-r", "5", "--profile"]
         return output_of(command, env={**os.environ, **env})

@@ -6,12 +6,11 @@
 usage: check-goldens.py TRANSOM FOLDER... [--all-isas | --isa NAME...] [--compile-flag=FLAG]... [--entry NAME]...
            [--threads N] [--tolerance ABSOLUTE RELATIVE] [--cosine LEAST] [--gguf]
 
-With --gguf what is compiled is a GGUF file made of the folder.
-With --all-isas each case runs with each instruction set that the artifact has code for and this CPU runs.
-Standard library only. One line a case; exits 1 when a case failed, 2 when there was none, 77 where the library of a
-backend is not installed. Ids that are generated must be those that are expected; under a tolerance of its own, within
-which near ties may fall otherwise, each must be the most likely one by the artifact's own logits. Beams of encoder-decoders must
-then have the scores that the entry `score` gives their tokens.
+--gguf converts the folder to a GGUF file and compiles that file. --all-isas runs each case with each instruction set that the
+artifact contains code for and this CPU supports. Standard library only. Prints one line per case; exits 1 when a case failed, 2
+when there was none, 77 where a backend library is not installed. Generated ids must equal the expected ids; under a case's own
+tolerance, within which near ties may be decided differently, each id must be the most likely one by the artifact's own logits.
+Encoder-decoder beams must then have the scores that the entry `score` returns for their tokens.
 """
 import argparse
 import functools
@@ -27,7 +26,7 @@ CODES = {"F64": "d", "F32": "f", "I64": "q", "I32": "i", "I16": "h", "I8": "b", 
 
 
 def read_tensors(path):
-    """{name: (shape, flat list)} of a safetensors file."""
+    """Returns {name: (shape, flat list)} for a safetensors file."""
     with open(path, "rb") as file:
         data = file.read()
     (length,) = struct.unpack_from("<Q", data)
@@ -55,7 +54,7 @@ def write_tensors(path, tensors):
 
 
 def generation_flags(case):
-    """The flags of a case's generation."""
+    """Returns a case's generation flags."""
     keys = ("max_new_tokens", "min_new_tokens", "eos_token_id", "num_beams", "num_return_sequences", "length_penalty",
             "early_stopping", "no_repeat_ngram_size", "repetition_penalty", "renormalize_logits")
     flags = [word for key in keys if key in case for word in ("--" + key.replace("_", "-"), str(case[key]).lower())]
@@ -75,7 +74,7 @@ def rows_of(tensor):
 
 
 def unlikely(ids, mask, new, logits, end):
-    """What is wrong with ids that were chosen greedily, by the logits of the whole; None where nothing is. `end` ends a row."""
+    """Returns the error in greedily chosen ids according to the logits for all tokens, or None. `end` ends a row."""
     width, columns = logits[0][2], logits[0][1]
     for row, chosen in enumerate(new):
         for step, token in enumerate(chosen):
@@ -90,7 +89,7 @@ def unlikely(ids, mask, new, logits, end):
 
 
 def unlikely_target(chosen, logits, row, barred):
-    """What is wrong with a row of greedy ids, by the logits of the targets; the token `barred` may not be chosen."""
+    """Returns the error in a row of greedy ids according to the target logits, or None; the token `barred` may not be chosen."""
     _, columns, width = logits[0]
     for step, token in enumerate(chosen):
         at = (row * columns + step) * width
@@ -101,7 +100,7 @@ def unlikely_target(chosen, logits, row, barred):
 
 
 def wrong_score(chosen, logprobs, score, penalty):
-    """What is wrong with the score of a beam, by the log-probabilities of its tokens."""
+    """Returns the error in a beam score according to its token log-probabilities, or None."""
     expected = sum(logprobs) / len(chosen) ** penalty
     return None if abs(score - expected) < 1e-4 else f"the score is {score:g}, expected {expected:g}"
 
@@ -112,7 +111,7 @@ def folder_kind(folder):
 
 
 def difference(got, want, atol, rtol):
-    """What is wrong with results, or None."""
+    """Returns the difference between results and expected results, or None."""
     for name, (shape, values) in want.items():
         if name not in got:
             return f"result '{name}' is missing, got {sorted(got)}"
@@ -134,7 +133,7 @@ def difference(got, want, atol, rtol):
 
 
 def cosine(got, want):
-    """The least cosine between results and what is expected of them."""
+    """Returns the smallest cosine between results and expected results."""
     least = 1.0
     for name, (_, values) in want.items():
         if name.endswith("_ids"):
@@ -202,7 +201,7 @@ class Checker:
         return [isa for isa in wanted if runnable(isa)] if wanted else [None]
 
     def replay(self, inputs, artifact, case, got, want, isa):
-        """Looks at generated ids through the logits of the prompt and themselves."""
+        """Checks generated ids by means of the logits for the prompt and the ids."""
         (rows, length), (expected, _) = got["output_ids"][0], want["output_ids"][0]
         if rows != expected or not 1 <= length <= case["max_new_tokens"]:
             return f"'output_ids' has shape {[rows, length]}, expected {[expected, case['max_new_tokens']]} or shorter"
@@ -221,7 +220,7 @@ class Checker:
         return unlikely(ids, mask, new, read_tensors(out)["logits"], end)
 
     def replay_targets(self, folder, artifact, case, got, isa):
-        """Looks at what an encoder-decoder generated: greedy ids by their logits, the scores of beams by those of the entry `score`."""
+        """Checks encoder-decoder results: greedy ids by their logits, beam scores by the entry `score`."""
         with open(os.path.join(folder, "generation_config.json"), encoding="utf-8") as file:
             settings = json.load(file)
         end, start = settings["eos_token_id"], settings["decoder_start_token_id"]
@@ -272,7 +271,7 @@ class Checker:
 
 
 def runnable(isa):
-    """True where this CPU has the instruction set; what it lacks cannot be tested here."""
+    """True where this CPU supports the instruction set; others cannot be tested here."""
     return isa in runnable_isas()
 
 
@@ -296,7 +295,7 @@ def main():
     parser.add_argument("--tolerance", type=float, nargs=2)
     parser.add_argument("--cosine", type=float, default=-1.0)
     options = parser.parse_args()
-    # Beside the tool where its test programs are, unless the build folder is known.
+    # The test programs are next to the tool, unless the build folder is known.
     os.environ.setdefault("TRANSOM_BINARY_DIR", os.path.dirname(os.path.dirname(os.path.abspath(options.transom))))
     checker = Checker(options)
     for folder in options.folders:

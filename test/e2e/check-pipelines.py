@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles folders of sentence-transformers, embeds the texts of their texts.json, and compares with what it lists.
+"""Compiles sentence-transformers folders, embeds the texts in their texts.json, and compares with the vectors listed there.
 
 usage: check-pipelines.py TRANSOM FOLDER...
 
-Standard library only. One line a case; exits 1 when a case failed, 2 when there was none.
+Standard library only. Prints one line per case; exits 1 when a case failed, 2 when there was none.
 """
 import json
 import os
@@ -24,7 +24,7 @@ def run(*command):
 
 
 def get_vector(line, size):
-    """The numbers of a line; of a sparse one the weights by id."""
+    """Returns the values in a line; for a sparse vector the weights by id."""
     if "embedding" in line:
         return line["embedding"]
     vector = [0.0] * size
@@ -37,7 +37,7 @@ def get_vector(line, size):
 
 
 def find_difference(lines, texts, expected, flags):
-    """What is wrong, or None."""
+    """Returns the first difference, or None."""
     if [line["text"] for line in lines] != texts:
         return "the texts are others"
     worst = 0.0
@@ -51,13 +51,13 @@ def find_difference(lines, texts, expected, flags):
         if len(got) != len(want):
             return f"{len(got)} numbers, expected {len(want)}"
         worst = max([worst] + [abs(x - y) for x, y in zip(got, want)])
-    # A number at the border of two steps of int8 may fall to either.
+    # A value on the border between two int8 steps may be rounded to either.
     allowed = 1 if "int8" in flags else TOLERANCE
     return f"off by {worst:.2e}, allowed {allowed}" if not worst <= allowed else None
 
 
 def check(tool, folder):
-    """Prints a line for each case; gives the numbers of cases and of failures."""
+    """Prints a line for each case; returns the case count and the failure count."""
     with open(os.path.join(folder, "texts.json")) as file:
         golden = json.load(file)
     count = failures = 0

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the models of test/goldens/random-beams under their settings and compares ids and scores with transformers'.
+"""Runs the models in test/goldens/random-beams under their settings and compares ids and scores with transformers'.
 
 usage: check-random-beams.py TRANSOM FOLDER [MODEL...]
 
-Standard library only. One line a run that fails; exits 1 when one failed, 2 when there was none."""
+Standard library only. Prints one line for each run that fails; exits 1 when one failed, 2 when there was none."""
 import importlib.util
 import json
 import os
@@ -22,24 +22,24 @@ SCORE_TOLERANCE = 1e-4
 
 
 def call(arguments):
-    """The last line of stderr of a command that failed, else None."""
+    """Returns the last line of stderr if a command failed, else None."""
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=300)
     return f"exits {done.returncode}: {goldens.last_line(done)}" if done.returncode else None
 
 
 def get_flags(run):
-    """The flags of a run; a boolean of `early_stopping` is a word of the flag."""
+    """Returns the flags for a run; a boolean `early_stopping` becomes the flag's value."""
     return [f"--{key.replace('_', '-')}={str(value).lower()}" for key, value in run["flags"].items()]
 
 
 def find_difference(got, run, ends):
-    """What is wrong with the results of a run, or None. Rows are compared up to their first end token."""
+    """Returns the difference in a run's results, or None. Rows are compared up to their first end token."""
     rows = goldens.rows_of(got["output_ids"])
     if len(rows) != len(run["output_ids"]):
         return f"{len(rows)} results, expected {len(run['output_ids'])}"
     for number, (row, want) in enumerate(zip(rows, run["output_ids"])):
         end = next((i for i, token in enumerate(row) if token in ends), len(row) - 1)
-        # A row that ends at the length is filled up where others of the batch are longer.
+        # A row that ends at the max length is padded where others in the batch are longer.
         made = row[:end + 1] if end + 1 <= len(want) or row[:len(want)] != want else row[:len(want)]
         if made != want:
             return f"row {number} is {row}, expected {want}"
@@ -53,7 +53,7 @@ def find_difference(got, run, ends):
 
 
 def check_run(transom, artifact, run, ends):
-    """Runs one case; what is wrong, or None."""
+    """Runs one case; returns its error, or None."""
     shape = [len(run["input_ids"]), len(run["input_ids"][0])]
     given, made = artifact + ".in", artifact + ".out"
     goldens.write_tensors(given, {name: (shape, sum(run[name], [])) for name in ("input_ids", "attention_mask")})
@@ -62,7 +62,7 @@ def check_run(transom, artifact, run, ends):
 
 
 def check_model(transom, folder, scratch):
-    """The number of runs of a model, and what is wrong with which."""
+    """Returns the run count for a model, and the errors by run."""
     with open(os.path.join(folder, "cases.json"), encoding="utf-8") as file:
         cases = json.load(file)
     count, problems = 0, []

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes GGUF files of model folders as the converter of llama.cpp does: names, metadata, and the tensors that it changes.
+"""Converts model folders to GGUF files as llama.cpp's converter does: names, metadata, and the tensors that it changes.
 Standard library only."""
 import array
 import json
@@ -14,7 +14,7 @@ UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
 
 
 class Writer:
-    """A file in memory: `set` gives a key a value, `add` adds a tensor of F32 or BF16, or bytes of any type."""
+    """A file in memory: `set` assigns a value to a key, `add` adds an F32 or BF16 tensor, or bytes with any type."""
 
     def __init__(self):
         self.metadata, self.tensors = {}, []
@@ -49,7 +49,7 @@ def text(value):
 
 
 def element(value):
-    """The type and the bytes of one value."""
+    """Returns the type and the bytes for one value."""
     if isinstance(value, bool):
         return BOOL, struct.pack("<?", value)
     if isinstance(value, int):
@@ -70,7 +70,7 @@ def typed(value):
 
 
 def read_folder(folder):
-    """config.json, and {name: (shape, values, type)} of model.safetensors."""
+    """Returns config.json, and {name: (shape, values, type)} for model.safetensors."""
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     with open(os.path.join(folder, "model.safetensors"), "rb") as file:
@@ -88,7 +88,7 @@ def read_folder(folder):
 
 
 def spread(raw, size, taken, new_size, places):
-    """Elements of `size` bytes as elements of `new_size`: of each the bytes `taken` at `places`, zeros elsewhere."""
+    """Converts elements with `size` bytes to `new_size` bytes: copies the bytes `taken` to `places`, and zeros the others."""
     out = bytearray(len(raw) // size * new_size)
     for source, place in zip(taken, places):
         out[place::new_size] = raw[source::size]
@@ -96,7 +96,7 @@ def spread(raw, size, taken, new_size, places):
 
 
 def pair_rows(shape, values, heads):
-    """Rows of each head in turn from its first and its second half, as the rope of llama.cpp wants them."""
+    """Interleaves the first and the second half of the rows in each head, as required by llama.cpp's rope."""
     width = math.prod(shape[1:])
     size = shape[0] // heads
     order = [head * size + half * (size // 2) + pair for head in range(heads) for pair in range(size // 2) for half in (0, 1)]
@@ -114,7 +114,7 @@ def transposed(shape, values):
     return [columns, rows], turned
 
 
-# Modules of Hugging Face and their names here; {} is the layer.
+# Hugging Face module names and their GGUF names; {} is the layer.
 DECODER = {
     "embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output",
     "layers.{}.input_layernorm": "blk.{}.attn_norm", "layers.{}.self_attn.q_proj": "blk.{}.attn_q",
@@ -144,7 +144,7 @@ NOMIC = {
     "encoder.layers.{}.norm1": "blk.{}.attn_output_norm", "encoder.layers.{}.mlp.fc11": "blk.{}.ffn_up",
     "encoder.layers.{}.mlp.fc12": "blk.{}.ffn_gate", "encoder.layers.{}.mlp.fc2": "blk.{}.ffn_down",
     "encoder.layers.{}.norm2": "blk.{}.layer_output_norm"}
-# The architecture and the names of a model_type.
+# Architecture and module names by model_type.
 KINDS = {"llama": ("llama", DECODER), "mistral": ("llama", DECODER), "qwen2": ("qwen2", DECODER), "qwen3": ("qwen3", DECODER),
          "phi3": ("phi3", DECODER), "gemma": ("gemma", DECODER), "gemma2": ("gemma2", GEMMA), "gemma3_text": ("gemma3", GEMMA),
          "olmo2": ("olmo2", GEMMA), "starcoder2": ("starcoder2", DECODER), "gpt2": ("gpt2", GPT2), "bert": ("bert", BERT),
@@ -153,7 +153,7 @@ PREFIXES = ("model.", "transformer.", "bert.")
 
 
 def convert(folder, path):
-    """Writes the model of a folder to a GGUF file."""
+    """Writes the model in a folder to a GGUF file."""
     convert_to(Writer(), folder, path).write(path)
 
 
@@ -228,7 +228,7 @@ def set_rope(writer, kind, config, size):
 
 
 def llama3_factors(rope, base, size):
-    """What the frequencies are divided by."""
+    """Returns the divisors for the frequencies."""
     factor, low, high = rope["factor"], rope["low_freq_factor"], rope["high_freq_factor"]
     original, factors = rope["original_max_position_embeddings"], []
     for pair in range(size // 2):
@@ -263,7 +263,7 @@ def add_tensor(writer, kind, config, names, name, shape, values, stored_type):
 
 
 def set_tokenizer(writer, folder):
-    """The vocabulary of tokenizer.json: of GPT-2's kind with the pre-tokenizer `gpt-2`, or of BERT's."""
+    """Writes the vocabulary in tokenizer.json: GPT-2 vocabularies with the pre-tokenizer `gpt-2`, or BERT vocabularies."""
     path = os.path.join(folder, "tokenizer.json")
     if not os.path.exists(path):
         return

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes configs.json: configs of well-known sizes, and what transformers makes of them on torch's meta device.
+"""Writes configs.json: configs with well-known sizes, and statistics from transformers on torch's meta device.
 
-Needs torch and transformers; run by hand, never by a test. Operations are counted product by product as they are
-dispatched: `linear` those with weights, `attention` those of two activations (not the angles of rotary positions, whose
-inner size is 1). `cache_numbers` are those of one position. `prompt` is POSITIONS tokens of which the last gives logits, and looks at all pairs of positions,
-masked ones too; `token` is the last of POSITIONS, the others in the cache.
+Needs torch and transformers; run manually, never by a test. Operations are counted per dispatched matmul: `linear` counts
+matmuls with weights, `attention` matmuls with two activations (without the angles of rotary positions, whose inner size is 1).
+`cache_numbers` is the element count for one position. `prompt` has POSITIONS tokens, returns logits for the last one, and
+includes all pairs of positions, masked ones too; `token` is the last of POSITIONS tokens, the others are in the cache.
 """
 import json
 import os
@@ -54,7 +54,7 @@ SEQ2SEQ = {
 
 
 class Counter(TorchDispatchMode):
-    """Adds up the operations of products."""
+    """Adds up the operations in matmuls."""
 
     def __init__(self):
         super().__init__()
@@ -97,7 +97,7 @@ def numbers_of(stem, options):
 
 
 def seq2seq_numbers_of(name, options):
-    """Numbers of an encoder-decoder; its caches are those of one position of the target."""
+    """Returns the statistics for an encoder-decoder; its caches hold one target position."""
     model_class = getattr(transformers, name)
     config = model_class.config_class(**options)
     config._attn_implementation = "eager"
@@ -106,7 +106,7 @@ def seq2seq_numbers_of(name, options):
         ids = torch.zeros(1, 1, dtype=torch.int64)
         cache = model(input_ids=ids, decoder_input_ids=ids, use_cache=True).past_key_values
     written = dict(config.to_diff_dict(), architectures=[name], model_type=config.model_type)
-    # Sines and cosines are computed where a file does not have them.
+    # Sines and cosines are computed if the checkpoint omits them.
     computed = "embed_positions" if config.model_type in ("marian", "pegasus") else "none"
     return {"config": {key: written[key] for key in sorted(written)},
             "parameters": sum(p.numel() for n, p in model.named_parameters() if computed not in n),

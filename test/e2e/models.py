@@ -1,6 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes BERT and Llama folders of any size without holding them: weights follow from their index, large tables are holes. Standard library only."""
+"""Writes BERT and Llama folders in any size with bounded memory: weights are a function of their index, large tables are holes.
+Standard library only."""
 import array
 import json
 import os
@@ -31,7 +32,7 @@ def bert_shapes(hidden, layers, intermediate, vocab, positions):
 
 
 def values_of(name, count):
-    """The same for a tensor of that name in every model; a longer one begins like a shorter."""
+    """Returns the same values for a given tensor name in every model; a longer tensor starts with the shorter one's values."""
     if name.lower().endswith("norm.weight"):
         return array.array("f", [1.0]) * count
     source = random.Random(name)
@@ -50,7 +51,7 @@ def llama_shapes(hidden, layers, kv, intermediate, vocab):
 
 
 def write_model(folder, config, shapes, filled):
-    """Tensors of more than `filled` elements get values in their first 64000 elements; the rest is a hole in the file."""
+    """Tensors with more than `filled` elements get values in their first 64000 elements; the rest is a hole in the file."""
     os.makedirs(folder)
     with open(os.path.join(folder, "config.json"), "w") as file:
         json.dump(config, file)

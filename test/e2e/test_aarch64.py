@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds the tool without the compiler for aarch64, and runs golden models compiled with --target aarch64 under
-qemu-aarch64: results are within the goldens' tolerances and have the same bits as those of AVX2, in f32, in bf16 and with
-weights of int8.
+"""Builds the tool without the compiler for aarch64, and runs golden models compiled with --target aarch64 under qemu-aarch64:
+results are within the goldens' tolerances and have the same bits as on AVX2, in f32, bf16 and with int8 weights.
 
-Exits 77 where the cross compiler or qemu is missing. The build is kept in the folder 'aarch64' of the build tree.
+Exits 77 where the cross compiler or qemu is missing. The build persists in the folder 'aarch64' in the build tree.
 """
 import glob
 import importlib
@@ -21,7 +20,7 @@ SOURCE, BINARY = os.environ["TRANSOM_SOURCE_DIR"], os.environ["TRANSOM_BINARY_DI
 SYSROOT = "/usr/aarch64-linux-gnu"
 HOST = [os.path.join(BINARY, "bin", "transom")]
 ARM = ["qemu-aarch64", "-L", SYSROOT, os.path.join(BINARY, "aarch64", "bin", "transom")]
-# Folder, type, level of optimization: the same bits at any, and code is made quickly for most.
+# Folder, type, optimization level: bits do not depend on the level, and most use -O0 to save time.
 MODELS = [("test/goldens/bert", "f32", 2), ("test/goldens/bert", "bf16", 0), ("test/goldens/bert-tokens", "f32", 0),
           ("examples/pre-norm", "bf16", 0), ("examples/decomposed-attention", "f32", 0), ("examples/transformer-encoder", "f32", 0),
           ("test/goldens/gpt2", "f32", 0), ("test/goldens/llama-gqa", "f32", 0), ("test/goldens/llama-gqa", "bf16", 2),
@@ -51,7 +50,7 @@ def build():
 
 
 def bits(path):
-    """{name: (shape, values as hexadecimal)}, which tell every bit."""
+    """Returns {name: (shape, values as hexadecimal)}, which preserves every bit."""
     return {name: (shape, [v.hex() if isinstance(v, float) else v for v in values])
             for name, (shape, values) in goldens.read_tensors(path).items()}
 
@@ -64,7 +63,7 @@ def check_model(folder, dtype, level, scratch):
     for artifact in artifacts:
         call([*HOST, "compile", folder, "-q", f"-O{level}", *flags, "--target", artifact.split(".")[-2], "-o", artifact])
     for case in meta["cases"]:
-        # A barrier for each step of each token is slow where the emulated threads have no CPU each.
+        # A barrier for each step in each token is slow if there are fewer CPUs than emulated threads.
         entry = goldens.get_entry(case)
         threads = "1" if entry == "generate" else "2"
         given, expected = os.path.join(folder, case["input"]), os.path.join(folder, case["expect"])
@@ -93,7 +92,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for model, dtype, level in MODELS:
             arm, host = check_model(os.path.join(SOURCE, model), dtype, level, scratch)
-        # Code of the other machine is refused by name, but can be looked at.
+        # Code for the other target is refused with a message that names it, but can be inspected.
         for tool, artifact, words in ((HOST, arm, "has code for aarch64, this machine is x86-64"),
                                       (ARM, host, "has code for x86-64, this machine is aarch64")):
             refused = call([*tool, "run", artifact, "run", "--in", "none", "--out", "none"], expected=4)

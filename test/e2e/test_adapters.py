@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A model with adapters, compiled for each of its tasks: results, what the manifest says, and the check of machine code."""
+"""A model with adapters, compiled for each task: results, manifest, and the machine code check."""
 import json
 import os
 import sys

@@ -1,8 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""inspect on a config.json alone: parameters, operations and cache of models of well-known sizes, as transformers has them.
+"""inspect on a config.json alone: parameters, operations and cache sizes for models with well-known sizes, as in transformers.
 
-configs.json was made by make-config-numbers.py. Standard library only.
+make-config-numbers.py made configs.json. Standard library only.
 """
 import json
 import os

@@ -1,7 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an encoder-decoder generates has the same bits for a source alone and in any batch and order, for any number of threads,
-on each instruction set in f32, and with the weights of attention compiled in."""
+"""Encoder-decoder generation returns the same bits for a source alone and in any batch and order, for any thread count, on each
+instruction set in f32, and with attention weights compiled in."""
 import json
 import os
 import random
@@ -25,7 +25,7 @@ class GenerationBits(ToolTest):
         return artifact
 
     def generate(self, artifact, sources, flags, isa=None):
-        """For each source its results up to the end token, and the bits of their scores."""
+        """Returns each source's results up to the end token, and the score bits."""
         columns = max(map(len, sources))
         pad = lambda rows, fill: sum((row + [fill] * (columns - len(row)) for row in rows), [])
         given, taken = self.path("in.safetensors"), self.path("out.safetensors")
@@ -70,7 +70,7 @@ class GenerationBits(ToolTest):
 
 
 class InstructionSets(GenerationBits):
-    """The same, with code of all instruction sets."""
+    """The same tests, with code for all instruction sets."""
 
     test_f32 = test_bf16 = None
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The examples as GGUF files: their texts give what the texts of the folders give, and files that are wrong are refused in one line."""
+"""The examples as GGUF files: their texts return the folders' results, and invalid files are rejected with a one-line error."""
 import json
 import os
 import struct
@@ -36,7 +36,7 @@ class Gguf(unittest.TestCase):
         return done.stdout
 
     def compile_both(self, example):
-        """Artifacts of a folder and of its GGUF file, beside which the files of another model lie."""
+        """Artifacts from a folder and from its GGUF file, which is stored next to another model's files."""
         folder = os.path.join(ROOT, "examples", example)
         gguf_files.convert(folder, self.path("m.gguf"))
         for name in ("config.json", "tokenizer.json", "generation_config.json"):
@@ -116,7 +116,7 @@ class Gguf(unittest.TestCase):
         self.assertEqual(reports[1]["files"], ["m.gguf"])
 
     def refuse(self, code, says, change):
-        """`change` gets the writer of a good file, and may give other bytes for it."""
+        """`change` receives the writer for a valid file, and may return replacement bytes."""
         writer = gguf_files.convert_to(gguf_files.Writer(), os.path.join(ROOT, "examples", "tiny-llama"), "m.gguf")
         change(writer)
         writer.write(self.path("m.gguf"))
@@ -142,7 +142,7 @@ class Gguf(unittest.TestCase):
         gguf_files.convert(os.path.join(ROOT, "examples", "tiny-llama"), self.path("m.gguf"))
         with open(self.path("m.gguf"), "rb") as file:
             data = bytearray(file.read())
-        # The type of a matrix follows its name, its rank and its sizes.
+        # A matrix type depends on its name, rank and sizes.
         name = b"blk.0.ffn_up.weight"
         struct.pack_into("<I", data, data.index(name) + len(name) + 4 + 16, 9)
         with open(self.path("m.gguf"), "wb") as file:

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Adapters of PEFT: results of merged models, of GGUF and of quantized ones, and adapters that are wrong."""
+"""PEFT adapters: results of merged, GGUF and quantized models, and invalid adapters."""
 import json
 import os
 import shutil
@@ -61,7 +61,7 @@ class Lora(ToolTest):
         self.check("embeddings", path)
 
     def copy(self, change_config=None, change_header=None):
-        """A copy of an adapter with another config or another header of its tensors."""
+        """Copies an adapter with another config or another tensor header."""
         source, folder = os.path.join(ADAPTERS, "patterns"), self.path("adapter")
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(source, folder)

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models of many operations, whose equal operations share their code."""
+"""Models with many operations, whose equal operations share their code."""
 import json
 import os
 import random
@@ -69,7 +69,7 @@ class ManyOperations(ToolTest):
         return goldens.read_tensors(self.path("out"))
 
     def test_shared_code_gives_the_same_bits(self):
-        # The small model is the beginning of the large one.
+        # The small model is a prefix of the large one.
         graph, outputs = Graph(seed=7), []
         for count in (200, 1800):
             while len(graph.nodes) < count:

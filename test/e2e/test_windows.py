@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The window of each family: in a model of one layer a token changes the results of exactly the tokens that see it."""
+"""The attention window in each family: in a one-layer model a token changes exactly the results for the tokens that see it."""
 import json
 import os
 import shutil
@@ -16,7 +16,7 @@ LENGTH, CHANGED = 21, 10
 
 class Windows(ToolTest):
     def one_layer(self, golden, **keys):
-        """A golden model of which the first layer is left, with other config keys; None removes one."""
+        """Reduces a golden model to its first layer, with other config keys; None removes one."""
         folder = self.path(golden)
         shutil.copytree(os.path.join(GOLDENS, golden), folder)
         path = os.path.join(folder, "config.json")
@@ -42,7 +42,7 @@ class Windows(ToolTest):
         return [values[i * width:(i + 1) * width] for i in range(len(ids))]
 
     def distances(self, artifact, entry, mask=None):
-        """The distances from the changed token to the later tokens whose results change."""
+        """Returns the distances from the changed token to the later tokens whose results change."""
         mask = mask or [1] * LENGTH
         ids = [5 + i for i in range(LENGTH)]
         other = list(ids)
@@ -52,7 +52,7 @@ class Windows(ToolTest):
 
     def check_causal(self, golden, window, **keys):
         artifact = self.one_layer(golden, **keys)
-        # At a distance of window - 1 the token is seen, at window it is not.
+        # The token is visible at distance window - 1, and hidden at distance window.
         self.assertEqual(self.distances(artifact, "logits"), list(range(window)))
 
     def test_mistral(self):
@@ -80,7 +80,7 @@ class Windows(ToolTest):
         self.check_causal("starcoder2", 3, sliding_window=3)
 
     def test_gemma_encoder(self):
-        """A window w of an encoder reaches w / 2 to both sides."""
+        """An encoder window w reaches w / 2 to both sides."""
         artifact = self.one_layer("gemma-encoder", sliding_window=7, layer_types=["sliding_attention"])
         self.assertEqual(self.distances(artifact, "encode"), list(range(-3, 4)))
 

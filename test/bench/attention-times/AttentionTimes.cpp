@@ -1,11 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times one attention under each schedule, in turn, for several shapes: the
-// code that an artifact would hold, called without a runtime around it. Workers
-// run one after another and the slowest one counts, so that more workers than
-// the machine has cores can be judged. The command `attention` makes tables of
-// what this prints.
+// Times one attention under each schedule, alternately, for several shapes: the
+// code as stored in an artifact, called without a runtime. Workers run one
+// after another and the slowest one counts, so that thread counts above the
+// core count can be evaluated. The command `attention` prints tables from this
+// output.
 #include "dialects/kern/AttentionSchedule.h"
 #include "runtime/base/InstructionSet.h"
 #include "test/bench/kernel-times/Peak.h"
@@ -22,7 +22,7 @@ using namespace transom::test;
 
 namespace {
 
-/// What the command line asks for.
+/// The command line options.
 struct Job {
   std::string isa, dtype;
   int64_t heads = 0, kvHeads = 0, dk = 0, dv = 0;
@@ -31,7 +31,7 @@ struct Job {
   std::vector<std::string> schedules; ///< as `--attention-schedule` takes them
 };
 
-/// Sequences of one length, or of mixed lengths around it.
+/// Sequences with one length, or with mixed lengths around it.
 struct Shape {
   int64_t batch = 1, queries = 0, keys = 0, workers = 1;
   bool mixed = false;
@@ -97,7 +97,7 @@ std::string buildModule(const Job &job) {
   return text;
 }
 
-/// Random operands of a shape and a frame for each schedule.
+/// Random operands for a shape and a frame for each schedule.
 class Operands {
 public:
   Operands(KernelHarness &harness, const Job &job, const Shape &shape)
@@ -139,7 +139,7 @@ public:
     }
   }
 
-  /// Seconds of the slowest worker under a schedule.
+  /// Returns the slowest worker's seconds under a schedule.
   double run(size_t schedule) {
     double slowest = 0;
     for (int64_t worker = 0; worker < workers; ++worker) {
@@ -168,7 +168,7 @@ private:
     return RaggedTable(mask);
   }
 
-  /// Random numbers; the upper half of a float is a bf16.
+  /// Fills memory with random values; the upper half of a float is a bf16.
   static void fill(void *target, int64_t bytes, int64_t size, uint64_t seed) {
     Random random(seed + 1);
     for (int64_t at = 0; at + size <= bytes; at += size) {
@@ -205,7 +205,7 @@ Shape parseShape(std::string text) {
   return shape;
 }
 
-/// The shortest time of each schedule, taken in turn.
+/// Returns the shortest time for each schedule; schedules alternate.
 std::vector<double> bestSeconds(const Job &job, Operands &operands) {
   std::vector<double> best(job.schedules.size(), 1e9);
   Clock::time_point start = Clock::now();

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// digest-times MODEL: prints as JSON the fastest time of an artifact's digest
-// in milliseconds, with the CPU's SHA instructions and without.
+// digest-times MODEL: prints as JSON the fastest digest time for an artifact in
+// milliseconds, with and without the CPU's SHA instructions.
 #include "runtime/artifact/Digest.h"
 #include "runtime/artifact/Elf.h"
 #include "runtime/base/File.h"
@@ -14,7 +14,7 @@ using namespace transom;
 
 static constexpr int numRuns = 200;
 
-/// Milliseconds of the fastest of many runs.
+/// Returns milliseconds for the fastest of many runs.
 static double measure(std::string_view bytes, uint64_t digestOffset,
                       Sha256::Engine engine) {
   using Clock = std::chrono::steady_clock;

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// evaluator-times: prints as JSON the fastest time in milliseconds in which the
-// evaluator computes one layer of an encoder in float64: before all passes, and
-// after them.
+// evaluator-times: prints as JSON the fastest evaluation time in milliseconds
+// for one encoder layer in float64: before all passes, and after them.
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
@@ -68,7 +67,7 @@ static float getElement(int64_t place) {
 
 namespace {
 
-/// Tensors of any numbers, named by what they are for.
+/// Tensors with arbitrary values; the name gives their purpose.
 struct AnyNumbers : TensorSource {
   Result<std::vector<int64_t>> shape(const std::string &name) const override {
     if (name == "square")
@@ -92,7 +91,7 @@ struct AnyNumbers : TensorSource {
 
 } // namespace
 
-/// Milliseconds of the fastest of many evaluations; negative for an error.
+/// Returns milliseconds for the fastest of many evaluations; negative on error.
 static double measure(ModuleOp module, const EvaluateOptions &options) {
   Tensor x = Tensor::floats({batch, length, width});
   for (int64_t i = 0; i < x.count(); ++i)

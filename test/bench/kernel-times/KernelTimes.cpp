@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times one product with a weight on one thread, for several numbers of rows:
-// the code that an artifact would hold, called without a runtime around it.
-// The command `kernels` makes tables of what this prints.
+// Times one GEMM with a weight on one thread, for several row counts: the code
+// as stored in an artifact, called without a runtime. The command `kernels`
+// prints tables from this output.
 #include "test/bench/kernel-times/Peak.h"
 #include "test/support/KernelHarness.h"
 #include "tools/commands/bench/Limits.h"
@@ -17,7 +17,7 @@ using namespace transom::test;
 
 namespace {
 
-/// What the command line asks for.
+/// The command line options.
 struct Job {
   std::string isa, dtype, epilogue;
   int64_t k = 0, n = 0;
@@ -34,8 +34,8 @@ double secondsSince(Clock::time_point start) {
 
 std::string str(int64_t value) { return std::to_string(value); }
 
-/// Rows a multiple of 4096 bytes apart get a cache line more, as the planner
-/// gives them.
+/// Adds a cache line to rows with a stride that is a multiple of 4096 bytes, as
+/// the planner does.
 int64_t getStride(int64_t columns, int64_t elementBytes) {
   int64_t bytes = columns * elementBytes;
   return (bytes + (bytes % 4096 ? 0 : 64)) / elementBytes;
@@ -47,7 +47,7 @@ std::string bufferType(int64_t columns, const std::string &dtype) {
          (stride == columns ? "" : ", stride " + str(stride)) + ">";
 }
 
-/// A module with the phase `product`: input, residual, out.
+/// Builds a module with the phase `product`: input, residual, out.
 std::string buildModule(const Job &job) {
   std::string input = bufferType(job.k, job.dtype),
               out = bufferType(job.n, "f32"),
@@ -70,7 +70,7 @@ std::string buildModule(const Job &job) {
          ", " + out + "\n  }\n  return\n}\n";
 }
 
-/// Fills memory with numbers in [-1, 1) of a type.
+/// Fills memory with values in [-1, 1), converted to a type.
 void fillRandom(void *memory, int64_t bytes, const std::string &dtype,
                 uint64_t seed) {
   Random random(seed);
@@ -83,7 +83,7 @@ void fillRandom(void *memory, int64_t bytes, const std::string &dtype,
   }
 }
 
-/// Copies of the weight and the bias, laid out as the harness has them.
+/// Copies of the weight and the bias, in the harness's layout.
 class WeightCopies {
 public:
   WeightCopies(KernelHarness &harness, const Job &job) {
@@ -101,7 +101,7 @@ public:
     }
   }
   size_t count() const { return memory.size(); }
-  /// What `frame.weights` becomes so that a call reads copy `i`.
+  /// Returns the value for `frame.weights` with which a call reads copy `i`.
   const char *moved(const char *weights, size_t i) {
     return weights + (start(i) - origin);
   }
@@ -115,7 +115,7 @@ private:
   const char *origin;
 };
 
-/// The shortest time of one call.
+/// Returns the shortest time for one call.
 double bestSeconds(KernelHarness &harness, const Job &job, WeightCopies &copies,
                    int64_t rows) {
   const int64_t inputBytes =

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fifteen independent chains, enough for two pipes of six cycles, written in
-// assembly so that no compiler can shorten them. The registers start as zeros.
+// Fifteen independent chains, enough for two pipes with a latency of six
+// cycles, written in assembly so that no compiler can shorten them. The
+// registers start as zeros.
 #include "test/bench/kernel-times/Peak.h"
 #include "runtime/base/InstructionSet.h"
 #include "tools/commands/bench/Limits.h"
@@ -14,7 +15,7 @@ using namespace transom;
 
 static constexpr int64_t kSteps = 2000;
 
-/// One instruction in each of fifteen chains, by the register's letter.
+/// One instruction in each chain, by the register's letter.
 #define TRANSOM_STEP(OPERATION, R)                                             \
   OPERATION " %%" R "15, %%" R "15, %%" R "0\n" OPERATION " %%" R "15, %%" R   \
             "15, %%" R "1\n" OPERATION " %%" R "15, %%" R "15, %%" R           \
@@ -28,7 +29,7 @@ static constexpr int64_t kSteps = 2000;
             " %%" R "15, %%" R "15, %%" R "12\n" OPERATION " %%" R "15, %%" R  \
             "15, %%" R "13\n" OPERATION " %%" R "15, %%" R "15, %%" R "14\n"
 
-/// A loop of kSteps steps; all vector registers are zeroed and lost.
+/// A loop with kSteps steps; all vector registers are zeroed and clobbered.
 #define TRANSOM_LOOP(OPERATION, R)                                             \
   asm volatile("vzeroall\n1:\n" TRANSOM_STEP(OPERATION, R) "dec %0\njnz 1b\n"  \
                                                            "vzeroupper\n"      \

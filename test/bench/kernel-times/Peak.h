@@ -1,17 +1,17 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The peak of multiply-adds of one thread, in windows so short that another
-// program on the core disturbs few of them.
+// The peak multiply-add rate on one thread, in windows so short that another
+// program on the core disturbs few.
 #pragma once
 #include <string>
 
 namespace transom::test {
 
-/// Operations a second (a multiply-add is two) in the best of many windows of
-/// some 20 microseconds; `isa` and `dtype` as artifacts spell them. Only
-/// instructions of that instruction set are used: dtype bf16 is the peak of
-/// f32 where there are no instructions for it.
+/// Operations per second (a multiply-add is two) in the best of many windows of
+/// some 20 microseconds; `isa` and `dtype` as in artifacts. Uses only
+/// instructions in that instruction set: dtype bf16 returns the f32 peak if
+/// there are no bf16 instructions.
 double peakFlops(const std::string &isa, const std::string &dtype);
 
 } // namespace transom::test

@@ -1,11 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times one product with a weight in panels on one thread, in the fixed order
-// of sums and in others: the register tiles and loops are those of
-// passes/lower, `sets` accumulators of each output take every sets-th k. With
-// one set the order is the fixed one. All variants take turns, and each is
-// checked against a product in double.
+// Times one GEMM with a weight in panels on one thread, in the fixed summation
+// order and in others: register tiles and loops are as in passes/lower, `sets`
+// accumulators for each output take every sets-th k. One set has the fixed
+// order. All variants alternate, and each is checked against a GEMM in double.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -23,14 +22,14 @@ constexpr int64_t lanes = 16, panel = 32;
 using Vector = float __attribute__((vector_size(lanes * sizeof(float)),
                                     aligned(alignof(float))));
 
-/// Registers that hold accumulators, each a part of a vector.
+/// Accumulator registers, each a part of a vector.
 #if defined(__AVX512F__)
 constexpr int accumulators = 28;
 #else
 constexpr int accumulators = 6; // two registers each
 #endif
 
-/// A product [rows, k] x [k, n] and its memory.
+/// A GEMM [rows, k] x [k, n] and its memory.
 struct Product {
   int64_t rows, k, n;
   std::vector<float> lhs, bias, out;
@@ -43,7 +42,7 @@ Vector load(const float *from) {
   return value;
 }
 
-/// One register tile: MR rows, NV vectors of columns.
+/// One register tile: MR rows, NV column vectors.
 template <int MR, int NV, int Sets>
 void computeTile(const Product &p, const float *lhs, const float *rhs,
                  const float *bias, float *out) {
@@ -88,7 +87,7 @@ void computeTile(const Product &p, const float *lhs, const float *rhs,
 using Tile = void (*)(const Product &, const float *, const float *,
                       const float *, float *);
 
-/// Tiles of 1 to MR rows, by their number less one.
+/// Tiles with 1 to MR rows, by row count minus one.
 template <int MR, int NV, int Sets> void addTiles(std::vector<Tile> &tiles) {
   if constexpr (MR > 1)
     addTiles<MR - 1, NV, Sets>(tiles);
@@ -108,7 +107,7 @@ template <int NV, int Sets> void addVariant(std::vector<Variant> &variants) {
   }
 }
 
-/// Chunks of rows of 1 MiB, panels, blocks of nearly equal numbers of rows.
+/// Row chunks up to 1 MiB, panels, row blocks with nearly equal sizes.
 void multiply(Product &p, const Variant &variant, size_t copy) {
   const auto largest = static_cast<int64_t>(variant.tiles.size());
   const int64_t chunk =
@@ -129,7 +128,7 @@ void multiply(Product &p, const Variant &variant, size_t copy) {
   }
 }
 
-/// Ends the program if some outputs are not those of a product in double.
+/// Exits if some outputs differ from a GEMM in double.
 void check(const Product &p) {
   for (int64_t row : {int64_t(0), p.rows / 2, p.rows - 1})
     for (int64_t column : {int64_t(0), p.n / 2 + 5, p.n - 1}) {

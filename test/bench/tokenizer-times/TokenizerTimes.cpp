@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tokenizer-times TOKENIZER TEXTS SECONDS: encodes all lines of TEXTS again and
-// again on one thread for some seconds. Prints the milliseconds of the fastest
-// pass and the number of ids.
+// tokenizer-times TOKENIZER TEXTS SECONDS: repeatedly encodes all lines in
+// TEXTS on one thread for some seconds. Prints the milliseconds for the fastest
+// pass and the id count.
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "runtime/base/File.h"
 #include "runtime/tokenizer/Tokenizer.h"

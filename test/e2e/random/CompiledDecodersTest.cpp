@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random decoders, compiled: they give what the evaluator gives, with the same
-// bits for all chunks, neighbours, copies and numbers of threads.
+// Random decoders, compiled: they return the evaluator's results, with the same
+// bits for all chunks, batch neighbours, copies and thread counts.
 #include "compiler/driver/CompileModule.h"
 #include "compiler/evaluator/bits/Bits.h"
 #include "compiler/pipeline/Pipeline.h"
@@ -30,7 +30,7 @@ constexpr double compiledF32 = 5e-4, compiledBf16 = 0.05;
 /// Logits by sequence, row after row.
 using Logits = std::vector<std::vector<double>>;
 
-/// Steps of an artifact through the C API.
+/// Runs the steps in an artifact through the C API.
 class CompiledDecoder {
 public:
   CompiledDecoder() = default;
@@ -43,8 +43,9 @@ public:
   /// Loads the artifact; the error, or empty.
   std::string load(const std::string &path, const std::string &isa,
                    unsigned threads, uint64_t maxTokens);
-  /// Logits of all tokens of all sequences, in one call each (`random` null) or
-  /// in chunks, with copies and rewinds; the error, or empty.
+  /// Computes the logits for all tokens in all sequences, in one call per
+  /// sequence (`random` null) or in chunks, with copies and rewinds. Returns
+  /// the error, or an empty string.
   std::string run(const std::vector<Tokens> &sequences, Random *random,
                   Logits &logits);
 
@@ -110,7 +111,7 @@ std::string CompiledDecoder::step(const std::vector<Tokens> &sequences,
   return {};
 }
 
-/// Goes on with a copy in place of a sequence, or drops its last tokens.
+/// Continues with a copy instead of a sequence, or drops its last tokens.
 std::string CompiledDecoder::disturb(Random &random, size_t sequence,
                                      std::vector<int64_t> &lengths,
                                      Logits &logits) {
@@ -128,7 +129,7 @@ std::string CompiledDecoder::disturb(Random &random, size_t sequence,
   transom_status status =
       transom_sequence_rewind(session, handles[sequence], length);
   if (status == TRANSOM_STATUS_LIMIT)
-    return {}; // a window has let go of what would be seen
+    return {}; // a window has evicted visible tokens
   if (status != TRANSOM_STATUS_OK)
     return failureIn("rewind");
   lengths[sequence] = length;
@@ -178,7 +179,7 @@ Result<OwningOpRef<ModuleOp>> planKernels(DecoderModel &model) {
   return module;
 }
 
-/// The logits of all sequences, by the evaluator in a domain.
+/// Evaluates the logits for all sequences in a domain.
 Result<Logits> evaluateLogits(const DecoderModel &model, ModuleOp module,
                               Domain *domain) {
   EvaluateOptions options = model.options;
@@ -196,8 +197,7 @@ Result<Logits> evaluateLogits(const DecoderModel &model, ModuleOp module,
   return logits;
 }
 
-/// What a compiled model has to give: in float64, rounded as its kernels do,
-/// and in bits.
+/// Expected results: in float64, rounded as the kernels do, and bit by bit.
 struct Expected {
   Logits real;
   /// By `dotBf16` and `amx`.
@@ -226,7 +226,7 @@ Result<Expected> expectLogits(DecoderModel &model,
   return expected;
 }
 
-/// Compares the logits of each sequence as tensors.
+/// Compares the logits for each sequence as tensors.
 std::string compareLogits(const Logits &got, const Logits &expected,
                           llvm::function_ref<std::string(ArrayRef<NamedTensor>,
                                                          ArrayRef<NamedTensor>)>
@@ -261,7 +261,7 @@ std::string getBitDifference(const Logits &got, const Logits &expected) {
       });
 }
 
-/// The first complaint about the logits of an artifact's first run.
+/// Returns the first error in the logits from an artifact's first run.
 std::string checkFirst(const DecoderModel &model, const Logits &logits,
                        const Expected &expected, const InstructionSet &isa) {
   std::string error = getDifference(
@@ -302,7 +302,7 @@ std::string checkCompiled(uint64_t seed) {
   CompileOptions options;
   options.dtype = model.dtype;
   options.kvDtype = model.kvDtype;
-  options.optLevel = seed % 8 == 3 ? 2 : 0; // most of the time is LLVM's
+  options.optLevel = seed % 8 == 3 ? 2 : 0; // LLVM takes most of the time
   bool wide = CompiledModel::runsHere("avx512") && seed % 2 == 0;
   options.targets = {wide ? "x86-64-v4" : "x86-64-v3"};
   std::vector<const InstructionSet *> isas;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of the evaluator to those of the C API and back.
+// Converts evaluator tensors to C API tensors and back.
 #include "test/e2e/random/CompiledModel.h"
 #include "runtime/base/InstructionSet.h"
 #include <cmath>
@@ -14,7 +14,7 @@ namespace transom::testing {
 
 namespace {
 
-/// A buffer for one tensor of the C API.
+/// A buffer for one C API tensor.
 struct Buffer {
   std::vector<float> real;
   std::vector<int64_t> whole;

@@ -3,7 +3,7 @@
 //
 // Random models from module to shared object to results, through the public C
 // API, against the reference evaluator: for each instruction set, with fusions
-// on and off, and with the same bits for all numbers of threads.
+// on and off, and with the same bits for all thread counts.
 #include "compiler/driver/CompileModule.h"
 #include "compiler/evaluator/bits/Bits.h"
 #include "compiler/options/ModuleOptions.h"
@@ -25,10 +25,10 @@ using namespace transom::testing;
 namespace {
 
 /// f32 against float64, after norms that may magnify small differences. In bf16
-/// a difference may tip the rounding of an operand.
+/// a difference may change how an operand is rounded.
 constexpr double inFloat32 = 2e-4, inBf16 = 0.02;
 
-/// LLVM's part takes most of the time: it optimizes each fifth batch.
+/// LLVM takes most of the time, so only each fifth batch is optimized.
 unsigned optLevelFor(uint64_t seed) {
   return seed / seedsOfOneSize % 5 == 1 ? 2 : 0;
 }
@@ -38,21 +38,20 @@ struct Batch {
   Batch(uint64_t first, int64_t count);
   /// Plans kernels as the compiler does; the error, or empty.
   std::string plan();
-  /// Whether kernels round operands to bf16 or to whole numbers.
+  /// Returns true if kernels round operands to bf16 or to integers.
   bool rounds() const {
     return options.dtype == "bf16" || !options.quantize.empty();
   }
-  /// Lets cases expect what kernels of bf16 give, rounded where they round; the
-  /// error of the evaluator, or empty.
+  /// Replaces expected results by the bf16 kernel results, with the same
+  /// rounding. Returns the evaluator's error, or an empty string.
   std::string expectBf16();
-  /// Compiles to a file; the error of the compiler, or empty.
+  /// Compiles to a file; returns the compiler's error, or an empty string.
   std::string compile();
-  /// The first complaint about the results of an instruction set; appends them
-  /// to `results`.
+  /// Returns the first error in the results for an instruction set; appends the
+  /// results to `results`.
   std::string run(const char *isa, unsigned threads,
                   std::vector<std::vector<NamedTensor>> &results) const;
-  /// The first complaint about results that differ in a bit from those of the
-  /// evaluator.
+  /// Returns the first bit difference from the evaluator's results.
   std::string
   checkBits(const InstructionSet &isa,
             const std::vector<std::vector<NamedTensor>> &results) const;
@@ -65,9 +64,9 @@ struct Batch {
 };
 
 /// Instruction sets for a batch: one, since code for two takes twice the time,
-/// and for each fourth batch both, so that their bits are compared; for bf16
-/// and whole numbers all, since each multiplies them in its own way, but in the
-/// batch of whole numbers that is checked each time.
+/// and both for each fourth batch, so that their bits are compared. bf16 and
+/// integers use all instruction sets, since each multiplies them differently,
+/// except in the integer batch that every run checks.
 std::vector<std::string> targetsFor(uint64_t seed, bool rounds) {
   uint64_t batch = seed / seedsOfOneSize;
   if (batch == 2)
@@ -77,29 +76,29 @@ std::vector<std::string> targetsFor(uint64_t seed, bool rounds) {
   return {batch % 2 ? "x86-64-v4" : "x86-64-v3"};
 }
 
-/// One batch of five has its products done by oneDNN, where that is installed.
+/// One batch in five runs its GEMMs in oneDNN, if that is installed.
 std::string backendFor(uint64_t seed) {
   static const bool isThere = bool(OneDnnModel::open("avx512"));
   return isThere && seed / seedsOfOneSize % 5 == 3 ? "onednn" : "native";
 }
 
-/// Three batches of ten have widths of whole tiles, which AMX multiplies.
+/// Three batches in ten have whole-tile widths, which AMX multiplies.
 GraphKind kindFor(uint64_t seed) {
   const uint64_t batch = seed / seedsOfOneSize % 10;
   return batch == 2 || batch == 6 || batch == 9 ? GraphKind::Tiles
                                                 : getUsualKind(seed);
 }
 
-/// Two batches of ten have weights and operands of products in bf16: one of
-/// tiles, and of the first ten one with heads of an even size, whose attention
+/// Two batches in ten have bf16 GEMM weights and operands: one with whole
+/// tiles, and among the first ten one with an even head size, whose attention
 /// is bf16 too.
 std::string dtypeFor(uint64_t seed) {
   const uint64_t batch = seed / seedsOfOneSize % 10;
   return batch == 7 || batch == 9 ? "bf16" : "f32";
 }
 
-/// Four batches of ten have whole numbers as weights of products: two of tiles,
-/// one whose activations stay f32, and one beside bf16.
+/// Four batches in ten have integer GEMM weights: two with whole tiles, one
+/// with f32 activations, and one together with bf16.
 void quantizeFor(uint64_t seed, CompileOptions &options) {
   const uint64_t batch = seed / seedsOfOneSize % 10;
   if (batch == 2)
@@ -127,7 +126,7 @@ std::vector<std::string> getInstructionSetsFor(const std::string &target,
   return isas;
 }
 
-/// Optional passes that are left out: none for half of the batches.
+/// Disabled optional passes: none for half the batches.
 std::vector<std::string> disabledFor(uint64_t seed) {
   Random random(seed ^ 0xd15ab1ed);
   std::vector<std::string> disabled;
@@ -135,7 +134,8 @@ std::vector<std::string> disabledFor(uint64_t seed) {
     return disabled;
   for (const transom::PassInfo &pass : getPasses())
     if (!pass.required && random.chance(30) &&
-        pass.flag != "kern-choose-precision") // without it bf16 is f32
+        pass.flag !=
+            "kern-choose-precision") // bf16 becomes f32 if it is disabled
       disabled.push_back(pass.flag.str());
   return disabled;
 }
@@ -225,8 +225,9 @@ std::string Batch::run(const char *isa, unsigned threads,
     return error;
   for (const Case &test : cases) {
     auto result = model.run(test.entry, test.inputs, test.outputs);
-    // A difference that tips a whole number is 1/127 of the largest of a group,
-    // which norms may magnify: of these the bits are checked alone.
+    // A difference that changes a rounded integer is 1/127 of the largest
+    // element in a group, which norms may magnify: only the bits are checked
+    // then.
     std::string complaint;
     if (!result)
       complaint = result.error().message;

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Drawing the sequences and sources of a decoder, and the steps that they come
-// in.
+// Draws sequences and sources for a decoder, and their steps.
 #include "test/e2e/random/DecoderModel.h"
 #include "compiler/driver/CompileModule.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A random decoder or encoder-decoder with what its tests call it with: token
-// ids of some sequences, schedules of steps, sources.
+// A random decoder or encoder-decoder with its test inputs: token ids for some
+// sequences, step schedules, sources.
 #pragma once
 #include "test/compiler/evaluator/Compare.h"
 #include "test/e2e/random/RandomDecoder.h"
@@ -17,7 +17,7 @@ struct DecoderModel {
 
   bool rounds() const { return dtype != "f32" || kvDtype != "f32"; }
   bool hasBf16() const { return dtype == "bf16" || kvDtype == "bf16"; }
-  /// Says in a module what its types are to be, as the driver does.
+  /// Sets the weight and activation types in a module, as the driver does.
   void setTypes(mlir::ModuleOp module);
 
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
@@ -30,22 +30,22 @@ struct DecoderModel {
   std::string dtype, kvDtype;
 };
 
-/// New rows of some sequences, and all their logits.
+/// Builds a step from new rows of some sequences, with all their logits.
 Case makeStep(const Tokens &tokens, std::vector<SequenceRows> rows);
 
 /// All sequences in one step.
 Case makeWholeStep(llvm::ArrayRef<Tokens> sequences);
 
-/// A batch of sources, one for each sequence, for the encoder and for the
-/// caches. The states of the second are not those of the first.
+/// Returns two source batches with one source per sequence: one for the
+/// encoder, one for the caches. Their states differ.
 std::vector<Case> makeSources(DecoderModel &model);
 
-/// Which rows of which sequences come in one call of a schedule.
+/// Draws the rows and sequences for one call in a schedule.
 std::vector<SequenceRows> drawRows(Random &random,
                                    llvm::ArrayRef<Tokens> sequences,
                                    llvm::ArrayRef<int64_t> lengths);
 
-/// True when all tokens of all sequences were in calls.
+/// Returns true if calls have covered all tokens in all sequences.
 bool isDone(llvm::ArrayRef<Tokens> sequences, llvm::ArrayRef<int64_t> lengths);
 
 } // namespace transom::testing

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random decoders and encoder-decoders mean the same before and after each
-// pass, in one call and in chunks, whatever passes are left out.
+// Random decoders and encoder-decoders have the same results before and after
+// each pass, in one call and in chunks, for any set of disabled passes.
 #include "test/e2e/random/DecoderModel.h"
 #include "test/e2e/random/GraphCheck.h"
 #include "test/e2e/random/Seeds.h"
@@ -14,12 +14,12 @@ using namespace transom::testing;
 
 namespace {
 
-/// Graph passes may reorder sums of float64; constants of kern are f32.
+/// Graph passes may reorder float64 sums; kern constants are f32.
 constexpr double reordered = 1e-10, inKern = 1e-5;
 
-/// Tokens of each sequence that are checked after each pass. One model in ten
-/// has longer ones, and those that are longer still are checked after all
-/// passes of a stage.
+/// Max tokens per sequence that are checked after each pass. One model in ten
+/// has longer sequences; those above the second limit are only checked after
+/// all passes in a stage.
 constexpr size_t longest = 12, longestOfTenth = 40;
 
 /// Evaluates a step after the sources that it reads.
@@ -32,7 +32,7 @@ Result<std::vector<NamedTensor>> evaluateAfter(ArrayRef<Case> sources,
   return evaluateCase(*model.module, step, options);
 }
 
-/// The sequences in random chunks give what they give in one step.
+/// The sequences return the same results in random chunks as in one step.
 std::string checkChunks(DecoderModel &model, ArrayRef<Case> sources) {
   CacheStore store;
   EvaluateOptions options = model.options;
@@ -74,7 +74,7 @@ std::string checkChunks(DecoderModel &model, ArrayRef<Case> sources) {
   return {};
 }
 
-/// Evaluates cases one after another; their results are what they have to give.
+/// Evaluates cases sequentially and stores their results as expected outputs.
 Result<void> takeOutputs(DecoderModel &model, MutableArrayRef<Case> cases) {
   for (Case &test : cases) {
     TRANSOM_ASSIGN(test.outputs,
@@ -83,14 +83,14 @@ Result<void> takeOutputs(DecoderModel &model, MutableArrayRef<Case> cases) {
   return {};
 }
 
-/// The first complaint about one stage. `all` is a step of the whole sequences,
-/// where these are longer than those of `cases`.
+/// Returns the first error in one stage. `all` is a step with the complete
+/// sequences, where these are longer than in `cases`.
 std::string checkStage(DecoderModel &model, Stage stage, ArrayRef<Case> cases,
                        const Case *all, const std::set<std::string> &disabled) {
   const double tolerance = stage == Stage::AttnOpt ? reordered : inKern;
   std::string complaint = checkPasses(*model.module, stage, model.options,
                                       cases, tolerance, disabled);
-  // What rounding changes has no bound.
+  // Rounding differences have no bound.
   if (complaint.empty() && all &&
       (stage == Stage::AttnOpt || !model.rounds())) {
     auto result = evaluateAfter(cases.drop_back(), *all, model, model.options);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random models mean the same after each pass where one optional pass is left
-// out, and where sequences are long.
+// Random models have the same results after each pass with one optional pass
+// disabled, and with long sequences.
 #include "test/e2e/random/GraphCheck.h"
 #include "test/e2e/random/Seeds.h"
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@ using namespace transom::testing;
 
 namespace {
 
-/// Seeds that no other test has; the long ones take a quarter of a minute,
-/// where four layers of wide attention take many.
+/// Seeds that no other test uses; the long ones take a quarter of a minute,
+/// where four layers with wide attention take many.
 constexpr uint64_t firstWithout = 10000, firstLong = 20200;
 
 std::vector<std::string> getOptionalPasses() {

@@ -3,7 +3,7 @@
 //
 // export-random-models FOLDER COUNT: writes random models, each as a folder
 // with graph.json, weights, inputs and cases.json, for
-// tools/dev/compare-builds. Seeds that graph.json cannot spell are left out.
+// tools/dev/compare-builds. Seeds that graph.json cannot express are omitted.
 #include "compiler/safetensors/Safetensors.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "test/e2e/random/GraphExport.h"
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::testing;
 
-/// Writes the inputs of an entry with the types that it declares.
+/// Writes the inputs for an entry with their declared types.
 static Result<void> writeInputs(ModuleOp module, const std::string &entry,
                                 uint64_t seed, const std::string &path) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
@@ -49,7 +49,7 @@ static Result<void> writeInputs(ModuleOp module, const std::string &entry,
   return writeSafetensors(path, views);
 }
 
-/// Writes the model of a seed; false if graph.json cannot spell it.
+/// Writes the model for a seed; returns false if graph.json cannot express it.
 static bool writeModel(uint64_t seed, const std::string &folder) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> module = makeRandomModule(&context);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention of random models, written out in primitives in the ways that models
-// do it, or as one operation.
+// Attention in random models, composed from primitives as in real models, or as
+// one operation.
 #include "test/e2e/random/GraphBuilder.h"
 #include <algorithm>
 #include <cmath>
@@ -58,13 +58,13 @@ Value GraphBuilder::repeatKeys(Value x) {
   return reshape(copies, dims);
 }
 
-/// One over the root of a head's size, and of the number of the layer.
+/// Returns 1 / sqrt(head size), also divided by the layer number if set.
 double GraphBuilder::getScale(const Heads &heads) const {
   double scale = 1.0 / std::sqrt(double(heads.dk));
   return scalesByLayer ? scale / double(layer + 1) : scale;
 }
 
-/// The scaled scores [batch, heads, q, k], in one of several spellings.
+/// Computes the scaled scores [batch, heads, q, k] in one of several forms.
 Value GraphBuilder::makeScores(Value query, Value key, const Heads &heads) {
   double factor = getScale(heads);
   int64_t where = random.below(5);
@@ -119,7 +119,7 @@ Value GraphBuilder::keyMask(Value scores, const Heads &heads) {
   }
 }
 
-/// A mask of constants that is nearly, or really, one that hides later keys.
+/// Builds a constant causal mask, exact or nearly so.
 Value GraphBuilder::triangle(Value scores, int64_t queries, int64_t keys) {
   const bool isAdded = quirk == Quirk::AddedTriangle,
              isCut = quirk == Quirk::SlicedTriangle || queries != keys,
@@ -163,7 +163,7 @@ Value GraphBuilder::triangle(Value scores, int64_t queries, int64_t keys) {
                  : make<attn::MaskOp>(scores, mask, number(low));
 }
 
-/// The mask of the graph's quirk, if it is one of masks.
+/// Returns the mask for the graph's quirk, if the quirk is a mask.
 Value GraphBuilder::quirkyMask(Value scores, const Heads &heads) {
   if (quirk >= Quirk::AddedTriangle) {
     std::optional<int64_t> queries = seq.constant(),
@@ -215,7 +215,7 @@ Value GraphBuilder::quirkyMask(Value scores, const Heads &heads) {
   }
 }
 
-/// All masks and biases of one attention.
+/// Applies all masks and biases to the scores in one attention.
 Value GraphBuilder::maskScores(Value scores, const Heads &heads) {
   if (random.chance(15)) {
     Value capped = make<ActivationOp>(scale(scores, 0.5), Activation::Tanh);
@@ -241,7 +241,8 @@ Value GraphBuilder::maskScores(Value scores, const Heads &heads) {
   return make<attn::MaskOp>(scores, causal, number(hidden));
 }
 
-/// Probabilities and their product with the values, by the graph's quirk.
+/// Computes probabilities and multiplies them by the values, with the graph's
+/// quirk.
 Value GraphBuilder::mixValues(Value scores, Value value, const Heads &heads) {
   if (quirk == Quirk::OffsetScores)
     scores = scale(scores, 1.0, 0.25);
@@ -286,7 +287,8 @@ Value GraphBuilder::mixValues(Value scores, Value value, const Heads &heads) {
   return product(p, value, false, false);
 }
 
-/// The same as one operation, with the options that have no spelling here.
+/// Builds attention as one operation, with the options that have no primitive
+/// form here.
 Value GraphBuilder::wholeAttention(Value query, Value key, Value value,
                                    const Heads &heads) {
   Value keys;
@@ -304,13 +306,13 @@ Value GraphBuilder::wholeAttention(Value query, Value key, Value value,
   FloatAttr low = maskKind == MaskKind::Keys && random.chance(20)
                       ? builder.getF64FloatAttr(-1e9)
                       : FloatAttr();
-  // Disentangled attention: products with relative positions, whose far
-  // distances may share rows.
+  // Disentangled attention: GEMMs with relative positions, where far distances
+  // may share rows.
   Value positions[2];
   int64_t distance = 0;
   const bool always = graphKind == GraphKind::Positions;
   if (heads.self && (always || random.chance(25))) {
-    // More than a panel of them, too.
+    // Sometimes more than a panel.
     const int64_t count =
         2 * (always && random.chance(40) ? random.between(17, 40)
                                          : random.between(1, 5));

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks of random models other than attention.
+// Blocks in random models other than attention.
 #include "test/e2e/random/GraphBuilder.h"
 
 using namespace mlir;
@@ -38,33 +38,33 @@ Value GraphBuilder::feedForward(Value x) {
   return residual(x, linear(up, width, random.chance(80)));
 }
 
-/// act(g) * u, or what is nearly that.
+/// act(g) * u, or a near match.
 Value GraphBuilder::gated(Value x, Value y, Activation kind) {
   const Polynomial half(inner);
   const bool bias = random.chance(50);
   auto apply = [&](Value gate) { return make<ActivationOp>(gate, kind); };
   switch (random.below(10)) {
-  case 0: // of another input
+  case 0: // from another input
     return make<MulOp>(apply(linear(y, inner, bias)), linear(x, inner, bias));
   case 1: { // the gate is read once more
     Value gate = linear(y, inner, bias);
     Value up = make<MulOp>(apply(gate), linear(y, inner, bias));
     return make<AddOp>(up, gate);
   }
-  case 2: { // halves of one product
+  case 2: { // halves of one GEMM
     Value both = linear(y, 2 * inner, bias);
     Value low = slice(both, 2, 0, half), high = slice(both, 2, inner, half);
     return random.chance(50) ? make<MulOp>(apply(low), high)
                              : make<MulOp>(low, apply(high));
   }
-  case 3: { // halves of a product that is read as a whole, too
+  case 3: { // halves of a GEMM that also has a full use
     Value both = linear(y, 2 * inner, bias);
     Value low = slice(both, 2, 0, half), high = slice(both, 2, inner, half);
     Value up = make<MulOp>(apply(low), high);
     return make<AddOp>(
         up, linear(make<ActivationOp>(both, Activation::Tanh), inner, false));
   }
-  case 4: { // halves that have columns in common
+  case 4: { // overlapping halves
     const int64_t common = 1 + inner / 3;
     Value both = linear(y, 2 * inner, bias);
     return make<MulOp>(apply(slice(both, 2, 0, half)),
@@ -84,8 +84,8 @@ Value GraphBuilder::gated(Value x, Value y, Activation kind) {
   }
 }
 
-/// Columns of one product, in parts that cover it, overlap or leave some over,
-/// and sometimes all of it, too.
+/// Slices one GEMM into columns that cover it, overlap or omit some, sometimes
+/// with a full use too.
 Value GraphBuilder::columns(Value x) {
   const Polynomial all(width);
   Value wide = linear(x, 2 * width, random.chance(50));
@@ -185,8 +185,8 @@ Value GraphBuilder::shuffle(Value x) {
   }
 }
 
-/// Products of activations that are no attention; normalized, since they grow
-/// from layer to layer and rounding would grow with them.
+/// Multiplies activations outside attention; they are normalized, since
+/// otherwise they and their rounding errors would grow from layer to layer.
 Value GraphBuilder::mixRows(Value x) {
   if (random.chance(50)) {
     Value gram = make<MatmulOp>(x, x, /*transpose_lhs=*/true,
@@ -201,7 +201,7 @@ Value GraphBuilder::mixRows(Value x) {
       make<AddOp>(x, make<MatmulOp>(similar, x, random.chance(50), false)));
 }
 
-/// Rows of a table by index.
+/// Looks up table rows by index.
 Value GraphBuilder::lookUp(Value x) {
   if (!ids)
     return elementwise(x);
@@ -211,7 +211,7 @@ Value GraphBuilder::lookUp(Value x) {
   return residual(x, make<GatherOp>(table, ids));
 }
 
-/// A product of the columns next to each token; sometimes of padding, too.
+/// A GEMM over the columns around each token; sometimes includes padding.
 Value GraphBuilder::convolve(Value x) {
   Value keys = mask && random.chance(80) ? maskTo({batch, seq}) : Value();
   Value near =

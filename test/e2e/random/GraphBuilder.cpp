@@ -12,7 +12,7 @@ namespace transom::testing {
 
 using namespace attn;
 
-/// One graph in three has one, in all of its attentions.
+/// One graph in three has a quirk, in all its attentions.
 GraphBuilder::Quirk GraphBuilder::drawQuirk(uint64_t seed) {
   Random random(seed ^ 0x0dd);
   return seed % 3 == 2 ? static_cast<Quirk>(random.between(
@@ -152,7 +152,7 @@ void GraphBuilder::chooseSizes(uint64_t seed) {
 }
 
 void GraphBuilder::declareInputs() {
-  // Three graphs in ten have all that ragged rows need of inputs.
+  // Three graphs in ten have all inputs that ragged rows require.
   const bool isPadded = random.chance(graphKind == GraphKind::Positions   ? 70
                                       : graphKind == GraphKind::Pipelines ? 80
                                                                           : 30);
@@ -189,14 +189,14 @@ void GraphBuilder::declareInputs() {
     declareOwnMask();
 }
 
-/// The first state: a sum of embeddings, or an input.
+/// The first state: an embedding sum, or an input.
 Value GraphBuilder::embed() {
   if (!ids)
     return input("x", {batch, seq, Polynomial(width)}, builder.getF32Type(),
                  "data");
   double factor = random.chance(20) ? 2.0 : 1.0;
   Value x = make<EmbeddingOp>(ids, weight({11, width}, 1.0), number(factor));
-  // Tables of vectors have a factor for each token.
+  // Vector tables have a factor for each token.
   if (graphKind == GraphKind::Pipelines && random.chance(20))
     x = make<MulOp>(x,
                     make<EmbeddingOp>(ids, weight({11, 1}, 1.0), number(1.0)));
@@ -211,7 +211,7 @@ Value GraphBuilder::embed() {
   return random.chance(70) ? norm(x) : x;
 }
 
-/// Half of the blocks of such a model are attentions.
+/// In such a model half the blocks are attentions.
 Value GraphBuilder::positionBlock(Value x) {
   switch (random.below(4)) {
   case 0:
@@ -293,8 +293,8 @@ void GraphBuilder::finish(Value x) {
   function.setAllResultAttrs(attributes);
 }
 
-/// Blocks in a row, some of them repeated: a repeated layer makes the same
-/// choices with other weights.
+/// Consecutive blocks, some repeated: a repeated layer makes the same choices
+/// with other weights.
 void GraphBuilder::build() {
   builder.setInsertionPointToEnd(module.getBody());
   blockName = "entry";
@@ -310,7 +310,7 @@ void GraphBuilder::build() {
   int64_t blocks = isPipeline ? random.between(0, 2) : random.between(1, 3);
   scalesByLayer = random.chance(25);
   const bool skips = random.chance(10);
-  // Where a result is taken from: rarely from the middle of the layers.
+  // The result position: rarely in the middle of the layers.
   const int64_t shown = random.chance(10) && blocks
                             ? random.below(layers * blocks)
                             : layers * blocks;

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes one random entry: a builder that gives each operation its inferred
-// type and location, and the blocks that a model is made of. Private to the
-// generator.
+// Writes one random entry: a builder that infers each operation's type and
+// assigns its location, and the blocks in a model. Private to the generator.
 #pragma once
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
@@ -13,20 +12,20 @@
 
 namespace transom::testing {
 
-/// Sizes of a tensor.
+/// The sizes in a tensor shape.
 using Dims = llvm::SmallVector<Polynomial>;
 
-/// One entry in the making. The state of a model is [batch, seq, width].
+/// Builds one entry. The model state is [batch, seq, width].
 class GraphBuilder {
 public:
   GraphBuilder(mlir::ModuleOp module, uint64_t seed, RandomWeights &weights,
                GraphKind kind);
 
-  /// Makes the whole entry.
+  /// Builds the complete entry.
   void build();
 
 private:
-  /// A rare form of attention: most look like one that fuses and must not.
+  /// A rare attention form: most look like one that fuses and must not.
   enum class Quirk {
     None,
     SharedScores,            ///< two softmaxes read the scores
@@ -61,7 +60,7 @@ private:
   // Making operations.
 
   mlir::Location location();
-  /// An operation with one result, whose type its shape rule gives.
+  /// Creates an operation with one result; its shape rule infers the type.
   template <typename OpT, typename... Args> mlir::Value make(Args &&...args) {
     auto op = builder.create<OpT>(
         location(), mlir::UnrankedTensorType::get(builder.getF32Type()),
@@ -76,11 +75,12 @@ private:
   mlir::Value input(const std::string &name, llvm::ArrayRef<Polynomial> dims,
                     mlir::Type element, llvm::StringRef role,
                     std::vector<mlir::NamedAttribute> more = {});
-  /// A weight with elements in [-range, range], written in one of several ways.
+  /// Creates a weight with elements in [-range, range], in one of several
+  /// forms.
   mlir::Value weight(std::vector<int64_t> shape, double range);
   mlir::Value weight(const WeightExpr &expr);
   mlir::Value addWeight(const std::string &symbol, const WeightExpr &expr);
-  /// A vector of numbers about 1, for norms.
+  /// Creates a vector with values near 1, for norms.
   mlir::Value gains(int64_t size);
   mlir::Value constant(double value);
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<Polynomial> dims);
@@ -92,7 +92,7 @@ private:
   mlir::Value cast(mlir::Value x, mlir::Type to);
   mlir::Value maskTo(llvm::ArrayRef<Polynomial> dims);
 
-  // Blocks: each takes a state and gives one.
+  // Blocks: each takes and returns a state.
 
   static Quirk drawQuirk(uint64_t seed);
   void chooseSizes(uint64_t seed);
@@ -114,7 +114,7 @@ private:
   mlir::Value attention(mlir::Value x);
   void finish(mlir::Value x);
 
-  // What pipelines have after an encoder.
+  // Pipeline stages after an encoder.
 
   struct NamedValue {
     std::string name;
@@ -131,9 +131,9 @@ private:
   mlir::Value embedTokens(mlir::Value x, mlir::Value keys);
   NamedValue endPipeline(mlir::Value x);
 
-  // The steps of attention.
+  // Attention steps.
 
-  /// Widths of one attention, and where its keys are.
+  /// Widths in one attention, and the position of its keys.
   struct Heads {
     int64_t count, dk, dv;
     int64_t sharedBy = 1; ///< query heads of a head of keys and values

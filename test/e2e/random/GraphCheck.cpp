@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A graph, its inputs and results, and the passes of both stages one by one.
+// Checks a graph with inputs and results after each pass in both stages.
 #include "test/e2e/random/GraphCheck.h"
 #include "compiler/pipeline/Register.h"
 #include "dialects/attn/Attn.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace transom::testing {
 
-/// Graph passes may reorder sums of float64; constants of kern are f32.
+/// Graph passes may reorder float64 sums; kern constants are f32.
 static constexpr double reordered = 1e-10, inKern = 1e-6;
 
 std::set<std::string> drawDisabledPasses(Random &random) {
@@ -53,8 +53,8 @@ GraphCheck::GraphCheck(uint64_t seed) : seed(seed), kind(getUsualKind(seed)) {
   hasAttention = random.chance(20);
 }
 
-/// Asks for an entry with the weights of attention, sometimes those of some
-/// layers and heads.
+/// Requests an entry with attention weights, sometimes only for some layers and
+/// heads.
 static void askForAttention(ModuleOp module, uint64_t seed) {
   Random random(seed ^ 0xa77);
   Builder builder(module.getContext());

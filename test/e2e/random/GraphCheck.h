@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The check of one random graph: each pass is right for it, whatever passes are
-// left out, with either backend.
+// Checks one random graph: each pass preserves its results, for any set of
+// disabled passes, with either backend.
 #pragma once
 #include "test/compiler/evaluator/Compare.h"
 #include "test/e2e/random/RandomGraph.h"
@@ -12,7 +12,7 @@ namespace transom::testing {
 
 /// How a random graph is checked.
 struct GraphCheck {
-  /// What the seed chooses.
+  /// Draws all choices from the seed.
   explicit GraphCheck(uint64_t seed);
 
   uint64_t seed;
@@ -33,7 +33,7 @@ using PassCounts = std::map<std::string, int>;
 /// something.
 std::string checkGraph(const GraphCheck &check, PassCounts &counts);
 
-/// Optional passes that are left out: mostly none.
+/// Draws the disabled optional passes: usually none.
 std::set<std::string> drawDisabledPasses(Random &random);
 
 } // namespace transom::testing

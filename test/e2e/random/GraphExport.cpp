@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One node of graph.json for each operation of the attn dialect.
+// Writes one graph.json node for each attn operation.
 #include "test/e2e/random/GraphExport.h"
 #include "compiler/evaluator/Tensor.h"
 #include "compiler/safetensors/Safetensors.h"
@@ -56,7 +56,7 @@ private:
 
 } // namespace
 
-/// The name of an operation in graph.json.
+/// Returns an operation's name in graph.json.
 static std::string opName(Operation *op) {
   if (auto activation = dyn_cast<ActivationOp>(op))
     return std::string(getActivationName(activation.getKind()));
@@ -73,7 +73,7 @@ static const char *typeName(Type element) {
                                  : "i64";
 }
 
-/// Integers as numbers, everything else as text.
+/// Writes integers as JSON numbers, all other dims as strings.
 void Exporter::writeShape(ArrayRef<Polynomial> dims) {
   json.beginArray();
   for (const Polynomial &dim : dims) {
@@ -85,7 +85,7 @@ void Exporter::writeShape(ArrayRef<Polynomial> dims) {
   json.endArray();
 }
 
-/// The symbols of the inputs; tables of positions have room for the bound.
+/// Writes the input symbols; position tables have room for the bound.
 void Exporter::writeDims() {
   std::set<std::string> symbols;
   for (Type type : function.getArgumentTypes())
@@ -135,7 +135,7 @@ void Exporter::flag(const char *key, bool value) {
   json.member(key, true);
 }
 
-/// An attribute that names a tensor of the file.
+/// Writes an attribute that names a tensor in the file.
 void Exporter::tensor(const char *key, Value weight) {
   if (!weight)
     return;
@@ -144,14 +144,15 @@ void Exporter::tensor(const char *key, Value weight) {
   json.member(key, symbol);
 }
 
-/// The operands that are edges; weights of these operations are attributes.
+/// Returns the operands that are edges; weights of these operations are
+/// attributes.
 SmallVector<Value> Exporter::getOperands(Operation *op) {
   if (isa<LinearOp, EmbeddingOp, LayerNormOp, RmsNormOp>(op))
     return {op->getOperand(0)};
   return llvm::to_vector(op->getOperands());
 }
 
-/// Nested arrays of numbers; bool as 0 and 1.
+/// Writes nested arrays; bool as 0 and 1.
 void Exporter::writeConstant(ConstantOp op) {
   auto value = cast<DenseElementsAttr>(op.getValue());
   ArrayRef<int64_t> shape = value.getType().getShape();
@@ -186,11 +187,11 @@ bool Exporter::writeSdpa(SdpaOp op) {
   if (double cap = op.getSoftCap().convertToDouble(); cap > 0) {
     json.member("soft_cap", cap);
   }
-  // Tables of positions are by head already.
+  // Position tables are already grouped by head.
   return !op.getMaskValue() && !op.getPositionBuckets();
 }
 
-/// Attributes of the operations that have some; false where one is not to be
+/// Writes the attributes of an operation; returns false if one cannot be
 /// written.
 bool Exporter::writeAttributes(Operation *op) {
   bool possible = true;
@@ -270,7 +271,7 @@ bool Exporter::writeAttributes(Operation *op) {
   return possible;
 }
 
-/// True when the operation's result is an edge of another node.
+/// Returns true if another node uses the operation's result as an edge.
 bool Exporter::isEdge(Operation *op) {
   return llvm::any_of(op->getUsers(), [&](Operation *user) {
     return llvm::is_contained(getOperands(user), op->getResult(0));

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ends of random models as pipelines of sentence-transformers have them: a
-// vector of each text, weights of a vocabulary, or a vector of each token.
+// Output stages from sentence-transformers pipelines: a vector for each text,
+// vocabulary weights, or a vector for each token.
 #include "test/e2e/random/GraphBuilder.h"
 #include <cmath>
 
@@ -12,13 +12,13 @@ namespace transom::testing {
 
 using namespace attn;
 
-/// The size of a vector.
+/// Returns a vector's size.
 static int64_t getSize(Value x) {
   return *getSymbolicShape(x.getType()).back().constant();
 }
 
-/// Tokens of a prompt are not pooled; those that expand a query have vectors
-/// though nothing attends to them.
+/// Prompt tokens are not pooled; query expansion tokens have vectors though
+/// nothing attends to them.
 void GraphBuilder::declareOwnMask() {
   expands = random.chance(50);
   ownMask =
@@ -51,7 +51,7 @@ Value GraphBuilder::pool(Value tokens, Value keys) {
   return count == 1 ? vectors.front() : make<ConcatOp>(vectors, 1);
 }
 
-/// A product, an activation or none, and perhaps what it began with.
+/// A GEMM, an optional activation, and sometimes a residual.
 Value GraphBuilder::dense(Value x) {
   const int64_t size = random.chance(30) ? getSize(x) : random.between(2, 40);
   Value y = linear(x, size, random.chance(60));
@@ -78,7 +78,7 @@ Value GraphBuilder::normalizeLength(Value x) {
   return make<RmsNormOp>(x, scale, number(1e-24 / double(size)));
 }
 
-/// Logarithms of logits, before or after the pool.
+/// Logit logarithms, before or after the pool.
 Value GraphBuilder::poolSparse(Value x, Value keys) {
   Value logits = linear(x, random.between(2, 70), random.chance(70));
   const bool sums = random.chance(50), twice = random.chance(30);
@@ -93,7 +93,7 @@ Value GraphBuilder::poolSparse(Value x, Value keys) {
   return sums ? pooled : log(pooled);
 }
 
-/// The logits of two tokens of a vocabulary.
+/// The logits for two vocabulary tokens.
 Value GraphBuilder::scorePairs(Value x, Value keys) {
   Value last = make<PoolOp>(x, keys, Value(), PoolKind::Last, SizeAttr());
   std::string table = name + ".w" + std::to_string(tensors++);
@@ -106,7 +106,7 @@ Value GraphBuilder::scorePairs(Value x, Value keys) {
   return make<LinearOp>(last, chosen, Value());
 }
 
-/// A vector of each token, zero at padding.
+/// A vector for each token, zero at padding.
 Value GraphBuilder::embedTokens(Value x, Value keys) {
   if (random.chance(70))
     x = linear(x, random.between(2, 40), random.chance(50));

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random models written as graph.json and imported mean what they meant.
+// Random models written as graph.json and imported have the same results.
 #include "compiler/import/Import.h"
 #include "dialects/attn/Attn.h"
 #include "test/compiler/evaluator/Compare.h"
@@ -17,14 +17,14 @@ using namespace transom::testing;
 
 namespace {
 
-/// What became of a seed.
+/// The outcome for a seed.
 struct Outcome {
   bool imported = false; ///< false: graph.json cannot spell it
   std::string complaint;
 };
 
-/// Lets the weights of a module be those of the written file, which has their
-/// values in f32.
+/// Replaces a module's weights by the weights in the written file, which are
+/// f32.
 void readWrittenWeights(ModuleOp module) {
   module.walk([](attn::WeightOp weight) {
     weight.setExprAttr(weights::ExprAttr::get(

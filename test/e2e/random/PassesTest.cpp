@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random models mean the same before and after each graph and kernel pass,
-// whatever passes are left out.
+// Random models have the same results before and after each graph and kernel
+// pass, for any set of disabled passes.
 #include "test/e2e/random/GraphCheck.h"
 #include "test/e2e/random/Seeds.h"
 #include <cstdlib>
@@ -14,7 +14,7 @@ using namespace transom::testing;
 
 namespace {
 
-/// Prints the models of seeds, to look into a failure.
+/// Prints the models for some seeds, to debug a failure.
 void dump(uint64_t first, uint64_t count) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = makeRandomModule(&context);

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Features are drawn first, then layers are written from them. An
-// encoder-decoder has two more entries: `encode`, an encoder, and `source`,
-// which fills the caches of the encoder's keys and values.
+// Features are drawn first, then layers are built from them. An encoder-decoder
+// has two more entries: `encode`, an encoder, and `source`, which fills the
+// encoder key and value caches.
 #include "test/e2e/random/RandomDecoder.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
@@ -18,10 +18,10 @@ namespace transom::testing {
 
 namespace {
 
-/// Positions that a decoder can tell apart, and tokens of a source.
+/// Max positions that a decoder distinguishes, and max source tokens.
 constexpr int64_t longest = 600, longestSource = 40;
 
-/// What one decoder is made of.
+/// The features in one decoder.
 struct Features {
   Features(Random &random, DecoderKind kind);
 
@@ -100,7 +100,7 @@ private:
     return makeLocation(module.getContext(), path, "random.json",
                         "/nodes/" + std::to_string(nodes++));
   }
-  /// An operation with one result, whose type its shape rule gives.
+  /// Creates an operation with one result; its shape rule infers the type.
   template <typename OpT, typename... Args> Value make(Args &&...args) {
     auto op = builder.create<OpT>(location(),
                                   UnrankedTensorType::get(builder.getF32Type()),
@@ -125,7 +125,7 @@ private:
   Value encoderLayer(Value x, Value keys, int64_t index);
   Value head(Value x);
 
-  /// An argument or result of an entry.
+  /// An entry argument or result.
   struct Tensor {
     const char *name, *role;
     Type type;
@@ -206,7 +206,7 @@ static std::string cacheName(int64_t layer, const char *block) {
   return "layers." + std::to_string(layer) + "." + block;
 }
 
-/// The caches of all layers.
+/// Declares the caches for all layers.
 void DecoderBuilder::declareCaches() {
   for (int64_t layer = 0; layer < has.layers; ++layer) {
     path = "layers." + std::to_string(layer);
@@ -242,7 +242,7 @@ Value DecoderBuilder::attention(Value x, int64_t layer) {
   return linear(result, has.width);
 }
 
-/// Attention to the states of the encoder.
+/// Attention to the encoder states.
 Value DecoderBuilder::crossAttention(Value x, int64_t layer) {
   Value result =
       make<CrossSdpaOp>(linear(x, has.heads * has.dk), ragged,
@@ -314,7 +314,7 @@ Block::BlockArgListType DecoderBuilder::begin(const char *name,
   return body->getArguments();
 }
 
-/// A layer of the encoder, with norms in front.
+/// An encoder layer with pre-norms.
 Value DecoderBuilder::encoderLayer(Value x, Value keys, int64_t index) {
   path = "encoder." + std::to_string(index);
   Value y = norm(x);
@@ -353,7 +353,7 @@ void DecoderBuilder::buildEncode() {
   builder.create<func::ReturnOp>(location(), x);
 }
 
-/// States and their mask to the keys and values of all layers.
+/// Maps encoder states and their mask to the keys and values for all layers.
 void DecoderBuilder::buildSource() {
   MLIRContext *context = module.getContext();
   Polynomial batch = Polynomial::symbol("batch"),
@@ -384,7 +384,7 @@ void DecoderBuilder::buildSource() {
   builder.create<func::ReturnOp>(location());
 }
 
-/// Tokens of a step to the logits of those that are asked for.
+/// Maps the tokens in a step to the requested logits.
 void DecoderBuilder::buildStep() {
   MLIRContext *context = module.getContext();
   auto vector = [&](const char *symbol) {

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Seeded random decoders and encoder-decoders: a small `step` with caches from
-// the features that families are made of, in sizes that no family has.
+// Seeded random decoders and encoder-decoders: a small `step` with caches,
+// composed from the features found in model families, with sizes that no family
+// has.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -23,8 +24,8 @@ mlir::OwningOpRef<mlir::ModuleOp> makeRandomDecoder(mlir::MLIRContext *context,
 /// Ids are below it.
 int64_t getVocabulary(mlir::ModuleOp decoder);
 
-/// Token ids of some sequences: mostly short, sometimes beyond a block of the
-/// cache.
+/// Token ids for some sequences: mostly short, sometimes longer than a cache
+/// block.
 std::vector<std::vector<int64_t>> randomSequences(Random &random,
                                                   int64_t vocabulary);
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights, inputs and the frame of random models.
+// Weights, inputs and the module frame for random models.
 #include "test/e2e/random/RandomGraph.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -102,7 +102,7 @@ static Tensor inputFor(func::FuncOp function, unsigned index,
   return tensor;
 }
 
-/// Mostly short; sometimes more than a panel of keys, rarely more than a piece.
+/// Mostly short; sometimes more than a key panel, rarely more than a piece.
 static int64_t randomLength(Random &random, Lengths lengths) {
   if (lengths == Lengths::Longest)
     return random.between(257, 600);

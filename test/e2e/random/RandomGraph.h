@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Seeded random models: small valid entries of the attn dialect that use every
-// operation, spell attention in many ways and repeat layers, with weights and
-// inputs that follow from the seed alone.
+// Seeded random models: small valid attn entries that use every operation,
+// express attention in many ways and repeat layers. The seed determines all
+// weights and inputs.
 #pragma once
 #include "compiler/evaluator/Evaluator.h"
 #include "dialects/weights/WeightExpr.h"
@@ -14,7 +14,7 @@
 
 namespace transom::testing {
 
-/// A generator of numbers that gives the same sequence everywhere.
+/// A random generator with the same sequence on all hosts.
 class Random {
 public:
   explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15ull + 1) {}
@@ -60,13 +60,13 @@ private:
   std::map<std::string, Entry> tensors;
 };
 
-/// So many seeds in a row, from a multiple on, have the same widths.
+/// This many consecutive seeds, starting at a multiple, have the same widths.
 inline constexpr uint64_t seedsOfOneSize = 50;
 
 /// An empty module with the symbols and attributes that random entries need.
 mlir::OwningOpRef<mlir::ModuleOp> makeRandomModule(mlir::MLIRContext *context);
 
-/// What a random graph is made of.
+/// The components in a random graph.
 enum class GraphKind {
   Any,       ///< all blocks, in odd and even widths
   Positions, ///< an encoder with relative positions in each attention
@@ -76,7 +76,7 @@ enum class GraphKind {
              ///< pools, products, norms, lengths of 1, logarithms (SPLADE)
 };
 
-/// One graph of five ends as pipelines do.
+/// One graph in five ends as pipelines do.
 inline GraphKind getUsualKind(uint64_t seed) {
   return seed % 5 == 4 ? GraphKind::Pipelines : GraphKind::Any;
 }
@@ -89,8 +89,8 @@ void addRandomGraph(mlir::ModuleOp module, uint64_t seed,
 /// and 600.
 enum class Lengths { Short, Long, Longest };
 
-/// Inputs for an entry of `addRandomGraph`: sizes, values and masks follow from
-/// the seed.
+/// Inputs for an entry from `addRandomGraph`: the seed determines sizes, values
+/// and masks.
 std::vector<NamedTensor> randomInputs(mlir::ModuleOp module,
                                       llvm::StringRef entry, uint64_t seed,
                                       Lengths lengths);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The seeds of a random test, in groups that are tests of their own, so that
-// they run side by side.
+// The seeds in a random test, in groups that are separate tests, so that they
+// run in parallel.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,13 +18,13 @@ inline int64_t fromEnvironment(const char *name, int64_t otherwise) {
   return text ? std::atoll(text) : otherwise;
 }
 
-/// The seeds from `first` up to `end`, without it.
+/// The seeds from `first` up to but excluding `end`.
 struct Seeds {
   int64_t first, end;
 };
 
-/// `count` seeds from 0 on in groups of `size`. The environment's
-/// TRANSOM_RANDOM_SEED and TRANSOM_RANDOM_GRAPHS choose others.
+/// `count` seeds starting at 0, in groups with `size` seeds. The environment
+/// variables TRANSOM_RANDOM_SEED and TRANSOM_RANDOM_GRAPHS select others.
 inline std::vector<Seeds> groupSeeds(int64_t count, int64_t size) {
   int64_t first = fromEnvironment("TRANSOM_RANDOM_SEED", 0);
   int64_t end = first + fromEnvironment("TRANSOM_RANDOM_GRAPHS", count);
@@ -34,7 +34,7 @@ inline std::vector<Seeds> groupSeeds(int64_t count, int64_t size) {
   return groups;
 }
 
-/// Names the test of a group by its first seed.
+/// Names a group's test by its first seed.
 inline std::string
 nameByFirstSeed(const ::testing::TestParamInfo<Seeds> &info) {
   return std::to_string(info.param.first);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attentions as exporters of PyTorch spell them. Each is imported, gives the
-// results of torch, fuses as expected or names the reason, and stays equal
+// Attention as PyTorch exporters express it. Each graph is imported, returns
+// torch's results, fuses as expected or reports the reason, and stays equal
 // through all passes.
 #include "compiler/import/Import.h"
 #include "dialects/attn/Attn.h"
@@ -20,15 +20,14 @@ using namespace transom::testing;
 
 namespace {
 
-/// Results of torch are stored with 6 digits after the point; numbers of kern
-/// are f32.
+/// torch's results are stored with 6 decimals; kern constants are f32.
 constexpr double asTorch = 2e-6, inGraph = 1e-11, inKern = 1e-5;
 
 std::string goldens() {
   return sourceFolder() + "/test/goldens/attention-spellings";
 }
 
-/// Folders with a graph.json beside the goldens' tensors.
+/// Folders with a graph.json next to the golden tensors.
 class Spellings : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -59,7 +58,7 @@ std::string getText(JsonValue object, const char *key) {
   return std::string(*object.find(key)->asString());
 }
 
-/// The names of the remarks on attention.
+/// Returns the names of the attention remarks.
 std::set<std::string> getRemarkNames(ModuleOp module) {
   std::set<std::string> names;
   for (const Remark &remark : Remarks::readFrom(module))
@@ -68,7 +67,7 @@ std::set<std::string> getRemarkNames(ModuleOp module) {
   return names;
 }
 
-/// What attn-fuse-attention made of the graph is what the case expects.
+/// Checks that attn-fuse-attention transformed the graph as the case expects.
 void Spellings::checkFusion(ModuleOp module, JsonValue test) {
   SmallVector<attn::SdpaOp> all;
   module.walk([&](attn::SdpaOp op) { all.push_back(op); });
@@ -98,7 +97,7 @@ void Spellings::check(const std::string &graph, JsonValue test,
   auto module = importModel(context, {folder + "/graph.json"}, info);
   ASSERT_TRUE(module) << module.error().message;
 
-  // The graph means what torch computed.
+  // The graph computes torch's results.
   std::vector<double> numbers;
   JsonValue result = results[static_cast<size_t>(getNumber(test, "result"))];
   for (JsonValue number : result.elements())
