@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A small artifact of hand-written code, for the tests of what writes it.
+// A small artifact with hand-written code, for tests of artifact writers.
 #pragma once
 #include "compiler/artifact/Artifact.h"
 #include "compiler/artifact/Tables.h"
@@ -15,7 +15,7 @@ namespace transom::test {
 
 namespace fs = std::filesystem;
 
-/// A folder of its own for each test.
+/// A separate folder for each test.
 class ArtifactFixture : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -97,7 +97,8 @@ protected:
   std::vector<void *> libraries;
 };
 
-/// Runs step `index` of the first entry in one part; arena[0] afterwards.
+/// Runs step `index` in the first entry in one part; returns arena[0]
+/// afterwards.
 inline float runStep(const transom_artifact_code *code, int64_t index,
                      int64_t part) {
   float arena[64] = {};

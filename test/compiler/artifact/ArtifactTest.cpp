@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Artifacts of hand-written code: they load, run, describe themselves, and
+// Artifacts with hand-written code: they load, run, describe themselves, and
 // never appear half-written.
 #include "runtime/artifact/Digest.h"
 #include "runtime/base/File.h"

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Linked artifacts: what they import and export, symbols that are missing,
-// weights of gigabytes, and that strip changes nothing.
+// Linked artifacts: imports and exports, missing symbols, weights larger than a
+// gigabyte, and strip, which changes nothing.
 #include "compiler/artifact/Link.h"
 #include "runtime/base/File.h"
 #include "test/compiler/artifact/ArtifactFixture.h"
@@ -46,7 +46,7 @@ TEST_F(Link, SurvivesStrip) {
     const transom_artifact_code *code = load(stripped);
     ASSERT_NE(code, nullptr) << tool;
     EXPECT_EQ(runStep(code, 2, 1), 2000.0f) << tool;
-    // All that is loaded stays where the manifest says it is.
+    // All loaded sections stay at the offsets in the manifest.
     Result<MappedFile> before = MappedFile::open(folder / "model.so");
     Result<MappedFile> after = MappedFile::open(stripped);
     ASSERT_TRUE(before && after);

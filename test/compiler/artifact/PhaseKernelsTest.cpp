@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernels of phases: through tables, through code that phases share, and of
-// those that differ in rows the largest.
+// Phase kernels: through tables, through code that phases share, and the
+// largest among kernels that differ in rows.
 #include "compiler/artifact/PhaseKernels.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An entry in which one phase sorts tokens by group and the next ones multiply
-// the rows of each group with a weight of its own: from kern through the
-// artifact to the runtime, compared with the evaluator.
+// each group's rows with a separate weight: from kern through the artifact to
+// the runtime, compared with the evaluator.
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/codegen/Object.h"
 #include "compiler/codegen/TargetMachine.h"
@@ -88,7 +88,7 @@ protected:
     make(std::nullopt);
   }
 
-  /// Makes the module, with weights in a format.
+  /// Builds the module, with weights in a format.
   void make(std::optional<OperandFormat> format) {
     module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module);
@@ -107,7 +107,7 @@ protected:
     return (*module)->getAttrOfType<IntegerAttr>("kern.weight_bytes").getInt();
   }
 
-  /// Writes the artifact; the names of its instruction sets.
+  /// Writes the artifact; returns the names of its instruction sets.
   std::vector<std::string> write(const std::string &path) {
     Result<ArtifactPlan> plan = planArtifact(*module);
     Result<std::vector<const InstructionSet *>> isas = selectTargets({});
@@ -125,7 +125,7 @@ protected:
     return names;
   }
 
-  /// The object file of an instruction set.
+  /// Compiles the object file for an instruction set.
   std::string compile(const InstructionSet &isa) {
     auto lowered = lowerModule(*module, isa.name);
     EXPECT_TRUE(succeeded(lowered));
@@ -140,7 +140,7 @@ protected:
   OwningOpRef<ModuleOp> module;
 };
 
-/// Inputs with tokens of both groups, one or none.
+/// Inputs with tokens in both groups, one or none.
 std::vector<NamedTensor> makeInputs(int64_t rows) {
   std::vector<int64_t> groups(rows * 2);
   std::vector<double> scales(rows * 2), x(rows * 64);
@@ -163,7 +163,7 @@ TEST_F(PlanArtifact, namesBoundedSizes) {
   ASSERT_EQ(entry.boundedSizes.size(), 1u);
   EXPECT_EQ(entry.boundedSizes[0].name, "routed");
   EXPECT_EQ(entry.boundedSizes[0].bound.str(), "2*rows");
-  // What a call needs and costs depends on what is known before it.
+  // Memory and cost of a call depend on values known before it.
   EXPECT_EQ(entry.arenaBytes.symbols(), std::vector<std::string>{"rows"});
   EXPECT_EQ(entry.flops.symbols(), std::vector<std::string>{"rows"});
 }
@@ -179,7 +179,8 @@ TEST_F(PlanArtifact, runsWithSizesThatPhasesWrite) {
         continue;
       transom::testing::CompiledModel compiled;
       ASSERT_EQ(compiled.load(path, isa, threads), "");
-      // A session's symbols are those of the call before: more rows, then less.
+      // A session keeps the symbols from the previous call: more rows, then
+      // fewer.
       for (int64_t rows : {3, 40, 1}) {
         SCOPED_TRACE(isa + " rows " + std::to_string(rows));
         std::vector<NamedTensor> inputs = makeInputs(rows);
@@ -194,8 +195,8 @@ TEST_F(PlanArtifact, runsWithSizesThatPhasesWrite) {
   std::filesystem::remove_all(pattern);
 }
 
-// Experts in whole numbers take fewer bytes, and their results have the same
-// bits on each instruction set, with any number of threads and rows.
+// Quantized experts take fewer bytes, and their results have the same bits on
+// each instruction set, with any thread count and row count.
 TEST_F(PlanArtifact, runsExpertsInWholeNumbers) {
   std::string pattern =
       std::filesystem::temp_directory_path() / "transom-plan-XXXXXX";
@@ -209,7 +210,7 @@ TEST_F(PlanArtifact, runsExpertsInWholeNumbers) {
   EXPECT_LT(getWeightBytes(), 0.35 * static_cast<double>(floatBytes));
   Result<ArtifactPlan> plan = planArtifact(*module);
   ASSERT_TRUE(plan);
-  // Of two experts for each row.
+  // Two experts for each row.
   EXPECT_EQ(plan->manifest.entries.at(0).int8Flops.str(), "1536*rows");
 
   std::vector<double> first;
@@ -260,8 +261,8 @@ module attributes {attn.name = "cross"} {
 }
 )mlir";
 
-// The read-only cache of a cross attention is a group of its own, and its keys
-// have a table and a symbol of their own.
+// The read-only cross attention cache is a separate group, and its keys have
+// their own table and symbol.
 TEST_F(PlanArtifact, describesReadOnlyCaches) {
   module = parseSourceString<ModuleOp>(cross, &context);
   ASSERT_TRUE(module);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the manifest says about an encoder-decoder and the blocks of its caches.
+// The manifest of an encoder-decoder and its cache blocks.
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/pipeline/Register.h"
 #include "mlir/Parser/Parser.h"
@@ -114,8 +114,8 @@ std::string getText(const ManifestCacheRegion &region) {
   return text;
 }
 
-// What a block consists of: in pairs of two layers and one of another size, and
-// as bytes with scales.
+// The regions in a block: as pairs with two layers and one with another size,
+// and as bytes with scales.
 TEST_F(PlanDecoder, describesTheRegionsOfABlock) {
   Result<ArtifactPlan> planned = plan(encoderDecoder);
   ASSERT_TRUE(planned) << planned.error().message;
@@ -126,8 +126,8 @@ TEST_F(PlanDecoder, describesTheRegionsOfABlock) {
     own.push_back(getText(region));
   for (const ManifestCacheRegion &region : caches[1].regions)
     cross.push_back(getText(region));
-  // Offset, layers, bytes of a layer, heads, positions and bytes of a unit. A
-  // key of 5 is stored as 6.
+  // Offset, layers, bytes per layer, heads, positions and bytes per unit. A key
+  // with 5 elements is stored as 6.
   EXPECT_EQ(own, (std::vector<std::string>{
                      "0 2 10240 2 32 384", "6144 2 10240 2 2 16",
                      "20480 1 3072 1 32 256", "22528 1 3072 1 2 8"}));

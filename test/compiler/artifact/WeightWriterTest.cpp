@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights in artifacts: each layout and type, tensors of many blocks, and plans
-// that are wrong.
+// Weights in artifacts: each layout and type, tensors with many blocks, and
+// invalid plans.
 #include "dialects/weights/StoredGroups.h"
 #include "runtime/base/Sha256.h"
 #include "test/compiler/artifact/ArtifactFixture.h"
@@ -78,7 +78,7 @@ TEST_F(WeightWriter, PacksTensorsOfManyBlocks) {
 
 namespace {
 
-/// Numbers that bf16 cannot hold, ties and NaNs among them.
+/// Values that bf16 cannot represent, including ties and NaNs.
 class AwkwardSource : public IndexSource {
 public:
   static float at(int64_t i, int64_t j) {
@@ -96,7 +96,7 @@ public:
         *out++ = at(offsets[0] + i, offsets[1] + j);
     return {};
   }
-  /// What `at` rounds to, written down.
+  /// The expected bf16 for `at`, as constants.
   static uint16_t rounded(int64_t i, int64_t j) {
     const uint16_t bits[] = {0x3F80, 0x3F82, 0x3F81, 0x7FC0,
                              0xFF80, 0x0000, 0x7F81, 0xBF81};
@@ -145,7 +145,7 @@ TEST_F(WeightWriter, RoundsToBf16) {
 
 namespace {
 
-/// Rows of whole numbers in groups of 32, or of 16, which no format holds.
+/// Integer rows in groups of 32, or of 16, which no format supports.
 class StoredSource : public IndexSource {
 public:
   static int element(int64_t i, int64_t k) {
@@ -218,7 +218,7 @@ TEST_F(WeightWriter, KeepsWholeNumbersOfFiles) {
       std::memcpy(&scale, group + 1024 + n % 32 * 4, 4);
       EXPECT_EQ(scale, StoredSource::scale(row, g));
     }
-  // Numbers from -128 to 127 have other scales where they are rounded anew.
+  // Integers from -128 to 127 get other scales when rounded again.
   const RoundingError &error = report->rounding.numbers;
   EXPECT_EQ(error.weights, 1);
   EXPECT_EQ(error.numbers, 40 * 64);
@@ -233,8 +233,8 @@ TEST_F(WeightWriter, KeepsWholeNumbersOfFiles) {
 
 namespace {
 
-/// Elements 1 of rows whose scale is the power of 2 with the number of the
-/// row, times a number that f16 does not have.
+/// Element 1 of each row is the scale: 2^row times a value that f16 cannot
+/// represent.
 class WideSource : public IndexSource {
 public:
   Result<void> readStored(const std::string &, StoredField field,

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Balanced models compute what they were: the same bits in float64, since
-// factors are powers of two. Norms that something else reads are left alone.
+// Scaled models compute the same bits in float64, since factors are powers of
+// two. Norms with other readers are not changed.
 #include "compiler/calibrate/BalanceColumns.h"
 #include "compiler/driver/CompileModule.h"
 #include "compiler/evaluator/Evaluator.h"
@@ -16,7 +16,7 @@ using namespace transom;
 
 namespace {
 
-/// An imported model, and the importance of some columns of all its tensors.
+/// An imported model, and the importance for some columns in all its tensors.
 struct BalancedModel {
   explicit BalancedModel(const std::string &name) {
     prepareContext(context);
@@ -38,7 +38,7 @@ struct BalancedModel {
     columns = balanceColumns(*module, importance);
   }
 
-  /// Logits of a step.
+  /// The logits for a step.
   std::vector<Number> run(const TensorSource &source) {
     EvaluateOptions options;
     options.source = &source;
@@ -111,7 +111,7 @@ TEST(BalanceColumns, LayerNormsAndTransposedRangesOfGpt2) {
     EXPECT_TRUE(model.columns.count(std::string("transformer.h.0.") + name))
         << name;
   EXPECT_EQ(model.columns["transformer.h.0.attn.c_attn.weight"].axis, 0u);
-  // The head's weight is the table of embeddings, too.
+  // The head's weight is also the embedding table.
   EXPECT_FALSE(model.columns.count("transformer.wte.weight"));
   EXPECT_FALSE(model.columns.count("transformer.ln_f.weight"));
   expectSameBits(model);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The mean squares of the inputs of the first products of examples/tiny-llama
-// against those of normalized rows of its embedding.
+// The input mean squares for the first GEMMs in examples/tiny-llama against the
+// mean squares of normalized embedding rows.
 #include "compiler/calibrate/Calibrate.h"
 #include "compiler/driver/CompileModule.h"
 #include "compiler/import/huggingface/TextConfig.h"
@@ -42,7 +42,7 @@ protected:
     return calibrate(*module, info, tables, maxTokens, file);
   }
 
-  /// All elements of a file tensor.
+  /// All elements in a file tensor.
   std::vector<float> read(const std::string &name) {
     auto shape = info.files.shape(name);
     EXPECT_TRUE(bool(shape));
@@ -102,7 +102,7 @@ TEST_F(Calibrated, MeanSquaresAreThoseOfTheInputs) {
                   squares[i] / double(tokens) / 250)
           << i;
   }
-  // The head's weight is the table of embeddings.
+  // The head's weight is the embedding table.
   EXPECT_TRUE(importance->find({"model.embed_tokens.weight"}, int64_t(width)));
   EXPECT_TRUE(
       importance->find({"none", "model.layers.1.mlp.down_proj.weight"}, 128));

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""compile --calibrate: the same bytes each time, results nearer to float32, and what is refused."""
+"""compile --calibrate: reproducible bytes, results nearer to float32, and errors."""
 import importlib
 import json
 import os

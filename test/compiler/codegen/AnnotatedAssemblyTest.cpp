@@ -7,7 +7,7 @@
 using namespace transom;
 using namespace transom::test;
 
-/// The lines of the optimized assembly that are no directives.
+/// Returns the lines in the optimized assembly except directives.
 static std::vector<std::string>
 makeAssembly(const char *isa, const std::vector<std::string> &notes) {
   LinesModule module;
@@ -45,7 +45,7 @@ TEST(AnnotatedAssembly, FunctionsAndBlocksSayWhatTheyCompute) {
                 "# micro-kernel of 6 rows and 16 columns, which phases share",
                 "# kern.phase f.0.copy", "# kern.gemm inner",
                 "# kern.gemm second", "# kern.phase f.0.copy"}));
-  // The comment comes after the name of the function.
+  // The comment comes after the function name.
   auto label =
       llvm::find(lines, "\"" + std::string(LinesModule::phase) + "\":");
   ASSERT_NE(label, lines.end());

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions of an object file are counted by the beginning of their names.
+// Functions in an object file are counted by name prefix.
 #include "compiler/codegen/CodeSize.h"
 #include "test/compiler/codegen/CodegenTestBase.h"
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A small model written by hand in the LLVM dialect, and a source of tensors
-// whose values follow from their indices.
+// A small hand-written model in the LLVM dialect, and a tensor source whose
+// values are a function of their indices.
 #pragma once
 #include "compiler/artifact/Artifact.h"
 #include "compiler/codegen/Object.h"
@@ -11,7 +11,7 @@
 
 namespace transom::test {
 
-/// Tensor "NxK" of any size: element [i, j] is i * 1000 + j (one dimension:
+/// Tensor "NxK" with any size: element [i, j] is i * 1000 + j (one dimension:
 /// [i] is i).
 class IndexSource : public TensorSource {
 public:
@@ -71,7 +71,7 @@ llvm.func @"transom.p.)" +
 )";
 }
 
-/// The object of a module's text for an instruction set.
+/// Compiles a module string to an object for an instruction set.
 inline Result<std::string> compileObject(const std::string &text,
                                          const std::string &isa,
                                          CodeKind kind = CodeKind::Object) {

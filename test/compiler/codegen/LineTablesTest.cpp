@@ -22,7 +22,7 @@ TEST(LineTables, PhasesHaveTheLinesOfTheirOperations) {
       ASSERT_TRUE(instruction.getDebugLoc());
       lines.insert(instruction.getDebugLoc().getLine());
     }
-  // An operation without a line in the listing is of the phase's.
+  // An operation without a line in the listing belongs to the phase.
   EXPECT_EQ(lines, (std::set<unsigned>{3, 4, 5}));
 }
 

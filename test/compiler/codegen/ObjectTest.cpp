@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What LLVM makes of a module for each instruction set.
+// The object that LLVM produces from a module for each instruction set.
 #include "test/compiler/codegen/CodegenTestBase.h"
 
 using namespace transom;
@@ -12,7 +12,8 @@ static std::string assembly(const std::string &text, const std::string &isa) {
   return result ? *result : "error: " + result.error().message;
 }
 
-/// A function of three vectors of 16 floats that returns through its first.
+/// A function on three vectors with 16 floats that returns its result through
+/// the first.
 static std::string vectorFunction(const std::string &body) {
   return "llvm.func @f(%p: !llvm.ptr, %q: !llvm.ptr, %r: !llvm.ptr) {\n"
          "%a = llvm.load %p : !llvm.ptr -> vector<16xf32>\n"

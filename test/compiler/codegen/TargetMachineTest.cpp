@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The instruction sets that the values of `--target` mean.
+// The instruction sets that `--target` values select.
 #include "compiler/codegen/TargetMachine.h"
 #include "runtime/base/InstructionSet.h"
 #include "llvm/Target/TargetMachine.h"

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The lines of a listing, and the locations of its operations.
+// The lines in a listing, and its operation locations.
 #include "compiler/driver/CodeListing.h"
 #include "dialects/common/Location.h"
 #include "dialects/kern/Kern.h"
@@ -36,7 +36,7 @@ protected:
     for (StringRef line : llvm::split(listing.text, '\n'))
       lines.push_back(line.str());
   }
-  /// The line that has `what`, from 1.
+  /// Returns the line that contains `what`, starting at 1.
   size_t findLine(StringRef what) const {
     for (auto [i, line] : llvm::enumerate(lines))
       if (StringRef(line).contains(what))
@@ -59,7 +59,7 @@ TEST_F(ListedModule, NamesTheLocationOfEachOperation) {
   EXPECT_TRUE(StringRef(lines[phase - 1])
                   .ends_with("{  // layer.{0-2} (config.json: /size)"))
       << lines[phase - 1];
-  // The name of a model's module may be any text.
+  // A module name may be any string.
   EXPECT_TRUE(StringRef(lines[softmax - 1])
                   .ends_with("  // layer.{0-2}.a\\nb (config.json: /size)"))
       << lines[softmax - 1];
@@ -86,7 +86,7 @@ TEST_F(ListedModule, OperationsAreAtTheirLinesUnderTheirPaths) {
     ++count;
   });
   EXPECT_EQ(count, 2u);
-  // The module that was listed has its locations still.
+  // The listed module still has its locations.
   module->walk([&](kern::PhaseOp phase) {
     EXPECT_EQ(getOrigin(phase.getLoc()), "config.json: /size");
   });

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Finds what the tests of the command compile use."""
+"""Finds the files that the tests of the command compile use."""
 import os
 import sys
 

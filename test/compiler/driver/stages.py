@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of stages share: a model that is compiled with a folder of stages, and compiles that go on from them."""
+"""Shared parts of the stage tests: a model compiled with a stage folder, and compiles resumed from it."""
 import os
 
 from compiles import BERT, SOURCE, ToolTest
@@ -21,17 +21,17 @@ def write(path, text):
 
 class StagesTest(ToolTest):
     def dump(self, model, *flags):
-        """Compiles to m.so with a folder of stages; the path of the folder."""
+        """Compiles to m.so with a stage folder; returns the folder's path."""
         self.succeed("compile", model, "-q", "-o", self.path("m.so"), "--stages", self.path("stages"), *flags)
         return self.path("stages")
 
     def resume(self, model, place, *flags):
-        """The bytes of the artifact of a compile that goes on from a stage."""
+        """Returns the artifact bytes from a compile resumed from a stage."""
         self.succeed("compile", model, "-q", "-o", self.path("resumed.so"), "--resume-from", place, *flags)
         return read(self.path("resumed.so"))
 
     def check_all_stages(self, model, *flags, stages=STAGES):
-        """Each stage gives the bytes of the straight compile, with which the folder of stages has nothing to do."""
+        """Each stage returns the bytes of the direct compile, which do not depend on the stage folder."""
         folder = self.dump(model, *flags)
         straight = read(self.path("m.so"))
         for stage in stages:

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The report, notes and progress of a compile, and what it refuses."""
+"""The report, notes, progress and errors of compile."""
 import json
 import os
 import shutil
@@ -41,10 +41,10 @@ class Compile(CompileTest):
         self.assertGreater(len(plan), 3)
         self.assertEqual([line["done"] for line in plan], list(range(len(plan))))
         self.assertEqual([line["done"] == line["total"] for line in plan[1:]], [False] * (len(plan) - 2) + [True])
-        # So does the lowering, up to all passes of all instruction sets.
+        # So does the lowering, up to all passes for all instruction sets.
         lower = [json.loads(line) for line in result.stderr.splitlines() if '"lower"' in line]
         self.assertEqual([line["done"] for line in lower], list(range(len(lower))))
-        # The last line of each stage has its total.
+        # The last line in each stage has its total.
         last = {line["stage"]: (line["done"], line["total"]) for line in map(json.loads, result.stderr.splitlines())}
         for stage in ("optimize", "plan", "lower", "code", "weights"):
             self.assertEqual(*last[stage], stage)

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Options of the stages: types, passes that are left out, modules that are read back."""
+"""Stage options: types, disabled passes, modules that are parsed again."""
 import json
 import os
 import re
@@ -18,7 +18,7 @@ class CompileModule(CompileTest):
         self.assertEqual(found["dtype"], "bf16")
         self.assertEqual(found["options"]["dtype"], "bf16")
         self.assertEqual(found["isas"], ["avx2", "avx512", "avx512bf16", "amx"])
-        # The flag's variable in the environment gives the same code.
+        # The flag's environment variable gives the same code.
         bf16 = self.succeed("compile", BERT, "--emit", "kern", "--dtype", "bf16").stdout
         self.assertIn("bf16, panels32", " ".join(bf16.split()))
         self.assertEqual(self.succeed("compile", BERT, "--emit", "kern", env={"TRANSOM_DTYPE": "bf16"}).stdout, bf16)
@@ -39,7 +39,7 @@ class CompileModule(CompileTest):
 
     def test_heads_and_tables_have_their_own_formats(self):
         def find_formats(*flags):
-            """The formats of the head's weight and of the table of tokens, in the plan."""
+            """Returns the formats for the head's weight and the token table in the plan."""
             text = self.succeed("compile", LLAMA, "--emit", "kern", *flags).stdout
             types = dict(line.split(" = ", 1) for line in re.sub(r"\n +", " ", text).splitlines() if line.startswith("!"))
 
@@ -57,7 +57,7 @@ class CompileModule(CompileTest):
         ):
             with self.subTest(flags=flags):
                 self.assertEqual(find_formats(*flags), formats)
-        # The manifest has the flags, and a stage goes on with them alone.
+        # The manifest contains the flags, and resuming from a stage uses only these.
         flags = ("--quantize", "int8", "--quantize-head", "none", "--quantize-embeddings", "int4")
         self.succeed("compile", LLAMA, "-q", "-O0", *flags, "--stages", self.path("stages"), "-o", self.path("n.so"))
         options = json.loads(self.succeed("inspect", self.path("n.so"), "--json").stdout)["options"]

@@ -1,9 +1,10 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Importing takes time linear in each list that a file can hold: instructions with n and 4n elements, as cachegrind counts them.
+"""Importing takes time linear in each list that a file can contain: instructions with n and 4n elements, counted by cachegrind.
 
-Instructions do not depend on other work of the machine, and need no build of its own. Lists are measured together, one model
-per group; where a group grows too much, each list is measured by itself, and the message names those that do."""
+Instruction counts do not depend on other load and need no special build. Lists are measured together, one model per group;
+where a group grows too much, each list is measured by itself, and the message names the failing lists.
+"""
 import json
 import os
 import re
@@ -23,7 +24,7 @@ MOST = 5.0  # n log n is 4.7 for the 3000 and 12000 tokens of the encoder; the r
 
 
 def patch(folder, name, **values):
-    """Sets keys of a JSON file, which may be absent."""
+    """Sets keys in a JSON file, which may be absent."""
     path = os.path.join(folder, name)
     content = {}
     if os.path.exists(path):
@@ -46,7 +47,7 @@ def remove(folder, name, key):
 
 
 def add_tensors(path, tensors):
-    """Adds {name: shape} of zeros in f32 to a safetensors file."""
+    """Adds f32 zero tensors {name: shape} to a safetensors file."""
     with open(path, "rb") as file:
         data = file.read()
     (length,) = struct.unpack_from("<Q", data)
@@ -64,7 +65,7 @@ def add_tensors(path, tensors):
 
 
 def resize(path, rows):
-    """Gives tensors, by parts of their names, other numbers of rows, filled with zeros."""
+    """Changes the row counts of tensors, selected by parts of their names, and fills them with zeros."""
     with open(path, "rb") as file:
         data = file.read()
     (length,) = struct.unpack_from("<Q", data)
@@ -174,7 +175,7 @@ def prompts(folder, n):
     patch(folder, "config_sentence_transformers.json", prompts={"name%d" % i: "text %d: " % i for i in range(n)})
 
 
-# --- Decoder: merges, settings of generation, templates, shards ---
+# --- Decoder: merges, generation settings, templates, shards ---
 
 
 def merges(folder, n):
@@ -246,7 +247,7 @@ def gguf_string(text):
 
 
 def skip_value(data, at, kind):
-    """The end of a value of a GGUF."""
+    """Returns the end position of a GGUF value."""
     sizes = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
     if kind == 8:
         return at + 8 + struct.unpack_from("<Q", data, at)[0]
@@ -286,11 +287,11 @@ def gguf_array(folder, n):
     edit_gguf(folder, keys=[gguf_string("other.list") + struct.pack("<IIQ", 9, 8, n) + b"".join(gguf_string("text%d" % i) for i in range(n))])
 
 
-# --- Adapters and shortlists: these return the flags of the command ---
+# --- Adapters and shortlists: these return the command's flags ---
 
 
 def adapter(folder, tensors=None, **settings):
-    """An adapter of the query projections with more tensors and settings."""
+    """An adapter for the query projections with more tensors and settings."""
     path, width = os.path.join(folder, "adapter"), 64
     os.makedirs(path, exist_ok=True)
     if not os.path.exists(os.path.join(path, "adapter_model.safetensors")):
@@ -353,7 +354,7 @@ GROUPS = {
 
 class Growth(ToolTest):
     def count(self, base, lists, n):
-        """Instructions of importing a model with lists of n elements."""
+        """Counts the instructions for importing a model whose lists have n elements."""
         folder = self.path("model")
         shutil.copytree(os.path.join(GOLDENS, base), folder, ignore=shutil.ignore_patterns("*.in.*", "*.out.*", "cases.json", "encode.*"))
         if base.startswith("bert"):

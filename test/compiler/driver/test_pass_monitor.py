@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules after passes, and what passes took and did."""
+"""Modules after passes, and pass times and changes."""
 import json
 import os
 import unittest
@@ -57,10 +57,10 @@ class PassMonitor(CompileTest):
         self.assertLess(fused["operations_after"], fused["operations_before"])
         self.assertEqual(passes["cse:3"]["isa"], "avx2")
         self.assertEqual(passes["convert-kern-to-llvm"]["passed"], 0)
-        # Each pass begins with what the one before has left.
+        # Each pass starts with the previous pass's result.
         for before, after in zip(report["passes"], report["passes"][1:]):
             self.assertEqual(after["operations_before"], before["operations_after"])
-        # Times of passes are parts of those of their stages.
+        # Pass times are parts of their stage's time.
         for stage in ("optimize", "plan", "lower"):
             inside = sum(entry["seconds"] for entry in report["passes"] if entry["stage"] == stage)
             self.assertGreater(inside, 0)

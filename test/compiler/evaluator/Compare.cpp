@@ -28,7 +28,7 @@ std::vector<NamedTensor> readTensors(const std::string &path) {
   return tensors ? std::move(*tensors) : std::vector<NamedTensor>();
 }
 
-/// The worst element of one tensor, or empty.
+/// Returns the worst element in one tensor, or an empty string.
 static std::string getDifference(const std::string &name, const Tensor &got,
                                  const Tensor &expected, double tolerance) {
   if (got.sizes != expected.sizes || got.isFloat != expected.isFloat)
@@ -52,7 +52,7 @@ static std::string getDifference(const std::string &name, const Tensor &got,
          llvm::formatv("{0:e}", worst).str();
 }
 
-/// Compares each expected tensor with the one of its name.
+/// Compares each expected tensor with the result that has its name.
 static std::string
 compareEach(ArrayRef<NamedTensor> got, ArrayRef<NamedTensor> expected,
             llvm::function_ref<std::string(const std::string &, const Tensor &,
@@ -80,7 +80,7 @@ std::string getDifference(ArrayRef<NamedTensor> got,
       });
 }
 
-/// True for numbers with the same bits; all NaNs are equal.
+/// Returns true for values with the same bits; all NaNs are equal.
 static bool isSame(double a, double b) {
   return std::isnan(a) ? std::isnan(b)
                        : Number(a).getBits() == Number(b).getBits();
@@ -120,7 +120,7 @@ Result<std::vector<NamedTensor>> evaluateCase(ModuleOp module, const Case &test,
   return evaluate(module, test.entry, test.inputs, own);
 }
 
-/// What is wrong with the module as IR.
+/// Returns the IR errors in the module.
 static std::string checkStructure(ModuleOp module) {
   if (failed(verify(module)))
     return "the module is not valid";
@@ -147,7 +147,7 @@ static std::string checkResults(ModuleOp module, const EvaluateOptions &options,
   return {};
 }
 
-/// Replaces what cases must give by what the module gives now.
+/// Replaces the expected results in cases by the module's results.
 static void takeResults(ModuleOp module, const EvaluateOptions &options,
                         std::vector<Case> &cases) {
   for (Case &test : cases)
@@ -159,7 +159,7 @@ VerifyCase toVerifyCase(const Case &test) {
   return {{test.entry, test.inputs, test.sequences}};
 }
 
-/// True for a module whose numbers are to be rounded.
+/// Returns true for a module with rounded values.
 static bool rounds(ModuleOp module) {
   return llvm::any_of(ArrayRef({"transom.dtype", "transom.kv_dtype"}),
                       [&](const char *name) {
@@ -168,7 +168,7 @@ static bool rounds(ModuleOp module) {
                       });
 }
 
-/// Exact checks of a module, one for each meaning of roundings.
+/// Exact checks for a module, one for each treatment of roundings.
 static Result<std::vector<std::unique_ptr<PassVerifier>>>
 startVerifiers(ModuleOp module, Stage stage, const EvaluateOptions &options,
                ArrayRef<Case> cases) {
@@ -193,8 +193,8 @@ startVerifiers(ModuleOp module, Stage stage, const EvaluateOptions &options,
   return verifiers;
 }
 
-/// The first query whose weights have another sum than 1, or than 0 where it
-/// sees no key; or empty.
+/// Returns the first query whose weight sum is not 1, or not 0 where it sees no
+/// key; else an empty string.
 static std::string checkWeights(const NamedTensor &weights) {
   const int64_t keys = weights.tensor.sizes.back();
   for (int64_t start = 0; start < weights.tensor.count(); start += keys) {
@@ -208,8 +208,8 @@ static std::string checkWeights(const NamedTensor &weights) {
   return {};
 }
 
-/// Adds cases of the entry with weights of attention that a pass has made of
-/// the entry of these cases; the first complaint about what it gives.
+/// If a pass has derived an entry with attention weights from the entry of
+/// these cases, adds cases for it. Returns the first error in its results.
 static std::string addAttentionCases(ModuleOp module,
                                      const EvaluateOptions &options,
                                      std::vector<Case> &cases) {
@@ -272,7 +272,7 @@ std::string checkPasses(ModuleOp module, Stage stage,
       if (!complaint.empty())
         return "the entry of attention: " + complaint;
     }
-    // What rounding changes has no bound.
+    // Rounding differences have no bound.
     if (pass.flag == "kern-choose-precision" && rounds(module))
       takeResults(module, options, cases);
   }

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What tests of whole models share: tensors from files, comparison of results,
-// and passes one by one with a check after each.
+// Shared parts of whole-model tests: tensors from files, result comparison, and
+// passes with a check after each.
 #pragma once
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/Pipeline.h"
@@ -11,10 +11,10 @@
 
 namespace transom::testing {
 
-/// The root of the sources; tests are run by ctest, which sets it.
+/// Returns the source root; ctest sets it for its tests.
 std::string sourceFolder();
 
-/// All tensors of a safetensors file as float64 or int64.
+/// Reads all tensors in a safetensors file as float64 or int64.
 std::vector<NamedTensor> readTensors(const std::string &path);
 
 /// Empty when each expected tensor is among `got` and each element differs by
@@ -23,16 +23,16 @@ std::string getDifference(llvm::ArrayRef<NamedTensor> got,
                           llvm::ArrayRef<NamedTensor> expected,
                           double tolerance);
 
-/// Empty when each expected tensor is among `got` and each element has the same
-/// bits as f32; else the first difference. All NaNs are equal.
+/// Returns an empty string if each expected tensor is in `got` and each element
+/// has the same bits as f32; else the first difference. All NaNs are equal.
 std::string getBitDifference(llvm::ArrayRef<NamedTensor> got,
                              llvm::ArrayRef<NamedTensor> expected);
 
-/// Inputs of an entry and what it must give.
+/// Entry inputs and expected results.
 struct Case {
   std::string entry;
   std::vector<NamedTensor> inputs, outputs;
-  /// For a step: the sequences of its rows, all without a past.
+  /// For a step: the sequences for its rows, all without a past.
   std::vector<SequenceRows> sequences;
 };
 
@@ -44,13 +44,13 @@ Result<std::vector<NamedTensor>> evaluateCase(mlir::ModuleOp module,
                                               const Case &test,
                                               const EvaluateOptions &options);
 
-/// Runs the passes of a stage on the module, and after each checks that the
-/// module is valid, that each operation has a location, and that the results of
-/// all cases in residues are equal: where roundings count as nothing, and where
-/// they are a function, from the pass that inserts them on. At the end results
-/// in float64 may differ by the tolerance, after what roundings change. Gives
-/// the first complaint. An entry with weights of attention that is made of that
-/// of the cases is checked from then on; `after` are the cases with its own.
+/// Runs the passes in a stage on the module. After each pass it checks that the
+/// module is valid, that each operation has a location, and that the results
+/// for all cases in residues are equal: with roundings ignored, and with
+/// roundings as a function, starting at the pass that inserts them. At the end
+/// results in float64 may differ by the tolerance, after rounding differences.
+/// Returns the first error. An entry with attention weights that is derived
+/// from the cases' entry is checked from then on; `after` are its cases.
 std::string checkPasses(mlir::ModuleOp module, Stage stage,
                         const EvaluateOptions &options,
                         llvm::ArrayRef<Case> cases, double tolerance,

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A small encoder-decoder without its encoder: `source` fills the read-only
-// caches of two layers, `step` reads them beside growing caches. Every pass
-// keeps the results.
+// caches for two layers, `step` reads them together with growing caches. Every
+// pass preserves the results.
 #include "compiler/pipeline/Register.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
@@ -18,7 +18,7 @@ using namespace transom::testing;
 
 namespace {
 
-/// Graph passes may reorder sums of float64; constants of kern are f32.
+/// Graph passes may reorder float64 sums; kern constants are f32.
 constexpr double reordered = 1e-11, inKern = 1e-5;
 
 constexpr const char *head = R"mlir(
@@ -36,7 +36,7 @@ constexpr const char *head = R"mlir(
 !cross = !attn.cache<heads 2, key 4, value 6, read_only 96>
 )mlir";
 
-/// Layer I of `source`, from state %sI to %s(I + 1).
+/// Layer I in `source`, from state %sI to %s(I + 1).
 constexpr const char *sourceLayer = R"mlir(
   %ckw#I = attn.get_weight @l#I.cross.k : [8, 8] f32
   %cvw#I = attn.get_weight @l#I.cross.v : [12, 8] f32
@@ -47,8 +47,8 @@ constexpr const char *sourceLayer = R"mlir(
   %s#N = attn.append %s#I, %ck#I, %cv#I ragged(%seg : !seg1) cache(%sc#I : !cross) : !x1, !x1, !v1
 )mlir";
 
-/// Layer I of `step`: two query heads read one growing cache, four read the two
-/// heads of the other one.
+/// Layer I in `step`: two query heads read one growing cache, four read the two
+/// heads of the other cache.
 constexpr const char *stepLayer = R"mlir(
   %kw#I = attn.get_weight @l#I.k : [4, 8] f32
   %bias#I = attn.get_weight @bias : [2, 7] f32
@@ -68,7 +68,7 @@ constexpr const char *stepLayer = R"mlir(
   %x#N = attn.add %co#I, %r#I : !x
 )mlir";
 
-/// The text of layer `number`.
+/// Returns the source for layer `number`.
 std::string getLayer(std::string text, int number) {
   for (auto [mark, value] : {std::make_pair("#I", number), {"#N", number + 1}})
     for (size_t at; (at = text.find(mark)) != std::string::npos;)
@@ -98,7 +98,7 @@ protected:
     return result;
   }
 
-  /// Declares a weight of random values.
+  /// Declares a weight with random values.
   std::string weight(const std::string &name, std::vector<int64_t> shape) {
     std::string sizes, values;
     int64_t count = 1;

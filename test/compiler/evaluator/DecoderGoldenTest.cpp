@@ -3,7 +3,7 @@
 //
 // The golden decoders: results through `step`, evaluated in float64 after
 // import and after each graph and kernel pass, in one call and in chunks,
-// against what Hugging Face's code computed in float64.
+// against results from Hugging Face's code in float64.
 #include "compiler/import/Import.h"
 #include "compiler/pipeline/Register.h"
 #include "runtime/json/Json.h"
@@ -19,10 +19,10 @@ namespace {
 
 /// The original's rope angles are f32, its results are stored in f32.
 constexpr double asTheOriginal = 2e-5;
-/// Graph passes may reorder sums of float64; constants of kern are f32.
+/// Graph passes may reorder float64 sums; kern constants are f32.
 constexpr double reordered = 1e-11, inKern = 1e-5;
 
-/// Sequences of new rows; asks for the rows `logitTokens`.
+/// Sequences with new rows; requests the rows `logitTokens`.
 Case makeStep(const std::vector<int64_t> &tokens,
               std::vector<SequenceRows> sequences,
               const std::vector<int64_t> &logitTokens) {
@@ -42,8 +42,8 @@ std::vector<int64_t> countTo(int64_t count) {
   return numbers;
 }
 
-/// A case of the files as one step: what the mask hides is left out, and a
-/// result without a length belongs to each sequence's last token.
+/// Converts a file case to one step: masked tokens are omitted, and a result
+/// without a length belongs to each sequence's last token.
 Case makeStep(const std::string &input, const std::string &expect) {
   std::vector<NamedTensor> inputs = readTensors(input);
   NamedTensor result = readTensors(expect)[0];
@@ -114,8 +114,8 @@ protected:
   std::vector<int64_t> chunked; ///< tokens of the sequence that is cut
 };
 
-/// A sequence in chunks, with another one beside it: all rows are what they are
-/// in one call.
+/// Runs a sequence in chunks, together with another one: all rows equal the
+/// results from one call.
 void DecoderGolden::checkChunks() {
   auto length = static_cast<int64_t>(chunked.size());
   auto all = evaluateCase(
@@ -146,7 +146,7 @@ void DecoderGolden::checkChunks() {
   options.caches = nullptr;
 }
 
-/// The last case is the longest: it runs at the ends of stages only.
+/// The last case is the longest: it only runs after complete stages.
 void DecoderGolden::check(const char *dtype) {
   for (Case &test : cases) {
     auto result = evaluateCase(*module, test, options);
@@ -159,7 +159,7 @@ void DecoderGolden::check(const char *dtype) {
     (*module)->setAttr(attribute, StringAttr::get(&context, dtype));
   Case last = cases.back();
   cases.pop_back();
-  // What rounding changes has no bound, so the last case is exact there.
+  // Rounding differences have no bound, so the last case is exact there.
   PassVerifier verifier({options.source, "test"}, {toVerifyCase(last)});
   ASSERT_TRUE(verifier.start(*module));
   bool rounds = StringRef(dtype) == "bf16";

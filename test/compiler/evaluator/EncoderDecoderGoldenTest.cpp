@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The golden encoder-decoders: logits through `encode`, `source` and `step`,
-// evaluated in float64 after import and after each pass, against what Hugging
-// Face's code computed in float64.
+// evaluated in float64 after import and after each pass, against results from
+// Hugging Face's code in float64.
 #include "compiler/import/Import.h"
 #include "compiler/pipeline/Register.h"
 #include "runtime/json/Json.h"
@@ -16,10 +16,10 @@ using namespace transom::testing;
 
 namespace {
 
-/// The original's positions and results are f32, and so are the norms and
-/// softmaxes of T5's code.
+/// The original uses f32 for positions and results, and for norms and softmaxes
+/// in T5.
 constexpr double asTheOriginal = 2e-5;
-/// Graph passes may reorder sums of float64; constants of kern are f32.
+/// Graph passes may reorder float64 sums; kern constants are f32.
 constexpr double reordered = 1e-11, inKern = 1e-5;
 
 const Tensor &getTensor(llvm::ArrayRef<NamedTensor> tensors, StringRef name) {
@@ -29,7 +29,8 @@ const Tensor &getTensor(llvm::ArrayRef<NamedTensor> tensors, StringRef name) {
   return found->tensor;
 }
 
-/// A step of whole targets. It asks for all tokens or for the last of each.
+/// A step with complete targets. It requests all tokens or the last token for
+/// each.
 Case makeStep(const std::vector<std::vector<int64_t>> &targets, bool lastOnly,
               const Tensor &logits) {
   std::vector<int64_t> tokens, asked;
@@ -54,7 +55,7 @@ Case makeStep(const std::vector<std::vector<int64_t>> &targets, bool lastOnly,
   return step;
 }
 
-/// The rows of a matrix of ids, without what the mask hides.
+/// Returns the rows in an id matrix, without masked ids.
 std::vector<std::vector<int64_t>> getRows(const Tensor &ids,
                                           const Tensor *mask) {
   std::vector<std::vector<int64_t>> rows(ids.sizes[0]);
@@ -107,9 +108,9 @@ protected:
   std::vector<Case> cases; ///< of each batch: the encoder, `source`, `step`
 };
 
-/// A case of the files as three calls. The sources get the states that the
-/// encoder gives now, and all tokens of the targets are one step. The target of
-/// a classifier is its source after the start token, but for the last token.
+/// Converts a file case to three calls. The sources get the encoder's current
+/// states, and all target tokens are one step. A classifier's target is its
+/// source after the start token, without the last token.
 void EncoderDecoderGolden::addCases(const std::vector<NamedTensor> &inputs,
                                     const Tensor &logits, bool classifies) {
   const Tensor &ids = getTensor(inputs, "input_ids");
@@ -142,7 +143,7 @@ void EncoderDecoderGolden::addCases(const std::vector<NamedTensor> &inputs,
 }
 
 TEST_P(EncoderDecoderGolden, evaluatesAsTheOriginalAfterEachPass) {
-  // As imported. From now on results are those that the module gives.
+  // As imported. From here on the expected results are the module's.
   for (Case &test : cases) {
     auto result = evaluateCase(*module, test, options);
     ASSERT_TRUE(result) << result.error().message;
@@ -154,7 +155,7 @@ TEST_P(EncoderDecoderGolden, evaluatesAsTheOriginalAfterEachPass) {
   EXPECT_EQ(checkPasses(*module, Stage::Kern, options, cases, inKern), "");
 }
 
-/// Each token of the first source's target as a step of its own.
+/// Each token in the first source's target as a separate step.
 TEST_P(EncoderDecoderGolden, stepsOfOneTokenGiveTheSame) {
   const Case &step = cases.back(), &source = cases[cases.size() - 2];
   ASSERT_TRUE(evaluateCase(*module, source, options));

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention with masks, windows, groups of heads.
+// Attention with masks, windows and head groups.
 #include "compiler/evaluator/Evaluator.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,7 +18,7 @@ TEST(EvaluateAttention, computes_what_torch_computes) {
   runOperationCases(OperationGroup::Attention);
 }
 
-/// Numbers without a pattern.
+/// Values without a pattern.
 static Tensor makeNumbers(Sizes sizes, double seed) {
   Tensor tensor = Tensor::floats(std::move(sizes));
   for (size_t i = 0; i < tensor.real.size(); ++i)
@@ -44,7 +44,7 @@ func.func @run(%q: tensor<2x3x8xf32> {attn.name = "q"}, %k: tensor<2x4x4xf32> {a
 )mlir",
                                             &context);
   ASSERT_TRUE(module);
-  // Padding between the tokens of the first sequence, on the left of the other.
+  // Padding between the tokens in the first sequence, on the left in the other.
   const std::vector<int64_t> mask = {1, 0, 1, 1, 0, 1, 1, 1};
   auto result = evaluate(*module, "run",
                          {{"q", makeNumbers({2, 3, 8}, 0)},

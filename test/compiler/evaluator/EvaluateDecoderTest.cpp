@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps of a small decoder in the reference evaluator: any chunks, neighbours
-// and pasts give what one pass over each whole sequence gives. Cross attention
-// gives a softmax over the tokens of the source.
+// Steps of a small decoder in the reference evaluator: any chunks, batch
+// neighbours and pasts return the same results as one pass over each complete
+// sequence. Cross attention returns a softmax over the source tokens.
 #include "compiler/evaluator/Evaluator.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,8 +18,8 @@ using namespace transom;
 
 namespace {
 
-/// Two layers: rope, a window and a soft cap; slopes. The entry
-/// `step` has caches, `whole` has none.
+/// Two layers: rope, a window and a soft cap; slopes. The entry `step` has
+/// caches, `whole` has none.
 constexpr const char *decoder = R"mlir(
 !ids = tensor<?xi64, #attn.shape<[rows]>>
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
@@ -119,7 +119,7 @@ func.func @whole(%ids: !bids {attn.name = "ids"}) -> (!bx {attn.name = "state"})
 }
 )mlir";
 
-/// Random file tensors of the shapes that the module's weights have.
+/// Random file tensors with the shapes of the module's weights.
 class RandomFiles : public TensorSource {
 public:
   explicit RandomFiles(ModuleOp module) {
@@ -154,7 +154,7 @@ private:
   std::map<std::string, Data> tensors;
 };
 
-/// The decoder with what its runs need.
+/// The decoder with its run state.
 class Decoder : public ::testing::Test {
 protected:
   Decoder() {
@@ -169,7 +169,7 @@ protected:
     return Tensor::of({static_cast<int64_t>(values.size())}, values);
   }
 
-  /// The states of all new rows.
+  /// Returns the states for all new rows.
   Result<std::vector<double>> step(std::vector<SequenceRows> sequences,
                                    std::vector<int64_t> tokens) {
     options.sequences = std::move(sequences);
@@ -182,7 +182,7 @@ protected:
     return result[0].tensor.getReals();
   }
 
-  /// The states of a sequence, without caches.
+  /// Returns the states for a sequence, without caches.
   std::vector<double> whole(const std::vector<int64_t> &tokens) {
     auto result = evaluate(
         *module, "whole",
@@ -320,8 +320,8 @@ TEST_F(Decoder, turnsPairsOfHalvesOrNeighbours) {
 // Cross attention
 //===----------------------------------------------------------------------===//
 
-/// `source` fills a read-only cache, `step` reads it with two query heads for
-/// each of its heads.
+/// `source` fills a read-only cache, `step` reads it with two query heads per
+/// cache head.
 constexpr const char *crossAttention = R"mlir(
 !states = tensor<?x?x12xf32, #attn.shape<[batch, seq, 12]>>
 !mask = tensor<?x?xi64, #attn.shape<[batch, seq]>>
@@ -369,7 +369,7 @@ protected:
     return numbers;
   }
 
-  /// Fills the caches of `sequences`; the error's message or "".
+  /// Fills the caches for `sequences`; returns the error message or "".
   std::string fill(std::vector<SequenceRows> sequences, const Tensor &states,
                    const Tensor &mask) {
     options.sequences = std::move(sequences);
@@ -388,7 +388,7 @@ protected:
     return result ? (*result)[0].tensor.getReals() : std::vector<double>();
   }
 
-  /// Attention of one query [4 heads, 2] to the given columns of `states`
+  /// Attention from one query [4 heads, 2] to the given columns of `states`
   /// [columns, 12]: keys [2 heads, 2], then values [2 heads, 4].
   static std::vector<double> attend(ArrayRef<double> query,
                                     ArrayRef<double> states,
@@ -429,7 +429,7 @@ TEST_F(Cross, readsTheTokensOfTheSource) {
                                  /**/ 1, 1, 1, 1, 1};
     std::vector<std::vector<int64_t>> columns = {
         {0, 2, 3}, {3}, {0, 1, 2, 3, 4}};
-    // A longer source before it leaves nothing.
+    // A longer earlier source leaves no trace.
     ASSERT_EQ(fill({{7}, {5}, {6}}, Tensor::of({3, 5, 12}, states),
                    Tensor::of({3, 5}, std::vector<int64_t>(15, 1))),
               "");
@@ -438,7 +438,7 @@ TEST_F(Cross, readsTheTokensOfTheSource) {
               "");
     EXPECT_EQ(store.entry("cross", 7).keys.size(), 3u);
 
-    // Two rows of sequence 6, one of 7, with different pasts.
+    // Two rows for sequence 6, one for 7, with different pasts.
     std::vector<double> query = randomNumbers(3 * 8, 4);
     std::vector<double> got = step({{6, 4, 2}, {7, 0, 1}}, query);
     ASSERT_EQ(got.size(), 3u * 16);
@@ -464,7 +464,7 @@ TEST_F(Cross, sequencesAreNumberedFromZeroWithoutOptions) {
   EXPECT_EQ(
       Tensor::of({4}, store.entry("cross", 1).keys[0]).getReals(),
       (std::vector<double>{states[36], states[37], states[38], states[39]}));
-  // A sequence without keys gives zeros.
+  // A sequence without keys returns zeros.
   EXPECT_EQ(step({{4, 0, 1}}, randomNumbers(8, 6)), std::vector<double>(16));
 }
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Entries, inputs, symbols, weights and layers of the reference evaluator.
+// Entries, inputs, symbols, weights and layers in the reference evaluator.
 #include "compiler/evaluator/Evaluator.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,7 +24,7 @@ struct Model {
   OwningOpRef<ModuleOp> module;
 };
 
-/// One file tensor `w` of shape [2, 2].
+/// One file tensor `w` with shape [2, 2].
 struct OneTensor : TensorSource {
   Result<std::vector<int64_t>> shape(const std::string &name) const override {
     if (name != "w")
@@ -74,7 +74,7 @@ Tensor floats(ArrayRef<int64_t> sizes, std::vector<double> values) {
   return Tensor::of(sizes, std::move(values));
 }
 
-/// The message of a run that must fail.
+/// Returns the message from a run that must fail.
 std::string getFailure(const Model &model, ArrayRef<NamedTensor> inputs,
                        StringRef entry = "run") {
   auto result = evaluate(*model.module, entry, inputs);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums that run side by side are those of `dot`, whatever the sizes are.
+// Parallel sums equal `dot` for all sizes.
 #include "compiler/evaluator/Number.h"
 #include <gtest/gtest.h>
 #include <random>

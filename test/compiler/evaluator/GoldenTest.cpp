@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The golden models, evaluated in float64 after import and after each graph
-// and kernel pass, against what Hugging Face's code computed in float64.
+// The golden models, evaluated in float64 after import and after each graph and
+// kernel pass, against results from Hugging Face's code in float64.
 #include "compiler/import/Import.h"
 #include "compiler/pipeline/Register.h"
 #include "runtime/json/Json.h"
@@ -17,7 +17,7 @@ namespace {
 
 /// The expected results are stored rounded to f32.
 constexpr double roundedToF32 = 1e-7;
-/// Graph passes may reorder sums of float64; constants of kern are f32.
+/// Graph passes may reorder float64 sums; kern constants are f32.
 constexpr double reordered = 1e-11, inKern = 1e-6;
 
 std::vector<Case> getCases(const std::string &folder) {

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention of one row by blocks of keys that are merged in turn, in parts that
-// are merged in the end, is attention by plain softmax in residues; with a
-// fault in the merge it is not.
+// Attention for one row by key blocks that are merged sequentially, in parts
+// that are merged at the end, equals attention by plain softmax in residues;
+// with a fault in the merge it does not.
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/residues/Residues.h"
 #include "llvm/ADT/STLExtras.h"
@@ -13,7 +13,7 @@ using namespace transom;
 
 namespace {
 
-/// What may be wrong with a merge.
+/// Merge faults.
 enum class MergeFault {
   None,
   OutputNotRescaled,
@@ -24,7 +24,7 @@ enum class MergeFault {
   FactorTwice,
 };
 
-/// What else may be wrong.
+/// Other faults.
 enum class Fault {
   None,
   MaskOfBlockBefore,
@@ -34,7 +34,7 @@ enum class Fault {
   PartsOverlap,
   PartLost,
   NotDivided,
-  // The result is the same, so nothing can find these.
+  // The result is the same, so these cannot be found.
   MaximumLeftOut,
   OtherKeyForMaximum,
 };
@@ -46,7 +46,7 @@ struct Faults {
   bool changesResult = true;
 };
 
-/// The maximum, the sum of exponentials and the sum of values of some keys.
+/// The maximum, the exponential sum and the value sum over some keys.
 struct Partial {
   Number maximum = getHidden(), sum;
   std::vector<Number> out;
@@ -77,7 +77,7 @@ protected:
     return multiply(shares, 0);
   }
 
-  /// The products of the shares of keys from `first` on with their values.
+  /// Multiplies the key shares from `first` on by their values.
   std::vector<Number> multiply(llvm::ArrayRef<Number> shares, int64_t first) {
     std::vector<Number> out(width);
     for (int64_t i = 0; i < width; ++i)
@@ -184,7 +184,7 @@ protected:
 
 } // namespace
 
-// A factor that is wrong is still 1 in rows whose maximum is where it belongs.
+// A wrong factor is still 1 in rows whose maximum has its usual position.
 TEST_P(OnlineSoftmax, isPlainSoftmaxUnlessItHasAFault) {
   int64_t rowsThatDiffer = 0;
   for (int64_t row = 0; row < 8; ++row) {

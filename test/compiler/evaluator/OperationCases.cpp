@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cases of the evaluator's goldens, by the source that computes them.
+// The evaluator's golden cases, by the source that computes them.
 #include "test/compiler/evaluator/OperationCases.h"
 #include "compiler/evaluator/Evaluator.h"
 #include "dialects/attn/Attn.h"
@@ -64,7 +64,7 @@ void runCase(JsonValue test) {
   expectEqual((*result)[0].tensor, makeTensor(*test.get("result")));
 }
 
-/// What names of cases begin with, by group. All other cases are elementwise.
+/// Case name prefixes by group. All other cases are elementwise.
 const std::map<OperationGroup, std::vector<std::string>> groups = {
     {OperationGroup::Attention, {"sdpa"}},
     {OperationGroup::Products,

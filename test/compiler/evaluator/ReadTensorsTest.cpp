@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of a golden's file as numbers of the evaluator.
+// Tensors in a golden file as evaluator values.
 #include "compiler/evaluator/ReadTensors.h"
 #include <cstdlib>
 #include <gtest/gtest.h>

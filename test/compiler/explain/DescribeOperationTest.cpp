@@ -26,7 +26,7 @@ TEST(DescribeOperation, aProductWithItsEpilogue) {
     })mlir");
   kern::BufferOp op = module.find("kern.gemm");
   EXPECT_EQ(describeOperation(op), "8 -> 40, bias, gelu");
-  // Two panels of 32.
+  // Two panels with 32 columns.
   EXPECT_EQ(getPaddedColumns(op), std::make_pair(int64_t(40), int64_t(64)));
   EXPECT_EQ(getWidths(op), (Widths{40}));
 }
@@ -76,7 +76,7 @@ TEST(DescribeOperation, headsOfAttentionFillVectors) {
     })mlir");
   kern::BufferOp op = module.find("kern.attention");
   EXPECT_EQ(describeOperation(op), "2 heads over 1 key-value heads of 20");
-  // Each of 2 heads takes two vectors of 16.
+  // Each of 2 heads takes two vectors with 16 elements.
   EXPECT_EQ(getPaddedColumns(op), std::make_pair(int64_t(40), int64_t(64)));
   EXPECT_EQ(getWidths(op), (Widths{20}));
 }

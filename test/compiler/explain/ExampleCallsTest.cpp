@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of formulas in calls with padding.
+// Formula values in calls with padding.
 #include "compiler/explain/ExampleCalls.h"
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 using Lengths = std::vector<int64_t>;
 
 /// A model with one entry that takes ids [batch, seq]; with a mask, padding is
-/// left out.
+/// omitted.
 Manifest makeManifest(const char *mask) {
   Manifest manifest;
   manifest.symbols = {{"batch", {}}, {"seq", 100}};
@@ -39,7 +39,7 @@ TEST(ExampleCalls, tokensAloneAreRowsWhereThereIsAMask) {
   const Manifest manifest = makeManifest("attention_mask");
   EXPECT_EQ(evaluate(manifest, "rows"), 125);
   EXPECT_EQ(evaluate(manifest, "pairs_of_rows"), 10000 + 625);
-  EXPECT_EQ(evaluate(manifest, "keys"), 128 + 32); // whole panels of 32
+  EXPECT_EQ(evaluate(manifest, "keys"), 128 + 32); // whole panels with 32 keys
   EXPECT_EQ(evaluate(manifest, "3*batch"), 6);
   EXPECT_EQ(evaluate(manifest, "batch*seq"), 200);
 }

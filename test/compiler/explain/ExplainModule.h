@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules for the tests of explanations.
+// Modules for explanation tests.
 #pragma once
 #include "compiler/pipeline/Register.h"
 #include "dialects/kern/Kern.h"
@@ -10,7 +10,7 @@
 
 namespace transom::test {
 
-/// A module read from text, in a context of its own.
+/// A module parsed from a string, in its own context.
 class ExplainModule {
 public:
   explicit ExplainModule(const char *text) {
@@ -24,7 +24,7 @@ public:
 
   mlir::ModuleOp get() { return *module; }
 
-  /// The first operation of that name.
+  /// Returns the first operation with that name.
   kern::BufferOp find(llvm::StringRef name) {
     mlir::Operation *found = nullptr;
     module->walk([&](mlir::Operation *op) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The JSON form of explanations: it reads back, and its schema is published.
-// TRANSOM_UPDATE=1 in the environment rewrites the schema.
+// The JSON form of explanations: it can be parsed again, and its schema is
+// published. TRANSOM_UPDATE=1 in the environment rewrites the schema.
 #include "compiler/explain/ExplanationJson.h"
 #include "runtime/base/File.h"
 #include <algorithm>
@@ -43,7 +43,7 @@ std::string readBack(const std::string &text) {
   return read ? toJson(*read) : read.error().message;
 }
 
-/// `text` with the first `from` replaced.
+/// Returns `text` with the first `from` replaced.
 std::string replaced(std::string text, const std::string &from,
                      const std::string &to) {
   return text.replace(text.find(from), from.size(), to);
@@ -81,7 +81,7 @@ TEST(ExplanationJson, refusesOtherForms) {
         << message << ": " << readBack(changed);
 }
 
-/// The explanation that a text of another format is read as.
+/// Parses a string in another format version as an explanation.
 Result<Explanation> readOther(std::string text) {
   text = replaced(std::move(text), "\"format\": 3", "\"format\": 9");
   Result<JsonDocument> document = parseJson(text, "saved.json");

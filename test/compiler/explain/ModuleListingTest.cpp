@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lines, places in the model and dependences of listed operations.
+// Lines, model locations and dependences of listed operations.
 #include "compiler/explain/ModuleListing.h"
 #include "compiler/pipeline/Register.h"
 #include "mlir/Parser/Parser.h"
@@ -58,7 +58,7 @@ protected:
     return listModule(*module);
   }
 
-  /// The index of the first operation of that name.
+  /// Returns the index of the first operation with that name.
   static int find(const ModuleListing &listing, llvm::StringRef name) {
     for (size_t i = 0; i < listing.operations.size(); ++i)
       if (listing.operations[i].name == name)

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counts and costs of modules, with numbers computed by hand.
+// Module counts and costs, with hand-computed values.
 #include "compiler/explain/ModuleSummary.h"
 #include "test/compiler/explain/ExplainModule.h"
 

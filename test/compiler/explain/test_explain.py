@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""explain --json: what a compile is known to do, in the published form."""
+"""explain --json: the explanation of a compile, in the published form."""
 import json
 import os
 import re
@@ -38,7 +38,7 @@ class Explain(ExplainTest):
         self.assertEqual(told["compile"]["isas"], ["avx2"])
         (entry,) = told["entries"]
         self.assertEqual((entry["name"], entry["kind"], entry["layers"]), ("encode", "encode", 2))
-        # 2 layers of 4 d^2 + 2 d ff numbers, attention of d to each pair, and the pooler of one row.
+        # 2 layers with 4 d^2 + 2 d ff elements, attention with d for each pair, and the pooler for one row.
         tokens, d, ff = entry["example"]["length"], 32, 64
         products = 2 * (2 * tokens * (4 * d * d + 2 * d * ff) + 4 * tokens * tokens * d) + 2 * d * d
         for name in ["flops", "imported"]:
@@ -56,7 +56,7 @@ class Explain(ExplainTest):
         self.assertEqual(flags[-1], "reconcile-unrealized-casts")
         by_flag = {each["pass"]: each for each in told["passes"]}
         self.assertTrue(by_flag["attn-fuse-attention"]["changed"])
-        # Five operations become one in each of two layers.
+        # In each of two layers five operations become one.
         before = told["passes"][flags.index("attn-fuse-attention") - 1]["after"]["operations"]
         after = by_flag["attn-fuse-attention"]["after"]["operations"]
         self.assertEqual((before["attn.softmax"], after.get("attn.softmax", 0), after["attn.sdpa"]), (2, 0, 2))
@@ -105,7 +105,7 @@ class Explain(ExplainTest):
         self.assertEqual(alone["entries"], whole["entries"])
 
     def test_the_artifact_is_as_without(self):
-        # explain writes nothing.
+        # explain does not write files.
         shutil.copytree(self.example("tiny-bert"), self.path("model"))
         before = sorted(os.listdir(self.path("model")))
         self.succeed("explain", self.path("model"), cwd=self.folder)
@@ -113,12 +113,12 @@ class Explain(ExplainTest):
         self.assertEqual(os.listdir(self.folder), ["model"])
 
     def test_what_is_observed_is_what_is_compiled(self):
-        # The modules of explain are those of a compile without it.
+        # The modules in explain equal the modules from a compile without it.
         for stage in ["attn-opt", "kern"]:
             told = self.explain(self.example("tiny-bert"), "--ir")
             last = [each["ir"]["text"] for each in told["passes"] if each["stage"] == stage and each["ir"]][-1]
             written = self.succeed("compile", self.example("tiny-bert"), "--emit", stage).stdout
-            # The attributes of a stage's module have the remarks, too.
+            # The attributes in a stage's module contain the remarks, too.
             bodies = [text[re.search(r"^  (attn|kern)\.weight ", text, re.M).start():].strip() for text in (last, written)]
             self.assertGreater(len(bodies[0].splitlines()), 60)
             self.assertEqual(*bodies)

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""explain of a compile that fails after the import: the story up to there, the remark of the failure, and the error."""
+"""explain for a compile that fails after the import: the explanation up to the failure, its remark, and the error."""
 import json
 import os
 import sys
@@ -12,7 +12,7 @@ from explains import ExplainTest
 
 class ExplainFailure(ExplainTest):
     def run_failing(self, status, *arguments):
-        """What explain prints, and the error."""
+        """Returns explain's output, and the error."""
         run = self.tool("explain", *arguments)
         self.assertEqual(run.returncode, status, run.stderr)
         return run.stdout, run.stderr.strip()
@@ -21,7 +21,7 @@ class ExplainFailure(ExplainTest):
         flags = [self.example("tiny-bert"), "--load-pass-plugin", os.environ["TRANSOM_FAILING_PASS"]]
         text, error = self.run_failing(3, *flags, "--json")
         told = json.loads(text)
-        # What was done before, then the pass that failed, and nothing after it.
+        # The completed passes, then the failed pass, and no later one.
         flags_of_passes = [each["pass"] for each in told["passes"]]
         self.assertEqual(flags_of_passes[-1], "extension-attn-fused")
         self.assertIn("attn-fuse-attention", flags_of_passes)
@@ -45,7 +45,7 @@ class ExplainFailure(ExplainTest):
         self.assertIn("fused 5 operations into attn.sdpa", words)
         self.assertRegex(text, r"extension-attn-fused +\d+ +failed, see above")
 
-        # A saved one fails in the same way; there is no page and no comparison of it.
+        # A saved explanation fails in the same way; it has no page and no comparison.
         saved = self.path("saved.json")
         with open(saved, "w", encoding="utf-8") as file:
             json.dump(told, file)

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Model folders made on the fly, and what importing them gives.
+// Generated model folders, and their import results.
 #pragma once
 #include "compiler/import/Import.h"
 #include "runtime/base/File.h"
@@ -15,7 +15,7 @@
 
 namespace transom::testing {
 
-/// Shapes of tensors by name.
+/// Tensor shapes by name.
 using Shapes = std::map<std::string, std::vector<int64_t>>;
 
 /// A folder under the temporary folder, removed at the end.
@@ -32,7 +32,7 @@ public:
   void write(const std::string &name, const std::string &text) const {
     std::ofstream(path + "/" + name, std::ios::binary) << text;
   }
-  /// Writes tensors of zeros.
+  /// Writes zero tensors.
   void writeTensors(const Shapes &shapes,
                     const std::string &name = "model.safetensors",
                     DType dtype = DType::F32) const {
@@ -46,11 +46,11 @@ public:
     ASSERT_TRUE(writer.append(std::string(bytes, '\0')));
     ASSERT_TRUE(writer.commit());
   }
-  /// The path that is imported.
+  /// Returns the import path.
   std::string path;
 };
 
-/// What one import gave.
+/// The result of one import.
 struct Imported {
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   ImportInfo info;
@@ -65,7 +65,7 @@ struct Imported {
     else
       error = result.takeError();
   }
-  /// The module's text with places.
+  /// Returns the module's assembly with locations.
   std::string text() {
     std::string out;
     if (!module)
@@ -76,7 +76,7 @@ struct Imported {
   }
 };
 
-/// Expects an error of that status whose one line holds every part.
+/// Expects an error with that status whose one line contains every part.
 inline void expectError(const std::string &path, Status status,
                         const std::vector<std::string> &parts) {
   Imported result(path);
@@ -88,7 +88,7 @@ inline void expectError(const std::string &path, Status status,
         << "no \"" << part << "\" in: " << result.error.message;
 }
 
-/// How often `part` occurs in `text`.
+/// Counts the occurrences of `part` in `text`.
 inline size_t getCount(const std::string &text, const std::string &part) {
   size_t count = 0;
   for (size_t at = text.find(part); at != std::string::npos;

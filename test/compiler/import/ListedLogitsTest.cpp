@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The logits of listed tokens of golden translators: columns of all logits, in
-// float64. Other steps stay as they are.
+// Golden translators' logits for selected tokens: columns of all logits, in
+// float64. Other steps do not change.
 #include "compiler/import/ListedLogits.h"
 #include "compiler/driver/CompileModule.h"
 #include "compiler/import/Import.h"

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files that are nearly right: seeded mutations of the examples' descriptions
-// import or give one line with a status that input can cause, and never crash
-// or blame the tool.
+// Nearly valid files: seeded mutations of the examples' descriptions import or
+// return a one-line error with an input-related status, and never crash or
+// report a tool bug.
 #include "test/compiler/import/Fixture.h"
 #include <cstring>
 #include <random>
@@ -13,7 +13,7 @@ using namespace transom::testing;
 
 namespace {
 
-/// The places and lengths of the strings and numbers of a JSON text.
+/// Returns positions and lengths of the strings and numbers in a JSON document.
 std::vector<std::pair<size_t, size_t>> getTokens(const std::string &text) {
   std::vector<std::pair<size_t, size_t>> tokens;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -33,7 +33,8 @@ std::vector<std::pair<size_t, size_t>> getTokens(const std::string &text) {
   return tokens;
 }
 
-/// One change: a token replaced by another or by something odd, or bytes cut.
+/// Makes one change: replaces a token by another or by an unusual one, or
+/// removes bytes.
 std::string mutate(std::string text, std::mt19937 &random) {
   static const char *odd[] = {"0",
                               "-1",

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of golden folders, and the comparison of results with them.
+// Tensors in golden folders, and result comparison.
 #pragma once
 #include "compiler/evaluator/ReadTensors.h"
 #include "test/compiler/import/Fixture.h"
@@ -9,7 +9,7 @@
 
 namespace transom::testing {
 
-/// Reads the tensors of a safetensors file for the evaluator.
+/// Reads the tensors in a safetensors file for the evaluator.
 inline std::vector<NamedTensor> readTensors(const std::string &folder,
                                             const std::string &name) {
   auto tensors = transom::readTensors(folder + "/" + name);
@@ -17,8 +17,8 @@ inline std::vector<NamedTensor> readTensors(const std::string &folder,
   return tensors ? std::move(*tensors) : std::vector<NamedTensor>();
 }
 
-/// Expects a result of that name with these numbers, up to `allowed` and 1e-6
-/// of each.
+/// Expects a result with that name and these values, up to `allowed` plus 1e-6
+/// relative.
 inline void expectNear(const NamedTensor &expectedTensor,
                        const std::vector<NamedTensor> &results,
                        double allowed) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of checkpoints: missing ones, other shapes and types, and names with
-// the prefix of the base model.
+// Checkpoint tensors: missing tensors, other shapes and types, and names with
+// the base model's prefix.
 #include "test/compiler/import/TinyBert.h"
 
 using namespace transom;

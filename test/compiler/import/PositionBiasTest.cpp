@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slopes by number of heads, buckets by distance as transformers computes them.
+// Slopes by head count, and buckets by distance, as in transformers.
 #include "compiler/import/PositionBias.h"
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A folder of a BERT with one layer of width 8, for tests that change it.
+// A BERT folder with one layer and width 8, for tests that modify it.
 #pragma once
 #include "test/compiler/import/Fixture.h"
 
 namespace transom::testing {
 
-/// Shapes of a bare BERT with one layer of width 8.
+/// Shapes for a bare BERT with one layer and width 8.
 inline Shapes tinyBert(const std::string &prefix = "") {
   Shapes shapes = {{"embeddings.word_embeddings.weight", {11, 8}},
                    {"embeddings.position_embeddings.weight", {6, 8}},
@@ -40,7 +40,7 @@ inline const char *const tinyBertSizes =
        "num_attention_heads": 2, "intermediate_size": 12,
        "max_position_embeddings": 6)";
 
-/// A config of the tiny BERT; `more` keys are added, `instead` replaces the
+/// A config for the tiny BERT; `more` keys are added, `instead` replaces the
 /// sizes.
 inline std::string tinyBertConfig(const std::string &more = "",
                                   const std::string &instead = tinyBertSizes) {
@@ -48,7 +48,7 @@ inline std::string tinyBertConfig(const std::string &more = "",
          (more.empty() ? "" : ", " + more) + "}";
 }
 
-/// `text` with the first `from` replaced.
+/// Returns `text` with the first `from` replaced.
 inline std::string replaced(std::string text, const std::string &from,
                             const std::string &to) {
   size_t at = text.find(from);
@@ -56,7 +56,7 @@ inline std::string replaced(std::string text, const std::string &from,
   return text.replace(at, from.size(), to);
 }
 
-/// Expects an error for the tensors of the tiny BERT with this config.
+/// Expects an error for the tiny BERT's tensors with this config.
 inline void expectTinyBertError(const std::string &text, Status status,
                                 const std::vector<std::string> &parts) {
   ModelFolder folder;
@@ -67,7 +67,7 @@ inline void expectTinyBertError(const std::string &text, Status status,
   expectError(folder.path, status, all);
 }
 
-/// Expects an error for the config of the tiny BERT with these tensors.
+/// Expects an error for the tiny BERT's config with these tensors.
 inline void expectTinyBertTensorsError(const Shapes &shapes, Status status,
                                        const std::vector<std::string> &parts,
                                        DType dtype = DType::F32) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tensors that are triangles, and tensors that differ from one in an element.
-// The expression has exactly the elements of the tensor.
+// The expression has exactly the tensor's elements.
 #include "compiler/import/Triangles.h"
 #include "test/compiler/import/Fixture.h"
 #include <cmath>
@@ -25,7 +25,7 @@ std::vector<float> makeTriangle(int64_t rows, int64_t columns, int64_t diagonal,
 struct Triangles : ::testing::Test {
   ModelFolder folder;
 
-  /// The expression of a tensor with these elements; its text.
+  /// Returns the expression for a tensor with these elements as a string.
   std::string find(const std::vector<int64_t> &shape,
                    const std::vector<float> &values) {
     SafetensorsWriter writer;

@@ -2,9 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# bad-models.py TRANSOM SOURCE: models that are wrong, each made from a good one
-# by one change, are refused by `transom compile`: the documented exit code, one
-# line that names the place, and nothing left on disk. The unchanged ones pass.
+# bad-models.py TRANSOM SOURCE: `transom compile` rejects invalid models, each made from a valid one by one change: the
+# documented exit code, a one-line error that names the location, and no output files. The unchanged models pass.
 import json
 import os
 import struct
@@ -35,7 +34,7 @@ def write(path, contents):
 
 
 def keys(name, **changes):
-    """Changes keys of the top level of a JSON file."""
+    """Changes top-level keys in a JSON file."""
     return text(name, lambda before: json.dumps({**json.loads(before), **changes}))
 
 
@@ -44,7 +43,7 @@ def config(**changes):
 
 
 def node(number, **changes):
-    """Changes keys of one node of the graph."""
+    """Changes keys in one graph node."""
     def edit(before):
         graph = json.loads(before)
         graph["nodes"][number].update(changes)
@@ -83,7 +82,7 @@ def remove(name):
 
 
 def shards(folder):
-    """An index whose shard lies outside the folder."""
+    """An index whose shard is outside the folder."""
     remove("model.safetensors")(folder)
     with open(os.path.join(folder, "model.safetensors.index.json"), "w") as stream:
         json.dump({"weight_map": {"x": "../model.safetensors"}}, stream)
@@ -91,7 +90,7 @@ def shards(folder):
 
 QUERY = "bert.encoder.layer.0.attention.self.query.weight"
 CASES = [
-    # (what, base, change, exit code, parts of the line)
+    # (name, base, change, exit code, parts of the line)
     ("no model", BERT, remove("config.json"), 6, ["config.json"]),
     ("no weights", BERT, remove("model.safetensors"), 6, ["model.safetensors"]),
     ("malformed", BERT, text("config.json", lambda t: t[:-3]), 3, ["config.json:"]),
@@ -128,7 +127,7 @@ CASES = [
 
 
 def compile_changed(transom, source, base, change):
-    """The finished process, and what the output folder contains then."""
+    """Returns the finished process, and the output folder's contents."""
     with tempfile.TemporaryDirectory() as scratch:
         model, out = os.path.join(scratch, "model"), os.path.join(scratch, "out")
         os.mkdir(model)
@@ -143,7 +142,7 @@ def compile_changed(transom, source, base, change):
 
 
 def problem(done, left, code, parts):
-    """What is wrong with a refusal, or nothing."""
+    """Returns the error in a rejection, or nothing."""
     lines = done.stderr.splitlines()
     if done.returncode != code:
         return f"exits {done.returncode}, expected {code}: {done.stderr.strip()}"

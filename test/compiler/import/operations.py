@@ -2,9 +2,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# operations.py TRANSOM GOLDENS REFERENCE [NAME...]: each operation of graph.json
-# alone in a graph, compiled and run, against the results in GOLDENS. Every
-# operation that REFERENCE lists has a case.
+# operations.py TRANSOM GOLDENS REFERENCE [NAME...]: each graph.json operation alone in a graph, compiled and run, against the
+# results in GOLDENS. Every operation in REFERENCE has a case.
 import json
 import math
 import re
@@ -51,7 +50,7 @@ def write_model(folder, goldens, case):
 
 
 def problem(transom, goldens, case):
-    """What is wrong with a case, or nothing."""
+    """Returns the error in a case, or nothing."""
     with tempfile.TemporaryDirectory() as folder:
         write_model(folder, goldens, case)
         for command in (["compile", folder, "-o", f"{folder}/model.so"],

@@ -1,6 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Wrong models: `compile` and `explain` say the file, the JSON pointer, the layer, what was expected and the nearest valid form."""
+"""Invalid models: `compile` and `explain` report the file, the JSON pointer, the layer, the expected form and the nearest valid
+form."""
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ QUERY = "encoder.layer.1.attention.self.query.weight"
 
 
 def edit_json(name, edit):
-    """Changes what a JSON file says."""
+    """Edits a JSON file."""
 
     def apply(folder):
         path = os.path.join(folder, name)
@@ -35,7 +36,7 @@ def graph(edit):
 
 
 def node(number, **changes):
-    """Changes a node of the layer."""
+    """Changes a node in the layer."""
     return graph(lambda document: document["blocks"]["layer"]["nodes"][number].update(changes))
 
 
@@ -44,7 +45,7 @@ def config(**changes):
 
 
 def tensors(edit):
-    """Changes the header of the weights."""
+    """Changes the weights header."""
 
     def apply(folder):
         path = os.path.join(folder, "model.safetensors")
@@ -73,7 +74,7 @@ def misspell_key(document):
     document["hiden_size"] = document.pop("hidden_size")
 
 
-# What is wrong, the example, the change, the exit code, and the parts of the line in their order.
+# Name, example, change, exit code, and the parts of the line in order.
 CASES = (
     ("op", GRAPH, node(0, op="linaer"), 4, ["graph.json:", "'/blocks/layer/nodes/0/op'", "unknown op 'linaer'; did you mean 'linear'?"]),
     ("attribute", GRAPH, node(0, attrs={"weigth": "attention.query.weight"}), 3,

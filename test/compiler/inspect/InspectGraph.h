@@ -10,7 +10,7 @@
 
 namespace transom::test {
 
-/// The report on a graph.json of this text.
+/// Inspects a graph.json with this content.
 inline Result<Inspection> inspectGraph(const std::string &text) {
   std::string folder = ::testing::TempDir() + "/inspect-model";
   std::filesystem::create_directories(folder);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `inspect` tells of a graph: a decoder is known by its sequences, not by
-// the name of its entry.
+// `inspect` on a graph: a decoder is detected by its sequences, not by its
+// entry name.
 #include "test/compiler/inspect/InspectGraph.h"
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Options as attributes of the module: a compile that goes on from a stage has those of the stage."""
+"""Options as module attributes: a resumed compile has the stage's options."""
 import os
 import sys
 import unittest
@@ -29,7 +29,7 @@ class ModuleOptions(StagesTest):
         ):
             with self.subTest(flags=flags):
                 self.fail_with(2, "compile", BERT, "-o", self.path("n.so"), "--resume-from", place, *flags, says=says)
-        # Passes of later stages may be left out.
+        # Passes in later stages may be disabled.
         self.assertNotEqual(self.resume(BERT, os.path.join(folder, "attn-opt")), straight)
         self.assertEqual(self.resume(BERT, os.path.join(folder, "attn-opt"), *disabled), straight)
 

@@ -38,8 +38,8 @@ ExtensionBuilder append(const char *letter) {
   };
 }
 
-/// Runs the pass of a place on a new module; the letters, or nothing where it
-/// fails.
+/// Runs the pass at an extension point on a new module; returns the letters, or
+/// nullopt on failure.
 std::optional<std::string> run(MLIRContext &context, StringRef flag) {
   context.allowUnregisteredDialects();
   OwningOpRef<ModuleOp> module(ModuleOp::create(UnknownLoc::get(&context)));

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of passes, and parts of the pipeline between two of them.
+// Pass names, and pipeline ranges between two passes.
 #include "compiler/pipeline/PassRange.h"
 #include "gtest/gtest.h"
 #include <set>
@@ -50,7 +50,7 @@ TEST(PassRange, addsThePassesBetweenBothEnds) {
     native += runsPass(pass, {});
   EXPECT_EQ(all.size(), native);
 
-  // Across the border of two stages, without the pass of the other backend.
+  // Across a stage border, without the other backend's pass.
   EXPECT_TRUE(populateRange(some, find("attn-drop-unused-weights"),
                             find("kern-choose-precision"), {}));
   EXPECT_EQ(some.size(), 6u);

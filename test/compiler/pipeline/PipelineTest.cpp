@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of stages and passes, and what may be left out.
+// The stage and pass table, and passes that may be disabled.
 #include "compiler/pipeline/Pipeline.h"
 #include "gtest/gtest.h"
 
@@ -20,7 +20,7 @@ TEST(Pipeline, passesAreInTheOrderOfTheStages) {
 }
 
 TEST(Pipeline, requiredEntriesRunWhenTheirFlagIsDisabled) {
-  // `canonicalize` may be left out of the graph passes, not of the lowering.
+  // `canonicalize` may be disabled among the graph passes, not in the lowering.
   mlir::MLIRContext context;
   mlir::PassManager all(&context), fewer(&context);
   populateStage(all, Stage::LlvmIr, {});

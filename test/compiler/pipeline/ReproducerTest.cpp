@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reproducers are read as they were written, and say how they fail.
+// Reproducers are parsed as they were written, and report how they fail.
 #include "compiler/pipeline/Reproducer.h"
 #include "compiler/pipeline/Register.h"
 #include "mlir/IR/Builders.h"

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of stages: order and names.
+// The stage table: order and names.
 #include "compiler/pipeline/StageTable.h"
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tensors of a folder: one file or shards, and reading of blocks.
+// The tensors in a folder: one file or shards, and block reads.
 #include "compiler/safetensors/Safetensors.h"
 #include "test/runtime/base/TestSupport.h"
 #include <cstring>

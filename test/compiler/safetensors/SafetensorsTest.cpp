@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reader of safetensors headers: the error text of each rule.
+// The safetensors header reader: the error message for each rule.
 #include "compiler/safetensors/Safetensors.h"
 #include "test/runtime/base/TestSupport.h"
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules as text: locations, and lines for reading."""
+"""Modules as text: locations, and human-readable lines."""
 import os
 import sys
 import unittest

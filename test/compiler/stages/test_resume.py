@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles that go on from a stage: files that are damaged, edited or of another model."""
+"""Compiles resumed from a stage: files that are damaged, edited or from another model."""
 import json
 import os
 import re
@@ -32,7 +32,7 @@ def substitute(pattern, new):
     return damage
 
 
-# Stage, what happens to its file, what the error says beside the file's name.
+# Stage, the change to its file, the error next to the file's name.
 DAMAGES = (
     ("attn", lambda text: text[: len(text) // 2], "1-attn.mlir:"),
     ("attn", lambda text: text[:1], "1-attn.mlir:1:1: "),
@@ -67,7 +67,7 @@ class Damages(StagesTest):
         self.succeed("compile", BERT, "-q", "-o", os.path.join(self.shared, "m.so"), "--stages", self.stages)
 
     def edit(self, stage, change):
-        """A copy of the folder in which the file of a stage has changed."""
+        """Copies the folder with a changed stage file."""
         folder = self.path("edited")
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.stages, folder)
@@ -93,13 +93,13 @@ class Damages(StagesTest):
         def get_options(path):
             return json.loads(self.succeed("inspect", path, "--json").stdout)["options"]
 
-        # The epsilon of norms is another one than config.json says.
+        # The norm epsilon differs from config.json.
         place = self.edit("attn", replace("eps 9.9999999999999998E-13", "eps 1.0E-3"))
         changed = self.resume(BERT, place)
         self.assertNotEqual(changed, read(os.path.join(self.shared, "m.so")))
         self.assertIn("attn sha256:", get_options(self.path("resumed.so"))["resume-from"])
         self.assertNotIn("resume-from", get_options(os.path.join(self.shared, "m.so")))
-        # The stage is as it was written, but the model has other files.
+        # The stage is unchanged, but the model has other files.
         other = shutil.copytree(BERT, self.path("bert"))
         with open(os.path.join(other, "config.json"), "a") as file:
             file.write("\n")
@@ -107,7 +107,7 @@ class Damages(StagesTest):
         self.assertIn("kern sha256:", get_options(self.path("resumed.so"))["resume-from"])
 
     def test_code_that_llvm_cannot_generate(self):
-        # Correct LLVM IR with an instruction that no CPU has.
+        # Correct LLVM IR with an instruction that no CPU supports.
         place = self.edit("llvm-ir", replace("\n\n", '\n\ndefine void @wrong() {\n  call void asm sideeffect "no_such_instruction", ""()\n  ret void\n}\n'))
         self.fail_with(3, "compile", BERT, "-q", "-o", self.path("n.so"), "--resume-from", place, says="3-kern.mlir: does not compile")
 

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A compile that goes on from any stage gives the bytes of the straight compile."""
+"""A compile resumed from any stage returns the bytes of the direct compile."""
 import os
 import sys
 import unittest

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The folder of stages: its files and its index, and which stage a path names."""
+"""The stage folder: its files and its index, and the stage that a path names."""
 import hashlib
 import json
 import os
@@ -18,7 +18,7 @@ from stages import BERT, StagesTest, read, write  # noqa: E402
 class StageFiles(StagesTest):
     def test_index_lists_the_files_of_each_instruction_set(self):
         folder = self.dump(BERT, *ALL_TARGETS)
-        # Compiling with the folder changes nothing.
+        # Compiling with the folder does not change the artifact.
         self.succeed("compile", BERT, "-q", "-o", self.path("straight.so"), *ALL_TARGETS)
         self.assertEqual(read(self.path("m.so")), read(self.path("straight.so")))
         index = json.loads(read(os.path.join(folder, "index.json")))
@@ -29,11 +29,11 @@ class StageFiles(StagesTest):
         for entry in index["stages"]:
             self.assertEqual(hashlib.sha256(read(os.path.join(folder, entry["file"]))).hexdigest(), entry["sha256"])
         self.assertEqual(sorted(os.listdir(folder)), sorted([entry["file"] for entry in index["stages"]] + ["index.json"]))
-        # Hashes of inputs and options as the manifest has them.
+        # Input and option hashes as in the manifest.
         manifest = json.loads(self.succeed("inspect", self.path("m.so"), "--json").stdout)
         self.assertEqual(index["inputs_sha256"], manifest["inputs_sha256"])
         self.assertEqual(index["options"], manifest["options"])
-        # One of the sets is code for it alone.
+        # One of the sets contains only its own code.
         self.assertEqual(self.resume(BERT, os.path.join(folder, "obj"), "--target", "x86-64-v4"),
                          read(self.compiled("bert", "--target", "x86-64-v4")))  # fmt: skip
 
@@ -73,7 +73,7 @@ class StageFiles(StagesTest):
         folder = self.dump(BERT)
         straight = read(self.path("m.so"))
         self.assertEqual(self.resume(BERT, os.path.join(folder, "3-kern.mlir")), straight)
-        # A file elsewhere says in its first line which stage it is; no hash vouches for it.
+        # A file elsewhere specifies its stage in the first line; no hash protects it.
         moved = shutil.copy(os.path.join(folder, "3-kern.mlir"), self.path("moved.mlir"))
         self.resume(BERT, moved)
         manifest = json.loads(self.succeed("inspect", self.path("resumed.so"), "--json").stdout)

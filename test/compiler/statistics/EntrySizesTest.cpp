@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The meaning of symbols follows from their places, not from their names.
+// Symbols get their meaning from their positions, not from their names.
 #include "compiler/statistics/EntrySizes.h"
 #include "compiler/driver/CompileModule.h"
 #include "dialects/attn/Attn.h"
@@ -13,7 +13,7 @@ using namespace transom;
 
 namespace {
 
-/// Evaluates a formula for 3 sequences of 10 tokens.
+/// Evaluates a formula for 3 sequences with 10 tokens.
 std::optional<int64_t> evaluate(const std::string &function,
                                 const std::string &formula) {
   MLIRContext context(MLIRContext::Threading::DISABLED);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layers in module paths. Components of models are compared with those of
-// Transformers in test/tools/commands/test_inspect_model.py.
+// Layers in module paths. test/tools/commands/test_inspect_model.py compares
+// model components with Transformers.
 #include "compiler/statistics/ModelComponents.h"
 #include <gtest/gtest.h>
 #include <set>

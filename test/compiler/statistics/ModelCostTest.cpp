@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations that an entry computes, as a formula of its sizes.
+// Operations that an entry computes, as a formula in its sizes.
 #include "test/compiler/inspect/InspectGraph.h"
 
 using namespace transom::test;
@@ -30,7 +30,8 @@ TEST(ModelCost, ofProducts) {
 }
 
 TEST(ModelCost, ofAttention) {
-  // Each of two heads has s * s scores of width 4, and sums as many values.
+  // Each of two heads has s * s scores with width 4, and sums the same number
+  // of values.
   expectFlops(R"json({"name": "out", "op": "attention",
                       "inputs": ["x", "x", "x"], "attrs": {"heads": 2}})json",
               "32*n*s*s");

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Figures as text and as JSON. Those of whole models are compared with numbers
-// computed by hand in test/tools/commands/inspect/test_inspect_model.py.
+// Statistics as text and as JSON.
+// test/tools/commands/inspect/test_inspect_model.py compares complete models
+// with hand-computed values.
 #include "compiler/statistics/ModelFigures.h"
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Formulas of a graph; those of model families are in
-// test/tools/commands/inspect/test_inspect_model.py.
+// Formulas for a graph; test/tools/commands/inspect/test_inspect_model.py tests
+// model families.
 #include "test/compiler/inspect/InspectGraph.h"
 #include <gtest/gtest.h>
 

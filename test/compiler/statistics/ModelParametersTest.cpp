@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Equal neighbours are one entry. Parameters of model families are in
+// Equal neighbours are one entry. Parameters for model families are in
 // test/tools/commands/inspect/test_inspect_model.py.
 #include "compiler/statistics/ModelParameters.h"
 #include "compiler/statistics/ModelFormulas.h"

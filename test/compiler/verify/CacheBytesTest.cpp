@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the numbers of a position lie in a block of each type of cache.
+// The offsets of a position's elements in a block for each cache type.
 #include "compiler/verify/CacheBytes.h"
 #include "mlir/IR/MLIRContext.h"
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ protected:
   kern::CacheType getType(Type element) {
     return kern::CacheType::get(&context, heads, depth, width, 0, 0, element);
   }
-  /// Numbers that all types hold, another for each place.
+  /// Values that all types can represent, different at each position.
   static CachedPosition makeNumbers(bool scales) {
     CachedPosition numbers;
     for (auto [row, count] : {std::pair(&numbers.key, heads * depth),
@@ -52,7 +52,7 @@ TEST_F(Caches, NumbersOfAllPositionsLieApartInTheBlock) {
         for (int64_t i = at; i < at + bytes; ++i)
           EXPECT_TRUE(taken.insert(i).second) << i;
       });
-    // All of it, and nothing else.
+    // Covers all bytes exactly once.
     EXPECT_EQ(static_cast<int64_t>(taken.size()), type.getByteSize());
     EXPECT_EQ(*taken.begin(), 0);
     EXPECT_EQ(*taken.rbegin(), type.getByteSize() - 1);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A machine by hand is right, or wrong in one number, one byte that it should
-// leave alone, a size or a counter; each is found at its phase.
+// A hand-run machine is right, or wrong in one value, one byte that must not
+// change, a size or a counter; each fault is found at its phase.
 #include "compiler/verify/CheckDispatches.h"
 #include "test/compiler/verify/SteppedMachine.h"
 
@@ -26,7 +26,7 @@ CodeVerification check(SteppedMachine &machine,
   return result ? *result : CodeVerification();
 }
 
-/// The one difference of a machine.
+/// Returns the only difference in a machine.
 CodeDifference findDifference(SteppedMachine &machine,
                               const std::function<void(int64_t)> &change) {
   CodeVerification result = check(machine, change);
@@ -139,7 +139,7 @@ TEST(CheckDispatches, FindsASizeAndACounterThatChange) {
   EXPECT_EQ(found.phase, "layer.0.scale");
 }
 
-/// What oneDNN may leave as the softmax of rows of equal numbers.
+/// oneDNN's possible softmax results for rows with equal values.
 static CodeVerification checkLibrary(float number) {
   SteppedMachine machine(R"mlir(
 !x = !kern.buffer<[rows, 4] x f32>

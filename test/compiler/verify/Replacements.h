@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A module in text, and the same with pieces of its text replaced, as a pass
-// with a bug would leave it.
+// A module string, and the same with parts replaced, as a faulty pass would
+// leave it.
 #pragma once
 #include "compiler/verify/VerifyPasses.h"
 #include "dialects/attn/Attn.h"
@@ -12,7 +12,7 @@
 
 namespace transom::testing {
 
-/// File tensors of which only the shapes are asked for.
+/// File tensors that only provide shapes.
 struct Shapes : TensorSource {
   explicit Shapes(std::map<std::string, std::vector<int64_t>> shapes)
       : shapes(std::move(shapes)) {}
@@ -31,7 +31,7 @@ struct Shapes : TensorSource {
   std::map<std::string, std::vector<int64_t>> shapes;
 };
 
-/// Pieces of text and what takes their place.
+/// Substrings and their replacements.
 struct Replacement {
   const char *name;
   std::vector<std::pair<std::string, std::string>> texts;
@@ -45,7 +45,7 @@ protected:
     options.source = &this->files;
   }
 
-  /// A text with pieces replaced.
+  /// Parses a string with substrings replaced.
   mlir::OwningOpRef<mlir::ModuleOp> parse(std::string source,
                                           const Replacement &replacement) {
     for (const auto &[from, to] : replacement.texts) {
@@ -60,8 +60,8 @@ protected:
     return parse(text, replacement);
   }
 
-  /// What the check says of a pass that turns `source` into `target`; empty
-  /// where it finds nothing.
+  /// Returns the check's error for a pass that turns `source` into `target`;
+  /// empty if there is none.
   std::string check(mlir::ModuleOp source, mlir::ModuleOp target) {
     if (!source || !target)
       return "no module";
@@ -72,7 +72,7 @@ protected:
     auto difference = verifier.check(target, "the-pass");
     return difference ? difference->str() : "";
   }
-  /// The same of a pass that does the replacement.
+  /// The same for a pass that does the replacement.
   std::string check(const Replacement &replacement) {
     auto source = parse({"nothing", {}}), target = parse(replacement);
     return check(source.get(), target.get());

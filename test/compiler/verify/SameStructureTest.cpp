@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules of other sizes have one structure; another operation, operand or
-// attribute is a difference.
+// Modules with other sizes have the same structure; another operation, operand
+// or attribute is a difference.
 #include "compiler/verify/SameStructure.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,7 +16,7 @@ namespace {
 
 class SameStructure : public ::testing::Test {
 protected:
-  /// A feed-forward network of this width.
+  /// A feed-forward network with this width.
   std::string print(int width, const char *activation = "gelu",
                     const char *more = "") {
     context.loadDialect<attn::AttnDialect, func::FuncDialect>();

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A module of smaller widths has the same operations; sizes, ranges, indices
-// and literal tables fit each other.
+// A module with smaller widths has the same operations; sizes, ranges, indices
+// and literal tables match.
 #include "compiler/verify/ShrinkModule.h"
 #include "compiler/verify/ShrinkWeights.h"
 #include "dialects/attn/Attn.h"
@@ -15,9 +15,9 @@ using namespace transom;
 
 namespace {
 
-/// Fused query, key and value rows of 8 and 2 heads of 128, whose columns are
-/// in another order in the file; a rope of half of a head; a table of
-/// positions.
+/// Fused query, key and value rows with 8 and 2 heads of width 128, whose
+/// columns have another order in the file; a rope over half a head; a position
+/// table.
 constexpr const char *attention = R"(
 module attributes {attn.symbols = {batch = {max = -1 : i64}, seq = {max = 512 : i64}}} {
   attn.weight @qkv : [1536, 1024] f32 = #weight.expr<transpose(gather(transpose(file("qkv"), [1, 0]), [PERMUTATION]), [1, 0])>
@@ -98,7 +98,7 @@ TEST_F(ShrinkModule, SizesFitEachOther) {
   });
 }
 
-// Column i of the smaller matrix is in the place that reverses the order, too.
+// The position of column i in the smaller matrix also reverses the order.
 TEST_F(ShrinkModule, PermutationsKeepTheirOrder) {
   SizeMap sizes;
   sizes.sizes = {{6, 3}};

@@ -9,7 +9,8 @@ using namespace transom;
 
 namespace {
 
-/// A decoder with grouped queries: 12 heads of 128, 2 of keys and values.
+/// A decoder with grouped queries: 12 heads of width 128, 2 for keys and
+/// values.
 SizeRelations makeDecoder() {
   SizeRelations relations;
   relations.heads = {12, 2};
@@ -72,7 +73,7 @@ TEST(SizeSolver, KeepsRemaindersOfGroups) {
   EXPECT_GE(map->get(4544), 256);
 }
 
-// 64 is a number of heads and the width of one.
+// 64 is both a head count and a head width.
 TEST(SizeSolver, HeadsOfTheSameNumberAsTheirWidth) {
   SizeRelations relations;
   relations.heads = {64, 8};

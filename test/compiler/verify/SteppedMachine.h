@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A module of two layers, each of two phases, and the memory of a machine that
-// runs it by hand.
+// A module with two layers of two phases each, and the memory for running it by
+// hand.
 #pragma once
 #include "compiler/evaluator/kern/EvaluatePhase.h"
 #include "compiler/verify/ArtifactStepper.h"
@@ -53,7 +53,7 @@ func.func @run(%x: !x {attn.name = "x"}, %y: !x {attn.name = "y"})
 }
 )mlir";
 
-/// Answers for a model without files.
+/// The tensor source for a model without files.
 struct NoTensors : TensorSource {
   Result<std::vector<int64_t>> shape(const std::string &) const override {
     return rejected("no files");
@@ -64,7 +64,7 @@ struct NoTensors : TensorSource {
   }
 };
 
-/// The module, and a call of it on two rows.
+/// The module, and a call with two rows.
 class SteppedMachine {
 public:
   static constexpr int64_t rows = 2, arenaBytes = 128, tempOffset = 64;
@@ -93,7 +93,7 @@ public:
 
   float *getTemp() { return reinterpret_cast<float *>(&arena[tempOffset]); }
 
-  /// Does what the code of a dispatch should.
+  /// Computes the result that a dispatch's code should compute.
   void run(int64_t dispatch) {
     for (int64_t i = 0; i < 4 * rows; ++i)
       if (dispatch == 0)

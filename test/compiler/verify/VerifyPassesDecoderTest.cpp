@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the exact check finds in two layers of a decoder, in one step and in
+// Faults that the exact check finds in two decoder layers, in one step and in
 // chunks with a rewind: grouped heads, rope, soft cap, relative bias, window,
 // gated MLP.
 #include "test/compiler/verify/Replacements.h"
@@ -109,7 +109,7 @@ Shapes getShapes() {
   return Shapes(shapes);
 }
 
-/// New tokens of a sequence that has `past` already.
+/// New tokens for a sequence with `past` earlier ones.
 struct Chunk {
   int64_t sequence, past;
   std::vector<int64_t> tokens;
@@ -135,7 +135,8 @@ class VerifyPassesDecoder : public ReplacementTest {
 protected:
   VerifyPassesDecoder() : ReplacementTest(decoder, getShapes()) {
     cases = {{makeStep({{0, 0, {3, 1, 4, 1, 5, 9, 2}}, {1, 0, {6, 5, 3}}})},
-             // Chunks, and the second of sequence 0 again with other tokens.
+             // Chunks, and the second one for sequence 0 again with other
+             // tokens.
              {makeStep({{0, 0, {3, 1, 4}}, {1, 0, {6}}}),
               makeStep({{1, 1, {5, 3}}, {0, 3, {7, 7}}}),
               makeStep({{0, 3, {1, 5, 9, 2}}, {1, 3, {5}}})}};
@@ -276,7 +277,7 @@ TEST_F(VerifyPassesDecoder, acceptsRightRewrites) {
     EXPECT_EQ(check(rewrite), "") << rewrite.name;
 }
 
-// Without chunks nobody asks what a cache had before.
+// Without chunks nothing reads earlier cache contents.
 TEST_F(VerifyPassesDecoder, needsChunksToSeeWhatIsKept) {
   Replacement bug = {"all layers share one cache", {{"@o1, @c1", "@o1, @c0"}}};
   EXPECT_NE(check(bug), "");

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A padded encoder of two layers against what graph passes make of it: ragged
-// rows, one product for queries, keys and values, layers in a table. Bugs are
-// in the second.
+// A padded encoder with two layers against the graph passes' result: ragged
+// rows, one GEMM for queries, keys and values, a layer table. Faults are in the
+// second.
 #include "test/compiler/verify/Replacements.h"
 
 using namespace mlir;
@@ -108,7 +108,7 @@ func.func private @layer(%x: !x, %s: !seg, %qkvw: tensor<24x8xf32>, %qkvb: tenso
 }
 )mlir";
 
-/// Names of a layer's matrices and vectors, without its number.
+/// Names of a layer's matrices and vectors, without its index.
 constexpr const char *matrices[] = {"wq", "wk", "wv", "wo", "w1", "w2"};
 constexpr const char *vectors[] = {"bq", "bk", "bv", "bo", "b1",
                                    "b2", "g",  "h",  "y",  "z"};
@@ -120,7 +120,8 @@ void replaceAll(std::string &text, const std::string &from,
     text.replace(at, from.size(), to);
 }
 
-/// A text with the weights of both layers, and perhaps the layers themselves.
+/// Returns a module string with the weights for both layers, and optionally the
+/// layers themselves.
 std::string complete(const char *source) {
   std::string text = source, weights, layers;
   for (const char *layer : {"1", "2"}) {
@@ -167,7 +168,7 @@ protected:
                {}}}};
   }
 
-  /// What the check says of the ragged encoder with pieces replaced.
+  /// Returns the check's error for the ragged encoder with substrings replaced.
   std::string checkRagged(const Replacement &replacement) {
     auto source = parse(complete(padded), {"nothing", {}}),
          target = parse(complete(ragged), replacement);
@@ -280,7 +281,7 @@ TEST_F(VerifyPassesRagged, findsBugs) {
         << bug.name << ": " << checkRagged(bug);
 }
 
-// With all rows of full length positions by rank are positions by column.
+// If all rows have full length, positions by rank equal positions by column.
 TEST_F(VerifyPassesRagged, needsHolesToSeePadding) {
   Replacement bug = {
       "mean divides by the length",

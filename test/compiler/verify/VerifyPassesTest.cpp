@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the exact check finds, accepts, refuses and cannot see: one layer of an
-// encoder, and the same with a piece of its text replaced.
+// Faults that the exact check finds, accepts, rejects and cannot see: one
+// encoder layer, and the same with a substring replaced.
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "test/compiler/verify/Replacements.h"
@@ -165,7 +165,8 @@ TEST_F(VerifyPasses, namesTheFirstOperationWithNewNumbers) {
             "new number is of 'attn.activation'");
 }
 
-// A mask that says nothing hides what depends on it: only what runs is checked.
+// A mask without effect hides dependent code: the check covers only executed
+// code.
 TEST_F(VerifyPasses, doesNotSeeWhatTheSizesDoNotRun) {
   cases[0][0].inputs = {{"x", Tensor::of({1, 1, 8}, std::vector<double>(8, 2))},
                         {"mask", Tensor::of({1, 1}, std::vector<int64_t>{1})}};
@@ -184,7 +185,7 @@ TEST_F(VerifyPasses, takesConstantsWithinF32ForEqualAndSaysSo) {
             "0.12345679104328156 = f32 of 0.12345678901230001");
 }
 
-// Monotone functions and identities between functions are no laws of the field.
+// Monotone functions and identities between functions are not field laws.
 TEST_F(VerifyPasses, refusesRightRewritesThatItHasNoLawFor) {
   Replacement scaled = {"",
                         {{"%t = attn.activation <gelu> %h : !x",
@@ -262,7 +263,7 @@ protected:
   }
 };
 
-// What is subtracted from all scores of a row cancels: a missing, a wrong and a
+// A value subtracted from all scores in a row cancels: a missing, a wrong and a
 // minimal maximum give the same real function. In floats they may overflow.
 TEST_F(VerifyPassesSoftmax, doesNotSeeAMaximumThatIsLeftOutOrWrong) {
   const std::string parts = "%e = attn.activation <exp> %s : !x\n"
@@ -276,7 +277,7 @@ TEST_F(VerifyPassesSoftmax, doesNotSeeAMaximumThatIsLeftOutOrWrong) {
                              parts},
                         {"<exp> %s", "<exp> %t"}}};
   EXPECT_EQ(check(wrong), "");
-  // A number that is another for each column does not cancel.
+  // A value that differs by column does not cancel.
   EXPECT_NE(check({"of a column",
                    {{"%p = attn.softmax %s : !x",
                      "%t = attn.sub %s, %x : !x, !x\n  " + parts},
@@ -297,7 +298,7 @@ TEST_F(VerifyPassesSoftmax, findsASumThatIsLeftOut) {
             "");
 }
 
-// tanh(x) = 2 sigmoid(2x) - 1, and the norm of 3x is that of x without eps.
+// tanh(x) = 2 sigmoid(2x) - 1, and without eps norm(3x) equals norm(x).
 TEST_F(VerifyPassesSoftmax, refusesIdentitiesOfFunctions) {
   auto with = [](const char *operations) {
     return Replacement{"", {{"%p = attn.softmax %s : !x", operations}}};

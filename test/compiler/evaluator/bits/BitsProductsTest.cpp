@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chains that run side by side give the bits of single ones, which are here as
-// the definition says.
+// Parallel chains have the same bits as single chains, which follow the
+// definition here.
 #include "compiler/evaluator/bits/BitsMath.h"
 #include "runtime/base/DType.h"
 #include "runtime/base/InstructionSet.h"
@@ -18,7 +18,7 @@ using namespace transom::bits;
 
 namespace {
 
-/// Numbers of many magnitudes, as bf16 holds them.
+/// bf16 values with many magnitudes.
 std::vector<float> makeNumbers(size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> any(-1, 1), power(-12, 12);
@@ -104,7 +104,7 @@ TEST(BitsProducts, are_single_chains) {
   for (Chain chain : {Chain::F32, Chain::Bf16, Chain::Dot, Chain::Amx}) {
     if (!runsHere(chain))
       continue;
-    // Rows, columns and numbers that fill blocks, and those that do not.
+    // Rows, columns and elements that fill blocks, and partial blocks.
     for (int64_t m : {1, 2, 3, 4, 9})
       for (int64_t n : {1, 15, 16, 33})
         for (int64_t count : {1, 2, 31, 32, 33, 95})

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Single operations in the domain of bits: each rounds to f32, sums run in
-// their order. Whole models are compared with machine code in test/e2e.
+// Single operations in the bits domain: each rounds to f32, sums run in their
+// fixed order. test/e2e compares complete models with machine code.
 #include "compiler/evaluator/bits/Bits.h"
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "runtime/base/DType.h"
@@ -14,7 +14,7 @@ using namespace transom;
 
 namespace {
 
-/// Numbers of f32 in [-1, 1).
+/// f32 values in [-1, 1).
 std::vector<Number> makeNumbers(size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> any(-1, 1);
@@ -94,7 +94,7 @@ TEST(Bits, round_to_bf16_to_nearest_even) {
 }
 
 TEST(Bits, sum_in_16_lanes) {
-  // Only lane 0 has both large numbers, which cancel before 1 is added.
+  // Only lane 0 has both large values, which cancel before 1 is added.
   std::vector<float> row(33);
   row[0] = 1e8f;
   row[16] = -1e8f;
@@ -189,7 +189,7 @@ TEST(Bits, quantize_groups_and_multiply_their_whole_numbers) {
   std::vector<Number> broken = {1.0, INFINITY};
   EXPECT_TRUE(std::isnan(domain.quantizeGroup(broken).first.real()));
 
-  // A row and a column of a group of two and one of one.
+  // A row and a column with one group of two elements and one group of one.
   const std::vector<Number> a = {127.0, -3.0, 5.0}, ofA = {0.5, 2.0},
                             b = {2.0, 100.0, -7.0}, ofB = {0.25, 3.0},
                             bias = {1.0};
@@ -204,7 +204,7 @@ TEST(Bits, quantize_groups_and_multiply_their_whole_numbers) {
                                     -35 * 6.0 + 5 * 2 * 0.25);
 }
 
-/// Attention of one query to some keys whose number is that of a key.
+/// Attention from one query to some keys; each key has its index as value.
 std::vector<float> attendTo(const std::vector<bits::AttentionKey> &keys) {
   bits::AttentionParameters parameters;
   parameters.dk = parameters.dv = 1;

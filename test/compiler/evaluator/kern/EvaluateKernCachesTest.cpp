@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention over a read-only cache: the keys of a sequence are what the cache
-// has of it, all visible, whatever the sequence's own length is.
+// Attention over a read-only cache: a sequence's keys are all its cached keys,
+// and all are visible, independent of the sequence's own length.
 #include "compiler/evaluator/Evaluator.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,7 +31,7 @@ func.func @step(%q: !x {attn.name = "q"}, %y: !x {attn.name = "y"})
 }
 )mlir";
 
-/// Position `i` of a sequence in the cache.
+/// Returns position `i` of a sequence in the cache.
 std::vector<double> makeKey(int64_t sequence, int64_t i) {
   return {double(sequence + 1) * 0.25, double(i) - 1};
 }
@@ -47,7 +47,7 @@ TEST(KernCaches, AttendsToAllOfAReadOnlyCache) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module);
 
-  // Two sequences with other lengths in the cache than of their own.
+  // Two sequences whose cached lengths differ from their own lengths.
   const std::vector<int64_t> lengths = {3, 1};
   CacheStore store;
   for (int64_t sequence : {0, 1})
@@ -63,7 +63,7 @@ TEST(KernCaches, AttendsToAllOfAReadOnlyCache) {
       evaluate(*module, "step", {{"q", Tensor::of({3, 2}, q)}}, options);
   ASSERT_TRUE(result) << result.error().message;
 
-  const std::vector<int64_t> sequences = {0, 1, 1}; // of the rows
+  const std::vector<int64_t> sequences = {0, 1, 1}; // sequence of each row
   for (int64_t row = 0; row < 3; ++row) {
     const int64_t sequence = sequences[row];
     double sum = 0, first = 0, second = 0;

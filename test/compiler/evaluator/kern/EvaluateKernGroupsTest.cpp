@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A size and a table that one phase writes and the next ones use: the result,
-// and what is wrong without a barrier or out of a bound.
+// and the errors without a barrier or beyond a bound.
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/Register.h"
 #include "dialects/kern/Kern.h"
@@ -70,7 +70,8 @@ protected:
     ASSERT_GE(phases.size(), 2u);
   }
 
-  /// Runs three tokens with these groups; the error, empty without one.
+  /// Runs three tokens with these groups; returns the error, or an empty
+  /// string.
   std::string run(std::vector<int64_t> groups) {
     auto result = evaluate(
         *module, "run",
@@ -127,7 +128,8 @@ TEST_F(KernGroups, findsASizeOverItsBound) {
 }
 
 TEST_F(KernGroups, findsAPositionOutOfTheRows) {
-  // Rows after the size were written by nothing, though the bound has room.
+  // Nothing has written the rows after the size, though the bound includes
+  // them.
   plan();
   module->walk([&](kern::CombineGroupsOp op) {
     op.getPositionsMutable().assign(

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One phase on bytes: with the weights of its layer, through views and key
-// panels, and with sizes that it writes.
+// One phase on bytes: with its layer's weights, through views and key panels,
+// and with sizes that it writes.
 #include "compiler/evaluator/kern/EvaluatePhase.h"
 #include "test/compiler/verify/SteppedMachine.h"
 
@@ -12,7 +12,7 @@ using namespace transom::testing;
 
 namespace {
 
-/// What a phase of the machine's module finds.
+/// Returns the initial state for a phase in the machine's module.
 PhaseState getState(SteppedMachine &machine) {
   PhaseState state;
   state.symbols = {{"parts", 1}, {"rows", SteppedMachine::rows}};

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The evaluator of kern finds what makes a module of phases wrong: a missing
-// barrier, a lifetime that ends too early, a write that is left out, counters
-// that do not begin at zero.
+// The kern evaluator finds the faults in a phase module: a missing barrier, a
+// lifetime that ends too early, an omitted write, counters that do not start at
+// zero.
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
@@ -36,7 +36,7 @@ module attributes {attn.name = "m", attn.symbols = {n = {max = -1}}} {
 }
 )mlir";
 
-/// A product whose rows are normalized by the worker that completes them.
+/// A GEMM whose rows are normalized by the worker that completes them.
 constexpr const char *normText = R"mlir(
 !x = tensor<?x4xf32, #attn.shape<[n, 4]>>
 module attributes {attn.name = "m", attn.symbols = {n = {max = -1}}} {
@@ -79,7 +79,7 @@ protected:
     phases = llvm::to_vector(function.getOps<kern::PhaseOp>());
   }
 
-  /// Gives a buffer the offset of another.
+  /// Moves a buffer to another buffer's offset.
   void moveBuffer(kern::AllocOp buffer, kern::AllocOp other) {
     auto table = function->getAttrOfType<ArrayAttr>("kern.buffers");
     SmallVector<Attribute> slots(table.getValue());
@@ -90,7 +90,7 @@ protected:
     function->setAttr("kern.buffers", ArrayAttr::get(&context, slots));
   }
 
-  /// The error of a run; empty where it succeeds.
+  /// Returns the error from a run, or an empty string.
   std::string getMessage() {
     Tensor x = Tensor::of({2, 4}, std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});
     auto result = evaluate(*module, "run", {{"x", x}});
@@ -99,7 +99,7 @@ protected:
     return result ? "" : result.error().message;
   }
 
-  /// True when the error names an operation and says this.
+  /// Returns true if the error names an operation and contains this string.
   static bool says(const std::string &error, StringRef what) {
     return StringRef(error).contains("'kern.") &&
            StringRef(error).contains(what);
@@ -115,7 +115,7 @@ protected:
 TEST_F(Kern, computesTheResult) {
   EXPECT_EQ(getMessage(), "");
   ASSERT_EQ(outputs.size(), 1u);
-  // Rows of equal scores: shares of 1/4, so 0.25 comes back, plus 5 and 13.
+  // Rows with equal scores: shares of 1/4, so 0.25 comes back, plus 5 and 13.
   EXPECT_EQ(outputs[0].tensor.getReals(),
             (std::vector<double>{5.25, 5.25, 5.25, 5.25, 13.25, 13.25, 13.25,
                                  13.25}));
@@ -210,12 +210,12 @@ TEST_F(KernCounters, shareSpaceWithNoBufferBesides) {
 }
 
 TEST_F(KernCounters, areLeftZero) {
-  // A second use in the same phase meets what the first counts.
+  // A second use in the same phase reads the first one's counters.
   Operation *again = gemm->clone();
   gemm->getBlock()->push_back(again);
   std::string error = getMessage();
   EXPECT_TRUE(says(error, "another worker of its phase")) << error;
-  // After a barrier it finds zeros.
+  // After a barrier it reads zeros.
   OpBuilder b(gemm->getParentOp());
   auto phase = b.create<kern::PhaseOp>(gemm.getLoc(), b.getStringAttr("again"));
   Block *body = b.createBlock(&phase.getBody());

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elements as bytes, and reads that see what was written before the bytes.
+// Elements as bytes, and reads that see earlier element writes.
 #include "compiler/evaluator/kern/MachineMemory.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"

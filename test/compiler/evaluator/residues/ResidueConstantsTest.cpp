@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What constants are taken for.
+// How constants are mapped to residues.
 #include "compiler/evaluator/residues/Residues.h"
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ using namespace transom;
 
 namespace {
 
-/// Numbers that are no roots of fractions.
+/// Values that are not roots of fractions.
 constexpr double first = 0.1234567890123, second = 0.7654321098765;
 
 struct Constants {
@@ -68,7 +68,7 @@ TEST(ResidueConstants, areFourthRootsThatMultiplyToRoots) {
 
 TEST(ResidueConstants, areRootsOfFractionsInFloat32) {
   Constants c;
-  const double root = 1.41421354; // half of it is sqrt(1/2) in f32, too
+  const double root = 1.41421354; // half of it is also sqrt(1/2) in f32
   Number two = constant(static_cast<float>(root)),
          half = constant(std::sqrt(0.5));
   EXPECT_TRUE(c.equal(two * half, 1.0));

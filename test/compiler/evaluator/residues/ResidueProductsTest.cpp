@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products by rows are those of single rows, whatever their elements are.
+// GEMMs by rows equal single-row results for all elements.
 #include "compiler/evaluator/residues/Residues.h"
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ class ResidueProducts : public ::testing::TestWithParam<int> {
 protected:
   ResidueProducts() : domain("key", GetParam(), Rounding::Erased) {}
 
-  /// Compares rows of a, [m, k], times rows of b, [n, k], with single sums.
+  /// Compares a, [m, k], times b transposed, [n, k], with single sums.
   void expectSums(const std::vector<Number> &inits,
                   const std::vector<Number> &a, const std::vector<Number> &b,
                   int64_t m, int64_t n) {
@@ -62,7 +62,7 @@ TEST_P(ResidueProducts, areTheSameWhenTheyAreLookedUp) {
   DomainScope scope(&domain);
   const std::vector<Number> gone(4, domain.exp(a[0])); // without an exponent
   expectSums(gone, a, b, 3, 4);
-  std::rotate(b.begin(), b.begin() + 5, b.end()); // another order of columns
+  std::rotate(b.begin(), b.begin() + 5, b.end()); // another column order
   std::swap(a[0], a[1]);                          // another row
   b[7] = b[8];                                    // another column
   expectSums({}, a, b, 3, 4);
@@ -72,7 +72,7 @@ TEST_P(ResidueProducts, leaveOtherNumbersToSingleSums) {
   std::vector<Number> a = getLeaves("a", 4 * 3), b = getLeaves("b", 4 * 3);
   DomainScope scope(&domain);
   a[0] = 0.0;               // a row with a zero
-  a[3] = a[4] = a[5] = 0.0; // a row of zeros
+  a[3] = a[4] = a[5] = 0.0; // a zero row
   a[6] = 2.0;               // a whole number
   a[9] = domain.exp(a[9]);  // without an exponent
   b[1] = 0.0;

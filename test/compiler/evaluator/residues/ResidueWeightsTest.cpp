@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each kind of weight expression takes the elements that it takes when files
-// are read.
+// Each kind of weight expression selects the same elements as reading the
+// files.
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/Tensor.h"
 #include "compiler/evaluator/residues/Residues.h"
@@ -91,7 +91,7 @@ TEST_F(ResidueWeights, areScaledAddedAndPadded) {
                      getWeight("sinusoid(4, 6, 1)")[1]));
 }
 
-// Row 0 is coarse, rows of fine positions follow.
+// Row 0 is coarse, rows with fine positions follow.
 TEST_F(ResidueWeights, holdTheAnglesOfPositions) {
   std::vector<Number> table = getWeight("angles(256, 2.0, [0.3, 0.7])");
   ASSERT_EQ(table.size(), 257u * 4);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The laws of residues, and what they do not identify.
+// The laws that residues obey, and the differences that they preserve.
 #include "compiler/evaluator/residues/Residues.h"
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/residues/ResidueField.h"
@@ -58,7 +58,7 @@ TEST_P(ResidueLaws, turnsSumsOfExponentsIntoProducts) {
   EXPECT_TRUE(equal(exp(a + b), exp(a) * exp(b)));
   EXPECT_TRUE(equal(exp(a) * exp(-a), 1.0));
   EXPECT_FALSE(equal(exp(a + a), exp(a)));
-  // What an exponential gives can be an exponent only by its hash.
+  // An exponential's result can be an exponent only by its hash.
   EXPECT_TRUE(equal(exp(exp(a)), exp(exp(a))));
   EXPECT_FALSE(equal(exp(exp(a) + exp(b)), exp(exp(a)) * exp(exp(b))));
 }

@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The config of a file, and the errors of one changed key.
+// A file's config, and the errors for one changed key.
 #pragma once
 #include "test/compiler/import/gguf/TinyGguf.h"
 
 namespace transom::test {
 
-/// The config of a file that is right.
+/// The config from a valid file.
 inline JsonDocument makeConfig(const GgufWriter &writer,
                                std::vector<std::string> *notes = nullptr) {
   TempFolder folder;
@@ -22,7 +22,7 @@ inline int64_t getInt(const JsonDocument &config, const char *key) {
   return *config.root().find(key)->asInt();
 }
 
-/// The error of one changed key.
+/// Returns the error for one changed key.
 inline std::string keyError(const std::string &key, const std::string &value,
                             Status status = Status::Rejected) {
   return withoutByte(modelError(withKey(tinyLlama(), key, value), status));

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rows of the table name each thing once. What they compute is compared
-// with transformers by test/e2e.
+// Table rows have unique names. test/e2e compares their results with
+// transformers.
 #include "compiler/import/gguf/GgufArchitecture.h"
 #include <gtest/gtest.h>
 #include <set>

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks of each type have the numbers that the package gguf reads from them,
-// and keep their whole numbers and scales.
+// Blocks of each type have the values that the package gguf reads from them,
+// and preserve their integers and scales.
 #include "compiler/import/gguf/GgufBlocks.h"
 #include "compiler/safetensors/Safetensors.h"
 #include "test/runtime/base/TestSupport.h"
@@ -20,7 +20,7 @@ std::string golden(const char *name) {
          "/test/goldens/gguf/blocks/" + name;
 }
 
-/// The reader of one tensor of the golden file.
+/// Returns the reader for one tensor in the golden file.
 std::shared_ptr<const StoredTensor> getReader(const gguf::File &file,
                                               const gguf::Tensor &tensor) {
   const gguf::BlockType *block = gguf::findBlockType(tensor.type->name);
@@ -48,7 +48,7 @@ TEST(GgufBlocks, numbers_are_those_of_the_package) {
     std::memcpy(expected.data(), bytes.data(), bytes.size());
     EXPECT_TRUE(reader->readNumbers(0, rows, 0, depth, got.data()));
     EXPECT_EQ(got, expected);
-    // Any block of them.
+    // Any block in the tensor.
     std::vector<float> some(rows * 21);
     EXPECT_TRUE(reader->readNumbers(0, rows, 30, 21, some.data()));
     for (int64_t i = 0; i < rows * 21; ++i)
@@ -57,7 +57,7 @@ TEST(GgufBlocks, numbers_are_those_of_the_package) {
 }
 
 TEST(GgufBlocks, parts_are_those_of_the_file) {
-  // Two blocks of Q8_0: a scale in half precision, then the numbers.
+  // Two Q8_0 blocks: a scale in half precision, then the integers.
   std::string bytes;
   for (int block = 0; block < 2; ++block) {
     bytes += std::string(block ? "\x00\x40" : "\x00\x3c", 2); // 2 and 1

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Byte-level BPE gives the ids that the PyPI package tokenizers gives.
+// Byte-level BPE returns the same ids as the PyPI package tokenizers.
 #include "test/compiler/import/gguf/TokenizerFixture.h"
 
 using namespace transom;
@@ -18,7 +18,7 @@ TEST(GgufByteLevel, byte_level_as_of_llama3) {
 }
 
 TEST(GgufByteLevel, byte_level_as_of_qwen2) {
-  // Token 1004 is looked for in normalized text, which a file cannot say.
+  // Token 1004 is matched in normalized text, which a file cannot express.
   expectCases(ofGolden("bpe/qwen2", "gpt2", "qwen2"), "bpe/qwen2", 1004);
 }
 

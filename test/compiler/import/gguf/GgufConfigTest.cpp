@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Metadata to config.json: what each key becomes, and what is refused.
+// Metadata to config.json: the mapping of each key, and rejected values.
 #include "test/compiler/import/gguf/ConfigFixture.h"
 
 using namespace transom;
@@ -16,7 +16,7 @@ TEST(GgufConfig, keys_of_the_table) {
   EXPECT_EQ(getInt(config, "num_attention_heads"), 2);
   EXPECT_EQ(getInt(config, "num_key_value_heads"), 1);
   EXPECT_EQ(getInt(config, "vocab_size"), 5);
-  // Numbers are what was meant, not what f32 holds of it.
+  // Values are the intended decimals, not their f32 roundings.
   EXPECT_EQ(*config.root().find("rms_norm_eps")->asDouble(), 1e-5);
   EXPECT_TRUE(*config.root().find("tie_word_embeddings")->asBool());
   EXPECT_FALSE(*config.root().find("attention_bias")->asBool());

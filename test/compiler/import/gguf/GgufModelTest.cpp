@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whole files, and how the config's errors name what it was made from.
+// Complete files, and how config errors name their source.
 #include "test/compiler/import/gguf/TinyGguf.h"
 
 using namespace transom;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pieces with scores give the ids that the PyPI package tokenizers gives, and
-// word pieces lose the marks of words.
+// Pieces with scores return the same ids as the PyPI package tokenizers, and
+// word pieces lose the word marks.
 #include "compiler/import/tokenizer/SentencePiece.h"
 #include "test/compiler/import/gguf/TokenizerFixture.h"
 
@@ -13,7 +13,7 @@ TEST(GgufPieces, pieces_as_of_llama2) {
   expectCases(ofGolden("bpe/llama2", "llama", ""), "bpe/llama2");
 }
 
-/// What a converter makes of a model file of SentencePiece.
+/// Converts a SentencePiece model file as a converter does.
 static GgufWriter ofModelFile(const std::string &name) {
   const std::string bytes = golden(name);
   Result<tokenizer::SentencePieceModel> model =
@@ -35,8 +35,8 @@ static GgufWriter ofModelFile(const std::string &name) {
   return writer;
 }
 
-/// Texts between special tokens get a space in any case, where the class of
-/// transformers gives none to those that begin with one.
+/// Texts between special tokens always get a space, whereas the class in
+/// transformers omits it for texts that start with a space.
 TEST(GgufPieces, scores_of_a_model_file) {
   const std::string folder = "folders/llama_legacy/";
   std::unique_ptr<Opened> opened =

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scaling of rope in the metadata and in a tensor.
+// Rope scaling in the metadata and in a tensor.
 #include "test/compiler/import/gguf/ConfigFixture.h"
 
 using namespace transom;

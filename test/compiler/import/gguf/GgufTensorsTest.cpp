@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors under the names of the checkpoint, with what a converter changed
-// undone.
+// Tensors under their checkpoint names, with the converter's changes reverted.
 #include "test/compiler/import/gguf/TinyGguf.h"
 
 using namespace transom;
@@ -10,7 +9,7 @@ using namespace transom::test;
 
 namespace {
 
-/// The values of a tensor of the checkpoint.
+/// Returns the values for a checkpoint tensor.
 std::vector<float> evaluate(const ModelFiles &files, const std::string &name) {
   const WeightExpr expr = files.resolve(WeightExpr::file(name));
   Result<std::vector<int64_t>> shape = expr.shape(files);
@@ -46,7 +45,7 @@ TEST(GgufTensors, rows_of_heads_are_no_longer_in_pairs) {
   TempFolder folder;
   Result<gguf::Model> model = readGguf(folder, tinyLlama());
   ASSERT_TRUE(model) << model.error().message;
-  // A stored row 2i of a head is row i, a row 2i + 1 is one of its second half.
+  // Stored row 2i in a head is row i, row 2i + 1 is in its second half.
   std::vector<float> query = evaluate(model->files,
                                       "model.layers.0.self_attn.q_proj.weight"),
                      rows;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reader of GGUF: what is valid is read, and the error of each rule.
+// The GGUF reader: valid files are read, and each rule has its error.
 #include "compiler/import/gguf/Gguf.h"
 #include "test/compiler/import/gguf/GgufWriter.h"
 #include "test/runtime/base/TestSupport.h"
@@ -19,7 +19,7 @@ std::string parseError(const std::string &bytes) {
   return getError(header);
 }
 
-/// The error of a file with one tensor of 32 bytes of data.
+/// Returns the error for a file with one tensor and 32 data bytes.
 std::string tensorError(const std::vector<uint64_t> &reversed, uint32_t type,
                         uint64_t offset) {
   GgufWriter writer;

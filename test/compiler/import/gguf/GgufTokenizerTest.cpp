@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kinds of tokenizers, tokens with a role, and what is refused.
+// Tokenizer kinds, tokens with a role, and errors.
 #include "test/compiler/import/gguf/TokenizerFixture.h"
 
 using namespace transom;
@@ -48,7 +48,7 @@ TEST(GgufTokenizer, what_is_not_supported_is_a_note) {
   EXPECT_TRUE(makeTexts(GgufWriter())->texts.empty());
 }
 
-/// As in llama.cpp, the default of the kind takes the place of such an id.
+/// As in llama.cpp, the kind's default replaces such an id.
 TEST(GgufTokenizer, ids_outside_of_the_vocabulary_are_ignored) {
   GgufWriter writer = smallBpe();
   writer.set("tokenizer.ggml.padding_token_id", uint32_t(0xffffffff));

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens of a file: their types, names of those without text, and errors.
+// Tokens in a file: types, names for tokens without text, and errors.
 #include "compiler/import/gguf/GgufTokens.h"
 #include "test/compiler/import/gguf/TinyGguf.h"
 

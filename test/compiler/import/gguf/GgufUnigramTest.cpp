@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Unigram models give the ids that the PyPI package tokenizers gives for the
-// tokenizers that files are made from.
+// Unigram models return the same ids as the PyPI package tokenizers with the
+// original tokenizers.
 #include "compiler/import/tokenizer/CharacterMap.h"
 #include "test/compiler/import/gguf/TokenizerFixture.h"
 
@@ -11,7 +11,7 @@ using namespace transom::test;
 
 namespace {
 
-/// A file of a golden tokenizer with its character map.
+/// A golden tokenizer's file with its character map.
 GgufWriter ofUnigram(const std::string &name) {
   const std::string file = "unigram/" + name;
   GgufWriter writer = ofGolden(file, "t5", "default");
@@ -39,7 +39,7 @@ std::vector<int64_t> encode(const Opened &opened, const std::string &text,
   return encoding ? encoding->ids : std::vector<int64_t>();
 }
 
-/// Three pieces, the marks of a space, fillers and special tokens.
+/// Three pieces, the space marks, fillers and special tokens.
 GgufWriter smallUnigram() {
   GgufWriter writer;
   writer.set("tokenizer.ggml.model", "t5");
@@ -75,8 +75,8 @@ TEST(GgufUnigram, marks_and_bytes) {
   expectCases(writer, "unigram/unigram_bytes");
 }
 
-/// As llama.cpp makes them: without `remove_extra_whitespaces` each space is a
-/// mark, and one more begins a text.
+/// As llama.cpp writes them: without `remove_extra_whitespaces` each space is a
+/// mark, and texts get one more at the start.
 TEST(GgufUnigram, spaces_go_by_their_keys) {
   std::unique_ptr<Opened> plain = openTokenizer(smallUnigram());
   EXPECT_EQ(encode(*plain, "a  b"), (std::vector<int64_t>{6, 3, 3, 5, 1}));
@@ -90,8 +90,8 @@ TEST(GgufUnigram, spaces_go_by_their_keys) {
             (std::vector<int64_t>{6, 3, 5, 1}));
 }
 
-/// An unknown character has a score that is 10 below that of the least normal
-/// piece. One below that of a filler would be avoided.
+/// An unknown character has a score 10 below the least normal piece. A score
+/// relative to a filler would be lower.
 TEST(GgufUnigram, unknown_characters_and_fillers) {
   std::unique_ptr<Opened> opened = openTokenizer(smallUnigram());
   EXPECT_EQ(encode(*opened, "ax"), (std::vector<int64_t>{6, 2, 1}));

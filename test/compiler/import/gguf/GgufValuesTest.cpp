@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of tensor types, and names of value types.
+// The tensor type table, and value type names.
 #include "compiler/import/gguf/Gguf.h"
 #include <gtest/gtest.h>
 
@@ -19,9 +19,9 @@ TEST(GgufValues, types_of_tensors) {
         EXPECT_GT(type->blockElements, 1u);
       }
     }
-  // 4.5 bits: nibbles, a scale of f16 for each 32 of them.
+  // 4.5 bits: nibbles, and an f16 scale for each 32 of them.
   EXPECT_EQ(gguf::findTensorType(2)->blockBytes, 32 / 2 + 2u);
-  // 32 bytes and a scale of f16.
+  // 32 bytes and an f16 scale.
   EXPECT_EQ(gguf::findTensorType(8)->blockBytes, 32 + 2u);
   EXPECT_STREQ(gguf::findTensorType(14)->name, "Q6_K");
   EXPECT_EQ(gguf::findTensorType(4), nullptr);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes of GGUF files for tests, right ones and wrong ones.
+// GGUF file bytes for tests, valid and invalid.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -11,14 +11,14 @@
 
 namespace transom::test {
 
-/// The bytes of a number.
+/// Returns a number's bytes.
 template <typename T> std::string ggufNumber(T number) {
   std::string bytes(sizeof number, '\0');
   std::memcpy(bytes.data(), &number, sizeof number);
   return bytes;
 }
 
-/// A length and a text.
+/// A length and a string.
 inline std::string ggufString(const std::string &text) {
   return ggufNumber<uint64_t>(text.size()) + text;
 }
@@ -53,7 +53,7 @@ inline std::string ggufValue(const std::vector<std::string> &texts) {
   return ggufArray(8, texts.size(), elements);
 }
 
-/// A file that is put together in memory. Its counts may be wrong.
+/// A file built in memory. Its counts may be wrong.
 struct GgufWriter {
   uint32_t version = 3;
   uint64_t alignment = 32;
@@ -68,7 +68,7 @@ struct GgufWriter {
   void setBytes(const std::string &key, const std::string &value) {
     metadata.emplace_back(key, value);
   }
-  /// A tensor with a shape as the file has it, fastest dimension first.
+  /// Adds a tensor with a shape in file order, fastest dimension first.
   void add(const std::string &name, const std::vector<uint64_t> &reversed,
            uint32_t type, uint64_t offset, const std::string &bytes) {
     table +=

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A llama of one layer as a GGUF file, for tests that change something of it.
+// A one-layer llama as a GGUF file, for tests that modify it.
 #pragma once
 #include "compiler/import/gguf/GgufModel.h"
 #include "test/compiler/import/gguf/GgufWriter.h"
@@ -10,7 +10,7 @@
 
 namespace transom::test {
 
-/// The bytes of floats 0, 1, 2, ...
+/// Returns the bytes for floats 0, 1, 2, ...
 inline std::string countingFloats(uint64_t count) {
   std::string bytes;
   for (uint64_t i = 0; i < count; ++i)
@@ -18,7 +18,7 @@ inline std::string countingFloats(uint64_t count) {
   return bytes;
 }
 
-/// Adds a matrix or vector of F32 as [rows, columns].
+/// Adds an F32 matrix or vector as [rows, columns].
 inline void addTensor(GgufWriter &writer, const std::string &name,
                       uint64_t columns, uint64_t rows = 0) {
   const uint64_t count = columns * (rows ? rows : 1);
@@ -28,7 +28,8 @@ inline void addTensor(GgufWriter &writer, const std::string &name,
                 0, countingFloats(count));
 }
 
-/// Hidden size 8, 2 heads of 4 with one key, 12 in the MLP, 5 tokens.
+/// Hidden size 8, 2 heads of width 4 with one key head, 12 in the MLP, 5
+/// tokens.
 inline GgufWriter tinyLlama() {
   GgufWriter writer;
   writer.set("general.architecture", "llama");
@@ -53,7 +54,7 @@ inline GgufWriter tinyLlama() {
   return writer;
 }
 
-/// Sets a key to another value, whatever it had; `value` as of ggufValue.
+/// Replaces a key's value; `value` as from ggufValue.
 inline GgufWriter withKey(GgufWriter writer, const std::string &key,
                           const std::string &value) {
   for (auto &[name, old] : writer.metadata)
@@ -72,13 +73,13 @@ inline GgufWriter withoutKey(GgufWriter writer, const std::string &key) {
   return writer;
 }
 
-/// Reads the file that a writer makes.
+/// Reads a writer's file.
 inline Result<gguf::Model> readGguf(const TempFolder &folder,
                                     const GgufWriter &writer) {
   return gguf::readModel(folder.write("m.gguf", writer.bytes()));
 }
 
-/// What is wrong with it, from the name of the file on.
+/// Returns the error, starting at the file name.
 inline std::string modelError(const GgufWriter &writer,
                               Status status = Status::Rejected) {
   TempFolder folder;
@@ -89,7 +90,8 @@ inline std::string modelError(const GgufWriter &writer,
   return model.error().message.substr(folder.path().size() + 1);
 }
 
-/// The error from after the byte on, which depends on all that is before.
+/// Returns the error after the byte offset, which depends on all preceding
+/// data.
 inline std::string withoutByte(const std::string &message) {
   const size_t at = message.find(": byte ");
   return at == message.npos ? message

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokenizers of the golden data as GGUF files have them, and what is made of
-// them.
+// Tokenizers from the golden data as in GGUF files, and their import results.
 #pragma once
 #include "compiler/import/gguf/GgufTokenizer.h"
 #include "compiler/import/tokenizer/ImportFolder.h"
@@ -61,7 +60,7 @@ struct Vocabulary {
     types[id] = type;
     ids[text] = id;
   }
-  /// The score of a token is higher the earlier it is made.
+  /// Earlier tokens have higher scores.
   std::string getScores() const {
     std::map<std::string, float> made;
     for (size_t i = 0; i < merges.size(); ++i) {
@@ -144,8 +143,8 @@ inline JsonDocument parseGolden(const std::string &name) {
   return *document;
 }
 
-/// Compares with the written cases of a tokenizer in test/goldens/tokenizer,
-/// but those with the id `without`.
+/// Compares with a tokenizer's cases in test/goldens/tokenizer, except cases
+/// with the id `without`.
 inline void expectCases(const GgufWriter &writer, const std::string &name,
                         int64_t without = -1) {
   std::unique_ptr<Opened> opened = openTokenizer(writer);
@@ -174,7 +173,7 @@ inline GgufWriter ofGolden(const std::string &name, const std::string &model,
                          pre);
 }
 
-/// A byte-level BPE of a few tokens.
+/// A byte-level BPE with a few tokens.
 inline GgufWriter smallBpe() {
   GgufWriter writer;
   writer.set("tokenizer.ggml.model", "gpt2");

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts of graph.json with an encoder and a decoder; each part may be replaced
-// by a wrong one.
+// graph.json strings with an encoder and a decoder; each part may be replaced
+// by an invalid one.
 #pragma once
 #include "test/compiler/import/Fixture.h"
 
@@ -37,7 +37,7 @@ struct EncoderDecoderGraph {
       R"({"name": "logits", "op": "linear", "inputs": ["read"], "attrs": {"weight": "head"}})";
   std::string decoderOutputs = "\"logits\"";
 
-  /// Text after the two graphs.
+  /// Appended after the two graphs.
   std::string more = "";
 
   std::string text() const {
@@ -54,8 +54,8 @@ struct EncoderDecoderGraph {
   }
 };
 
-/// A folder with such a graph and its tensors: 9 source tokens, 7 of targets;
-/// keys of two heads of 2, values of two heads of 3.
+/// A folder with such a graph and its tensors: 9 source tokens, 7 target
+/// tokens; keys with two heads of width 2, values with two heads of width 3.
 struct EncoderDecoderFolder : ModelFolder {
   explicit EncoderDecoderFolder(const EncoderDecoderGraph &graph) {
     writeTensors({{"sources", {9, 6}},

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What attention and pooling expect.
+// Requirements for attention and pooling.
 #include "test/compiler/import/graphjson/GraphFixture.h"
 
 using namespace transom;
@@ -19,7 +19,7 @@ TEST(GraphAttentionErrors, operand_of_another_type) {
        "supported: f32, bool; the op 'cast' converts"});
 }
 
-/// A graph with one attention of these attributes.
+/// A graph with one attention with these attributes.
 std::string attend(const std::string &attributes) {
   return graph(
       R"({"name": "a", "op": "attention", "inputs": ["x", "x", "x"], "attrs": {"heads": 4, )" +

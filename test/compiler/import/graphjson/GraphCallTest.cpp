@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands and attributes of an operation.
+// Operands and attributes in an operation.
 #include "test/compiler/import/graphjson/GraphFixture.h"
 
 using namespace transom;
@@ -59,7 +59,7 @@ TEST(GraphCallErrors, unknown_op) {
       {"unknown op 'Convolution'; supported: weight, constant, ", "attention"});
 }
 
-/// The error of a node on scores [2, 3, seq, seq] and a mask.
+/// Returns the error for a node on scores [2, 3, seq, seq] and a mask.
 static std::string expectMaskError(const std::string &op,
                                    const std::string &inputs,
                                    const std::string &dims,
@@ -80,7 +80,7 @@ static std::string expectMaskError(const std::string &op,
   for (const std::string &part : parts)
     EXPECT_NE(result.error.message.find(part), std::string::npos)
         << part << " in " << result.error.message;
-  // Numbers of constraints belong to the description of the operation.
+  // Constraint counts belong to the operation description.
   for (int i = 1; i < 20; ++i)
     EXPECT_EQ(result.error.message.find("(" + std::to_string(i) + ")"),
               std::string::npos)

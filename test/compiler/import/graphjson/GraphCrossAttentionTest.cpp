@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The attribute `cross` of attentions: sizes, and the error for each way to be
-// wrong.
+// The attention attribute `cross`: sizes, and each error.
 #include "dialects/attn/Attn.h"
 #include "test/compiler/import/graphjson/EncoderDecoderGraph.h"
 #include "test/compiler/import/graphjson/GraphFixture.h"
@@ -122,7 +121,7 @@ TEST(GraphCrossAttentionErrors, sizes_that_contradict_each_other) {
        {"/attrs/key_bias", "[6]", "expected [4]"});
   with("key", "value", R"(, "value_bias": "missing_bias")",
        {"/attrs/value_bias", "'missing_bias' is missing"});
-  // The query is [rows, 8]: four heads of 2, not of 3.
+  // The query is [rows, 8]: four heads of width 2, not 3.
   with("value", "value", "", {"/graphs/decoder/nodes/2"});
   expectError(
       withAttributes(

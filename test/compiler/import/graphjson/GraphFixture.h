@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts of graph.json for tests, and folders with tensors beside them.
+// graph.json strings for tests, and folders that also contain tensors.
 #pragma once
 #include "test/compiler/import/Fixture.h"
 
 namespace transom::testing {
 
-/// The text of a graph with these parts; x is f32 [batch, seq, 8].
+/// A graph with these parts; x is f32 [batch, seq, 8].
 inline std::string graph(const std::string &nodes, const std::string &outputs,
                          const std::string &more = "") {
   return R"({"transom": 1, "dims": {"batch": {}, "seq": {"max": 16}},
@@ -28,7 +28,7 @@ inline void expectGraphError(const std::string &text, Status status,
 
 inline const char *const weightsKey = R"("weights": ["w.safetensors"],)";
 
-/// Imports a graph beside a w.safetensors with a few tensors.
+/// Imports a graph next to a w.safetensors with a few tensors.
 struct GraphWithWeights : ::testing::Test {
   ModelFolder folder;
   void SetUp() override {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Class names in graph.json: the head that they make, and the error for each
-// output that does not fit them.
+// Class names in graph.json: the resulting head, and the error for each output
+// that does not fit them.
 #include "test/compiler/import/Fixture.h"
 
 using namespace transom;
@@ -10,7 +10,7 @@ using namespace transom::testing;
 
 namespace {
 
-/// A folder with a graph of token embeddings [batch, seq, 8] as `x`.
+/// A folder with a graph for token embeddings [batch, seq, 8] as `x`.
 struct LabelsFolder : ModelFolder {
   LabelsFolder(const std::string &labels, const std::string &output,
                const std::string &edge) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The published schema and reference of graph.json are what the table of
-// operations says. TRANSOM_UPDATE=1 in the environment rewrites them.
+// The published schema and reference for graph.json match the operation table.
+// TRANSOM_UPDATE=1 in the environment rewrites them.
 #include "compiler/import/graphjson/GraphOps.h"
 #include "test/compiler/import/Fixture.h"
 #include "test/compiler/import/graphjson/SchemaChecker.h"
@@ -38,11 +38,11 @@ TEST(GraphSchema, schema_is_json_that_names_each_operation) {
         << op.name;
 }
 
-/// The checker of the published schema, and texts to check.
+/// The checker for the published schema, and documents to check.
 struct GraphSchemaFile : ::testing::Test {
   SchemaChecker checker{graphJsonSchema()};
 
-  /// The first complaint about a graph with one node beside its input `x`.
+  /// Returns the first error in a graph with one node and its input `x`.
   std::string complaint(const std::string &node) const {
     return checker.check(
         R"({"transom": 1, "inputs": [{"name": "x", "dtype": "f32", "shape": [2, 8]}], "nodes": [)" +

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Encoder-decoders in graph.json: their three entries, and the error for each
-// encoder or decoder that cannot be one half. examples/transformer has the
-// numbers.
+// invalid encoder or decoder. examples/transformer checks the results.
 #include "compiler/import/graphjson/GraphSource.h"
 #include "test/compiler/import/graphjson/EncoderDecoderGraph.h"
 
@@ -30,7 +29,7 @@ TEST(GraphSource, is_the_entry_between_encoder_and_step) {
   const std::string text = result.text();
   EXPECT_EQ(getCount(text, "attn.append"), 1u);
   EXPECT_EQ(getCount(text, "attn.cross_sdpa"), 1u);
-  // The dim of sources bounds the cache.
+  // The source dim bounds the cache.
   EXPECT_EQ(getCount(text, "attn.cache @decoder.read : !attn.cache<heads 2, "
                            "key 2, value 3, read_only 12>"),
             1u);

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decoders in graph.json: what a cache makes of a graph, and the error for each
-// way to be wrong.
+// Decoders in graph.json: the effect of a cache on a graph, and each error.
 #include "dialects/attn/Attn.h"
 #include "test/compiler/import/Fixture.h"
 
@@ -17,7 +16,7 @@ const char *const attention =
     R"({"name": "mixed", "op": "attention", "inputs": ["x", "x", "x"],
         "attrs": {"heads": 2, "cache": "kv"}})";
 
-/// The parts of a decoder's graph; each may be replaced by a wrong one.
+/// The parts in a decoder graph; each may be replaced by an invalid one.
 struct Parts {
   std::string entry = "";
   std::string dims = R"({"rows": {}})";
@@ -265,7 +264,7 @@ TEST(GraphDecoderErrors, rows_are_not_mixed) {
       R"({"name": "y", "op": "concat", "inputs": ["x", "x"], "attrs": {"axis": 0}})");
   with(
       R"({"name": "y", "op": "reshape", "inputs": ["x"], "attrs": {"shape": ["8*rows"]}})");
-  // A gather of rows would be [rows, 8], too.
+  // A row gather would be [rows, 8], too.
   parts.nodes = std::string(attention) +
                 R"(, {"name": "at", "op": "position", "inputs": ["ids"]},
            {"name": "y", "op": "gather", "inputs": ["x", "at"]})";

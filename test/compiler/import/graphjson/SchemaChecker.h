@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A checker for the keywords of JSON schema (draft 2020-12) that the schema of
-// graph.json has. A keyword that it does not know is a complaint.
+// A checker for the JSON schema keywords (draft 2020-12) in the graph.json
+// schema. An unknown keyword is an error.
 #pragma once
 #include "runtime/json/Json.h"
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ class SchemaChecker {
 public:
   explicit SchemaChecker(const std::string &schema) : document(parse(schema)) {}
 
-  /// The first complaint, `/nodes/0/op: enum`; empty for a text that fits.
+  /// Returns the first error, `/nodes/0/op: enum`; empty for a valid document.
   std::string check(const std::string &text) const {
     JsonDocument value = parse(text);
     return check(value.root(), document.root());

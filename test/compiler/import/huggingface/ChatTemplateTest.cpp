@@ -1,15 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Templates of published rerankers, where templates are found, and templates
-// that a pair does not fit in.
+// Templates from published rerankers, template locations, and templates that do
+// not fit a pair.
 #include "compiler/import/huggingface/ChatTemplate.h"
 #include "test/compiler/import/huggingface/sentence_transformers/PipelineFolder.h"
 
 using namespace transom;
 using namespace transom::testing;
 
-/// The text of a template, slots in brackets; or the error.
+/// Returns the template with slots in brackets; or the error.
 static std::string fill(const std::string &text, bool hasPrompt = false,
                         bool structured = false) {
   auto filled = fillChatTemplate(text, {}, structured, hasPrompt);

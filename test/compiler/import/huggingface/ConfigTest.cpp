@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Invalid JSON in config.json, keys out of range, and keys that nobody
-// reads.
+// Invalid JSON in config.json, keys out of range, and unused keys.
 #include "test/compiler/import/TinyBert.h"
 
 using namespace transom;

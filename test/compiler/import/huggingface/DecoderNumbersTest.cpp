@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What imported decoders compute in the reference evaluator is what the golden
-// results say, however the tokens are cut into steps.
+// Imported decoders in the reference evaluator return the golden results, for
+// any split into steps.
 #include "runtime/json/Json.h"
 #include "test/compiler/import/Numbers.h"
 #include <numeric>
@@ -12,10 +12,10 @@ using namespace transom::testing;
 
 namespace {
 
-/// Frequencies of transformers are rounded to f32, ours are not.
+/// Frequencies in transformers are rounded to f32, ours are not.
 constexpr double roundedFrequencies = 2e-5;
 
-/// Rows of tokens without their padding.
+/// Token rows without their padding.
 using Rows = std::vector<std::vector<int64_t>>;
 
 Rows getNumRows(const std::vector<NamedTensor> &inputs) {
@@ -29,12 +29,12 @@ Rows getNumRows(const std::vector<NamedTensor> &inputs) {
   return rows;
 }
 
-/// One decoder and what its sequences have already.
+/// One decoder and its sequences' pasts.
 class Steps {
 public:
   explicit Steps(const std::string &folder) : model(folder) {}
 
-  /// Appends tokens to each sequence; gives the rows of `logitTokens`.
+  /// Appends tokens to each sequence; returns the rows for `logitTokens`.
   Result<std::vector<NamedTensor>> step(const Rows &tokens,
                                         std::vector<int64_t> logitTokens) {
     EvaluateOptions options;
@@ -62,7 +62,7 @@ private:
   std::vector<int64_t> lengths;
 };
 
-/// The rows of a result [num_logits, width], put after `into`.
+/// Appends the rows in a result [num_logits, width] to `into`.
 void append(const std::vector<NamedTensor> &results,
             std::vector<double> &into) {
   const Tensor &tensor = results.front().tensor;
@@ -70,7 +70,8 @@ void append(const std::vector<NamedTensor> &results,
     into.push_back(tensor.getReal(i));
 }
 
-/// What one sequence gives at each position, in chunks of the given size.
+/// Returns one sequence's results at each position, in chunks with the given
+/// size.
 void inChunks(const std::string &folder, const std::vector<int64_t> &tokens,
               size_t chunk, std::vector<double> &numbers) {
   Steps steps(folder);
@@ -85,7 +86,7 @@ void inChunks(const std::string &folder, const std::vector<int64_t> &tokens,
   }
 }
 
-/// All rows of a batch at once: every position of each, or the last.
+/// Runs all rows in a batch together: every position in each, or the last.
 void inOneBatch(const std::string &folder, const Rows &rows, bool lastOnly,
                 std::vector<double> &numbers) {
   std::vector<int64_t> logitTokens;
@@ -113,7 +114,7 @@ void expectEqual(const std::vector<double> &expectedValues,
   EXPECT_LE(worst, allowed);
 }
 
-/// The expected numbers of rows that are no padding.
+/// Returns the expected values for rows without padding.
 std::vector<double> expectedNumbers(const Tensor &expected, const Rows &rows,
                                     bool lastOnly) {
   std::vector<double> numbers;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries of encoder-decoders, and what their functions say of themselves.
-// test/compiler/evaluator/EncoderDecoderGoldenTest.cpp checks their numbers.
+// Encoder-decoder entries, and their function attributes.
+// test/compiler/evaluator/EncoderDecoderGoldenTest.cpp checks their results.
 #include "dialects/attn/Attn.h"
 #include "test/compiler/import/Fixture.h"
 
@@ -23,7 +23,7 @@ struct Whole : Imported {
     auto text = entry(function)->getAttrOfType<mlir::StringAttr>(name);
     return text ? text.getValue().str() : "";
   }
-  /// Symbol, heads, width and positions of each.
+  /// Symbol, heads, width and positions for each.
   std::vector<std::string> getReadOnlyCaches() {
     std::vector<std::string> texts;
     for (auto cache : module->getOps<attn::CacheOp>())

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Importing a config without files, and what the module then holds.
+// Imports a config without files, and inspects the module.
 #pragma once
 #include "dialects/attn/Attn.h"
 #include "test/compiler/import/Fixture.h"

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The files that say how texts are generated: what is merged, checked, noted,
-// and kept for the time when it is used.
+// Files with generation settings: merging, checks, notes, and settings stored
+// for later use.
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "runtime/generate/GenerationOptions.h"
 #include <filesystem>
@@ -56,7 +56,7 @@ TEST_F(GenerationSettingsTest, its_own_file_wins) {
 }
 
 TEST_F(GenerationSettingsTest, config_json_counts_alone_only) {
-  // All kinds of settings; the values of flags are not neutral.
+  // All kinds of settings; flag values are not neutral.
   const std::string settings =
       R"("num_beams": 4, "no_repeat_ngram_size": 3, "repetition_penalty": 1.5,
          "forced_bos_token_id": 5, "forced_eos_token_id": 2, "min_length": 2,
@@ -73,7 +73,7 @@ TEST_F(GenerationSettingsTest, config_json_counts_alone_only) {
       readGenerationSettings(folder, false, {}, {9, true});
   ASSERT_TRUE(bool(read)) << read.error().message;
   EXPECT_TRUE(read->notes.empty());
-  // A begin token of the file comes before a start token of config.json.
+  // A begin token in the file precedes a start token in config.json.
   write("generation_config.json", R"({"bos_token_id": 3})");
   EXPECT_EQ(json(), R"({"bos_token_id":3})");
 }
@@ -200,7 +200,8 @@ TEST_F(GenerationSettingsTest, defaults_of_the_family) {
   // A null means that there is no value.
   write("config.json", R"({"forced_eos_token_id": null, "pad_token_id": 3})");
   EXPECT_EQ(read(), R"({"pad_token_id":3})");
-  // The class of config.json says nothing beside generation_config.json.
+  // The class in config.json has no effect together with
+  // generation_config.json.
   write("config.json", "{}");
   write("generation_config.json", R"({"top_k": 4})");
   EXPECT_EQ(read(), R"({"top_k":4})");
@@ -209,7 +210,7 @@ TEST_F(GenerationSettingsTest, defaults_of_the_family) {
 }
 
 TEST_F(GenerationSettingsTest, ids_that_generation_needs) {
-  // What is refused of a model with 9 ids: an encoder-decoder, unless said.
+  // Rejected settings for a model with 9 ids: an encoder-decoder by default.
   auto refusal = [&](const std::string &text, bool hasSource = true) {
     write("generation_config.json", text);
     Result<GenerationSettings> read =
@@ -234,7 +235,7 @@ TEST_F(GenerationSettingsTest, ids_that_generation_needs) {
     EXPECT_NE(refusal("{\"" + std::string(key) + "\": -1}").find("id -1 is"),
               std::string::npos)
         << key;
-  // The last id, and what the model does not begin with.
+  // The last id, and an id that the model does not start with.
   EXPECT_EQ(refusal(R"({"forced_bos_token_id": 8, "forced_eos_token_id": 8,
                         "bad_words_ids": [[8]], "bos_token_id": 50256,
                         "decoder_start_token_id": 8})"),

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The golden models import to verified modules that hold the operations their
-// families have, each at a known location.
+// The golden models import to verified modules with their families' operations,
+// each with a location.
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
 #include "test/compiler/import/Fixture.h"

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Model folders that are wrong or not supported: each gives one line with the
-// right status. Those that are merely unusual import.
+// Invalid or unsupported model folders: each returns a one-line error with the
+// right status. Merely unusual folders import.
 #include "test/compiler/import/TinyBert.h"
 
 using namespace transom;

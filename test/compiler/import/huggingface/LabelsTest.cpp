@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Labels as transformers 5 and Python's str() give them.
+// Labels as in transformers 5 and Python's str().
 #include "compiler/import/huggingface/Labels.h"
 #include "runtime/json/JsonParser.h"
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(Labels, values_are_written_as_python_writes_them) {
 }
 
 TEST(Labels, numbers_that_do_not_match) {
-  // The size of id2label counts; a number without a name keeps LABEL_i.
+  // The id2label size counts; an unnamed index has the name LABEL_i.
   Read later(R"({"id2label": {"1": "a", "2": "b"}})");
   EXPECT_EQ(*later.labels, (Names{"LABEL_0", "a"}));
   EXPECT_EQ(later.notes,
@@ -62,7 +62,7 @@ TEST(Labels, numbers_that_do_not_match) {
   EXPECT_EQ(other.notes,
             Names{"config.json:1:14: '/id2label': 2 names, but 'num_labels' is "
                   "3; labels are 'LABEL_0' to 'LABEL_2'"});
-  // Of equal numbers the last counts.
+  // Among equal indices the last counts.
   EXPECT_EQ(*Read(R"({"id2label": {"0": "a", " +0": "b"}})").labels,
             Names{"b"});
 }

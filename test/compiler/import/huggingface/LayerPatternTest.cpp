@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which layers have a window and which have rope: by a list of the config or by
-// the rule of a family.
+// Layers with a window and layers with rope: by a list in the config or by a
+// family rule.
 #include "test/compiler/import/huggingface/FromConfig.h"
 
 using namespace transom;
@@ -14,7 +14,7 @@ using Windows = std::vector<int64_t>;
 
 const std::string heads = "\"num_key_value_heads\": 1, \"head_dim\": 4, ";
 
-/// Operations of rope in each layer, for query and key.
+/// Rope operations in each layer, for query and key.
 std::vector<unsigned> countRopes(FromConfig &result) {
   std::vector<unsigned> counts;
   unsigned ropes = 0;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Configs of models: features that keys switch, values that are not supported,
-// sizes that contradict each other, and a config without files.
+// Model configs: features switched by keys, unsupported values, contradicting
+// sizes, and a config without files.
 #include "compiler/import/huggingface/ModelConfig.h"
 #include "test/compiler/import/huggingface/FromConfig.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 //===--- Entries of the table ---------------------------------------------===//
 
-/// What a family that differs in one thing reads from a config.
+/// The config as read by a family with one difference.
 struct ReadBy {
   template <typename Change>
   ReadBy(const char *type, const std::string &more, Change change)

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each entry of the table names what its features need, so that an omission is
-// found here and not in a checkpoint.
+// Each table entry names the requirements of its features, so that this test
+// finds an omission before a checkpoint does.
 #include "compiler/import/huggingface/ModelFamily.h"
 #include <gtest/gtest.h>
 #include <set>
@@ -11,7 +11,7 @@ using namespace transom;
 
 namespace {
 
-/// An entry, or its halves where it has some, and its variants.
+/// Adds an entry, or its halves if it has some, and its variants.
 void addEntries(const ModelFamily &family, std::vector<ModelFamily> &entries) {
   if (family.halves.empty())
     entries.push_back(family);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What imported models compute in the reference evaluator is what the golden
-// results say: all families and heads, and the examples of graph.json.
+// Imported models in the reference evaluator return the golden results: all
+// families and heads, and the graph.json examples.
 #include "runtime/json/Json.h"
 #include "test/compiler/import/Numbers.h"
 #include <algorithm>
@@ -13,8 +13,8 @@ using namespace transom::testing;
 
 namespace {
 
-/// Imports the model of a folder and runs the cases of its cases.json, those of
-/// one entry where `entry` names one.
+/// Imports the model in a folder and runs the cases in its cases.json, only for
+/// the entry `entry` if it is set.
 void expectCases(const std::string &folder, const std::string &entry = "") {
   SCOPED_TRACE(folder);
   Imported model(folder);
@@ -41,8 +41,8 @@ void expectCases(const std::string &folder, const std::string &entry = "") {
   }
 }
 
-/// The folders below test/goldens of models of a kind. A new folder is found by
-/// its cases.json.
+/// Returns the folders below test/goldens for a kind of model. A new folder is
+/// found by its cases.json.
 std::vector<std::string> findFolders(const std::vector<const char *> &roots,
                                      const char *kindName) {
   std::vector<std::string> folders;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Relative positions with content and the convolution, by keys of the config.
+// Relative positions with content and the convolution, by config keys.
 #include "test/compiler/import/huggingface/FromConfig.h"
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace {
 
 const std::string relative = "\"relative_attention\": true, ";
 
-/// The first attention that a config gives.
+/// Returns the first attention for a config.
 attn::SdpaOp getAttention(FromConfig &result) {
   EXPECT_TRUE(result.module) << result.error.message;
   return result.module ? result.attentions().at(0) : attn::SdpaOp();

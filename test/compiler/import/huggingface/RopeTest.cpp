@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rope of configs: both spellings, scaling, shares of a head, bases by layer.
+// Rope in configs: both spellings, scaling, partial heads, bases by layer.
 #include "compiler/import/huggingface/Rope.h"
 #include "test/compiler/import/huggingface/FromConfig.h"
 
@@ -49,7 +49,7 @@ TEST(Rope, a_larger_base) {
                                                 "\"rope_scaling\": {") +
                                         scaling + "}"));
   };
-  // Two pairs of a head of 4: base 1600, and both once more by 4^(-2/4).
+  // Two pairs in a head of width 4: base 1600, and both once more by 4^(-2/4).
   FromConfig fixed = read(R"("type": "ntk", "factor": 4)");
   ASSERT_TRUE(fixed.module) << fixed.error.message;
   EXPECT_EQ(fixed.info.notes, std::vector<std::string>{});
@@ -74,7 +74,7 @@ TEST(Rope, rotated_shares_of_any_size) {
                   R"("vocab_size": 11, "num_hidden_layers": 1,
        "num_attention_heads": 2, "intermediate_size": 12)");
   };
-  // An odd share of 12: a number more is turned, in pairs of waves by it.
+  // An odd share of 12: one more element is rotated, in pairs with waves by it.
   FromConfig odd(share("0.3"));
   ASSERT_TRUE(odd.module) << odd.error.message;
   llvm::ArrayRef<double> waves = odd.ropeTable()->getFrequencies();
@@ -151,7 +151,7 @@ TEST(Rope, bases_by_layer_type) {
       });
     return second;
   };
-  // Heads of 4 numbers: the second frequency is the root of 1 / theta.
+  // Heads of width 4: the second frequency is the root of 1 / theta.
   std::vector<double> found = bases("");
   ASSERT_EQ(found.size(), 2U);
   EXPECT_DOUBLE_EQ(found[0], 1 / 400.0);

@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Trees of statements and expressions, and texts that are not templates.
+// Statement and expression trees, and invalid templates.
 #include "compiler/import/huggingface/TemplateSyntax.h"
 #include <gtest/gtest.h>
 
 using namespace transom;
 using namespace transom::jinja;
 
-/// An expression with all of its brackets.
+/// Returns an expression with all its brackets.
 static std::string show(const Expression &expression) {
   using Kind = Expression::Kind;
   std::string shown;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Filters and tests of templates, and what would read the bytes of a slot.
+// Template filters and tests, and filters that would read a slot's bytes.
 #include "compiler/import/huggingface/TemplateValue.h"
 #include <gtest/gtest.h>
 

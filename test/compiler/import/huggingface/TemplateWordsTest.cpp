@@ -1,15 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts and tags of a template, and the white space that tags take. What is
-// expected was seen in Jinja 3.1 with trim_blocks and lstrip_blocks.
+// Text and tags in a template, and the white space that tags remove. Expected
+// results come from Jinja 3.1 with trim_blocks and lstrip_blocks.
 #include "compiler/import/huggingface/TemplateWords.h"
 #include <gtest/gtest.h>
 
 using namespace transom;
 using namespace transom::jinja;
 
-/// The parts, each as its kind and text.
+/// Returns the parts, each as its kind and text.
 static std::string split(const std::string &text) {
   auto parts = splitTemplate(text);
   if (!parts)

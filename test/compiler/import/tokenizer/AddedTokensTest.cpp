@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Added tokens: ids, what comes twice, what normalizes alike.
+// Added tokens: ids, duplicates, and tokens with the same normalized form.
 #include "test/compiler/import/tokenizer/ImportErrors.h"
 
 namespace transom::test {

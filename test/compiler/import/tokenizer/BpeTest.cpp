@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files of byte-pair models: merges and options.
+// Byte-pair model files: merges and options.
 #include "test/compiler/import/tokenizer/ImportErrors.h"
 
 namespace transom::test {

@@ -12,7 +12,7 @@ namespace {
 
 using namespace tokenizer;
 
-/// What a key becomes, or '-'.
+/// Returns a key's replacement, or '-'.
 std::string findKey(const CharacterMap &map, std::string_view key) {
   uint32_t place = Trie(map.trie).find(key);
   return place == Trie::none ? "-" : std::string(map.strings.c_str() + place);
@@ -52,7 +52,7 @@ TEST(CharacterMapImport, Malformed) {
             "malformed character map: no string starts at 9 of 2 bytes");
 }
 
-/// All states have the same children, so the paths are many.
+/// All states have the same children, so there are many paths.
 TEST(CharacterMapImport, SharedStatesHaveALimit) {
   std::string map = makeCharacterMap({{"a", "b"}});
   for (uint32_t label = 1; label < 256; ++label) {

@@ -1,15 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ids beyond the rows of an embedding.
+// Ids beyond the embedding rows.
 #include "compiler/import/tokenizer/CheckIds.h"
 #include <gtest/gtest.h>
 
 namespace transom {
 namespace {
 
-/// Tokens 0 to 2 of the model, the added tokens 3 and 4, and a template with
-/// an id.
+/// Model tokens 0 to 2, added tokens 3 and 4, and a template with an id.
 ImportedTokenizer import(const std::string &id) {
   const std::string json =
       R"({"added_tokens": [

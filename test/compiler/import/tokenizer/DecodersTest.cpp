@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decoders that are wrong, and those that are an error only when text is
-// decoded.
+// Invalid decoders, and decoders that fail only when text is decoded.
 #include "test/runtime/tokenizer/Fixture.h"
 
 namespace transom::test {

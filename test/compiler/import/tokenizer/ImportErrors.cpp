@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors of tokenizer.json files that differ in one text from the small ones.
+// Errors for tokenizer.json files with one change to the small ones.
 #include "test/compiler/import/tokenizer/ImportErrors.h"
 
 using namespace transom;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which files of a folder are read.
+// Files that are read from a folder.
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "compiler/import/tokenizer/ImportMerges.h"
 #include "compiler/import/tokenizer/ImportPieces.h"
@@ -84,7 +84,7 @@ TEST(ImportFolder, MarianWithTwoVocabularies) {
   EXPECT_EQ(getFiles(folder), "tokenizer_config.json source.spm vocab.json "
                               "target.spm target_vocab.json ");
 
-  // Texts of the target language have its ids, and ids are decoded with it.
+  // Target language texts get its ids, and ids are decoded with it.
   auto read = importTokenizerFolder(folder.path());
   auto tokenizer = Tokenizer::open((*read)->tokenizer.tables);
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;

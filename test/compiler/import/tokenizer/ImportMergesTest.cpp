@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Folders with vocab.json and merges.txt: the classes, and files that do not
-// fit. test/goldens/tokenizer/folders has folders of trained models.
+// fit. test/goldens/tokenizer/folders has folders from trained models.
 #include "compiler/import/tokenizer/ImportMerges.h"
 #include "test/runtime/tokenizer/Fixture.h"
 
@@ -78,7 +78,7 @@ TEST(ImportMerges, Classes) {
 }
 
 TEST(ImportMerges, TokensOfTheClassThatMeetAnId) {
-  // As in transformers, the token gets the number of tokens as its id.
+  // As in transformers, the token's id is the token count.
   MergesText files;
   files.vocabulary = R"({"a": 0, "b": 1, "ab": 3})";
   files.merges = "a b\n";
@@ -90,7 +90,7 @@ TEST(ImportMerges, TokensOfTheClassThatMeetAnId) {
                 "that of token 'ab'"});
   EXPECT_EQ(loadMerges("GPT2Tokenizer", files)->encode("ab<|endoftext|>b")->ids,
             (Ids{3, 3, 1}));
-  // One that a list of tokens has is an error.
+  // A token in a token list is an error.
   files.config = R"({"added_tokens_decoder": {"3": {"content": "<end>"}}})";
   auto wrong = importMerges("GPT2Tokenizer", files);
   ASSERT_FALSE(wrong);
@@ -192,7 +192,7 @@ TEST(ImportMergesErrors, Settings) {
   EXPECT_EQ(getMergesError(files).find("added_tokens.json:1:"), 0u);
 }
 
-/// The ids of added tokens are those that the vocabulary leaves.
+/// Added tokens get the ids that the vocabulary does not use.
 TEST(ImportMerges, AnIdThatContradictsTheVocabularyIsNoted) {
   MergesText files;
   files.added = R"({"plus": 4})";

@@ -25,7 +25,7 @@ Result<ImportedTokenizer> importPieces(std::string_view name,
              {NamedFile{config, "tokenizer_config.json"}, {}, {}}});
 }
 
-/// A tokenizer of the small pieces.
+/// Loads a tokenizer from the small pieces.
 Loaded loadPieces(std::string_view name, const std::string &config = "{}") {
   auto imported = importPieces(name, getSmallPieces(), config);
   EXPECT_TRUE(imported) << imported.error().message;
@@ -156,7 +156,8 @@ TEST(ImportPieces, FilesThatDoNotFit) {
       "a string");
 }
 
-/// Cut anywhere or with a byte changed, a file is refused or a tokenizer.
+/// A file truncated anywhere or with a changed byte is rejected or becomes a
+/// tokenizer.
 TEST(ImportPieces, ChangedFiles) {
   const std::string pieces =
       getSmallPieces() + bytes(3, bytes(2, makeCharacterMap({{"x", "a"}})));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Folders with vocab.txt: the classes, settings, and files that do not fit.
-// test/goldens/tokenizer/folders has folders of trained models.
+// test/goldens/tokenizer/folders has folders from trained models.
 #include "compiler/import/tokenizer/ImportWordPiece.h"
 #include "test/runtime/tokenizer/Fixture.h"
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a pattern matches in a text.
+// Pattern matches in a text.
 #include "test/compiler/import/tokenizer/Matches.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Splitter.h"

@@ -75,7 +75,8 @@ TEST(SentencePiece, Malformed) {
   EXPECT_EQ(getReason(piece("a", 0, 7)), " at byte 10: field 3 is 7");
 }
 
-/// Cut anywhere and with any byte changed, the reader stays inside the file.
+/// For a file truncated anywhere and with any byte changed, the reader stays in
+/// bounds.
 TEST(SentencePiece, AnyBytes) {
   std::string good = piece("<unk>", 0, 2) + piece("\u2581a", -1.5f) +
                      bytes(2, number(3, 1)) + bytes(3, bytes(2, "map"));

@@ -16,17 +16,17 @@ inline std::string varint(uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 
-/// A field that is a number.
+/// A number field.
 inline std::string number(uint32_t field, uint64_t value) {
   return varint(field << 3) + varint(value);
 }
 
-/// A field that is a text or a message.
+/// A string or message field.
 inline std::string bytes(uint32_t field, const std::string &value) {
   return varint(field << 3 | 2) + varint(value.size()) + value;
 }
 
-/// A piece of the file; type 1 is a normal one.
+/// A piece in the file; type 1 is a normal one.
 inline std::string piece(const std::string &text, float score,
                          uint32_t type = 1) {
   std::string bits(4, '\0');

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files of shortlists in both formats, and the lists that the runtime reads of
-// what they become.
+// Shortlist files in both formats, and the resulting lists in the runtime.
 #include "compiler/import/tokenizer/Shortlist.h"
 #include "runtime/generate/Shortlist.h"
 #include "test/runtime/malformed/Malformed.h"
@@ -14,7 +13,7 @@
 namespace transom::test {
 namespace {
 
-/// A vocabulary of eight tokens.
+/// A vocabulary with eight tokens.
 std::string makeTables() {
   auto made = importTokenizer(
       R"({"model": {"type": "WordPiece", "unk_token": "u",
@@ -33,7 +32,7 @@ protected:
     return testing::TempDir() + "shortlist-test.s2t";
   }
 
-  /// The tables with a file of these bytes.
+  /// Returns the tables with a file that has these bytes.
   static Result<std::string> add(const std::string &bytes, int64_t first = 1,
                                  int64_t best = 2,
                                  ModelVocabulary model = {8, 8}) {
@@ -81,7 +80,7 @@ TEST_F(TokenShortlist, TextGivesTheBestOfEachSourceToken) {
   auto tables = add("A a 0.5\nB a 0.2\n\nC a\t0.3\r\nD b 1e-3\nNULL a 0.9\n"
                     "A NULL 0.9\nnone a 0.9\nD none 0.9");
   ASSERT_TRUE(bool(tables)) << tables.error().message;
-  // The first of the vocabulary, A and C of a, and the source token itself.
+  // The first vocabulary token, A and C from a, and the source token itself.
   EXPECT_EQ(getTokens(*tables, {1}), (std::vector<int64_t>{0, 1, 4, 6}));
   EXPECT_EQ(getTokens(*tables, {2}), (std::vector<int64_t>{0, 2, 7}));
   EXPECT_EQ(getTokens(*tables, {2, 1, 2}),
@@ -166,7 +165,7 @@ TEST_F(TokenShortlist, DamagedFilesAndTablesNeverLeadOutside) {
       expectInputError(tables.error(), path());
       continue;
     }
-    // The section is the last of the tables.
+    // The section is the last one in the tables.
     for (size_t at = tables->size() - 40; at < tables->size(); ++at) {
       std::string bad = *tables;
       bad[at] = char(random.next());

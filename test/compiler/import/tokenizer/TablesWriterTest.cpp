@@ -8,7 +8,7 @@
 namespace transom::test {
 namespace {
 
-/// Ids chosen so that all merges of "x" begin at one slot: never quadratic.
+/// Ids chosen so that all merges for "x" start at one slot: never quadratic.
 TEST(TokenizerTablesWriter, MergesMadeToCollideAreRefused) {
   constexpr size_t merges = 3000, slots = 2 * merges;
   std::string vocabulary = "\"x\": 0", list;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Post-processors: what surrounds a text and a pair.
+// Post-processors: tokens around a text and a pair.
 #include "test/compiler/import/tokenizer/ImportErrors.h"
 
 namespace transom::test {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The JSON files beside a folder's vocabulary: which one counts.
+// The JSON files next to a folder's vocabulary, and their precedence.
 #include "compiler/import/tokenizer/TokenizerSettings.h"
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST(TokenizerSettings, TokensWithIds) {
   EXPECT_EQ(*settings.added[0].id, 4u);
   EXPECT_EQ(settings.added[1].normalized, true);
 
-  // Newer folders have all in one file.
+  // Newer folders have all settings in one file.
   settings = getSettings(
       R"({"eos_token": "</s>", "added_tokens_decoder":
           {"7": {"content": "</s>", "rstrip": true}, "2": {"content": "a"}}})",

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files of Unigram models: the list of tokens and the unknown token.
+// Unigram model files: the token list and the unknown token.
 #include "test/compiler/import/tokenizer/ImportErrors.h"
 
 namespace transom::test {

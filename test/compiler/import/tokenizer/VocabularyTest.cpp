@@ -34,7 +34,7 @@ TEST(TokenizerVocabulary, HolesInTheVocabulary) {
   EXPECT_EQ(loaded->token(2147483646), std::nullopt);
   EXPECT_EQ(loaded->size(), 10u);
   EXPECT_EQ(loaded->idEnd(), 2147483648u);
-  // The library continues after the number of tokens, whatever the file says.
+  // The library continues after the token count and ignores the file's ids.
   EXPECT_EQ(loaded->getId("New"), 9);
   ASSERT_EQ(loaded.notes.size(), 1u);
   EXPECT_EQ(loaded.notes[0],

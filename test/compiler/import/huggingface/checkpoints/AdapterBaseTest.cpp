@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What adapters have to know of some families.
+// Facts that adapters need about some families.
 #include "compiler/import/huggingface/checkpoints/AdapterBase.h"
 #include "compiler/import/huggingface/ModelConfig.h"
 #include "compiler/import/huggingface/ModelFamily.h"

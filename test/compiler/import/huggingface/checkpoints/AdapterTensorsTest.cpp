@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of an adapter's tensors, and rows in place of those of a table.
+// Adapter tensor names, and rows that replace table rows.
 #include "compiler/import/huggingface/checkpoints/AdapterTensors.h"
 #include "test/runtime/base/TestSupport.h"
 #include <gtest/gtest.h>

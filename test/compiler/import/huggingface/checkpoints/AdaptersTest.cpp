@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A checkpoint with adapters computes what it computes without them, or with
-// that of a task, which a different file of results says for each.
+// A checkpoint with adapters computes the results without them, or with a
+// task's adapter; each has a separate results file.
 #include "test/compiler/import/Numbers.h"
 
 using namespace transom;
@@ -84,7 +84,7 @@ TEST(AdaptersOfTasks, are_known_or_refused) {
             "'--task x': config.json names no tasks with adapters");
   EXPECT_EQ(ImportedTask("x", sourceFolder() + "/examples/pre-norm").getError(),
             "'--task x': a graph.json has no adapters");
-  // Without files the adapters are taken to be there.
+  // Without files the adapters are assumed to exist.
   EXPECT_TRUE(
       ImportedTask("separation", getFolder() + "/config.json", true).module);
 }

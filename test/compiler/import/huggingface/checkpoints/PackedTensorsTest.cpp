@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matrices that several tensors make, by hand, and tensors that do not fit
-// together. Whole models: e2e-packed.
+// Hand-written matrices composed from several tensors, and tensors that do not
+// fit together. Complete models: e2e-packed.
 #include "compiler/import/huggingface/checkpoints/PackedTensors.h"
 #include "test/runtime/base/TestSupport.h"
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ QuantizationConfig makePackedConfig(PackedLayout layout, int64_t bits,
   return config;
 }
 
-/// A file of tensors in memory.
+/// A tensor file in memory.
 class PackedFile {
 public:
   template <typename T>
@@ -51,7 +51,7 @@ private:
   std::vector<std::string> data;
 };
 
-/// [8, 8] of GPTQ: code n, zero point 3, scale 0.5 and 2 for two groups of 4.
+/// [8, 8] in GPTQ: code n, zero point 3, scale 0.5 and 2 for two groups of 4.
 PackedFile makeGptq() {
   PackedFile file;
   std::vector<uint32_t> codes;
@@ -114,7 +114,7 @@ TEST(PackedTensors, a_zero_point_of_zero_in_the_first_version) {
 }
 
 TEST(PackedTensors, the_order_of_awq) {
-  // The eight columns of a word are 0, 2, 4, 6, 1, 3, 5, 7 from the lowest.
+  // A word's eight columns are 0, 2, 4, 6, 1, 3, 5, 7 from the lowest.
   PackedFile file;
   file.add("a.qweight", DType::I32, {2, 1},
            std::vector<uint32_t>{0x75316420, 0x00000001});

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The expressions that an adapter makes. Results, and adapters that are wrong:
+// The expressions for an adapter. Results, and invalid adapters:
 // test/e2e/test_lora.py.
 #include "compiler/import/huggingface/checkpoints/PeftAdapter.h"
 #include "test/runtime/base/TestSupport.h"
@@ -12,7 +12,7 @@ using namespace transom::test;
 
 namespace {
 
-/// A tensor of ones.
+/// A tensor with ones.
 struct AdapterTensor {
   std::string name;
   std::vector<int64_t> shape;
@@ -27,14 +27,14 @@ void writeOnes(const std::string &path,
   EXPECT_TRUE(writeSafetensors(path, views));
 }
 
-/// A model whose head is tied to its words.
+/// A model whose head is tied to its embeddings.
 const AdapterBase tiedWords = {
     "TestForCausalLM",
     "model.",
     "",
     {{{"model.words.weight", "head.weight"}, "model.words"}}};
 
-/// The text of a tensor of the model after merging, or the error.
+/// Returns the expression for a model tensor after merging, or the error.
 std::string mergeOnes(const std::string &config,
                       const std::vector<AdapterTensor> &adapter,
                       const std::string &name,
@@ -116,7 +116,7 @@ TEST(PeftAdapter, magnitudes_are_norms_of_rows) {
   EXPECT_EQ(text.substr(0, 15), "with_norms(add(");
   EXPECT_NE(text.find(", file(\"lora/" + start + "k.lora_magnitude_vector\"))"),
             std::string::npos);
-  // Those of a table are of its columns.
+  // A table's adapter tensors apply to its columns.
   const std::string table =
       mergeOnes(config,
                 {{start + "words.lora_embedding_A", {2, 5}},
@@ -159,7 +159,7 @@ TEST(PeftAdapter, tied_tensors_are_changed_alone) {
   const char *config = R"({"peft_type": "LORA", "modules_to_save": ["words"]})";
   EXPECT_EQ(mergeOnes(config, saved, "model.words.weight"), own);
   EXPECT_EQ(mergeOnes(config, saved, "head.weight"), words);
-  // What was only written beside the adapter is loaded into both.
+  // A layer saved only with the adapter is loaded into both.
   EXPECT_EQ(mergeOnes(R"({"peft_type": "LORA"})", saved, "head.weight"), own);
   const std::vector<AdapterTensor> factors = {
       {"base_model.model.head.lora_A.weight", {8, 6}},

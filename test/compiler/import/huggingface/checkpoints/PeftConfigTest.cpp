@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys of adapter_config.json: what is read, refused and ignored.
+// Keys in adapter_config.json: read, rejected and ignored keys.
 #include "compiler/import/huggingface/checkpoints/PeftConfig.h"
 #include "test/runtime/base/TestSupport.h"
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ Result<PeftConfig> read(const std::string &keys) {
   return readPeftConfig(folder / adapterConfig);
 }
 
-/// The status and the message of an error, without the file.
+/// Returns an error's status and message, without the file.
 std::string refuse(const std::string &keys) {
   Result<PeftConfig> config = read(keys);
   if (config)

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Patterns of module names against the results of `re.match` of Python for
-// `(.*\.)?(PATTERN)$`.
+// Module name patterns against Python's `re.match` for `(.*\.)?(PATTERN)$`.
 #include "compiler/import/huggingface/checkpoints/PeftPatterns.h"
 #include <gtest/gtest.h>
 

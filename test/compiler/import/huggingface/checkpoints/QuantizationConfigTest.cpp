@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys of quantization_config: what they mean, and which values are refused.
+// Keys in quantization_config: their meaning, and rejected values.
 #include "compiler/import/huggingface/checkpoints/QuantizationConfig.h"
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ struct ReadQuantization {
   Result<QuantizationConfig> result;
 };
 
-/// The text after `{"quant_method": METHOD, ` in an object.
+/// The string after `{"quant_method": METHOD, ` in an object.
 std::string ofMethod(const std::string &method, const std::string &more) {
   return "{\"quant_method\": \"" + method + "\"" +
          (more.empty() ? "" : ", " + more) + "}";

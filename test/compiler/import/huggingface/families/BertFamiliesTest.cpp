@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What configs of BERT and its relatives make of their entries of the table.
+// Table entries for BERT and related families, by config.
 #include "dialects/common/Location.h"
 #include "test/compiler/import/huggingface/FromConfig.h"
 
@@ -13,7 +13,7 @@ namespace {
 using Windows = std::vector<int64_t>;
 
 TEST(BertFamilies, windows_to_both_sides) {
-  // |i - j| <= w / 2, which is a window of w / 2 + 1 of attn.sdpa.
+  // |i - j| <= w / 2, which is a window of w / 2 + 1 in attn.sdpa.
   EXPECT_EQ(
       FromConfig(config("modernbert", "\"local_attention\": 8")).windows(),
       (Windows{0, 5, 5}));
@@ -30,7 +30,7 @@ TEST(BertFamilies, windows_to_both_sides) {
   EXPECT_EQ(FromConfig(config("modernbert")).windows(), (Windows{0, 0, 0}));
 }
 
-/// The modules of the operations of a kind, in order.
+/// Returns the modules for the operations of a kind, in order.
 template <typename Op> std::vector<std::string> getModules(FromConfig &model) {
   std::vector<std::string> modules;
   model.module->walk(
@@ -54,7 +54,7 @@ TEST(BertFamilies, layers_of_groups) {
   EXPECT_EQ(getModules<attn::SoftmaxOp>(model), expected);
   expectConfigError(config("albert", "\"inner_group_num\": 1500"),
                     Status::Rejected, {"'/inner_group_num'", "4096 layers"});
-  // No width of the embedding is that of the hidden states.
+  // No embedding width equals the hidden width.
   FromConfig equal(config("albert", "\"embedding_size\": 8"));
   ASSERT_TRUE(equal.module) << equal.error.message;
   EXPECT_EQ(getModules<attn::LinearOp>(equal).front(),

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which weights the entries of DeBERTa read; numbers come from goldens.
+// Weights that the DeBERTa entries read; values come from goldens.
 #include "test/compiler/import/huggingface/FromConfig.h"
 #include <set>
 
@@ -10,7 +10,7 @@ using namespace transom::testing;
 
 namespace {
 
-/// The file tensors of a model's weights.
+/// Returns the file tensors for a model's weights.
 std::set<std::string> getTensors(const std::string &text) {
   FromConfig model(text);
   EXPECT_TRUE(model.module) << model.error.message;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What configs of Gemma make of their entries of the table.
+// Table entries for Gemma, by config.
 #include "test/compiler/import/huggingface/FromConfig.h"
 
 using namespace transom;

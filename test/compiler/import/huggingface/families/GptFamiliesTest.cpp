@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What configs of GPT-2 and its relatives make of their entries of the table.
+// Table entries for GPT-2 and related families, by config.
 #include "test/compiler/import/huggingface/FromConfig.h"
 
 using namespace transom;
@@ -25,7 +25,7 @@ TEST(GptFamilies, keys_that_win) {
             std::string::npos);
 }
 
-/// Falcon's heads of keys, its norms and its operations of rope.
+/// Counts Falcon's key heads, norms and rope operations.
 std::vector<uint64_t> countParts(const std::string &more) {
   FromConfig result(config("falcon", more));
   EXPECT_TRUE(result.module) << result.error.message;
@@ -58,7 +58,7 @@ TEST(GptFamilies, layouts_of_falcon) {
 }
 
 TEST(GptFamilies, alibi_before_scores_are_scaled) {
-  // Heads of 4: half of the slopes of the same heads elsewhere.
+  // Heads of width 4: half the slopes that other families have for these heads.
   FromConfig scaled(config("falcon", "\"alibi\": true")),
       plain(config("bloom"));
   ASSERT_TRUE(scaled.module && plain.module);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What configs and files of JinaBERT make of BERT's entry of the table.
+// BERT's table entry for JinaBERT, by config and files.
 #include "dialects/common/Location.h"
 #include "test/compiler/import/huggingface/FromConfig.h"
 

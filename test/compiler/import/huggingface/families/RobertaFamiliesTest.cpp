@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What configs of RoBERTa and its relatives make of their entries of the table.
+// Table entries for RoBERTa and related families, by config.
 #include "dialects/common/Location.h"
 #include "test/compiler/import/huggingface/FromConfig.h"
 
@@ -10,7 +10,7 @@ using namespace transom::testing;
 
 namespace {
 
-/// The modules of LayerNorms, in order.
+/// Returns the LayerNorm modules, in order.
 std::vector<std::string> getNorms(const std::string &type) {
   FromConfig model(config(type, "", R"("vocab_size": 11, "hidden_size": 8,
       "num_hidden_layers": 1, "num_attention_heads": 2,

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What configs of encoders with rope make of their entries of the table.
+// Table entries for encoders with rope, by config.
 #include "dialects/common/Location.h"
 #include "test/compiler/import/huggingface/FromConfig.h"
 
@@ -24,7 +24,7 @@ TEST(RopeEncoderFamilies, tokens_see_each_other) {
 }
 
 TEST(RopeEncoderFamilies, bases_of_rope) {
-  // Two pairs of a head of 4: 1 and base^(-1/2).
+  // Two pairs in a head of width 4: 1 and base^(-1/2).
   const double bases[] = {10000, 160000, 20000, 1000};
   for (size_t i = 0; i < 4; ++i) {
     FromConfig model(config(families[i]));
@@ -115,7 +115,7 @@ int64_t getMaxLength(const FromConfig &model) {
 }
 
 TEST(RopeEncoderFamilies, choices_of_nomic_bert) {
-  // Without a share of rope positions are learned.
+  // Without a rope share positions are learned.
   FromConfig learned(nomic(""));
   ASSERT_TRUE(learned.module) << learned.error.message;
   EXPECT_FALSE(learned.ropeTable());
@@ -124,7 +124,7 @@ TEST(RopeEncoderFamilies, choices_of_nomic_bert) {
   FromConfig turned(nomic(rope + "\"rotary_emb_base\": 100"));
   EXPECT_EQ(turned.ropeTable()->getFrequencies()[1], 0.1);
   EXPECT_EQ(getMaxLength(turned), 64);
-  // Scaling begins after the positions of training.
+  // Scaling starts after the training positions.
   FromConfig scaled(nomic(
       rope + "\"rotary_scaling_factor\": 2, \"max_trained_positions\": 32"));
   EXPECT_EQ(getMaxLength(scaled), 32);
@@ -132,7 +132,7 @@ TEST(RopeEncoderFamilies, choices_of_nomic_bert) {
 }
 
 TEST(RopeEncoderFamilies, intermediate_sizes_of_nomic_bert) {
-  // 8 / 3 of the hidden size in a GLU, or 4.
+  // 8 / 3 times the hidden size in a GLU, or 4 times.
   auto getWidth = [](const std::string &text) {
     FromConfig model(text);
     int64_t width = 0;

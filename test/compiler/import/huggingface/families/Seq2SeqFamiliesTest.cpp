@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What configs of encoder-decoders make of their entries of the table.
+// Table entries for encoder-decoders, by config.
 #include "test/compiler/import/huggingface/FromConfig.h"
 
 using namespace transom;
@@ -119,8 +119,8 @@ TEST(Seq2SeqFamilies, classes) {
                     {"'umt5'"});
 }
 
-/// Writes tensors of a BART with a layer in each half. `table` is the name of
-/// the only table of tokens.
+/// Writes BART tensors with a layer in each half. `table` is the name of the
+/// only token table.
 static void writeBart(const ModelFolder &folder, const std::string &table) {
   Shapes shapes = {{table, {11, 8}}};
   auto linear = [&](const std::string &module, int64_t out, int64_t in) {
@@ -148,7 +148,7 @@ static void writeBart(const ModelFolder &folder, const std::string &table) {
   folder.writeTensors(shapes);
 }
 
-// A checkpoint holds a shared table once, under any name of those that share.
+// A checkpoint contains a shared table once, under any name that shares it.
 TEST(Seq2SeqFamilies, the_table_of_tokens_has_one_of_four_names) {
   const std::string one = R"("vocab_size": 11, "d_model": 8,
       "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
@@ -163,7 +163,7 @@ TEST(Seq2SeqFamilies, the_table_of_tokens_has_one_of_four_names) {
     Imported result(folder.path);
     ASSERT_TRUE(result.module) << table << ": " << result.error.message;
   }
-  // The table of an encoder is not that of an untied head.
+  // The encoder's table is not the table for an untied head.
   ModelFolder folder;
   folder.write("config.json",
                config("bart", "\"tie_word_embeddings\": false", one));
@@ -204,7 +204,7 @@ TEST(Seq2SeqFamilies, buckets_that_t5_can_tell_apart) {
   EXPECT_TRUE(FromConfig(buckets(4, 3)).module);
   expectConfigError(buckets(3, 50), Status::Rejected,
                     {"'relative_attention_num_buckets' 3 is too few"});
-  // The decoder has half of its buckets for short distances.
+  // The decoder uses half its buckets for short distances.
   expectConfigError(buckets(8, 4), Status::Rejected,
                     {"'relative_attention_max_distance' 4 is not above 4"});
   expectConfigError(buckets(8, 2), Status::Rejected, {"2 is not above 2"});
@@ -218,7 +218,7 @@ TEST(Seq2SeqFamilies, values_that_the_class_has_for_generation) {
     return int64_t(-1);
   };
   FromConfig blenderbot(bart("blenderbot")), m2m(bart("m2m_100"));
-  // transformers reads settings of generation from the files alone.
+  // transformers reads generation settings only from the files.
   EXPECT_EQ(getDefault(blenderbot, "encoder_no_repeat_ngram_size"), -1);
   EXPECT_EQ(getDefault(blenderbot, "forced_eos_token_id"), -1);
   EXPECT_EQ(getDefault(m2m, "forced_eos_token_id"), -1);

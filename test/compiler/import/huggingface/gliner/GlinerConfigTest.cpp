@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys of gliner_config.json: what is read, and what is refused in one line.
+// Keys in gliner_config.json: read keys, and one-line errors.
 #include "compiler/import/huggingface/gliner/GlinerConfig.h"
 #include "gtest/gtest.h"
 
@@ -9,7 +9,7 @@ using namespace transom;
 
 namespace {
 
-/// What a config says, and its error and unknown keys.
+/// A parsed config, with its error and unknown keys.
 struct ReadConfig {
   explicit ReadConfig(const std::string &members) {
     auto document = parseJson("{" + members + "}", "gliner_config.json");

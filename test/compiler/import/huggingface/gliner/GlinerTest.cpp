@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries of GLiNER models, and folders without a part; their numbers come
-// from test/tools/commands/text/test_entities.py.
+// GLiNER entries, and incomplete folders;
+// test/tools/commands/text/test_entities.py checks their results.
 #include "compiler/import/huggingface/gliner/Gliner.h"
 #include "compiler/import/huggingface/TextConfig.h"
 #include "dialects/attn/Attn.h"
@@ -13,7 +13,7 @@ using namespace transom::testing;
 
 namespace {
 
-/// A copy of a golden model that is changed.
+/// A copy of a golden model to modify.
 class GlinerFolder : public ModelFolder {
 public:
   explicit GlinerFolder(const std::string &name) {
@@ -36,7 +36,7 @@ public:
   }
 };
 
-/// The sizes of the only result of an entry.
+/// Returns the sizes of an entry's only result.
 std::string getResult(Imported &model, const std::string &name) {
   EXPECT_TRUE(model.module) << model.error.message;
   auto entry = model.module

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// modules.json and config_sentence_transformers.json: the order of modules, the
-// entry that follows from them, prompts, and what is refused.
+// modules.json and config_sentence_transformers.json: module order, the
+// resulting entry, prompts, and errors.
 #include "test/compiler/import/huggingface/sentence_transformers/PipelineFolder.h"
 
 using namespace transom;

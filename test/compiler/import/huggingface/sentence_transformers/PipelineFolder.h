@@ -1,18 +1,18 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Folders of modules.json with the configs of its modules.
+// Folders with a modules.json and the module configs.
 #pragma once
 #include "compiler/import/huggingface/sentence_transformers/PipelineConfig.h"
 #include "test/compiler/import/Fixture.h"
 
 namespace transom::testing {
 
-/// Writes files of sentence-transformers.
+/// Writes sentence-transformers files.
 class PipelineFolder : public ModelFolder {
 public:
-  /// modules.json with modules of these classes of sentence-transformers, each
-  /// but the first in the folder `mN`.
+  /// Writes modules.json with modules that have these sentence-transformers
+  /// classes, each but the first in the folder `mN`.
   void writeModules(const std::vector<std::string> &types) const {
     std::string text;
     for (size_t i = 0; i != types.size(); ++i) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The configs of each kind of modules.
+// The configs for each module kind.
 #include "test/compiler/import/huggingface/sentence_transformers/PipelineFolder.h"
 
 using namespace transom;

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cross-encoders: the entry and the template that follow from their files, and
-// what is refused.
+// Cross-encoders: the entry and the template for their files, and errors.
 #include "test/compiler/import/huggingface/sentence_transformers/PipelineFolder.h"
 
 using namespace transom;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries of pipelines; their numbers come from test/e2e.
+// Pipeline entries; test/e2e checks their results.
 #include "dialects/attn/Attn.h"
 #include "test/compiler/import/huggingface/sentence_transformers/PipelineFolder.h"
 
@@ -9,7 +9,7 @@ using namespace transom;
 using namespace transom::testing;
 
 namespace {
-/// A copy of a golden pipeline that is changed.
+/// A copy of a golden pipeline to modify.
 class GoldenPipeline : public PipelineFolder {
 public:
   explicit GoldenPipeline(const std::string &name) {
@@ -20,7 +20,7 @@ public:
   }
 };
 
-/// The entry of a pipeline and its only result.
+/// A pipeline entry and its only result.
 struct PipelineEntry {
   mlir::func::FuncOp function;
   std::string result, size;
@@ -151,7 +151,7 @@ TEST(Pipeline, scores_pairs_by_the_rows_of_two_tokens) {
   EXPECT_EQ(entry.result, "logits");
   EXPECT_EQ(entry.size, "batch x 2");
   EXPECT_EQ(count<attn::PoolOp>(entry), 1u);
-  // The head has no row but those of the two tokens.
+  // The head has only the rows for the two tokens.
   size_t largest = 0;
   entry.function.walk([&](attn::LinearOp op) {
     largest = std::max(largest,

@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys of late interaction, of PyLate and of sentence-transformers.
+// Late interaction keys in PyLate and sentence-transformers.
 #include "test/compiler/import/huggingface/sentence_transformers/PipelineFolder.h"
 
 using namespace transom;
 using namespace transom::testing;
 
 namespace {
-/// A pipeline of tokens.
+/// A token pipeline.
 class TokenFolder : public PipelineFolder {
 public:
   TokenFolder() { writeModules({"Transformer", "MultiVectorMask"}); }

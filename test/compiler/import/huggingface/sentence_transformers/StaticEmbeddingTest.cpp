@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tables of vectors in the layouts of sentence-transformers and model2vec, and
-// folders without a model of their own; numbers come from
-// test/e2e/check-pipelines.py.
+// Vector tables in the layouts of sentence-transformers and model2vec, and
+// folders without a model; test/e2e/check-pipelines.py checks their results.
 #include "compiler/import/huggingface/sentence_transformers/StaticEmbedding.h"
 #include "test/compiler/import/huggingface/sentence_transformers/PipelineFolder.h"
 
@@ -33,7 +32,7 @@ TEST(StaticEmbedding, has_a_factor_for_each_token) {
   EXPECT_EQ(getCount(model.text(), "attn.embedding"), 2u) << model.text();
   folder.writeTensors({{"embeddings", {9, 4}}, {"weights", {8}}});
   expectError(folder.path, Status::Rejected, {"'weights'", "[8]", "[9]"});
-  // The key of sentence-transformers goes first.
+  // The sentence-transformers key has precedence.
   folder.writeTensors(
       {{"embedding.weight", {7, 4}}, {"embeddings", {9, 4}}, {"weights", {9}}});
   Imported other(folder.path);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operations of each activation give its value in the reference evaluator.
+// Each activation's operations return its value in the reference evaluator.
 #include "compiler/import/huggingface/sentence_transformers/TorchActivations.h"
 #include "test/compiler/import/Numbers.h"
 

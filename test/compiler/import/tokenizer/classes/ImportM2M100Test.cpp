@@ -53,7 +53,7 @@ TEST(M2M100Import, Languages) {
             (Ids{8, 4, 2}));
   loaded = loadM2M100(R"({"language_codes": "wmt21", "src_lang": "ha"})");
   EXPECT_EQ(loaded->encode("a")->ids, (Ids{9, 4, 2}));
-  // A language is a token of texts only where the settings name it.
+  // A language is a token in texts only if the settings name it.
   EXPECT_EQ(loaded->encode("__de__", {false, 0})->ids, (Ids{6, 15}));
   loaded = loadM2M100(
       R"({"language_codes": "wmt21", "extra_special_tokens": ["__cs__", "<n>"]})");
@@ -83,7 +83,7 @@ TEST(M2M100Import, BytePairPieces) {
 }
 
 TEST(M2M100Import, SpacesBeforePunctuation) {
-  // Also of a BPE: the class is not one of `tokenizers`.
+  // Also for a BPE: the class is not in `tokenizers`.
   const std::string settings = R"({"clean_up_tokenization_spaces": true})";
   const std::string ids =
       R"({"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "▁a": 4, "▁.": 5})";

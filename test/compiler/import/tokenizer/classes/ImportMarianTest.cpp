@@ -40,7 +40,7 @@ TEST(MarianImport, Ids) {
 }
 
 TEST(MarianImport, UnknownPieces) {
-  // 'c' is a piece without an id; unknown characters may be a token together.
+  // 'c' is a piece without an id; unknown characters may form one token.
   EXPECT_EQ(encode("acc"), (Ids{2, 1, 1, 0}));
   EXPECT_EQ(encode("axyb"), (Ids{2, 5, 3, 0}));
   EXPECT_EQ(encode("axzb"), (Ids{2, 1, 3, 0}));

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which class is made of a folder.
+// The tokenizer class for a folder.
 #include "compiler/import/tokenizer/classes/TokenizerClass.h"
 #include <gtest/gtest.h>
 

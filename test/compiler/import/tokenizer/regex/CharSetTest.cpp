@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sets of characters in patterns: classes, properties, case.
+// Character sets in patterns: classes, properties, case.
 #include "test/compiler/import/tokenizer/Matches.h"
 #include <gtest/gtest.h>
 

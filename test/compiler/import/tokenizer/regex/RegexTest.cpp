@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Patterns that cut text: what matches, and time that grows with the text and
-// no faster.
+// Patterns that split text: matches, and time linear in the text.
 #include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
 #include "runtime/tokenizer/Splitter.h"
@@ -26,7 +25,7 @@ TEST(TokenizerRegex, QuantifiersAreGreedyOrLazy) {
   EXPECT_EQ(cut("a{2}", "aaaaa"), "[aa][aa]a");
   EXPECT_EQ(cut("xa{2,}", "xaaaaxa"), "[xaaaa]xa");
   EXPECT_EQ(cut("xa{,2}", "xaaaa"), "[xaa]aa");
-  // Ruby's possessive braces are a repetition of a repetition.
+  // Ruby's possessive braces are a repeated repetition.
   EXPECT_EQ(cut("a{1,2}+", "aaaaa"), "[aaaaa]");
   EXPECT_EQ(cut("(ab|c)+", "ababcx"), "[ababc]x");
 }
@@ -78,7 +77,7 @@ TEST(TokenizerRegex, EmptyMatchesAreNotNextToOthers) {
   EXPECT_EQ(cut("(|a)*", "aa"), "[]a[]a[]");
 }
 
-/// Matches as the PyPI package tokenizers finds them.
+/// Matches as in the PyPI package tokenizers.
 TEST(TokenizerRegex, GoldenPatterns) {
   auto document = parseJson(test::golden("patterns.json"), "patterns.json");
   ASSERT_TRUE(document) << document.error().message;
@@ -122,7 +121,7 @@ TEST(TokenizerRegex, RandomPatternsNeverCrash) {
   EXPECT_GT(compiled, 1000u);
 }
 
-/// Seconds of processor time, the least of a few tries.
+/// Returns processor time in seconds, the minimum over a few tries.
 double seconds(std::string_view pattern, const std::string &text) {
   auto program = compileRegex(pattern);
   Characters characters = getCharacters(text);
@@ -137,7 +136,7 @@ double seconds(std::string_view pattern, const std::string &text) {
   return least;
 }
 
-/// Each of these takes quadratic time where scans start anew after each match.
+/// Each pattern takes quadratic time if scans restart after each match.
 TEST(TokenizerRegex, AdversarialTextsTakeLinearTime) {
   const std::pair<const char *, const char *> cases[] = {
       {"a*b|a", "a"},
