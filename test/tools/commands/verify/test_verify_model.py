@@ -18,12 +18,70 @@ NLLB = os.path.join(SOURCE, "examples", "tiny-nllb")
 CHECK = os.path.join(os.path.dirname(TOOL), "transom-check")
 
 
-class VerifyModel(ToolTest):
+class VerifyTest(ToolTest):
     def verify(self, *arguments, code=0):
         result = self.tool("verify", *arguments, "--json")
         self.assertEqual(result.returncode, code, result.stderr)
         return json.loads(result.stdout)
 
+    def check_folders(self, folders):
+        """No pass changes what a folder computes, at the stages in turn, too."""
+        for model in folders:
+            with self.subTest(model=model):
+                certificate = self.verify(model)
+                self.assertEqual((certificate["verdict"], certificate["lanes"]), ("equal", 1))
+                self.assertTrue(any(entry["changed"] for entry in certificate["passes"]))
+
+    def deep_bert(self, layers):
+        """A config.json alone, with more layers."""
+        folder = self.path(f"bert-{layers}")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(BERT, "config.json"), encoding="utf-8") as file:
+            config = json.load(file)
+        config["num_hidden_layers"] = layers
+        with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        return os.path.join(folder, "config.json")
+
+    def config(self, name, **config):
+        """The folder of a config.json alone."""
+        folder = self.path(name)
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        return folder
+
+    def large_llama(self, **changes):
+        """A decoder like those of 7 billion weights, with grouped queries."""
+        return self.config("large", **{**{
+            "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,
+            "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "rms_norm_eps": 1e-5,
+            "max_position_embeddings": 8192, "rope_theta": 500000.0, "bos_token_id": 1, "eos_token_id": 2}, **changes})
+
+    def check(self, folder, code=0):
+        result = subprocess.run([CHECK, folder], capture_output=True, text=True)
+        self.assertEqual(result.returncode, code, result.stderr)
+        if code:
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        return result.stdout if code == 0 else result.stderr
+
+    def stages(self, name, *flags, model=BERT):
+        folder = self.path(name)
+        self.succeed("verify", model, "--stages", folder, *flags)
+        return folder
+
+    def expect(self, change=None):
+        """A file of layers of the golden 'bert', as transformers computed them in float64."""
+        tensors = goldens.read_tensors(os.path.join(SOURCE, "test", "goldens", "layers", "bert.safetensors"))
+        tensors = {name: ["I64" if name in ("input_ids", "attention_mask") else "F32", *tensor] for name, tensor in tensors.items()}
+        if change:
+            change(tensors)
+        path = self.path("expect.safetensors")
+        write_tensors(path, tensors)
+        return path
+
+
+class VerifyModel(VerifyTest):
     def test_examples(self):
         for model in (BERT, LLAMA, NLLB, os.path.join(SOURCE, "examples", "tiny-t5"),
                       os.path.join(SOURCE, "examples", "decomposed-attention"), os.path.join(SOURCE, "examples", "decoder")):
@@ -37,14 +95,6 @@ class VerifyModel(ToolTest):
                 results = [stage["results"] for stage in certificate["stages"]]
                 self.assertEqual(results[1], results[2])
                 self.assertEqual(results[0] == results[1], "attn-summarize-logits" not in changed)
-
-    def check_folders(self, folders):
-        """No pass changes what a folder computes, at the stages in turn, too."""
-        for model in folders:
-            with self.subTest(model=model):
-                certificate = self.verify(model)
-                self.assertEqual((certificate["verdict"], certificate["lanes"]), ("equal", 1))
-                self.assertTrue(any(entry["changed"] for entry in certificate["passes"]))
 
     def test_pipelines_tasks_and_new_operations(self):
         # All kinds of pooling; dense, norm and sparse modules; late interaction; heads; convolutions and relative positions.
@@ -68,17 +118,6 @@ class VerifyModel(ToolTest):
             for word in ("shown:", "not shown:", "key ", "encode: input_ids [3, 5]"):
                 self.assertIn(word, text)
 
-    def deep_bert(self, layers):
-        """A config.json alone, with more layers."""
-        folder = self.path(f"bert-{layers}")
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(BERT, "config.json"), encoding="utf-8") as file:
-            config = json.load(file)
-        config["num_hidden_layers"] = layers
-        with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
-            json.dump(config, file)
-        return os.path.join(folder, "config.json")
-
     def test_layers_are_left_out(self):
         cut = self.verify(self.deep_bert(9))
         self.assertEqual(cut["layers"], [{"entry": "encode", "run": ["encoder.layer.0", "encoder.layer.1", "encoder.layer.8"], "num_run": 3,
@@ -88,23 +127,40 @@ class VerifyModel(ToolTest):
         self.assertFalse(any("--full" in line for line in whole["not_shown"]))
         self.assertEqual(whole["layers"], [])
 
-    # Smaller widths
+    def test_layers_agree(self):
+        report = self.verify(os.path.join(GOLDENS, "bert"), "--expect", self.expect())
+        self.assertTrue(report["equal"])
+        names = [module["module"] for module in report["modules"]]
+        self.assertEqual(names[:2], ["encoder.layer.0", "encoder.layer.1"])
+        self.assertTrue(all(module["error"] <= 1e-5 * module["largest"] for module in report["modules"]))
 
-    def config(self, name, **config):
-        """The folder of a config.json alone."""
-        folder = self.path(name)
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
-            json.dump(config, file)
-        return folder
+    def test_first_layer_that_differs(self):
+        def change(tensors):
+            tensors["encoder.layer.1"][2] = [value + 0.5 for value in tensors["encoder.layer.1"][2]]
+        result = self.tool("verify", os.path.join(GOLDENS, "bert"), "--expect", self.expect(change))
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"the first module that differs from .* is encoder.layer.1: element \d+ is \S+, expected")
+        self.assertRegex(result.stdout, r"agrees +error \S+ of \S+ +encoder.layer.0")
 
-    def large_llama(self, **changes):
-        """A decoder like those of 7 billion weights, with grouped queries."""
-        return self.config("large", **{**{
-            "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,
-            "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "rms_norm_eps": 1e-5,
-            "max_position_embeddings": 8192, "rope_theta": 500000.0, "bos_token_id": 1, "eos_token_id": 2}, **changes})
+    def test_wrong_expectations(self):
+        def reshape(tensors):
+            dtype, shape, values = tensors["encoder.layer.1"]
+            tensors["encoder.layer.1"] = [dtype, [*shape[:-1], shape[-1] - 1], values[: len(values) // shape[-1] * (shape[-1] - 1)]]
+        for change, words in ((reshape, "tensor 'encoder.layer.1' has"), (lambda tensors: tensors.pop("input_ids"), "'input_ids'")):
+            result = self.tool("verify", os.path.join(GOLDENS, "bert"), "--expect", self.expect(change))
+            self.assertEqual(result.returncode, 3, result.stderr)
+            self.assertIn(words, result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1)
 
+    def test_usage(self):
+        for arguments, words in (((self.path("none"),), None), ((BERT, "--bits"), "transom compile"), ((BERT, "--lanes", "3"), "3")):
+            result = self.tool("verify", *arguments)
+            self.assertIn(result.returncode, (2, 6))
+            if words:
+                self.assertIn(words, result.stderr)
+
+
+class SmallerWidths(VerifyTest):
     def test_large_models_run_at_smaller_widths(self):
         for flags in ((), ("--quantize", "int4", "--kv-dtype", "int8")):
             with self.subTest(flags=flags):
@@ -138,9 +194,6 @@ class VerifyModel(ToolTest):
                 self.assertEqual((certificate["verdict"], certificate["other_structure"]), ("equal", ""))
                 self.assertIn("hidden", [width["name"] for width in certificate["widths"]])
 
-    def test_stages_of_smaller_widths_are_checked_again(self):
-        self.assertIn("at smaller widths", self.check(self.stages("small", model=self.large_llama())))
-
     def test_memory_limit(self):
         result = self.tool("verify", self.large_llama(), "--full", "--mem-limit", "4G")
         self.assertEqual(result.returncode, 5)
@@ -154,6 +207,11 @@ class VerifyModel(ToolTest):
         self.assertEqual(lines[-1]["seconds_left"], 0)
         self.assertTrue(all(line["bytes"] > 0 for line in lines))
         self.assertEqual(self.succeed("verify", BERT).stderr, "")
+
+
+class Stages(VerifyTest):
+    def test_stages_of_smaller_widths_are_checked_again(self):
+        self.assertIn("at smaller widths", self.check(self.stages("small", model=self.large_llama())))
 
     def test_certificate_is_the_same_each_time(self):
         first, second = (self.succeed("verify", BERT, "--json").stdout for _ in range(2))
@@ -175,20 +233,6 @@ class VerifyModel(ToolTest):
         self.assertEqual(report["certificate"]["key"], self.verify(BERT)["key"])
         self.assertIn("certificate  ", self.succeed("inspect", certified[0]).stdout)
         self.assertNotIn("certificate", json.loads(self.succeed("inspect", plain, "--json").stdout))
-
-    # transom-check
-
-    def check(self, folder, code=0):
-        result = subprocess.run([CHECK, folder], capture_output=True, text=True)
-        self.assertEqual(result.returncode, code, result.stderr)
-        if code:
-            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
-        return result.stdout if code == 0 else result.stderr
-
-    def stages(self, name, *flags, model=BERT):
-        folder = self.path(name)
-        self.succeed("verify", model, "--stages", folder, *flags)
-        return folder
 
     def test_stages_are_checked_again(self):
         self.assertIn("no difference found", self.check(self.stages("bert")))
@@ -232,50 +276,6 @@ class VerifyModel(ToolTest):
         self.assertIn("transom::checkStages", symbols)
         self.assertNotIn("createFuseAttentionPass", symbols)
         self.assertNotIn("PassRegistration", symbols)
-
-    # --expect
-
-    def expect(self, change=None):
-        """A file of layers of the golden 'bert', as transformers computed them in float64."""
-        tensors = goldens.read_tensors(os.path.join(SOURCE, "test", "goldens", "layers", "bert.safetensors"))
-        tensors = {name: ["I64" if name in ("input_ids", "attention_mask") else "F32", *tensor] for name, tensor in tensors.items()}
-        if change:
-            change(tensors)
-        path = self.path("expect.safetensors")
-        write_tensors(path, tensors)
-        return path
-
-    def test_layers_agree(self):
-        report = self.verify(os.path.join(GOLDENS, "bert"), "--expect", self.expect())
-        self.assertTrue(report["equal"])
-        names = [module["module"] for module in report["modules"]]
-        self.assertEqual(names[:2], ["encoder.layer.0", "encoder.layer.1"])
-        self.assertTrue(all(module["error"] <= 1e-5 * module["largest"] for module in report["modules"]))
-
-    def test_first_layer_that_differs(self):
-        def change(tensors):
-            tensors["encoder.layer.1"][2] = [value + 0.5 for value in tensors["encoder.layer.1"][2]]
-        result = self.tool("verify", os.path.join(GOLDENS, "bert"), "--expect", self.expect(change))
-        self.assertEqual(result.returncode, 1)
-        self.assertRegex(result.stderr, r"the first module that differs from .* is encoder.layer.1: element \d+ is \S+, expected")
-        self.assertRegex(result.stdout, r"agrees +error \S+ of \S+ +encoder.layer.0")
-
-    def test_wrong_expectations(self):
-        def reshape(tensors):
-            dtype, shape, values = tensors["encoder.layer.1"]
-            tensors["encoder.layer.1"] = [dtype, [*shape[:-1], shape[-1] - 1], values[: len(values) // shape[-1] * (shape[-1] - 1)]]
-        for change, words in ((reshape, "tensor 'encoder.layer.1' has"), (lambda tensors: tensors.pop("input_ids"), "'input_ids'")):
-            result = self.tool("verify", os.path.join(GOLDENS, "bert"), "--expect", self.expect(change))
-            self.assertEqual(result.returncode, 3, result.stderr)
-            self.assertIn(words, result.stderr)
-            self.assertEqual(result.stderr.count("\n"), 1)
-
-    def test_usage(self):
-        for arguments, words in (((self.path("none"),), None), ((BERT, "--bits"), "transom compile"), ((BERT, "--lanes", "3"), "3")):
-            result = self.tool("verify", *arguments)
-            self.assertIn(result.returncode, (2, 6))
-            if words:
-                self.assertIn(words, result.stderr)
 
 
 if __name__ == "__main__":
