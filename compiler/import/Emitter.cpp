@@ -466,7 +466,6 @@ void Emitter::finish(
     SmallVector<StringRef> refs(texts.begin(), texts.end());
     return builder.getStrArrayAttr(refs);
   };
-  // Collect symbol limits and tensor counts by dtype.
   SmallVector<NamedAttribute> sizes, dtypes;
   for (const auto &[symbol, largest] : symbols)
     sizes.push_back(

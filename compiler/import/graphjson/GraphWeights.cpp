@@ -13,8 +13,8 @@ using graph::maxConstant;
 using graph::Values;
 using K = AttrKind;
 
-/// Returns a bool tensor as f32 0 and 1: a triangle as a formula, a small
-/// tensor as a constant.
+/// Returns a small bool tensor as an f32 constant with 0 and 1; larger tensors
+/// are an error (`Unsupported`).
 static Value readBools(OpCall &call, const SafetensorsTensor &tensor,
                        JsonValue at) {
   const std::optional<int64_t> count = elementCount(tensor.shape);

@@ -172,7 +172,7 @@ void TextReader::addPipeline() {
     for (const std::string &kind : module.pooling)
       text.pooling += (text.pooling.empty() ? "" : "+") +
                       (kind == "first_key" ? "cls" : kind);
-  // Describe the entry, or the reason why there is none.
+  // Describe the entry, or the reason why it is absent.
   ManifestPipeline described;
   described.refusal = pipeline->refusal;
   if (!pipeline->refusal.empty())

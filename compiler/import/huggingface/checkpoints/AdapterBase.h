@@ -27,7 +27,7 @@ struct TiedTensors {
 struct AdapterBase {
   std::string architecture; ///< the class, `LlamaForCausalLM`
   std::string prefix;       ///< base model tensor prefix, `model.`
-  /// Name prefix for modules with weights [in, out]; empty: there are none.
+  /// Name prefix for modules with weights [in, out]; empty: no such modules.
   std::string transposed;
   std::vector<TiedTensors> ties;
 };
