@@ -34,9 +34,8 @@ public:
   /// Contents for one cache and sequence.
   struct Entry {
     std::vector<std::vector<Number>> keys, values; ///< by position
-    /// Scales for each position and head, if the domain of bits stores
-    /// integers; in other domains keys and values are already multiplied by
-    /// them.
+    /// Scales for each position and head, if the bits domain stores integers;
+    /// in other domains keys and values are already multiplied by them.
     std::vector<std::vector<Number>> keyScales, valueScales;
   };
 
@@ -48,7 +47,7 @@ public:
   void setScales(llvm::StringRef cache, int64_t sequence,
                  llvm::ArrayRef<Number> keyScales,
                  llvm::ArrayRef<Number> valueScales);
-  /// The contents; empty if there are none.
+  /// The contents, possibly empty.
   const Entry &entry(llvm::StringRef cache, int64_t sequence);
   /// Replaces the contents for a cache and sequence.
   void assign(llvm::StringRef cache, int64_t sequence, Entry entry) {

@@ -138,7 +138,7 @@ public:
   virtual bool rounds() const { return true; }
   /// True if operations treat f32 denormals as zero, and return none.
   virtual bool flushesDenormals() const { return false; }
-  /// This as the domain of bits, in which sums have an order; otherwise null.
+  /// This as the bits domain, in which sums have an order; otherwise null.
   virtual const Bits *asBits() const { return nullptr; }
 
 private:

@@ -59,8 +59,8 @@ struct Tensor {
   Sizes sizes;
   bool isFloat = true;
   std::vector<Number> real; ///< elements if `isFloat`
-  /// For a weight in groups in the domain of bits: the integers, and for each
-  /// row, group by group, the scale and the offset, if present.
+  /// For a weight in groups in the bits domain: the integers, and for each row,
+  /// group by group, the scale and the offset, if present.
   std::vector<int8_t> quantized;
   std::vector<Number> scales, minimums;
   std::vector<int64_t> whole; ///< elements otherwise

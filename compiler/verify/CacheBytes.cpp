@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The layout of a KV block, as `!kern.cache` documents it.
+// KV block layout, as documented for `!kern.cache`.
 #include "compiler/verify/CacheBytes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/abi/Layout.h"
@@ -41,7 +41,7 @@ void CacheBytes::forEachPart(function_ref<void(int64_t, int64_t)> visit) const {
   for (int64_t head = 0; head < type.getHeads(); ++head) {
     for (int64_t i = 0; i < type.getKey(); ++i)
       visit(getKeyOffset(head, i), width);
-    // What pads a key to whole groups is written with it.
+    // Padding after a key is written with it.
     for (int64_t i = type.getKey(); i < type.getDepth(); ++i)
       visit(getKeyOffset(head, i), width);
     for (int64_t i = 0; i < type.getValue(); ++i)
@@ -54,7 +54,7 @@ void CacheBytes::forEachPart(function_ref<void(int64_t, int64_t)> visit) const {
 
 void CachedPosition::applyScales() {
   for (KernEvaluation::CachedRow *row : {&key, &value}) {
-    // Exact: elements and scales have few bits.
+    // The product is exact: elements and scales have few bits.
     const size_t heads = row->scales.size();
     for (size_t i = 0; heads && i < row->elements.size(); ++i)
       row->elements[i] = row->elements[i].real() *

@@ -37,8 +37,8 @@ struct VerifyDifference {
   /// The location of the differing result, or the evaluation error.
   std::string result;
   /// Module path and name of the first operation, in execution order, that
-  /// computes a number which no operation computed before the pass; empty if
-  /// there is none.
+  /// computes a number which no operation computed before the pass; empty if it
+  /// does not exist.
   std::string place, operation;
   /// This operation, and the operations at this module path before the pass,
   /// each as one line of IR.
@@ -87,7 +87,7 @@ struct Certificate {
   /// not, or if this was requested.
   std::string whyFullWidths;
   /// The first line in which the modules at the original widths differ from the
-  /// modules that were run, except for sizes; empty if there is none.
+  /// modules that were run, except for sizes; empty if they do not differ.
   std::string otherStructure;
   /// Calls after each pass, and calls after all passes.
   std::vector<std::string> calls, endCalls;

@@ -51,7 +51,7 @@ static void writeDifference(JsonWriter &json,
   json.endObject();
 }
 
-/// What was compiled.
+/// The compiled model and its options.
 static void writeSubject(JsonWriter &json, const Certificate &certificate) {
   json.member("format", Certificate::format);
   json.member("transom", certificate.transom);
@@ -71,6 +71,7 @@ static void writeSubject(JsonWriter &json, const Certificate &certificate) {
 std::string Certificate::toJson(unsigned indent) const {
   std::string text;
   JsonWriter json(text, indent);
+  // Subject, verdict, and the part that was run.
   json.beginObject();
   writeSubject(json, *this);
   json.member("verdict", difference ? "different" : "equal");
@@ -84,6 +85,7 @@ std::string Certificate::toJson(unsigned indent) const {
   writeWidths(json, *this);
   writeTexts(json, "calls", calls);
   writeTexts(json, "end_calls", endCalls);
+  // Passes and stages.
   json.key("passes");
   json.beginArray();
   for (const CertifiedPass &pass : passes) {
@@ -104,6 +106,7 @@ std::string Certificate::toJson(unsigned indent) const {
     json.endObject();
   }
   json.endArray();
+  // Constants, tensors, and the difference.
   writeTexts(json, "equal_constants", equalConstants);
   json.key("tensors");
   json.beginObject();
@@ -163,7 +166,7 @@ static Result<void> readLayers(JsonValue root, Certificate &certificate) {
   return {};
 }
 
-/// Certificates of earlier versions have no widths.
+/// Certificates from earlier versions have no widths.
 static Result<void> readWidths(JsonValue root, Certificate &certificate) {
   if (!root.find("widths"))
     return {};
@@ -214,6 +217,7 @@ static Result<void> readTensors(JsonValue root, Certificate &certificate) {
 }
 
 Result<Certificate> transom::parseCertificate(const JsonDocument &document) {
+  // The format comes first.
   JsonValue root = document.root();
   TRANSOM_TRY(root.expectObject());
   TRANSOM_ASSIGN(JsonValue format, root.get("format"));
@@ -221,6 +225,7 @@ Result<Certificate> transom::parseCertificate(const JsonDocument &document) {
   if (number != Certificate::format)
     return format.error("format " + std::to_string(number) +
                         "; supported: " + std::to_string(Certificate::format));
+  // Plain members.
   Certificate certificate;
   for (auto [key, text] : {std::pair("transom", &certificate.transom),
                            std::pair("model", &certificate.model),
@@ -237,6 +242,7 @@ Result<Certificate> transom::parseCertificate(const JsonDocument &document) {
   TRANSOM_TRY(readTexts(root, "end_calls", certificate.endCalls));
   TRANSOM_TRY(readTexts(root, "equal_constants", certificate.equalConstants));
   TRANSOM_TRY(readTexts(root, "disabled_passes", certificate.disabledPasses));
+  // Nested members.
   TRANSOM_TRY(readLayers(root, certificate));
   TRANSOM_TRY(readWidths(root, certificate));
   TRANSOM_TRY(readStages(root, certificate));

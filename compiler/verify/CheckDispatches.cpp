@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Before a dispatch its memory is copied; after it the phase is evaluated on
-// the copy and compared.
+// Copies the memory before a dispatch; after it, evaluates the phase on the
+// copy and compares.
 #include "compiler/verify/CheckDispatches.h"
 #include "dialects/common/Location.h"
 #include "dialects/kern/PhaseLocation.h"
@@ -48,7 +48,7 @@ void CheckDispatches::willRun(const SteppedDispatch &dispatch) {
 
 Bits &CheckDispatches::getBits(const std::string &isa) {
   const InstructionSet *set = findInstructionSet(isa);
-  if (!set) // of another version: as the weakest
+  if (!set) // from another version: uses the weakest
     set = &getInstructionSets().front();
   return bits.try_emplace(isa, *set).first->second;
 }
@@ -69,7 +69,7 @@ void CheckDispatches::addDifferences(std::vector<CodeDifference> found) {
       result.differences.push_back(std::move(difference));
 }
 
-/// Adds an error of a call in a layer.
+/// Adds an error from a call and layer.
 static void add(Accuracy &known, const MeasuredError &error,
                 const std::string &call, int64_t layer) {
   known.numbers += error.numbers;
@@ -84,8 +84,8 @@ static void add(Accuracy &known, const MeasuredError &error,
   known.layer = layer;
 }
 
-/// The accuracy of the operation of a phase that `writer` is or is in; null if
-/// the phase has none.
+/// The accuracy for the phase operation that is or contains `writer`; null if
+/// it does not exist.
 static OperationAccuracy *
 findOperation(PhaseAccuracy &accuracy, kern::PhaseOp phase, Operation *writer) {
   if (writer)
@@ -138,6 +138,7 @@ Result<void> CheckDispatches::check(const SteppedDispatch &dispatch) {
   MachineState state(dispatch, *current.entry, evaluator.getSymbols());
   MemoryComparison comparison(dispatch, *current.entry, current.site,
                               current.before, state, evaluator.getSymbols());
+  // The error against float64.
   current.state.caches = &current.caches;
   TRANSOM_ASSIGN(PhaseResult exact,
                  evaluator.evaluate(current.site, current.state, nullptr));
@@ -145,6 +146,7 @@ Result<void> CheckDispatches::check(const SteppedDispatch &dispatch) {
   addErrors(dispatch, errors);
   CheckedEntry &entry = getEntry(dispatch);
   ++entry.dispatches;
+  // The bits, unless a library computes the phase.
   std::vector<CodeDifference> found;
   kern::PhaseOp phase = current.site.phase;
   if (phase.getCall()) {
@@ -158,10 +160,12 @@ Result<void> CheckDispatches::check(const SteppedDispatch &dispatch) {
                                       &getBits(dispatch.isa)));
     found = comparison.compareBits(computed, entry.numbers);
   }
+  // Stray writes.
   std::vector<CodeDifference> strays = comparison.findStrays(exact);
   found.insert(found.end(), strays.begin(), strays.end());
   entry.differences += !found.empty();
   addDifferences(std::move(found));
+  // Sizes that later dispatches of the call may use.
   for (const auto &[size, value] : exact.sizes)
     knownSizes.insert(size);
   return {};

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The results of all stages have to be equal, and those that the certificate
-// has.
+// All stages must have the same results, equal to the results in the
+// certificate.
 #include "compiler/verify/CheckStages.h"
 #include "compiler/verify/TensorShapes.h"
 #include "compiler/verify/VerifyPasses.h"

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function for each operation that relates different sizes. Operations
-// whose sizes are those of their operands relate nothing: a size has one new
+// One function for each operation that relates different sizes. Operations with
+// the same sizes as their operands add no relation, since a size has one new
 // value wherever it occurs.
 #include "compiler/verify/CollectSizes.h"
 #include "dialects/attn/Attn.h"
@@ -17,7 +17,7 @@ namespace transom {
 
 namespace {
 
-/// Collects from one module.
+/// Collects sizes from one module.
 class SizeCollector {
 public:
   SizeCollector(const TensorShapes::Map &shapes,
@@ -28,7 +28,7 @@ public:
 
 private:
   using Dims = ArrayRef<Polynomial>;
-  /// Logits are summarized by groups of this size (`attn.row_summary`).
+  /// Group size for logit summaries (`attn.row_summary`).
   static constexpr int64_t summaryGroup = 64;
 
   void addLength(int64_t most) {
@@ -59,12 +59,12 @@ private:
 
 } // namespace
 
-/// The factor of a size that is one monomial; 0 for another polynomial.
+/// The factor if a size is one monomial; otherwise 0.
 static int64_t getFactor(const Polynomial &size) {
   return size.terms().size() == 1 ? size.terms().begin()->second : 0;
 }
 
-/// The last size of a value where it is constant, else 0.
+/// The last dimension if it is constant, otherwise 0.
 static int64_t getWidth(Value value) {
   auto dims = attn::getSymbolicShape(value.getType());
   return dims.empty() ? 0 : dims.back().constant().value_or(0);
@@ -87,7 +87,7 @@ void SizeCollector::addType(Type type) {
     relations.add(size);
 }
 
-/// A value as wide as the product of the factors.
+/// The width equals the product over the factors.
 void SizeCollector::addWidth(Value value, std::vector<int64_t> factors) {
   if (int64_t width = getWidth(value))
     relations.addProduct({{width}, std::move(factors)});
@@ -101,7 +101,7 @@ void SizeCollector::addReshape(Dims from, Dims to) {
     product.right.push_back(getFactor(dim));
   if (llvm::is_contained(product.left, 0) ||
       llvm::is_contained(product.right, 0))
-    return; // checked by shape inference alone
+    return; // checked by shape inference only
   relations.addProduct(std::move(product));
 }
 
@@ -126,7 +126,7 @@ void SizeCollector::addSlice(attn::SliceOp op) {
     relations.addRange(*whole, op.getStart(), op.getStart() + *size);
 }
 
-/// Query heads and heads of keys and values keep their ratio.
+/// Query heads and key-value heads keep their ratio.
 void SizeCollector::addHeads(int64_t heads, int64_t keyHeads) {
   relations.addNamed(heads, "heads");
   relations.addNamed(keyHeads, "key-value heads");
@@ -150,7 +150,7 @@ void SizeCollector::addAttention(attn::SdpaOp op) {
   addWidth(op.getValue(), {keyHeads, valueWidth});
   addWidth(op.getResult(), {heads, valueWidth});
   if (Value bias = op.getRelativeBias())
-    relations.fixed.insert(getWidth(bias)); // distances
+    relations.fixed.insert(getWidth(bias)); // by distance
   for (Value positions : {op.getPositionKeys(), op.getPositionQueries()})
     if (positions) {
       const int64_t rows =
@@ -162,6 +162,7 @@ void SizeCollector::addAttention(attn::SdpaOp op) {
 void SizeCollector::addOperation(Operation *op) {
   for (Type type : op->getResultTypes())
     addType(type);
+  // Each case adds the relations between its operands, attributes and results.
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](attn::ReshapeOp reshape) {
         auto to = reshape.getShape().getDims();
@@ -215,7 +216,7 @@ void SizeCollector::addOperation(Operation *op) {
 // Weight expressions
 //===----------------------------------------------------------------------===//
 
-/// The relations of a node that moves elements.
+/// The relations in a node that moves elements.
 void SizeCollector::addMoves(const WeightExpr::Node &node,
                              ArrayRef<std::vector<int64_t>> operands,
                              const std::vector<int64_t> &shape) {
@@ -268,8 +269,7 @@ Result<SizeRelations> SizeCollector::run(ModuleOp module) {
   }
   for (auto cache : module.getOps<attn::CacheOp>())
     addType(cache.getType());
-  // Lengths that the model is limited to: tables of positions have as many
-  // rows.
+  // Length limits, which are also the row counts in position tables.
   if (auto symbols = module->getAttrOfType<DictionaryAttr>("attn.symbols"))
     for (NamedAttribute symbol : symbols)
       if (auto most =

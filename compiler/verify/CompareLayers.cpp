@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The result of a module is that of the last operation whose module path is the
+// A module result is the result of the last operation whose module path is the
 // module's or below it.
 #include "compiler/driver/CompileModule.h"
 #include "compiler/evaluator/Evaluator.h"
@@ -19,13 +19,13 @@ using namespace transom;
 
 namespace {
 
-/// A module's expected result, and what the evaluation gave.
+/// The expected and computed result for a module.
 struct ExpectedResult {
   std::string name, path; ///< in the file, and in the model
   Tensor expected;
   std::vector<double> computed;
-  const Tensor *mask = nullptr; ///< of padding, in the call; null: none
-  size_t order = 0;             ///< of execution
+  const Tensor *mask = nullptr; ///< padding mask in the call; null: none
+  size_t order = 0;             ///< execution order
 };
 
 /// Compares one model with one file.
@@ -61,9 +61,9 @@ private:
   const ExpectOptions &options;
   EvaluateOptions evaluation;
   CacheStore caches;
-  std::deque<NamedTensor> inputs; ///< pointers to them stay
+  std::deque<NamedTensor> inputs; ///< pointers to elements stay valid
   std::vector<ExpectedResult> results;
-  const Tensor *mask = nullptr; ///< of the call that runs
+  const Tensor *mask = nullptr; ///< in the current call
   size_t executed = 0;          ///< operations so far
   LayerErrors result;
 };
@@ -74,8 +74,8 @@ static bool isBelow(StringRef path, StringRef module) {
   return path.consume_front(module) && (path.empty() || path[0] == '.');
 }
 
-/// A float tensor is the result of a module if operations have its path, or
-/// that without the name of the model in front: `bert.encoder.layer.0`.
+/// A float tensor is a module result if operations have its path, or its path
+/// without the leading model name: `bert.encoder.layer.0`.
 void LayerComparer::addExpected(NamedTensor tensor) {
   for (StringRef path :
        {StringRef(tensor.name), StringRef(tensor.name).split('.').second}) {
@@ -135,7 +135,7 @@ void LayerComparer::observe(Operation *op, ArrayRef<Number> numbers) {
   }
 }
 
-/// Calls an entry with those of the inputs that it has.
+/// Calls an entry with its inputs.
 Result<std::vector<NamedTensor>> LayerComparer::call(func::FuncOp entry) {
   std::vector<NamedTensor> own;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
@@ -146,7 +146,7 @@ Result<std::vector<NamedTensor>> LayerComparer::call(func::FuncOp entry) {
   return evaluate(module, entry.getSymName(), own, evaluation);
 }
 
-/// All tokens that the mask does not hide, in one step.
+/// All unmasked tokens, in one step.
 Result<void> LayerComparer::callStep(func::FuncOp step, const Tensor &ids,
                                      const Tensor *hidden) {
   if (ids.rank() != 2)
@@ -173,8 +173,8 @@ Result<void> LayerComparer::callStep(func::FuncOp step, const Tensor &ids,
   return done ? Result<void>() : done.takeError();
 }
 
-/// Runs the entries that read ids, then a source with what they gave, and the
-/// step of a decoder.
+/// Runs the entries that read ids, then a source with their outputs, and the
+/// decode step.
 Result<void> LayerComparer::callAll() {
   const Tensor *ids = findInput("input_ids");
   mask = findInput("attention_mask");
@@ -210,7 +210,7 @@ Result<LayerError> LayerComparer::compare(const ExpectedResult &of) const {
   const Tensor &expected = of.expected;
   const int64_t width = expected.sizes.empty() ? 1 : expected.sizes.back();
   const int64_t rows = width ? expected.count() / width : 0;
-  // The expected rows that count.
+  // The unmasked expected rows.
   std::vector<int64_t> kept;
   for (int64_t row = 0; row < rows; ++row)
     if (!of.mask || of.mask->count() != rows || of.mask->whole[row])

@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Buffers by the elements that were written, caches by the rows that were
-// appended, and the bytes of arena, arguments, blocks and counters that are
-// left.
+// Compares buffers by written elements, caches by appended rows, and all other
+// bytes in arena, arguments, blocks and counters.
 #include "compiler/verify/CompareMemory.h"
 #include "dialects/common/Location.h"
 #include "llvm/ADT/StringExtras.h"
@@ -76,7 +75,7 @@ static bool isNan(Type element, const char *bytes) {
          std::isnan(decodeElement(element, bytes).real());
 }
 
-/// True for equal bits. The bits of a NaN are not defined.
+/// True for equal bits; all NaN bit patterns are equal.
 static bool isEqual(Type element, const char *a, const char *b, size_t width) {
   return std::memcmp(a, b, width) == 0 ||
          (isNan(element, a) && isNan(element, b));
@@ -126,12 +125,14 @@ void MemoryComparison::compareAppended(
     std::vector<CodeDifference> &found) const {
   CodeDifference *difference = nullptr;
   for (const KernEvaluation::Appended &row : result.appended) {
+    // The expected bytes.
     kern::AppendOp append = findAppend(row.cache);
     kern::CacheType type = append.getCache().getType();
     const CachePlace place = findPlace(row);
     CacheBytes bytes(type, place.position);
     std::string expected(static_cast<size_t>(type.getByteSize()), 0);
     bytes.encode({row.key, row.value}, expected.data());
+    // The first difference is described, the others are counted.
     bytes.forEachPart([&](int64_t offset, int64_t width) {
       ++numbers;
       if (std::memcmp(expected.data() + offset, place.layer + offset,
@@ -222,12 +223,12 @@ void MemoryComparison::findStrays(const char *from, const char *to,
     found.push_back(std::move(difference));
 }
 
-/// Marks the bytes of a buffer that a phase may change, from `offset` on.
-/// Positions of key panels without a key are undefined.
+/// Marks the bytes in a buffer that a phase may change; `offset` is the first.
+/// Key panels are marked as a whole: positions without a key are undefined.
 static void allow(const PhaseBuffer &buffer, int64_t offset,
                   std::vector<bool> &allowed) {
   if (!buffer.before.data)
-    return; // in memory of its own, or left out
+    return; // in separate memory, or omitted
   auto mark = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       allowed[size_t(offset + i)] = true;
@@ -274,7 +275,7 @@ MemoryComparison::findStrays(const PhaseResult &result) const {
                  arguments[i], getName(named), found);
     }
 
-  // Blocks change where rows are appended.
+  // Blocks change at appended rows.
   std::vector<bool> blocks(before.blocks.size());
   for (const KernEvaluation::Appended &row : result.appended) {
     const CachePlace place = findPlace(row);
@@ -301,7 +302,7 @@ static void measure(double machine, double exact, MeasuredError &error) {
   if (std::isnan(machine) && std::isnan(exact))
     return;
   const double distance = machine == exact ? 0 : std::fabs(machine - exact);
-  // A NaN on one side alone is infinitely far.
+  // A NaN on only one side has infinite distance.
   error.absolute =
       std::max(error.absolute, std::isnan(distance) ? HUGE_VAL : distance);
   if (std::isfinite(exact))
@@ -311,6 +312,7 @@ static void measure(double machine, double exact, MeasuredError &error) {
 std::vector<MeasuredError>
 MemoryComparison::measure(const PhaseResult &result) const {
   std::vector<MeasuredError> errors;
+  // Buffers, by their written elements.
   for (const PhaseBuffer &buffer : result.buffers) {
     const Type element = buffer.type.getElementType();
     if (buffer.values.empty() || !buffer.before.data)
@@ -325,6 +327,7 @@ MemoryComparison::measure(const PhaseResult &result) const {
             buffer.values[i].real(), error);
     errors.push_back(std::move(error));
   }
+  // Appended rows, with one error per append operation.
   for (const KernEvaluation::Appended &row : result.appended) {
     const CachePlace place = findPlace(row);
     kern::AppendOp append = findAppend(row.cache);
@@ -342,7 +345,7 @@ MemoryComparison::measure(const PhaseResult &result) const {
   return errors;
 }
 
-/// A library's results in f32 are nearer to float64, by the largest number.
+/// Max error for f32 library results, relative to the largest element.
 static constexpr double maxLibraryError = 1e-3;
 
 std::vector<CodeDifference> MemoryComparison::findLargeErrors(

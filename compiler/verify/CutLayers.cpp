@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The layers are those that attn-outline-layers would find. The layer after the
-// gap reads the result of the one before it.
+// Uses the layers that attn-outline-layers would find. The layer after the gap
+// reads the result from the last layer before it.
 #include "compiler/verify/CutLayers.h"
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -13,10 +13,10 @@ using namespace mlir;
 
 namespace transom {
 
-/// Groups that stay at the start of a run; the last one does, too.
+/// Groups that stay at the start of a run; the last group also stays.
 static constexpr size_t numFirst = 2;
 
-/// Adds the paths of the layers of a group.
+/// Adds the layer paths in a group.
 static void addPaths(const LayerFinder &finder, const LayerRun &run,
                      size_t group, std::vector<std::string> &paths) {
   for (size_t i = 0; i < run.period; ++i) {
@@ -30,7 +30,7 @@ static void addPaths(const LayerFinder &finder, const LayerRun &run,
   }
 }
 
-/// Erases the groups of a run between the first ones and the last.
+/// Erases the groups in a run between the first ones and the last.
 static void eraseGroups(const LayerFinder &finder, const LayerRun &run) {
   auto getCarried = [&](size_t group) {
     return finder.ops()[run.begin + group * run.period + run.carried]
@@ -43,7 +43,7 @@ static void eraseGroups(const LayerFinder &finder, const LayerRun &run) {
     finder.ops()[i - 1]->erase();
 }
 
-/// Erases weights and caches that nothing reads any more.
+/// Erases unused weights and caches.
 static void eraseUnused(ModuleOp module) {
   module.walk([](Operation *op) {
     if (givesParameter(op) && op->use_empty())

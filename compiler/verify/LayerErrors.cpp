@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors of layers as text and as JSON.
+// Layer errors as text and as JSON.
 #include "compiler/verify/LayerErrors.h"
 #include "runtime/json/Json.h"
 #include <cstdio>
 
 using namespace transom;
 
-/// The first module that differs; null for none.
+/// The first module that differs; null if all are equal.
 static const LayerError *
 findFirstDifference(const std::vector<LayerError> &layers) {
   for (const LayerError &layer : layers)
@@ -45,11 +45,13 @@ std::string LayerErrors::toText() const {
 std::string LayerErrors::toJson() const {
   std::string text;
   JsonWriter json(text, 2);
+  // The comparison as a whole.
   json.beginObject();
   json.member("model", model);
   json.member("expect", file);
   json.member("tolerance", tolerance);
   json.member("equal", findFirstDifference(layers) == nullptr);
+  // One object for each module.
   json.key("modules");
   json.beginArray();
   for (const LayerError &layer : layers) {

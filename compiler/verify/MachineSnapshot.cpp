@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads a frame. Tables are taken as the runtime made them: that they fit the
-// inputs is for the tests of the runtime.
+// Reads a frame. Tables are trusted: runtime tests check that they match the
+// inputs.
 #include "compiler/verify/MachineSnapshot.h"
 #include "compiler/verify/CacheBytes.h"
 
@@ -14,7 +14,7 @@ namespace transom {
 // Snapshots
 //===----------------------------------------------------------------------===//
 
-/// Bytes of an argument as it reaches the code.
+/// Argument bytes as passed to the code.
 static Result<int64_t> getArgumentBytes(const ManifestTensor &tensor,
                                         const ManifestEntry &entry,
                                         const int64_t *symbols) {
@@ -92,7 +92,7 @@ int64_t MachineState::findSequence(const transom_ragged_batch &table,
   return 0;
 }
 
-/// Sequences that share their keys are one in the table, but not here.
+/// Sequences with shared keys have one entry in the table, but several here.
 RaggedBatch MachineState::readKeyTable(const transom_ragged_batch &table,
                                        const RaggedBatch &step) const {
   RaggedBatch ragged;
@@ -132,7 +132,7 @@ StringRef getCacheSymbol(const PhaseSite &site, Value cache) {
 CachePlace MachineState::findPlace(kern::CacheOp cache, int64_t ragged,
                                    int64_t sequence, int64_t position) const {
   const transom_ragged_batch *tables = dispatch.frame->ragged_batches;
-  // A table of keys may have fewer sequences than the step.
+  // A key table may have fewer sequences than the step.
   int64_t index = sequence;
   if (entry.ragged[ragged].cacheGroup)
     index =
@@ -144,7 +144,7 @@ CachePlace MachineState::findPlace(kern::CacheOp cache, int64_t ragged,
           position % kvBlockSize};
 }
 
-/// What attention reads: all keys of the sequences of its table.
+/// Reads the cache contents for attention: all keys in the table's sequences.
 void MachineState::readCaches(const PhaseSite &site, const PhaseState &state,
                               bool keepsScales, CacheStore &caches) const {
   kern::PhaseOp phase = site.phase;
@@ -160,7 +160,7 @@ void MachineState::readCaches(const PhaseSite &site, const PhaseState &state,
       CacheStore::Entry kept;
       for (int64_t i = 0; i < own.past + own.rows; ++i) {
         const CachePlace place = findPlace(cache, table, own.sequence, i);
-        // A position that a window has dropped is not read.
+        // Positions dropped by a window are not read.
         const std::string zeros(
             place.layer ? 0 : static_cast<size_t>(type.getByteSize()), 0);
         CachedPosition numbers =

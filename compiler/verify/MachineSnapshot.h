@@ -46,7 +46,7 @@ public:
   PhaseState makeState(const MachineSnapshot &before,
                        const std::set<std::string> &known) const;
   /// Copies the positions that a phase reads to a store. `keepsScales`: stores
-  /// integers and scales separately, as the domain of bits does.
+  /// integers and scales separately, as the bits domain does.
   void readCaches(const PhaseSite &site, const PhaseState &state,
                   bool keepsScales, CacheStore &caches) const;
   /// The location of a sequence position in a layer's cache; `ragged` is the

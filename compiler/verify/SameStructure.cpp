@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The comparison is one of texts: what an operation or attribute prints is
-// compared without a list of operations.
+// Compares printed modules, so operations and attributes need not be listed.
 #include "compiler/verify/SameStructure.h"
 #include "passes/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,16 +10,16 @@ using namespace mlir;
 
 namespace transom {
 
-/// True for a digit that begins a number: not part of a name or type.
+/// True for a digit that begins a number rather than continuing a name or type.
 static bool beginsNumber(StringRef text, size_t i) {
   if (!llvm::isDigit(text[i]))
     return false;
-  // The sizes of a tensor type are joined by 'x'.
+  // Tensor type sizes are separated by 'x'.
   return i == 0 || text[i - 1] == 'x' ||
          !(llvm::isAlnum(text[i - 1]) || text[i - 1] == '_');
 }
 
-/// The end of the number, also a hexadecimal one, at the start of a text.
+/// The end of the decimal or hexadecimal number that starts at `i`.
 static size_t getNumberEnd(StringRef text, size_t i) {
   if (text.substr(i).starts_with("0x") && i + 2 < text.size() &&
       llvm::isHexDigit(text[i + 2])) {
@@ -42,7 +41,7 @@ static size_t getNumberEnd(StringRef text, size_t i) {
   return i;
 }
 
-/// Makes one of each list of equal elements: `~, ~, ~`, `[~], [~]`.
+/// Collapses lists with equal elements: `~, ~, ~`, `[~], [~]`.
 static void joinLists(std::string &text, StringRef element) {
   const std::string twice = (element + ", " + element).str();
   for (size_t at = text.find(twice); at != std::string::npos;
@@ -50,8 +49,7 @@ static void joinLists(std::string &text, StringRef element) {
     text.erase(at, element.size() + 2);
 }
 
-/// Replaces the values of an attribute that is a place or size in the arena: a
-/// sum of sizes.
+/// Masks an attribute that is an arena offset or arena size, a sum over sizes.
 static void maskSums(std::string &text, StringRef attribute) {
   const std::string name = (attribute + " = \"").str();
   for (size_t at = text.find(name); at != std::string::npos;
@@ -61,7 +59,7 @@ static void maskSums(std::string &text, StringRef attribute) {
   }
 }
 
-/// Some text around the first difference of two lines.
+/// Context around the first difference between two lines.
 static std::pair<StringRef, StringRef> getDifference(StringRef a, StringRef b) {
   constexpr size_t before = 40, length = 120;
   size_t at = 0;
@@ -76,7 +74,7 @@ std::string printStructure(ModuleOp module) {
   (*copy)->removeAttr(Remarks::attributeName);
   std::string printed, text;
   llvm::raw_string_ostream stream(printed);
-  // Names of aliases have sizes in them.
+  // Alias names contain sizes.
   copy->print(stream, OpPrintingFlags().useLocalScope());
   for (size_t i = 0; i < printed.size();) {
     if (!beginsNumber(printed, i)) {
@@ -88,7 +86,7 @@ std::string printStructure(ModuleOp module) {
     text += '~';
     i = getNumberEnd(printed, i);
   }
-  // Rows of some sizes are padded, so that they do not share cache sets.
+  // Some sizes have padded rows to avoid sharing cache sets.
   static constexpr llvm::StringLiteral padding = ", stride ~";
   for (size_t at = text.find(padding); at != std::string::npos;
        at = text.find(padding, at))

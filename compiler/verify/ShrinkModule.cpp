@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights, caches, inputs and attributes get their new sizes; the types of all
-// results follow from the shape rules, and the verifier checks the rest.
+// Replaces sizes in weights, caches, inputs and attributes; shape rules infer
+// all result types, and the verifier checks the rest.
 #include "compiler/verify/ShrinkModule.h"
 #include "compiler/verify/CollectSizes.h"
 #include "compiler/verify/ShrinkWeights.h"
@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace transom {
 
-/// Gives the results of all functions the types of the shape rules.
+/// Infers the result types in all functions by the shape rules.
 static LogicalResult inferTypes(ModuleOp module) {
   for (auto entry : module.getOps<func::FuncOp>()) {
     if (entry.isExternal())
@@ -42,7 +42,7 @@ static LogicalResult inferTypes(ModuleOp module) {
 
 namespace {
 
-/// Replaces the sizes of one module.
+/// Replaces the sizes in one module.
 class ModuleShrinker {
 public:
   ModuleShrinker(ModuleOp module, const SizeMap &sizes,
@@ -98,13 +98,13 @@ Type ModuleShrinker::shrink(Type type) const {
   return attn::getTensorType(dims, tensor.getElementType());
 }
 
-/// Replaces the value of an attribute that is a size.
+/// Replaces an integer attribute that is a size.
 void ModuleShrinker::shrinkNumber(Operation *op, StringRef name) {
   if (auto number = op->getAttrOfType<IntegerAttr>(name))
     op->setAttr(name, builder.getI64IntegerAttr(sizes.get(number.getInt())));
 }
 
-/// The longest lengths.
+/// Replaces the max lengths.
 void ModuleShrinker::shrinkSymbols() {
   auto symbols = module->getAttrOfType<DictionaryAttr>("attn.symbols");
   if (!symbols)
@@ -119,7 +119,7 @@ void ModuleShrinker::shrinkSymbols() {
   module->setAttr("attn.symbols", changed.getDictionary(builder.getContext()));
 }
 
-/// Arguments, and limits of ids and lengths.
+/// Replaces argument types, and limits for ids and lengths.
 void ModuleShrinker::shrinkEntry(func::FuncOp entry) {
   for (BlockArgument argument : entry.getArguments()) {
     argument.setType(shrink(argument.getType()));
@@ -132,7 +132,7 @@ void ModuleShrinker::shrinkEntry(func::FuncOp entry) {
   shrinkNumber(entry, "transom.vocabulary");
 }
 
-/// Of a literal tensor the first elements of each dimension stay.
+/// Truncates a literal tensor to the first elements in each dimension.
 Result<void> ModuleShrinker::shrinkConstant(attn::ConstantOp op) {
   auto type = cast<RankedTensorType>(op.getResult().getType());
   auto changed = cast<RankedTensorType>(shrink(type));
@@ -169,7 +169,7 @@ void ModuleShrinker::shrinkSlice(attn::SliceOp op) {
       attn::SizeAttr::get(builder.getContext(), Polynomial(end - begin)));
 }
 
-/// The first frequencies stay.
+/// Truncates the frequencies.
 void ModuleShrinker::shrinkFrequencies(attn::RopeTableOp op) {
   ArrayRef<double> all = op.getFrequencies();
   const int64_t width = sizes.get(2 * static_cast<int64_t>(all.size()));
@@ -195,7 +195,7 @@ void ModuleShrinker::shrinkAttributes(Operation *op) {
       });
 }
 
-/// Replaces the types that no shape rule gives.
+/// Replaces types that no shape rule infers.
 Result<void> ModuleShrinker::shrinkResult(Operation *op) {
   if (auto constant = dyn_cast<attn::ConstantOp>(op))
     return shrinkConstant(constant);

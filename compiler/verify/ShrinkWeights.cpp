@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nodes are copied with their sizes replaced. Of listed values and indices the
-// first ones stay.
+// Copies nodes with their sizes replaced. Literal values and indices are
+// truncated to the first ones.
 #include "compiler/verify/ShrinkWeights.h"
 #include "dialects/weights/WeightNode.h"
 #include <algorithm>
@@ -92,7 +92,7 @@ Result<void> ExpressionShrinker::changeIndices(WeightExpr::Node &node) {
   return {};
 }
 
-/// Replaces what a node says about sizes; its operands are still the old ones.
+/// Replaces the sizes in a node; its operands are unchanged.
 Result<void> ExpressionShrinker::changeSizes(WeightExpr::Node &node) {
   switch (node.kind) {
   case WeightExpr::Kind::File:
@@ -123,7 +123,7 @@ Result<void> ExpressionShrinker::changeSizes(WeightExpr::Node &node) {
   case WeightExpr::Kind::Angles:
     return unsupported("a table of angles as a weight of the model");
   default:
-    return {}; // as large as the operands
+    return {}; // sizes follow from the operands
   }
 }
 

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes get their values in ascending order. A size that is a product or sum of
-// smaller ones follows from them; another takes the smallest value that its
-// rules allow. Where a size has no value, the search goes back to the last size
-// that the failure depends on.
+// Assigns sizes in ascending order. A size that is a product or sum of smaller
+// ones follows from them; any other gets the smallest value that its rules
+// allow. If a size has no value, the search backtracks to the last size on
+// which the failure depends.
 #include "compiler/verify/SizeSolver.h"
 #include <algorithm>
 
@@ -92,7 +92,7 @@ std::vector<std::pair<int64_t, int64_t>> SizeMap::getChanged() const {
 
 namespace {
 
-/// Searches for the values.
+/// The search for new values.
 class SizeSearch {
 public:
   SizeSearch(const SizeRelations &relations, const SizeRules &rules)
@@ -102,7 +102,7 @@ public:
   std::optional<SizeMap> run();
 
 private:
-  /// Sizes on whose values a failure depends; nothing: success.
+  /// Sizes that cause a failure; nullopt: success.
   using Conflict = std::optional<std::set<int64_t>>;
 
   Conflict assign(size_t index);
@@ -138,13 +138,13 @@ bool SizeSearch::isFixed(int64_t size) const {
   return isHeads(size) ? size <= rules.headPeriod : size <= largestFixed;
 }
 
-/// Values for a size that follows from no other, ascending.
+/// Candidates for an independent size, ascending.
 std::vector<int64_t> SizeSearch::getCandidates(int64_t size) const {
   if (isFixed(size))
     return {size};
   const int64_t step = isHeads(size) ? rules.headPeriod : rules.panel;
   std::vector<int64_t> candidates;
-  // The smallest ones, then fewer and fewer.
+  // All small candidates, then with growing stride.
   constexpr size_t dense = 24;
   int64_t stride = step;
   for (int64_t value = size % step; value < size; value += stride) {
@@ -189,7 +189,7 @@ bool SizeSearch::isAllowed(int64_t size, int64_t value) const {
   return true;
 }
 
-/// The value of `size` where it is the largest of a product.
+/// The value for `size` if it is the largest in a product.
 bool SizeSearch::deriveProduct(const SizeProduct &product, int64_t size,
                                std::optional<int64_t> &value,
                                std::set<int64_t> &from) {
@@ -217,7 +217,7 @@ bool SizeSearch::deriveProduct(const SizeProduct &product, int64_t size,
   if (!multiply(isLeft ? product.left : product.right, own) ||
       !multiply(isLeft ? product.right : product.left, other))
     return true; // a larger size follows from this one
-  // A power of the size alone is on one side.
+  // One side is a power with this size as its base.
   if (left + right > 1) {
     int64_t root = 1;
     auto power = [&](int64_t base) {
@@ -258,7 +258,7 @@ bool SizeSearch::deriveSum(const SizeSum &sum, int64_t size,
   return true;
 }
 
-/// The value that follows from smaller sizes; false where two disagree.
+/// The value derived from smaller sizes; false if two derivations disagree.
 bool SizeSearch::derive(int64_t size, std::optional<int64_t> &value,
                         std::set<int64_t> &from) {
   for (const SizeProduct &product : relations.products) {
@@ -276,7 +276,7 @@ bool SizeSearch::derive(int64_t size, std::optional<int64_t> &value,
   return true;
 }
 
-/// Sizes of one kind keep their order, and no two sizes become equal.
+/// Sizes with the same kind keep their order, and no two sizes become equal.
 bool SizeSearch::keepsOrder(int64_t size, int64_t value,
                             std::set<int64_t> &conflict) {
   for (const auto &[other, otherValue] : values) {
@@ -329,7 +329,7 @@ SizeSearch::Conflict SizeSearch::assign(size_t index) {
     Conflict later = tryValue(index, value, own);
     if (!later)
       return std::nullopt;
-    // Another value of this size would not help.
+    // Another value for this size would not help.
     if (values.count(size) == 0 && own.empty() && !later->count(size))
       return later;
     conflict.insert(later->begin(), later->end());

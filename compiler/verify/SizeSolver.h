@@ -103,7 +103,8 @@ public:
   std::map<int64_t, std::set<int64_t>> cuts;
 };
 
-/// The smallest sizes that satisfy the rules; nullopt if there are none.
+/// The smallest sizes that satisfy the rules; nullopt if the rules have no
+/// solution.
 std::optional<SizeMap> solveSizes(const SizeRelations &relations,
                                   const SizeRules &rules);
 

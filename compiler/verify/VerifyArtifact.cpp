@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kern module is not in the artifact, so the model is compiled once more.
-// Its plan has to be that of the artifact.
+// The artifact does not contain the kern module, so the model is compiled
+// again. Both plans must be identical.
 #include "compiler/verify/VerifyArtifact.h"
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/driver/CompileObserver.h"
@@ -19,7 +19,7 @@ namespace transom {
 // The artifact and the model
 //===----------------------------------------------------------------------===//
 
-/// An error unless files of the model are those that an artifact names.
+/// An error if the artifact names other model files.
 static Result<void> checkModel(const std::string &model,
                                const Manifest &manifest) {
   if (!isFolder(model) && !fileExists(model))
@@ -41,8 +41,8 @@ static Result<void> checkModel(const std::string &model,
   return {};
 }
 
-/// What two entries of one name differ in; empty: nothing that matters to a
-/// phase.
+/// The first difference that matters to a phase between two entries with the
+/// same name; otherwise empty.
 static std::string findMismatch(const ManifestEntry &artifact,
                                 const ManifestEntry &planned) {
   auto getPhase = [](const ManifestEntry &entry, size_t i) {
@@ -89,7 +89,7 @@ static Result<void> comparePlans(const Manifest &artifact,
 
 namespace {
 
-/// Checks the artifact as soon as the module is compiled up to `kern`.
+/// Checks the artifact once the module is compiled up to `kern`.
 class CodeVerifier : public CompileObserver {
 public:
   explicit CodeVerifier(ArtifactStepper &stepper) : stepper(stepper) {}

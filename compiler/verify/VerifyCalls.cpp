@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs by their roles: ids below their bounds, masks that hide padding and
-// holes, and numbers that stand for any number.
+// Creates inputs by role: ids below their bounds, masks that hide padding and
+// holes, and floats that represent arbitrary numbers.
 #include "compiler/verify/VerifyCalls.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -34,7 +34,7 @@ std::string VerifyCall::str() const {
 
 namespace {
 
-/// Makes the calls of one module.
+/// Creates the calls for one module.
 class CallMaker {
 public:
   CallMaker(ModuleOp module, CallLengths lengths)
@@ -61,7 +61,7 @@ private:
 
 } // namespace
 
-/// The largest value of a symbol.
+/// The largest value for a symbol.
 int64_t CallMaker::getMost(StringRef symbol) const {
   constexpr int64_t unlimited = INT64_MAX;
   auto symbols = module->getAttrOfType<DictionaryAttr>("attn.symbols");
@@ -70,8 +70,8 @@ int64_t CallMaker::getMost(StringRef symbol) const {
   return most && most.getInt() > 0 ? most.getInt() : unlimited;
 }
 
-/// Values of the symbols in the types of an entry's arguments. Other symbols
-/// than the batch get lengths that differ.
+/// Symbol values in an entry's argument types. Symbols other than the batch get
+/// different lengths.
 CallMaker::Symbols CallMaker::getSymbols(func::FuncOp entry) const {
   Symbols values;
   int64_t length = lengths == CallLengths::Short ? 5 : 33;
@@ -88,7 +88,8 @@ CallMaker::Symbols CallMaker::getSymbols(func::FuncOp entry) const {
   return values;
 }
 
-/// A mask of padding: all of the first sequence but a hole, then shorter ones.
+/// A padding mask: the first sequence is complete except for a hole, later ones
+/// are shorter.
 static Tensor makeMask(ArrayRef<int64_t> sizes) {
   Tensor mask = Tensor::integers(sizes);
   const int64_t width = sizes.empty() ? 1 : sizes.back();
@@ -103,6 +104,7 @@ static Tensor makeMask(ArrayRef<int64_t> sizes) {
 Result<Tensor> CallMaker::makeInput(func::FuncOp entry, unsigned index,
                                     const Symbols &symbols) {
   auto type = cast<RankedTensorType>(entry.getArgument(index).getType());
+  // The shape under the symbol values.
   Sizes sizes;
   for (const Polynomial &dim : attn::getSymbolicShape(type)) {
     TRANSOM_ASSIGN(
@@ -114,12 +116,14 @@ Result<Tensor> CallMaker::makeInput(func::FuncOp entry, unsigned index,
         }));
     sizes.push_back(size);
   }
+  // Float inputs have arbitrary elements.
   if (isa<FloatType>(type.getElementType())) {
     constexpr double anyNumber = 0.5;
     Tensor tensor = Tensor::floats(sizes);
     std::fill(tensor.real.begin(), tensor.real.end(), Number(anyNumber));
     return tensor;
   }
+  // Ids are random below their bound; all other inputs are masks.
   auto role = entry.getArgAttrOfType<StringAttr>(index, "attn.role");
   if (!role || role.getValue() != "ids")
     return makeMask(sizes);
@@ -147,7 +151,7 @@ Result<VerifyCall> CallMaker::makeCall(func::FuncOp entry) {
   return Result<VerifyCall>(std::move(call));
 }
 
-/// A step that asks for the logits of all tokens.
+/// A step that requests the logits for all tokens.
 Result<VerifyCall> CallMaker::makeStep(func::FuncOp entry,
                                        std::vector<SequenceRows> sequences) {
   VerifyCall call;
@@ -162,7 +166,7 @@ Result<VerifyCall> CallMaker::makeStep(func::FuncOp entry,
         symbols[symbol] = count;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
     TRANSOM_ASSIGN(Tensor tensor, makeInput(entry, i, symbols));
-    // What is no id of a token is the number of a row whose logits are wanted.
+    // Integer inputs other than ids select the rows with requested logits.
     auto role = entry.getArgAttrOfType<StringAttr>(i, "attn.role");
     if (!tensor.isFloat && (!role || role.getValue() != "ids"))
       std::iota(tensor.whole.begin(), tensor.whole.end(), 0);
@@ -172,7 +176,7 @@ Result<VerifyCall> CallMaker::makeStep(func::FuncOp entry,
   return Result<VerifyCall>(std::move(call));
 }
 
-/// Two sequences in one step, then each with a past, then one that is rewound.
+/// Two sequences in one step, then each with a past, then one rewound.
 Result<void> CallMaker::addSteps(func::FuncOp entry, VerifyCase &test) {
   std::vector<std::vector<SequenceRows>> steps = {
       {{0, 0, 5}, {1, 0, 1}}, {{1, 1, 2}, {0, 5, 1}}, {{0, 3, 2}}};

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The model is compiled twice: first for the text of its stages, from which the
-// keys are derived, then with checks.
+// Compiles the model twice: first for the stage texts, from which the keys are
+// derived, then with checks.
 #include "compiler/verify/VerifyModel.h"
 #include "compiler/driver/CompileModule.h"
 #include "compiler/import/Import.h"
@@ -33,7 +33,7 @@ public:
                 const VerifyOptions &options)
       : info(info), options(options), compileOptions(recorded),
         shapes(info.tensorShapes), source(shapes) {
-    // Nothing is printed.
+    // Disables all output.
     compileOptions.printAfter.clear();
     compileOptions.printChanged = compileOptions.timePasses = false;
     compileOptions.progress = nullptr;
@@ -64,8 +64,8 @@ private:
   const ImportInfo &info;
   const VerifyOptions &options;
   CompileOptions compileOptions;
-  TensorShapes::Map shapes; ///< of what runs
-  SizeMap sizes;            ///< of what runs, if it is smaller than the model
+  TensorShapes::Map shapes; ///< for the model that runs
+  SizeMap sizes;            ///< for the model that runs, if it is smaller
   const TensorShapes source;
   Certificate certificate;
   std::vector<std::unique_ptr<CallCheck>> checks;
@@ -102,13 +102,13 @@ Result<void> ModelVerifier::compile(ModuleOp module,
 // Widths
 //===----------------------------------------------------------------------===//
 
-/// Models with less work run at their widths.
+/// Models with less work run at their original widths.
 static constexpr WeightWork smallWork = {uint64_t(8) << 20, uint64_t(48) << 20};
-/// Products a token takes in a model of smaller widths that is not made
-/// smaller.
+/// A shrunk model with at most this many products per token is not shrunk
+/// further.
 static constexpr uint64_t shortProducts = uint64_t(24) << 20;
 
-/// The sizes of groups in which the compile quantizes weights.
+/// Quantization group sizes in the compile options.
 std::set<int64_t> ModelVerifier::getGroups(MLIRContext *context) const {
   OwningOpRef<ModuleOp> empty(ModuleOp::create(UnknownLoc::get(context)));
   setModuleOptions(*empty, compileOptions);
@@ -120,7 +120,8 @@ std::set<int64_t> ModelVerifier::getGroups(MLIRContext *context) const {
   return groups;
 }
 
-/// How the stages of the smaller model differ from the model's.
+/// The first difference between the stages in the shrunk and the original
+/// model.
 Result<std::string>
 ModelVerifier::compareStructure(const ShrunkModel &shrunk,
                                 const StageRecorder &whole) {
@@ -134,7 +135,7 @@ ModelVerifier::compareStructure(const ShrunkModel &shrunk,
   return findStructureDifference(whole.structure, recorder.structure);
 }
 
-/// Runs the smaller model from now on.
+/// Switches to the shrunk model.
 void ModelVerifier::take(ShrunkModel shrunk, OwningOpRef<ModuleOp> &module) {
   module = std::move(shrunk.module);
   shapes = std::move(shrunk.shapes);
@@ -146,7 +147,7 @@ void ModelVerifier::take(ShrunkModel shrunk, OwningOpRef<ModuleOp> &module) {
   }
 }
 
-/// The rules to try one after another, those that keep most first.
+/// Rules in the order to try, from strict to relaxed.
 static std::vector<SizeRules> getRules() {
   std::vector<SizeRules> all;
   for (bool keepsGroupRemainders : {true, false})
@@ -158,15 +159,15 @@ static std::vector<SizeRules> getRules() {
           rules.keepsOrder = keepsOrder;
           rules.keepsDifferent = keepsDifferent;
           rules.headPeriod = headPeriod;
-          // Sizes in order are different.
+          // Ordered sizes are always different.
           if (keepsDifferent || !keepsOrder)
             all.push_back(rules);
         }
   return all;
 }
 
-/// Replaces a large module by one of smaller widths, of which the passes make
-/// the same if possible, and whose check is short.
+/// Replaces a large module by one with smaller widths, if possible with the
+/// same structure after all passes and a short check.
 Result<void> ModelVerifier::shrink(OwningOpRef<ModuleOp> &module) {
   const WeightWork work = countWeightWork(*module);
   if (work.products <= smallWork.products &&
@@ -190,7 +191,7 @@ Result<void> ModelVerifier::shrink(OwningOpRef<ModuleOp> &module) {
       continue;
     }
     const uint64_t products = countWeightWork(*shrunk->module).products;
-    // Rules are relaxed for a model of the same structure, or a shorter check.
+    // Relaxed rules are used for an equal structure, or for a shorter check.
     const bool isSame = difference->empty();
     if (!best || isSame > isBestSame ||
         (isSame == isBestSame && bestProducts > shortProducts &&
@@ -228,9 +229,9 @@ Result<void> ModelVerifier::addCheck(ModuleOp module, CallLengths lengths,
   return {};
 }
 
-/// What a check takes, by measurements: the evaluator multiplies each weight
-/// with about 11 rows, hashes it once a call, and has a word for each element,
-/// also of those that are computed from others.
+/// Estimates time and memory from measurements: the evaluator multiplies each
+/// weight with about 11 rows, hashes it once per call, and stores one word per
+/// element, also for derived elements.
 VerifyEstimate ModelVerifier::estimate(ModuleOp module,
                                        const StageRecorder &recorder,
                                        bool allAfterEachPass) const {
@@ -252,7 +253,7 @@ VerifyEstimate ModelVerifier::estimate(ModuleOp module,
   return estimate;
 }
 
-/// Refuses a check that would take more memory than the limit.
+/// Rejects a check that exceeds the memory limit.
 Result<void> ModelVerifier::checkMemory(ModuleOp module,
                                         const StageRecorder &recorder) const {
   const uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
@@ -268,7 +269,7 @@ Result<void> ModelVerifier::checkMemory(ModuleOp module,
       (options.full ? "; without '--full' it takes less" : ""));
 }
 
-/// Compiles with checks. `isUnnamed`: what was found has no pass yet.
+/// Compiles with checks. `isUnnamed`: the difference has no pass yet.
 Result<void> ModelVerifier::check(ModuleOp module,
                                   const StageRecorder &recorder,
                                   bool allAfterEachPass, bool &isUnnamed) {
@@ -290,7 +291,7 @@ Result<void> ModelVerifier::check(ModuleOp module,
   return {};
 }
 
-/// What was checked has to be what the key was derived from.
+/// The checked stages must be identical to the stages in the key.
 Result<void> ModelVerifier::compareStages(const StageTexts &texts) const {
   for (const auto &[stage, certified] :
        llvm::zip_equal(texts, certificate.stages))
@@ -321,7 +322,7 @@ Result<void> ModelVerifier::writeStages(const StageTexts &texts) const {
   return outputs.commit();
 }
 
-/// Compiles and checks what runs.
+/// Compiles and checks the module.
 Result<void> ModelVerifier::runModule(ModuleOp module) {
   StageRecorder recorder;
   TRANSOM_TRY(compile(module, recorder));

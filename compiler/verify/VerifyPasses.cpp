@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluating a module in residues before and after each pass.
+// Evaluates a module in residues before and after each pass.
 #include "compiler/verify/VerifyPasses.h"
 #include "dialects/common/Location.h"
 #include "runtime/base/Sha256.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace transom {
 
-/// What keeps its value as an input of floats: it may hide or select.
+/// Values that stay in float inputs: they may hide or select.
 static bool isMaskValue(double x) { return x == 0 || x == 1 || x <= -1e30; }
 
 PassVerifier::PassVerifier(const PassVerifierOptions &options,
@@ -30,6 +30,7 @@ PassVerifier::PassVerifier(const PassVerifierOptions &options,
 
 Result<std::vector<PassVerifier::Outputs>>
 PassVerifier::evaluateAll(ModuleOp module, const Observer &observer) {
+  // Numbers in residues are reported to the observer.
   EvaluateOptions own;
   own.source = options.source;
   own.domain = &domain;
@@ -39,6 +40,7 @@ PassVerifier::evaluateAll(ModuleOp module, const Observer &observer) {
         if (number.isReference())
           observer(op, domain.get(number));
     };
+  // Each case has its own caches.
   std::vector<Outputs> all;
   const size_t mark = domain.mark();
   for (const VerifyCase &test : cases) {
@@ -51,6 +53,7 @@ PassVerifier::evaluateAll(ModuleOp module, const Observer &observer) {
         domain.release(mark);
         return results.takeError();
       }
+      // The results outlive the numbers, so they are copied.
       Outputs &outputs = all.emplace_back();
       for (const NamedTensor &result : *results) {
         auto &output = outputs.outputs.emplace_back();
@@ -80,7 +83,7 @@ static std::string printLine(Operation *op) {
   return text;
 }
 
-/// The operations of a module path that compute something, at most some.
+/// The first few operations with a module path that compute something.
 static std::vector<std::string> printPlace(ModuleOp module, StringRef path) {
   constexpr size_t most = 4;
   std::vector<std::string> lines;
@@ -92,7 +95,7 @@ static std::vector<std::string> printPlace(ModuleOp module, StringRef path) {
   return lines;
 }
 
-/// Notes in `difference` the first operation with a number that is new.
+/// Records the first operation that computes a new number.
 void PassVerifier::locate(ModuleOp module, VerifyDifference &difference) {
   std::set<std::array<uint64_t, Residue::maxLanes>> known;
   auto old = evaluateAll(*before, [&](Operation *, const Residue &number) {
@@ -103,7 +106,7 @@ void PassVerifier::locate(ModuleOp module, VerifyDifference &difference) {
     if (!first && !known.count(number.p))
       first = op;
   });
-  // An error of the second is what is being reported.
+  // An error in the second evaluation is already being reported.
   if (!old || !first)
     return;
   if (!now)
@@ -158,7 +161,7 @@ std::string PassVerifier::findDifference(ModuleOp module) {
   return got ? findDifference(*got) : got.error().message;
 }
 
-/// Later passes have to keep what a pass adds to the results, too.
+/// Later passes must also preserve results that a pass adds.
 void PassVerifier::noteNewOutputs(ArrayRef<Outputs> got) {
   for (auto [now, then] : llvm::zip_equal(got, expected))
     for (const auto &output : now.outputs)

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A module is evaluated after each pass that changes more than its remarks.
+// Evaluates a module after each pass that changes more than its remarks.
 #include "compiler/verify/VerifyingObserver.h"
 #include "compiler/pipeline/Reproducer.h"
 #include "compiler/stages/ModuleText.h"
@@ -16,7 +16,7 @@ namespace transom {
 
 static constexpr llvm::StringLiteral roundingPass = "kern-choose-precision";
 
-/// The fingerprint of a module without its remarks.
+/// The module fingerprint without remarks.
 static OperationFingerPrint getFingerPrint(ModuleOp module) {
   Attribute remarks = module->removeAttr(Remarks::attributeName);
   OperationFingerPrint fingerPrint(module);
@@ -82,7 +82,7 @@ Result<void> EvaluationCounter::report(StringRef pass) {
 
 Result<void> CallCheck::start(ModuleOp module) {
   Result<void> started = erased.start(module);
-  // The next evaluation comes after all passes.
+  // The next evaluation follows all passes.
   if (!afterEachPass)
     erased.forget();
   return started;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The domain of bits: evaluating a planned kern module gives the same bits as
-// the compiled artifact. Each f32 operation rounds; sums use the order that
+// The bits domain: evaluating a planned kern module gives the same bits as the
+// compiled artifact. Each f32 operation rounds; sums use the order that
 // passes/lower/README.md defines.
 #pragma once
 #include "compiler/evaluator/Number.h"

@@ -96,7 +96,7 @@ static KernEvaluation::CachedRow cachedRow(Evaluation &e, Value buffer,
       number = roundToStorage(format.element, number);
     return cached;
   }
-  // Each head has a scale; in the domain of bits it is stored separately.
+  // Each head has a scale; in the bits domain it is stored separately.
   const size_t width = line.size() / type.getHeads();
   for (size_t at = 0; at < line.size(); at += width) {
     MutableArrayRef<Number> head = MutableArrayRef(line).slice(at, width);

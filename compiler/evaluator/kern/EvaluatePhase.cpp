@@ -47,7 +47,7 @@ std::pair<int64_t, int64_t> PhaseBuffer::getIndex(int64_t element) const {
 // Runs
 //===----------------------------------------------------------------------===//
 
-/// One evaluation of a phase.
+/// Evaluates one phase.
 class PhaseEvaluator::Run {
 public:
   Run(PhaseEvaluator &evaluator, const PhaseSite &site, const PhaseState &state)

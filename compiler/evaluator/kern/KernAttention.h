@@ -43,7 +43,7 @@ private:
                llvm::ArrayRef<Number> numbers, size_t keyIndex);
   std::vector<Number> readQuery(int64_t head, const Token &query);
   void attend(int64_t sequence, int64_t head, const Token &query);
-  /// The same in the domain of bits, by KV blocks.
+  /// The same in the bits domain, by KV blocks.
   void attendInBits(int64_t sequence, int64_t head, const Token &query,
                     const Bits &bits);
   /// Writes a head's output for a query.

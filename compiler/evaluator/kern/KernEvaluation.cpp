@@ -115,7 +115,7 @@ static void packAndUnpack(const OperandFormat &format,
   llvm::copy(out, rows.begin());
 }
 
-/// Quantizes a weight in groups, in the domain of bits.
+/// Quantizes a weight in groups, in the bits domain.
 static Tensor quantize(const OperandFormat &format, const Tensor &weight) {
   Tensor result = weight;
   const int64_t depth = weight.sizes.back();
@@ -211,7 +211,7 @@ static std::vector<Number> readScales(Value scales, RowRange rows,
   return read;
 }
 
-/// Integer GEMM in the domain of bits.
+/// Integer GEMM in the bits domain.
 static std::vector<Number>
 multiplyGroups(const OperandFormat &format, const Tensor &weight,
                RowRange columns, ArrayRef<Number> inits,

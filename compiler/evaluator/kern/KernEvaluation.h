@@ -29,7 +29,7 @@ public:
 
   /// Allocates separate memory for a buffer.
   Result<void> allocate(mlir::Value buffer, Evaluation &e);
-  /// Places a buffer in the arena.
+  /// Sets a buffer's arena offset.
   Result<void> place(mlir::Value buffer, const std::string &offset,
                      Evaluation &e);
   /// Lets a buffer share another buffer's memory.
@@ -93,8 +93,8 @@ public:
   /// starts at a multiple of the key panel width.
   static std::vector<int64_t> keyPositions(const RaggedBatch &ragged);
 
-  /// A key or value as stored in a cache. In the domain of bits integers have
-  /// one scale per head.
+  /// A key or value as stored in a cache. In the bits domain integers have one
+  /// scale per head.
   struct CachedRow {
     std::vector<Number> elements, scales;
   };

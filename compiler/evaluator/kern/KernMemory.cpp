@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules for checked memory: valid reads, and overwrites that need no
-// barrier.
+// The rules of checked memory: what may be read, and what may be overwritten
+// without a barrier.
 #include "compiler/evaluator/kern/KernMemory.h"
 #include <limits>
 
@@ -37,7 +37,7 @@ void KernMemory::fail(const std::string &text) {
     firstMistake = text;
 }
 
-/// True if both run in one phase, and possibly on different workers.
+/// True when both run in one phase and are not known to be the same worker.
 static bool mayRace(const Toucher &before, const Toucher &now) {
   return before.phase == now.phase &&
          (before.worker != now.worker || now.worker == Toucher::anyWorker);
