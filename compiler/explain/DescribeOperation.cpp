@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Descriptions of operations by kind.
+// Operation descriptions by kind.
 #include "compiler/explain/DescribeOperation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace transom;
 
-/// Lanes of a vector in generated code.
+/// Vector lanes in generated code.
 static constexpr int64_t vectorLanes = 16;
 
 static std::string getLastSize(Value buffer) {
@@ -28,6 +28,7 @@ static std::string describeGemm(kern::GemmOp op) {
                                          return std::to_string(columns);
                                        }),
                        " + ");
+  // Fused operations.
   if (op.getBias())
     text += ", bias";
   if (op.getActivation())
@@ -40,6 +41,7 @@ static std::string describeGemm(kern::GemmOp op) {
     text += op.getNormRms() ? ", RMSNorm" : ", LayerNorm";
   if (!op.getSummary().empty())
     text += ", row summary";
+  // Quantization.
   if (op.getOutScales())
     text += ", quantized";
   if (!type.getElementType().isF32())
@@ -74,6 +76,7 @@ static std::string describeAttention(kern::AttentionOp op) {
 }
 
 std::string transom::describeOperation(kern::BufferOp op) {
+  // GEMMs and attention; other operations have sizes only.
   return llvm::TypeSwitch<Operation *, std::string>(op)
       .Case([](kern::GemmOp gemm) { return describeGemm(gemm); })
       .Case([](kern::AttentionOp attention) {
@@ -105,7 +108,8 @@ std::string transom::describeOperation(kern::BufferOp op) {
       .Default([](Operation *) { return std::string(); });
 }
 
-/// The columns of the result of an attention; nothing if they are not constant.
+/// Returns the result columns of attention, or nullopt if they are not
+/// constant.
 static std::optional<int64_t> getColumns(kern::AttentionOp op) {
   auto out = cast<kern::BufferType>(op.getOuts().getType());
   return out.getDims().back().constant();

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations of kern in words.
+// Human-readable descriptions for kern operations.
 #pragma once
 #include "dialects/kern/Kern.h"
 #include <string>
@@ -10,22 +10,22 @@
 
 namespace transom {
 
-/// What an operation computes, for readers who know Transformers:
-/// `768 -> 3072, bias, gelu`; empty where its name says all.
+/// Describes an operation for readers who know Transformers: `768 -> 3072,
+/// bias, gelu`; empty if its name is sufficient.
 std::string describeOperation(kern::BufferOp op);
 
-/// The columns that the result of a product or an attention has in all, and
-/// those that are computed for them: panels have 32 columns, and the sums of
-/// attention are vectors of 16 per head. Zeros for other operations.
+/// Returns the total result columns of a GEMM or attention, and the computed
+/// columns including padding: panels have 32 columns, and attention sums are
+/// vectors with 16 lanes per head. Zeros for other operations.
 std::pair<int64_t, int64_t> getPaddedColumns(kern::BufferOp op);
 
-/// The widths of a product's slices, or that of a head of attention; empty for
-/// other operations.
+/// Returns the GEMM slice widths, or the attention head width; empty for other
+/// operations.
 std::vector<int64_t> getWidths(kern::BufferOp op);
 
-/// The projections that one product computes, from the name of their joined
-/// weight: `query`, `key`, `value` of `layer.0.query+key+value.weight`. Empty
-/// for a weight of one projection.
+/// Returns the projections in one fused GEMM, from the name of its combined
+/// weight: `query`, `key`, `value` for `layer.0.query+key+value.weight`. Empty
+/// for a weight with one projection.
 std::vector<std::string> getJoinedProjections(llvm::StringRef weight);
 
 } // namespace transom

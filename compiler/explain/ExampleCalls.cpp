@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of symbols in example calls. A ragged batch whose mask is known has
-// rows for the tokens alone; all else has the sizes of the padded batch.
+// Symbol values in example calls. A ragged batch with a known mask has rows for
+// tokens only; everything else has padded batch sizes.
 #include "compiler/explain/ExampleCalls.h"
 #include "runtime/abi/Layout.h"
 #include <algorithm>
@@ -12,7 +12,8 @@ using namespace transom;
 
 ExampleCalls::ExampleCalls(const Manifest &manifest, const ManifestEntry &entry)
     : entry(entry) {
-  // One sequence that is not short, without a past.
+  // Choose the longest example with one sequence of up to 128 tokens and no
+  // past.
   constexpr int64_t length = 128;
   for (const ExampleSizes &candidate : getExamples(manifest, entry))
     if (sizes.length == 0 ||
@@ -57,8 +58,8 @@ std::vector<int64_t> ExampleCalls::getPaddedLengths() const {
   constexpr int64_t times = 4;
   if (entry.kind == EntryKind::Step || sizes.length < times)
     return {};
-  // The first size of an input of sequences is that of the batch, and the
-  // second one is not a constant.
+  // The first size in a sequence input is the batch size, and the second is not
+  // constant.
   for (const ManifestTensor &input : entry.inputs)
     if (input.shape.size() > 1 && input.shape[0].str() == "batch" &&
         !input.shape[1].constant())
@@ -76,7 +77,7 @@ ExampleCalls::evaluate(const Polynomial &formula,
     if (name == "batch")
       return count;
     for (const ManifestRaggedBatch &ragged : entry.ragged) {
-      // Without a mask each sequence has the rows of the longest one.
+      // Without a mask each sequence has as many rows as the longest one.
       std::vector<int64_t> rows = lengths;
       if (ragged.mask.empty())
         std::fill(rows.begin(), rows.end(), lengths.front());
@@ -108,7 +109,7 @@ ExampleCalls::getPaddedCall(const ExplainedEntry &explained) const {
     Result<Polynomial> formula = Polynomial::parse(amount.formula);
     return formula ? evaluate(*formula, of) : std::nullopt;
   };
-  // Adds a number, unless one of them is not known.
+  // Adds a value; the sum is unknown if any value is.
   auto add = [](std::optional<int64_t> &sum, std::optional<int64_t> number) {
     sum = sum && number ? std::optional(*sum + *number) : std::nullopt;
   };

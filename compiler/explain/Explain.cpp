@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Explaining is compiling with an observer that writes down what it sees.
+// Explaining a model means compiling it with an observer that records the
+// modules.
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/driver/CompileObserver.h"
 #include "compiler/explain/ExampleCalls.h"
@@ -22,7 +23,7 @@ using namespace transom;
 
 namespace {
 
-/// Writes down the modules of a compile.
+/// Records the modules during a compile.
 class ExplainingObserver : public CompileObserver {
 public:
   explicit ExplainingObserver(const ExplainOptions &options)
@@ -36,9 +37,10 @@ public:
               const InstructionSet *isa, const Error &error) override;
   void finished(Stage stage, ModuleOp module) override;
 
-  /// The explanation, after the compile.
+  /// Returns the explanation, after the compile.
   Result<Explanation> take(const CompileReport &report);
-  /// The explanation up to an error; the error if the model was not imported.
+  /// Returns the explanation up to an error, or the error if the model was not
+  /// imported.
   Result<Explanation> takeUntil(Error error);
 
 private:
@@ -48,17 +50,17 @@ private:
   const ExplainOptions &options;
   Explanation result;
   Manifest manifest;
-  ModuleListing listing; ///< of the module after the last pass
-  std::optional<OperationFingerPrint> fingerPrint; ///< of lowered code
-  Result<void> status;                             ///< of planArtifact()
+  ModuleListing listing; ///< for the module after the last pass
+  std::optional<OperationFingerPrint> fingerPrint; ///< for lowered code
+  Result<void> status;                             ///< from planArtifact()
 };
 
 } // namespace
 
-/// The first pass of the stage `llvm-ir`.
+/// The first pass in the stage `llvm-ir`.
 static constexpr llvm::StringLiteral conversion = "convert-kern-to-llvm";
 
-/// Indices of strings in the order in which they come.
+/// Maps strings to indices in insertion order.
 class StringTable {
 public:
   explicit StringTable(std::vector<std::string> &strings) : strings(strings) {}
@@ -98,7 +100,7 @@ static std::string getText(DictionaryAttr info, StringRef key) {
   return text ? text.getValue().str() : "";
 }
 
-/// What a pass is for, in one line.
+/// Returns a pass's summary, in one line.
 static std::string getSummary(const transom::PassInfo &info) {
   return info.create({})->getDescription().str();
 }
@@ -129,7 +131,7 @@ void ExplainingObserver::imported(ModuleOp module, const ImportInfo &info,
   result.imported = summarizeModule(module);
 }
 
-/// Adds the remarks of a module after the first `known` ones.
+/// Adds a module's remarks after the first `known` ones.
 void ExplainingObserver::addRemarks(ModuleOp module, size_t known,
                                     ExplainedPass &pass) {
   std::vector<Remark> remarks = Remarks::readFrom(module);
@@ -160,8 +162,8 @@ void ExplainingObserver::passed(const transom::PassInfo &info, ModuleOp module,
   pass.summary = getSummary(info);
   pass.after = summarizeModule(module);
   if (isa) {
-    // Code of the LLVM dialect is long: comparing texts would take longer than
-    // the passes.
+    // Code in the LLVM dialect is long: comparing its text would take longer
+    // than the passes.
     OperationFingerPrint after(module);
     pass.changed =
         info.flag == conversion || !fingerPrint || after != *fingerPrint;
@@ -169,7 +171,7 @@ void ExplainingObserver::passed(const transom::PassInfo &info, ModuleOp module,
     if (info.flag == conversion) {
       llvm::append_range(result.kernels,
                          explainKernels(module, isaName, manifest));
-      // The code has the remarks of its own lowering alone.
+      // Lowered code has remarks from lowering only.
       addRemarks(module, 0, pass);
     }
     result.passes.push_back(std::move(pass));
@@ -181,13 +183,13 @@ void ExplainingObserver::passed(const transom::PassInfo &info, ModuleOp module,
     pass.ir = toIr(after);
   listing = std::move(after);
   addRemarks(module, result.remarks.size(), pass);
-  // Extension points are passes, too: those that run nothing are left out.
+  // Extension points are passes too; they are omitted if they have no effect.
   if (pass.changed || !pass.remarks.empty() ||
       !info.flag.starts_with("extension-"))
     result.passes.push_back(std::move(pass));
 }
 
-/// The name of the remark that any pass which fails has: its text is the error.
+/// The remark name for a failed pass; the remark text is the error.
 static constexpr llvm::StringLiteral failureName = "pass-failed";
 
 void ExplainingObserver::failed(const transom::PassInfo &info,
@@ -218,13 +220,14 @@ void ExplainingObserver::failed(const transom::PassInfo &info,
 }
 
 void ExplainingObserver::finished(Stage stage, ModuleOp module) {
-  // What the first pass gets: the compile adds options to the imported module.
+  // The input of the first pass: the compile adds options to the imported
+  // module.
   if (stage == Stage::Attn) {
     listing = listModule(module);
     if (options.ir)
       result.importedIr = toIr(listing);
   }
-  // Code is lowered for one instruction set after the other.
+  // Instruction sets are lowered sequentially.
   if (stage == Stage::LlvmIr && options.ir) {
     Attribute remarks = module->removeAttr(Remarks::attributeName);
     result.code.push_back(

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Costs of phases and the memory plan come from the artifact's manifest; what
-// the phases consist of comes from the module.
+// Phase costs and the memory plan come from the manifest; phase operations come
+// from the module.
 #include "compiler/explain/ExplainEntries.h"
 #include "compiler/explain/DescribeOperation.h"
 #include "dialects/common/Location.h"
@@ -30,7 +30,7 @@ static Amount toAmount(const Polynomial &polynomial) {
 
 namespace {
 
-/// Describes the phases of one entry.
+/// Describes one entry's phases.
 class PhaseReader {
 public:
   PhaseReader(ModuleOp module, const ManifestEntry &manifest)
@@ -51,8 +51,8 @@ private:
 
 } // namespace
 
-/// The symbol of a weight; of a parameter that of the first layer with the
-/// body.
+/// Returns a weight's symbol; for a parameter, the symbol in the first layer
+/// with that body.
 StringRef PhaseReader::getSymbol(Value weight, kern::LayersOp site) {
   if (auto get = weight.getDefiningOp<kern::GetWeightOp>())
     return get.getWeight();
@@ -63,7 +63,7 @@ StringRef PhaseReader::getSymbol(Value weight, kern::LayersOp site) {
   return {};
 }
 
-/// A copy reads and writes a range along one axis of its buffers.
+/// A copy reads and writes a range along one axis in its buffers.
 static Polynomial getMovedBytes(kern::CopyOp op) {
   auto type = cast<kern::BufferType>(op.getInput().getType());
   Polynomial count = *Polynomial::parse(op.getSize().str());
@@ -77,11 +77,13 @@ static Polynomial getMovedBytes(kern::CopyOp op) {
 PhaseOperation PhaseReader::readOperation(kern::BufferOp op,
                                           kern::LayersOp site) {
   PhaseOperation result;
+  // Operation, origin and parallelization.
   result.name = op->getName().getStringRef().str();
   result.detail = describeOperation(op);
   result.place = getPlace(op->getLoc());
   result.split = op.ownedRows() ? "rows" : "tiles";
   result.flops = toAmount(bounds.getBound(op.flops()));
+  // The bytes in its buffers.
   SmallVector<Value> buffers = op.readBuffers();
   llvm::append_range(buffers, op.writtenBuffers());
   Polynomial bytes;
@@ -90,6 +92,7 @@ PhaseOperation PhaseReader::readOperation(kern::BufferOp op,
   if (auto copy = dyn_cast<kern::CopyOp>(*op))
     bytes = getMovedBytes(copy);
   result.bytes = toAmount(bounds.getBound(bytes));
+  // Its weights; gathered tables are not read as a whole.
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<kern::WeightType>(operand.getType());
     if (!type)
@@ -98,6 +101,7 @@ PhaseOperation PhaseReader::readOperation(kern::BufferOp op,
     if (!op.gathersWeight())
       result.weightBytes += type.getByteSize();
   }
+  // The columns with padding.
   std::tie(result.columns, result.paddedColumns) = getPaddedColumns(op);
   result.widths = getWidths(op);
   if (isa<kern::GemmOp>(*op) && !result.weights.empty())
@@ -150,7 +154,7 @@ readTensors(const std::vector<ManifestTensor> &tensors) {
   return result;
 }
 
-/// The planned buffers, with the lifetimes that only the module has.
+/// Reads the planned buffers, with lifetimes that only the module has.
 static void readMemory(func::FuncOp function, const ManifestEntry &entry,
                        ExplainedEntry &result) {
   result.arenaBytes = toAmount(entry.arenaBytes);

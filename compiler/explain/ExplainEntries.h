@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries of a planned kern module: phases, buffers and costs.
+// The entries in a planned kern module: phases, buffers and costs.
 #pragma once
 #include "compiler/explain/Explanation.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -10,15 +10,15 @@
 
 namespace transom {
 
-/// Where an operation comes from.
+/// Returns an operation's origin in the model.
 ModelPlace getPlace(mlir::Location location);
 
-/// The entries that have code, in the order of the manifest, which is that of
-/// the module. Amounts have no values yet.
+/// Returns the entries with code, in manifest order, which is module order.
+/// Amounts have no values yet.
 std::vector<ExplainedEntry> explainEntries(mlir::ModuleOp module,
                                            const Manifest &manifest);
 
-/// The packed weights of a planned module.
+/// Returns a planned module's packed weights.
 std::vector<ExplainedWeight> explainWeights(mlir::ModuleOp module);
 
 } // namespace transom

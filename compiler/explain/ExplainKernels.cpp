@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The code is known by the symbols of phases, and what is explained by their
-// names in the manifest.
+// Code refers to phases by symbol, explanations by their name in the manifest.
 #include "compiler/explain/ExplainKernels.h"
 #include "compiler/artifact/PhaseKernels.h"
 #include "runtime/base/CodeSymbols.h"
@@ -11,7 +10,7 @@
 using namespace mlir;
 using namespace transom;
 
-/// The names of phases by the symbols of their code.
+/// Returns phase names by code symbol.
 static std::map<std::string, std::string>
 getPhaseNames(const std::string &isa, const Manifest &manifest) {
   std::map<std::string, std::string> names;

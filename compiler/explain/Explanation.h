@@ -1,10 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `transom explain` knows about a compile, as plain data: what each pass
-// did and did not do, and what the code consists of. No header of LLVM or MLIR
-// comes along. `ExplanationFields.h` documents each member and gives it its
-// JSON key.
+// The data for `transom explain`: the effect of each pass, its remarks, and the
+// generated code. The header needs neither LLVM nor MLIR. `ExplanationFields.h`
+// documents each member and specifies its JSON key.
 #pragma once
 #include "compiler/options/CompileOptions.h"
 #include <cstdint>
@@ -16,18 +15,18 @@
 
 namespace transom {
 
-/// A number that may depend on the sizes of a call.
+/// A value that may depend on call sizes.
 struct Amount {
-  std::string formula = "0";    ///< text of a Polynomial
-  std::optional<int64_t> value; ///< in the example call of its entry
+  std::string formula = "0";    ///< a Polynomial as text
+  std::optional<int64_t> value; ///< for the entry's example call
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// Where an operation comes from.
+/// An origin in the model.
 struct ModelPlace {
-  std::string location; ///< module path, with ranges of layers
+  std::string location; ///< module path, with layer ranges
   std::string file;
   std::string pointer; ///< JSON pointer in `file`
 
@@ -42,7 +41,7 @@ struct ExplainedArgument {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// A remark of a pass.
+/// A pass remark.
 struct ExplainedRemark {
   std::string kind, category, name, function;
   ModelPlace place;
@@ -53,7 +52,7 @@ struct ExplainedRemark {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// What an entry costs in a module between two passes.
+/// Entry costs in a module between two passes.
 struct EntryCost {
   std::string entry;
   Amount flops;
@@ -77,7 +76,7 @@ struct ModuleSummary {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// An operation of a listing. Strings are indices in the tables of the listing.
+/// An operation in a listing. Strings are indices into the listing's tables.
 struct IrOperation {
   int64_t line = 0, name = 0, location = 0;
   std::vector<int64_t> origins;
@@ -89,7 +88,7 @@ struct IrOperation {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// A module as text beside a table of its operations.
+/// A module as text with a table of its operations.
 struct IrListing {
   std::string text;
   std::vector<std::string> names, locations, origins;
@@ -99,7 +98,7 @@ struct IrListing {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// One run of a pass.
+/// One pass execution.
 struct ExplainedPass {
   std::string stage, pass, name, isa, summary;
   bool changed = false;
@@ -112,7 +111,7 @@ struct ExplainedPass {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// The sizes of the call for which an entry's numbers are shown.
+/// The call sizes for an entry's values.
 struct ExampleCall {
   int64_t batch = 1, length = 0, past = 0, workers = 0;
 
@@ -128,7 +127,7 @@ struct ExplainedTensor {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// How far the results of machine code are from float64.
+/// The error of machine code results relative to float64.
 struct ExplainedError {
   std::string isa;
   std::optional<double> absolute, relative;
@@ -139,7 +138,7 @@ struct ExplainedError {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// An operation of a phase.
+/// An operation in a phase.
 struct PhaseOperation {
   std::string name, detail;
   ModelPlace place;
@@ -156,7 +155,7 @@ struct PhaseOperation {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// A function of generated code that runs between two barriers.
+/// A generated function that runs between two barriers.
 struct ExplainedPhase {
   std::string name;
   ModelPlace place;
@@ -170,7 +169,7 @@ struct ExplainedPhase {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// A planned buffer of the arena.
+/// A planned buffer in the arena.
 struct ExplainedBuffer {
   std::string location;
   Amount offset, bytes;
@@ -180,7 +179,7 @@ struct ExplainedBuffer {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// A call of sequences of different lengths in one batch.
+/// A call with sequences of different lengths in one batch.
 struct PaddedCall {
   std::vector<int64_t> lengths;
   std::optional<int64_t> flops, flopsAlone, bytes, arenaBytes;
@@ -206,7 +205,7 @@ struct ExplainedEntry {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// Micro-kernels that differ in the number of rows only.
+/// Micro-kernels that differ only in their row count.
 struct ExplainedKernel {
   std::string isa, symbol;
   int64_t rows = 0, columns = 0;
@@ -216,7 +215,7 @@ struct ExplainedKernel {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// The module of the stage `llvm-ir` for an instruction set.
+/// The module in the stage `llvm-ir` for an instruction set.
 struct LoweredCode {
   std::string isa, text;
 
@@ -242,7 +241,7 @@ struct ExplainedModel {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// A pass that `--disable-pass` left out.
+/// A pass disabled by `--disable-pass`.
 struct DisabledPass {
   std::string pass, summary;
 
@@ -260,7 +259,7 @@ struct ExplainedCompile {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// A pass after which the model computes something else.
+/// A pass that changes the model's results.
 struct ExplainedDifference {
   std::string pass, message, location, operation;
   std::vector<std::string> before;
@@ -270,7 +269,7 @@ struct ExplainedDifference {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// What was compared of the machine code of an entry.
+/// The comparison statistics for an entry's machine code.
 struct VerifiedCode {
   std::string isa, entry;
   int64_t calls = 0, dispatches = 0, numbers = 0, differences = 0;
@@ -279,7 +278,7 @@ struct VerifiedCode {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// What checks of passes and of machine code found.
+/// The results of pass and machine code verification.
 struct ExplainedVerification {
   std::string verdict, message;
   std::vector<std::string> calls, endCalls;
@@ -292,7 +291,7 @@ struct ExplainedVerification {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// Why a compile did not come to its end.
+/// The reason why a compile failed.
 struct ExplainedFailure {
   std::string pass, isa;
   int64_t status = 0;
@@ -303,9 +302,9 @@ struct ExplainedFailure {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// A whole compile.
+/// A complete compile.
 struct Explanation {
-  /// The version of the JSON form. It changes with the fields.
+  /// The JSON format version. It changes with the fields.
   static constexpr int64_t currentFormat = 3;
 
   int64_t format = currentFormat;
@@ -324,9 +323,8 @@ struct Explanation {
   std::optional<ExplainedFailure> failure;
   std::optional<ExplainedVerification> verification;
 
-  /// Of a file of another format, and not fields of the form: what it does not
-  /// have, as paths of keys such as `entries.padded`, and the note that says
-  /// so.
+  /// Not a serialized field: for a file in another format, the fields that it
+  /// lacks, as key paths such as `entries.padded`, and a note that lists them.
   std::set<std::string> missing;
   std::string formatNote;
 
@@ -334,15 +332,15 @@ struct Explanation {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// What to explain.
+/// Options for explainModel.
 struct ExplainOptions {
-  CompileOptions compile; ///< `output` and `emit` are without effect
+  CompileOptions compile; ///< `output` and `emit` are ignored
   bool ir = false;        ///< also the IR after each pass, and the code
 };
 
-/// Compiles a model until its code is lowered and tells what happened. Errors
-/// are those of compile() until the model is imported; a later one is the
-/// `failure` of an explanation that ends there.
+/// Compiles a model until its code is lowered and records each step. Errors
+/// before the end of the import are returned as by compile(); a later error
+/// becomes the `failure` in an explanation that ends there.
 Result<Explanation> explainModel(const ExplainOptions &options);
 
 } // namespace transom

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fields of an explanation: JSON key, member and description. Writing,
-// reading and the published schema all visit this list, so a new field is a
+// The explanation fields: JSON key, member and description. The writer, the
+// reader and the published schema all visit this list, so a new field is a
 // member in Explanation.h and a line here.
 #pragma once
 #include "compiler/explain/Explanation.h"
@@ -173,6 +173,7 @@ void ExplainedError::visitFields(Self &self, Visitor &visit) {
 
 template <typename Self, typename Visitor>
 void PhaseOperation::visitFields(Self &self, Visitor &visit) {
+  // The operation and its origin.
   visit.field("name", self.name, "operation of the kern dialect");
   visit.field("detail", self.detail, "what it computes, in words");
   visit.field("place", self.place, "where in the model it comes from");
@@ -182,6 +183,7 @@ void PhaseOperation::visitFields(Self &self, Visitor &visit) {
   visit.field("split", self.split,
               "how threads share the work: rows (each thread computes rows of "
               "its own) or tiles (threads take parts of the result)");
+  // Its cost, weights and padding.
   visit.field("flops", self.flops, "floating-point operations of one run");
   visit.field("bytes", self.bytes,
               "bytes of buffers that one run reads and writes");
@@ -255,6 +257,7 @@ void PaddedCall::visitFields(Self &self, Visitor &visit) {
 
 template <typename Self, typename Visitor>
 void ExplainedEntry::visitFields(Self &self, Visitor &visit) {
+  // The call.
   visit.field("name", self.name, "name of the function that applications call");
   visit.field("kind", self.kind,
               "what it computes: run, encode, step or source");
@@ -265,6 +268,7 @@ void ExplainedEntry::visitFields(Self &self, Visitor &visit) {
               "batches have no padding");
   visit.field("inputs", self.inputs, "what a call takes");
   visit.field("outputs", self.outputs, "what a call gives");
+  // Its cost and parallelization.
   visit.field("flops", self.flops, "floating-point operations of a call");
   visit.field("bf16_flops", self.bf16Flops, "those of them that multiply bf16");
   visit.field("int8_flops", self.int8Flops,
@@ -280,6 +284,7 @@ void ExplainedEntry::visitFields(Self &self, Visitor &visit) {
   visit.field("phases", self.phases, "phases, each once");
   visit.field("order", self.order,
               "for each run of a phase in a call, its index in phases");
+  // Its memory.
   visit.field("arena_bytes", self.arenaBytes,
               "memory of a call besides weights and caches");
   visit.field("arena_lower_bound", self.arenaLowerBound,

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The form of explanations.
+// The JSON format for explanations.
 #include "compiler/explain/ExplanationJson.h"
 #include "compiler/explain/ExplanationFields.h"
 #include "runtime/json/FieldJson.h"
@@ -12,7 +12,7 @@ std::string transom::toJson(const Explanation &explanation) {
   return writeFields(explanation);
 }
 
-/// Fails where an index of an explanation leads nowhere.
+/// Fails if an index in an explanation is out of range.
 static Result<void> checkIndices(const Explanation &explanation,
                                  JsonValue root) {
   auto isIndex = [](int64_t index, size_t count) {
@@ -33,7 +33,7 @@ static Result<void> checkIndices(const Explanation &explanation,
   return {};
 }
 
-/// The paths in one line; of many the first ones.
+/// Formats the paths in one line, truncated to the first ones.
 static std::string listPaths(const std::set<std::string> &paths) {
   constexpr size_t most = 6;
   std::string text;
@@ -45,7 +45,7 @@ static std::string listPaths(const std::set<std::string> &paths) {
                       : text;
 }
 
-/// What a reader has to know of an explanation of another format.
+/// Describes the differences to an explanation in another format.
 static std::string describeFormat(int64_t version,
                                   const fields::FormDifference &difference) {
   std::string text = "this explanation has format " + std::to_string(version) +
@@ -59,7 +59,7 @@ static std::string describeFormat(int64_t version,
   return text;
 }
 
-/// Reads an explanation that another version has written.
+/// Reads an explanation written by another version.
 static Result<Explanation> parseOtherFormat(JsonValue root, JsonValue format,
                                             int64_t version) {
   fields::FormDifference difference;

@@ -1,26 +1,26 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Explanations as JSON: writing, reading, and the schema of the form.
+// Explanations as JSON: writer, reader and schema.
 #pragma once
 #include "compiler/explain/Explanation.h"
 #include "runtime/json/Json.h"
 
 namespace transom {
 
-/// The JSON text. Equal explanations give equal bytes.
+/// Returns the JSON text. Equal explanations give equal bytes.
 std::string toJson(const Explanation &explanation);
 
-/// Reads what toJson() wrote. Errors are `Rejected` and name file and place;
-/// keys that are not known are errors, too. Of an explanation of another format
-/// it reads what is as in this one, and adds a note that says what is not.
+/// Reads toJson() output. Errors are `Rejected` and name file and location;
+/// unknown keys are also errors. From an explanation in another format it reads
+/// the common fields, and adds a note about the others.
 Result<Explanation> parseExplanation(const JsonDocument &document);
 
-/// Takes from each explanation what the other one's format does not have, so
-/// that a comparison shows no difference that is one of the formats.
+/// Removes from each explanation the fields that the other format lacks, so
+/// that a comparison shows no format differences.
 void keepCommon(Explanation &a, Explanation &b);
 
-/// The JSON schema (draft 2020-12) of the form.
+/// Returns the JSON schema (draft 2020-12).
 std::string getExplanationSchema();
 
 } // namespace transom

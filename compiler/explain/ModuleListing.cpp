@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lists a clone of the module without remarks: MLIR's printer says in which
-// line it has printed each operation.
+// Lists a clone of the module without remarks: MLIR's printer reports the line
+// of each operation.
 #include "compiler/explain/ModuleListing.h"
 #include "compiler/stages/ModuleText.h"
 #include "dialects/common/Location.h"
@@ -17,7 +17,7 @@ using namespace transom;
 
 namespace {
 
-/// Makes the table of operations.
+/// Builds the operation table.
 class Lister {
 public:
   Lister(const AsmState::LocationMap &lines,
@@ -28,9 +28,9 @@ public:
   std::vector<ListedOperation> take() { return std::move(operations); }
 
 private:
-  /// The operation that a value depends on, -1 for arguments of blocks.
+  /// Returns the operation that a value depends on, -1 for block arguments.
   int getProducer(Value value) const;
-  /// Operations that wrote the buffers that this one reads.
+  /// Adds the operations that wrote the buffers read by `op`.
   void addOperands(Operation *op, std::set<int> &operands) const;
 
   const AsmState::LocationMap &lines;
@@ -41,7 +41,7 @@ private:
   DenseMap<Value, int> writers;
 };
 
-/// Gives each text the index of its first use.
+/// Assigns each string the index of its first use.
 class Table {
 public:
   int64_t getIndex(const std::string &text) {
@@ -75,14 +75,14 @@ void Lister::addOperands(Operation *op, std::set<int> &operands) const {
   if (bufferOp)
     read = bufferOp.readBuffers();
   for (Value operand : op->getOperands())
-    // A buffer that is only written does not depend on what was in it.
+    // A buffer that is only written does not depend on its previous contents.
     if (!bufferOp || !isa<kern::BufferType>(operand.getType()) ||
         llvm::is_contained(read, operand))
       if (int producer = getProducer(operand); producer >= 0)
         operands.insert(producer);
 }
 
-/// `file: /pointer` of each child of a location.
+/// Collects `file: /pointer` for each child of a location.
 static void addOrigins(Location location, std::vector<std::string> &origins) {
   if (auto fused = dyn_cast<FusedLoc>(location)) {
     for (Location child : fused.getLocations())
@@ -112,7 +112,7 @@ void Lister::list(Operation *op, int parent) {
   for (Region &region : op->getRegions())
     for (Block &block : region)
       for (Operation &inner : block)
-        // Terminators that are not in the text have no line.
+        // Terminators that are not printed have no line.
         if (lines.contains(&inner))
           list(&inner, index);
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Costs count a layer body once for each layer that runs it; buffers and phases
-// count it once, since all layers use the same.
+// count it once, since all layers use the same ones.
 #include "compiler/explain/ModuleSummary.h"
 #include "compiler/statistics/ModelCost.h"
 #include "dialects/attn/Attn.h"
@@ -16,13 +16,13 @@ using namespace transom;
 
 namespace {
 
-/// Adds up the costs of one entry.
+/// Accumulates one entry's costs.
 class EntryCounter {
 public:
   EntryCounter(SymbolTableCollection &symbols, const kern::SizeBounds &bounds)
       : symbols(symbols), bounds(bounds) {}
 
-  /// Adds the operations of a function, which `runs` layers run.
+  /// Adds a function's operations, which `runs` layers run.
   void visit(func::FuncOp function, int64_t runs);
 
   Polynomial flops, bufferBytes;
@@ -37,7 +37,7 @@ private:
 
 } // namespace
 
-/// Operations of products and attention, as those of attn count them.
+/// Returns GEMM and attention FLOPs, with the same convention as for attn.
 static Polynomial getProductFlops(Operation &op) {
   if (auto call = dyn_cast<kern::OneDnnOp>(op))
     if (call.getPrimitive() != kern::OneDnnPrimitive::Matmul &&
@@ -73,7 +73,7 @@ void EntryCounter::visit(func::FuncOp function, int64_t runs) {
   }
 }
 
-/// Visits each body once, in the order of the layers.
+/// Visit each body once, in layer order.
 template <typename LayersOp> void EntryCounter::visitLayers(LayersOp layers) {
   llvm::MapVector<Operation *, int64_t> bodies;
   for (auto layer : layers.getLayerRange())
@@ -82,14 +82,14 @@ template <typename LayersOp> void EntryCounter::visitLayers(LayersOp layers) {
     visit(cast<func::FuncOp>(body), runs);
 }
 
-/// Bytes of a weight of attn.
+/// Returns an attn weight's size in bytes.
 static int64_t getByteSize(attn::WeightOp weight) {
   auto type = cast<RankedTensorType>(weight.getType());
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
-/// True for operations of a model or of the code; false for what defines
-/// weights, buffers and sizes, and for the parts of an elementwise operation.
+/// Returns true for model and code operations; false for definitions (weights,
+/// buffers, sizes) and for operations inside an elementwise body.
 static bool computes(Operation *op) {
   if (isa<kern::KernDialect>(op->getDialect()))
     return isa<kern::BufferOp>(op);
@@ -103,7 +103,7 @@ ModuleSummary transom::summarizeModule(ModuleOp module) {
   ModuleSummary summary;
   SymbolTableCollection symbols;
   kern::SizeBounds bounds(module);
-  // Ends of blocks are no work.
+  // Terminators do not count.
   DenseMap<OperationName, int64_t> counts;
   module.walk([&](Operation *op) {
     if (op != module && !op->hasTrait<OpTrait::IsTerminator>())

@@ -1,16 +1,16 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a module between two passes consists of.
+// Module statistics between two passes.
 #pragma once
 #include "compiler/explain/Explanation.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace transom {
 
-/// Counts the operations, weights and buffers of a module of attn or kern, and
-/// what a call of its entries costs. Amounts have no values yet. A module of
-/// the LLVM dialect has operations and functions only.
+/// Counts operations, weights and buffers in an attn or kern module, and the
+/// cost of calling its entries. Amounts have no values yet. Modules in the LLVM
+/// dialect have only operations and functions.
 ModuleSummary summarizeModule(mlir::ModuleOp module);
 
 } // namespace transom

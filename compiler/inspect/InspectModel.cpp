@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a model folder, a config.json alone or a graph.json holds, before it is
-// compiled: entries, what they cost, tensors that are used and not, keys that
-// are not known.
+// Describes a model folder, a single config.json or a graph.json before
+// compilation: entries and their cost, used and unused tensors, unknown keys.
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/driver/CompileModule.h"
 #include "compiler/driver/CompileObserver.h"
@@ -21,12 +20,12 @@ using namespace transom;
 
 namespace {
 
-/// An argument or result of an entry.
+/// An argument or result in an entry.
 struct TensorLine {
   std::string name, type;
 };
 
-/// An entry of the module.
+/// An entry in the module.
 struct EntryLines {
   std::string name;
   std::vector<TensorLine> inputs, outputs;
@@ -35,7 +34,7 @@ struct EntryLines {
 
 } // namespace
 
-/// `tensor<...>` without the dialect's marks: `f32 [batch, seq, 768]`.
+/// Formats `tensor<...>` without dialect syntax: `f32 [batch, seq, 768]`.
 static std::string typeText(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
@@ -119,6 +118,7 @@ static std::string toJson(const ImportInfo &info,
                           const std::vector<EntryLines> &entries,
                           const ModelFigures &figures,
                           const std::optional<DecoderReport> &decoder) {
+  // The model and its parameters.
   std::string text;
   JsonWriter json(text, 2);
   json.beginObject();
@@ -132,6 +132,7 @@ static std::string toJson(const ImportInfo &info,
   for (const auto &[dtype, count] : info.dtypes)
     json.member(dtype, count);
   json.endObject();
+  // The entries.
   json.key("entries");
   json.beginArray();
   for (const EntryLines &entry : entries) {
@@ -143,6 +144,7 @@ static std::string toJson(const ImportInfo &info,
     json.endObject();
   }
   json.endArray();
+  // Caches, files and notes.
   if (decoder)
     decoder->writeJson(json);
   json.key("files");
@@ -157,7 +159,7 @@ static std::string toJson(const ImportInfo &info,
 
 namespace {
 
-/// Keeps the manifest of the planned module.
+/// Stores the planned module's manifest.
 class PlanObserver : public CompileObserver {
 public:
   void imported(ModuleOp, const ImportInfo &, const CompileOptions &) override {
@@ -174,7 +176,7 @@ public:
 
 } // namespace
 
-/// The manifest of the module's artifact.
+/// Returns the manifest for the module's artifact.
 static Result<Manifest> planModel(OwningOpRef<ModuleOp> module,
                                   CompileOptions options) {
   options.emit = Stage::Kern;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `transom inspect` learns of a model that is not compiled. No header of
-// LLVM or MLIR comes along.
+// The result of `transom inspect` for a model that is not compiled. The header
+// needs neither LLVM nor MLIR.
 #pragma once
 #include "compiler/inspect/ModelGraph.h"
 #include "compiler/options/CompileOptions.h"
@@ -12,29 +12,28 @@
 
 namespace transom {
 
-/// What to tell about a model.
+/// Options for inspectModel.
 struct InspectOptions {
   /// A model folder, a config.json without weights or a graph.json.
   std::string model;
-  /// Also run the passes of a compile, for the plan. The compile reads `dtype`
-  /// and `kvDtype`.
+  /// Also run the compile passes, for the plan. The compile reads `dtype` and
+  /// `kvDtype`.
   bool plans = false;
   CompileOptions compile;
   bool draws = false; ///< also read the graph
 };
 
-/// What there is to tell.
+/// The description of a model.
 struct Inspection {
   std::string json; ///< one object
-  std::string text; ///< for people
-  /// The manifest that the artifact would have, apart from hashes, texts and
-  /// code.
+  std::string text; ///< human-readable
+  /// The artifact's manifest, without hashes, text files and code.
   std::optional<Manifest> plan;
   std::optional<ModelGraph> graph;
 };
 
-/// Reads a model folder, a config.json or a graph.json; of weights the headers
-/// only.
+/// Reads a model folder, a config.json or a graph.json; weight files are read
+/// up to their headers.
 Result<Inspection> inspectModel(const InspectOptions &options);
 
 } // namespace transom

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model as a graph to look at: operations, what flows between them, and
-// layers as groups, of which equal ones are one. No header of LLVM comes along.
+// A model as a graph for drawing: operations, data flow, and layers as groups,
+// with equal layers merged. The header needs no LLVM.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace transom {
 
-/// What a node is, which decides its colour.
+/// The node kind, which determines its colour.
 enum class DrawnKind {
   Input,
   Output,
@@ -26,24 +26,24 @@ enum class DrawnKind {
 struct DrawnNode {
   DrawnKind kind = DrawnKind::Other;
   std::string title;  ///< `linear 768 x 3072`
-  std::string detail; ///< where it is in its group: `intermediate.dense`
+  std::string detail; ///< its path in the group: `intermediate.dense`
   int64_t group = 0;
 };
 
-/// A value that one node makes and another reads.
+/// A value that one node produces and another reads.
 struct DrawnEdge {
   int64_t from = 0, to = 0;
-  std::string shape; ///< `[batch, seq, 768]`; empty: no tensor
+  std::string shape; ///< `[batch, seq, 768]`; empty: not a tensor
 };
 
-/// Nodes that are drawn in a box.
+/// Nodes drawn in a box.
 struct DrawnGroup {
   std::string title;   ///< `encoder.layer`, or the name of an entry
   std::string repeats; ///< `x 12`; empty: once
   int64_t parent = -1; ///< -1: the whole model
 };
 
-/// A model. Group 0 is all of it.
+/// A model. Group 0 is the whole model.
 struct ModelGraph {
   std::vector<DrawnGroup> groups;
   std::vector<DrawnNode> nodes;

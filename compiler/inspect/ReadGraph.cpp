@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layers are compared by what their operations are and which shapes they have.
-// A run of layers repeats with a period: 1 where all are equal, 2 where two
-// kinds alternate.
+// Layers are compared by their operations and shapes. Equal layers repeat with
+// a period: 1 if all are equal, 2 if two kinds alternate.
 #include "compiler/inspect/ReadGraph.h"
 #include "compiler/statistics/ModelComponents.h"
 #include "dialects/common/Location.h"
@@ -14,14 +13,14 @@
 using namespace mlir;
 using namespace transom;
 
-/// Layers after which a kind of layer may come again.
+/// The max period of a layer pattern.
 static constexpr size_t maxPeriod = 16;
 
 //===----------------------------------------------------------------------===//
 // Operations as nodes
 //===----------------------------------------------------------------------===//
 
-/// True for what is made of weights alone.
+/// Returns true for values computed from weights only.
 static bool isWeight(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || isa<attn::DecodeBatchOp>(op))
@@ -31,7 +30,7 @@ static bool isWeight(Value value) {
   return op->getNumOperands() > 0 && llvm::all_of(op->getOperands(), isWeight);
 }
 
-/// True for what changes the layout or the type alone.
+/// Returns true for operations that change only layout or type.
 static bool isLayout(Operation *op) {
   return isa<attn::ReshapeOp, attn::TransposeOp, attn::CastOp>(op);
 }
@@ -66,13 +65,13 @@ static DrawnKind getKind(Operation *op) {
   return DrawnKind::Other;
 }
 
-/// The last size of a value.
+/// Returns the last dimension.
 static std::string getWidth(Value value) {
   auto shape = attn::getSymbolicShape(value.getType());
   return shape.empty() ? "1" : shape.back().str();
 }
 
-/// The operation with what tells it from others of its kind.
+/// Returns the operation name with its distinguishing attributes.
 static std::string getTitle(Operation *op) {
   const std::string name = op->getName().stripDialect().str();
   if (auto activation = dyn_cast<attn::ActivationOp>(op))
@@ -90,7 +89,7 @@ static std::string getTitle(Operation *op) {
   return name;
 }
 
-/// What has to be equal in layers that are drawn as one.
+/// Returns a string that is equal for layers drawn as one.
 static std::string getSignature(Operation *op) {
   std::string text = op->getName().stripDialect().str();
   for (Value operand : op->getOperands())
@@ -108,15 +107,15 @@ static std::string getSignature(Operation *op) {
 
 namespace {
 
-/// A layer of a stack in one entry.
+/// A layer in an entry's stack.
 struct DrawnLayer {
   LayerId id;
   std::vector<Operation *> ops;
   std::string signature;
-  /// The layer that is drawn in its place, itself if it is drawn.
+  /// The layer drawn in its place, or itself.
   size_t drawn = 0;
-  size_t run = 0;    ///< of layers that are drawn as one group
-  size_t repeat = 0; ///< how often the drawn layers came before
+  size_t run = 0;    ///< layers drawn as one group
+  size_t repeat = 0; ///< count of previous repeats of the drawn layers
 };
 
 /// Reads one entry.
@@ -138,7 +137,7 @@ private:
   const int64_t group;
   std::vector<DrawnLayer> layers;
   llvm::DenseMap<Operation *, size_t> layerOf;
-  llvm::DenseMap<Operation *, int64_t> nodeOf; ///< of drawn layers
+  llvm::DenseMap<Operation *, int64_t> nodeOf; ///< for drawn layers
   llvm::DenseMap<Operation *, Operation *> drawnFor;
   llvm::DenseMap<Value, int64_t> argumentNodes;
   std::set<std::tuple<int64_t, int64_t, std::string>> seen;
@@ -146,10 +145,10 @@ private:
 
 } // namespace
 
-/// The layers whose values an operation outside of layers depends on.
+/// For operations outside layers, the layers that they depend on.
 using LeftLayers = llvm::DenseMap<Operation *, std::set<size_t>>;
 
-/// The operation that makes a value, without changes of its layout.
+/// Returns the operation that produces a value, ignoring layout changes.
 static Operation *getMaker(Value value) {
   Operation *op = value.getDefiningOp();
   while (op && isLayout(op))
@@ -174,8 +173,8 @@ void EntryReader::findLayers(Block &body) {
     const LayerId id = getLayerId(getModulePath(op.getLoc()));
     const size_t index =
         known.count(id) ? known[id] : static_cast<size_t>(layers.size());
-    // What is computed from a value that has left the layer is not in its box,
-    // or lines would lead back.
+    // Results computed from a value after it leaves the layer are outside the
+    // box, otherwise edges would lead back.
     if (!id.isLayer() || passed.count(index)) {
       passed.insert(entered.begin(), entered.end());
       left[&op] = std::move(passed);
@@ -191,8 +190,8 @@ void EntryReader::findLayers(Block &body) {
   }
 }
 
-/// Layers begin..begin + period * count of a stack are drawn as the first
-/// `period` ones.
+/// The layers begin..begin + period * count in a stack are drawn as the first
+/// `period` layers.
 void EntryReader::addRun(size_t begin, size_t period, size_t count) {
   const auto run = static_cast<size_t>(graph.groups.size());
   const DrawnLayer &first = layers[begin];
@@ -217,7 +216,8 @@ void EntryReader::addRun(size_t begin, size_t period, size_t count) {
 
 void EntryReader::findRuns() {
   for (size_t begin = 0; begin < layers.size();) {
-    // As many layers as possible; of equal numbers the shortest period.
+    // Covers as many layers as possible; among equal counts the shortest
+    // period.
     size_t bestPeriod = 1, bestCount = 1;
     for (size_t period = 1; period <= maxPeriod; ++period) {
       size_t end = begin + period;
@@ -250,8 +250,8 @@ int64_t EntryReader::addNode(Operation *op, int64_t parent, StringRef stack) {
   return static_cast<int64_t>(graph.nodes.size()) - 1;
 }
 
-/// Adds the edges to `to` from what makes a value. `layer` is that of the
-/// reader, null outside of layers.
+/// Adds edges to `to` from the producer of a value. `layer` is the reader's
+/// layer, null outside layers.
 void EntryReader::addOperand(Value value, int64_t to, const DrawnLayer *layer,
                              std::string shape) {
   if (isWeight(value))
@@ -264,7 +264,7 @@ void EntryReader::addOperand(Value value, int64_t to, const DrawnLayer *layer,
     return addOperand(op->getOperand(0), to, layer, std::move(shape));
   } else {
     auto known = layerOf.find(op);
-    // What one repeat passes to the next is not drawn.
+    // Edges between repeats are not drawn.
     if (layer && known != layerOf.end() &&
         layers[known->second].run == layer->run &&
         layers[known->second].repeat != layer->repeat)
@@ -292,7 +292,7 @@ void EntryReader::read(func::FuncOp function) {
                            getName(function.getArgAttrDict(i)), "input",
                            group});
   }
-  // Operations of layers that are not drawn only give edges to those after.
+  // Operations in layers that are not drawn only add edges to later operations.
   for (Operation &op : body.without_terminator()) {
     if (isLayout(&op) || (op.getNumResults() > 0 && isWeight(op.getResult(0))))
       continue;

@@ -1,16 +1,16 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From a module of attn to the graph that is drawn of it.
+// Converts an attn module to a graph for drawing.
 #pragma once
 #include "compiler/inspect/ModelGraph.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace transom {
 
-/// The graph of a module as it was imported. Weights are part of the operations
-/// that read them, and operations that change only the layout part of the
-/// edges. Of layers that repeat, the first ones are shown.
+/// Returns the graph for a module, as imported. Weights are merged into the
+/// operations that read them, and layout changes into the edges. Among repeated
+/// layers, only the first ones are drawn.
 ModelGraph readGraph(mlir::ModuleOp module, const std::string &title);
 
 } // namespace transom

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options that change what passes do are attributes of the module, so that a
-// module that was written and read is compiled as before.
+// Options that affect passes are module attributes, so a module that is written
+// and read back is compiled in the same way.
 #include "compiler/options/ModuleOptions.h"
 #include "compiler/codegen/TargetMachine.h"
 #include "compiler/pipeline/PassRange.h"
@@ -24,11 +24,11 @@ std::string transom::getCacheType(const CompileOptions &options) {
 }
 
 namespace {
-/// A value of `--quantize`.
+/// A `--quantize` value.
 struct QuantizedType {
   StringLiteral option;
   StorageType type;
-  int64_t group; ///< unless `--group-size` says otherwise
+  int64_t group; ///< unless `--group-size` specifies another size
 };
 } // namespace
 
@@ -42,13 +42,13 @@ static const QuantizedType *findQuantizedType(StringRef option) {
   return nullptr;
 }
 
-/// The value of `--quantize` that makes floats of the whole numbers of files.
+/// The `--quantize` value that dequantizes stored integers.
 static constexpr const char *keepsNoWholeNumbers = "none";
 
-/// The value of `--activations` that quantizes none.
+/// The `--activations` value that disables quantization.
 static constexpr const char *keepsActivations = "f32";
 
-/// The format of weights by the value of an option, or nothing.
+/// Returns the weight format for an option value, or nullopt.
 static std::optional<OperandFormat> getQuantizedFormat(StringRef option,
                                                        unsigned groupSize) {
   const QuantizedType *found = findQuantizedType(option);
@@ -59,14 +59,14 @@ static std::optional<OperandFormat> getQuantizedFormat(StringRef option,
       .withScales(StorageType::F16);
 }
 
-/// The value of `--quantize-embeddings`, or its default.
+/// Returns the `--quantize-embeddings` value, or its default.
 static StringRef getTableOption(const CompileOptions &options) {
   if (options.quantizeEmbeddings.empty() && findQuantizedType(options.quantize))
     return kQuantizedTypes[0].option;
   return options.quantizeEmbeddings;
 }
 
-/// The flags beside `--quantize` and their values.
+/// The other quantization flags and their values.
 static std::array<std::pair<std::string, std::string>, 3>
 getFlagsBeside(const CompileOptions &options) {
   return {{{"--quantize-head", options.quantizeHead},
@@ -74,7 +74,7 @@ getFlagsBeside(const CompileOptions &options) {
            {"--activations", options.activations}}};
 }
 
-/// The values of `--quantize` and of the flags beside it.
+/// Checks `--quantize` and the other quantization flags.
 static Result<void> checkQuantizedTypes(const CompileOptions &options) {
   auto check = [](const std::string &flag,
                   const std::string &value) -> Result<void> {
@@ -97,7 +97,7 @@ static Result<void> checkQuantizedTypes(const CompileOptions &options) {
   return {};
 }
 
-/// The combinations with `--quantize` that are supported.
+/// Checks that the combination with `--quantize` is supported.
 static Result<void> checkQuantize(const CompileOptions &options) {
   TRANSOM_TRY(checkQuantizedTypes(options));
   const bool quantizes = findQuantizedType(options.quantize) ||
@@ -117,7 +117,7 @@ static Result<void> checkQuantize(const CompileOptions &options) {
         "a group of " + std::to_string(options.groupSize) +
         " numbers is not supported; supported: " + quantizedGroupNames);
   if (options.quantize.empty())
-    return {}; // of a model with quantized weights
+    return {}; // in a model with quantized weights
   if (options.backend != "native")
     return unsupported("'--quantize' with '--backend " + options.backend +
                        "' is not supported; supported: native");
@@ -161,7 +161,7 @@ void transom::setModuleOptions(ModuleOp module, const CompileOptions &options) {
                                             *kern::AttentionSchedule::parse(
                                                 options.attentionSchedule)));
 
-  // Which layers and heads the entry with weights of attention has.
+  // The layers and heads for the attention weights entry.
   if (options.attention)
     module->setAttr("transom.attention", builder.getUnitAttr());
   if (!options.attentionLayers.empty())
@@ -171,7 +171,7 @@ void transom::setModuleOptions(ModuleOp module, const CompileOptions &options) {
     module->setAttr("transom.attention_heads",
                     builder.getDenseI64ArrayAttr(options.attentionHeads));
 
-  // Passes that are left out or added.
+  // Passes that are disabled or added.
   auto setTexts = [&](StringRef name, ArrayRef<std::string> values) {
     if (values.empty())
       module->removeAttr(name);
@@ -190,7 +190,7 @@ void transom::setModuleOptions(ModuleOp module, const CompileOptions &options) {
   setTexts("transom.pass_plugins", plugins);
 }
 
-/// The attributes of options and their flags.
+/// The option attributes and their flags.
 static constexpr std::pair<StringLiteral, StringLiteral> kOptionAttributes[] = {
     {"transom.dtype", "--dtype"},
     {"transom.kv_dtype", "--kv-dtype"},
@@ -207,7 +207,7 @@ static constexpr std::pair<StringLiteral, StringLiteral> kOptionAttributes[] = {
     {"transom.pass_plugins", "--load-pass-plugin"},
 };
 
-/// The value of `--quantize` for a format.
+/// Returns the `--quantize` value for a format.
 static std::string getQuantizeOption(const OperandFormat &format) {
   for (const QuantizedType &known : kQuantizedTypes)
     if (known.type == format.element)
@@ -240,7 +240,7 @@ static std::string describeOption(Attribute value, StringRef flag) {
   return ("with '" + flag + (text.empty() ? "" : " ") + text + "'").str();
 }
 
-/// A list of passes without those that run only after `stage`.
+/// Returns a pass list without passes that run only after `stage`.
 static Attribute getPassesUntil(Attribute passes, Stage stage) {
   auto names = dyn_cast_or_null<ArrayAttr>(passes);
   if (!names)
@@ -285,7 +285,7 @@ Result<void> transom::checkAttentionEntry(ModuleOp module,
     return unsupported("weights of attention are not supported for this "
                        "model; supported: encoders, decoders and "
                        "encoder-decoders of token ids");
-  // Results are called `attentions.0` and have a dimension of heads.
+  // Results have names such as `attentions.0` and a head dimension.
   std::set<int64_t> layers;
   int64_t heads = 0;
   for (unsigned i = 0; i < entry.getNumResults(); ++i) {
@@ -320,7 +320,7 @@ bool transom::hasStoredWeights(ModuleOp module) {
                       });
 }
 
-/// An error for flags beside `--quantize` where nothing is quantized.
+/// Rejects quantization flags if nothing is quantized.
 static Result<void> checkNeedsQuantize(const CompileOptions &options) {
   if (options.quantize.empty())
     for (const auto &[flag, value] : getFlagsBeside(options))
@@ -356,6 +356,7 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
           {options.disabledPasses.begin(), options.disabledPasses.end()});
       !known)
     return known;
+  // Names that must be known: targets, types, schedule and backend.
   TRANSOM_ASSIGN(std::vector<const InstructionSet *> isas,
                  selectTargets(options.targets));
   if (options.dtype != "f32" && options.dtype != "bf16")
@@ -372,6 +373,7 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
   if (!parseBackend(options.backend))
     return usageError("unknown backend '" + options.backend +
                       "'; supported: native, onednn");
+  // Combinations that are not supported.
   if (options.backend == "onednn" && options.dtype != "f32")
     return unsupported("'--backend onednn' with '--dtype " + options.dtype +
                        "' is not supported; supported: f32");
@@ -387,6 +389,7 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
     return usageError("'--stages' and '--resume-from' exclude each other; a "
                       "compile that goes on from a stage prints the others "
                       "with '--emit'");
+  // Binary stages need an output file.
   if (options.output.empty() &&
       (options.emit == Stage::So || options.emit == Stage::Obj))
     return usageError("'" + std::string(getStageInfo(options.emit).name) +

@@ -1,45 +1,44 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options of a compile as attributes of its module, which tell the passes. The
-// module of a stage that was written says with them what it was compiled with.
+// Compile options as module attributes for the passes. In a written stage the
+// attributes record the options it was compiled with.
 #pragma once
 #include "compiler/options/CompileOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace transom {
 
-/// An error for options that are unknown, contradict each other or have no
-/// output.
+/// Rejects options that are unknown, contradict each other or lack an output.
 Result<void> checkOptions(const CompileOptions &options);
 
-/// An error if the caches of a decoder round keys and values in another way
-/// than the entry with weights of attention, which has none.
+/// Rejects decoder caches that round keys and values differently from the
+/// attention weights entry, which has no cache.
 Result<void> checkCachesBesideAttention(const CompileOptions &options);
 
-/// The type of caches. Without `--kv-dtype` it is that of weights if caches
+/// Returns the cache type. Without `--kv-dtype` it is the weight type if caches
 /// support it, else f32.
 std::string getCacheType(const CompileOptions &options);
 
-/// Sets the attributes of the options.
+/// Sets the option attributes.
 void setModuleOptions(mlir::ModuleOp module, const CompileOptions &options);
 
-/// `Usage` for the module of a stage whose attributes are of other options,
-/// `Rejected` for one without; `file` is its name. Passes after the stage may
-/// be left out freely.
+/// Compares the attributes of a stage's module with the options. Errors:
+/// `Usage` if they differ, `Rejected` for a module without attributes; `file`
+/// is its name. Passes that run after the stage may differ.
 Result<void> checkModuleOptions(mlir::ModuleOp module, Stage stage,
                                 const CompileOptions &options,
                                 const std::string &file);
 
-/// An error unless there is an entry with weights of attention, and in it all
-/// layers and heads that are asked for.
+/// Checks that there is an attention weights entry, with all requested layers
+/// and heads.
 Result<void> checkAttentionEntry(mlir::ModuleOp module,
                                  const CompileOptions &options);
 
-/// True for a module with weights that files have as whole numbers.
+/// Returns true if the module has weights stored as integers in files.
 bool hasStoredWeights(mlir::ModuleOp module);
-/// Makes floats of such weights where the options say so, in a module that was
-/// just imported, and else refuses options that do not go with them.
+/// Dequantizes stored integers if the options request it, in a module that was
+/// just imported; otherwise rejects options that are incompatible with them.
 Result<void> prepareStoredWeights(mlir::ModuleOp module,
                                   const CompileOptions &options);
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is registered lives in the shared library of the compiler, which a
-// plug-in and the program that loads it share.
+// Registrations live in the compiler's shared library, which a plug-in and the
+// program that loads it share.
 #include "compiler/pipeline/ExtensionPoints.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -30,7 +30,7 @@ llvm::ArrayRef<ExtensionPoint> getExtensionPoints() {
 
 namespace {
 
-/// The builders of all places.
+/// The builders for all extension points.
 struct Registry {
   std::mutex mutex;
   std::vector<std::pair<std::string, ExtensionBuilder>> builders;
@@ -41,7 +41,7 @@ struct Registry {
   }
 };
 
-/// Runs the passes of plug-ins at one place.
+/// Runs plug-in passes at one extension point.
 class ExtensionPass
     : public PassWrapper<ExtensionPass, OperationPass<ModuleOp>> {
 public:

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The places of the pipeline at which `transom compile` runs the passes of
-// plug-ins. Each is a pass of the table of passes, so that it has a name, can
-// be disabled, and is where `--start-at` and `--stop-after` may begin and end.
+// Extension points: positions in the pipeline at which `transom compile` runs
+// plug-in passes. Each is an entry in the pass table, so it has a name, can be
+// disabled, and may be used with `--start-at` and `--stop-after`.
 #pragma once
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
@@ -12,36 +12,37 @@
 
 namespace transom {
 
-/// The flags of the places.
+/// The extension point flags.
 inline constexpr char attnShapedPoint[] = "extension-attn-shaped";
 inline constexpr char attnFusedPoint[] = "extension-attn-fused";
 inline constexpr char kernFusedPoint[] = "extension-kern-fused";
 
-/// One place.
+/// One extension point.
 struct ExtensionPoint {
   llvm::StringLiteral flag;        ///< `extension-attn-fused`
-  llvm::StringLiteral description; ///< what a pass may rely on there
+  llvm::StringLiteral description; ///< guarantees for passes at this point
 };
 
-/// All places, in the order of the pipeline.
+/// All extension points, in pipeline order.
 llvm::ArrayRef<ExtensionPoint> getExtensionPoints();
 
-/// True for the flag of a place.
+/// Returns true for an extension point flag.
 bool isExtensionPoint(llvm::StringRef flag);
 
 /// Adds passes to a pass manager on modules.
 using ExtensionBuilder = std::function<void(mlir::OpPassManager &)>;
 
-/// Makes every later compile of this process run passes at a place. Plug-ins
-/// call it when they are loaded. Passes of several plug-ins run in the order of
-/// the calls. Fails with a message on stderr for a flag that no place has.
+/// Registers passes that every later compile in this process runs at an
+/// extension point. Plug-ins call it when they are loaded. Passes from several
+/// plug-ins run in registration order. For an unknown flag it prints a message
+/// to stderr and fails.
 mlir::LogicalResult registerExtension(llvm::StringRef flag,
                                       ExtensionBuilder builder);
 
-/// The pass that runs what is registered for a place when it runs.
+/// Creates the pass that runs the registered passes at an extension point.
 std::unique_ptr<mlir::Pass> createExtensionPass(llvm::StringRef flag);
 
-/// Registers the passes of all places.
+/// Registers all extension point passes.
 void registerExtensionPasses();
 
 } // namespace transom

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the passes of the stage `llvm-ir` on a copy of a module. The copy is
+// Runs all passes in the stage `llvm-ir` on a copy of a module. The copy is
 // verified once, at the end, to save compile time; tests run the same passes in
 // transom-opt, which verifies after each.
 #include "compiler/pipeline/LowerModule.h"

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From a planned kern module to one LLVM-dialect module per instruction set.
+// Lowers a planned kern module to one LLVM dialect module per instruction set.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -12,11 +12,11 @@ namespace transom {
 
 struct PassInfo;
 
-/// What lowerModule() calls; both may be empty.
+/// Callbacks for lowerModule(); both may be empty.
 struct LoweringEvents {
-  /// With the module before a pass.
+  /// Called with the module before a pass.
   std::function<void(const PassInfo &, mlir::ModuleOp)> willRun;
-  /// With the module after a pass; false stops the lowering.
+  /// Called with the module after a pass; returning false stops the lowering.
   std::function<bool(const PassInfo &, mlir::ModuleOp)> passDone;
 };
 
@@ -26,7 +26,7 @@ struct LoweringEvents {
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 lowerModule(mlir::ModuleOp module, const std::string &isa,
             const LoweringEvents &events = {});
-/// The number of passes that lowerModule() runs.
+/// Returns the pass count in lowerModule().
 uint64_t getNumLowerPasses();
 
 } // namespace transom

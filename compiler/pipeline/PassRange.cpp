@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of passes count the entries of a flag over the whole pipeline.
+// Pass names number a flag's entries over the whole pipeline.
 #include "compiler/pipeline/PassRange.h"
 #include "runtime/base/Suggest.h"
 
@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace transom {
 
-/// The entries of a flag, in order.
+/// Returns a flag's entries, in order.
 static std::vector<const PassInfo *> getEntries(StringRef flag) {
   std::vector<const PassInfo *> entries;
   for (const PassInfo &pass : getPasses())
@@ -34,7 +34,7 @@ Result<const PassInfo *> findPass(StringRef name) {
       return &pass;
   }
 
-  // A flag without the number that it needs, or with one that it does not have.
+  // The flag lacks a required number, or its number does not exist.
   std::vector<std::string> entries;
   for (const PassInfo *pass : getEntries(name.split(':').first))
     entries.push_back(getPassName(*pass));

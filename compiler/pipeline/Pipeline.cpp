@@ -19,13 +19,13 @@ using namespace mlir;
 
 namespace transom {
 
-/// The creator of a pass without options.
+/// Creates a pass without options.
 template <std::unique_ptr<Pass> (*create)()>
 static std::unique_ptr<Pass> plain(const PipelineOptions &) {
   return create();
 }
 
-/// The creator of the pass of an extension point.
+/// Creates an extension point pass.
 template <const char *flag>
 static std::unique_ptr<Pass> extension(const PipelineOptions &) {
   return createExtensionPass(flag);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The passes of each stage as one table: the only place that knows all passes.
+// The passes for each stage as one table: the only place that lists all passes.
 #pragma once
 #include "compiler/pipeline/StageTable.h"
 #include "mlir/Pass/Pass.h"
@@ -13,41 +13,41 @@
 
 namespace transom {
 
-/// Who does products, softmax and norms.
+/// The implementation for GEMMs, softmax and norms.
 enum class Backend { Native, OneDnn };
 
-/// The backend of that name, `native` or `onednn`; nothing for another.
+/// Returns the backend with that name, `native` or `onednn`, or nullopt.
 std::optional<Backend> parseBackend(llvm::StringRef name);
 
-/// Options of the passes.
+/// Pass options.
 struct PipelineOptions {
   Backend backend = Backend::Native;
-  /// Flags of passes to leave out.
+  /// Flags for disabled passes.
   std::set<std::string> disabled;
-  /// The instruction set of the stage `llvm-ir`.
+  /// The instruction set for the stage `llvm-ir`.
   std::string isa = "avx2";
 };
 
-/// A pass of the table. A flag may be in several entries.
+/// A pass in the table. Several entries may share a flag.
 struct PassInfo {
   Stage stage;
   llvm::StringLiteral flag; ///< `attn-fuse-attention`
   bool required;            ///< later stages need its result
   std::unique_ptr<mlir::Pass> (*create)(const PipelineOptions &options);
-  /// The only backend that runs the pass; nothing: both.
+  /// The only backend that runs the pass; nullopt: both.
   std::optional<Backend> only = std::nullopt;
 };
 
-/// True when the pass is part of the pipeline with these options.
+/// Returns true if the pass is in the pipeline with these options.
 bool runsPass(const PassInfo &info, const PipelineOptions &options);
 
 /// All passes, in order.
 llvm::ArrayRef<PassInfo> getPasses();
 
-/// Fails for a flag that no pass has or whose pass is required.
+/// Fails for an unknown flag, and for a required pass.
 Result<void> checkDisabledPasses(const std::set<std::string> &flags);
 
-/// Adds the passes of one stage that run with these options.
+/// Adds the passes in one stage that run with these options.
 void populateStage(mlir::OpPassManager &manager, Stage stage,
                    const PipelineOptions &options);
 

@@ -25,7 +25,7 @@ namespace transom {
 
 namespace {
 
-/// The options of a stage on a command line.
+/// Command-line options for a stage.
 struct StageFlags : PassPipelineOptions<StageFlags> {
   ListOption<std::string> disabled{
       *this, "disable", llvm::cl::desc("Flags of passes to leave out")};

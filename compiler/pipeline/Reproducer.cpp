@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR keeps the pipeline of a reproducer as a resource of the module's text.
+// MLIR stores a reproducer's pipeline as a resource in the module text.
 #include "compiler/pipeline/Reproducer.h"
 #include "dialects/common/FirstError.h"
 #include "mlir/IR/AsmState.h"
@@ -31,7 +31,7 @@ Result<Reproducer> readReproducer(MLIRContext &context,
   if (!reproducer.module)
     return rejected(path + ": not a module: " + error.text);
 
-  // The options hand their pipeline to a pass manager only.
+  // The options pass their pipeline to a pass manager only.
   PassManager manager(&context);
   if (failed(options.apply(manager)))
     return rejected(path + ": " + error.text);

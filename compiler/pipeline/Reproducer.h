@@ -10,24 +10,24 @@
 
 namespace transom {
 
-/// A module with a pipeline in its metadata, as MLIR writes it for a pass that
-/// fails.
+/// A module with a pipeline in its metadata, as MLIR writes it for a failing
+/// pass.
 struct Reproducer {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// The passes as text: `builtin.module(attn-fuse-attention)`.
   std::string pipeline;
 };
 
-/// Reads a file. `Unavailable` for a file that cannot be read, `Rejected` for
-/// one that is not a module or has no pipeline.
+/// Reads a file. `Unavailable` for a file that cannot be read, `Rejected` for a
+/// file that is not a module or has no pipeline.
 Result<Reproducer> readReproducer(mlir::MLIRContext &context,
                                   const std::string &path);
 
-/// The module's text with a pipeline in its metadata.
+/// Prints the module with a pipeline in its metadata.
 std::string printReproducer(mlir::ModuleOp module, llvm::StringRef pipeline);
 
-/// Runs the pipeline on a copy of the module. The first error; an empty text if
-/// it succeeds.
+/// Runs the pipeline on a copy of the module. Returns the first error, or an
+/// empty string on success.
 std::string getFailure(mlir::ModuleOp module, llvm::StringRef pipeline);
 
 } // namespace transom

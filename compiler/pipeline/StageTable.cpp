@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of stages. The tool links this file without the compiler.
+// The stage table. The tool links this file without the compiler.
 #include "compiler/pipeline/StageTable.h"
 #include "runtime/base/Suggest.h"
 

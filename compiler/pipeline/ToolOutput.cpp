@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLVM's streams end the process when an error is left in them, also those of
-// `--help`; the handler of fatal errors gives that the right exit code.
+// LLVM's streams end the process if an error is pending in their destructor,
+// also for `--help`; the fatal error handler then sets the right exit code.
 #include "compiler/pipeline/ToolOutput.h"
 #include "runtime/base/File.h"
 #include "llvm/ADT/StringRef.h"

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs and outputs of the tools that are built on LLVM's command line, by the
-// rules of `transom`: no output replaces an input, a file appears when it is
+// Inputs and outputs for tools built on LLVM's command line, with the same
+// rules as `transom`: no output replaces an input, a file appears when it is
 // complete, and a full disk is exit code 6.
 #pragma once
 #include "mlir/Support/LLVM.h"
@@ -10,14 +10,14 @@
 
 namespace transom {
 
-/// Begins to record the files of the tool. A write of LLVM to stdout that fails
-/// then ends the process with one line and exit code 6.
+/// Starts recording the tool's files. After this a failed LLVM write to stdout
+/// ends the process with one line and exit code 6.
 void initializeTool(const char *program);
 
-/// Records an input; `-` is stdin. Missing files are left to the reader.
+/// Records an input; `-` is stdin. Missing files are reported by the reader.
 Result<void> addToolInput(const std::string &path);
 
-/// The output of a tool; `-` is stdout.
+/// A tool output; `-` is stdout.
 class ToolOutput {
 public:
   static Result<ToolOutput> create(const std::string &path);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Symbols have the names that the author of a graph gave them, so their meaning
-// comes from their places.
+// Symbol names come from a graph's author, so their meaning is derived from
+// their position.
 #include "compiler/statistics/EntrySizes.h"
 #include "dialects/attn/Attn.h"
 
@@ -14,7 +14,7 @@ EntrySizes::EntrySizes(func::FuncOp entry) {
     if (std::vector<std::string> symbols = dim.symbols(); symbols.size() == 1)
       sizes.try_emplace(symbols.front(), size);
   };
-  // The arguments of a step are its tokens and the rows of its results.
+  // A step's arguments are its tokens and its result rows.
   if (!entry.getOps<attn::DecodeBatchOp>().empty()) {
     Size size = Size::Tokens;
     for (Type type : entry.getArgumentTypes()) {
@@ -31,7 +31,7 @@ EntrySizes::EntrySizes(func::FuncOp entry) {
           rows = ragged.getRows().str();
       }
   });
-  // Of other arguments the first of several sizes is the number of sequences.
+  // In other arguments with several sizes, the first is the batch size.
   for (Type type : entry.getArgumentTypes()) {
     SmallVector<Polynomial> shape = attn::getSymbolicShape(type);
     if (shape.size() > 1 && !shape[0].isConstant() && !shape[1].isConstant())
@@ -39,7 +39,8 @@ EntrySizes::EntrySizes(func::FuncOp entry) {
   }
 }
 
-/// The positions that the tokens of one sequence see, all together.
+/// Returns the sum over all tokens in a sequence of the positions they attend
+/// to.
 static int64_t getPairs(int64_t length, int64_t window) {
   const int64_t growing = window ? std::min(length, window) : length;
   return growing * (growing + 1) / 2 + (length - growing) * window;
@@ -48,6 +49,8 @@ static int64_t getPairs(int64_t length, int64_t window) {
 std::optional<int64_t> EntrySizes::evaluate(const Polynomial &formula,
                                             int64_t batch, int64_t length,
                                             bool allTokens) const {
+  // Pairs are computed from the length; every other symbol has one of four
+  // meanings.
   Result<int64_t> value =
       formula.evaluate([&](const std::string &name) -> std::optional<int64_t> {
         StringRef text = name;

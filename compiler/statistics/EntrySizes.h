@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values for the symbols of an entry that is not compiled.
+// Values for the symbols in an entry that is not compiled.
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/base/Polynomial.h"
@@ -9,15 +9,15 @@
 
 namespace transom {
 
-/// The values of the symbols of shapes and costs of an entry, in a call with
-/// sequences of equal length without padding. Sources are as long as the
-/// sequences.
+/// Values for shape and cost symbols in an entry, for a call with sequences
+/// that have equal length and no padding. Sources have the same length.
 class EntrySizes {
 public:
   explicit EntrySizes(mlir::func::FuncOp entry);
 
-  /// The value of a formula. `allTokens`: a step gives results for all tokens,
-  /// not only for the last of each sequence. Nothing on overflow.
+  /// Evaluates a formula. With `allTokens` a step returns results for all
+  /// tokens, instead of only the last in each sequence. Returns nullopt on
+  /// overflow.
   std::optional<int64_t> evaluate(const Polynomial &formula, int64_t batch,
                                   int64_t length, bool allTokens = false) const;
 
@@ -28,7 +28,7 @@ private:
   std::string rows; ///< symbol of a step's new tokens; empty: no step
 };
 
-/// The greatest length of sequences of a model, if it has one.
+/// Returns the model's max sequence length, if it has one.
 std::optional<int64_t> getMaxLength(mlir::ModuleOp module);
 
 } // namespace transom

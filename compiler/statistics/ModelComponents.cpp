@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products are found from attention outwards: what makes queries, keys and
-// values, what takes its result, and the rest by its place.
+// GEMMs are classified starting from attention: the producers for queries, keys
+// and values, the consumer for its result, and the rest by their position.
 #include "compiler/statistics/ModelComponents.h"
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -40,7 +40,8 @@ LayerId transom::getLayerId(StringRef modulePath) {
 // Flow of values
 //===----------------------------------------------------------------------===//
 
-/// The weight that a value is, up to layout and type; null for others.
+/// Returns the weight behind a value, ignoring layout and type changes, or
+/// null.
 static attn::GetWeightOp getWeight(Value value) {
   while (Operation *op = value ? value.getDefiningOp() : nullptr) {
     if (auto weight = dyn_cast<attn::GetWeightOp>(op))
@@ -53,7 +54,7 @@ static attn::GetWeightOp getWeight(Value value) {
   return {};
 }
 
-/// The weight matrix of a product; null if both factors are activations.
+/// Returns a matmul's weight matrix; null if both operands are activations.
 static attn::GetWeightOp getMatrix(Operation *op) {
   if (auto linear = dyn_cast<attn::LinearOp>(op))
     return getWeight(linear.getWeight());
@@ -68,7 +69,7 @@ static bool isProjection(Operation *op) {
   return isa<attn::LinearOp>(op) || getMatrix(op);
 }
 
-/// True for what changes the layout or each number by itself.
+/// Returns true for layout changes and elementwise operations.
 static bool isPassedThrough(Operation *op) {
   return isa<attn::ReshapeOp, attn::TransposeOp, attn::CastOp, attn::ScaleOp,
              attn::SliceOp, attn::ConcatOp, attn::RopeOp, attn::LayerNormOp,
@@ -77,7 +78,7 @@ static bool isPassedThrough(Operation *op) {
              attn::ScatterRowsOp>(op);
 }
 
-/// True for a sum of two activations, as residual connections are.
+/// Returns true for a sum of two activations, as in residual connections.
 static bool isResidual(Operation *op) {
   return isa<attn::AddOp>(op) && !getWeight(op->getOperand(0)) &&
          !getWeight(op->getOperand(1));
@@ -87,8 +88,8 @@ static bool isPassedThroughOrBias(Operation *op) {
   return isPassedThrough(op) || (isa<attn::AddOp>(op) && !isResidual(op));
 }
 
-/// Whether `isFound` holds for an operation that the value flows to, through
-/// those that `isPassed` lets through.
+/// Returns true if the value flows to an operation for which `isFound` holds,
+/// through operations for which `isPassed` holds.
 static bool flowsTo(Value value, llvm::function_ref<bool(Operation *)> isFound,
                     llvm::function_ref<bool(Operation *)> isPassed) {
   SmallVector<Value> pending = {value};
@@ -103,14 +104,14 @@ static bool flowsTo(Value value, llvm::function_ref<bool(Operation *)> isFound,
   return false;
 }
 
-/// Scores may be passed on through masks that are added.
+/// Scores may pass through additive masks.
 static bool isPassedOnByScores(Operation *op) {
   return isPassedThrough(op) || isa<attn::AddOp>(op);
 }
 
 static bool isSoftmax(Operation *op) { return isa<attn::SoftmaxOp>(op); }
 
-/// True if a value is the softmax of scores, up to its layout.
+/// Returns true if a value is the softmax of scores, ignoring layout.
 static bool comesFromSoftmax(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isSoftmax(op))
@@ -193,8 +194,8 @@ void ModelComponents::findAttention(Operation &op) {
     components[&op] = Component::Attention;
 }
 
-/// True if a residual connection adds the value, perhaps after further
-/// products.
+/// Returns true if a residual connection adds the value, possibly after further
+/// GEMMs.
 static bool isAddedToResidual(Value value) {
   return flowsTo(value, isResidual, [](Operation *op) {
     return isPassedThroughOrBias(op) || isProjection(op);
@@ -225,7 +226,7 @@ void ModelComponents::markRest(Block &body) {
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// The component that a use of a weight gives it, where the user is no product.
+/// Returns the component for a weight use outside GEMMs.
 static Component getComponentOfUse(OpOperand &use) {
   Operation *user = use.getOwner();
   if (isa<attn::EmbeddingOp, attn::GatherOp>(user))
@@ -247,7 +248,7 @@ void ModelComponents::markWeights(ModuleOp module) {
         Operation *user = use.getOwner();
         const bool isMatrix = getMatrix(user) == get;
         auto linear = dyn_cast<attn::LinearOp>(user);
-        // A linear has a bias besides its matrix.
+        // A linear has a bias in addition to its matrix.
         const Component component =
             isMatrix && !(linear && use.get() != linear.getWeight())
                 ? components.lookup(user)
@@ -257,7 +258,7 @@ void ModelComponents::markWeights(ModuleOp module) {
           pending.push_back(user->getResult(0));
           continue;
         }
-        // The table of the embedding is also a matrix of the head.
+        // The embedding table may also be a matrix in the head.
         auto [known, isNew] =
             weightComponents.try_emplace(get.getWeight(), component);
         if (isNew || known->second == component)

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which component of a Transformer each product and each weight belongs to. The
-// components follow from how values flow, not from names.
+// Assigns each GEMM and each weight to a Transformer component. The components
+// follow from the data flow, not from names.
 #pragma once
 #include "dialects/attn/Attn.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -14,28 +14,28 @@
 
 namespace transom {
 
-/// A component of a Transformer.
+/// A Transformer component.
 enum class Component {
-  Embedding, ///< tables of tokens, positions and types; products before layers
+  Embedding, ///< tables for tokens, positions and types; GEMMs before layers
   Query,
   Key,
   Value,
-  QueryKeyValue, ///< one product for two or three of them
-  Output,        ///< the product after attention
-  Mlp,           ///< the other products of a layer
+  QueryKeyValue, ///< one GEMM for two or three of them
+  Output,        ///< the GEMM after attention
+  Mlp,           ///< other GEMMs in a layer
   Norm,
-  Head,      ///< products after the last layer
-  Bias,      ///< vectors that are added, except those of norms
+  Head,      ///< GEMMs after the last layer
+  Bias,      ///< bias vectors, except in norms
   Attention, ///< scores and weighted sums of values: without weights
-  Other,     ///< position biases and what else there is
+  Other,     ///< position biases and all other weights
 };
 
 inline constexpr size_t numComponents = 12;
 
-/// The name of a component in reports, such as `attention_query`.
+/// Returns the component's name in reports, such as `attention_query`.
 const char *getComponentName(Component component);
 
-/// A layer of a model: `encoder.layer`, 3.
+/// A layer in a model: `encoder.layer`, 3.
 struct LayerId {
   std::string stack;
   int64_t index = -1; ///< -1: not in a layer
@@ -46,22 +46,22 @@ struct LayerId {
   }
 };
 
-/// The layer that a module path such as `encoder.layer.3.output` lies in: the
-/// first word that is a number is its index.
+/// Returns the layer for a module path such as `encoder.layer.3.output`: the
+/// first integer component is the layer index.
 LayerId getLayerId(llvm::StringRef modulePath);
 
-/// The components of the products and weights of a module of attn, as it was
-/// imported: layers are not outlined.
+/// The components of GEMMs and weights in an attn module, as imported: layers
+/// are not outlined.
 class ModelComponents {
 public:
   explicit ModelComponents(mlir::ModuleOp module);
 
-  /// The component of an operation; `Other` for those that are no products.
+  /// Returns an operation's component; `Other` for operations without a matmul.
   Component getComponent(mlir::Operation *op) const;
-  /// The component of an `attn.weight` by its name. A table that both the
+  /// Returns the component for an `attn.weight` by name. A table that both the
   /// embedding and the head use belongs to the embedding.
   Component getComponent(llvm::StringRef weight) const;
-  /// True if the embedding and the head share a weight.
+  /// Returns true if the embedding and the head share a weight.
   bool hasTiedHead() const { return tiedHead; }
 
 private:

@@ -13,8 +13,7 @@
 using namespace mlir;
 using namespace transom;
 
-/// The number of positions that the tables of decoders without a context are
-/// shown at.
+/// The length for statistics about decoders without a max context.
 static constexpr int64_t exampleContext = 8192;
 
 //===----------------------------------------------------------------------===//
@@ -28,7 +27,7 @@ static Polynomial getProduct(ArrayRef<Polynomial> dims) {
   return product;
 }
 
-/// Rows times keys that an attention looks at, all sequences together.
+/// Returns query rows times visible keys, over all sequences.
 static Polynomial getPairs(attn::SdpaOp op) {
   if (op.getCache())
     return Polynomial::symbol(kern::pairsName(
@@ -38,7 +37,7 @@ static Polynomial getPairs(attn::SdpaOp op) {
   return getProduct(ArrayRef(query).drop_back()) * key[key.size() - 2];
 }
 
-/// The products of queries and of keys with relative positions.
+/// Returns FLOPs for queries and keys times relative positions.
 static Polynomial getPositionFlops(attn::SdpaOp op) {
   Polynomial flops;
   for (auto [table, rows] :
@@ -99,7 +98,7 @@ static std::vector<ModelCache> getCaches(ModuleOp module) {
   std::vector<ModelCache> caches;
   for (auto op : module.getOps<attn::CacheOp>()) {
     auto type = cast<attn::CacheType>(op.getType());
-    // Keys of a source do not grow with the sequence.
+    // Keys from a source do not grow with the sequence.
     if (type.isReadOnly())
       continue;
     auto known =
@@ -114,7 +113,7 @@ static std::vector<ModelCache> getCaches(ModuleOp module) {
   return caches;
 }
 
-/// Sum over rows first.. to last of the positions that a row sees.
+/// Returns the sum of visible positions over the rows first..last.
 static int64_t getPairs(int64_t first, int64_t last, int64_t window) {
   auto upTo = [&](int64_t rows) {
     const int64_t growing = window ? std::min(rows, window) : rows;
@@ -123,8 +122,8 @@ static int64_t getPairs(int64_t first, int64_t last, int64_t window) {
   return upTo(last + 1) - upTo(first);
 }
 
-/// The operations of a run over positions first to last of one sequence, of
-/// which the last gives logits.
+/// Evaluates FLOPs for a run over positions first to last in one sequence, with
+/// logits for the last one.
 static double flopsAt(const Polynomial &flops, int64_t first, int64_t last) {
   Result<int64_t> value =
       flops.evaluate([&](const std::string &name) -> std::optional<int64_t> {
@@ -227,6 +226,7 @@ static void writeBytes(JsonWriter &json, const char *key, double numbers) {
 }
 
 void DecoderReport::writeJson(JsonWriter &json) const {
+  // Limits and caches.
   json.key("context");
   if (context)
     json.value(*context);
@@ -245,6 +245,7 @@ void DecoderReport::writeJson(JsonWriter &json) const {
   json.endArray();
   writeBytes(json, "cache_bytes_per_position",
              static_cast<double>(cacheNumbers()));
+  // Costs at several lengths.
   json.key("costs");
   json.beginArray();
   for (const DecoderCost &cost : costs) {

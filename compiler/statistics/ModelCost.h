@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a model costs, read off its operations before anything is compiled:
-// products and attention of its entries, and of a decoder the cache. Norms,
-// activations and rotations are not counted, as nobody counts them.
+// Model cost computed from operations before compilation: GEMMs and attention
+// in its entries, and decoder caches. Norms, activations and rotations are not
+// counted, by convention.
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -15,47 +15,47 @@
 
 namespace transom {
 
-/// Floating-point operations of the products and attentions of an entry, a
-/// multiply-add counts two; in the symbols of its shapes and, where attention
-/// reads a cache, `pairs_of_rows` or `pairs_of_rows_window_W` (rows times
-/// positions that they see) or `pairs_of_rows_source` (rows times tokens of
-/// their source).
+/// Returns the floating-point operations for all GEMMs and attentions in an
+/// entry; a multiply-add counts as two. The symbols are the entry's shape
+/// symbols and, if attention reads a cache, `pairs_of_rows` or
+/// `pairs_of_rows_window_W` (rows times visible positions) or
+/// `pairs_of_rows_source` (rows times source tokens).
 Polynomial getFlops(mlir::func::FuncOp entry);
 
-/// The same of one operation of attn; zero for those that are not counted.
+/// Same as above, for one attn operation; zero if it is not counted.
 Polynomial getFlops(mlir::Operation *op);
 
-/// Layers whose caches have one window.
+/// Layers whose caches have the same window.
 struct ModelCache {
   int64_t window = 0; ///< 0: all positions
   int64_t layers = 0;
-  int64_t numbers = 0; ///< of one position, all these layers together
+  int64_t numbers = 0; ///< elements per position, over all these layers
 };
 
-/// What a decoder takes for so many positions of one sequence.
+/// Decoder cost at a given number of positions in one sequence.
 struct DecoderCost {
   int64_t positions = 0;
-  double promptFlops = 0;  ///< of a prompt of that length
-  double tokenFlops = 0;   ///< of the last of so many positions alone
-  double cacheNumbers = 0; ///< keys and values that are kept
+  double promptFlops = 0;  ///< for a prompt with that length
+  double tokenFlops = 0;   ///< for the last position only
+  double cacheNumbers = 0; ///< cached elements for keys and values
 };
 
-/// A decoder's figures.
+/// Decoder statistics.
 struct DecoderReport {
-  std::optional<int64_t> context; ///< most positions; nothing: any number
+  std::optional<int64_t> context; ///< max positions; nullopt: unlimited
   int64_t vocabulary = 0;
   std::vector<ModelCache> caches;
-  std::vector<DecoderCost> costs; ///< at some lengths up to the context
+  std::vector<DecoderCost> costs; ///< at several lengths up to the context
 
-  /// Numbers that all caches take for one position.
+  /// Returns the elements per position in all caches.
   int64_t cacheNumbers() const;
-  /// Adds lines for people.
+  /// Appends human-readable lines.
   void addText(llvm::raw_ostream &out) const;
   /// Adds members to the open object.
   void writeJson(JsonWriter &json) const;
 };
 
-/// The figures of a module's decoder; nothing where it has none.
+/// Returns the statistics for a module's decoder, or nullopt without one.
 std::optional<DecoderReport> reportDecoder(mlir::ModuleOp module);
 
 } // namespace transom

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Figures as text, as JSON, and read back from it.
+// Formats statistics as text and JSON, and reads the JSON.
 #include "compiler/statistics/ModelFigures.h"
 #include <cinttypes>
 #include <cstdarg>
@@ -33,7 +33,7 @@ double EntryFormulas::getExact() const {
 // Text
 //===----------------------------------------------------------------------===//
 
-/// Appends numbers and short names; longer texts are appended as they are.
+/// Appends counts and short names; longer strings are appended directly.
 __attribute__((format(printf, 2, 3))) static void
 addFormat(std::string &text, const char *format, ...) {
   char line[256];
@@ -90,6 +90,7 @@ void FormulaReport::addText(std::string &text) const {
     return;
   addFormat(text, "\nformulas for %" PRId64 " layers of width %" PRId64 "\n",
             layers, width);
+  // Totals for the whole model.
   text += "  term                   formula               textbook            "
           "exact\n";
   addTerm(text, parameters, 1);
@@ -98,6 +99,7 @@ void FormulaReport::addText(std::string &text) const {
             "    (operations for each token, in sequences of %" PRId64
             " tokens)\n",
             entries.front().length);
+  // One table per entry.
   for (const EntryFormulas &entry : entries) {
     text += "\nGFLOP of entry " + entry.entry;
     addFormat(text,

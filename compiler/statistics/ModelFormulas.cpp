@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each term of the formulas belongs to some components; their operations say
-// why the exact number differs.
+// Each formula term covers a range of components, whose operations explain why
+// the exact count differs.
 #include "compiler/statistics/ModelFormulas.h"
 #include "compiler/statistics/EntrySizes.h"
 #include "compiler/statistics/ModelCost.h"
@@ -13,15 +13,15 @@
 using namespace mlir;
 using namespace transom;
 
-/// The length that entries are shown at, where the model allows it.
+/// The sequence length for entries, if the model allows it.
 static constexpr int64_t exampleLength = 512;
 
 namespace {
 
-/// The products of an entry by component.
+/// An entry's matmuls by component.
 struct EntryProducts {
   std::array<Polynomial, numComponents> flops;
-  /// Different products: `64 x 160`, and how many there are.
+  /// Distinct matmul shapes, such as `64 x 160`, and their counts.
   std::array<std::map<std::string, int64_t>, numComponents> shapes;
   std::set<LayerId> layers;
   int64_t width = 0, attentions = 0;
@@ -31,7 +31,7 @@ struct EntryProducts {
 
 } // namespace
 
-/// The columns of the input and of the result of a product with a matrix.
+/// Returns the input and output columns for a matmul with a weight.
 static std::pair<int64_t, int64_t> getColumns(Operation *op) {
   auto last = [](Value value) {
     auto shape = attn::getSymbolicShape(value.getType());
@@ -48,7 +48,7 @@ static void addAttention(EntryProducts &products, Operation *op) {
     products.hasPositions |= sdpa.getPositionBuckets().has_value();
   }
   products.hasCross |= isa<attn::CrossSdpaOp>(op);
-  // Spelt out, an attention has two products.
+  // Attention without fusion consists of two matmuls.
   products.attentions += isa<attn::MatmulOp>(op) ? 1 : 2;
 }
 
@@ -86,7 +86,8 @@ static int64_t countLayers(const EntryProducts &products) {
 // Terms
 //===----------------------------------------------------------------------===//
 
-/// `2 of 64 x 160, 1 of 160 x 64` of the components from first to last.
+/// Lists the shapes in the components from first to last: `2 of 64 x 160, 1 of
+/// 160 x 64`.
 static std::string listShapes(const EntryProducts &products, Component first,
                               Component last) {
   std::map<std::string, int64_t> all;
@@ -109,7 +110,7 @@ static double evaluate(const EntryProducts &products, const EntrySizes &sizes,
   return value;
 }
 
-/// Why the scores differ from those of the textbook.
+/// Returns the reason why scores differ from the textbook.
 static std::string explainAttention(const EntryProducts &products) {
   std::string why;
   auto add = [&](const std::string &reason) {
@@ -128,9 +129,10 @@ static std::string explainAttention(const EntryProducts &products) {
   return why;
 }
 
-/// The terms of an entry; the reason stays empty where both numbers agree.
+/// Computes an entry's terms; the reason is empty if both counts agree.
 static EntryFormulas getFormulas(StringRef name, const EntryProducts &products,
                                  const EntrySizes &sizes, int64_t length) {
+  // A term without a formula is listed only if the model has it.
   EntryFormulas formulas{
       name.str(), countLayers(products), products.width, length, {}};
   const auto l = static_cast<double>(formulas.layers);
@@ -143,6 +145,7 @@ static EntryFormulas getFormulas(StringRef name, const EntryProducts &products,
       formulas.terms.push_back({term, formula, textbook, exact,
                                 exact == textbook ? std::string() : why});
   };
+  // Terms with textbook formulas.
   add("attention_projections", "8*l*b*s*d^2", 8 * l * s * d * d,
       Component::Query, Component::Output,
       "the textbook has 4 of d x d a layer; this entry has " +
@@ -152,6 +155,7 @@ static EntryFormulas getFormulas(StringRef name, const EntryProducts &products,
   add("mlp", "16*l*b*s*d^2", 16 * l * s * d * d, Component::Mlp, Component::Mlp,
       "the textbook has d x 4d and 4d x d a layer; this entry has " +
           listShapes(products, Component::Mlp, Component::Mlp));
+  // Terms that the textbook lacks.
   const bool forAll =
       evaluate(products, sizes, length, Component::Head, Component::Head) ==
       evaluate(products, sizes, length, Component::Head, Component::Head, true);
@@ -167,7 +171,7 @@ static EntryFormulas getFormulas(StringRef name, const EntryProducts &products,
   return formulas;
 }
 
-/// 12 l d^2 beside the matrices of the layers.
+/// Compares 12 l d^2 with the parameters in layer matrices.
 static FormulaTerm getParameterTerm(const FormulaReport &report,
                                     const ParameterReport &parameters) {
   FormulaTerm term{"parameters", "12*l*d^2", 0, 0, ""};
@@ -199,7 +203,7 @@ FormulaReport transom::reportFormulas(ModuleOp module,
       continue;
     const EntryProducts products = getProducts(function, components);
     const EntrySizes sizes(function);
-    // The entry of a pipeline has the layers of another entry.
+    // A pipeline entry has the same layers as another entry.
     auto kind = function->getAttrOfType<StringAttr>("transom.kind");
     const bool repeats =
         kind && (kind.getValue() == "embed" || kind.getValue() == "rerank");

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The textbook's formulas beside the exact numbers of a module of attn.
+// Compares textbook formulas with exact counts for an attn module.
 #pragma once
 #include "compiler/import/Import.h"
 #include "compiler/statistics/ModelComponents.h"
@@ -13,7 +13,7 @@ FormulaReport reportFormulas(mlir::ModuleOp module,
                              const ParameterReport &parameters,
                              const ModelComponents &components);
 
-/// All figures of a module of attn as it was imported.
+/// Returns all statistics for an attn module, as imported.
 ModelFigures reportFigures(mlir::ModuleOp module, const ImportInfo &info);
 
 } // namespace transom

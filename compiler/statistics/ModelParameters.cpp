@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights are expressions over the tensors of files. A tensor may be cut into
-// several weights (queries, keys and values), and several weights may share one
+// Weights are expressions over file tensors. A tensor may be split into several
+// weights (queries, keys and values), and several weights may share one
 // (embedding and head).
 #include "compiler/statistics/ModelParameters.h"
 
@@ -20,7 +20,7 @@ struct WeightUse {
 
 } // namespace
 
-/// The counts that are not zero, by name.
+/// Returns the nonzero counts by name.
 static ComponentParameters nameCounts(const ComponentCounts &counts) {
   ComponentParameters named;
   for (size_t i = 0; i < counts.size(); ++i)
@@ -30,7 +30,7 @@ static ComponentParameters nameCounts(const ComponentCounts &counts) {
   return named;
 }
 
-/// Splits the elements of a tensor among the weights that read it.
+/// Divides a tensor's elements among the weights that read it.
 static void addTensor(std::map<LayerId, ComponentCounts> &layers,
                       uint64_t elements, const std::vector<WeightUse> &uses) {
   uint64_t used = 0;
@@ -39,8 +39,8 @@ static void addTensor(std::map<LayerId, ComponentCounts> &layers,
   auto count = [&](const WeightUse &use) -> uint64_t & {
     return layers[getLayerId(use.name)][static_cast<size_t>(use.component)];
   };
-  // Weights that are disjoint pieces of the tensor have as many elements
-  // together; others share it.
+  // Disjoint slices have as many elements together as the tensor; otherwise the
+  // lowest component gets all elements.
   if (used == elements) {
     for (const WeightUse &use : uses)
       count(use) += use.elements;
@@ -55,7 +55,7 @@ static void addTensor(std::map<LayerId, ComponentCounts> &layers,
 ParameterReport transom::reportParameters(ModuleOp module,
                                           const ImportInfo &info,
                                           const ModelComponents &components) {
-  // Which weights read each tensor.
+  // The weights that read each tensor.
   std::map<std::string, std::vector<WeightUse>> uses;
   for (auto weight : module.getOps<attn::WeightOp>()) {
     const std::string name = weight.getSymName().str();

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parameters of a model by component and by layer.
+// Counts model parameters by component and by layer.
 #pragma once
 #include "compiler/import/Import.h"
 #include "compiler/statistics/ModelComponents.h"
@@ -9,7 +9,7 @@
 
 namespace transom {
 
-/// Numbers of parameters by component.
+/// Parameter counts by component.
 using ComponentCounts = std::array<uint64_t, numComponents>;
 
 ParameterReport reportParameters(mlir::ModuleOp module, const ImportInfo &info,
