@@ -46,7 +46,7 @@ private:
             {}};
   }
   uint64_t remaining() const { return limit - at; }
-  /// Returns the limit that a read exceeds, for errors.
+  /// Describes the end that a read exceeds, for errors.
   std::string describeRest() const {
     return limit < file.size()
                ? "limit of " + std::to_string(maxHeadBytes) + " bytes of a head"

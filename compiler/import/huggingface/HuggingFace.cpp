@@ -34,7 +34,7 @@ static void checkCheckpoint(Config &config, const ModelFamily &family,
   config.requireFlag({"add_cross_attention"}, false);
   if (family.kind != ModelKind::EncoderDecoder)
     config.requireFlag({"is_encoder_decoder"}, false);
-  else if (!head.isBare()) // a bare model always uses the encoder
+  else if (!head.isBare()) // a bare encoder is always supported
     config.requireFlag({"is_encoder_decoder"}, true);
   config.ignore({"is_encoder_decoder"});
   config.requireAbsent({"pruned_heads"}, "pruned heads are not supported");

@@ -128,7 +128,7 @@ Result<std::optional<int64_t>> TextReader::givenLength() {
                         : std::optional<JsonValue>();
   if (!value || value->isNull())
     return tokenizerLength;
-  // No text has this length.
+  // No text is that long.
   if (value->isNumber() && *value->asDouble() > INT32_MAX)
     return std::optional<int64_t>();
   TRANSOM_ASSIGN(int64_t given, value->asInt(1, INT32_MAX));
@@ -158,7 +158,7 @@ void TextReader::expansionToken() {
   if (!pipeline->tokens || !pipeline->tokens->expansion ||
       !pipeline->tokens->expansionToken.empty())
     return;
-  // The default is BERT's mask token, if it exists.
+  // The default is the tokenizer's fill token, or else BERT's mask token.
   pipeline->tokens->expansionToken = fillToken.empty() ? "[MASK]" : fillToken;
 }
 

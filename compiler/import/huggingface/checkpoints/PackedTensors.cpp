@@ -32,8 +32,8 @@ struct Fields {
 
   int64_t perWord() const { return 32 / bits; }
   int32_t mask() const { return (1 << bits) - 1; }
-  /// Returns the code for a symmetric zero. In layouts with offsets, 4-bit
-  /// elements are not negative, so nothing is subtracted.
+  /// Returns the value subtracted from codes if groups have offsets: none for
+  /// 4-bit codes, which stay non-negative, else the code for a symmetric zero.
   int32_t getBase() const { return isNibbles() ? 0 : middle(); }
   /// Returns true for 4-bit codes, but not for bytes with such values.
   bool isNibbles() const { return bits == 4 && layout != Layout::Plain; }
@@ -95,8 +95,8 @@ struct Fields {
   }
 };
 
-/// Returns the group size that matmuls use: the size required by a format, for
-/// groups that share one scale.
+/// Returns the group size for GEMMs: the largest size supported by a format
+/// that divides the file's groups.
 int64_t getSeenGroup(const Fields &fields) {
   if (fields.numGroups == 1)
     return 128; // the last one may be short
