@@ -1,15 +1,15 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * An application that translates with beams and prints, in bytes, what was
- * foretold and what was taken: the weights, what transom_model_memory() says,
- * what creating the session mapped, the resident memory after a tenth of the
- * calls and after all of them, and its peak. Usage:
+ * An application that translates with beams and prints the predicted and the
+ * used memory in bytes: the weights, the result from transom_model_memory(),
+ * the memory mapped by session creation, the resident memory after a tenth of
+ * the calls and after all calls, and its peak. Usage:
  * runtime-beam-memory MODEL BEAMS SOURCES LENGTH CALLS THREADS
  */
 #include "test/runtime/Process.h"
 
-/* Sources of a length between 1 and `longest`, the longest first. */
+/* Sources with 1 to `longest` tokens, the longest first. */
 static transom_prompt *make_sources(size_t count, size_t longest, int call) {
   transom_prompt *sources = calloc(count, sizeof *sources);
   size_t i, k;
@@ -31,7 +31,7 @@ static void free_sources(transom_prompt *sources, size_t count) {
   free(sources);
 }
 
-/* Translates some sources and throws the results away. */
+/* Translates some sources and discards the results. */
 static void translate(transom_session *session, size_t count, size_t longest,
                       int call, const transom_generate_options *options) {
   transom_prompt *sources = make_sources(count, longest, call);
@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
   need(transom_model_load(argv[1], NULL, &model), "load");
   need(transom_model_get_info(model, &info), "info");
 
-  /* A session in which all beams of all sources run at the same time. */
+  /* A session in which all beams for all sources run at the same time. */
   lengths = malloc(count * sizeof *lengths);
   for (i = 0; lengths && i < count; ++i)
     lengths[i] = longest;

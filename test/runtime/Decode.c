@@ -1,10 +1,10 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * An application that fills one sequence of a decoder: a prompt in one step,
- * then token by token the most probable one. It prints, in bytes, what was
- * foretold and what was taken, resident memory after the prompt, after a
- * thousand tokens and at the end, and how often the steps allocated.
+ * An application that fills one decoder sequence: a prompt in one step, then
+ * the most probable tokens, one by one. It prints the predicted and the used
+ * memory in bytes, resident memory after the prompt, after a thousand tokens
+ * and at the end, and the number of allocations in the steps.
  * Usage: runtime-decode MODEL CONTEXT PROMPT TOKENS THREADS
  */
 #include "test/runtime/Process.h"
@@ -54,6 +54,7 @@ int main(int argc, char **argv) {
             "usage: runtime-decode MODEL CONTEXT PROMPT TOKENS THREADS\n");
     return 2;
   }
+  /* Request a session with one sequence and this cache size. */
   need(transom_model_load(argv[1], NULL, &model), "load");
   need(transom_model_get_info(model, &info), "info");
   options.threads = (uint32_t)atoi(argv[5]);
@@ -65,6 +66,7 @@ int main(int argc, char **argv) {
   need(transom_session_create(model, &options, &session), "session");
   mapped = anonymous_bytes() - before;
   need(transom_session_get_decoder(session, &decoder), "decoder");
+  /* Prepare the prompt. */
   rows.num_tokens = atoi(argv[3]);
   rows.num_logits = 1;
   rows.tokens = ids = malloc((size_t)rows.num_tokens * sizeof *ids);
@@ -74,6 +76,7 @@ int main(int argc, char **argv) {
   for (i = 0; i != rows.num_tokens; ++i)
     ids[i] = (i * 7919 + 13) % decoder.vocabulary;
   need(transom_sequence_create(session, &rows.sequence), "sequence");
+  /* The first step reads the prompt, the others the most probable token. */
   counted = allocations;
   tokens = atoi(argv[4]);
   for (i = 0; i <= tokens; ++i) {

@@ -78,6 +78,7 @@ void Calls::callTasks() {
   std::vector<float> scores(numTexts * std::max<size_t>(1, info.num_labels));
   const size_t room = scores.size() * sizeof(float);
   size_t count = 0;
+  // Classification, tokens and spans.
   if (call("transom_session_classify", [&] {
         return transom_session_classify(session, texts, nullptr, numTexts,
                                         scores.data(), room, nullptr);
@@ -100,6 +101,7 @@ void Calls::callTasks() {
       }))
     for (size_t i = 0; i != count; ++i)
       add(bytes, &spans[i].score, 1);
+  // Pairs and labels.
   for (auto [name, function] : {std::pair("transom_session_rerank", 0),
                                 {"transom_session_rerank_prompted", 1}})
     if (call(name, [&, which = function] {
@@ -116,6 +118,7 @@ void Calls::callTasks() {
                                          scores.data(), room, nullptr);
       }))
     add(bytes, scores.data(), numTexts);
+  // Answers and masks.
   std::vector<transom_answer> answers(4);
   if (call("transom_session_answer", [&] {
         return transom_session_answer(
@@ -135,6 +138,7 @@ void Calls::callTasks() {
       }))
     for (size_t i = 0; i != count; ++i)
       add(bytes, &fills[i].score, 1);
+  // Entities, for one text and for a batch.
   std::vector<transom_entity> entities(64);
   transom_entity_options low = transom_entity_options_default();
   low.threshold = 0.01;

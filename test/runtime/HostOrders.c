@@ -1,20 +1,19 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * An application whose thread pool runs the workers of an encoder one after
- * another, in one order after the other, and that runs it on threads of the
- * session, too. Prints the number of calls of the pool in a run, and ends with
- * 1 where the order of workers, or their number, shows in the bits of the
- * result. Usage:
+ * An application whose thread pool runs an encoder's workers sequentially, in
+ * several orders; it also runs them on session threads. Prints the number of
+ * pool calls in a run, and exits with 1 if the worker order or count changes
+ * the result bits. Usage:
  * runtime-host-orders MODEL BATCH LENGTH WORKERS
  */
 #include "test/runtime/Process.h"
 
 /* How the pool orders workers: upwards, downwards, and from the middle; or
- * threads of the session run them. */
+ * session threads run them. */
 enum { UP, DOWN, ROTATED, AT_ONCE };
 
-/* Threads of the session are not in the same order each time. */
+/* Session threads have a different order each time. */
 #define TIMES_AT_ONCE 10
 
 typedef struct {
@@ -33,7 +32,7 @@ static void run_in_order(void *context, size_t count, transom_task task,
                                     : (i + (count + 1) / 2) % count);
 }
 
-/* Runs the encoder once; gives the number of calls of the pool. */
+/* Runs the encoder once; returns the number of pool calls. */
 static int run(const transom_model *model, const transom_tensor *input,
                uint32_t workers, int order, transom_tensor *output) {
   transom_session_options options = transom_session_options_default();
@@ -72,6 +71,7 @@ int main(int argc, char **argv) {
   workers = (uint32_t)atoi(argv[4]);
 
   run(model, &input, 1, UP, &expected);
+  /* Each order must give the bits of one worker. */
   for (run_index = 0; run_index != AT_ONCE + TIMES_AT_ONCE; ++run_index) {
     order = run_index < AT_ONCE ? run_index : AT_ONCE;
     if (order == AT_ONCE)

@@ -1,10 +1,10 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * An application that runs an encoder once on full sequences and prints, in
- * bytes, what was foretold and what was taken: the weights, what
- * transom_model_memory() says, what creating the session mapped, what the
- * results take, and the process's peak of resident memory. Usage:
+ * An application that runs an encoder once on full sequences and prints the
+ * predicted and the used memory in bytes: the weights, the result from
+ * transom_model_memory(), the memory mapped by session creation, the results,
+ * and the process's peak resident memory. Usage:
  * runtime-memory MODEL BATCH LENGTH SHARES team|host
  */
 #include "test/runtime/Process.h"
@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
             "usage: runtime-memory MODEL BATCH LENGTH SHARES team|host\n");
     return 2;
   }
+  /* Request a session for exactly this input. */
   need(transom_model_load(argv[1], NULL, &model), "load");
   need(transom_model_get_info(model, &info), "info");
   memset(&output, 0, sizeof output);
@@ -42,9 +43,11 @@ int main(int argc, char **argv) {
   options.max_batch = (uint32_t)input.shape[0];
   options.max_tokens = (uint64_t)(input.shape[0] * input.shape[1]);
   need(transom_model_memory(model, &options, &foretold), "memory");
+  /* Measure the memory that the session maps. */
   before = anonymous_bytes();
   need(transom_session_create(model, &options, &session), "session");
   mapped = anonymous_bytes() - before;
+  /* Run into memory that the caller allocates. */
   need(transom_session_shape(session, "encode", &input, 1, "last_hidden_state",
                              &output),
        "shape");

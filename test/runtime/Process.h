@@ -1,7 +1,8 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What applications that measure their own memory, or compare results, share.
+ * Shared helpers for applications that measure their own memory or compare
+ * results.
  */
 #pragma once
 #include "transom/transom.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ends the program where a call failed. */
+/* Ends the program if a call failed. */
 static inline void need(transom_status status, const char *what) {
   if (status == TRANSOM_STATUS_OK)
     return;
@@ -17,8 +18,8 @@ static inline void need(transom_status status, const char *what) {
   exit(1);
 }
 
-/* The input `input_ids` of an encoder, [batch, length] ids below 50; the
- * caller frees its data. Sizes are given as on a command line. */
+/* The encoder input `input_ids`, [batch, length] ids below 50; the caller frees
+ * its data. Sizes are strings from the command line. */
 static inline transom_tensor make_ids(const char *batch, const char *length) {
   transom_tensor input;
   size_t i, count;
@@ -37,7 +38,7 @@ static inline transom_tensor make_ids(const char *batch, const char *length) {
   return input;
 }
 
-/* Bytes of this process's mappings of no file and no name. */
+/* The size of this process's mappings without file and name, in bytes. */
 static inline unsigned long long anonymous_bytes(void) {
   char line[1024], name[512];
   unsigned long long begin, end, total = 0;
@@ -54,7 +55,7 @@ static inline unsigned long long anonymous_bytes(void) {
   return total;
 }
 
-/* A number of kilobytes in /proc/self/status, in bytes. */
+/* A kilobyte value in /proc/self/status, in bytes. */
 static inline unsigned long long status_bytes(const char *key) {
   char line[256];
   unsigned long long kilobytes = 0;

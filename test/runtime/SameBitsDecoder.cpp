@@ -248,6 +248,7 @@ private:
     std::vector<StepInput> rows;
     std::vector<Reader *> of;
     int64_t numLogits = 0;
+    // A random subset reads random chunks and requests all, one or no logits.
     for (Reader &reader : readers) {
       if (reader.left() == 0 || oneIn(4))
         continue;
@@ -261,6 +262,7 @@ private:
     }
     if (rows.empty())
       return;
+    // Run the step with or without a summary.
     std::vector<float> logits(size_t(numLogits * decoder.width()), -1);
     StepLogits given{logits.data()};
     if (numLogits <= decoder.maxLogits() && oneIn(2))
@@ -270,6 +272,7 @@ private:
     else
       need(decoder.stepInto(rows.data(), rows.size(), logits.data()));
     const int64_t groups = getNumSummaryGroups(decoder.width());
+    // Compare each row with its text, and advance the readers.
     int64_t first = 0;
     for (size_t i = 0; i != rows.size(); ++i) {
       const int64_t count = rows[i].num_logits;
@@ -349,6 +352,7 @@ std::vector<Continuation> runBeams(const Model &model, const Way &way,
 /// alone.
 void checkBeams(const Model &model, const std::vector<Text> &texts) {
   GenerationPrompts all;
+  // Prompts with at most 100 tokens; the first one is never masked.
   for (const Text &text : texts) {
     const bool hasSources = !text.ids.empty();
     all.ids.push_back(hasSources ? text.ids : text.tokens);
@@ -368,6 +372,7 @@ void checkBeams(const Model &model, const std::vector<Text> &texts) {
     }
     return some;
   };
+  // Each prompt alone is the reference.
   std::vector<std::vector<Continuation>> alone;
   for (size_t i = 0; i != texts.size(); ++i)
     alone.push_back(runBeams(model, Way(), 3, getSome({i})));
@@ -375,6 +380,7 @@ void checkBeams(const Model &model, const std::vector<Text> &texts) {
   std::vector<size_t> order;
   for (size_t i = 0; i != texts.size(); ++i)
     order.push_back(i);
+  // Shuffled batches on different threads, hosts and budgets.
   for (unsigned threads = 1; threads != 9; ++threads) {
     std::shuffle(order.begin(), order.end(), random);
     const Way way{threads, threads % 4 == 3, threads % 2 == 0, 300,

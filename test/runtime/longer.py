@@ -1,4 +1,4 @@
-"""Copies of golden decoders with a longer context: the config says so, and tables of positions are repeated."""
+"""Copies golden decoders with a longer context: the config specifies it, and position tables are repeated."""
 import json
 import os
 import struct
@@ -23,7 +23,7 @@ def write_longer(golden, folder, context, settings=None):
 
 
 def lengthen(source, target, context):
-    """Copies a safetensors file; tables of positions get `context` rows (and OPT's two more)."""
+    """Copies a safetensors file; position tables get `context` rows (and OPT's two more)."""
     with open(source, "rb") as file:
         size = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(size))

@@ -1,7 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The memory of a C program that fills a decoder's context of 32768 positions: what transom_model_memory() foretells is what is
-mapped and what becomes resident; tokens allocate nothing and take no memory. Standard library only."""
+"""Memory in a C program that fills a decoder context with 32768 positions: transom_model_memory() predicts the mapped and the resident
+memory; tokens allocate nothing and take no memory. Standard library only."""
 import json
 import os
 import subprocess
@@ -16,7 +16,7 @@ from longer import write_longer  # noqa: E402
 
 PROGRAM = os.path.join(os.environ["TRANSOM_BINARY_DIR"], "test", "bin", "runtime-decode")
 CONTEXT = 32768
-SLACK = 16 << 20  # the program, libraries, tables of the loader
+SLACK = 16 << 20  # the program, libraries, loader tables
 
 
 class Decode(ToolTest):
@@ -31,7 +31,7 @@ class Decode(ToolTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual(found["allocations"], 0, found)
-        if threads == 1:  # no stacks of threads among the mappings
+        if threads == 1:  # no thread stacks among the mappings
             self.assertEqual(found["mapped"], found["foretold"], found)
         self.assertLessEqual(found["peak"], found["weights"] + found["foretold"] + SLACK, found)
         return found
@@ -41,7 +41,7 @@ class Decode(ToolTest):
         self.decode(model, CONTEXT - 100, 100, threads=2)
         short = self.decode(model, 100, 10, context=1000)
         long = self.decode(model, 100, 10)
-        # Two layers, one head of 16 numbers, keys and values in bf16, 129 blocks.
+        # Two layers, one head with 16 elements, keys and values in bf16, 129 blocks.
         self.assertEqual(long["foretold"] - short["foretold"] >> 20, (CONTEXT - 1024) * 2 * 16 * 2 * 2 >> 20)
 
     def test_a_long_context_behind_a_window(self):

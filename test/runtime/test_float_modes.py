@@ -1,7 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An application in any floating-point mode gets the bits of the default mode from each function of the C API, and finds its mode as
-it was. The functions are those that the headers declare. Standard library only."""
+"""In any floating-point mode, an application gets the default mode's bits from each C API function, and its mode is unchanged.
+The functions are read from the headers. Standard library only."""
 import glob
 import os
 import re
@@ -16,7 +16,7 @@ from base import GOLDENS, ToolTest  # noqa: E402
 
 PROGRAM = os.path.join(os.environ["TRANSOM_BINARY_DIR"], "test", "bin", "runtime-float-modes")
 
-# Goldens that support all functions together.
+# Goldens that together support all functions.
 MODELS = (
     "gliner/bert-span",
     "llama-gqa",
@@ -29,7 +29,7 @@ MODELS = (
     "tasks/bert-rerank",
     "tasks/bert-tags",
 )
-# Functions that compute with no number, read none and print none.
+# Functions that neither compute, read nor print floating-point values.
 WITHOUT_NUMBERS = r"""transom_(\w+_init|\w+_free|\w+_name|version|last_error|dtype_size|generation_count|session_cancel
     |session_get_profile|session_get_trace|model_label|model_language_token|model_token_text|model_get_entry|model_get_argument)"""
 

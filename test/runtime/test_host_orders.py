@@ -1,7 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A thread pool that runs the workers of an encoder one after another, in any order: the bits are those of one worker, and a call of
-one short sequence has a barrier less in each layer where the number of workers divides the heads. Standard library only."""
+"""A thread pool that runs an encoder's workers sequentially, in any order: the bits are the same as with one worker, and a call on one
+short sequence has one barrier less in each layer if the worker count divides the head count. Standard library only."""
 import json
 import os
 import subprocess
@@ -25,7 +25,7 @@ class HostOrders(ToolTest):
         cls.models = {}
 
     def model(self, head_size, *flags):
-        """A BERT with four heads of this size, and the barriers that 'inspect' counts in its calls."""
+        """A BERT with four heads with this size, and the barrier count in its calls from 'inspect'."""
         path = os.path.join(self.shared, f"{head_size}{'-'.join(flags)}")
         if path not in self.models:
             write_bert(path, hidden=HEADS * head_size, layers=LAYERS, heads=HEADS, intermediate=128, vocab=100, positions=300)
@@ -35,7 +35,7 @@ class HostOrders(ToolTest):
         return path + ".so", *self.models[path]
 
     def count(self, model, batch, length, workers):
-        """How often the pool was called. The program fails where an order of the workers shows in the result."""
+        """The number of pool calls. The program fails if the worker order changes the result."""
         done = subprocess.run([PROGRAM, model, *map(str, (batch, length, workers))], capture_output=True, text=True, timeout=400)
         self.assertEqual(done.returncode, 0, f"{model} {batch}x{length} on {workers} workers: {done.stderr}")
         return int(done.stdout)
@@ -51,7 +51,7 @@ class HostOrders(ToolTest):
     def test_four_calls_of_the_pool_a_layer(self):
         model, barriers, fewer = self.model(32)
         self.assertEqual((barriers - fewer) / LAYERS, 1)
-        # Embedding and results take the others.
+        # Embedding and results have the other barriers.
         outside = barriers - 5 * LAYERS
         self.assertEqual(self.count(model, 1, 8, 2), 4 * LAYERS + outside)
         self.assertEqual(self.count(model, 2, 8, 2), 5 * LAYERS + outside)

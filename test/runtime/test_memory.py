@@ -1,7 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The memory of C programs that run an encoder, or translate with beams: what transom_model_memory() foretells is what is mapped, and beside the
-weights nothing else is resident; memory grows with the length, not with its square. Standard library only."""
+"""Memory in C programs that run an encoder or translate with beams: transom_model_memory() predicts the mapped memory, and only the
+weights are resident in addition; memory grows linearly with the length, not quadratically. Standard library only."""
 import json
 import os
 import subprocess
@@ -16,7 +16,7 @@ from models import write_bert  # noqa: E402
 
 PROGRAM = os.path.join(os.environ["TRANSOM_BINARY_DIR"], "test", "bin", "runtime-memory")
 BEAMS = os.path.join(os.environ["TRANSOM_BINARY_DIR"], "test", "bin", "runtime-beam-memory")
-SLACK = 16 << 20  # the program, libraries, stacks, tables of the loader
+SLACK = 16 << 20  # the program, libraries, stacks, loader tables
 
 
 class Memory(ToolTest):
@@ -38,7 +38,7 @@ class Memory(ToolTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         what = f"{os.path.basename(model)} {batch}x{length}, {shares} shares: {found}"
-        if host or shares == 1:  # no stacks of threads among the mappings
+        if host or shares == 1:  # no thread stacks among the mappings
             self.assertEqual(found["mapped"], found["foretold"], what)
         self.assertLessEqual(found["peak"], found["weights"] + found["foretold"] + SLACK, what)
         return found
@@ -59,7 +59,7 @@ class Memory(ToolTest):
         found = json.loads(done.stdout)
         what = f"{sources} sources of {length}, {beams} beams, {threads} threads: {found}"
         self.assertEqual(found["sequences"], max(16, sources * beams), what)
-        if threads == 1:  # no stacks of threads among the mappings
+        if threads == 1:  # no thread stacks among the mappings
             self.assertEqual(found["mapped"], found["foretold"], what)
         self.assertLessEqual(found["peak"], found["weights"] + found["foretold"] + SLACK, what)
         self.assertLess(abs(found["late"] - found["early"]), 256 << 10, what)
@@ -67,17 +67,17 @@ class Memory(ToolTest):
 
     def test_beams_of_an_encoder_decoder(self):
         model = self.compiled(os.path.join("encoder-decoders", "marian"))
-        # Sources of mixed length; a thousand translations.
+        # Sources with mixed lengths; a thousand translations.
         for calls, threads in ((100, 1), (20, 2)):
             self.measure_beams(model, 4, 10, 32, calls, threads)
-        # Twice the sources need about twice the caches, and so do twice the beams of their targets; sources are shared by beams.
+        # Twice the sources need about twice the cache memory, and so do twice the target beams; beams share sources.
         few, many, wide = (self.measure_beams(model, beams, sources, 32, 3, 1)["foretold"] for beams, sources in ((4, 16), (4, 32), (8, 16)))
         self.assertGreater(many, 1.5 * few)
         self.assertGreater(wide, few)
         self.assertLess(wide, many)
 
     def test_all_is_used(self):
-        """The arena is no guess to be on the safe side: most of it becomes resident."""
+        """The arena size is not a generous guess: most of it becomes resident."""
         short, long = (self.measure(self.small, batch, length, 1) for batch, length in ((1, 16), (8, 512)))
         self.assertGreater(long["peak"] - short["peak"] - long["results"], 0.8 * long["foretold"])
 

@@ -115,7 +115,7 @@ namespace {
 /// A call and its resources.
 struct TestedCall {
   std::function<transom_status()> call;
-  std::function<void()> clear = [] {}; ///< frees what a call has made
+  std::function<void()> clear = [] {}; ///< frees a call's results
   std::function<std::string()> results = [] { return std::string(); };
   std::function<void()> check = [] {}; ///< after an error
   bool keepsMemory = true;             ///< for the next call
@@ -209,6 +209,7 @@ TestedCall AllocationFailure::makeGeneration() {
     transom_generation_free(generation);
     generation = nullptr;
   };
+  // Results are compared bit by bit.
   tested.results = [this] {
     std::string all;
     for (size_t i = 0; i != transom_generation_count(generation); ++i) {
@@ -224,6 +225,7 @@ TestedCall AllocationFailure::makeGeneration() {
     EXPECT_EQ(generation, nullptr);
     checkSequences();
   };
+  // A callback and a bias take part in each call.
   options.callback = [](void *, const transom_generated_token *) { return 0; };
   options.biases = &noLast;
   options.num_biases = 1;
@@ -288,6 +290,7 @@ TEST_F(AllocationFailure, texts) {
   ASSERT_EQ(transom_session_create(model, &two, &session), TRANSOM_STATUS_OK);
   const transom_text texts[] = {text("a b c"), text("c a"), text("b")};
   std::vector<float> out(3 * FAKE_WIDTH);
+  // Embedding.
   TestedCall embed;
   embed.call = [&] {
     std::fill(out.begin(), out.end(), -1.0f);
@@ -297,6 +300,7 @@ TEST_F(AllocationFailure, texts) {
   embed.results = [&] { return getBytes(out); };
   EXPECT_GT(failEach(embed), 10);
 
+  // Tokenizing, and a plain run.
   std::vector<transom_token> tokens(16);
   size_t count = 0;
   TestedCall tokenize;
@@ -397,6 +401,7 @@ TEST_F(AllocationFailure, scores_steps_and_files) {
   EXPECT_EQ(failEach(step), 0) << "a step allocates nothing";
   ASSERT_EQ(step.call(), TRANSOM_STATUS_OK);
 
+  // Saving and loading.
   const std::string path = folder.path("sequence");
   TestedCall save;
   save.call = [&] {

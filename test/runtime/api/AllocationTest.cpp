@@ -123,6 +123,7 @@ TEST(Allocation, a_step_allocates_nothing) {
     config.threads = threads;
     auto session = makeSession(*model, config);
     DecodeEngine &decoder = *session->decoder();
+    // All memory that the calls use is allocated before.
     std::vector<int64_t> tokens = randomTokens(700, 1);
     std::vector<float> logits(2 * 30 * FAKE_VOCABULARY);
     transom_tensor input =
@@ -131,6 +132,7 @@ TEST(Allocation, a_step_allocates_nothing) {
     std::vector<float> scores(2 * 29);
     transom_tensor score =
         makeTensor("logprobs", TRANSOM_DTYPE_F32, {}, scores);
+    // Steps, copies, rewinds and derived entries allocate nothing.
     size_t before = allocations;
     bool good = true;
     for (int round = 0; round != 3; ++round) {

@@ -82,12 +82,14 @@ TEST_F(ApiCallbacks, a_thread_that_is_cancelled_in_a_callback_ends) {
     options.num_beams = beams;
     std::atomic<bool> waits{false};
     options.callback_context = &waits;
+    // The callback blocks at a cancellation point.
     options.callback = [](void *context, const transom_generated_token *) {
       *static_cast<std::atomic<bool> *>(context) = true;
       for (;;)
         usleep(1000); // a cancellation point
       return 0;
     };
+    // Cancel the thread inside the callback; its sequences are freed.
     pthread_t thread;
     ASSERT_EQ(pthread_create(
                   &thread, nullptr,

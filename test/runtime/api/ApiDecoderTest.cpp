@@ -36,6 +36,7 @@ protected:
 TEST_F(ApiDecoder, sequences_and_steps) {
   int32_t sequence = -1, copy = -1, loaded = -1;
   ASSERT_EQ(transom_sequence_create(session, &sequence), TRANSOM_STATUS_OK);
+  // A step, a copy, and a rewind with another continuation.
   std::vector<int64_t> tokens = randomTokens(30, 1);
   ASSERT_EQ(step(sequence, tokens, 2), TRANSOM_STATUS_OK)
       << transom_last_error();
@@ -48,6 +49,7 @@ TEST_F(ApiDecoder, sequences_and_steps) {
   tokens.push_back(7);
   ASSERT_EQ(step(sequence, {7}, 1), TRANSOM_STATUS_OK);
   expectRow(logits.data(), tokens);
+  // A loaded sequence continues with the saved past.
   std::string path = folder.path("cache");
   ASSERT_EQ(transom_sequence_save(session, sequence, path.c_str()),
             TRANSOM_STATUS_OK);
@@ -58,6 +60,7 @@ TEST_F(ApiDecoder, sequences_and_steps) {
   ASSERT_EQ(step(loaded, {5}, 1), TRANSOM_STATUS_OK);
   expectRow(logits.data(), tokens);
   ASSERT_EQ(step(sequence, {1, 2}, 0), TRANSOM_STATUS_OK);
+  // The session reports its capacity, and all of it is free at the end.
   transom_decoder_info info = transom_decoder_info_default();
   ASSERT_EQ(transom_session_get_decoder(session, &info), TRANSOM_STATUS_OK);
   EXPECT_EQ(info.context, 600);
@@ -214,6 +217,7 @@ TEST_F(ApiDecoder, memory_is_told_exactly) {
   transom_session_options options = transom_session_options_default();
   options.threads = 1;
   uint64_t last = 0;
+  // The reported size is exactly the lowest memory limit.
   for (uint64_t tokens : {256, 5000, 50000}) {
     options.max_sequences = uint32_t(tokens / 200);
     options.max_kv_tokens = tokens;
@@ -231,6 +235,7 @@ TEST_F(ApiDecoder, memory_is_told_exactly) {
               TRANSOM_STATUS_LIMIT);
     options.mem_limit = 0;
   }
+  // Sizes that no memory has.
   for (uint64_t tokens : {uint64_t(1) << 41, UINT64_MAX}) {
     options.max_kv_tokens = tokens;
     uint64_t bytes = 0;

@@ -54,6 +54,7 @@ TEST_F(Api, options_fit_a_run_exactly) {
       << transom_last_error();
   EXPECT_EQ(options.max_batch, 3u);
   EXPECT_EQ(options.max_tokens, 60u);
+  // Fitting another run keeps the larger batch.
   EncodeCall other(1, 64);
   ASSERT_EQ(transom_session_options_fit(model, "encode", other.inputs.data(), 3,
                                         &options),
@@ -63,6 +64,7 @@ TEST_F(Api, options_fit_a_run_exactly) {
   transom_session *session = nullptr;
   ASSERT_EQ(transom_session_create(model, &options, &session),
             TRANSOM_STATUS_OK);
+  // Both runs fit in the session.
   for (EncodeCall *each : {&call, &other}) {
     ASSERT_EQ(transom_session_run(session, "encode", each->inputs.data(), 3,
                                   each->outputs.data(), 2),
@@ -71,6 +73,7 @@ TEST_F(Api, options_fit_a_run_exactly) {
     each->checkResults();
   }
   transom_session_free(session);
+  // One more token exceeds the model's context.
   EncodeCall longer(1, 65);
   EXPECT_EQ(transom_session_options_fit(model, "encode", longer.inputs.data(),
                                         3, &options),
@@ -87,6 +90,7 @@ TEST_F(Api, tells_what_a_model_is) {
   EXPECT_EQ(info.embedding_size, 0u);
   EXPECT_EQ(std::string(info.manifest, info.manifest_size).front(), '{');
   EXPECT_EQ(transom_model_label(model, 0), nullptr);
+  // Entries and arguments, also out of range.
   transom_entry_info entry = transom_entry_info_default();
   ASSERT_EQ(transom_model_get_entry(model, 0, &entry), TRANSOM_STATUS_OK);
   EXPECT_STREQ(entry.name, "encode");

@@ -52,7 +52,7 @@ TEST_F(RecordedUse, an_output_that_was_read_is_refused) {
 TEST_F(RecordedUse, a_removed_input_leaves_its_number_to_others) {
   const std::string input = folder.write("in", "text");
   ASSERT_TRUE(MappedFile::open(input));
-  // An output that gets the removed file's inode number.
+  // An output that gets the removed file's inode.
   const std::string output = input + ".other";
   ASSERT_EQ(rename(input.c_str(), output.c_str()), 0);
   EXPECT_TRUE(OutputFile::create(output));

@@ -243,6 +243,7 @@ TEST(OutputFile, many_writers_never_mix) {
   TempFolder folder;
   constexpr int writers = 6, rounds = 40;
   std::vector<pid_t> children;
+  // Each writer replaces the file repeatedly.
   for (int i = 0; i != writers; ++i) {
     children.push_back(fork());
     if (children.back() != 0)
@@ -264,6 +265,7 @@ TEST(OutputFile, many_writers_never_mix) {
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
   }
+  // The file has one writer's contents.
   const std::string found = readAll(folder / "out");
   ASSERT_EQ(found.size(), 2000u);
   EXPECT_EQ(found, std::string(2000, found[0]));

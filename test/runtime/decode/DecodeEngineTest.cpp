@@ -40,6 +40,7 @@ TEST(DecodeEngine, chunks_and_neighbours_do_not_show) {
     SessionConfig config = decoderConfig(5, 4000, maxTokens);
     config.threads = 1 + unsigned(random() % 4);
     FakeDecoder fake(config);
+    // Five texts with random lengths.
     std::vector<std::vector<int64_t>> texts;
     std::vector<int32_t> sequences;
     std::vector<size_t> done(5, 0);
@@ -47,6 +48,7 @@ TEST(DecodeEngine, chunks_and_neighbours_do_not_show) {
       texts.push_back(randomTokens(200 + random() % 500, i));
       sequences.push_back(fake.create());
     }
+    // Each step takes random chunks from some of them.
     for (bool left = true; left;) {
       FakeStep step;
       left = false;
@@ -386,6 +388,7 @@ TEST(DecodeEngine, a_cancelled_step_leaves_sequences_as_they_were) {
     Session *session = nullptr;
     int until = -1;
   } host;
+  // The host cancels the session after a given number of its calls.
   SessionConfig config = decoderConfig(3, 6000, 64);
   config.parallelContext = &host;
   config.parallel = [](void *context, size_t count, transom_task task,
@@ -403,6 +406,7 @@ TEST(DecodeEngine, a_cancelled_step_leaves_sequences_as_they_were) {
   fake.feed(b, randomTokens(10, 2), 1);
   int32_t c = fake.copy(a);
   int64_t free = fake->freePositions();
+  // Each cancelled step leaves lengths unchanged and frees its blocks.
   std::vector<int64_t> ids = randomTokens(900, 3);
   for (int until : {0, 2, 6, 20, 26}) { // a run is two host calls
     host.until = until;
@@ -414,11 +418,13 @@ TEST(DecodeEngine, a_cancelled_step_leaves_sequences_as_they_were) {
     EXPECT_EQ(fake->length(b), 10);
     EXPECT_GE(fake->freePositions(), free - 256); // the copied last block
   }
+  // All sequences continue with correct logits.
   host.until = -1;
   fake.feed(a, randomTokens(100, 4), 20);
   fake.feed(b, randomTokens(100, 5), 20);
   fake.feed(c, randomTokens(100, 6), 20);
   fake.checkFed();
+  // A session that was cancelled before a step cancels this step only.
   fake.session().cancel(); // before a step
   StepInput rows{a, ids.data(), 1, 1};
   EXPECT_EQ(fake->step(&rows, 1).error().status, cancelledStatus);

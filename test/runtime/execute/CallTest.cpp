@@ -31,6 +31,7 @@ TEST(Call, tells_wrong_inputs) {
   auto model = fakeModel();
   auto session = makeSession(*model, makeConfig(2, 64));
   EncodeCall call(2, 5);
+  // A rejected call leaves its results unchanged.
   auto expect = [&](Status status, const std::string &text, auto change) {
     EncodeCall broken(2, 5);
     change(broken);
@@ -38,6 +39,7 @@ TEST(Call, tells_wrong_inputs) {
     expectError(broken.run(*session), status, text);
     EXPECT_EQ(broken.hidden, std::vector<float>(broken.hidden.size(), -1));
   };
+  // Names.
   expect(Status::Rejected,
          "entry 'encode' has no input 'input_id'; it has: input_ids, "
          "attention_mask, token_type_ids; did you mean 'input_ids'?",
@@ -47,6 +49,7 @@ TEST(Call, tells_wrong_inputs) {
          [](EncodeCall &c) { c.inputs.erase(c.inputs.begin()); });
   expect(Status::Rejected, "input 'input_ids' is given twice",
          [](EncodeCall &c) { c.inputs[1] = c.inputs[0]; });
+  // Types and shapes.
   expect(Status::Rejected,
          "input 'input_ids' has dtype f32, expected i64 or i32",
          [](EncodeCall &c) { c.inputs[0].dtype = TRANSOM_DTYPE_F32; });
@@ -60,17 +63,20 @@ TEST(Call, tells_wrong_inputs) {
          "input 'attention_mask' has the shape [2, 4], but 'seq' is 5 in an "
          "input before",
          [](EncodeCall &c) { c.inputs[1].shape[1] = 4; });
+  // Memory.
   expect(Status::Limit,
          "input 'input_ids' needs 80 bytes, got a capacity of 79",
          [](EncodeCall &c) { c.inputs[0].capacity = 79; });
   expect(Status::Usage, "input 'input_ids' has no data: it is NULL",
          [](EncodeCall &c) { c.inputs[0].data = nullptr; });
+  // Values.
   expect(Status::Rejected,
          "input 'input_ids' at [1, 2]: id 100 is not in [0, 100)",
          [](EncodeCall &c) { c.ids[7] = 100; });
   expect(Status::Rejected,
          "input 'attention_mask' at [0, 1]: 2 is neither 0 nor 1",
          [](EncodeCall &c) { c.mask[1] = 2; });
+  // Results.
   expect(Status::Rejected,
          "entry 'encode' has no result 'pooler'; it has: last_hidden_state, "
          "pooler_output; did you mean 'pooler_output'?",
@@ -121,6 +127,7 @@ TEST(Call, bool_and_half_inputs_and_uniform_rows) {
   auto model = fakeModel();
   for (unsigned threads : {1u, 3u}) {
     auto session = makeSession(*model, makeConfig(4, 40, threads));
+    // Inputs and results for the second entry.
     std::vector<float> x(4 * 5 * 3), y(x.size(), -1), tiny(4, -1);
     std::vector<uint8_t> m(20);
     std::vector<uint16_t> z = {0x3f80, 0x4000, 0x4040}; // 1, 2, 3
@@ -136,12 +143,14 @@ TEST(Call, bool_and_half_inputs_and_uniform_rows) {
         makeTensor("y", TRANSOM_DTYPE_F32, {}, y),
         makeTensor("tiny", TRANSOM_DTYPE_F32, {}, tiny),
         makeTensor("count", TRANSOM_DTYPE_I64, {}, count)};
+    // The run follows the mask; its rows are uniform.
     Result<void> done = session->run("combine", inputs, 3, outputs, 3);
     ASSERT_TRUE(bool(done)) << done.error().message;
     for (size_t i = 0; i != y.size(); ++i)
       EXPECT_EQ(y[i], m[i / 3] ? 2 * x[i] + float(i % 3 + 1) : 0);
     EXPECT_EQ(count, (std::vector<int64_t>{2, 2, 1, 2}));
     EXPECT_EQ(tiny, std::vector<float>(4, 0)) << "denormals are zero";
+    // A bool is 0 or 1.
     m[3] = 2;
     expectError(session->run("combine", inputs, 3, outputs, 3),
                 Status::Rejected, "input 'm' at [0, 3]: 2 is neither 0 nor 1");

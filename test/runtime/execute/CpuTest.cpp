@@ -42,6 +42,7 @@ TEST(Cpu, refuses_with_the_list) {
   EXPECT_NE(absent.error().message.find("it has code for: avx2"),
             std::string::npos);
 
+  // Instruction sets that this CPU lacks.
   for (const InstructionSet &isa : getInstructionSets()) {
     if (isa.runsHere())
       continue;

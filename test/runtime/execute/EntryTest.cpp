@@ -162,6 +162,7 @@ TEST(Entry, a_step_may_give_the_logits_of_listed_tokens) {
   Manifest manifest = summaryManifest();
   ManifestEntry &step = manifest.entries[0];
   auto make = [&] { return Entry::create(manifest, step, nullptr); };
+  // A step with a third input that selects columns, and a second result.
   step.symbolOrder.push_back("listed");
   std::sort(step.symbolOrder.begin(), step.symbolOrder.end());
   manifest.symbols.push_back({"listed", 9});
@@ -178,6 +179,7 @@ TEST(Entry, a_step_may_give_the_logits_of_listed_tokens) {
     EXPECT_EQ(entry->symbols[size_t(*entry->listedSymbol)], "listed");
     EXPECT_TRUE(entry->hasSummary);
   }
+  // Any deviation is an error; each change is undone.
   auto getMessage = [&](auto change) {
     const ManifestEntry right = step;
     const auto symbols = manifest.symbols;
@@ -216,6 +218,7 @@ TEST(Entry, a_kept_buffer_has_a_number_of_bytes) {
 
 TEST(Entry, a_source_takes_what_its_encoder_gives) {
   const Manifest right = sourceManifest();
+  // A source and its encoder are accepted as they are.
   auto getMessage = [&](auto change) {
     Manifest manifest = right;
     change(manifest, manifest.entries[1], manifest.entries[2]);
@@ -234,6 +237,7 @@ TEST(Entry, a_source_takes_what_its_encoder_gives) {
       "entry 'fill': is a source, but does not take the f32 states [batch, "
       "columns, width] of an encoder of ids and a mask, and that mask, without "
       "a result";
+  // Each change breaks one rule.
   using Change = void (*)(Manifest &, ManifestEntry &, ManifestEntry &);
   for (Change change : {
            Change([](Manifest &m, auto &, auto &) { m.decoder.reset(); }),

@@ -15,12 +15,14 @@ TEST(Executor, holds_results_for_strides_and_omission) {
   SessionConfig config = makeConfig(2, 64);
   EncodeCall call(2, 3);
   call.randomize(4, true);
+  // A result with strides, and another one omitted.
   std::vector<float> wide(2 * 3 * 7, -7);
   transom_tensor hidden =
       makeTensor("last_hidden_state", TRANSOM_DTYPE_NONE, {}, wide);
   hidden.strides[0] = 21;
   hidden.strides[1] = 7;
   hidden.strides[2] = 1;
+  // Without held results this is rejected before anything is written.
   auto plain = makeSession(*model, config);
   Result<void> refused =
       plain->run("encode", call.inputs.data(), 3, &hidden, 1);
@@ -28,6 +30,7 @@ TEST(Executor, holds_results_for_strides_and_omission) {
   EXPECT_EQ(refused.error().status, Status::Rejected);
   EXPECT_TRUE(std::all_of(wide.begin(), wide.end(),
                           [](float value) { return value == -7; }));
+  // With them, only the elements at the strides are written.
   config.holdResults = true;
   auto holding = makeSession(*model, config);
   ASSERT_TRUE(bool(holding->run("encode", call.inputs.data(), 3, &hidden, 1)));

@@ -90,6 +90,7 @@ TEST(HostPool, finds_tasks_that_are_left_out_or_repeated) {
 TEST(HostPool, waits_for_tasks_that_the_pool_does_not_wait_for) {
   std::vector<std::thread> threads;
   std::atomic<bool> hasBegun{false};
+  // A pool that returns after one task has begun, not ended.
   Behavior behavior = [&](size_t count, transom_task task, void *arg) {
     for (size_t i = 1; i != count; ++i)
       task(arg, i);
@@ -98,6 +99,7 @@ TEST(HostPool, waits_for_tasks_that_the_pool_does_not_wait_for) {
       std::this_thread::yield();
   };
   HostPool pool(runBehavior, &behavior, 8);
+  // The first task is slow.
   struct Slow {
     std::atomic<bool> *hasBegun;
     std::atomic<int> ended{0};

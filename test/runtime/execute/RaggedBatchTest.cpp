@@ -99,6 +99,7 @@ TEST(RaggedBatch, hold_for_random_masks) {
     EXPECT_EQ(ragged.key_positions % 32, 0);
     std::vector<bool> used(size_t(ragged.key_positions));
     std::vector<int64_t> seen(mask.size());
+    // Rows are in key order; each key position is used once.
     for (int64_t b = 0; b != batch; ++b) {
       const transom_sequence &sequence = table.sequences[size_t(b)];
       EXPECT_EQ(sequence.key_base % 32, 0);
@@ -115,6 +116,7 @@ TEST(RaggedBatch, hold_for_random_masks) {
                   int64_t(row) == sequence.column0_token);
       }
     }
+    // Exactly the masked columns and the first ones kept have rows.
     for (size_t i = 0; i != mask.size(); ++i)
       EXPECT_EQ(seen[i], mask[i] || (keepFirst && i % size_t(columns) == 0));
   }

@@ -34,6 +34,7 @@ static GenerationConfig getConfig(JsonValue from) {
   std::string text;
   JsonWriter json(text);
   json.beginObject();
+  // Write the settings in the form that the files have.
   for (JsonValue::Member member : from.members()) {
     if (member.key == "logit_bias")
       continue;
@@ -54,6 +55,7 @@ static GenerationConfig getConfig(JsonValue from) {
   json.endObject();
   Result<GenerationConfig> config = GenerationConfig::parse(text);
   EXPECT_TRUE(bool(config)) << config.error().message;
+  // Add the biases, which files cannot have.
   if (auto biases = from.find("logit_bias"))
     for (JsonValue bias : biases->elements())
       config->logitBias.emplace_back(*bias[0].asInt(), *bias[1].asDouble());

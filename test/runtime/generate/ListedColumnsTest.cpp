@@ -82,6 +82,7 @@ TEST(ListedColumns, a_step_needs_all_columns) {
 
 TEST(ListedColumns, random_texts) {
   constexpr int64_t width = 300;
+  // Lists share the first five tokens.
   std::mt19937 random(3);
   std::vector<List> lists(40);
   for (List &list : lists) {
@@ -91,6 +92,7 @@ TEST(ListedColumns, random_texts) {
   }
   ListedColumns columns(width, 100);
   int64_t numListed = 0;
+  // Each step has a few adjacent lists.
   for (int step = 0; step != 2000; ++step) {
     columns.begin();
     std::vector<const List *> own;
@@ -101,6 +103,7 @@ TEST(ListedColumns, random_texts) {
       columns.add(lists[i]);
       tokens.insert(lists[i].begin(), lists[i].end());
     }
+    // Too many tokens are refused; the limit also bounds unused columns.
     ASSERT_EQ(columns.update(), tokens.size() <= 100);
     if (tokens.size() > 100)
       continue;

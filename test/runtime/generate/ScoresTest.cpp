@@ -12,6 +12,7 @@ using namespace transom::test;
 
 TEST(Scores, scores) {
   const std::vector<int64_t> text = makePrompts(5, 100)[4];
+  // The reference log-probabilities.
   std::vector<double> expected;
   FakeSource model(40, 1, 10);
   for (size_t i = 1; i != text.size(); ++i) {
@@ -21,6 +22,7 @@ TEST(Scores, scores) {
       sum += std::exp(double(model.getLogit(past, token)));
     expected.push_back(double(model.getLogit(past, text[i])) - std::log(sum));
   }
+  // The same for several logit limits and first tokens.
   for (int64_t logitLimit : {1, 7, 64, 1000})
     for (size_t first : {size_t(1), size_t(20), text.size()}) {
       FakeSource source(40, 1, 10);
@@ -34,6 +36,7 @@ TEST(Scores, scores) {
       EXPECT_EQ(scores->top.size(), 2 * (text.size() - first));
       EXPECT_EQ(source.openCount(), 0u);
     }
+  // Errors free the sequence.
   model.poisonAt = 9;
   EXPECT_FALSE(
       bool(scoreTokens(model, text.data(), text.size(), 1, 0, "the text")));
@@ -61,6 +64,7 @@ TEST(Scores, windows_score_each_token_once) {
   ASSERT_TRUE(bool(score)) << score.error().message;
   EXPECT_EQ(score->tokens, 102);
   EXPECT_EQ(score->windows, 10);
+  // The reference: each window scores the tokens that the previous one did not.
   double sum = 0;
   for (size_t begin = 0, scored = 1; scored < text.size(); begin += 10) {
     const size_t end = std::min(begin + 20, text.size());
@@ -75,6 +79,7 @@ TEST(Scores, windows_score_each_token_once) {
     scored = end;
   }
   EXPECT_NEAR(score->sum, sum, 1e-9);
+  // Windows without an overlap, and sizes that are refused.
   EXPECT_EQ(scoreWindows(source, text, 20, 20, {})->tokens, 103 - 6);
   EXPECT_FALSE(bool(scoreWindows(source, text, 20, 21, {})));
   EXPECT_FALSE(bool(scoreWindows(source, text, 21, 3, {})));

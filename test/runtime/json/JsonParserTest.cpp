@@ -67,6 +67,7 @@ TEST(JsonParser, malformed_text_is_rejected_at_its_place) {
             "f.json:1:6: '/2': unexpected end of inpu");
   EXPECT_EQ(parseError("[1] x").substr(0, 11), "f.json:1:5:");
   EXPECT_EQ(parseError("[1]]").substr(0, 11), "f.json:1:4:");
+  // These have no value in JSON.
   for (const char *text : {"{",
                            "[",
                            "\"",

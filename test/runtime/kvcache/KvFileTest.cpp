@@ -142,6 +142,7 @@ TEST(KvFile, broken_files_are_refused) {
   auto refuse = [&](const std::string &bytes, const char *text) {
     expectRefused(saved, sealed(bytes), text);
   };
+  // Truncated files and wrong headers.
   expectRefused(saved, "", "0 bytes");
   expectRefused(saved, good.substr(0, 87), "cut off");
   expectRefused(saved, good.substr(0, 100), "cut off");
@@ -155,6 +156,7 @@ TEST(KvFile, broken_files_are_refused) {
   refuse(withValue(good, LengthAt, int64_t(900)), "does not fit");
   expectRefused(saved, sealed(withValue(good, LengthAt, int64_t(2001))),
                 "the session holds", Status::Limit);
+  // Wrong records, per group.
   for (size_t group : {0u, 1u}) {
     size_t at = RecordsAt + group * 32;
     refuse(withValue(good, at, int64_t(7)), "does not fit");
@@ -164,9 +166,11 @@ TEST(KvFile, broken_files_are_refused) {
     refuse(withValue(good, at + CountAt, int64_t(1) << 60), "does not fit");
     refuse(withValue(good, at + CountAt, int64_t(-1)), "does not fit");
   }
+  // A wrong file size and a wrong digest.
   refuse(good.substr(0, good.size() - 1), "bytes, expected");
   refuse(good + "x", "bytes, expected");
   expectRefused(saved, withValue(good, good.size() - 3, 'x'), "digest");
+  // Paths that cannot be opened.
   Result<int32_t> missing = saved.fake->load("/nowhere/at/all");
   EXPECT_EQ(missing.error().status, Status::Unavailable);
   EXPECT_EQ(saved.fake->save(0, "x").error().status, Status::Usage);

@@ -88,6 +88,7 @@ std::vector<std::string> brokenFiles() {
       header("\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}"),
       header("\"t\":{},\"t\":{}"),
   };
+  // Missing, unknown and repeated members.
   const std::string dtype = "\"dtype\":\"F32\"", shape = "\"shape\":[2]",
                     offsets = "\"data_offsets\":[0,8]";
   for (const std::string &body :
@@ -96,6 +97,7 @@ std::vector<std::string> brokenFiles() {
         dtype + "," + shape + "," + offsets + ",\"x\":0",
         dtype + "," + dtype + "," + shape + "," + offsets})
     files.push_back(entry(body));
+  // Wrong types, shapes and offsets.
   for (const char *bad :
        {"\"F33\"", "\"f32\"", "\"\"", "7", "null", "[\"F32\"]",
         "\"F32\\u0000\"", "\"F64\"", "\"F4\"", "\"U8\""})
@@ -148,6 +150,7 @@ std::vector<std::string> brokenFiles() {
                           "[0,36893488147419103232]",
                           "[[0,8]]"})
     files.push_back(entry(dtype + "," + shape + ",\"data_offsets\":" + bad));
+  // Two tensors that overlap or leave a gap.
   auto pair = [&](const std::string &first, const std::string &second) {
     return header(
         "\"t\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":" + first +
@@ -311,6 +314,7 @@ std::vector<std::string> costlyHeaders() {
       text += block;
     return text + last;
   };
+  // Large values and many errors.
   std::vector<std::string> headers = {
       repeated("{\"t\":[", "[],", "0"),
       repeated("{\"t\":[", "0,", "x"),
@@ -321,6 +325,7 @@ std::vector<std::string> costlyHeaders() {
       repeated("{\"t\":\"", "\\u00e9", "\"}"),
       repeated("{\"t\":\"", "\n", "\"}"),
   };
+  // Many tensors, whose last key is repeated or wrong.
   std::string tensors = "{", keys = "{";
   for (int i = 0; tensors.size() < (1 << 20) - 100; ++i)
     tensors += "\"" + std::to_string(i) +

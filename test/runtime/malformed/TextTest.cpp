@@ -191,6 +191,7 @@ TEST(MalformedText, damaged_expressions_and_polynomials) {
   const std::string polynomial = "3072*batch*seq*seq-64*parts+17*keys+4096";
   ASSERT_TRUE(WeightExpr::parse(expression));
   ASSERT_TRUE(Polynomial::parse(polynomial));
+  // An accepted text has a canonical form; others give one error line.
   for (uint64_t seed = 0; seed < 20000; ++seed) {
     Random random(seed);
     ExactBytes text(damaged(expression, random));

@@ -67,12 +67,14 @@ TEST(DerivedEntries, other_types_strides_and_no_mask) {
   input.strides[1] = 4;
   std::vector<float> out(2 * 5 * FAKE_VOCABULARY * 2, -1);
   transom_tensor output = makeTensor("logits", TRANSOM_DTYPE_F32, {}, out);
+  // The output also has strides.
   output.strides[0] = FAKE_VOCABULARY * 2;
   output.strides[1] = FAKE_VOCABULARY * 4;
   output.strides[2] = 2;
   Result<void> done = fake.session().run("logits", &input, 1, &output, 1);
   ASSERT_TRUE(bool(done)) << done.error().message;
   EXPECT_EQ(output.shape[2], FAKE_VOCABULARY);
+  // Elements between the strides are unchanged.
   std::vector<float> dense;
   for (int64_t b = 0; b != 2; ++b)
     for (int64_t s = 0; s != 5; ++s)
@@ -200,6 +202,7 @@ TEST(DerivedEntries, shapes) {
 TEST(DerivedEntries, wrong_batches_are_refused) {
   FakeDecoder fake(decoderConfig(2, 60, 64), fakeDecoderManifest(50));
   std::vector<float> out(60 * FAKE_VOCABULARY, -1);
+  // A rejected batch leaves its results unchanged.
   auto expect = [&](LoopBatch &batch, Status status, const char *text,
                     const char *entry = "logits",
                     const char *result = "logits") {
@@ -210,6 +213,7 @@ TEST(DerivedEntries, wrong_batches_are_refused) {
         << done.error().message;
     EXPECT_EQ(out, std::vector<float>(out.size(), -1));
   };
+  // Ids count only where the mask is set.
   LoopBatch batch(2, 20, 1);
   batch.ids[25] = FAKE_VOCABULARY;
   expect(batch, Status::Rejected, "has the value 16 at [1, 5]");
@@ -217,6 +221,7 @@ TEST(DerivedEntries, wrong_batches_are_refused) {
   std::vector<float> keep = out;
   EXPECT_TRUE(bool(runDerivedEntry(fake, "logits", batch, "logits", out)));
   out = keep;
+  // Wrong masks, contexts and lengths.
   batch.mask[3] = 2;
   expect(batch, Status::Rejected, "has the value 2 at [0, 3]; masks hold");
   LoopBatch longer(1, 51, 1);
@@ -234,6 +239,7 @@ TEST(DerivedEntries, no_room_beside_open_sequences_leaves_results_alone) {
   auto inputs = batch.inputs();
   std::vector<float> out(2 * 400 * FAKE_VOCABULARY, -1);
   transom_tensor output = makeTensor("logits", TRANSOM_DTYPE_F32, {}, out);
+  // The error leaves results unchanged.
   auto expectFull = [&](const char *text) {
     Result<void> done =
         fake.session().run("logits", inputs.data(), 2, &output, 1);
@@ -243,6 +249,7 @@ TEST(DerivedEntries, no_room_beside_open_sequences_leaves_results_alone) {
         << done.error().message;
     EXPECT_EQ(out, std::vector<float>(out.size(), -1));
   };
+  // Open sequences take the blocks, then the last sequence.
   int32_t sequence = fake.create();
   fake.feed(sequence, randomTokens(700, 2), 1);
   expectFull("the cache is full");
@@ -250,6 +257,7 @@ TEST(DerivedEntries, no_room_beside_open_sequences_leaves_results_alone) {
   expectFull("all 2 sequences");
   fake->free(other);
   fake->free(sequence);
+  // With enough blocks the entry runs, and the open sequence continues.
   sequence = fake.create();
   fake.feed(sequence, randomTokens(500, 3), 1);
   ASSERT_TRUE(bool(fake.session().run("logits", inputs.data(), 2, &output, 1)));

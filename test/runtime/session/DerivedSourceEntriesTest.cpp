@@ -129,6 +129,7 @@ TEST(DerivedSourceEntries, scores_of_an_encoder_decoder) {
 
 TEST(DerivedSourceEntries, wrong_sources_are_refused_before_results) {
   FakeDecoder fake(decoderConfig(3, 700, 64), sourceManifest());
+  // A rejected batch leaves its results unchanged.
   auto getError = [&](auto change, const char *entry = "logits") {
     SourceBatch batch(3, 10, 5, 1);
     change(batch);
@@ -139,6 +140,7 @@ TEST(DerivedSourceEntries, wrong_sources_are_refused_before_results) {
     EXPECT_EQ(out, std::vector<float>(out.size(), -1));
     return done ? Error{Status::Ok, "", {}} : done.error();
   };
+  // A source without tokens, and wrong ids.
   Error error = getError([](SourceBatch &batch) {
     std::fill_n(batch.source.mask.begin() + 10, 10, 0);
   });
@@ -150,6 +152,7 @@ TEST(DerivedSourceEntries, wrong_sources_are_refused_before_results) {
   EXPECT_NE(error.message.find("'input_ids' has the value 100 at [2, 5]"),
             std::string::npos)
       << error.message;
+  // Wrong labels, and a source over the limit.
   error = getError(
       [](SourceBatch &batch) { batch.labels[7] = FAKE_VOCABULARY; }, "score");
   EXPECT_EQ(error.status, Status::Rejected);

@@ -171,6 +171,7 @@ TEST(DecoderSource, gives_the_summary_of_the_models_step) {
   Result<DecoderSource> source = DecoderSource::create(fake.session());
   ASSERT_TRUE(source) << source.error().message;
   const std::vector<int64_t> tokens = randomTokens(6, 2);
+  // The summary has the max, and sums if they are requested.
   for (bool needsSums : {false, true}) {
     const NewTokens inputs[] = {{*source->create(), tokens.data(), 6, 2},
                                 {*source->create(), tokens.data(), 3, 1}};
@@ -185,6 +186,7 @@ TEST(DecoderSource, gives_the_summary_of_the_models_step) {
     for (const NewTokens &input : inputs)
       source->free(input.sequence);
   }
+  // A model without a summary returns none.
   FakeDecoder plain;
   source = DecoderSource::create(plain.session());
   ASSERT_TRUE(source) << source.error().message;

@@ -130,6 +130,7 @@ int main(int argc, char **argv) {
   auto strings = readSmallFile(argv[2], uint64_t(1) << 30);
   if (!strings)
     return fail(strings.error().message);
+  // Patterns need no tokenizer.
   if (std::string_view(argv[1]) == "--patterns")
     return write(argv[3], matchAll(*strings));
   auto imported = importFrom(argv[1]);
@@ -139,6 +140,7 @@ int main(int argc, char **argv) {
   if (!tokenizer)
     return fail(tokenizer.error().message);
   std::string out;
+  // Encode or decode each string.
   for (size_t at = 0; at + 4 <= strings->size();) {
     uint32_t size;
     std::memcpy(&size, strings->data() + at, sizeof size);

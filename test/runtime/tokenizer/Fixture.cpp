@@ -120,6 +120,7 @@ std::string makeCharacterMap(
     }
     return at ^ units[at] >> 10;
   };
+  // Insert each key byte by byte; its value offset is the last state.
   std::string strings;
   for (const auto &[key, value] : rules) {
     uint32_t at = 0;
@@ -136,6 +137,7 @@ std::string makeCharacterMap(
     units[at] |= 1u << 8;
     strings += value + '\0';
   }
+  // The map is the array size, the array and the strings.
   uint32_t size = static_cast<uint32_t>(units.size() * sizeof units[0]);
   std::string map(reinterpret_cast<const char *>(&size), sizeof size);
   map.append(reinterpret_cast<const char *>(units.data()), size);

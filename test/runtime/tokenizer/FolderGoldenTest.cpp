@@ -77,12 +77,14 @@ TEST_P(FolderGolden, MalformedFiles) {
   const std::string folder = getGoldenPath("folders/" + GetParam());
   auto original = importTokenizerFolder(folder);
   ASSERT_TRUE(original && *original);
+  // Copy the folder.
   TempFolder copy;
   for (const std::string &name : (*original)->files)
     copy.write(name, *readSmallFile(joinPath(folder, name), 1 << 20));
   copy.write(
       "tokenizer_config.json",
       *readSmallFile(joinPath(folder, "tokenizer_config.json"), 1 << 20));
+  // Damage one file at a time.
   for (const std::string &name : (*original)->files) {
     const std::string bytes = *readSmallFile(joinPath(folder, name), 1 << 20);
     for (uint64_t round = 0; round < 24; ++round) {

@@ -67,10 +67,12 @@ TEST(TokenizerGolden, IdsAndOffsetsOfTheCorpus) {
   ASSERT_GE(corpusSize, 100000u);
   for (size_t v = 0; v < variants.size(); ++v) {
     SCOPED_TRACE(*variants[v].get("name")->asString());
+    // Each variant replaces parts of the small tokenizer.
     Loaded loaded = load(replaced(base, *variants[v].get("replace")));
     ASSERT_TRUE(loaded.tokenizer);
     Sha256 allIds, allOffsets;
     size_t wrong = 0;
+    // One hash byte per string locates the first differences.
     for (size_t i = 0; i < corpusSize; i += corpusStride) {
       std::string text = corpusString(i);
       auto encoding = loaded->encode(text);
@@ -88,6 +90,7 @@ TEST(TokenizerGolden, IdsAndOffsetsOfTheCorpus) {
       }
     }
     EXPECT_EQ(wrong, 0u);
+    // The whole corpus also has full hashes.
     if (corpusStride != 1)
       continue;
     EXPECT_EQ(allIds.hex(), *variants[v].get("ids_sha256")->asString());
@@ -100,6 +103,7 @@ std::vector<int64_t> numbers(JsonValue object, std::string_view key) {
 }
 
 void expectCase(const Tokenizer &tokenizer, JsonValue expected) {
+  // Encode with the case's options.
   std::string text(*expected.get("text")->asString());
   std::optional<std::string_view> pair;
   if (JsonValue value = *expected.get("pair"); !value.isNull())
@@ -109,6 +113,7 @@ void expectCase(const Tokenizer &tokenizer, JsonValue expected) {
   options.maxLength = *expected.get("max_length")->asUint();
   EXPECT_EQ(tokenizer.truncation().value_or(0), options.maxLength);
   auto encoding = tokenizer.encode(text, pair, options);
+  // Compare each member of the encoding.
   ASSERT_TRUE(encoding) << encoding.error().message;
   EXPECT_EQ(encoding->ids, numbers(expected, "ids"));
   EXPECT_EQ(encoding->typeIds, numbers(expected, "type_ids"));
@@ -122,6 +127,7 @@ void expectCase(const Tokenizer &tokenizer, JsonValue expected) {
     offsetsExpected.push_back(*offsets.asIntArray(0, INT32_MAX));
   EXPECT_EQ(got, offsetsExpected);
   EXPECT_EQ(encoding->truncatedTokens, *expected.get("truncated")->asUint());
+  // Decode with and without special tokens.
   EXPECT_EQ(*tokenizer.decode(encoding->ids, false),
             *expected.get("decoded")->asString());
   EXPECT_EQ(*tokenizer.decode(encoding->ids, true),
