@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of remarks, and remarks on a module: their order, their fields,
-// their messages, and what is dropped.
+// The remark table, and remarks on a module: their order, their fields, their
+// messages, and which are dropped.
 #include "passes/Remarks.h"
 #include "dialects/common/Location.h"
 #include "mlir/IR/Builders.h"
@@ -29,7 +29,7 @@ protected:
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
 };
 
-/// Kebab-case: words of letters and digits.
+/// Kebab-case: words with letters and digits.
 bool isKebabCase(StringRef name) {
   return !name.empty() && !name.starts_with("-") && !name.ends_with("-") &&
          !name.contains("--") && llvm::all_of(name, [](char c) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Module paths of locations and of what locations are fused to.
+// Module paths in locations and in fused locations.
 #include "dialects/common/Location.h"
 #include "mlir/IR/MLIRContext.h"
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ protected:
   Location at(StringRef path) {
     return makeLocation(&context, path, "config.json", "/hidden_size");
   }
-  /// The module path of what replaces operations at these paths.
+  /// The module path after fusing operations at these paths.
   std::string fused(std::initializer_list<const char *> paths) {
     SmallVector<Location> locations;
     for (const char *path : paths)

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of distances against transformers' `make_log_bucket_position`.
+// Distance rows against transformers' `make_log_bucket_position`.
 #include "dialects/common/PositionBuckets.h"
 #include <gtest/gtest.h>
 #include <vector>

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operation that a phase is known by, and the symbol that follows from it.
+// The operation that identifies a phase, and the symbol derived from it.
 #include "dialects/kern/PhaseLocation.h"
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

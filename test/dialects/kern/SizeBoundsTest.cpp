@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is known of bounded sizes before a call, and which ones operations use.
+// Properties of bounded sizes that are known before a call, and their uses in
+// operations.
 #include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -56,7 +57,7 @@ TEST_F(SizeBounds, listsWhatAnOperationUses) {
   kern::SizeBounds bounds(*module);
   std::vector<Names> used;
   module->walk([&](kern::BufferOp op) { used.push_back(bounds.getUsed(op)); });
-  // The sort uses nothing: it writes the size of its list.
+  // The sort uses nothing: it writes its list size.
   EXPECT_EQ(used, (std::vector<Names>{{}, {"m", "n"}}));
 }
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors in memory for weight expressions, and the evaluation of blocks.
+// In-memory tensors for weight expressions, and block evaluation.
 #pragma once
 #include "dialects/weights/WeightExpr.h"
 #include "runtime/base/DType.h"
@@ -14,7 +14,7 @@ namespace transom::test {
 
 using Shape = std::vector<int64_t>;
 
-/// Tensors of small whole numbers in memory; counts the largest read.
+/// In-memory tensors with small integers; records the largest read.
 class MemorySource : public TensorSource {
 public:
   struct Tensor {

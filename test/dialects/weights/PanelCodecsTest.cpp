@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Codecs of panels, which read back what they packed.
+// Panel codecs: packing and unpacking round-trips.
 #include "runtime/base/DType.h"
 #include "runtime/base/OperandFormat.h"
 #include <cstring>
@@ -11,7 +11,7 @@ using namespace transom;
 
 namespace {
 
-/// Expects that a panel gives these rows back; gives the panel.
+/// Expects that a panel unpacks to these rows; returns the panel.
 std::vector<char> packAndUnpack(const OperandFormat &format,
                                 const std::vector<float> &rows, int64_t count,
                                 int64_t depth) {
@@ -45,11 +45,11 @@ TEST(PanelCodecs, whole_numbers_in_groups_are_exact) {
     const OperandFormat format =
         OperandFormat::getQuantized(StorageType::I8, group);
     const std::vector<char> panel = packAndUnpack(format, rows, count, depth);
-    // The first numbers of the first two rows, side by side by four.
+    // The first elements in the first two rows, interleaved by four.
     EXPECT_EQ(panel[0], char(127 + 128));
     EXPECT_EQ(panel[1], char(1 - 100 + 128));
     EXPECT_EQ(panel[4], char(127 + 128));
-    // The scale of the last row in the first group.
+    // The last row's scale in the first group.
     float scale;
     std::memcpy(&scale,
                 panel.data() + format.getGroupBytes(std::min(group, depth)) +
@@ -65,15 +65,15 @@ TEST(PanelCodecs, four_bits_in_groups_are_exact) {
     for (int64_t group : quantizedGroups) {
       const int64_t lowest = getLowest(type);
       std::vector<float> rows(count * depth);
-      for (int64_t i = 0; i < count * depth; ++i) // all numbers in each group
+      for (int64_t i = 0; i < count * depth; ++i) // all elements in each group
         rows[i] = static_cast<float>(i % depth * 5 % 16 + lowest);
       const OperandFormat format = OperandFormat::getQuantized(type, group);
       const std::vector<char> panel = packAndUnpack(format, rows, count, depth);
-      // The first and the fifth number of the first two rows.
+      // The first and the fifth element in the first two rows.
       const int first = 0, fifth = 4 * 5 % 16;
       EXPECT_EQ(panel[0], char(first | fifth << 4));
       EXPECT_EQ(panel[4], panel[0]);
-      // The scale of the last row in the first group, and its minimum.
+      // The last row's scale in the first group, and its offset.
       uint16_t scale;
       const char *scales =
           panel.data() + format.getGroupBytes(std::min(group, depth));
@@ -94,6 +94,7 @@ TEST(PanelCodecs, given_whole_numbers_stay) {
                   most = getMaxMagnitude(format.element),
                   groups = format.getNumGroups(depth);
     std::vector<float> elements, scales, minimums;
+    // All elements in the range, with scales that are exact.
     for (int64_t i = 0; i < count * depth; ++i)
       elements.push_back(
           static_cast<float>(lowest + i * 7 % (most - lowest + 1)));
@@ -101,6 +102,7 @@ TEST(PanelCodecs, given_whole_numbers_stay) {
       scales.push_back(0.5f + static_cast<float>(i)); // exact in f16
       minimums.push_back(static_cast<float>(-i) / 4);
     }
+    // Unpacking restores elements times scales plus offsets.
     std::vector<char> panel(format.getPanelBytes(depth));
     const PanelCodec *codec = findPanelCodec(format);
     codec->packGiven(elements.data(), scales.data(), minimums.data(), count,

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Groups of weights as whole numbers with a scale.
+// Weight groups as integers with a scale.
 #include "dialects/weights/Quantization.h"
 #include "test/runtime/base/TestSupport.h"
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 const OperandFormat int8Groups =
     OperandFormat::getQuantized(StorageType::I8, 128);
 
-/// The squared error of whole numbers with a scale.
+/// The squared error of integers with a scale.
 double getError(const std::vector<float> &numbers,
                 const std::vector<int8_t> &whole, float scale) {
   double error = 0;
@@ -77,8 +77,8 @@ TEST(Quantization, groups_without_a_scale_are_zero) {
   EXPECT_EQ(whole, zeros);
 }
 
-/// The root of the mean squared error of normal numbers in groups, as a part of
-/// their own.
+/// The quantization RMS error for groups with normal values, relative to their
+/// own RMS.
 double getRelativeError(const OperandFormat &format) {
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
@@ -104,8 +104,8 @@ double getRelativeError(const OperandFormat &format) {
   return std::sqrt(error / squares);
 }
 
-/// With the scale that maps the largest number to the end of the range the
-/// errors of int4 are 0.093, and with the range of the numbers 0.078.
+/// A scale that maps the largest magnitude to the range's end gives int4 errors
+/// of 0.093; the value range gives 0.078.
 TEST(Quantization, errors_of_four_bits_on_normal_numbers) {
   auto getError = [](StorageType type, int64_t group) {
     return getRelativeError(OperandFormat::getQuantized(type, group));
@@ -113,12 +113,12 @@ TEST(Quantization, errors_of_four_bits_on_normal_numbers) {
   EXPECT_LT(getError(StorageType::I4, 32), 0.0825);
   EXPECT_LT(getError(StorageType::U4, 32), 0.072);
   EXPECT_LT(getError(StorageType::I8, 32), 0.0054);
-  // Scales in f16 are enough for bytes.
+  // f16 scales are sufficient for bytes.
   EXPECT_LT(getRelativeError(OperandFormat::getQuantized(StorageType::I8, 32)
                                  .withScales(StorageType::F16)),
             getError(StorageType::I8, 32) * 1.01);
-  // At 4.5 bits a number i4 in groups of 32 is more exact than ui4, with its
-  // minimums, in groups of 64.
+  // At 4.5 bits per element, i4 with group size 32 is more precise than ui4
+  // with offsets and group size 64.
   EXPECT_LT(getError(StorageType::I4, 32), getError(StorageType::U4, 64));
 }
 
@@ -156,8 +156,8 @@ TEST(Quantization, scales_without_a_place_in_their_type_are_not_numbers) {
                      .scale));
 }
 
-/// The sum of squared errors of the same numbers and importances, quantized
-/// with these importances (null: without) and counted with them.
+/// The sum of squared errors for the same values and importances, quantized
+/// with these importances (null: without) and weighted by them.
 double getImportantError(const OperandFormat &format, bool isGiven) {
   test::Random random(3);
   double error = 0;

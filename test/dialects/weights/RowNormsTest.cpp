@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Norms that are kept by source and row.
+// Norms that are cached by source and row.
 #include "dialects/weights/RowNorms.h"
 #include "test/dialects/weights/MemorySource.h"
 

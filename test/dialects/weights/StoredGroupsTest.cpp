@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which expressions keep the whole numbers of their tensors, and that the
-// fields make the numbers of the expression.
+// Expressions that preserve their tensors' pre-quantized integers, and fields
+// that reproduce the expression's values.
 #include "dialects/weights/StoredGroups.h"
 #include "test/dialects/weights/MemorySource.h"
 
@@ -11,7 +11,7 @@ using namespace transom::test;
 
 namespace {
 
-/// Tensors of whole numbers in groups of 4, some with minimums.
+/// Integer tensors in groups with 4 elements, some with offsets.
 class StoredSource : public MemorySource {
 public:
   void addStored(const std::string &name, Shape shape, bool minimums,
@@ -42,7 +42,7 @@ private:
   std::map<std::string, MemorySource> stored;
 };
 
-/// Files `a` and `b` [4, 8], and `m` with minimums; `p` is plain.
+/// Files `a` and `b` [4, 8], and `m` with offsets; `p` is plain.
 StoredSource makeSource() {
   Random random(7);
   StoredSource source;
@@ -104,7 +104,7 @@ TEST(StoredGroups, whole_rows_keep_their_parts) {
                 numbers[i]);
     EXPECT_EQ(stored->minimums.has_value(),
               std::string(text).find("$m") != std::string::npos);
-    // Some rows of them.
+    // A row subset.
     Result<StoredRows> last = evaluateStored(*stored, source, rows - 1, 1);
     ASSERT_TRUE(last);
     EXPECT_EQ(last->scales[1], fields->scales.back());

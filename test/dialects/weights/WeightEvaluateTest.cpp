@@ -11,7 +11,7 @@ using namespace transom::test;
 
 namespace {
 
-/// An expression with its value, computed the plain way.
+/// An expression with its value, computed in the simplest way.
 struct Model {
   WeightExpr e;
   Shape shape;
@@ -179,7 +179,7 @@ private:
     return out;
   }
 
-  /// The same elements under random factors of their number.
+  /// The same elements, grouped into random factors of their count.
   Model reshaped(const Model &in) {
     int64_t rest = *elementCount(in.shape);
     Shape shape;
@@ -207,6 +207,7 @@ TEST(WeightEvaluate,
     ASSERT_EQ(read.str(), text);
     ASSERT_EQ(*read.shape(generator.source), model.shape) << text;
     ASSERT_EQ(evaluateAll(read, generator.source), model.data) << text;
+    // Random blocks, the first one possibly empty.
     for (int i = 0; i < 12; ++i) {
       Shape offsets, sizes;
       for (int64_t dim : model.shape) {

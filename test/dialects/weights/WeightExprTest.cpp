@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Expressions that gather entries, and other tensors in place of file tensors.
+// Expressions that gather entries, and replaced file tensors.
 #include "test/dialects/weights/MemorySource.h"
 
 using namespace transom;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of layouts.
+// Layout names.
 #include "dialects/weights/WeightLayout.h"
 #include <gtest/gtest.h>
 

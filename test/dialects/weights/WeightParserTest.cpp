@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text of weight expressions, and the errors of malformed text.
+// Weight expressions as strings, and errors for malformed strings.
 #include "test/dialects/weights/MemorySource.h"
 
 using namespace transom;
@@ -36,6 +36,7 @@ TEST(WeightParser, text_round_trips) {
         "layer_norm(file(\"a\"), file(\"g\"), file(\"b\"), 1e-05)",
         "with_norms(file(\"a\"), file(\"n\"))"})
     EXPECT_EQ(expr(text).str(), text);
+  // Spaces are dropped; files are in their textual order.
   EXPECT_EQ(expr(" add( file( \"a\" ) ,file(\"b\") ) ").str(),
             "add(file(\"a\"), file(\"b\"))");
   EXPECT_EQ(expr("add(file(\"b\"), add(file(\"a\"), file(\"b\")))").files(),
@@ -63,6 +64,7 @@ TEST(WeightParser, malformed_text_is_rejected_with_its_column) {
   EXPECT_EQ(parseError("file(\"\\4\")"),
             "weight expression: expected two hexadecimal digits after '\\' at "
             "column 7");
+  // Incomplete and wrong operands.
   for (const char *text :
        {"file", "file(", "file(\"", "transpose(file(\"a\"))",
         "transpose(file(\"a\"), [0", "slice(file(\"a\"), 0, 1)",
@@ -74,6 +76,7 @@ TEST(WeightParser, malformed_text_is_rejected_with_its_column) {
         "layer_norm(file(\"a\"), file(\"g\"), file(\"b\"))",
         "with_norms(file(\"a\"))"})
     EXPECT_EQ(parseError(text).substr(0, 18), "weight expression:") << text;
+  // Nesting is limited.
   std::string deep;
   for (int i = 0; i < 100000; ++i)
     deep += "scale(";

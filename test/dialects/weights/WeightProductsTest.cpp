@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products and norms of weights against plain loops: any block has the bits of
+// Weight products and norms against plain loops: any block has the same bits as
 // the whole, and results are rounded to f32 once.
 #include "test/dialects/weights/MemorySource.h"
 #include <cmath>
@@ -28,7 +28,7 @@ protected:
     return source.tensors[name].data;
   }
 
-  /// The norm of a row of the table.
+  /// The norm for a table row.
   std::vector<double> normalized(int64_t row) {
     const float *x = file("table").data() + row * k;
     double mean = 0, variance = 0;
@@ -90,7 +90,7 @@ TEST_F(WeightProducts, are_rounded_once) {
       const double x = exact[row * n + j];
       EXPECT_NEAR(x, expected[j], 1e-11 * (1 + std::abs(expected[j])));
       EXPECT_EQ(all[row * n + j], static_cast<float>(x));
-      // Rounding the product before the bias would give other numbers.
+      // Rounding the product before the bias would change the results.
       const float twice = static_cast<float>(x - file("b")[j]) + file("b")[j];
       differs += twice != all[row * n + j];
     }
@@ -141,7 +141,7 @@ TEST_F(WeightProducts, set_norms_of_rows) {
   }
 }
 
-// Norms are kept for the blocks that follow, but never for another source.
+// Norms persist for later blocks, but never for another source.
 TEST_F(WeightProducts, keep_norms_for_one_source) {
   const WeightExpr e = expr(scaled);
   const std::vector<float> column = evaluate(e, source, {0, 3}, {m, 1});

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shapes of weight expressions, and operands that do not fit.
+// Weight expression shapes, and operands that do not fit.
 #include "test/dialects/weights/MemorySource.h"
 
 using namespace transom;
@@ -16,6 +16,7 @@ TEST(WeightShapes, are_checked) {
     Result<Shape> shape = expr(text).shape(source);
     return shape ? "shape " + shapeText(*shape) : shape.error().message;
   };
+  // Expressions with a shape.
   EXPECT_EQ(error("concat(0, file(\"a\"), slice(file(\"a\"), 0, 0, 1))"),
             "shape [3, 3]");
   EXPECT_EQ(error("add(file(\"a\"), fill([3], 1))"), "shape [2, 3]");
@@ -24,6 +25,7 @@ TEST(WeightShapes, are_checked) {
   EXPECT_EQ(error("layer_norm(file(\"a\"), fill([3], 1), fill([3], 0), 0)"),
             "shape [2, 3]");
   EXPECT_EQ(error("triangle([2, 3, 4], -1, 1, 0)"), "shape [2, 3, 4]");
+  // Errors name the expression.
   EXPECT_EQ(error("triangle([], 0, 1, 0)"),
             "weight expression 'triangle([], 0, 1.0, 0.0)': shape [] has no "
             "diagonal");
@@ -78,6 +80,7 @@ TEST(WeightShapes, are_checked) {
         "with_norms(fill([2, 1, 1], 1), fill([2], 1))",
         "with_norms(file(\"a\"), fill([2, 1], 1))"})
     EXPECT_NE(error(text).substr(0, 5), "shape") << text;
+  // Overflow, and blocks outside the shape.
   std::string frequencies = "1";
   for (int i = 0; i < 128; ++i)
     frequencies += ", 1";

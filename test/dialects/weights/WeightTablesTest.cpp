@@ -17,7 +17,7 @@ TEST(WeightTables, list_values) {
             std::vector<float>{3});
 }
 
-// torch.tril and torch.triu of the same diagonals.
+// torch.tril and torch.triu with the same diagonals.
 TEST(WeightTables, triangles_have_two_numbers) {
   MemorySource source;
   EXPECT_EQ(evaluateAll(expr("triangle([2, 2, 3], 0, 1, 0)"), source),

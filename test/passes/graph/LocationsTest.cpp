@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks the module after every pass of the table: no operation may have an
-// unknown location, and each remark names one.
+// Walks the module after every pass in the table: no operation may have an
+// unknown location, and each remark has one.
 #include "compiler/import/Import.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
@@ -55,6 +55,7 @@ TEST_P(Locations, areKnownAfterEachPass) {
   auto module = importModel(context, options, info);
   ASSERT_TRUE(module) << module.error().message;
 
+  // Check the locations after each pass.
   std::vector<std::string> missing;
   int passes = 0;
   PassManager manager(&context);
@@ -65,6 +66,7 @@ TEST_P(Locations, areKnownAfterEachPass) {
     populateStage(manager, stage, pipeline);
   ASSERT_TRUE(succeeded(manager.run(**module)));
 
+  // No pass was omitted, and each remark has a location.
   EXPECT_GE(passes,
             llvm::count_if(getPasses(), [&](const transom::PassInfo &info) {
               return info.stage != Stage::LlvmIr && runsPass(info, pipeline);

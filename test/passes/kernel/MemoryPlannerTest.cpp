@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a plan must hold for all sizes: buffers that live at once do not
-// overlap, whatever the symbols are, and the arena is large enough; and that
-// plans of known shapes are as small as they can be.
+// Conditions that a plan must satisfy for all sizes: buffers that live at once
+// do not overlap for any symbol values, and the arena is large enough; also,
+// plans for known shapes are minimal.
 #include "passes/kernel/MemoryPlanner.h"
 #include "test/support/TimeLimit.h"
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ int64_t below(Numbers &numbers, int64_t bound) {
   return int64_t(numbers() % uint64_t(bound));
 }
 
-/// A size such as those of models: constants, products of symbols, sums.
+/// A size as in models: constants, products between symbols, sums.
 Polynomial randomSize(Numbers &numbers) {
   static const char *const forms[] = {"rows", "batch*seq", "batch*seq*seq",
                                       "keys", "parts",     "batch",
@@ -43,7 +43,7 @@ std::vector<BufferLifetime> randomBuffers(Numbers &numbers, int64_t count) {
   return buffers;
 }
 
-/// Values of the symbols: small ones and zero as often as large ones.
+/// Symbol values: small ones and zero as often as large ones.
 struct Values {
   std::map<std::string, int64_t> values;
 
@@ -65,7 +65,7 @@ bool liveTogether(const BufferLifetime &a, const BufferLifetime &b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-/// Everything that must hold for these values.
+/// All conditions for these values.
 void expectValid(const std::vector<BufferLifetime> &buffers,
                  const MemoryPlan &plan, const Values &values) {
   ASSERT_EQ(plan.offsets.size(), buffers.size());
@@ -88,7 +88,7 @@ void expectValid(const std::vector<BufferLifetime> &buffers,
             << "buffers " << j << " and " << i;
 }
 
-/// The most bytes that live at one step for these values.
+/// The max bytes that live at one step for these values.
 int64_t fullestStep(const std::vector<BufferLifetime> &buffers,
                     const Values &values) {
   int64_t most = 0;
@@ -153,7 +153,7 @@ TEST(MemoryPlanner, PlansOfNothing) {
 }
 
 TEST(MemoryPlanner, AChainNeedsTwoBuffers) {
-  // Each buffer is read by the maker of the next: two alternate.
+  // Each buffer is read by the operation that makes the next: two alternate.
   std::vector<BufferLifetime> buffers;
   for (int64_t i = 0; i < 50; ++i)
     buffers.push_back({parse("3072*rows"), i, i + 1});
@@ -163,7 +163,7 @@ TEST(MemoryPlanner, AChainNeedsTwoBuffers) {
 }
 
 TEST(MemoryPlanner, SmallerBuffersFillThePlaceOfALargeOne) {
-  // The wide hidden layer of a feed-forward, then three heads' worth of rows.
+  // The wide hidden layer in a feed-forward, then rows for three heads.
   std::vector<BufferLifetime> buffers = {{parse("12288*rows"), 4, 5}};
   for (int64_t i = 0; i < 3; ++i)
     buffers.push_back({parse("3072*rows"), 0, 2});
@@ -172,7 +172,7 @@ TEST(MemoryPlanner, SmallerBuffersFillThePlaceOfALargeOne) {
 }
 
 TEST(MemoryPlanner, AnEncoderLayerReachesTheLowerBound) {
-  // State; query, key, value, attention; sum; wide; sum: of hidden size 768.
+  // State; query, key, value, attention; sum; wide; sum: for hidden size 768.
   std::vector<BufferLifetime> buffers = {
       {parse("3072*rows"), 0, 9},  {parse("3072*rows"), 1, 2},
       {parse("3072*rows"), 1, 2},  {parse("3072*rows"), 1, 2},
@@ -204,7 +204,7 @@ TEST(MemoryPlanner, BuffersThatLiveTogetherAreNotCalledIncomparable) {
 }
 
 TEST(MemoryPlanner, ScoresOfThreeHeadsTakeNoMoreThanTheyHave) {
-  // Scores and probabilities of three heads, and rows of 24 columns.
+  // Scores and probabilities for three heads, and rows with 24 columns.
   MemoryPlan plan = planMemory({{parse("12*batch*seq*seq"), 0, 1},
                                 {parse("12*batch*seq*seq"), 1, 2},
                                 {parse("96*batch*seq"), 0, 2}});
@@ -213,20 +213,21 @@ TEST(MemoryPlanner, ScoresOfThreeHeadsTakeNoMoreThanTheyHave) {
 }
 
 TEST(MemoryPlanner, SmallSizesAreRoundedUpIfThatTakesLess) {
-  // Ids fit into the memory of a large buffer when they are rounded up.
+  // Ids fit into a large buffer's memory if they are rounded up.
   MemoryPlan plan =
       planMemory({{parse("8*rows"), 0, 1}, {parse("3072*rows"), 2, 3}});
   EXPECT_EQ(plan.bytes, parse("3072*rows"));
 }
 
 TEST(MemoryPlanner, OneMebibyteOfRoundingIsAccepted) {
-  // 63 bytes of batch * seq and one of rows * seq, at the nominal 128.
+  // 63 bytes times batch * seq and one times rows * seq, at the nominal 128.
   MemoryPlan plan = planMemory({{parse("batch*seq+63*rows*seq"), 0, 1}});
   EXPECT_EQ(plan.bytes, parse("64*batch*seq+64*rows*seq"));
 }
 
 TEST(MemoryPlanner, RoundingIsKeptWhereRoomSavesNothing) {
-  // The two small buffers fit beside each other into the large one both ways.
+  // Both small buffers fit next to each other into the large one, in both
+  // orders.
   MemoryPlan plan = planMemory({{parse("1024*batch*seq*seq+128"), 0, 0},
                                 {parse("12*batch*seq*seq"), 1, 1},
                                 {parse("12*batch*seq*seq"), 1, 1}});
@@ -251,7 +252,7 @@ TEST(MemoryPlanner, TheLowerBoundIsThatOfTheFirstBufferOfEquallyFullSteps) {
 }
 
 TEST(MemoryPlanner, TheLowerBoundCountsEqualSizesOneByOne) {
-  // At step 1 one of the first two has ended. Where the empty one ends, no
+  // At step 1, one among the first two has ended. Where the empty one ends, no
   // buffer begins.
   MemoryPlan plan = planMemory({{parse("64*rows"), 0, 0},
                                 {parse("64*rows"), 0, 5},
@@ -294,8 +295,8 @@ TEST(MemoryPlanner, BigPlansAreFast) {
 }
 
 TEST(MemoryPlanner, TimeIsLinearInTheNumberOfBuffers) {
-  // Phases of 64 operations: each buffer is read in its phase, the last of a
-  // phase in the next one too. A quadratic planner would take hours.
+  // Phases with 64 operations: each buffer is read in its phase, a phase's last
+  // buffer also in the next one. A quadratic planner would take hours.
   std::vector<BufferLifetime> buffers;
   for (int64_t i = 0; i < 100000; ++i)
     buffers.push_back({parse("3072*rows"), i / 64, (i + 1) / 64});

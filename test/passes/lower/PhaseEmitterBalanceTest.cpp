@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How phases share their work: each worker is run alone, what it wrote is
-// counted, and work is computed from that, not from time. Every result is
-// written by exactly one worker, and no worker has much more to do than the
-// others, also where one sequence is long and many are short.
+// How phases divide their work: each worker runs alone, its written results are
+// counted, and work is computed from the counts, not from time. Exactly one
+// worker writes each result, and no worker has much more work than the others,
+// also with one long sequence among many short ones.
 #include "runtime/abi/Layout.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/support/KernelHarness.h"
@@ -33,8 +33,8 @@ std::vector<float> untouched(size_t count) {
   return std::vector<float>(count, value);
 }
 
-/// Runs each worker alone and counts how often each element was written; gives
-/// the work of each worker, `workOf` being that of one element.
+/// Runs each worker alone and counts how often each element was written;
+/// returns each worker's work, where `workOf` is the cost per element.
 template <typename WorkOf>
 std::vector<double>
 getWorkOfWorkers(KernelHarness &harness, const std::string &isa,
@@ -59,8 +59,7 @@ getWorkOfWorkers(KernelHarness &harness, const std::string &isa,
   return work;
 }
 
-/// The largest share over the mean, `grain` (work that cannot be divided) taken
-/// off.
+/// The max share relative to the mean, without `grain` (indivisible work).
 double imbalance(const std::vector<double> &work, double grain) {
   double mean =
       std::accumulate(work.begin(), work.end(), 0.0) / double(work.size());
@@ -71,7 +70,7 @@ double imbalance(const std::vector<double> &work, double grain) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-constexpr int64_t kHeads = 12, kWidth = 32; // of MiniLM
+constexpr int64_t kHeads = 12, kWidth = 32; // MiniLM's size
 constexpr int64_t kScratch = 1 << 16;       // floats a worker, plenty
 
 std::string attentionText() {
@@ -95,7 +94,7 @@ std::string attentionText() {
          "\n  }\n  return\n}\n";
 }
 
-/// Real tokens in front of each of these sequences.
+/// The real tokens before each of these sequences.
 RaggedTable makeTable(const std::vector<int64_t> &lengths) {
   int64_t columns = *std::max_element(lengths.begin(), lengths.end());
   std::vector<std::vector<int>> mask;
@@ -106,9 +105,9 @@ RaggedTable makeTable(const std::vector<int64_t> &lengths) {
   return RaggedTable(mask);
 }
 
-/// What the row of a sequence of so many tokens costs in one head: its keys in
-/// whole panels, and its worker of what a block of up to 24 rows costs by
-/// itself, as measured.
+/// The cost per row in one head for a sequence with this token count: its keys
+/// in whole panels, and its worker's fixed cost for a block with up to 24 rows,
+/// as measured.
 double costOfRow(int64_t tokens) {
   return double((tokens + 31) / 32 * 32) +
          256.0 / double(std::min<int64_t>(tokens, 24));
@@ -121,11 +120,13 @@ void checkAttention(KernelHarness &harness,
   const size_t row = size_t(kHeads * kWidth);
   std::vector<float> query = random.numbers(size_t(table.rows()) * row),
                      key = random.numbers(size_t(table.keys()) * row);
+  // The cost for each row.
   std::vector<double> costs;
   for (int64_t length : lengths)
     costs.insert(costs.end(), size_t(length),
                  costOfRow(length) / double(kWidth));
   int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  // Each worker's share must be close to the mean.
   for (int64_t numWorkers : {1, 2, 3, 4, 8}) {
     std::vector<float> scratch(size_t(numWorkers * kScratch));
     PhaseCall call;
@@ -203,7 +204,7 @@ TEST(Balance, products_of_any_rows) {
         }
 }
 
-/// With counters a worker does what is left of others.
+/// With counters a worker takes the work that others have not begun.
 TEST(Balance, workers_take_tiles_of_others) {
   constexpr int64_t k = 24, n = 384, numWorkers = 3, rows = 64 * numWorkers + 5;
   KernelHarness harness(gemmText("product", n, k));
@@ -252,7 +253,7 @@ TEST(Balance, workers_take_tiles_of_others) {
   }
 }
 
-/// Two products of a phase would take each other's counters.
+/// Two GEMMs in a phase would use the same counters.
 TEST(Balance, products_of_one_phase_have_fixed_shares) {
   constexpr int64_t k = 24, n = 64, numWorkers = 2, rows = 200;
   const std::string x = bufferType("rows, 24"), y = bufferType("rows, 64"),

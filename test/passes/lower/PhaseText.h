@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text of small kern modules: one function with one phase of the same name.
+// Texts of small kern modules: one function with one phase of the same name.
 #pragma once
 #include <string>
 
 namespace transom::test {
 
-/// What a phase's function is made of.
+/// The parts of a phase's function.
 struct PhaseText {
   std::string name;
   std::string args;        ///< `%x: !kern.buffer<...>, ...`
@@ -31,7 +31,7 @@ inline std::string bufferType(const std::string &dims,
   return "!kern.buffer<[" + dims + "] x " + element + more + ">";
 }
 
-/// A weight's definition at module level, and the value of it.
+/// A module-level weight definition, and its value.
 inline std::string weightDefinition(const std::string &name,
                                     const std::string &type) {
   return "kern.weight @" + name + " : " + type +

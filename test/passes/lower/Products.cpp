@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The activation that is expected comes from a phase of its own on the same
-// instruction set: its accuracy is tested elsewhere, here it has to be the
-// same.
+// The expected activation comes from a separate phase on the same instruction
+// set: other tests check its accuracy, these require the same bits.
 #include "test/passes/lower/Products.h"
 #include "runtime/base/InstructionSet.h"
 #include "gtest/gtest.h"
@@ -25,8 +24,8 @@ int64_t Product::n() const {
 
 namespace {
 
-/// Writes the function of one product. Its arguments: input, residual, outs;
-/// norm_out, counters; maxima and sums of a summary.
+/// Writes the function for one GEMM. Its arguments: input, residual, outputs;
+/// norm_out, counters; maxima and sums for a summary.
 class ProductText {
 public:
   explicit ProductText(const Product &p) : p(p) {}
@@ -80,7 +79,7 @@ private:
     if (isOperand)
       type(text);
   }
-  /// Defines a weight and gives its value.
+  /// Defines a weight and returns its value.
   std::string define(const std::string &name, const std::string &text) {
     weights += "kern.weight @" + p.name + name + " : " + text +
                " = #weight.expr<file(\"w\")>\n";
@@ -118,7 +117,7 @@ private:
     type(summaryType());
     return " summary(%u, %v)";
   }
-  /// The outs, and the arguments of a norm and a summary after them.
+  /// The outputs, followed by the norm and summary arguments.
   std::string outs() {
     std::string names;
     for (size_t i = 0; i < p.splits.size(); ++i) {
@@ -155,7 +154,7 @@ private:
 
 } // namespace
 
-/// The activation as an elementwise phase of its own: `act_KIND`.
+/// The activation as a separate elementwise phase: `act_KIND`.
 static std::string activationModule(const std::string &kind) {
   return "func.func @act_" + kind +
          "(%x: !kern.buffer<[n] x f32>, %y: !kern.buffer<[n] x f32>) "
@@ -292,7 +291,8 @@ void Products::check(const Product &p, int64_t rows, int64_t numWorkers) {
     c.residual = random.numbers(rows * p.n());
   std::vector<float> chain;
   for (const std::string &isa : harness.isas()) {
-    // One chain of multiply-adds is the same on all but that with pairs.
+    // All instruction sets but those with pairs have the same multiply-add
+    // chain.
     if (chain.empty() || (p.bf16 && transom::findInstructionSet(isa)->dotBf16))
       chain = linear(isa, p, c.input, rows);
     c.expected = chain;
@@ -366,7 +366,7 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
   }
   if (p.norm)
     call.args.insert(call.args.end(), {normed.data(), counters.data()});
-  // Sums that nobody asks for have no memory.
+  // Sums that are not requested have no memory.
   const bool hasSums = edge == Edge::End;
   if (p.summary)
     call.args.insert(call.args.end(),
@@ -379,13 +379,13 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
     compareNorm(p, c, normed, counters);
 }
 
-/// Where column `c` of row `r` lies in an out.
+/// The location of column `c` in row `r` in an output.
 static int64_t outputOffset(const Product &p, size_t out, int64_t r,
                             int64_t c) {
   const int64_t columns = p.glu.empty() ? p.splits[out] : p.outColumns();
   if (int64_t(out) != p.keyPanels)
     return r * (p.outStride ? p.outStride : columns) + c;
-  if (p.outBf16) // pairs of columns
+  if (p.outBf16) // column pairs
     return ((r / 32 * (columns / 2) + c / 2) * 32 + r % 32) * 2 + c % 2;
   return (r / 32 * columns + c) * 32 + r % 32;
 }

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs of one phase on all that this CPU can run.
+// Runs one phase on all instruction sets that this CPU supports.
 #pragma once
 #include "test/support/KernelHarness.h"
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@ namespace transom::test {
 
 inline std::string str(int64_t value) { return std::to_string(value); }
 
-/// Runs a phase on each instruction set with some numbers of workers; `check`
-/// is called after each run.
+/// Runs a phase on each instruction set with several worker counts; `check` is
+/// called after each run.
 inline void runAll(KernelHarness &harness, const std::string &phase,
                    PhaseCall call, const std::function<void()> &check) {
   for (const std::string &isa : harness.isas())

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The modules, operands and runs of attentions.
+// Modules, operands and runs for attentions.
 #include "test/passes/lower/attention/Attentions.h"
 #include "dialects/common/PositionBuckets.h"
 #include "dialects/kern/AttentionSchedule.h"
@@ -28,7 +28,7 @@ bool suitsAmx(const Attention &a) {
   return a.bf16 && !a.causal && a.dk % 32 == 0;
 }
 
-/// How products of an instruction set add.
+/// The instruction set's accumulation chain.
 bits::Chain getChain(const Attention &a, const std::string &isa) {
   const InstructionSet &set = *findInstructionSet(isa);
   if (!a.bf16)
@@ -38,17 +38,17 @@ bits::Chain getChain(const Attention &a, const std::string &isa) {
   return set.dotBf16 ? bits::Chain::Dot : bits::Chain::Bf16;
 }
 
-/// Rows of a work item.
+/// Rows per work item.
 int64_t getRows(const Attention &a) { return suitsAmx(a) ? 32 : 24; }
 
-/// Scratch floats a worker, as the lowering divides them.
+/// Scratch floats per worker, as the lowering divides them.
 int64_t scratchFloats(const Attention &a) {
   int64_t heldBlocks = a.schedule.substr(0, 8) == "two-pass" ? 8 : 1;
   const int64_t columns = (a.dv + 31) / 32 * 32;
   return getRows(a) * (256 * heldBlocks + 16 + 16 * heldBlocks + 2 * columns) +
          192 + (suitsAmx(a) ? 4 * 128 * columns : 0);
 }
-/// Floats per worker for the results of 32 KV blocks.
+/// Floats per worker for the results from 32 KV blocks.
 int64_t partialFloats(const Attention &a) {
   return 32 * (getRows(a) * ((a.dv + 31) / 32 * 32) + 64);
 }
@@ -89,7 +89,7 @@ std::string getModule(const Attention &a) {
   if (a.reach)
     text += "kern.weight @" + a.name + ".bias : " + bias +
             " = #weight.expr<file(\"" + a.name + ".bias\")>\n";
-  // Rows of products with positions have a stride.
+  // Rows with position terms have a stride.
   std::string scores = "!kern.buffer<[" + str(a.heads) + "*rows0, " +
                        str(a.positions) + "] x f32, stride " +
                        str(a.positions + 3) + ">";
@@ -181,8 +181,8 @@ static std::vector<float> spread(const std::vector<float> &dense,
   return out;
 }
 
-/// Keys in panels; what no key fills is NaN. In bf16 a pair of columns is
-/// together.
+/// Keys in panels; positions without a key are NaN. In bf16 column pairs are
+/// adjacent.
 std::vector<float> panels(const Attention &a, const RaggedTable &k,
                           const std::vector<float> &key) {
   int64_t width = a.kvHeads * a.dk;
@@ -198,7 +198,7 @@ std::vector<float> panels(const Attention &a, const RaggedTable &k,
   return out;
 }
 
-/// The bytes of numbers, as f32 or rounded to bf16.
+/// Values as bytes, in f32 or rounded to bf16.
 std::vector<char> getWords(const std::vector<float> &values, bool bf16) {
   std::vector<char> bytes(values.size() * (bf16 ? 2 : 4));
   for (size_t i = 0; i < values.size(); ++i)
@@ -310,7 +310,7 @@ std::vector<float> Attentions::reference(const Attention &a,
         r.hidden = a.mask == MaskKind::Finite
                        ? float(kFinite * 1.4426950408889634)
                        : -INFINITY;
-        // Queries of other ragged are aligned with the last keys.
+        // Queries from another ragged batch are aligned with the last keys.
         int64_t position = a.cross ? i + keys.num_keys - queries.num_tokens : i;
         if (a.byColumn)
           position = q.table().token_column[row];
@@ -361,6 +361,7 @@ void Attentions::run(const std::string &isa, const Attention &a,
   auto words = [&](const std::vector<float> &values) {
     return Guarded<char>(getWords(values, a.bf16), edge);
   };
+  // Operands in guarded memory; scratch memory is NaN.
   Guarded<char> query = words(spread(o.query, a.heads * a.dk, a.stride)),
                 key = words(panels(a, k, o.key)),
                 value = words(spread(o.value, a.kvHeads * a.dv, a.stride)),
@@ -380,6 +381,7 @@ void Attentions::run(const std::string &isa, const Attention &a,
   std::fill(partials.begin(), partials.end(), NAN);
   std::fill(scratch.begin(), scratch.end(), NAN);
   std::fill(out.begin(), out.end(), char(-7));
+  // Arguments in the function's order.
   PhaseCall call;
   call.numWorkers = numWorkers;
   call.symbols = {{"batch", q.batch()},       {"rows0", q.rows()},
@@ -405,6 +407,7 @@ void Attentions::run(const std::string &isa, const Attention &a,
               harness.weight(a.name + ".bias"));
   harness.run(isa, a.name, call, edge == Edge::Begin);
   EXPECT_EQ(std::count(counters.begin(), counters.end(), 0), numWorkers * 32);
+  // Compare in the output type.
   int64_t wrong = 0;
   for (int64_t r = 0; r < q.rows(); ++r)
     for (int64_t c = 0; c < columns; ++c) {

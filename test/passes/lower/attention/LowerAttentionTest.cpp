@@ -92,8 +92,8 @@ TEST(Attention, PositionsByColumn) {
   attentions.check(RaggedTable::uniform(2, 290), {2});
 }
 
-// Near and far distances, with gaps between columns and without, by column and
-// by index, with either product alone, and beside a window and a cap.
+// Near and far distances, with and without column gaps, by column and by index,
+// with either term alone, and together with a window and a cap.
 TEST(Attention, RelativePositionsWithContent) {
   std::vector<Attention> list;
   auto add = [&](const std::string &name, int64_t positions, int64_t distance) {
@@ -106,6 +106,7 @@ TEST(Attention, RelativePositionsWithContent) {
     list.push_back(a);
     return list.size() - 1;
   };
+  // Near and far distances, and each term alone.
   add("few", 6, 0);
   add("many", 80, 0);
   add("buckets", 128, 300);
@@ -116,6 +117,7 @@ TEST(Attention, RelativePositionsWithContent) {
   both.window = 70;
   both.softCap = 3;
   Attentions attentions(list);
+  // Ragged batches with holes; index positions need no first columns.
   for (bool keepFirst : {false, true})
     for (const Attention &a : list) {
       if (keepFirst && !a.byColumn)
@@ -213,7 +215,7 @@ TEST(Attention, SchedulesGiveTheSameBits) {
   for (int64_t length : {1, 19, 257, 600})
     attentions.check("", RaggedTable::uniform(2, length),
                      RaggedTable::uniform(2, length + 70), {1, 3});
-  // Few queries of many keys, more KV blocks than are kept.
+  // Few queries with many keys, more KV blocks than the partials hold.
   attentions.check("", RaggedTable::uniform(1, 3),
                    RaggedTable::uniform(1, 2500), {1, 2, 5});
   attentions.check(RaggedTable(holes(3, 290, 4)), {1, 4});
@@ -256,7 +258,7 @@ TEST(Attention, Bf16) {
                    RaggedTable::uniform(4, 70), {1, 2});
 }
 
-/// Attentions that AMX computes in tiles, where there is AMX.
+/// Attentions that AMX computes in tiles, on CPUs with AMX.
 TEST(Attention, Bf16InTiles) {
   std::vector<Attention> list;
   for (int64_t size : {1, 16, 17, 32, 40, 100}) {
@@ -289,7 +291,7 @@ TEST(Attention, Bf16InTiles) {
   for (int64_t length : {1, 2, 31, 33, 64, 290})
     attentions.check("", RaggedTable::uniform(2, length),
                      RaggedTable::uniform(2, length + 3), {1, 3});
-  // A sequence without keys, whose values are not those of the next one.
+  // A sequence without keys, whose values differ from the next one's.
   const std::vector<int> none(40, 0), all(40, 1);
   attentions.check("cross", RaggedTable::uniform(3, 5),
                    RaggedTable({all, none, all}), {1, 2});
@@ -324,7 +326,7 @@ TEST(Attention, SchedulesGiveTheSameBitsInBf16) {
 }
 
 TEST(Attention, ExponentialWithinTwoUlp) {
-  // The kernels have the bits of the plain loop, as the other tests show.
+  // The kernels have the plain loop's bits, as the other tests show.
   double worst = 0;
   for (int i = 0; i <= 4000000; ++i) {
     float x = -126.0f * float(i) / 4000000;

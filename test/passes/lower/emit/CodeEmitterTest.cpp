@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory and loops of the emitter. The arithmetic of vectors is tested by its
-// results: VectorMathTest.cpp, ../ops.
+// The emitter's memory and loops. VectorMathTest.cpp and ../ops test vector
+// arithmetic by its results.
 #include "test/passes/lower/emit/EmitFunction.h"
 
 using namespace transom::lower;

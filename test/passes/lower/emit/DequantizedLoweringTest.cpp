@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which formats become f32 in registers, and how many rows fit beside. The
-// numbers that their code computes are tested by LowerGemmQuantizedTest.cpp.
+// Formats that become f32 in registers, and the number of rows that fit.
+// LowerGemmQuantizedTest.cpp tests the values that their code computes.
 #include "passes/lower/emit/DequantizedLowering.h"
 #include "runtime/base/InstructionSet.h"
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function of the LLVM dialect with two i64 arguments, and an emitter that
-// is in its body.
+// An LLVM dialect function with two i64 arguments, and an emitter positioned in
+// its body.
 #pragma once
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/emit/CodeEmitter.h"
@@ -19,7 +19,7 @@ struct EmitFunction {
   void finish(mlir::Value result) {
     builder.create<mlir::LLVM::ReturnOp>(builder.getUnknownLoc(), result);
   }
-  /// The names of the operations of the body, in order.
+  /// The operation names in the body, in order.
   std::string operations() {
     std::string names;
     for (mlir::Operation &op : function.getBody().front())

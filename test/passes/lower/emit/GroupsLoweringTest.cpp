@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The formats of whole numbers in groups. The numbers that their code computes
-// are tested by LowerGemmQuantizedTest.cpp.
+// Grouped integer formats. LowerGemmQuantizedTest.cpp tests the values that
+// their code computes.
 #include "passes/lower/emit/GroupsLowering.h"
 #include "runtime/base/InstructionSet.h"
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ TEST(GroupsLowering, FormatsHaveCodecsAndLowerings) {
     }
 }
 
-/// What multiplies bytes on an instruction set: one instruction, or words that
-/// are widened.
+/// The instruction set's byte multiplication: one instruction, or widened
+/// words.
 TEST(GroupsLowering, BytesAreMultipliedAsTheInstructionSetCan) {
   const OperandLowering &lowering =
       OperandLowering::get(OperandFormat::getQuantized(StorageType::I8, 128));

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operators of emitted integers: constants are folded to what the operators
-// mean, other operands give one operation each.
+// Operators on emitted integers: constants are folded, other operands give one
+// operation each.
 #include "mlir/IR/Matchers.h"
 #include "test/passes/lower/emit/EmitFunction.h"
 

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of formats, and the shape of the code that each one emits. The
-// numbers that the code computes are tested by LowerGemmTest.cpp,
-// MicroKernelTest.cpp and the tests of attention and caches.
+// The format table, and the code shape for each format. LowerGemmTest.cpp,
+// MicroKernelTest.cpp and the attention and cache tests check the computed
+// values.
 #include "passes/lower/emit/OperandLowering.h"
 #include "test/passes/lower/emit/EmitFunction.h"
 
@@ -81,7 +81,7 @@ TEST(OperandLowering, LeftOperandsAreRows) {
   }
 }
 
-/// The operations of one multiplication, given a right operand on the stack.
+/// The operations in one multiplication, with the right operand on the stack.
 std::string multiply(const OperandFormat &format, bool isRest) {
   EmitFunction f;
   CodeEmitter &e = f.e;
@@ -95,7 +95,7 @@ std::string multiply(const OperandFormat &format, bool isRest) {
   return f.operations();
 }
 
-/// How often a name is in a text.
+/// Counts a name in a string.
 int64_t count(const std::string &text, const std::string &name) {
   int64_t found = 0;
   for (size_t at = text.find(name); at != std::string::npos;
@@ -112,7 +112,7 @@ TEST(OperandLowering, IterationsMultiplyOneNumberOrAPair) {
 }
 
 TEST(OperandLowering, ARestReadsNoPartner) {
-  // A pair is masked, and the second of two rows is not loaded.
+  // A pair is masked, and the second row in it is not loaded.
   OperandFormat pairs(StorageType::BF16),
       rows = OperandFormat::getRows(StorageType::BF16);
   EXPECT_EQ(count(multiply(pairs, true), "arith.andi"),

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Activations over dense sweeps: their accuracy against the double functions of
-// the C library, and their bits against the definition in Reference.h.
+// Activations over dense sweeps: their accuracy against double functions in the
+// C library, and their bits against the definition in Reference.h.
 #include "test/passes/lower/PhaseText.h"
 #include "test/support/KernelHarness.h"
 #include "test/support/Reference.h"
@@ -22,7 +22,7 @@ double geluTanh(double x) {
          (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
 }
 
-/// An activation with what it may err: `ulps` of the result, or `absolute`.
+/// An activation with its error bound: `ulps` in the result, or `absolute`.
 struct Activation {
   const char *kind;
   double (*exact)(double);
@@ -48,7 +48,7 @@ const Activation kActivations[] = {
      -10, 1e4},
 };
 
-/// Distance of neighbouring floats at this value.
+/// The distance between adjacent floats at this value.
 double ulpAt(double value) {
   float size = std::max(std::fabs(float(value)), 1.2e-38f);
   return std::nextafter(size, INFINITY) - size;
@@ -79,8 +79,8 @@ std::vector<float> apply(const std::string &isa, const char *kind,
   return out.copy();
 }
 
-/// Points of [from, to]: evenly, and by powers down to tiny sizes on both
-/// sides.
+/// Points in [from, to]: evenly spaced, and by powers down to tiny magnitudes
+/// on both sides.
 std::vector<float> sweep(double from, double to) {
   std::vector<float> points;
   const int count = 200000;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads what llvm-objdump prints.
+// Parses llvm-objdump output.
 #include "test/passes/lower/microkernel/Disassembly.h"
 #include "gtest/gtest.h"
 #include <algorithm>
@@ -30,11 +30,13 @@ const Syntax &test::getSyntax(const std::string &isa) {
 
 std::map<std::string, Code> test::disassemble(const std::string &object,
                                               const Syntax &syntax) {
+  // Write the object file.
   std::string path = testing::TempDir() + "transom-code-XXXXXX";
   int file = mkstemp(path.data());
   EXPECT_GE(file, 0);
   EXPECT_EQ(write(file, object.data(), object.size()), ssize_t(object.size()));
   close(file);
+  // Run the disassembler and split its output at function labels.
   std::string command = std::string(TRANSOM_OBJDUMP) +
                         " -d --no-show-raw-insn " + syntax.flags + " " + path;
   std::map<std::string, Code> functions;
@@ -61,6 +63,7 @@ std::map<std::string, Code> test::disassemble(const std::string &object,
 
 std::vector<Code> test::innermostLoops(const Code &code, const Syntax &syntax) {
   std::vector<std::pair<size_t, size_t>> loops;
+  // A backward jump ends a loop.
   for (size_t i = 0; i < code.size(); ++i) {
     std::smatch match;
     std::string line = code[i].text.substr(0, code[i].text.find('\n'));
@@ -76,6 +79,7 @@ std::vector<Code> test::innermostLoops(const Code &code, const Syntax &syntax) {
         break;
     }
   }
+  // Innermost loops contain no other one.
   std::vector<Code> bodies;
   for (auto [from, to] : loops) {
     bool inner = true;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Machine code as text: the functions of an object file, their innermost loops
-// and what is looked for in these.
+// Machine code as text: an object file's functions, their innermost loops, and
+// searches in these.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,13 +12,13 @@
 
 namespace transom::test {
 
-/// How the disassembler writes what is looked for.
+/// Disassembler syntax.
 struct Syntax {
-  const char *flags; ///< of llvm-objdump
+  const char *flags; ///< for llvm-objdump
   std::regex jump;   ///< a jump; its first group is the target
   std::vector<std::string> multiplyAdd, stack, call;
 };
-/// That of an instruction set.
+/// The syntax for an instruction set.
 const Syntax &getSyntax(const std::string &isa);
 
 struct Instruction {
@@ -27,18 +27,18 @@ struct Instruction {
 };
 using Code = std::vector<Instruction>;
 
-/// The functions of an object file and their instructions.
+/// An object file's functions with their instructions.
 std::map<std::string, Code> disassemble(const std::string &object,
                                         const Syntax &syntax);
 
-/// The bodies of the innermost loops: from the target of a backward jump to it.
+/// The innermost loop bodies: from a backward jump's target to the jump.
 std::vector<Code> innermostLoops(const Code &code, const Syntax &syntax);
 
-/// How many of the instructions hold one of the words.
+/// The number of instructions that contain one of the words.
 int64_t countMatches(const Code &code, const std::vector<std::string> &words);
 
-/// How many accumulators a loop has: registers that multiply-adds write. In a
-/// polynomial one register takes many of them.
+/// The number of accumulators in a loop: registers that multiply-adds write. In
+/// a polynomial one register accumulates many times.
 int64_t countAccumulators(const Code &code, const Syntax &syntax);
 
 } // namespace transom::test

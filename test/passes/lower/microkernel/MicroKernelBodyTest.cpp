@@ -1,10 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads the machine code of a layer such as BERT's, of every instruction set
-// and type: the loops over K hold one multiply-add for each vector of the tile
-// (where pairs of bf16 are widened, two), and nothing in them touches the
-// stack.
+// Reads the machine code for a layer as in BERT, for every instruction set and
+// type: the loops over K have one multiply-add for each vector in the tile (two
+// if bf16 pairs are widened), and none touches the stack.
 #include "runtime/base/InstructionSet.h"
 #include "runtime/base/OperandFormat.h"
 #include "test/passes/lower/PhaseText.h"
@@ -18,7 +17,7 @@ using namespace transom::test;
 
 namespace {
 
-/// The products of a layer of hidden size 768 and a feed-forward size of 3072.
+/// The GEMMs in a layer with hidden size 768 and feed-forward size 3072.
 std::vector<Product> layerProducts(bool bf16) {
   std::vector<Product> list(4);
   for (Product &p : list) {
@@ -44,11 +43,11 @@ std::vector<Product> layerProducts(bool bf16) {
   return list;
 }
 
-/// Attention of 12 heads of 64.
+/// Attention with 12 heads of size 64.
 std::string attentionText(const std::string &dtype) {
   std::string rows = bufferType("rows, 768", dtype),
               keys = bufferType("keys, 768", dtype, ", key_panels"),
-              // In bf16 there is room for the values in panels of AMX.
+              // In bf16 there is room for the values in AMX panels.
       scratch =
           bufferType(dtype == "bf16" ? "parts, 46272" : "parts, 10176", "f32");
   return "func.func @attention(%q: " + rows + ", %k: " + keys +
@@ -63,18 +62,18 @@ std::string attentionText(const std::string &dtype) {
          "\n  }\n  return\n}\n";
 }
 
-/// Counts of one instruction set.
+/// Counts for one instruction set.
 struct CodeCounts {
   int64_t kernels = 0, loops = 0, bytes = 0;
 };
 
-/// What the loops over K of a kernel must hold.
+/// The required instructions in a kernel's loops over K.
 struct LoopShape {
   int64_t accumulators = 0, multiplyAdds = 0;
 };
 
-/// Checks the loops over K of one kernel: those of this shape. The others are
-/// of activations.
+/// Checks one kernel's loops over K, which have this shape. The others belong
+/// to activations.
 void checkKernel(const std::string &name, const Code &code, LoopShape shape,
                  const Syntax &syntax, CodeCounts &counts) {
   int64_t found = 0;
@@ -92,7 +91,7 @@ void checkKernel(const std::string &name, const Code &code, LoopShape shape,
   counts.loops += found;
 }
 
-/// Checks the code of a layer for one instruction set.
+/// Checks a layer's code for one instruction set.
 void checkLayer(const InstructionSet &isa, const std::string &dtype) {
   static const std::regex kernelName(
       "transom\\.k\\.[a-z0-9]+\\.(f32|bf16)\\.([0-9]+)x([0-9]+)\\..*");
@@ -108,9 +107,9 @@ void checkLayer(const InstructionSet &isa, const std::string &dtype) {
     if (!std::regex_match(name, match, kernelName))
       continue;
     if (name.find("_amx") != std::string::npos) {
-      // A step of one tile of rows, and one of two: two tiles of columns each.
-      // Where rows are stored both are there again for missing columns, unless
-      // no caller has such.
+      // A step with one row tile, and one with two: two column tiles each. If
+      // rows are stored, both occur again for missing columns, unless no caller
+      // has such columns.
       const int64_t products = countMatches(code, {"tdpbf16ps"});
       EXPECT_TRUE(products == 6 || products == 12) << name << ": " << products;
       ++counts.kernels;
@@ -130,7 +129,7 @@ void checkLayer(const InstructionSet &isa, const std::string &dtype) {
          long(counts.bytes / 1024), object.size() / 1024);
 }
 
-/// A product of rows of f32 with whole numbers.
+/// A matmul between f32 rows and integers.
 std::string getDequantizedText(const OperandFormat &format) {
   const std::string rows = bufferType("rows, 768"),
                     weight = "!kern.weight<[768, 768] x #kern.format<" +
@@ -142,9 +141,9 @@ std::string getDequantizedText(const OperandFormat &format) {
                             ", " + rows});
 }
 
-/// Checks the code of such a product: an iteration multiplies as many numbers
-/// of each column as are side by side. Accumulators change their registers, so
-/// they are not counted.
+/// Checks such a matmul's code: an iteration multiplies as many elements in
+/// each column as are interleaved. Accumulators change their registers, so they
+/// are not counted.
 void checkDequantized(const InstructionSet &isa, const OperandFormat &format,
                       int64_t allowedSpills) {
   static const std::regex kernelName(
@@ -164,7 +163,7 @@ void checkDequantized(const InstructionSet &isa, const OperandFormat &format,
       if (countMatches(loop, syntax.multiplyAdd) != multiplyAdds)
         continue;
       ++found;
-      // Without an activation rbp is a register as others are.
+      // Without an activation rbp is a general register.
       EXPECT_LE(countMatches(loop, {"[rsp", "[sp"}), allowedSpills) << name;
     }
     EXPECT_GE(found, 1) << name << ": no loop with " << multiplyAdds

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every micro-kernel against a plain loop: type x instruction set x epilogue x
-// length of K x tail of N x height, all bits. A case has a K and an epilogue;
-// its module holds all tails, since these share the kernels.
+// K length x N tail x height, all bits. A case has a K and an epilogue; its
+// module holds all tails, since these share the kernels.
 #include "runtime/base/InstructionSet.h"
 #include "test/passes/lower/Products.h"
 #include "gtest/gtest.h"
@@ -15,7 +15,7 @@ namespace {
 
 std::string str(int64_t value) { return std::to_string(value); }
 
-/// What happens after the loop over K.
+/// The epilogue after the loop over K.
 struct Epilogue {
   const char *name;
   void (*apply)(Product &p);
@@ -65,10 +65,10 @@ const Epilogue kEpilogues[] = {
      }},
 };
 
-/// Chains longer than this are cut; then outs are f32.
+/// Longer chains are split; then outputs are f32.
 int64_t getMaxKBlock(bool bf16) { return bf16 ? 8192 : 4096; }
 
-/// Columns: all kinds of tails beside one K, some beside the others.
+/// Columns: all tail kinds for one K, some for the others.
 std::vector<int64_t> getTails(int64_t k) {
   if (k == 34)
     return {1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 66};
@@ -79,8 +79,8 @@ std::vector<int64_t> getTails(int64_t k) {
 
 const bool kBf16 = std::string(TRANSOM_TEST_TYPE) == "bf16";
 
-/// Lengths of K: one; even, but no panel's depth; long and odd; longer than one
-/// K block; in bf16 also both for AMX.
+/// K lengths: one; even, but not a multiple of the panel depth; long and odd;
+/// longer than one K block; in bf16 also both for AMX.
 std::vector<int64_t> getDepths() {
   std::vector<int64_t> depths = {1, 34, 4099};
   if (kBf16)
@@ -89,7 +89,7 @@ std::vector<int64_t> getDepths() {
   return depths;
 }
 
-/// The products of an epilogue with this K, for all tails that it supports.
+/// GEMMs with this epilogue and K, for all tails that it supports.
 std::vector<Product> getProducts(int64_t k, const Epilogue &epilogue) {
   std::vector<Product> list;
   for (int64_t n : getTails(k)) {
@@ -109,13 +109,13 @@ std::vector<Product> getProducts(int64_t k, const Epilogue &epilogue) {
   return list;
 }
 
-/// A K and an epilogue. The cases are divided among the shards of the test.
+/// A K and an epilogue. The test shards divide the cases.
 struct Case {
   int64_t k;
   Epilogue epilogue;
 };
 
-/// The cases that have products.
+/// The cases that have GEMMs.
 std::vector<Case> getCases() {
   std::vector<Case> cases;
   for (int64_t k : getDepths())
@@ -133,7 +133,7 @@ TEST_P(Kernels, EveryTailAndHeight) {
   Products products(getProducts(GetParam().k, GetParam().epilogue));
   const int64_t k = GetParam().k;
   const bool isForAmx = k % amxBf16Depth == 0;
-  // Long chains for AMX are there for the blocks of K alone.
+  // Long chains for AMX only test the K blocks.
   const int64_t step = isForAmx && k > getMaxKBlock(true) ? 14 : 1;
   for (int64_t rows = 1; rows <= 15; rows += step)
     products.check(rows, 1);

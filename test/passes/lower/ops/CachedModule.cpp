@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text of a module of one attention over a cache.
+// The text of a module with one attention over a cache.
 #include "test/passes/lower/ops/CachedModule.h"
 #include "dialects/kern/AttentionSchedule.h"
 #include "test/passes/lower/RunPhase.h"
@@ -31,6 +31,7 @@ std::string test::getModule(const Cached &c) {
               slopes = "!kern.weight<[" + str(c.heads) + "] x f32, rows>",
               bias = "!kern.weight<[" + str(c.heads) + ", " +
                      str(2 * c.reach + 1) + "] x f32, rows>";
+  // Both functions begin with the batch and the cache.
   std::string head =
       ") attributes {kern.symbols = [\"keys\", \"parts\", \"rows\"]} {\n"
       "  %s = kern.decode_batch {rows = \"rows\", keys = \"keys\"} : "
@@ -39,16 +40,19 @@ std::string test::getModule(const Cached &c) {
   std::string text = "kern.cache @" + c.name + ".kv : " + cache +
                      " {group = 1 : i64, offset = " + str(kOffset) +
                      " : i64}\n";
+  // The function that appends keys and values.
   text += "func.func @" + c.name + ".append(%k: " + key + ", %v: " + value +
           head + "  kern.phase \"" + c.name +
           ".append\" {\n    kern.append %k, %v ragged %s cache %c : " + key +
           ", " + value + ", !kern.ragged<0>, " + cache + "\n  }\n  return\n}\n";
+  // The weights for the attention.
   if (c.slopes)
     text += "kern.weight @" + c.name + ".slopes : " + slopes +
             " = #weight.expr<file(\"w\")>\n";
   if (c.reach)
     text += "kern.weight @" + c.name + ".bias : " + bias +
             " = #weight.expr<file(\"b\")>\n";
+  // The attention with its optional operands and attributes.
   text += "func.func @" + c.name + "(%q: " + query + ", %t: " + scratch +
           ", %p: " + partials + ", %n: " + counters + ", %y: " + out + head;
   if (c.slopes)

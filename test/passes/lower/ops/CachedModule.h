@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules that write keys and values into the blocks of a cache, and attend to
-// them.
+// Modules that write keys and values into cache blocks, and attend to them.
 #pragma once
 #include "runtime/abi/Layout.h"
 #include <string>
@@ -14,12 +13,12 @@ inline constexpr int64_t kKvBlock = TRANSOM_KV_BLOCK_SIZE;
 /// The layer's offset in its blocks.
 inline constexpr int64_t kOffset = 192;
 
-/// An attention over a cache, and how its module writes it.
+/// An attention over a cache, and its module parameters.
 struct Cached {
   std::string name;
   int64_t heads = 1, kvHeads = 1, dk = 8, dv = 8;
   int64_t window = 0;
-  int64_t reach = 0; ///< of a relative bias, 0: none
+  int64_t reach = 0; ///< for a relative bias, 0: none
   double softCap = 0;
   bool slopes = false, bf16 = false, outBf16 = false;
   bool int8 = false;     ///< the cache is
@@ -29,7 +28,7 @@ struct Cached {
 
   int64_t depth() const { return bf16 ? (dk + 1) / 2 * 2 : dk; }
   int64_t bytes() const { return bf16 ? 2 : 4; }
-  /// Bytes of a block's keys or values with their scales.
+  /// Bytes for a block's keys or values with their scales.
   int64_t cacheBytes(int64_t width) const {
     return kvHeads * kKvBlock * (int8 ? width + 4 : width * bytes());
   }

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products, norms and attention that write whole numbers themselves: bit by bit
-// what plain loops make of the same result in f32, on each instruction set.
+// GEMMs, norms and attention that write quantized values directly: bit by bit
+// the same as plain loops on the f32 result, on each instruction set.
 #include "runtime/base/OperandFormat.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
@@ -19,7 +19,7 @@ namespace {
 
 int64_t divideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
-/// An operation once with a result in f32, once with whole numbers.
+/// An operation once with an f32 result, once with a quantized result.
 struct Result {
   std::string name;
   int64_t width, group;
@@ -31,7 +31,7 @@ struct Result {
   }
 };
 
-/// Compares whole numbers with those of the rows in f32.
+/// Compares quantized values with those from the f32 rows.
 void check(const Result &r, const float *x, const int8_t *numbers,
            const float *scales, int64_t rows) {
   const int64_t numGroups = divideUp(r.width, r.group);
@@ -60,7 +60,7 @@ void check(const Result &r, const float *x, const int8_t *numbers,
 struct Product : Result {
   int64_t k;
   std::string epilogue;
-  bool residual = false, whole = false; ///< whole: of whole numbers
+  bool residual = false, whole = false; ///< the operands are quantized
   int64_t weightRows() const {
     return epilogue.find("glu") == std::string::npos ? width : 2 * width;
   }
@@ -76,6 +76,7 @@ struct Product : Result {
         bias = "!kern.weight<[" + str(weightRows()) + "] x f32, padded32>";
     const std::string values = weightValue("w", name + "w", weight) +
                                weightValue("b", name + "b", bias);
+    // A phase's optional operands precede its outputs.
     auto getPhase = [&](bool isFused) {
       std::string args = "%x: " + input, op = "kern.gemm %x, %w",
                   types = input + ", " + weight;
@@ -115,7 +116,7 @@ void checkProduct(KernelHarness &harness, const Product &p, int64_t rows) {
   std::vector<int8_t> bytes(rows * p.k);
   for (int8_t &byte : bytes)
     byte = static_cast<int8_t>(random.below(255) - 127);
-  std::vector<float> pairs; // scales, and sums of a group
+  std::vector<float> pairs; // scales, and sums per group
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t first = 0; first < p.k; first += 64) {
       const auto begin = bytes.begin() + row * p.k + first;
@@ -138,7 +139,7 @@ void checkProduct(KernelHarness &harness, const Product &p, int64_t rows) {
   call.args.push_back(y.data());
   fused.args.push_back(quantized.data());
   fused.args.push_back(scales.data());
-  // The bits of f32 are those of each instruction set.
+  // The f32 bits are specific to each instruction set.
   harness.run(harness.isas().front(), p.name + "plain", call);
   runAll(harness, p.name + "fused", fused,
          [&] { check(p, y.data(), quantized.data(), scales.data(), rows); });
@@ -169,7 +170,7 @@ TEST(ColumnGroups, ProductsQuantizeTheirResult) {
       std::copy(numbers.begin(), numbers.end(),
                 harness.weight(p.name + suffix));
     }
-    // A few rows, those of one worker's own, and several chunks of them.
+    // A few rows, one worker's own rows, and several chunks.
     for (int64_t rows : {1, 3, 33, 70, 340, 700})
       if (p.k < 1000 || rows < 100)
         checkProduct(harness, p, rows);
@@ -180,7 +181,7 @@ TEST(ColumnGroups, ProductsQuantizeTheirResult) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// A norm alone, and one of a product's rows.
+/// A norm alone, and one on GEMM rows.
 struct Norm : Result {
   bool rms;
 
@@ -190,7 +191,7 @@ struct Norm : Result {
   std::string matrix() const {
     return "!kern.weight<[" + str(width) + ", 8] x f32, panels32>";
   }
-  /// A norm that writes f32, whole numbers, or both.
+  /// A norm that writes f32, quantized values, or both.
   std::string getNorm(const std::string &results) const {
     const bool both = results == "both", isF32 = results != "fused";
     std::string args = "%x: " + f32(), types;
@@ -207,7 +208,7 @@ struct Norm : Result {
              (rms ? " {rms}" : "") + " : " + f32() + ", " + vector() +
              (rms ? "" : ", " + vector()) + types});
   }
-  /// A product with such a norm.
+  /// A GEMM with such a norm.
   std::string getProduct(const std::string &results) const {
     const bool isF32 = results != "fused";
     const std::string counters = bufferType("rows", "i64"),
@@ -250,6 +251,7 @@ void checkNorm(KernelHarness &harness, const Norm &n, int64_t rows) {
       scales(rows * 2 * divideUp(n.width, n.group));
   Guarded<int8_t> q(rows * n.width);
   Guarded<int64_t> counters(std::vector<int64_t>(rows, 0));
+  // The norm alone, and in a GEMM epilogue.
   for (const bool isProduct : {false, true}) {
     const std::string name = n.name + (isProduct ? "product" : "");
     const std::vector<void *> first =
@@ -265,6 +267,7 @@ void checkNorm(KernelHarness &harness, const Norm &n, int64_t rows) {
       else
         harness.run(harness.isas().front(), name + results, call);
     };
+    // The plain f32 result is the reference.
     run("plain", {expected.data()}, nullptr);
     run("fused", {q.data(), scales.data()},
         [&] { check(n, expected.data(), q.data(), scales.data(), rows); });

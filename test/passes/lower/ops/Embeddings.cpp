@@ -7,7 +7,7 @@
 
 using namespace transom::test;
 
-/// A phase that embeds two buffers of ids.
+/// A phase that embeds two id buffers.
 static std::string getText(const EmbeddingTables &tables) {
   std::string shape =
       "[" + str(kEmbeddingWords) + ", " + str(tables.width) + "]";
@@ -41,6 +41,7 @@ void transom::test::checkEmbeddings(const EmbeddingTables &tables) {
   memcpy(harness.weight("panels"), tables.panels.data(), tables.panels.size());
   Random random(3);
   const int64_t width = tables.width;
+  // Random ids, also none.
   for (int64_t batch : {1, 2})
     for (int64_t seq : {0, 1, 9}) {
       int64_t count = batch * seq;

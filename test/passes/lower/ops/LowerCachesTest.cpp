@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys and values written into the blocks of a cache, and attention that reads
-// them, against the definition as plain loops, bit by bit. What was not written
-// is NaN.
+// Keys and values written into cache blocks, and attention that reads them,
+// against the definition as plain loops, bit by bit. Unwritten memory is NaN.
 #include "runtime/base/InstructionSet.h"
 #include "test/passes/lower/RunPhase.h"
 #include "test/passes/lower/ops/CachedModule.h"
@@ -16,10 +15,10 @@ using namespace transom::test;
 
 namespace {
 
-/// New tokens of a sequence, and how many are in the cache before.
+/// A sequence's new tokens, and its previous cache length.
 using Steps = std::vector<std::pair<int64_t, int64_t>>;
 
-/// The blocks of some sequences, each between inaccessible pages.
+/// The blocks for some sequences, each between inaccessible pages.
 class Blocks {
 public:
   Blocks(const Cached &c, const RaggedTable &table) {
@@ -28,7 +27,7 @@ public:
       count += (table.sequence(i).num_keys + kKvBlock - 1) / kKvBlock;
     for (int64_t i = 0; i < count; ++i) {
       memory.emplace_back(c.blockBytes(), Edge::End);
-      // An odd depth pairs with a number that nobody writes.
+      // An odd depth is paired with an element that nothing writes.
       char fill = c.depth() == c.dk ? char(0xff) : 0;
       std::fill(memory.back().begin(), memory.back().end(), fill);
     }
@@ -66,15 +65,15 @@ private:
     return text;
   }
 
-  /// All keys or values of a sequence.
+  /// All keys or values in a sequence.
   static std::vector<float> numbers(int64_t count, bool bf16, uint64_t seed) {
     std::vector<float> result = Random(seed).numbers(count);
     for (float &x : result)
       x = bf16 ? widenBf16(roundToBf16(x)) : x;
     return result;
   }
-  /// Replaces numbers by their integers in a cache of int8, for heads of this
-  /// width; returns the scale of each head.
+  /// Replaces values by their integers in an int8 cache, for this head width;
+  /// returns each head's scale.
   static std::vector<float> quantize(std::vector<float> &all, int64_t width) {
     std::vector<float> scales;
     for (size_t first = 0; first < all.size(); first += width) {
@@ -106,7 +105,8 @@ private:
     return call;
   }
 
-  /// The tokens of a mask with holes: as many of each sequence as it has keys.
+  /// The tokens in a mask with holes: the same number in each sequence as it
+  /// has keys.
   static RaggedTable getSources(const RaggedTable &whole) {
     std::vector<std::vector<int>> mask(whole.batch());
     size_t columns = 0;
@@ -122,8 +122,8 @@ private:
     return RaggedTable(mask);
   }
 
-  /// Writes the past of each sequence or its new tokens; all keys of a
-  /// read-only cache at once.
+  /// Writes each sequence's past or its new tokens; all keys in a read-only
+  /// cache at once.
   void append(const std::string &isa, const Cached &c, const Blocks &blocks,
               const RaggedTable &whole, bool past) {
     Steps steps;
@@ -144,7 +144,7 @@ private:
       };
       take(allKeys[i], c.kvHeads * c.dk, keys);
       take(allValues[i], c.kvHeads * c.dv, values);
-      // Blocks are those of the whole sequences.
+      // Blocks for the whole sequences.
       const_cast<transom_sequence &>(table.sequence(i)).first_block =
           whole.sequence(i).first_block;
     }
@@ -159,6 +159,7 @@ private:
                 const std::vector<int64_t> &numWorkers) {
     allKeys.clear();
     allValues.clear();
+    // Random keys, values and queries.
     for (int64_t i = 0; i < table.batch(); ++i) {
       int64_t keys = table.sequence(i).num_keys;
       allKeys.push_back(numbers(keys * c.kvHeads * c.dk, c.bf16, 2 * i + 5));
@@ -166,21 +167,25 @@ private:
     }
     std::vector<float> query =
         numbers(table.rows() * c.heads * c.dk, c.bf16, 99);
+    // Append them to the blocks.
     Blocks blocks(c, table);
     if (!c.readOnly)
       append(isa, c, blocks, table, true);
     append(isa, c, blocks, table, false);
+    // The reference uses the quantized values.
     keyScales.assign(table.batch(), {});
     valueScales.assign(table.batch(), {});
     for (int64_t i = 0; i < table.batch() && c.int8; ++i) {
       keyScales[i] = quantize(allKeys[i], c.dk);
       valueScales[i] = quantize(allValues[i], c.dv);
     }
+    // Blocks that the window has passed are gone.
     for (int64_t i = 0; i < table.batch() && c.window; ++i) {
       const transom_sequence &s = table.sequence(i);
       for (int64_t b = 0; (b + 1) * kKvBlock <= s.past - c.window + 1; ++b)
         blocks.forget(s.first_block + b);
     }
+    // Slopes and biases are weights.
     std::vector<float> slopes(c.heads);
     for (int64_t h = 0; h < c.heads; ++h)
       slopes[h] = 0.5F / float(h + 1);
@@ -201,6 +206,7 @@ private:
            const Blocks &blocks, const std::vector<float> &query,
            const std::vector<float> &expected, int64_t numWorkers) {
     SCOPED_TRACE("parts " + str(numWorkers));
+    // Operands in guarded memory; scratch memory is NaN.
     Guarded<char> q(query.size() * c.bytes()),
         out(expected.size() * (c.outBf16 ? 2 : 4));
     for (size_t i = 0; i < query.size(); ++i)
@@ -219,6 +225,7 @@ private:
                  out.data()};
     harness.run(isa, c.name, call, numWorkers % 2 == 0);
     EXPECT_EQ(std::count(counters.begin(), counters.end(), 0), numWorkers * 32);
+    // Compare in the output type.
     int64_t wrong = 0;
     for (size_t i = 0; i < expected.size(); ++i) {
       float right = expected[i],
@@ -254,6 +261,7 @@ private:
             r.preCap = float(kScale / c.softCap);
             r.postCap = float(c.softCap * 1.4426950408889634);
           }
+          // Masks, biases and scales by key.
           r.hidden = -INFINITY;
           r.slope = c.slopes ? slopes[h] : 0;
           r.position = own;
@@ -344,8 +352,7 @@ TEST(Caches, ReadOnly) {
   attentions.check(kMixed, {1, 2, 3, 5});
 }
 
-// Distances are counted from the sequence's start, in groups of query heads,
-// too.
+// Distances are counted from the sequence's start, also in query head groups.
 TEST(Caches, RelativeBias) {
   std::vector<Cached> list = {
       cached("alone", 2, 2, 8, 8), cached("grouped", 6, 2, 16, 16),

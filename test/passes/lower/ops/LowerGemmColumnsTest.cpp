@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Listed columns of a product have the bits of the whole product, in each
-// format and on each instruction set, however the columns of the calls before
-// were listed.
+// Selected GEMM columns have the same bits as the whole GEMM, in each format
+// and on each instruction set, whatever columns the previous calls selected.
 #include "runtime/abi/Layout.h"
 #include "runtime/base/OperandFormat.h"
 #include "test/passes/lower/PhaseText.h"
@@ -22,7 +21,7 @@ struct ListedProduct {
   int64_t k, n;
   bool bias = false, floatRows = false;
 
-  /// Rows of whole numbers have scales.
+  /// Quantized rows have scales.
   bool hasScales() const { return format.isGrouped() && !floatRows; }
   std::string getElement() const {
     return hasScales()                           ? "i8"
@@ -32,7 +31,7 @@ struct ListedProduct {
   int64_t getElementBytes() const {
     return hasScales() ? 1 : format.element == StorageType::BF16 ? 2 : 4;
   }
-  /// Bytes of a panel of columns, which the verifier of kern.gemm compares.
+  /// Bytes in a column panel, which the kern.gemm verifier checks.
   int64_t getPanelBytes() const {
     return (format.getPanelBytes(k) + 63) / 64 * 64 + (bias ? 128 : 0) + 256;
   }
@@ -52,6 +51,7 @@ struct ListedProduct {
                                           "i8");
     std::string values = weightValue("w", "w", weight), args = "%x: " + input,
                 op = "kern.gemm %x, %w", types = input + ", " + weight;
+    // Optional operands extend arguments, operation and types alike.
     if (hasScales()) {
       args += ", %s: " + scales;
       op += " scales %s";
@@ -85,7 +85,7 @@ struct ListedProduct {
   }
 };
 
-/// One product with memory for its panels.
+/// One GEMM with memory for its panels.
 class Products {
 public:
   explicit Products(const ListedProduct &p)
@@ -135,7 +135,7 @@ public:
   }
 
 private:
-  /// Another number of columns, some of them those of the last call.
+  /// Another column count, with some columns from the last call.
   void list(std::vector<int64_t> &columns) {
     columns.resize(1 + random.below(p.n), -1);
     for (int64_t &column : columns)

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of whole numbers in groups, and what quantizes their rows, bit by
-// bit against plain loops on each instruction set.
+// Quantized matmuls in groups, and row quantization, bit by bit against plain
+// loops on each instruction set.
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
 #include "test/passes/lower/ops/QuantizedGroup.h"
@@ -22,7 +22,7 @@ namespace {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The module of a product.
+/// The module for a matmul.
 std::string getText(const QuantizedProduct &p) {
   const std::string rows = bufferType("rows, " + str(p.n)),
                     input = bufferType("rows, " + str(p.k),
@@ -36,6 +36,7 @@ std::string getText(const QuantizedProduct &p) {
               values = weightValue("w", p.name + "w", weight),
               args = "%x: " + input, op = "kern.gemm %x, %w",
               types = input + ", " + weight;
+  // Optional operands extend arguments, operation and types alike.
   if (!p.floatRows) {
     args += ", %s: " + scales;
     op += " scales %s";
@@ -66,7 +67,7 @@ void fill(KernelHarness &harness, const std::string &name, const void *data,
   std::memcpy(harness.weight(name), data, bytes);
 }
 
-/// Runs a product of rows and compares; `input` are the buffers that it reads.
+/// Runs a matmul and compares; `input` are the buffers that it reads.
 template <typename Rows>
 void checkProduct(KernelHarness &harness, const QuantizedProduct &p,
                   const QuantizedWeights &w, const Rows &x,
@@ -76,6 +77,7 @@ void checkProduct(KernelHarness &harness, const QuantizedProduct &p,
   if (p.residual && !p.inPlace)
     call.args.push_back(residual.data());
   call.args.push_back(y.data());
+  // The expected values, with the residual added at the end.
   std::vector<float> expected;
   for (int64_t i = 0; i < rows * p.n; ++i) {
     const float value = multiply(p, w, x, i / p.n, i % p.n);
@@ -89,6 +91,7 @@ void checkProduct(KernelHarness &harness, const QuantizedProduct &p,
         return;
       }
   };
+  // In place, each run first restores the residual.
   if (!p.inPlace)
     return runAll(harness, p.name, call, check);
   for (const std::string &isa : harness.isas()) {
@@ -113,7 +116,7 @@ void checkProduct(KernelHarness &harness, const QuantizedProduct &p,
   checkProduct(harness, p, w, x, {numbers.data(), scales.data()}, rows, random);
 }
 
-/// Runs products with so many rows.
+/// Runs matmuls with N rows.
 void checkProducts(const std::vector<QuantizedProduct> &products,
                    const std::vector<int64_t> &allRows) {
   std::string text;
@@ -167,7 +170,7 @@ TEST(LowerGemmQuantized, SumsOfGroupsAreExactAndAddedInOrder) {
 }
 
 TEST(LowerGemmQuantized, RowsOfF32MultiplyWhatWeightsStandFor) {
-  // Each format with some sizes; K of several blocks and of a short group.
+  // Each format with some sizes; K with several blocks and with a short group.
   std::vector<QuantizedProduct> products;
   Random random(11);
   for (const OperandFormat &format : OperandFormat::getQuantizedFormats()) {

@@ -1,10 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products with weights against one chain of fused multiply-adds an output:
-// all values of MR, tails, lengths of K, epilogues and splits over workers give
-// these bits on every instruction set, and nothing outside the operands is
-// touched.
+// GEMMs with weights against one chain of fused multiply-adds per output: all
+// values for MR, tails, K lengths, epilogues and splits over workers give these
+// bits on every instruction set, and nothing outside the operands is touched.
 #include "test/passes/lower/Products.h"
 #include <gtest/gtest.h>
 
@@ -59,11 +58,13 @@ TEST(Gemm, Epilogues) {
     list.back().splits = std::move(splits);
     return list.back();
   };
+  // Activations alone.
   for (const char *kind : {"tanh", "sigmoid", "quick_gelu"}) {
     Product &p = add(std::string("act_only_") + kind, 24, {70});
     p.activation = kind;
     p.bias = true;
   }
+  // One K block and several: residuals, norms, splits and strides.
   for (int64_t k : {24, 4100}) {
     Product &residual = add("residual" + str(k), k, {49});
     residual.residual = residual.bias = true;
@@ -80,6 +81,7 @@ TEST(Gemm, Epilogues) {
     strided.outStride = 56;
     strided.norm = strided.residual = true;
   }
+  // In place, key panels, GLU and RMSNorm.
   Product &inPlace = add("in_place", 24, {49});
   inPlace.residual = inPlace.inPlace = inPlace.norm = true;
   Product &keys = add("keys", 24, {10});
@@ -97,8 +99,8 @@ TEST(Gemm, Epilogues) {
       products.check(rows, numWorkers);
 }
 
-// Chunks of rows that are normalized are smaller than others, and a worker has
-// no more of them than there are counters of tiles.
+// Row chunks with a norm are smaller than others, and a worker has at most as
+// many as there are tile counters.
 TEST(Gemm, ManyRowsWithNorms) {
   Product norm;
   norm.name = "norm";
@@ -111,8 +113,8 @@ TEST(Gemm, ManyRowsWithNorms) {
       products.check(rows, numWorkers);
 }
 
-// Groups of columns are one worker's, so all workers together give the bits of
-// one.
+// One worker has all column groups, so all workers together give the same bits
+// as one.
 TEST(Gemm, Summaries) {
   std::vector<Product> list;
   for (int64_t n : {1, 16, 33, 64, 65, 200, 515})

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of groups of rows against one chain of multiply-adds an output, and
-// of whole numbers against plain loops, with every buffer and weight next to an
+// Matmuls on row groups against one multiply-add chain per output, and
+// quantized ones against plain loops, with every buffer and weight next to an
 // inaccessible page.
 #include "runtime/base/InstructionSet.h"
 #include "test/passes/lower/PhaseText.h"
@@ -19,10 +19,10 @@ namespace {
 
 constexpr int64_t kGroups = 5;
 
-/// One product of groups.
+/// One matmul on groups.
 struct Case {
   std::string name;
-  int64_t n, k; ///< of each group
+  int64_t n, k; ///< per group
   bool bias, bf16;
 };
 
@@ -33,7 +33,7 @@ std::string repeat(int64_t value) {
   return list;
 }
 
-/// The module of a case. Rows are `n`, with a stride in the input.
+/// The module for a case. It has `n` rows, with a stride in the input.
 std::string getText(const Case &c) {
   std::string element = c.bf16 ? "bf16" : "f32", k = std::to_string(c.k),
               n = std::to_string(c.n), all = std::to_string(kGroups * c.n),
@@ -60,7 +60,7 @@ std::string getText(const Case &c) {
                   ", " + out});
 }
 
-/// Weights of all groups, and the numbers of a run.
+/// Weights for all groups, and one run's values.
 class Products {
 public:
   explicit Products(const Case &c) : c(c), harness(getText(c)), random(5) {
@@ -96,7 +96,7 @@ public:
   }
 
 private:
-  /// Random numbers that the operands' type holds.
+  /// Random values that the operand type holds.
   std::vector<float> makeNumbers(int64_t count) {
     std::vector<float> numbers = random.numbers(count);
     for (float &number : numbers)
@@ -164,7 +164,7 @@ private:
   std::vector<float> weight, bias;
 };
 
-/// The module of a product of whole numbers, whose sizes are those of a group.
+/// The module for a quantized matmul whose sizes are per group.
 std::string getText(const QuantizedProduct &p) {
   const std::string all = str(kGroups * p.n),
                     splits = ", splits [" + repeat(p.n) + "]",
@@ -182,6 +182,7 @@ std::string getText(const QuantizedProduct &p) {
               values = weightValue("w", p.name + "w", weight),
               args = "%x: " + input, op = "kern.group_gemm %x, %w",
               types = input + ", " + weight;
+  // Optional operands extend arguments, operation and types alike.
   if (!p.floatRows) {
     args += ", %s: " + scales;
     op += " scales %s";
@@ -200,7 +201,7 @@ std::string getText(const QuantizedProduct &p) {
                             offsets + ", " + out});
 }
 
-/// Weights of all groups of whole numbers.
+/// Quantized weights for all groups.
 class QuantizedProducts {
 public:
   QuantizedProducts(KernelHarness &harness, const QuantizedProduct &p)
@@ -220,6 +221,7 @@ public:
   }
 
   void check(const std::vector<int64_t> &sizes) {
+    // The rows for all groups.
     Guarded<int64_t> offsets(kGroups + 1);
     for (int64_t group = 0; group < kGroups; ++group)
       offsets[group + 1] = offsets[group] + sizes[group];
@@ -232,6 +234,7 @@ public:
     if (!p.floatRows)
       call.args = {numbers.data(), scales.data()};
     call.args.insert(call.args.end(), {offsets.data(), y.data()});
+    // Each group has its own weight.
     std::vector<float> expected;
     for (int64_t group = 0; group < kGroups; ++group)
       for (int64_t row = offsets[group]; row < offsets[group + 1]; ++row)
@@ -277,7 +280,7 @@ TEST(LowerGroupGemm, MultipliesWholeNumbers) {
                         random.below(2) == 0, false, format.element,
                         format.scales, random.below(2) == 0});
   }
-  // Whole tiles of AMX.
+  // Whole AMX tiles.
   products.push_back({"tiles", 256, 70, 128, true});
   products.push_back(
       {"tiles_nibbles", 192, 40, 32, true, false, transom::StorageType::I4});

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Groups of tokens against plain loops: the sort alone, with every table
-// between inaccessible pages, and a planned function in which one phase writes
-// the table and its size and the next ones use them.
+// Token groups against plain loops: the sort alone, with every table between
+// inaccessible pages, and a planned function in which one phase writes the
+// table and its size and the next ones use them.
 #include "compiler/pipeline/Register.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kWidth = 37;
 
-/// A table [rows, choices] of group numbers, and what follows from it.
+/// A table [rows, choices] with group numbers, and the expected results.
 struct Groups {
   int64_t rows, choices, numGroups;
   std::vector<int64_t> groups;
@@ -41,8 +41,8 @@ struct Groups {
   }
 };
 
-/// Tables of some sizes: random groups, some of them none or too large; one
-/// group for all; no group for any.
+/// Tables with some sizes: random groups, some missing or too large; one group
+/// for all; no group for any.
 std::vector<Groups> makeTables(int64_t choices, int64_t numGroups) {
   std::vector<Groups> tables;
   Random random(uint64_t(choices * 100 + numGroups));
@@ -59,7 +59,7 @@ std::vector<Groups> makeTables(int64_t choices, int64_t numGroups) {
   return tables;
 }
 
-/// Runs a function on each instruction set with some numbers of workers.
+/// Runs a function on each instruction set with several worker counts.
 void runOnAll(KernelHarness &harness, const std::string &function,
               const PhaseCall &call,
               const std::function<void(const PhaseCall &)> &check) {
@@ -100,6 +100,7 @@ TEST(LowerGroups, SortsStably) {
        {std::pair<int64_t, int64_t>{1, 1}, {2, 5}, {3, 9}}) {
     std::string table = std::to_string(choices),
                 count = std::to_string(numGroups + 1);
+    // One function for each id type.
     auto function = [&](const char *name, const char *element) {
       std::string groups = bufferType("rows, " + table, element),
                   positions = bufferType("rows, " + table, "i64"),
@@ -116,6 +117,7 @@ TEST(LowerGroups, SortsStably) {
     KernelHarness harness("kern.bounded_size @n bound \"" + table +
                           "*rows\"\n" + function("wide", "i64") +
                           function("narrow", "i32"));
+    // Sort each table and overwrite the results before the next run.
     for (const Groups &table : makeTables(choices, numGroups)) {
       Guarded<int64_t> wide(table.groups), tokens(table.tokens.size()),
           offsets(table.offsets.size()), positions(table.positions.size());
@@ -141,8 +143,8 @@ TEST(LowerGroups, SortsStably) {
   }
 }
 
-// The table is written by one phase and used by the next ones. All of it is in
-// an arena that is planned by the bound of the size.
+// One phase writes the table and the next ones use it. It is entirely in an
+// arena that is planned by the size's bound.
 TEST(LowerGroups, PhasesUseWhatAPhaseWrites) {
   const char *text = R"mlir(
 !groups = !kern.buffer<[rows, 3] x i64>

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of the columns of each head against one chain of multiply-adds an
-// output, with every buffer and weight next to an inaccessible page.
+// Matmuls on each head's columns against one multiply-add chain per output,
+// with every buffer and weight next to an inaccessible page.
 #include "dialects/common/PositionBuckets.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
@@ -17,14 +17,14 @@ namespace {
 
 constexpr int64_t kHeads = 3;
 
-/// One product of heads.
+/// One matmul per head.
 struct HeadCase {
   std::string name;
-  int64_t n, k; ///< of each head
+  int64_t n, k; ///< per head
   int64_t maxDistance = 0;
 };
 
-/// The module of a case. Rows have strides in input and outs.
+/// The module for a case. Rows have strides in input and output.
 std::string getHeadText(const HeadCase &c) {
   const int64_t in = kHeads * c.k, out = kHeads * c.n;
   const std::string n = std::to_string(c.n);
@@ -45,7 +45,7 @@ std::string getHeadText(const HeadCase &c) {
                   weight + ", !kern.ragged<0>, " + y});
 }
 
-/// The columns of head h of rows.
+/// Head h's columns in each row.
 std::vector<float> getHead(const std::vector<float> &all, int64_t h,
                            int64_t width) {
   std::vector<float> head;
@@ -55,7 +55,7 @@ std::vector<float> getHead(const std::vector<float> &all, int64_t h,
   return head;
 }
 
-/// Rows with numbers between them that nothing may read or write.
+/// Rows with elements between them that nothing may read or write.
 std::vector<float> spreadRows(const std::vector<float> &rows, int64_t width,
                               int64_t stride) {
   std::vector<float> spread;
@@ -70,7 +70,7 @@ std::vector<float> spreadRows(const std::vector<float> &rows, int64_t width,
 
 constexpr float kUnwritten = 1e30f;
 
-/// Outs [heads * rows, n] with their strides; columns that no distance below
+/// Output [heads * rows, n] with its strides; columns that no distance below
 /// `length` has are not written.
 std::vector<float> getExpected(const HeadCase &c, const std::vector<float> &x,
                                const std::vector<float> &weight,
@@ -100,6 +100,7 @@ void checkHeads(const HeadCase &c) {
   std::vector<float> packed = packPanels(weight, c.k, {c.n, c.n, c.n});
   ASSERT_EQ(packed.size() * 4, harness.weightBytes("w"));
   std::memcpy(harness.weight("w"), packed.data(), packed.size() * 4);
+  // Uniform batches with different lengths.
   for (auto [batch, length] :
        {std::pair(0, 0), std::pair(1, 1), std::pair(2, 3), std::pair(1, 40),
         std::pair(3, 131)}) {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Movements of rows, pooling, transposition, slices, gathers and positions
-// against plain loops, with every table and buffer between inaccessible pages.
+// Row movements, pooling, transposition, slices, gathers and positions against
+// plain loops, with every table and buffer between inaccessible pages.
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
 #include "test/support/KernelHarness.h"
@@ -63,6 +63,7 @@ TEST(Moves, GatherAndScatterRows) {
   add("b", ", 3, 7", "i1", "");
   KernelHarness harness(text);
   Random random(6);
+  // Gather random elements, then scatter them back.
   auto check = [&](const std::string &name, auto zero, int64_t inner,
                    int64_t stride, const std::vector<std::vector<int>> &mask,
                    bool keepFirst) {
@@ -108,6 +109,7 @@ TEST(Moves, GatherAndScatterRows) {
 TEST(Moves, Neighbors) {
   std::string text, in = bufferType("rows, 37", "f32", ", stride 40"),
                     mask = bufferType("rows", "i1");
+  // A phase for each reach, with and without a mask.
   for (int64_t reach : {0, 1, 3})
     for (bool masked : {false, true}) {
       std::string out = bufferType("rows, " + str((2 * reach + 1) * 37));
@@ -121,6 +123,7 @@ TEST(Moves, Neighbors) {
     }
   KernelHarness harness(text);
   Random random(8);
+  // Rows outside the sequence or hidden by the mask are zero.
   for (auto &[bits, keepFirst] : batches()) {
     RaggedTable s(bits, keepFirst);
     for (int64_t reach : {0, 1, 3})
@@ -159,14 +162,14 @@ static const char *const kPoolKinds[] = {
     "max",   "mean_sqrt", "weighted_mean", "first_key"};
 
 namespace {
-/// A number of a row that is pooled, and the column of its token.
+/// An element in a pooled row, and its token's column.
 struct PooledNumber {
   float value;
   int64_t column;
 };
 } // namespace
 
-/// What a kind makes of a column of the rows, in their order.
+/// The pooled result for a column, by kind, over the rows in order.
 static float poolNumbers(const std::string &kind,
                          const std::vector<PooledNumber> &numbers) {
   float sum = 0, weights = 0, largest = -INFINITY;
@@ -190,6 +193,7 @@ TEST(Moves, Pooling) {
                     strided = bufferType("rows, 37", "f32", ", stride 48"),
                     out = bufferType("batch, 37"),
                     mask = bufferType("rows", "i1");
+  // A phase for each kind, with and without a mask.
   for (const char *kind : kPoolKinds)
     for (bool masked : {false, true})
       text += phaseFunction(
@@ -202,6 +206,7 @@ TEST(Moves, Pooling) {
                (masked ? ", " + mask : "") + ", " + out});
   KernelHarness harness(text);
   Random random(7);
+  // Select the rows by kind, then pool each column.
   for (auto &[bits, keepFirst] : batches()) {
     RaggedTable s(bits, keepFirst);
     for (const char *kind : kPoolKinds)
@@ -255,6 +260,7 @@ TEST(Moves, PackKeysAndColumns) {
           {"columns", "%y: " + columns, raggedDefinition(),
            "kern.columns %s outs(%y) : !kern.ragged<0>, " + columns}));
   Random random(8);
+  // Keys are in panels with 32 positions; columns are in row order.
   for (auto &[bits, keepFirst] : batches()) {
     RaggedTable s(bits, keepFirst);
     Guarded<float> x(random.numbers(s.rows() * 24)), y(s.keys() * 21);

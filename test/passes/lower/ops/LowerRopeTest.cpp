@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rope tables and the application of rope to the heads of rows, against the
-// definition as plain loops, bit by bit.
+// Rope tables and rope on the heads in rows, against the definition as plain
+// loops, bit by bit.
 #include "test/passes/lower/RunPhase.h"
 #include "test/support/Reference.h"
 #include <cmath>

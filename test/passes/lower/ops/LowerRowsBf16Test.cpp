@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What reads and writes bf16 besides products and attention: casts, norms,
-// embeddings, elementwise regions, pools and key panels, bit by bit against
-// plain loops that round to nearest even.
+// bf16 operands besides GEMMs and attention: casts, norms, embeddings,
+// elementwise regions, pools and key panels, bit by bit against plain loops
+// that round to nearest even.
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
 #include "test/passes/lower/ops/Embeddings.h"
@@ -22,8 +22,8 @@ static std::vector<uint16_t> rounded(const std::vector<float> &values) {
   return result;
 }
 
-/// Values with ties, NaN, infinity and overflow among them; no denormals,
-/// which instruction sets may flush.
+/// Values including ties, NaN, infinity and overflow; no denormals, which
+/// instruction sets may flush.
 static std::vector<float> awkward(Random &random, size_t count) {
   std::vector<float> values = random.numbers(count, 100);
   const uint32_t bits[] = {0x3F808000, 0x3F818000, 0xBF808001, 0x7FC00000,
@@ -33,7 +33,7 @@ static std::vector<float> awkward(Random &random, size_t count) {
   return values;
 }
 
-/// How many elements are not the rounded ones; a NaN may be any.
+/// The number of elements that are not rounded correctly; a NaN may be any.
 static int64_t countWrong(const uint16_t *got, const float *exact,
                           int64_t count) {
   int64_t wrong = 0;
@@ -58,6 +58,7 @@ TEST(Bf16, CastsRoundToNearestEven) {
   KernelHarness harness(text);
   Random random(1);
   const int64_t rows = 7;
+  // Compare each row; the bf16 rows have a stride.
   for (int64_t width : {1, 15, 16, 37}) {
     Guarded<float> x(awkward(random, rows * width));
     Guarded<uint16_t> y(rows * (width + 3));
@@ -102,6 +103,7 @@ TEST(Bf16, NormsWriteBoth) {
             << r;
     }
   };
+  // LayerNorm with both outputs, RMSNorm with bf16 alone.
   runAll(harness, "both",
          {{{"rows", rows}}, {x.data(), y.data(), z.data()}, {}, 1},
          [&] { check(true); });
@@ -162,6 +164,7 @@ TEST(Bf16, KeysArePackedInPairs) {
   Random random(5);
   RaggedTable s({std::vector<int>(40, 1), {1, 1, 0}, std::vector<int>(33, 1)},
                 false);
+  // Pairs of columns are adjacent in a key panel.
   for (int64_t width : {2, 22, 64}) {
     Guarded<float> x(awkward(random, s.rows() * width));
     Guarded<uint16_t> halves(rounded(x.copy())), y(s.keys() * width);
@@ -208,6 +211,7 @@ TEST(Bf16, PoolsRound) {
                  {x.data(), exact.data()},
                  {s.table()},
                  1};
+  // The f32 result is rounded here.
   harness.run(harness.isas().front(), "exact", call);
   call.args[1] = y.data();
   runAll(harness, "rounded", call, [&] {

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Norms, softmax, embeddings, elementwise regions and products of activations
-// against plain loops, bit by bit.
+// Norms, softmax, embeddings, elementwise regions and products between
+// activations against plain loops, bit by bit.
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
 #include "test/passes/lower/ops/Embeddings.h"
@@ -133,7 +133,7 @@ TEST(Rows, Summary) {
     runAll(harness, "summary" + str(width),
            {{{"rows", rows}}, {x.data(), maxima.data(), sums.data()}, {}, 1},
            [&] { check(true); });
-    // What has no memory is not computed.
+    // Results without memory are not computed.
     runAll(harness, "summary" + str(width),
            {{{"rows", rows}}, {x.data(), maxima.data(), nullptr}, {}, 1},
            [&] { check(false); });
@@ -142,7 +142,7 @@ TEST(Rows, Summary) {
   }
 }
 
-// A number that is not finite shows in the maximum of its group alone.
+// A value that is not finite affects its group's max alone.
 TEST(Rows, SummaryOfNonFinite) {
   const int64_t width = 200, groups = 4;
   std::string in = bufferType("rows, " + str(width)),
@@ -257,6 +257,7 @@ TEST(Rows, ElementwiseBroadcasts) {
   std::string out = bufferType("a, b, n"), row = bufferType("b, n"),
               column = bufferType("a, b, 1"), scalar = bufferType("1"),
               outer = bufferType("a, 1, n");
+  // The operand types and the regions.
   std::string weight = "!kern.weight<[21] x f32, rows>",
               fixed = bufferType("a, 21"), mask = bufferType("a, 21", "i1"),
               ints = bufferType("a, 21", "i64");
@@ -272,6 +273,7 @@ TEST(Rows, ElementwiseBroadcasts) {
       "= arith.select %p, %q, %z : f32\n      kern.yield %1 : f32\n    }";
   std::string divide = "^bb0(%p: i64, %q: i64):\n      %1 = arith.divsi %p, %q "
                        ": i64\n      kern.yield %1 : i64\n    }";
+  // One phase for each region.
   KernelHarness harness(
       weightDefinition("w", weight) +
       phaseFunction(
@@ -294,6 +296,7 @@ TEST(Rows, ElementwiseBroadcasts) {
                      "%x: " + ints + ", %z: " + ints + ", %y: " + ints, "",
                      "kern.elementwise ins(%x, %z) outs(%y) {\n    " + divide +
                          " : (" + ints + ", " + ints + ") -> " + ints}));
+  // Broadcasts along each axis, and empty buffers.
   Random random(5);
   for (auto [a, b, n] :
        std::vector<std::tuple<int64_t, int64_t, int64_t>>{{1, 1, 1},
@@ -319,6 +322,7 @@ TEST(Rows, ElementwiseBroadcasts) {
              }
            });
   }
+  // Comparisons with a weight, and selections by the result.
   const int64_t rows = 5, width = 21;
   Guarded<float> x(random.numbers(rows * width)), y(rows * width);
   Guarded<int8_t> mask8(rows * width);
@@ -334,12 +338,13 @@ TEST(Rows, ElementwiseBroadcasts) {
            for (int64_t i = 0; i < rows * width; ++i)
              EXPECT_EQ(y[i], mask8[i] ? x[i] : -2.5f) << i;
          });
+  // Integer division, also by zero and with overflow.
   Guarded<int64_t> p(rows * width), q(rows * width), z(rows * width);
   for (int64_t i = 0; i < rows * width; ++i) {
     p[i] = random.below(2000) - 1000;
     q[i] = random.below(2) ? random.below(9) + 1 : -1 - random.below(9);
   }
-  q[3] = 0; // gives the dividend
+  q[3] = 0; // the result is the dividend
   p[4] = INT64_MIN, q[4] = -1;
   runAll(harness, "divide",
          {{{"a", rows}}, {p.data(), q.data(), z.data()}, {}, 1}, [&] {

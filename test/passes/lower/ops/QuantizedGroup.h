@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A group of numbers that is quantized by plain loops.
+// A group that is quantized by plain loops.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of weights in groups by plain loops, and how panels hold the
-// weights.
+// Matmuls with grouped weights by plain loops, and the weight layout in panels.
 #pragma once
 #include "runtime/base/DType.h"
 #include "runtime/base/OperandFormat.h"
@@ -16,7 +15,7 @@ namespace transom::test {
 
 inline int64_t divideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
-/// A product of rows with a weight in groups.
+/// A matmul between rows and a grouped weight.
 struct QuantizedProduct {
   std::string name;
   int64_t k, n, group;
@@ -24,7 +23,7 @@ struct QuantizedProduct {
   StorageType type = StorageType::I8;
   std::optional<StorageType> scales = std::nullopt; ///< if not the usual type
   bool floatRows = false;                           ///< the input is f32
-  bool inPlace = false; ///< the residual is where the out goes
+  bool inPlace = false; ///< the residual is in the output's memory
 
   OperandFormat getFormat() const {
     const OperandFormat usual = OperandFormat::getQuantized(type, group);
@@ -34,7 +33,7 @@ struct QuantizedProduct {
   int64_t numGroups() const { return divideUp(k, group); }
 };
 
-/// Whole numbers of at most 127.
+/// Integers up to 127.
 inline std::vector<int8_t> makeBytes(Random &random, int64_t count) {
   std::vector<int8_t> bytes(count);
   for (int8_t &byte : bytes)
@@ -42,8 +41,8 @@ inline std::vector<int8_t> makeBytes(Random &random, int64_t count) {
   return bytes;
 }
 
-/// The weights of a product and what it should give. Minimums are empty where
-/// the format has none.
+/// A matmul's weights and expected result. Offsets are empty if the format has
+/// none.
 struct QuantizedWeights {
   std::vector<int8_t> numbers;
   std::vector<float> scales, minimums, bias;
@@ -75,9 +74,9 @@ inline void appendScale(std::vector<char> &packed, StorageType type,
   packed.insert(packed.end(), bytes, bytes + getStorageBits(type) / 8);
 }
 
-/// Panels group by group: [group/4][32][4] of w + 128, or [group/8][32][4] of
-/// w + 8 (of ui4: w) for four k and, in the upper halves of the bytes, the next
-/// four; then 32 scales and minimums.
+/// Panels, group by group: [group/4][32][4] with w + 128, or [group/8][32][4]
+/// with w + 8 (ui4: w) for four k and, in the upper half of each byte, the next
+/// four; then 32 scales and offsets.
 inline std::vector<char> packGroups(const QuantizedProduct &p,
                                     const QuantizedWeights &w) {
   const OperandFormat format = p.getFormat();
@@ -89,17 +88,20 @@ inline std::vector<char> packGroups(const QuantizedProduct &p,
     for (int64_t g = 0; g < p.numGroups(); ++g) {
       const int64_t begin = g * p.group;
       const int64_t end = std::min(begin + p.group, divideUp(p.k, 32) * 32);
+      // Padding is zero.
       auto at = [&](int64_t lane, int64_t k) -> int64_t {
         return first + lane < p.n && k < p.k
                    ? w.numbers[(first + lane) * p.k + k] + offset
                    : 0;
       };
+      // Interleave the elements.
       for (int64_t k = begin; k < end; k += format.interleave)
         for (int64_t lane = 0; lane < 32; ++lane)
           for (int64_t i = k; i < k + 4; ++i)
             packed.push_back(char(format.interleave == 4
                                       ? at(lane, i)
                                       : at(lane, i) | at(lane, i + 4) << 4));
+      // Scales and offsets follow each group.
       for (const std::vector<float> *all : {&w.scales, &w.minimums})
         for (int64_t lane = 0; lane < 32 && !all->empty(); ++lane)
           appendScale(packed, *format.scales,
@@ -110,7 +112,7 @@ inline std::vector<char> packGroups(const QuantizedProduct &p,
   return packed;
 }
 
-/// Rows of whole numbers; for each group of a row its scale and its sum.
+/// Quantized rows; for each row group its scale and its sum.
 struct QuantizedRows {
   std::vector<int8_t> numbers;
   std::vector<float> scales;
@@ -131,7 +133,7 @@ inline QuantizedRows makeRows(Random &random, const QuantizedProduct &p,
   return made;
 }
 
-/// Column `column` of the product of a row of whole numbers.
+/// Column `column` in the matmul for a quantized row.
 inline float multiply(const QuantizedProduct &p, const QuantizedWeights &w,
                       const QuantizedRows &x, int64_t row, int64_t column) {
   float value = p.bias ? w.bias[column] : 0;
@@ -149,7 +151,7 @@ inline float multiply(const QuantizedProduct &p, const QuantizedWeights &w,
   return value;
 }
 
-/// The same of a row of f32, with the numbers that the weights stand for.
+/// The same for an f32 row, with dequantized weights.
 inline float multiply(const QuantizedProduct &p, const QuantizedWeights &w,
                       const std::vector<float> &x, int64_t row,
                       int64_t column) {
