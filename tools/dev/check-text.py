@@ -23,7 +23,11 @@ DOCUMENTED = [
     "passes/lower", "compiler/import", "compiler/import/huggingface", "compiler/import/graphjson", "compiler/import/tokenizer",
     "compiler/pipeline", "compiler/codegen", "compiler/artifact", "compiler/evaluator", "compiler/inspect", "compiler/explain",
     "compiler/verify", "compiler/driver", "compiler/api", "compiler/options", "compiler/stages", "compiler/calibrate", "compiler/statistics",
-    "compiler/safetensors", "compiler/import/gguf", "tools", "tools/commands/attention", "tools/dev", "test", "examples",
+    "compiler/safetensors", "compiler/import/gguf", "compiler/import/huggingface/blocks", "compiler/import/huggingface/checkpoints",
+    "compiler/import/huggingface/families", "compiler/import/huggingface/gliner", "compiler/import/huggingface/sentence_transformers",
+    "compiler/import/tokenizer/classes", "compiler/import/tokenizer/regex", "tools", "tools/commands", "tools/commands/attention",
+    "tools/commands/explain", "tools/commands/generate", "tools/commands/inspect", "tools/commands/text", "tools/commands/verify",
+    "tools/dev", "test", "examples",
 ]
 
 # Data, and texts by others.
