@@ -276,7 +276,7 @@ bool SizeSearch::derive(int64_t size, std::optional<int64_t> &value,
   return true;
 }
 
-/// Sizes with the same kind keep their order, and no two sizes become equal.
+/// Sizes of one kind keep their order, and no two sizes become equal.
 bool SizeSearch::keepsOrder(int64_t size, int64_t value,
                             std::set<int64_t> &conflict) {
   for (const auto &[other, otherValue] : values) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The artifact does not contain the kern module, so the model is compiled
-// again. Both plans must be identical.
+// again. Both plans must match.
 #include "compiler/verify/VerifyArtifact.h"
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/driver/CompileObserver.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Attention in kern over ragged batches: each query row attends to the keys in
-// its sequence, read from key panels.
+// its sequence, read from key panels or a cache.
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/kern/KernAttention.h"
 #include <algorithm>

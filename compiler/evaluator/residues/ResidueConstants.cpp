@@ -88,7 +88,7 @@ static Pair getRoot(int64_t n, int64_t m, int quarters) {
 
 /// Conditions for a number to be interpreted as a root.
 struct RootRule {
-  double tolerance;     ///< between a power and n / m
+  double tolerance;     ///< relative, between a power and n / m
   int64_t largest;      ///< n and m are at most this,
   int64_t largestOfAll; ///< and their product is at most this
   bool isFloat32;       ///< the number is a root rounded to f32
@@ -128,7 +128,7 @@ static std::string toText(double value) {
 /// computes.
 static constexpr size_t mostScalars = 200;
 
-/// True for a number with few bits, which is always exact.
+/// True for a number with few bits, which never approximates another.
 static bool isShort(double value) {
   return std::fabs(value) < 4096 && value * 4096 == std::floor(value * 4096);
 }
@@ -165,7 +165,7 @@ static bool isFloat32(double value) {
 }
 
 /// Derives a constant from one operation on known constants, from two
-/// divisions, or by rounding a known constant to f32; also returns the
+/// divisions, or by rounding to f32 in either direction; also returns the
 /// expression.
 std::optional<std::pair<Residue, std::string>>
 Residues::deriveConstant(double value) const {
