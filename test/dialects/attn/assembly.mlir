@@ -1,4 +1,4 @@
-// The short forms of types, sizes and layers, and the names of results.
+// Short forms for types, sizes and layers, and result names.
 // RUN: transom-opt %s | FileCheck %s
 
 // CHECK: !batch_seq_8_float = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
@@ -7,8 +7,8 @@
 attn.weight @encoder.dense.weight : [4, 8] f32 = #weight.expr<file("w")>
 attn.weight @encoder.dense.bias : [4] f32 = #weight.expr<file("b")>
 
-// Names come from the last part of the module path, those of weights from the
-// last two parts of their symbol.
+// Names come from the module path's last part, weight names from the last two
+// parts of their symbol.
 // CHECK-LABEL: func.func @names(
 func.func @names(%x: !x) {
   // CHECK: %dense_weight = attn.get_weight @encoder.dense.weight : [4, 8] f32

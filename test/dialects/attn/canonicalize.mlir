@@ -28,7 +28,7 @@ func.func @inverse_transposes_vanish(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
   return %1 : tensor<2x3x4xf32>
 }
 
-// A square transpose is no identity though its type is that of its input.
+// A square transpose is not an identity although its type equals its input's type.
 // CHECK-LABEL: func @keeps_square_transpose
 // CHECK-NEXT: attn.transpose
 func.func @keeps_square_transpose(%x: tensor<3x3xf32>) -> tensor<3x3xf32> {
@@ -59,7 +59,7 @@ func.func @keeps_reshape_to_unknown_shape(%x: tensor<*xf32>) -> tensor<*xf32> {
   return %0 : tensor<*xf32>
 }
 
-// The parts of a packed projection are slices along its last axis.
+// The parts in a packed projection are slices along its last axis.
 // CHECK-LABEL: func @packed_projection
 // CHECK-NEXT: %[[Q:.*]] = attn.slice %arg0 axis 2 from 0 size 8 : [batch, seq, 24] f32
 // CHECK-NEXT: %[[K:.*]] = attn.slice %arg0 axis 2 from 8 size 8 : [batch, seq, 24] f32
@@ -98,7 +98,7 @@ func.func @keeps_slice_of_transpose_that_is_read(%x: tensor<2x3xf32>) -> (tensor
   return %0, %1 : tensor<3x2xf32>, tensor<1x2xf32>
 }
 
-// The sliced axis is not the outer part of one axis: its elements are apart.
+// The sliced axis is not the outer part of a merged axis: its elements are apart.
 // CHECK-LABEL: func @keeps_slice_of_an_inner_part
 // CHECK-NEXT: %[[R:.*]] = attn.reshape %arg0 to <[2, 3, 4]>
 // CHECK-NEXT: attn.slice %[[R]] axis 2 from 0 size 2
@@ -126,7 +126,7 @@ func.func @keeps_transpose_in_front_of_joined_axes(%x: tensor<?x2x?x4xf32, #attn
   return %1 : !hidden
 }
 
-// What two layers become one location with a range.
+// Operations from two layers get one location with a range.
 // LOCATION-LABEL: func @merged_place
 // LOCATION: attn.transpose %{{.*}} loc(#[[LOC:.*]])
 // LOCATION: #[[LOC]] = loc(fused<"encoder.layer.{0-1}.split">

@@ -1,4 +1,4 @@
-// One case for each constraint of positions in attention, and of neighbors.
+// One case for each constraint on attention positions and on neighbors.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 func.func @f(%x: tensor<1x4x8xf32>, %p: tensor<10x4xf32>) {

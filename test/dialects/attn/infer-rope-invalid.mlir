@@ -1,4 +1,4 @@
-// One case for each constraint of attn.rope_table and attn.rope.
+// One case for each constraint on attn.rope_table and attn.rope.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 func.func @f(%p: tensor<5xf32>) {
   // expected-error @below {{'attn.rope_table' op (1) expects i64 positions of rank 1 or more, got f32 [5]}}

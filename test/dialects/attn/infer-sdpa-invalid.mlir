@@ -1,4 +1,4 @@
-// One case for each constraint of attn.sdpa.
+// One case for each constraint on attn.sdpa.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 func.func @f(%a: tensor<1x4x8xf32>, %b: tensor<1x4x8xf64>, %c: tensor<1x4x8xf32>) {
   // expected-error @below {{'attn.sdpa' op (1) expects a key of rank 3 and one float type, got f64 [1, 4, 8]}}

@@ -1,4 +1,4 @@
-// One case for each constraint of the operations in AttnInferShapes.cpp.
+// One case for each constraint on the operations in AttnInferShapes.cpp.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 func.func @f(%a: tensor<4xf32>, %b: tensor<4x4xf32>) {
   // expected-error @below {{'attn.matmul' op (1) expects a float left operand of rank 2 or more, got f32 [4]}}

@@ -1,5 +1,5 @@
-// One case for each constraint of weights, caches, constants, ragged batches and
-// layers.
+// One case for each constraint on weights, caches, constants, ragged batches
+// and layers.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 // expected-error @below {{'attn.weight' op attribute 'type' failed to satisfy constraint: type attribute of statically shaped tensor of any type values}}
 attn.weight @w : [batch, 4] f32 = #weight.expr<file("a")>

@@ -1,4 +1,4 @@
-// Every operation, attribute and type of the dialect survives printing and
+// Every operation, attribute and type in the dialect survives printing and
 // parsing, and so do the locations.
 // RUN: transom-opt %s -split-input-file | transom-opt -split-input-file | FileCheck %s
 // RUN: transom-opt %s -split-input-file -mlir-print-debuginfo | transom-opt -split-input-file -mlir-print-debuginfo | FileCheck %s --check-prefix=LOCATION

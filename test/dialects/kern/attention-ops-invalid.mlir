@@ -1,4 +1,4 @@
-// Constraints of attention and of its key panels by their numbers.
+// Numbered constraints on attention and its key panels.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {

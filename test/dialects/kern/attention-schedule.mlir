@@ -1,4 +1,4 @@
-// Schedules of an attention, printed and read again; 'auto' is the default and is not printed.
+// Attention schedules, printed and read again; 'auto' is the default and is not printed.
 // RUN: transom-opt %s | transom-opt | FileCheck %s
 
 !q = !kern.buffer<[rows, 8] x f32>

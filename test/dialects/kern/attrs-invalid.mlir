@@ -1,4 +1,4 @@
-// Attributes that do not parse, and constraints of attributes by their numbers.
+// Attributes that do not parse, and numbered attribute constraints.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 16] x f32>) {

@@ -1,4 +1,4 @@
-// Constraints of caches and of rope by their numbers.
+// Numbered constraints on caches and rope.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @below {{'kern.cache' op attribute 'type' failed to satisfy constraint: type attribute of keys and values of a layer, in blocks of positions}}

@@ -1,4 +1,4 @@
-// What a decoder's step needs, printed and read again.
+// The operations in a decoder's step, printed and read again.
 // RUN: transom-opt %s | transom-opt | FileCheck %s
 
 !x = !kern.buffer<[rows, 16] x f32>

@@ -1,8 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Compares the layer body in a README with the one in a printed module: the same lines but for locations and indentation,
-# and no more than a screen of them.
+# Compares the layer body in a README with the one in a printed module: the same lines except for locations and indentation,
+# and at most one screen.
 import difflib
 import re
 import sys
@@ -12,7 +12,7 @@ LOCATION = re.compile(r" loc\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 
 
 def body(lines):
-    """The lines of the body of @layer, up to its return."""
+    """The lines in the body of @layer, up to its return."""
     start = next(i for i, line in enumerate(lines) if "func.func private @layer(" in line)
     while not lines[start].endswith("{"):  # the arguments may take several lines
         start += 1

@@ -1,4 +1,4 @@
-// Constraints of layers and of phases by their numbers.
+// Numbered constraints on layers and phases.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>) {

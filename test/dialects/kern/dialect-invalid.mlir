@@ -1,4 +1,4 @@
-// Attributes of entries and of the module, one case for each rule.
+// Entry and module attributes, one case for each rule.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @below {{'func.func' op expects at most 1 as 'kern.inputs', got 2 : i64}}

@@ -1,4 +1,4 @@
-// Formats of operands: what is written as a type, scales and minimums by group, scales in two levels.
+// Operand formats: type names, scales and offsets by group, scales in two levels.
 // RUN: transom-opt %s | transom-opt | FileCheck %s
 
 // CHECK: kern.weight @f32 : !kern.weight<[64, 256] x f32, panels32>
@@ -18,7 +18,7 @@ kern.weight @minimum_of_each_group : !kern.weight<[64, 256] x #kern.format<ui4, 
 // CHECK-SAME: #kern.format<ui4, group 32, scales ui8, minimums ui8, block 256, block_scales f16, interleave 2>
 kern.weight @scales_in_two_levels : !kern.weight<[64, 256] x #kern.format<ui4, group 32, scales ui8, minimums ui8, block 256, block_scales f16, interleave 2>, panels32> = #weight.expr<file("w")>
 
-// A product takes whole numbers with scales, two columns for each group.
+// A quantized GEMM has scales, two columns for each group.
 // CHECK-LABEL: func.func @product
 func.func @product(%x: !kern.buffer<[rows, 256] x i8>, %s: !kern.buffer<[rows, 16] x f32>, %y: !kern.buffer<[rows, 64] x f32>) {
   %w = kern.get_weight @int8 : !kern.weight<[64, 256] x #kern.format<i8, group 32, scales f16, interleave 4>, panels32>

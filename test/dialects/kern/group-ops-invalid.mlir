@@ -1,4 +1,4 @@
-// One case for each rule of sizes written during a call and of groups.
+// One case for each rule on sizes written during a call and on groups.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 // expected-error @below {{'kern.bounded_size' op (1) expects a size as 'bound', got '2*'}}
 kern.bounded_size @n bound "2*"

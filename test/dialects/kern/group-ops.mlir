@@ -1,4 +1,4 @@
-// Sizes written during a call and groups of tokens, printed and read again.
+// Sizes written during a call and token groups, printed and read again.
 // RUN: transom-opt %s | transom-opt | FileCheck %s
 
 !groups = !kern.buffer<[rows, 2] x i64>

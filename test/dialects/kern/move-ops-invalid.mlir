@@ -1,4 +1,4 @@
-// Constraints of movements by their numbers.
+// Numbered constraints on movements.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 func.func @f(%i: !kern.buffer<[batch, seq] x i64>, %j: !kern.buffer<[batch, seq] x f32>) {

@@ -1,4 +1,4 @@
-// Weights, caches and buffers beside the attributes that say where they are.
+// Weights, caches and buffers, and the attributes that specify their offsets.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 module attributes {kern.weight_bytes = 128 : i64} {

@@ -1,4 +1,4 @@
-// The constraints of kern.onednn, by their numbers.
+// Numbered constraints on kern.onednn.
 // RUN: transom-opt %s --split-input-file --verify-diagnostics
 
 !x = !kern.buffer<[rows, 8] x f32>

@@ -1,4 +1,4 @@
-// Each primitive of kern.onednn, printed and read again.
+// Each kern.onednn primitive, printed and read again.
 // RUN: transom-opt %s | transom-opt | FileCheck %s
 
 !x = !kern.buffer<[rows, 8] x f32>

@@ -1,5 +1,5 @@
-// One case for each constraint of positions in attention, of products of heads
-// and of neighbors.
+// One case for each constraint on attention positions, head GEMMs and
+// neighbors.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %u: !kern.ragged<0>, %c: !kern.buffer<[2*rows, 6] x bf16>, %t: !kern.buffer<[parts, 8640] x f32>) {

@@ -1,4 +1,4 @@
-// Constraints of products with listed columns by their numbers.
+// Numbered constraints on GEMMs with selected columns.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 !x = !kern.buffer<[rows, 8] x f32>

@@ -1,4 +1,4 @@
-// Constraints of products by their numbers.
+// Numbered constraints on GEMMs.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 func.func @f(%x: !kern.buffer<[rows, 7] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 16] x f32>) {

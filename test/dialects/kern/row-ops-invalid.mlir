@@ -1,4 +1,4 @@
-// Constraints of operations on rows by their numbers.
+// Numbered constraints on row operations.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %g: !kern.weight<[8] x f32, rows>, %y: !kern.buffer<[rows, 16] x f32>) {

@@ -1,5 +1,5 @@
-// Constraints of the operations that define weights, buffers and ragged batches,
-// by their numbers.
+// Numbered constraints on operations that define weights, buffers and ragged
+// batches.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @below {{'kern.weight' op attribute 'type' failed to satisfy constraint: type attribute of a weight in the artifact, in a layout}}

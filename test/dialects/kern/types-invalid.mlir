@@ -1,4 +1,4 @@
-// Constraints of buffers, weights and caches by their numbers.
+// Numbered constraints on buffers, weights and caches.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @below {{'!kern.buffer' (1) expects elements of i1, or integers or floats of whole bytes, got 'i4'}}

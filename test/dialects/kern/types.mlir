@@ -1,4 +1,4 @@
-// Types of kern, printed and read again; sizes are printed in their canonical form.
+// The kern types, printed and read again; sizes are printed in their canonical form.
 // RUN: transom-opt %s | transom-opt | FileCheck %s
 
 // CHECK: func.func private @buffers(!kern.buffer<[rows, 768] x f32>, !kern.buffer<[rows, 3072] x f32, stride 3088>, !kern.buffer<[keys, 768] x bf16, key_panels>, !kern.buffer<[batch*seq+1] x i1>)

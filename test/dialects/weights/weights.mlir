@@ -1,11 +1,11 @@
-// The attribute `#weight.expr` prints the canonical text of its expression,
+// The attribute `#weight.expr` prints the canonical form of its expression,
 // without quotes, and reads it back.
 // RUN: transom-opt %s | transom-opt | FileCheck %s
 
 // CHECK: attn.weight @file : [2, 2] f32 = #weight.expr<file("a.weight")>
 attn.weight @file : [2, 2] f32 = #weight.expr<file("a.weight")>
 
-// Spaces and lines are not part of the canonical text.
+// Spaces and line breaks are not part of the canonical form.
 // CHECK: attn.weight @concat : [4, 2] f32 = #weight.expr<concat(0, file("a"), file("b"))>
 attn.weight @concat : [4, 2] f32 = #weight.expr< concat( 0,file("a"),
     file("b")) >

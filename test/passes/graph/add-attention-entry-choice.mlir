@@ -3,7 +3,7 @@
 !ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
 !x = tensor<?x?x12xf32, #attn.shape<[batch, seq, 12]>>
 
-// Heads 0 and 2 of layers 1 and 2 are asked for. Layer 1 has one of them. Layers are counted in their order, whatever their windows are.
+// Heads 0 and 2 in layers 1 and 2 are requested. Layer 1 has one of them. Layers are counted in their order, whatever their windows are.
 module attributes {transom.attention, transom.attention_heads = array<i64: 0, 2>, transom.attention_layers = array<i64: 1, 2>} {
   // CHECK-LABEL: func.func @attention(
   // CHECK-SAME: attn.name = "y"

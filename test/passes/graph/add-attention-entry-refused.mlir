@@ -32,7 +32,7 @@ module attributes {transom.attention} {
 !x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 !few = tensor<?x4x8xf32, #attn.shape<[batch, 4, 8]>>
 
-// One attention of tokens, and one of four queries to them.
+// One attention over tokens, and one from four queries to them.
 // CHECK: args = {attention = "'attn.sdpa'", key = "argument 1", query = "argument 2"}{{[^{}]*}}name = "attention-weights-left-out"
 // CHECK-SAME: name = "attention-entry-added"
 // CHECK-LABEL: func.func @attention(
@@ -52,8 +52,8 @@ module attributes {transom.attention} {
 !q = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !k = tensor<?x4xf32, #attn.shape<[rows, 4]>>
 
-// A step that gives states of all tokens, one without attention, and one that
-// attends to a source without an encoder.
+// A step that returns states for all tokens, one without attention, and one
+// that attends to a source without an encoder.
 // CHECK: args = {arguments = "1", entry = "states", readers = "'attn.sdpa'"}{{[^{}]*}}name = "attention-entry-of-other-step"
 // CHECK-SAME: args = {attentions = "0", entry = "table"}{{[^{}]*}}name = "attention-entry-without-attention"
 // CHECK-SAME: args = {entry = "translate"}{{[^{}]*}}name = "attention-entry-without-source"

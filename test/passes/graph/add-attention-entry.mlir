@@ -6,7 +6,7 @@ module attributes {transom.attention, attn.symbols = {batch = {max = -1 : i64}, 
   // The original stays as it is.
   // CHECK: args = {entry = "encode"}{{[^{}]*}}name = "attention-entry-added"
   // CHECK-SAME: attn.symbols = {attention_batch = {max = 4 : i64}, attention_seq = {max = 24 : i64},
-  // The first 24 * 24 elements of rows of 25 that begin with a one.
+  // The first 24 * 24 elements from rows with 25 that begin with a one.
   // CHECK: attn.weight @unit_vectors_of_1_heads : [24, 24] f32 = #weight.expr<concat(1, reshape(slice(reshape(pad(fill([24, 1], 1.0), 1, 25), [600]), 0, 0, 576), [24, 24]))>
   // CHECK-LABEL: func.func @encode(
   // CHECK-COUNT-1: attn.sdpa

@@ -1,6 +1,6 @@
 // RUN: transom-opt %s --attn-fuse-attention --split-input-file | FileCheck %s
 
-// Masks that are constants: triangles become causal attention, whatever they are written with, and what only looks like one stays.
+// Constant masks: triangles in any form become causal attention, and near misses stay.
 
 !x = tensor<1x4x4xf32>
 !m = tensor<4x4xi1>
@@ -69,7 +69,7 @@ func.func @triangle_of_two(%q: !two, %k: !two, %v: !two) -> !two {
   return %c : !two
 }
 
-// -1e30 hides, here as -1 before a scale of 1e30.
+// -1e30 hides, here as -1 before a scale by 1e30.
 // CHECK-LABEL: func.func @added_triangle_of_the_limit(
 // CHECK: attn.sdpa {{.*}} <none> {causal}
 func.func @added_triangle_of_the_limit(%q: !x, %k: !x, %v: !x) -> !x {
@@ -113,7 +113,7 @@ func.func @cut_inside(%q: !x, %k: !x, %v: !x) -> !x {
   return %c : !x
 }
 
-// The cut of a rectangle is a square.
+// A square slice from a rectangle.
 // CHECK-LABEL: func.func @cut_from_a_rectangle(
 // CHECK: attn.sdpa {{.*}} <none> {causal}
 func.func @cut_from_a_rectangle(%q: !x, %k: !x, %v: !x) -> !x {
@@ -126,7 +126,7 @@ func.func @cut_from_a_rectangle(%q: !x, %k: !x, %v: !x) -> !x {
   return %c : !x
 }
 
-// A reshape of all entries is followed.
+// A reshape that keeps all entries is followed.
 // CHECK-LABEL: func.func @made_of_a_row(
 // CHECK: attn.sdpa {{.*}} <none> {causal}
 func.func @made_of_a_row(%q: !x, %k: !x, %v: !x) -> !x {
@@ -151,7 +151,7 @@ func.func @made_of_other_rows(%q: !x, %k: !x, %v: !x) -> !x {
   return %c : !x
 }
 
-// Every second row is not a row of the triangle.
+// Selecting every second row does not give triangle rows.
 // CHECK-LABEL: func.func @made_of_halves_of_rows(
 // CHECK: attn.sdpa {{.*}} <select>
 func.func @made_of_halves_of_rows(%q: !x, %k: !x, %v: !x) -> !x {
@@ -182,7 +182,7 @@ func.func @transposed(%q: !x, %k: !x, %v: !x) -> !x {
 !x = tensor<2x4x4xf32>
 !m = tensor<2x4x4xi1>
 
-// A triangle for each sequence, of which the second shows all.
+// A triangle for each sequence; the second one shows all.
 // CHECK-LABEL: func.func @second_of_the_batch_differs(
 // CHECK: attn.sdpa {{.*}} <select>
 func.func @second_of_the_batch_differs(%q: !x, %k: !x, %v: !x) -> !x {
@@ -199,7 +199,7 @@ func.func @second_of_the_batch_differs(%q: !x, %k: !x, %v: !x) -> !x {
 !x = tensor<1x6x6xf32>
 !m = tensor<6x6xi1>
 
-// Up to a fifth of the entries may differ in one that is called nearly causal.
+// Up to a fifth of the entries may differ in a mask that is reported as nearly causal.
 // CHECK: wrong = "7"}{{[^{}]*}}name = "mask-is-nearly-causal"
 // CHECK-NOT: nearly-causal
 // CHECK-LABEL: func.func @seven_differ(
@@ -243,7 +243,7 @@ func.func @more_keys_than_queries(%q: !q, %k: !k, %v: !k) -> !q {
   return %c : !q
 }
 
-// A mask of fewer axes than queries and keys.
+// A mask with fewer axes than queries and keys.
 // CHECK-LABEL: func.func @one_row(
 // CHECK: attn.sdpa {{.*}} <select>
 func.func @one_row(%q: !k, %k: !k, %v: !k) -> !k {

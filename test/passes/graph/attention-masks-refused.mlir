@@ -107,7 +107,7 @@ func.func @heads_of_symbolic_width(%q: !w, %k: !w, %v: !w) -> !w {
 !x = tensor<1x6x16xf32>
 !s = tensor<1x6x6xf32>
 
-// A triangle but for one entry, and one that hides with a number, stay masks.
+// A triangle with one wrong entry, and one that hides with a finite value, stay masks.
 // CHECK: args = {column = "3", difference = "shows a key after its query", entries = "36", mask = "'attn.constant'", row = "2", wrong = "1"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "mask-is-nearly-causal"
 // CHECK-SAME: args = {mask = "'attn.constant'", value = "-10000"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "causal-mask-hides-with-number"
 // CHECK-SAME: args = {column = "0", difference = "hides a key that is not after its query", entries = "36", mask = "'attn.constant'", row = "0", wrong = "6"}{{[^{}]*}}name = "mask-is-nearly-causal"
@@ -150,7 +150,7 @@ func.func @hides_the_diagonal(%q: !x, %k: !x, %v: !x) -> !x {
   return %c : !x
 }
 
-// Half of the entries differ: not meant to be causal.
+// Half the entries differ: not meant to be causal.
 // CHECK-LABEL: func.func @shows_all(
 // CHECK: attn.sdpa {{.*}} <select>
 func.func @shows_all(%q: !x, %k: !x, %v: !x) -> !x {
@@ -170,8 +170,8 @@ func.func @shows_all(%q: !x, %k: !x, %v: !x) -> !x {
 !m = tensor<?x1x1x?xi1, #attn.shape<[batch, 1, 1, seq]>>
 !one = tensor<1xf32>
 
-// A mask after the softmax: as a factor of 0 and 1, made of a bool or 1 - x, by a choice, by a mask with 0. A factor that may be any
-// number, and a mask that hides with another one, are operations like others.
+// A mask after the softmax: as a factor that is 0 or 1, made from a bool or 1 - x, by a select, by a mask
+// with 0. A factor with arbitrary values, and a mask that hides with another value, are ordinary operations.
 // CHECK: args = {mask = "'attn.cast'", operation = "'attn.mul'"}{{[^{}]*}}function = "masked_after_softmax"{{[^{}]*}}kind = "missed"{{[^{}]*}}name = "probabilities-are-masked"
 // CHECK-SAME: args = {mask = "'attn.sub'", operation = "'attn.mul'"}{{[^{}]*}}function = "masked_by_inverse"{{[^{}]*}}name = "probabilities-are-masked"
 // CHECK-SAME: args = {mask = "argument 3", operation = "'attn.where'"}{{[^{}]*}}function = "chosen_after_softmax"{{[^{}]*}}name = "probabilities-are-masked"
@@ -237,8 +237,8 @@ func.func @factor_is_data(%q: !h, %k: !h, %v: !h, %f: !k) -> !h {
 !one = tensor<1xf32>
 !four = tensor<1x4x1x1xf32>
 
-// Near misses of masks that are made of numbers: a choice of numbers that do not keep any score, a choice that heads spread, a
-// difference that is not from a number, an offset that is not a number any more, one that shows nothing as it is.
+// Near misses for masks computed from constants: a select whose values do not preserve any score, a select that heads broadcast,
+// a difference that is not from a constant, an offset that is no longer a constant, one that shows nothing unchanged.
 // CHECK-LABEL: func.func @chosen_numbers_other_than_zero(
 // CHECK: attn.sdpa {{.*}} <additive>
 func.func @chosen_numbers_other_than_zero(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
@@ -324,7 +324,7 @@ func.func @infinite_offset(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
 !s = tensor<?x6x1xf32, #attn.shape<[batch, 6, 1]>>
 !wide = tensor<?x6x6xf32, #attn.shape<[batch, 6, 6]>>
 
-// A constant factor that makes one key of each query six.
+// A constant factor that multiplies one key for each query by six.
 // CHECK: args = {factor = "'attn.constant'", operation = "'attn.mul'"}{{[^{}]*}}name = "scale-is-not-constant"
 // CHECK-LABEL: func.func @factor_spreads_the_scores(
 // CHECK-NOT: attn.sdpa
@@ -344,7 +344,7 @@ func.func @factor_spreads_the_scores(%q: !x, %k: !y, %v: !x) -> !x {
 !m = tensor<?x1x?xi1, #attn.shape<[batch, 1, seq]>>
 !f = tensor<?x1x?xf32, #attn.shape<[batch, 1, seq]>>
 
-// A finite number beside another one, and beside minus infinity; a factor of probabilities that is made of a mask but may be any number.
+// A finite value next to another one, and next to minus infinity; a probability factor that is computed from a mask but may be arbitrary.
 // CHECK: args = {other = "another hides with -20000", value = "-10000"}{{[^{}]*}}name = "finite-masked-value-beside-mask"
 // CHECK-SAME: args = {other = "another hides with minus infinity", value = "-10000"}{{[^{}]*}}name = "finite-masked-value-beside-mask"
 // CHECK-SAME: args = {operation = "'attn.mul'"}{{[^{}]*}}name = "operation-after-softmax"

@@ -26,8 +26,8 @@ func.func @joins_bool_masks(%q: !h, %k: !h, %v: !h, %a: !k, %b: !full) -> !h {
   return %c : !h
 }
 
-// A bool mask beside a float one becomes minus infinity in it; the scale
-// after the float mask goes into it.
+// A bool mask with a float one becomes minus infinity in it; the scale after
+// the float mask is folded into it.
 // CHECK-LABEL: func.func @turns_bools_into_floats(
 // CHECK: %[[F:.*]] = attn.scale %{{.*}} by 5.000000e-01
 // CHECK: %[[C:.*]] = attn.constant dense<0xFF800000>
@@ -43,7 +43,7 @@ func.func @turns_bools_into_floats(%q: !h, %k: !h, %v: !h, %a: !k, %b: !bias) ->
   return %c : !h
 }
 
-// (1 - mask) * lowest, of a mask argument: a mask of keys.
+// (1 - mask) * lowest, for a mask argument: a key mask.
 // CHECK-LABEL: func.func @recognises_additive_masks_of_keys(
 // CHECK: %[[C:.*]] = attn.cast %{{.*}} to i1
 // CHECK: %[[K:.*]] = attn.reshape %[[C]] to <[batch, seq]>
@@ -75,7 +75,7 @@ func.func @keeps_small_numbers_that_are_added(%q: !h, %k: !h, %v: !h, %m: !k) ->
   return %c : !h
 }
 
-// A finite number that replaces scores is kept, here with a mask whose true
+// A finite value that replaces scores is preserved, here with a mask whose true
 // hides.
 // CHECK-LABEL: func.func @keeps_finite_masked_values(
 // CHECK: %[[N:.*]] = attn.not
@@ -90,7 +90,7 @@ func.func @keeps_finite_masked_values(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
   return %c : !h
 }
 
-// -1e9 is above the limit of -1e30; one that hides with it twice is one mask.
+// -1e9 is above the limit -1e30; one that hides with it twice is one mask.
 // CHECK-LABEL: func.func @joins_equal_finite_values(
 // CHECK: attn.sdpa {{.*}} <keys> {mask_value = -1.000000e+09 : f64}
 func.func @joins_equal_finite_values(%q: !h, %k: !h, %v: !h, %m: !k, %n: !k) -> !h {
@@ -102,7 +102,7 @@ func.func @joins_equal_finite_values(%q: !h, %k: !h, %v: !h, %m: !k, %n: !k) -> 
   return %c : !h
 }
 
-// -1e30 is the largest number that hides.
+// -1e30 is the largest value that hides.
 // CHECK-LABEL: func.func @hides_with_the_limit(
 // CHECK: attn.sdpa {{.*}} <keys> :
 func.func @hides_with_the_limit(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
@@ -113,7 +113,7 @@ func.func @hides_with_the_limit(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
   return %c : !h
 }
 
-// Added numbers that are chosen: 0 or a low one, on either side.
+// A selected value is added: 0 or a low one, on either side.
 // CHECK-LABEL: func.func @chosen_numbers(
 // CHECK: %[[N:.*]] = attn.not
 // CHECK: attn.sdpa {{.*}} <keys> :
@@ -130,7 +130,7 @@ func.func @chosen_numbers(%q: !h, %k: !h, %v: !h, %m: !k, %n: !k) -> !h {
   return %c : !h
 }
 
-// A mask of 0 and 1 times a low number hides where it is 1.
+// A 0/1 mask times a low value hides where it is 1.
 // CHECK-LABEL: func.func @hides_ones(
 // CHECK: %[[N:.*]] = attn.not
 // CHECK: %[[K:.*]] = attn.reshape %[[N]] to <[batch, seq]>

@@ -1,6 +1,6 @@
 // RUN: transom-opt %s --attn-fuse-attention --split-input-file | FileCheck %s
 
-// Soft caps, factors after the softmax, masks that are made of a triangle and of others, and products without a softmax.
+// Soft caps, factors after the softmax, masks combined from a triangle and others, and products without a softmax.
 
 !x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 !s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
@@ -64,7 +64,7 @@ func.func @factors_of_probabilities_and_value(%x: !x) -> !x {
 !x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 !s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
 
-// A factor for each key is no factor of the result.
+// A factor for each key is not a result factor.
 // CHECK: name = "operation-after-softmax"
 // CHECK-LABEL: func.func @keeps_factor_of_each_key(
 // CHECK-NOT: attn.sdpa
@@ -95,7 +95,7 @@ func.func @triangle_and_keys(%x: !x, %k: !k) -> !x {
   return %y : !x
 }
 
-// A key is visible where one of the masks shows it.
+// A key is visible if one mask shows it.
 // CHECK-LABEL: func.func @keeps_triangle_or_keys(
 // CHECK: attn.sdpa {{.*}} <select> :
 func.func @keeps_triangle_or_keys(%x: !x, %k: !k) -> !x {

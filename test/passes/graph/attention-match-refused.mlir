@@ -216,7 +216,7 @@ func.func @rounded_scores(%q: !x, %k: !x, %v: !x) -> !x {
 !three = tensor<?x2x3x?x16xf32, #attn.shape<[batch, 2, 3, seq, 16]>>
 !s = tensor<?x6x?x?xf32, #attn.shape<[batch, 6, seq, seq]>>
 
-// Two heads of keys for six of queries; near misses are read as six heads.
+// Two key heads for six query heads; near misses are read as six heads.
 // CHECK-LABEL: func.func @repeated_heads(
 // CHECK: attn.sdpa {{.*}} heads 6 kv_heads 2
 func.func @repeated_heads(%q: !q, %k: !kv, %v: !kv) -> !q {
@@ -322,7 +322,7 @@ func.func @sum_of_inputs(%a: !s, %b: !s, %v: !x) -> !x {
 !x = tensor<1x6x16xf32>
 !s = tensor<1x6x6xf32>
 
-// A constant of several numbers is no scale.
+// A constant with several elements is not a scale.
 // CHECK: args = {factor = "'attn.constant'", operation = "'attn.mul'"}{{[^{}]*}}name = "scale-is-not-constant"
 // CHECK-LABEL: func.func @scale_of_each_key(
 // CHECK-NOT: attn.sdpa
@@ -339,7 +339,7 @@ func.func @scale_of_each_key(%q: !x, %k: !x, %v: !x) -> !x {
 
 !x = tensor<*xf32>
 
-// Without shapes there are no operands of rank 3 or 4.
+// Without shapes there are no operands with rank 3 or 4.
 // CHECK: args = {operand = "query", rank = "0", sizes = "[]"}{{[^{}]*}}name = "operand-rank-unsupported"
 // CHECK-LABEL: func.func @unknown_shapes(
 // CHECK-NOT: attn.sdpa

@@ -61,7 +61,7 @@ func.func @arithmetic(%x: !x) -> !x {
   return %y : !x
 }
 
-// A constant whose elements differ, beside a triangle of which only a part is computed: elsewhere they may differ otherwise.
+// A constant whose elements differ, with a triangle that is only partially computed: elsewhere they may differ otherwise.
 // CHECK-LABEL: func.func @keeps_triangle_beside_a_list(
 // CHECK: attn.sdpa {{.*}} <select>
 func.func @keeps_triangle_beside_a_list(%x: !x) -> !x {
@@ -104,7 +104,7 @@ func.func @keeps_other_diagonals(%x: !x) -> !x {
   return %y2 : !x
 }
 
-// The data of a file is not in the module, whatever its name is.
+// File data is not in the module, whatever its name is.
 // CHECK-LABEL: func.func @keeps_weight_of_a_file(
 // CHECK: attn.sdpa {{.*}} <select>
 func.func @keeps_weight_of_a_file(%x: !x) -> !x {
@@ -119,7 +119,7 @@ func.func @keeps_weight_of_a_file(%x: !x) -> !x {
   return %y : !x
 }
 
-// Slices move the diagonal of the second triangle by 256 columns, which hides keys from a distance of 384 on.
+// Slices move the second triangle's diagonal by 256 columns, which hides keys from distance 384 on.
 // CHECK-LABEL: func.func @keeps_window_that_slices_move(
 // CHECK: attn.sdpa {{.*}} <select>
 func.func @keeps_window_that_slices_move(%x: !x) -> !x {

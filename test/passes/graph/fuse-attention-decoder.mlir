@@ -4,7 +4,7 @@
 !s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
 !m = tensor<?x?xf32, #attn.shape<[seq, seq]>>
 
-// A triangle of zeros and minus infinity, cut to the length, that is added.
+// An added triangle with zeros and minus infinity, sliced to the length.
 // CHECK: args = {causal = "yes"{{[^{}]*}}mask = "none", operations = "4"{{[^{}]*}}}{{[^{}]*}}name = "attention-fused"
 // CHECK-LABEL: func.func @adds_a_triangle(
 // CHECK-NOT: attn.slice
@@ -25,7 +25,7 @@ func.func @adds_a_triangle(%x: !x) -> !x {
 !x = tensor<2x3x8xf32>
 !s = tensor<2x3x3xf32>
 
-// Ones above the diagonal hide; the mask of keys beside them stays.
+// Ones above the diagonal hide; the key mask next to them stays.
 // CHECK: args = {causal = "yes"{{[^{}]*}}mask = "keys", operations = "5"{{[^{}]*}}}{{[^{}]*}}name = "attention-fused"
 // CHECK-LABEL: func.func @hides_a_triangle_and_keys(
 // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} mask(%{{.*}}) heads 1 kv_heads 1 scale {{.*}} <keys> {causal}
@@ -46,8 +46,8 @@ func.func @hides_a_triangle_and_keys(%x: !x, %k: tensor<2x1x3xi1>) -> !x {
 !x = tensor<2x3x8xf32>
 !s = tensor<2x3x3xf32>
 
-// Not a triangle: the first query sees nothing; a finite number is data, also
-// where a bool was made of it.
+// Not a triangle: the first query sees nothing; a finite value is data, also
+// where a bool was made from it.
 // CHECK-LABEL: func.func @keeps_other_constants(
 // CHECK: attn.sdpa {{.*}} mask(%{{.*}}) heads 1 kv_heads 1 scale {{.*}} <select> :
 // CHECK: attn.sdpa {{.*}} mask(%{{.*}}) heads 1 kv_heads 1 scale {{.*}} <additive> :
@@ -82,7 +82,7 @@ func.func @keeps_other_constants(%x: !x) -> !x {
 !one = tensor<2x2x1x3x8xf32>
 !two = tensor<2x2x2x3x8xf32>
 
-// Each head of keys and values occurs twice, side by side.
+// Each key and value head occurs twice, adjacent.
 // CHECK-LABEL: func.func @repeats_heads(
 // CHECK-SAME: %[[Q:.*]]: tensor<2x3x32xf32>, %[[K:.*]]: tensor<2x3x16xf32>, %[[V:.*]]: tensor<2x3x16xf32>)
 // CHECK-NOT: attn.concat
@@ -106,7 +106,7 @@ func.func @repeats_heads(%q: tensor<2x3x32xf32>, %k: !kv, %v: !kv) -> !q {
   return %y : !q
 }
 
-// All heads twice, one after the other: another order of heads.
+// All heads twice, one after the other: another head order.
 // CHECK-LABEL: func.func @tiles_heads(
 // CHECK: attn.concat
 // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} heads 4 kv_heads 4 scale

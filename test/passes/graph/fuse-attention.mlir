@@ -10,7 +10,7 @@
 !full = tensor<?x1x?x?xi1, #attn.shape<[batch, 1, seq, seq]>>
 !one = tensor<1xf32>
 
-// Heads split and merged, scale after the product, a mask of keys.
+// Heads split and merged, scale after the product, a key mask.
 // CHECK: args = {causal = "no"{{.*}}mask = "keys", operations = "5"{{.*}}}, category = "attn-fuse-attention"{{[^{}]*}}kind = "passed"{{[^{}]*}}name = "attention-fused"
 // CHECK-LABEL: func.func @as_written_by_bert(
 // CHECK-SAME: %[[Q:.*]]: !{{[a-z0-9_]+}}, %[[K:.*]]: !{{[a-z0-9_]+}}, %[[V:.*]]: !{{[a-z0-9_]+}}, %[[M:.*]]: 
@@ -34,8 +34,8 @@ func.func @as_written_by_bert(%q: !x, %k: !x, %v: !x, %m: !m) -> !x {
   return %y : !x
 }
 
-// Scales of query and key, a division, keys stored [.., dk, k], values
-// transposed, a reader between transpose and merge.
+// Query and key scales, a division, keys stored [.., dk, k], values transposed,
+// a reader between transpose and merge.
 // CHECK-LABEL: func.func @scales_in_front_and_transposed_keys(
 // CHECK-SAME: %[[Q:.*]]: !{{[a-z0-9_]+}}, %[[K:.*]]: !{{[a-z0-9_]+}}, %[[V:.*]]: 
 // CHECK-NEXT: %[[A:.*]] = attn.sdpa %[[Q]], %[[K]], %[[V]] heads 4 kv_heads 4 scale 6.250000e-02 <none>
@@ -59,7 +59,7 @@ func.func @scales_in_front_and_transposed_keys(%q: !x, %k: !x, %v: !x) -> !bs {
   return %ct : !bs
 }
 
-// One head without a split; the bool mask gets an axis of heads.
+// One head without a split; the bool mask gets a head axis.
 !s3 = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
 !full3 = tensor<?x?x?xi1, #attn.shape<[batch, seq, seq]>>
 // CHECK-LABEL: func.func @one_head(
@@ -75,8 +75,8 @@ func.func @one_head(%q: !x, %k: !x, %v: !x, %m: !full3) -> !x {
   return %c : !x
 }
 
-// Operands of other origin get a transpose and a reshape of their own, and
-// whoever reads the product its heads back.
+// Operands with another origin get a separate transpose and reshape, and other
+// readers of the product get its heads back.
 // CHECK-LABEL: func.func @heads_of_other_origin(
 // CHECK-COUNT-3: attn.reshape %{{.*}} to <[batch, seq, 64]>
 // CHECK: %[[A:.*]] = attn.sdpa
@@ -90,7 +90,7 @@ func.func @heads_of_other_origin(%q: !bh, %k: !bh, %v: !bh) -> !bh {
   return %c : !bh
 }
 
-// One head of keys and values serves all heads of the query.
+// One key and value head serves all query heads.
 !b1 = tensor<?x1x?x16xf32, #attn.shape<[batch, 1, seq, 16]>>
 // CHECK-LABEL: func.func @shared_keys(
 // CHECK: attn.sdpa {{.*}} heads 4 kv_heads 1

@@ -15,7 +15,7 @@ attn.weight @v : [4, 8] f32 = #weight.expr<file("v")>
 attn.weight @g : [4] f32 = #weight.expr<file("g")>
 attn.cache @c : !cache
 
-// Query and key go through norms of their heads and rope.
+// Query and key go through head norms and rope.
 // CHECK: projections = "3"}, category = "attn-fuse-projections"{{[^{}]*}}kind = "passed"{{[^{}]*}}name = "projections-joined"
 // CHECK-LABEL: func.func @joins_through_norms_and_rotary(
 // CHECK: %[[P:.*]] = attn.linear %{{.*}}, %{{.*}} : [rows, 8] f32, [16, 8] f32
@@ -56,8 +56,8 @@ attn.weight @k : [8, 8] f32 = #weight.expr<file("k")>
 attn.weight @gate : [8, 8] f32 = #weight.expr<file("gate")>
 attn.weight @up : [8, 8] f32 = #weight.expr<file("up")>
 
-// An operation between them has another reader: query stays. Gate and up of one
-// input are no projections of an attention.
+// An operation between them has another reader: query stays. Gate and up with
+// one input are not attention projections.
 // CHECK-LABEL: func.func @rotated_queries_with_another_reader(
 // CHECK-COUNT-4: attn.linear
 // CHECK-NOT: attn.slice
@@ -85,7 +85,7 @@ attn.weight @cross.key.weight : [8, 8] f32 = #weight.expr<file("k")>
 attn.weight @cross.value.weight : [12, 8] f32 = #weight.expr<file("v")>
 attn.cache @c : !cross
 
-// What fills a cache reads one product, too.
+// Operations that fill a cache also read one product.
 // CHECK: attn.weight @"cross.key+value.weight" : [20, 8] f32 = #weight.expr<concat(0, file("k"), file("v"))>
 // CHECK-LABEL: func.func @joins_key_and_value_of_an_append(
 // CHECK: %[[P:.*]] = attn.linear

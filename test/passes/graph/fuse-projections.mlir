@@ -252,7 +252,7 @@ attn.weight @a.k : !w = #weight.expr<file("k")>
 attn.weight @a.v : !w = #weight.expr<file("v")>
 attn.weight @a.b : !b = #weight.expr<file("b")>
 
-// Layers of one entry and of another have the same weights: they are joined once.
+// Layers in two entries have the same weights: they are joined once.
 // CHECK: attn.weight @"a.q+k" : [16, 8] f32
 // CHECK-NEXT: attn.weight @"a.q.zeros+a.b" : [16] f32
 // CHECK-NOT: attn.weight @"a.q+k
@@ -294,7 +294,7 @@ attn.weight @q : !w = #weight.expr<file("q")>
 attn.weight @k : !w = #weight.expr<file("k")>
 attn.weight @v : !w = #weight.expr<file("v")>
 
-// The value has a weight of its own in each group: only query and key would be equal.
+// The value has a separate weight in each group: only query and key would be equal.
 // CHECK-LABEL: func.func @groups_differ(
 // CHECK-NOT: attn.slice
 func.func @groups_differ(%x: !x) -> !x {

@@ -1,6 +1,6 @@
 // RUN: not transom-opt %s --verify-each=false --attn-infer-shapes 2>&1 | FileCheck %s
 
-// An error in the body of layers is one of the pass.
+// An error in a layer body is a pass error.
 // CHECK: 'attn.add' op at 'layer.0.add' (2) expects shapes that broadcast, got [2, 8] and [2, 4]
 // CHECK-NOT: func.func
 func.func @error_in_a_body(%x: tensor<2x8xf32>, %y: tensor<2x4xf32>) -> tensor<2x8xf32> {

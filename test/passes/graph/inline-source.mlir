@@ -8,7 +8,7 @@ module attributes {transom.attention, attn.symbols = {batch = {max = -1 : i64}, 
 
   // The originals stay as they are.
   // CHECK: attention_batch = {max = 4 : i64}, attention_seq = {max = 24 : i64}, attention_target = {max = 40 : i64}
-  // The longer of both has a unit vector for each token.
+  // The longer one has a unit vector for each token.
   // CHECK: attn.weight @unit_vectors_of_1_heads : [40, 40] f32
   // CHECK-LABEL: func.func @encode(
   // CHECK-LABEL: func.func @source(

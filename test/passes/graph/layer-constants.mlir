@@ -3,7 +3,7 @@
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !one = tensor<1xf32>
 
-// Layers that differ in a number share a body; the constant that both read stays a constant.
+// Layers that differ in a constant share a body; the constant that both read stays a constant.
 // CHECK-DAG: attn.weight @layer.0.factor : [1] f32 = #weight.expr<values([1], [0.5])>
 // CHECK-DAG: attn.weight @layer.1.factor : [1] f32 = #weight.expr<values([1], [0.25])>
 // CHECK-LABEL: func.func @encode(
@@ -23,7 +23,7 @@ func.func @encode(%x: !x) -> (!x {attn.name = "y"}) {
   return %y3 : !x
 }
 
-// Two constants of one layer are read at different places.
+// Two constants in one layer are read at different locations.
 // CHECK-LABEL: func.func @keeps_constants_of_one_layer(
 // CHECK: attn.constant dense<3.0
 // CHECK: attn.constant dense<4.0
@@ -35,7 +35,7 @@ func.func @keeps_constants_of_one_layer(%x: !x) -> (!x {attn.name = "y"}) {
   return %x2 : !x
 }
 
-// Minus infinity is a value of masks, not of weights.
+// Minus infinity is a mask value, not a weight value.
 // CHECK-LABEL: func.func @keeps_minus_infinity(
 // CHECK: attn.constant dense<0xFF800000>
 // CHECK: attn.constant dense<0.0

@@ -45,8 +45,8 @@ attn.weight @a2 : !w = #weight.expr<file("a2")>
 attn.weight @a3 : !w = #weight.expr<file("a3")>
 
 // The second state is a result, so the layers before it and after it are
-// runs of their own, each with a body of its own: a body's buffers have their
-// location in one arena, at one time.
+// separate runs, each with its own body: a body's buffers have their location
+// in one arena, at one time.
 // CHECK: args = {operation = "'func.return'", value = "'attn.activation <relu>'"}{{[^{}]*}}name = "layer-result-is-read"
 // CHECK-LABEL: func.func @states_that_are_results(
 // CHECK: %[[A:.*]] = attn.layers %{{.*}} [@[[FIRST:.*]](@a0), @[[FIRST]](@a1)]
@@ -206,8 +206,8 @@ func.func @last_layer_alone(%x: !x) -> (!x, !x) {
 attn.weight @a0 : !w = #weight.expr<file("a0")>
 attn.weight @a1 : !w = #weight.expr<file("a1")>
 
-// Groups that equal each other but for what the second reads twice: its own result or the one before; two values or the same one; the
-// state, twice, and another value.
+// Groups that are equal except for the value that the second reads twice: its own result
+// or the previous one; two values or the same one; the state, twice, and another value.
 // CHECK: args = {operation = "'attn.add'", other = "'attn.linear'", value = "'attn.add'"}{{[^{}]*}}function = "own_result_twice"{{[^{}]*}}name = "layers-differ"
 // CHECK-SAME: args = {operation = "'attn.add'", other = "argument 1", value = "'attn.add'"}{{[^{}]*}}function = "two_states"{{[^{}]*}}name = "layers-differ"
 // CHECK-SAME: args = {operation = "'attn.add'", other = "argument 1", value = "argument 2"}{{[^{}]*}}function = "state_twice"{{[^{}]*}}name = "layers-differ"
@@ -265,7 +265,7 @@ func.func @state_twice(%x: !x, %a: !x, %b: !x) -> !x {
   return %6 : !x
 }
 
-// The operation after the layers reads the inside of the last.
+// The operation after the layers reads a value inside the last layer.
 // CHECK-LABEL: func.func @inside_is_read_next(
 // CHECK-NOT: attn.layers
 func.func @inside_is_read_next(%x: !x) -> !x {

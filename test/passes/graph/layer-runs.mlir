@@ -8,7 +8,7 @@ attn.weight @a2 : !w = #weight.expr<file("a2")>
 attn.weight @a3 : !w = #weight.expr<file("a3")>
 attn.weight @a4 : !w = #weight.expr<file("a4")>
 
-// Layers of one operation.
+// Layers with one operation.
 // CHECK-LABEL: func.func @one_operation_each(
 // CHECK: attn.layers %{{.*}} [@[[L:.*]](@a0), @[[L]](@a1), @[[L]](@a2)]
 func.func @one_operation_each(%x: !x) -> !x {
@@ -74,7 +74,7 @@ attn.weight @a0 : !w = #weight.expr<file("a0")>
 attn.weight @a1 : !w = #weight.expr<file("a1")>
 attn.weight @a2 : !w = #weight.expr<file("a2")>
 
-// A group whose operations have one number is a layer, even if there is one more group that begins elsewhere.
+// A group whose operations have one layer number is a layer, even if there is one more group that begins elsewhere.
 // CHECK-LABEL: func.func @one_number_each(
 // CHECK: attn.linear
 // CHECK: attn.layers %{{.*}} [@layer(@a1), @layer(@a2)]
@@ -104,7 +104,7 @@ attn.weight @a0 : !w = #weight.expr<file("a0")>
 attn.weight @a1 : !w = #weight.expr<file("a1")>
 attn.weight @a2 : !w = #weight.expr<file("a2")>
 
-// Where no group has one number, a layer begins where a number begins, the later the better.
+// If no group has one layer number, a layer begins where a number begins, the later the better.
 // CHECK-LABEL: func.func @begin_of_a_number(
 // CHECK: attn.linear
 // CHECK: attn.activation <relu>
@@ -136,7 +136,7 @@ attn.weight @a1 : !w = #weight.expr<file("a1")>
 attn.weight @a2 : !w = #weight.expr<file("a2")>
 attn.weight @a3 : !w = #weight.expr<file("a3")>
 
-// The first layer stays one, although only those after it have one number each.
+// The first layer stays one, although only later layers have one number each.
 // CHECK-LABEL: func.func @first_layer_of_two_numbers(
 // CHECK: attn.layers %{{.*}} [@layer(@a0), @layer(@a1), @layer(@a2), @layer(@a3)]
 func.func @first_layer_of_two_numbers(%x: !x) -> !x {

@@ -49,8 +49,8 @@ func.func @scales_by_layer(%x: !x, %s: !seg, %r: !r) -> !x {
 !w = tensor<8x8xf32>
 attn.weight @w : !w = #weight.expr<file("w")>
 
-// One weight for both: it cannot be scaled for one. Other attributes differ
-// beside the scale: no reason to touch it.
+// One weight for both: it cannot be scaled for one. Other attributes than the
+// scale differ: no reason to change it.
 // CHECK: args = {common = "0.5", query = "'attn.linear'", scale = "0.25"}, category = "attn-outline-layers"{{[^{}]*}}name = "attention-scale-stays"
 // CHECK: attn.weight @w : [8, 8] f32 = #weight.expr<file("w")>
 // CHECK-LABEL: func.func @keeps_scales(
@@ -75,7 +75,7 @@ func.func @keeps_scales(%x: !x, %s: !seg) -> !x {
 !w = tensor<16x8xf32>
 attn.weight @w : !w = #weight.expr<file("w")>
 
-// The query's rows are the last of the weight, directly after those of the keys.
+// The query's rows are the last in the weight, directly after the key rows.
 // CHECK: attn.weight @w : [16, 8] f32 = #weight.expr<concat(0, slice(file("w"), 0, 0, 8), scale(slice(file("w"), 0, 8, 8), 0.5))>
 // CHECK-LABEL: func.func @query_after_keys(
 // CHECK-COUNT-2: attn.sdpa {{.*}} scale 5.000000e-01

@@ -8,7 +8,7 @@ attn.weight @q1 : [8, 8] f32 = #weight.expr<file("q1")>
 attn.cache @c0 : !cache
 attn.cache @c1 : !cache
 
-// A cache is a parameter of the body, as a weight is.
+// A cache is a body parameter, as a weight is.
 // CHECK-LABEL: func.func @caches_are_parameters(
 // CHECK: %[[S:.*]] = attn.decode_batch
 // CHECK: attn.layers %{{.*}} invariants(%[[S]] : {{.*}}) [@layer(@q0, @c0), @layer(@q1, @c1)]
@@ -42,8 +42,8 @@ attn.cache @c2 : !short
 attn.cache @c3 : !full
 attn.cache @c4 : !short
 
-// A window in every second layer: a body holds one of each kind and begins
-// where a layer begins; one of five layers stays alone.
+// A window in every second layer: a body holds one layer per kind and begins
+// where a layer begins; the last of five layers stays alone.
 // CHECK-LABEL: func.func @windows_alternate(
 // CHECK: attn.sdpa {{.*}} {causal, window = 4 : i64}
 // CHECK: %[[X:.*]] = attn.add

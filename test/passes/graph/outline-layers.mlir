@@ -13,8 +13,8 @@ attn.weight @a1 : !w = #weight.expr<file("a1")>
 attn.weight @b1 : !w = #weight.expr<file("b1")>
 attn.weight @n : [8] f32 = #weight.expr<file("n")>
 
-// The norm of the embeddings equals the last one of a layer: the locations say
-// that it does not belong to them. The ragged batch is an invariant.
+// The norm after the embeddings equals the last one in a layer: by its location
+// it does not belong to the layers. The ragged batch is an invariant.
 // CHECK-LABEL: func.func @post_norm_layers(
 // CHECK-SAME: %[[X:.*]]: !rows_8_float{{.*}}, %[[S:.*]]: !attn.ragged
 // CHECK: %[[H:.*]] = attn.layer_norm
@@ -96,7 +96,7 @@ attn.weight @b0 : !w = #weight.expr<file("b0")>
 attn.weight @a1 : !w = #weight.expr<file("a1")>
 attn.weight @b1 : !w = #weight.expr<file("b1")>
 
-// Alternating layers: a body holds one of each kind.
+// Alternating layers: a body holds one layer per kind.
 // CHECK-LABEL: func.func @alternating_layers(
 // CHECK-NEXT: attn.layers %{{.*}} [@layer(@a0, @b0), @layer(@a1, @b1)]
 func.func @alternating_layers(%x: !x) -> !x {

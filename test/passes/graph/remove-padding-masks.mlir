@@ -1,6 +1,6 @@
 // RUN: transom-opt %s --attn-remove-padding --split-input-file | FileCheck %s
 
-// Masks of keys are recognized by what they are made of; a near miss hides keys in another way.
+// Key masks are recognized by their computation; a near miss hides keys in another way.
 
 !mask = tensor<?x?xi64, #attn.shape<[batch, seq]>>
 !f = tensor<?x?xf32, #attn.shape<[batch, seq]>>
@@ -69,7 +69,7 @@ func.func @eighteen_casts(%x: !x, %m: !mask {attn.role = "mask"}) -> !y {
   return %p : !y
 }
 
-// Keys that count are those of both masks.
+// The valid keys are the keys in both masks.
 // CHECK-LABEL: func.func @together_with_another(
 // CHECK: %[[S:.*]] = attn.ragged_batch %arg2
 // CHECK-DAG: %[[M:.*]] = attn.gather_rows %arg2, %[[S]]
@@ -84,7 +84,7 @@ func.func @together_with_another(%x: !x, %other: !b, %m: !mask {attn.role = "mas
   return %p : !y
 }
 
-// The second mask is that of padding; the first hides a prompt from the pool.
+// The second mask is for padding; the first hides a prompt from the pool.
 // CHECK-LABEL: func.func @of_two_masks(
 // CHECK: attn.ragged_batch %arg2
 // CHECK: attn.pool <last> {{.*}} mask({{.*}}) ragged
@@ -101,7 +101,7 @@ func.func @of_two_masks(%x: !x, %prompt: !mask {attn.role = "mask"}, %m: !mask {
   return %p, %f, %z : !y, !y, !x
 }
 
-// Tokens of either mask count.
+// Tokens in either mask count.
 // CHECK-LABEL: func.func @either_of_two(
 // CHECK-NOT: attn.ragged_batch
 func.func @either_of_two(%x: !x, %other: !b, %m: !mask {attn.role = "mask"}) -> !y {
@@ -152,7 +152,7 @@ func.func @one_token(%x: !x, %m: !mask {attn.role = "mask"}) -> !y {
 
 // -----
 
-// Masks of queries and keys: products of two masks, by element or as matrices.
+// Query and key masks: products between two masks, by element or as matrices.
 
 !mask = tensor<?x?xi64, #attn.shape<[batch, seq]>>
 !f = tensor<?x?xf32, #attn.shape<[batch, seq]>>
@@ -186,7 +186,7 @@ func.func @outer_products(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   return %z : !x
 }
 
-// A product of operands of different ranks.
+// A product between operands with different ranks.
 // CHECK-LABEL: func.func @ranks_that_differ(
 // CHECK-NOT: attn.ragged_batch
 func.func @ranks_that_differ(%x: tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>>, %m: tensor<1x?xi64, #attn.shape<[1, seq]>> {attn.role = "mask"})
@@ -204,7 +204,7 @@ func.func @ranks_that_differ(%x: tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>>, %m
   return %z : tensor<1x?x8xf32, #attn.shape<[1, seq, 8]>>
 }
 
-// The rows of another argument as columns.
+// Rows from another argument as columns.
 // CHECK-LABEL: func.func @transposed_other(
 // CHECK-NOT: attn.ragged_batch
 func.func @transposed_other(%x: !x, %other: tensor<?x1x?xi1, #attn.shape<[batch, 1, seq]>>, %m: !mask {attn.role = "mask"})
@@ -267,7 +267,7 @@ func.func @batch_is_the_length(%x: tensor<?x?x8xf32, #attn.shape<[seq, seq, 8]>>
 !y = tensor<?x8xf32, #attn.shape<[batch, 8]>>
 attn.weight @positions : [512, 8] f32 = #weight.expr<file("p")>
 
-// Rows of a table are found by positions, which are counted by integers of 64 bits.
+// Table rows are found by positions, which are counted by 64-bit integers.
 // CHECK-LABEL: func.func @positions_of_a_mask_of_bools(
 // CHECK: %[[C:.*]] = attn.cast %{{.*}} to i64
 // CHECK: %[[R:.*]] = attn.gather_rows %[[C]]
@@ -298,7 +298,7 @@ func.func @positions_of_a_mask_of_integers(%x: !x, %m: tensor<?x?xi64, #attn.sha
 !f = tensor<?x?xf32, #attn.shape<[batch, seq]>>
 !x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 
-// What a mask depends on is visited once, by however many ways it is read.
+// Operands of a mask are visited once, however many times they are read.
 // CHECK: name = "mask-is-not-marked"
 // CHECK-LABEL: func.func @many_ways_to_one_argument(
 func.func @many_ways_to_one_argument(%x: !x, %m: !f) -> !x {

@@ -7,7 +7,7 @@
 attn.weight @table : [9, 8] f32 = #weight.expr<file("t")>
 attn.cache @c : !cache
 
-// A step has rows of its own and no mask: nothing to do, nothing to say.
+// A step has its own rows and no mask: there is nothing to do and no remark.
 // CHECK-NOT: attn.remarks
 // CHECK-LABEL: func.func @step(
 // CHECK: attn.decode_batch

@@ -66,7 +66,7 @@ func.func @pools_first_and_mean(%x: !x, %m: !ids {attn.role = "mask"}) -> (!out,
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
 !seen = tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
 
-// Ranks count the ids of the rectangle; then they are gathered.
+// Ranks count the ids in the rectangle; then they are gathered.
 // CHECK-LABEL: func.func @gathers_nonpad_ranks(
 // CHECK: %[[SEG:.*]] = attn.ragged_batch
 // CHECK: %[[P:.*]] = attn.position <nonpad_rank> %{{[^ ]*}} {pad = 1 : i64} : [batch, seq] i64
@@ -89,7 +89,7 @@ func.func @gathers_nonpad_ranks(%ids: !ids, %m: !ids {attn.role = "mask"}, %tabl
 !table = tensor<?x64xf32, #attn.shape<[seq, 64]>>
 !table1 = tensor<1x?x64xf32, #attn.shape<[1, seq, 64]>>
 
-// A table cut to the length becomes an embedding of the positions, once.
+// A table sliced to the length becomes a position embedding, once.
 attn.weight @table : [512, 64] f32 = #weight.expr<file("table")>
 // CHECK-LABEL: func.func @reads_tables_by_position(
 // CHECK: %[[P:.*]] = attn.position <column>
@@ -125,7 +125,7 @@ func.func @reads_tables_by_position(%x: !x, %m: !ids {attn.role = "mask"}, %one:
 !turned = tensor<?x?x16x4xf32, #attn.shape<[batch, seq, 16, 4]>>
 !wide = tensor<?x?x128xf32, #attn.shape<[batch, seq, 128]>>
 
-// The outer product of the mask with itself hides the same rows.
+// The outer product between the mask and itself hides the same rows.
 // CHECK-LABEL: func.func @takes_outer_products(
 // CHECK: attn.sdpa {{.*}} <ragged>
 func.func @takes_outer_products(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
@@ -156,7 +156,7 @@ func.func @moves_axes(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   return %zeroed : !x
 }
 
-// Angles are those of a row's column.
+// Angles are for a row's column.
 // CHECK-LABEL: func.func @rotates_rows(
 // CHECK: %[[P:.*]] = attn.position <column> %{{.*}} ragged
 // CHECK: %[[R:.*]] = attn.rope_table %[[P]] {{.*}} : [rows] i64

@@ -67,7 +67,7 @@ func.func @attention_that_was_not_fused(%x: !x, %m: !mask {attn.role = "mask"}) 
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
 !out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
 
-// A mask of another argument says nothing about the rows.
+// A mask from another argument does not describe the rows.
 // CHECK: mask = "argument 1", operation = "'attn.sdpa'"{{[^{}]*}}}{{[^{}]*}}name = "attention-mask-of-other-origin"
 // CHECK-LABEL: func.func @mask_of_other_origin(
 // CHECK-NOT: attn.ragged_batch

@@ -22,7 +22,7 @@ func.func @step(%tokens: !ids {attn.name = "tokens"}) -> (!logits {attn.name = "
   return %y : !logits
 }
 
-// Hidden states are not summarized, nor are logits of labels.
+// Hidden states are not summarized, nor are label logits.
 // CHECK-LABEL: func.func @states(
 // CHECK-NOT: attn.row_summary
 // CHECK: return
@@ -43,7 +43,7 @@ func.func @labels(%tokens: !ids {attn.name = "tokens"}) -> (!x {attn.name = "log
   return %x : !x
 }
 
-// Logits beside another result.
+// Logits with another result.
 // CHECK-LABEL: func.func @two_results(
 // CHECK-NOT: attn.row_summary
 // CHECK: return

@@ -3,7 +3,7 @@
 !x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 
 // Without ragged attention is uniform: each sequence has all its columns. Four
-// of the sixteen lanes of a vector are used.
+// out of sixteen vector lanes are used.
 // CHECK: args = {head_size = "4", heads = "2", keys = "256", queries = "24", reason = "{{[^"]*}}", schedule = "auto"}{{[^{}]*}}name = "attention-scheduled"
 // CHECK-SAME: args = {better = "16", head_size = "4", lanes = "16", vectors = "1", waste = "75"}{{[^{}]*}}kind = "missed"{{[^{}]*}}name = "heads-partly-fill-vectors"
 // CHECK-LABEL: func.func @uniform_attention(
@@ -51,7 +51,7 @@ func.func @encode(%x: !x, %m: tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !x {
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !seg = !attn.ragged<rows, keys>
 
-// In a ragged batch of a mask positions are columns.
+// In a mask's ragged batch positions are columns.
 // CHECK-LABEL: func.func @encode(
 // CHECK: kern.attention
 // CHECK-NEXT: heads {{.*}} {by_column, causal, window = 4 : i64}
@@ -66,7 +66,7 @@ func.func @encode(%x: !x, %m: tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !x {
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !p = tensor<?xi64, #attn.shape<[rows]>>
 
-// The angles of all positions are a weight.
+// The angles for all positions are a weight.
 // CHECK: kern.weight @angles
 // CHECK-LABEL: func.func @rope(
 // CHECK: %[[A:.*]] = kern.get_weight @angles
@@ -126,7 +126,7 @@ func.func private @fill(%x: !x1, %s: !seg1, %c: !cross) -> !x1 {
   return %y : !x1
 }
 
-// Caches of equal positions share a table, which a body defines again.
+// Caches with equal positions share a table, which a body defines again.
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: kern.symbols = [{{.*}}"source_keys", "source_keys2"]
 // CHECK-DAG: %[[U:.*]] = kern.cache_batch @cross0 {keys = "source_keys"} : <1>

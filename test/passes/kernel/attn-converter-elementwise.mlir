@@ -18,7 +18,7 @@ func.func @floats_and_integers(%x: !x, %i: !i) -> (!x, !i) {
   return %a, %b : !x, !i
 }
 
-// An offset of zero is not added.
+// A zero offset is not added.
 // CHECK-LABEL: func.func @scale(
 // CHECK: %[[TWO:.*]] = arith.constant 2.0
 // CHECK-NEXT: %[[P:.*]] = arith.mulf %{{.*}}, %[[TWO]]

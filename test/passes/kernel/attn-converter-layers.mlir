@@ -2,7 +2,7 @@
 
 !x = tensor<4x8xf32>
 
-// An error in the body of layers is one of the pass.
+// An error in a layer body is a pass error.
 // CHECK: error: {{.*}}has no kernel
 // CHECK-NOT: func.func
 func.func @operations_of_other_dialects_in_a_layer(%x: !x) -> !x {

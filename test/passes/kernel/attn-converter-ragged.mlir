@@ -18,7 +18,7 @@ func.func @rows_of_a_mask(%x: !x, %m: !m) -> !x {
   return %y : !x
 }
 
-// Ranks are counted in the ids; columns are those of a uniform ragged batch.
+// Ranks are counted in the ids; columns are from a uniform ragged batch.
 // CHECK-LABEL: func.func @positions(
 // CHECK-SAME: %[[IDS:[^:]*]]: !kern.buffer<[batch, seq] x i64>, %[[A:[^:]*]]: !kern.buffer<[batch, seq] x i64>, %[[B:[^:]*]]: !kern.buffer<[batch, seq] x i64>)
 // CHECK: %[[S:.*]] = kern.ragged_batch {batch = "batch", columns = "seq"

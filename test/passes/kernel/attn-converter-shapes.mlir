@@ -37,7 +37,7 @@ func.func @embeddings(%ids: !ids, %table: tensor<16x8xf32>) -> (!x, !x) {
 
 // -----
 
-// One number is written by the kernel, several are a weight, of which bools are compared with zero.
+// The kernel writes a single value; several are a weight, in which bools are compared with zero.
 // CHECK: kern.weight @constant : {{.*}} = #weight.expr<values
 // CHECK-LABEL: func.func @constants(
 // CHECK: arith.constant 1.5

@@ -65,7 +65,7 @@ func.func private @layer(%s: !x, %w: !w) -> !x {
 !w = tensor<8x8xf32>
 attn.weight @w0 : !w = #weight.expr<file("w0")>
 
-// A product may not write what its own tiles still read.
+// A GEMM must not write memory that its own tiles still read.
 // CHECK: func.func private @layer(%[[S:.*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>)
 // CHECK: kern.gemm %[[S]], %[[W]] outs(%[[T:.*]]){{$}}
 // CHECK: kern.elementwise ins(%[[T]]) outs(%[[S]])

@@ -20,7 +20,7 @@
 
 module attributes {transom.dtype = "bf16"} {
 
-// Inputs come in f32 and results go out so; what is between is bf16.
+// Inputs and results are in f32; intermediate values are bf16.
 // CHECK-LABEL: func.func @products_round_for_each_other(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[Y:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>)
 // CHECK: %[[W:.*]] = kern.get_weight @w1 : <[8, 8] x bf16, unset>
@@ -226,7 +226,7 @@ kern.weight @table : !kern.weight<[100, 8] x f32, unset> = #weight.expr<file("t"
 
 module attributes {transom.dtype = "bf16"} {
 
-// The state of layers is rounded by the norm that ends each, and by the norm
+// The layers' state is rounded by the norm that ends each, and by the norm
 // before the first; no cast is left.
 // CHECK-LABEL: func.func @state_is_carried(
 // CHECK: %[[E:.*]] = kern.alloc : <[rows, 8] x f32>
@@ -287,7 +287,7 @@ func.func @f32_is_the_default(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffe
 
 module attributes {transom.kv_dtype = "bf16"} {
 
-// The rope rounds the query, and what is appended is rounded there.
+// The rope rounds the query, and appended values are rounded there.
 // CHECK-LABEL: func.func @bf16_caches(
 // CHECK: kern.get_cache @c : <heads 2, key 4, value 4, bf16>
 // CHECK: kern.rope %{{.*}}, %{{.*}} outs(%[[Q:.*]]) heads 4 : {{.*}}, !kern.buffer<[rows, 16] x bf16>
@@ -312,7 +312,7 @@ kern.cache @c : !cache
 
 !cache = !kern.cache<heads 2, key 3, value 4, f32>
 
-// Keys of bf16 lie in pairs.
+// bf16 keys are stored in pairs.
 module attributes {transom.kv_dtype = "bf16"} {
 // CHECK: kern.cache @odd : !kern.cache<heads 2, key 3, value 4, f32>
 kern.cache @odd : !cache
@@ -445,7 +445,7 @@ kern.weight @wl : !wl = #weight.expr<file("wl")>
 
 module attributes {transom.dtype = "bf16"} {
 
-// A product with a residual ends the layer: each begins with a cast of its own.
+// A GEMM with a residual ends the layer: each begins with a separate cast.
 // CHECK-LABEL: func.func @state_is_rounded_in_each_layer(
 // CHECK: kern.layers %{{[a-z0-9]*}} [@layer
 func.func @state_is_rounded_in_each_layer(%s: !x) {
@@ -470,7 +470,7 @@ kern.weight @w : !w = #weight.expr<file("w")>
 !w = !kern.weight<[8, 8] x f32, unset>
 !g = !kern.weight<[8] x f32, unset>
 
-// One weight by two names: what reads one in f32 keeps both in f32.
+// One weight with two names: an f32 reader of one keeps both in f32.
 // REMARK: function = "two_names"{{[^{}]*}}name = "weight-is-read-in-f32"
 // REMARK-NOT: state-is-carried
 // REMARK: args = {body = "late", last = "'kern.softmax'"}{{[^{}]*}}name = "state-is-not-carried"
@@ -494,7 +494,7 @@ func.func @two_names(%x: !x, %y: !x, %z: !kern.buffer<[8, 8] x f32>) {
   return
 }
 
-// A body that does not round its state gets no rounded copy of it.
+// A body that does not round its state gets no rounded copy.
 // CHECK-LABEL: func.func @state_in_f32(
 // CHECK: kern.layers %{{.*}} [@unrounded(@g)] :
 func.func @state_in_f32(%x: !x) {
@@ -521,7 +521,7 @@ func.func private @late(%s: !x, %w: !w) {
   return
 }
 
-// The layers write what is read after them, and its cast is that of the last layer.
+// The layers write a buffer that is read after them, and its cast is the last layer's.
 // CHECK-LABEL: func.func @norm_at_the_end(
 // CHECK: kern.layers %{{.*}} invariants(%[[H:.*]] : !kern.buffer<[rows, 8] x bf16>) [@early(@w, @g)] :
 // CHECK-NEXT: kern.gemm %[[H]]
@@ -588,7 +588,7 @@ func.func private @plain2(%s: !x, %g: !g) {
 !keys = !kern.buffer<[keys, 8] x f32, key_panels>
 !t = !kern.buffer<[parts, 10176] x f32>
 
-// Keys of the longest K that a product of bf16 finishes at once, and of a longer one.
+// Keys with the longest K that a bf16 GEMM finishes at once, and with a longer one.
 // REMARK: function = "keys_of_the_longest_k"{{[^{}]*}}name = "attention-precision-chosen"
 // REMARK-SAME: args = {k = "8200", limit = "8192", product = "'kern.gemm'"}{{[^{}]*}}function = "keys_of_a_longer_k"{{[^{}]*}}name = "keys-of-long-k"
 module attributes {transom.dtype = "bf16"} {
@@ -638,7 +638,7 @@ func.func @casts_of_others(%x: !x, %y: !h, %g: !kern.weight<[8] x f32, unset>) {
 !t = !kern.buffer<[parts, 10176] x f32>
 !cache = !kern.cache<heads 2, key 4, value 4, f32>
 
-// Keys in a cache have its type, whatever that of the weights is.
+// Keys in a cache have its type, whatever the weight type is.
 // REMARK-NOT: function = "keys_in_a_cache"
 module attributes {transom.dtype = "bf16"} {
 kern.cache @cache : !cache

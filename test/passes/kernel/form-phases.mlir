@@ -12,7 +12,7 @@
 !g = !kern.weight<[8] x f32, rows>
 !w = !kern.weight<[8, 8] x f32, panels32>
 
-// Parts own rows: each reads only what it wrote itself.
+// Parts own rows: each reads only values that it wrote itself.
 // CHECK-LABEL: func.func @rows_need_no_barrier(
 // CHECK: kern.alloc
 // CHECK-NEXT: kern.alloc
@@ -35,8 +35,8 @@ func.func @rows_need_no_barrier(%x: !x, %y: !x, %g: !g) {
   return
 }
 
-// A product reads all columns of rows that other workers may have written, and
-// what reads a product waits for all its tiles.
+// A GEMM reads all columns in rows that other workers may have written, and its
+// readers wait for all its tiles.
 // CHECK-LABEL: func.func @a_product_stands_between_barriers(
 // CHECK: kern.phase "a_product_stands_between_barriers.0.norm"
 // CHECK: kern.phase "a_product_stands_between_barriers.1.gemm"
@@ -65,7 +65,7 @@ func.func @what_touches_nothing_in_common_joins(%x: !x, %y: !x, %z: !x, %w: !w) 
   return
 }
 
-// Writing what another part may still read needs a barrier.
+// Overwriting memory that another part may still read needs a barrier.
 // CHECK-LABEL: func.func @overwriting_an_operand_waits(
 // CHECK: kern.phase
 // CHECK-NEXT: kern.gemm
@@ -77,7 +77,7 @@ func.func @overwriting_an_operand_waits(%x: !x, %y: !x, %z: !x, %g: !g, %w: !w) 
   return
 }
 
-// Rows of a view are not those of the buffer.
+// View rows are not buffer rows.
 // CHECK-LABEL: func.func @a_view_has_other_rows(
 // CHECK: kern.phase
 // CHECK-NEXT: kern.softmax
@@ -116,8 +116,8 @@ func.func private @body(%x: !x) {
 !cache = !kern.cache<heads 2, key 4, value 4, f32>
 kern.cache @c : !cache
 
-// Norms of heads own other rows than what follows; those of keys go beside
-// those of queries. What is appended to a cache is read after a barrier.
+// Head norms own other rows than the next operations; key norms are placed next
+// to query norms. Keys appended to a cache are read after a barrier.
 // CHECK-LABEL: func.func @heads(
 // CHECK: kern.decode_batch
 // CHECK: kern.get_cache
@@ -161,8 +161,8 @@ func.func @heads(%q: !v, %k: !v, %v: !x, %r: !r, %g: !g, %t: !kern.buffer<[parts
 !g = !kern.weight<[8] x f32, rows>
 !w = !kern.weight<[8, 8] x f32, panels32>
 
-// What shares a worker's rows with a phase stays after what comes before it,
-// though it has nothing to do with that.
+// An operation that shares a worker's rows with a phase stays after its
+// predecessors, though it does not depend on them.
 // CHECK-LABEL: func.func @shared_rows_do_not_move_up(
 // CHECK: kern.phase "shared_rows_do_not_move_up.0.gemm" {
 // CHECK-NEXT: kern.gemm
@@ -191,8 +191,8 @@ func.func @shared_rows_do_not_move_up(%x: !x, %y: !x, %g: !g, %w: !w) {
 
 kern.bounded_size @routed bound "2*rows"
 
-// What uses a size waits for what writes it, also where both share no buffer.
-// What does not use the size joins the phase.
+// An operation that uses a size waits for its writer, also if both share no
+// buffer. Operations without this size join the phase.
 // CHECK-LABEL: func.func @sizes_have_values_after_a_phase(
 // CHECK: kern.phase "sizes_have_values_after_a_phase.0.group_tokens" {
 // CHECK-NEXT: kern.group_tokens

@@ -16,7 +16,7 @@ kern.weight @w1 : !w = #weight.expr<file("w1")>
 
 // REMARK: args = {layers = "2"}{{[^{}]*}}function = "layer"{{[^{}]*}}name = "norm-joined-layer-before"
 // REMARK-SAME: function = "step"{{[^{}]*}}name = "final-norm-joined-last-layer"
-// Rows of the last layer are normalized as the rows that are asked for were.
+// Rows in the last layer are normalized as the requested rows were.
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[I:.*]]: !kern.buffer<[wanted] x i64>, %[[Y:.*]]: !kern.buffer<[wanted, 8] x bf16>)
 // CHECK: %[[N:.*]] = kern.alloc : <[rows, 8] x bf16>
@@ -65,7 +65,7 @@ kern.weight @n : !g = #weight.expr<file("n")>
 kern.weight @w0 : !w = #weight.expr<file("w0")>
 kern.weight @w1 : !w = #weight.expr<file("w1")>
 
-// Whole numbers go through the layers with their scales.
+// Quantized values go through the layers with their scales.
 // CHECK-LABEL: func.func @whole(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[I:.*]]: !kern.buffer<[wanted] x i64>, %[[Y:.*]]: !kern.buffer<[wanted, 8] x i8>, %[[Z:.*]]: !kern.buffer<[wanted, 2] x f32>)
 // CHECK: kern.norm %[[X]], %{{.*}} outs(%[[N:.*]]) scales(%[[S:.*]]) eps 1.000000e-05 {rms}
@@ -259,8 +259,8 @@ kern.weight @n : !g = #weight.expr<file("n")>
 kern.weight @f : !g = #weight.expr<file("f")>
 kern.weight @w : !w = #weight.expr<file("w")>
 
-// Readers of the state after the layers that are no final norm alone: none, something else beside the norm of gathered rows, before it
-// and after it, a second gathering, gathered rows without a norm.
+// Readers of the state after the layers other than a final norm alone: none, another operation together
+// with the norm on gathered rows, before it and after it, a second gathering, gathered rows without a norm.
 // REMARK: args = {readers = "none"}{{[^{}]*}}function = "nothing_after"{{[^{}]*}}name = "final-norm-stays"
 // REMARK-SAME: function = "softmax_first"{{[^{}]*}}name = "final-norm-stays"
 // REMARK-SAME: function = "softmax_last"{{[^{}]*}}name = "final-norm-stays"

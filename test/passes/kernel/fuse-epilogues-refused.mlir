@@ -94,7 +94,7 @@ func.func @packs_keys_that_are_a_result(%x: !x, %k: !x, %w: !w, %s: !kern.ragged
 !w = !kern.weight<[8, 8] x f32, unset>
 !b = !kern.weight<[8] x f32, unset>
 
-// Sums that add no other buffer: the product itself, a weight; an activation of one of two inputs; a result that nothing slices.
+// Sums that add no other buffer: the product itself, a weight; an activation on one of two inputs; a result that nothing slices.
 // CHECK-NOT: sliced-product-is-a-result
 // CHECK: function = "sum_with_itself"{{[^{}]*}}name = "epilogue-unsupported"
 // CHECK-SAME: function = "sum_with_a_weight"{{[^{}]*}}name = "epilogue-unsupported"
@@ -175,7 +175,7 @@ func.func @result(%x: !x, %y: !x, %w: !w) {
 !w = !kern.weight<[8, 8] x f32, unset, splits [4, 4]>
 !s = !kern.buffer<[rows, 1] x f32>
 
-// What reads one of several outs does not join the product.
+// A reader of one output out of several is not fused into the GEMM.
 // CHECK-LABEL: func.func @readers_of_outs(
 // CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[A:.*]], %[[B:.*]]){{$}}
 // CHECK: kern.elementwise ins(%[[A]])
@@ -228,8 +228,8 @@ func.func @slices_of_the_first(%x: !x, %y: !half, %c: !kern.buffer<[rows, 2] x f
 !n8 = !kern.buffer<[rows, 8] x f32>
 kern.weight @w : !w = #weight.expr<file("w")>
 
-// Slices that are not all columns, each once: something reads the whole, two begin at one column, one begins within another, one is
-// written into the middle of a buffer, columns are left over.
+// Slices that are not all columns, each once: an operation reads the whole, two begin at one column,
+// one begins within another, one is written into the middle of a buffer, columns are left over.
 // CHECK-COUNT-5: name = "slices-do-not-cover"
 // CHECK-NOT: product-writes-slices
 // CHECK-LABEL: func.func @whole_is_read(
@@ -294,7 +294,7 @@ func.func @columns_left_over(%x: !x, %a: !n4, %b: !n3) {
 !x = !kern.buffer<[rows, 4096] x f32>
 !w = !kern.weight<[4096, 4096] x f32, unset>
 
-// Accumulators of a longer K wait where the residual is.
+// Accumulators for a longer K wait in the residual's memory.
 // CHECK-LABEL: func.func @longest_k_in_place(
 // CHECK: kern.gemm {{.*}} residual
 func.func @longest_k_in_place(%x: !x, %s: !x, %w: !w) {

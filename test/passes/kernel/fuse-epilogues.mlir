@@ -104,7 +104,7 @@ func.func @updates_a_residual_in_place(%s: !x, %x: !x, %w: !w) {
   return
 }
 
-// Tiles of the product would wait where the residual still lies.
+// GEMM tiles would wait in memory that still holds the residual.
 // CHECK-LABEL: func.func @keeps_a_residual_in_place_behind_an_activation(
 // CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]) epilogue <relu>
 // CHECK: kern.elementwise ins(%[[S:.*]], %[[T]]) outs(%[[S]])
@@ -125,7 +125,7 @@ func.func @keeps_a_residual_in_place_behind_an_activation(%s: !x, %x: !x, %w: !w
   return
 }
 
-// The state is the product's input: other tiles would read what one has written.
+// The state is the GEMM input: other tiles would read memory that one has written.
 // CHECK-LABEL: func.func @keeps_a_result_that_overwrites_the_input(
 // CHECK: kern.gemm %[[S:.*]], %{{.*}} outs(%[[T:.*]]){{$}}
 // CHECK: kern.elementwise ins(%[[S]], %[[T]]) outs(%[[S]])
@@ -255,7 +255,7 @@ func.func @keeps_keys_behind_an_activation(%x: !x, %w: !square, %s: !kern.ragged
   return
 }
 
-// The product writes the keys of one batch already.
+// The GEMM already writes keys for one batch.
 // CHECK-LABEL: func.func @keeps_keys_of_another_batch(
 // CHECK: kern.gemm {{.*}} ragged %[[S:.*]] outs(
 // CHECK: kern.pack_keys

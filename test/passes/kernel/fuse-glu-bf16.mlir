@@ -1,6 +1,6 @@
 // RUN: transom-opt %s --kern-fuse-glu --kern-choose-precision --split-input-file | FileCheck %s
 
-// Sums of bf16 over twice as long a K are finished at once.
+// bf16 sums over twice as long a K are finished at once.
 
 !x = !kern.buffer<[rows, 8192] x f32>
 !y = !kern.buffer<[rows, 8] x f32>

@@ -1,6 +1,6 @@
 // RUN: transom-opt %s --kern-fuse-glu --split-input-file | FileCheck %s
 
-// Products of two products that are nearly a GLU.
+// Products between two GEMMs that are nearly a GLU.
 
 !x = !kern.buffer<[rows, 4] x f32>
 !y = !kern.buffer<[rows, 8] x f32>
@@ -8,7 +8,7 @@
 kern.weight @g : !w = #weight.expr<file("g")>
 kern.weight @u : !w = #weight.expr<file("u")>
 
-// Something else writes the buffer of a product, too.
+// Another operation also writes a GEMM's buffer.
 // CHECK: args = {factor = "gate", writer = "the caller"}{{[^{}]*}}name = "glu-factor-is-not-a-product"
 // CHECK-LABEL: func.func @written_twice(
 // CHECK-NOT: epilogue <glu
@@ -80,7 +80,7 @@ func.func @times_a_weight(%x: !x, %y: !y) {
 !w = !kern.weight<[16, 4] x f32, unset>
 kern.weight @w : !w = #weight.expr<file("w")>
 
-// Slices of rows, not of columns.
+// Row slices, not column slices.
 // CHECK: args = {factor = "gate", writer = "'kern.copy'"}{{[^{}]*}}name = "glu-factor-is-not-a-product"
 // CHECK-LABEL: func.func @halves_of_the_rows(
 // CHECK-NOT: epilogue <glu
@@ -155,7 +155,7 @@ kern.weight @g0 : !w = #weight.expr<file("g0")>
 kern.weight @g1 : !w = #weight.expr<file("g1")>
 kern.weight @u : !w = #weight.expr<file("u")>
 
-// Two layers have one weight in common: it cannot be interleaved with those of both.
+// Two layers have one weight in common: it cannot be interleaved with both others.
 // CHECK: args = {product = "'kern.gemm'"}{{[^{}]*}}function = "layer"{{[^{}]*}}name = "glu-weight-is-shared"
 // CHECK-LABEL: func.func @step(
 // CHECK: return

@@ -58,7 +58,7 @@ func.func @norm_behind_another_reader_stays(%x: !x, %y: !x, %z: !x, %w: !w, %g: 
   return
 }
 
-// The state of layers is read again after the norm of the next half.
+// The layers' state is read again after the next half's norm.
 // CHECK-LABEL: func.func @rms_norm_of_a_residual_joins(
 // CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[X:.*]]
 // CHECK-NEXT: norm %{{.*}} norm_out %[[N:.*]] counters %{{.*}} outs(%[[H:.*]]) epilogue <rms_norm 1.0e-05>
@@ -147,7 +147,7 @@ func.func @norm_behind_an_overwritten_input_stays(%x: !x, %y: !x, %z: !x, %w: !w
   return
 }
 
-// The first of two outs has no norm, the second is written by one.
+// The first of two outputs has no norm, the second is written by one.
 // REMARK: function = "norm_of_the_second_out_stays"{{[^{}]*}}name = "norm-of-several-outs"
 // CHECK-LABEL: func.func @norm_of_the_second_out_stays(
 // CHECK: kern.gemm

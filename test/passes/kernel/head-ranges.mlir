@@ -19,8 +19,8 @@
 !r = !kern.ragged<0>
 !w = !kern.weight<[384, 8] x f32, panels32, splits [128, 128, 128]>
 
-// Four heads of 32 columns are four panels of each operand. A phase before that
-// also makes what attention does not read changes nothing.
+// Four heads with 32 columns are four panels in each operand. A previous phase
+// may also make buffers that attention does not read.
 // CHECK-LABEL: func.func @heads_of_panels(
 // CHECK: kern.phase "heads_of_panels.0.gemm" {
 // CHECK: kern.elementwise
@@ -41,7 +41,7 @@ func.func @heads_of_panels(%m: !kern.buffer<[batch, seq] x i64>, %x: !x, %w: !w,
   return
 }
 
-// Two heads of 16 columns are a panel. Several products may make the operands.
+// Two heads with 16 columns are a panel. Several GEMMs may make the operands.
 // CHECK-LABEL: func.func @halves_of_panels(
 // CHECK: kern.phase "halves_of_panels.1.attention" head_ranges 2 {
 func.func @halves_of_panels(%x: !x, %w: !kern.weight<[64, 8] x f32, panels32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows0, 64] x f32>, %z: !kern.buffer<[rows0, 8] x f32>) {
@@ -57,9 +57,9 @@ func.func @halves_of_panels(%x: !x, %w: !kern.weight<[64, 8] x f32, panels32>, %
   return
 }
 
-// A layer's ragged batch is that of its caller; key heads are counted where
-// several query heads share one, and what attention makes of its result as
-// whole numbers are its own heads', too.
+// A layer's ragged batch is its caller's; key heads are counted where several
+// query heads share one, and quantized attention results also belong to its own
+// heads.
 // CHECK-LABEL: func.func private @layer(
 // CHECK: kern.phase "layer.1.attention" head_ranges 2 {
 func.func @layers(%m: !kern.buffer<[batch, seq] x i64>, %x: !x) {
@@ -116,7 +116,7 @@ func.func @one_panel(%m: !kern.buffer<[batch, seq] x i64>, %x: !x, %w: !w, %t: !
 !r = !kern.ragged<0>
 !w = !kern.weight<[240, 8] x f32, panels32, splits [96, 96, 48]>
 
-// The values of three heads of 16 columns are a panel and a half.
+// The values for three heads with 16 columns are a panel and a half.
 // CHECK-LABEL: func.func @odd_values(
 // CHECK: kern.phase "odd_values.1.attention" {
 func.func @odd_values(%m: !kern.buffer<[batch, seq] x i64>, %x: !x, %w: !w, %t: !kern.buffer<[parts, 8640] x f32>, %y: !v) {
@@ -158,7 +158,7 @@ func.func @rope_between(%m: !kern.buffer<[batch, seq] x i64>, %x: !x, %w: !w, %f
   return
 }
 
-// What attention overwrites may still be read by other workers.
+// Other workers may still read memory that attention overwrites.
 // CHECK-LABEL: func.func @overwrites_the_input(
 // CHECK: kern.phase "overwrites_the_input.1.attention" {
 func.func @overwrites_the_input(%m: !kern.buffer<[batch, seq] x i64>, %x: !q, %w: !kern.weight<[384, 128] x f32, panels32, splits [128, 128, 128]>, %t: !t) {
@@ -173,7 +173,7 @@ func.func @overwrites_the_input(%m: !kern.buffer<[batch, seq] x i64>, %x: !q, %w
   return
 }
 
-// Counters of split-kv are cleared by other workers.
+// Other workers clear the split-kv counters.
 // CHECK-LABEL: func.func @counters(
 // CHECK: kern.phase "counters.1.attention" {
 func.func @counters(%m: !kern.buffer<[batch, seq] x i64>, %x: !x, %w: !w, %t: !t, %p: !kern.buffer<[parts, 26624] x f32>, %y: !q) {
@@ -193,7 +193,7 @@ func.func @counters(%m: !kern.buffer<[batch, seq] x i64>, %x: !x, %w: !w, %t: !t
   return
 }
 
-// The rows of a buffer may be more than the tokens of a batch.
+// A buffer may have more rows than a batch has tokens.
 // CHECK-LABEL: func.func @other_rows(
 // CHECK: kern.phase "other_rows.1.attention" {
 func.func @other_rows(%m: !kern.buffer<[batch, seq] x i64>, %x: !x, %w: !w, %t: !t, %y: !q) {
@@ -208,7 +208,7 @@ func.func @other_rows(%m: !kern.buffer<[batch, seq] x i64>, %x: !x, %w: !w, %t: 
   return
 }
 
-// The product of keys has the positions of another batch.
+// The key GEMM has positions from another batch.
 // CHECK-LABEL: func.func @other_keys(
 // CHECK: kern.phase "other_keys.1.attention" {
 func.func @other_keys(%m: !kern.buffer<[batch, seq] x i64>, %x: !x, %w: !w, %t: !t, %y: !q) {
@@ -241,7 +241,7 @@ func.func @other_batch(%m: !kern.buffer<[batch, seq] x i64>, %x: !x, %w: !w, %t:
   return
 }
 
-// Attention beside an operation that joined its phase, and one that reads a
+// Attention next to an operation that joined its phase, and one that reads a
 // cache, wait as other phases do.
 // CHECK-LABEL: func.func @not_alone(
 // CHECK: kern.phase "not_alone.1.attention" {

@@ -11,8 +11,8 @@
 
 module attributes {transom.quantize = #kern.format<i8, group 64, scales f32, interleave 4>, transom.quantize_head = "none"} {
 
-// The last product before a result, through what has no weights. Others keep
-// the format of products.
+// The last GEMM before a result, through operations without weights. Others
+// keep the GEMM format.
 // CHECK-LABEL: func.func @logits(
 // CHECK-DAG: kern.get_weight @hidden : <[64, 64] x #kern.format
 // CHECK-DAG: kern.get_weight @head : <[8, 64] x f32, unset>

@@ -1,4 +1,4 @@
-// Memory for listed columns of a product, which is kept from call to call.
+// Memory for selected GEMM columns, which persists across calls.
 // RUN: transom-opt %s --kern-pack-weights --split-input-file | FileCheck %s
 // RUN: transom-opt %s --kern-pack-weights --kern-form-phases --kern-plan-memory --split-input-file | FileCheck %s --check-prefix=PLAN
 
@@ -8,13 +8,13 @@
 !b = !kern.weight<[200] x f32, unset>
 !i = !kern.buffer<[c] x i64>
 
-// As many columns as the largest call has: 3 panels of 32, with bias and numbers.
+// As many columns as the largest call has: 3 panels with 32, with bias and values.
 // CHECK: args = {bytes = "4224", columns = "70"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "columns-are-copied"
 // CHECK-LABEL: func.func @largest_call(
 // CHECK: %[[P:.*]] = kern.alloc : <[3, 1408] x i8>
 // CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} outs(%{{.*}}) columns(%{{.*}}) panels(%[[P]])
 
-// The memory is after the buffers of the arena.
+// The memory is after the buffers in the arena.
 // PLAN-LABEL: func.func @largest_call(
 // PLAN-SAME: kern.arena_bytes = "64*rows+4224"
 // PLAN-SAME: {bytes = "32*rows"{{[^{}]*}}, offset = "0"}
@@ -39,7 +39,7 @@ module attributes {attn.symbols = {c = {max = 70 : i64}}} {
 !w = !kern.weight<[200, 8] x f32, unset>
 !i = !kern.buffer<[c] x i64>
 
-// All columns of the weight, where nothing says how many a call has.
+// All weight columns, if a call's column count is unspecified.
 // CHECK: args = {bytes = "8960", columns = "200"}{{[^{}]*}}name = "columns-are-copied"
 // CHECK: kern.alloc : <[7, 1280] x i8>
 kern.weight @w : !w = #weight.expr<file("w")>

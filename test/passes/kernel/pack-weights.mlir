@@ -11,8 +11,8 @@
 !w = !kern.weight<[8, 8] x f32, unset>
 !b = !kern.weight<[8] x f32, unset>
 
-// Panels for products, padded biases, rows for the rest; offsets are multiples
-// of 64 in the order of definition, and say how much room there is.
+// Panels for GEMMs, padded biases, rows for the rest; offsets are multiples of
+// 64 in definition order, and specify the total size.
 // CHECK: module attributes {{.*}}kern.weight_bytes = 3392
 // CHECK: kern.weight @w : !kern.weight<[8, 8] x f32, panels32> = #weight.expr<file("w")> {offset = 0 : i64}
 kern.weight @w : !w = #weight.expr<file("w")>
@@ -55,8 +55,8 @@ func.func @chooses_layouts_and_shares_equal_weights(%x: !x, %y: !x, %z: !x, %p: 
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>
 
-// The product reads panels; what adds the weight itself reads rows of its own;
-// the embedding is content with either.
+// The GEMM reads panels; an addition with the weight itself reads a separate
+// copy in rows; the embedding accepts either.
 kern.weight @tied : !w = #weight.expr<file("t")>
 
 // CHECK-LABEL: func.func @stores_twice_only_what_needs_two_layouts(
@@ -82,7 +82,7 @@ func.func @stores_twice_only_what_needs_two_layouts(%x: !x, %y: !x, %i: !kern.bu
 !w = !kern.weight<[8, 8] x f32, unset>
 !b = !kern.weight<[8] x f32, unset>
 
-// The parameter of a body decides for the weights of all rows.
+// The body parameter decides for the weights in all rows.
 // CHECK-DAG: kern.weight @w0 : !kern.weight<[8, 8] x f32, panels32>
 // CHECK-DAG: kern.weight @w1 : !kern.weight<[8, 8] x f32, panels32>
 // CHECK-DAG: kern.weight @g : !kern.weight<[8] x f32, rows>
@@ -146,7 +146,7 @@ func.func @groups(%x: !kern.buffer<[rows, 8] x f32>, %o: !kern.buffer<[3] x i64>
 !full = !kern.weight<[1568, 8] x f32, unset>
 !few = !kern.weight<[8, 8] x f32, unset>
 
-// A product of two percent of all weights is the smallest that is reported; panels without padding are not.
+// A GEMM with two percent of all weights is the smallest that is reported; panels without padding are not.
 // REMARK-NOT: columns = "1568"
 // REMARK: args = {columns = "8"{{[^{}]*}}}{{[^{}]*}}function = "two_percent"{{[^{}]*}}name = "panels-partly-filled"
 // REMARK-NOT: columns = "1568"
@@ -165,7 +165,7 @@ kern.weight @few : !few = #weight.expr<file("few")>
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[144, 8] x f32, unset>
 
-// Ten percent of padding is the least that is reported.
+// Ten percent padding is the minimum that is reported.
 // REMARK: args = {columns = "144", padded = "160"{{[^{}]*}}waste = "10"{{[^{}]*}}}{{[^{}]*}}name = "panels-partly-filled"
 func.func @ten_percent(%x: !x, %y: !kern.buffer<[rows, 144] x f32>) {
   %a = kern.get_weight @w : !w
@@ -180,7 +180,7 @@ kern.weight @w : !w = #weight.expr<file("w")>
 !w = !kern.weight<[20, 8] x f32, unset>
 !y = !kern.buffer<[2*rows, 10] x f32>
 
-// Each head of a product of heads begins at a panel.
+// Each head in a head GEMM begins at a panel.
 // CHECK: kern.weight @heads : !kern.weight<[20, 8] x f32, panels32, splits [10, 10]>
 kern.weight @heads : !w = #weight.expr<file("heads")>
 func.func @products_of_heads(%x: !x, %s: !kern.ragged<0>, %y: !y) {

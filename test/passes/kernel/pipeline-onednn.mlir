@@ -6,8 +6,8 @@
 !m = tensor<?x?xi64, #attn.shape<[batch, seq]>>
 !wide = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 
-// The weights of calls lie in rows, key panels are made of a product's rows by a
-// native kernel, and each call has a phase of its own.
+// Weights for calls are in rows, a native kernel makes key panels from a GEMM's
+// rows, and each call has its own phase.
 // CHECK: kern.weight @q : !kern.weight<[8, 8] x f32, rows>
 // CHECK-LABEL: func.func @encode(
 // CHECK: kern.phase "encode.1.onednn_matmul" {

@@ -13,9 +13,9 @@
 !seg = !attn.ragged<rows, keys>
 !cache = !attn.cache<heads 2, key 4, value 4>
 
-// Two layers of a decoder with a tied table: each has six phases, the first
-// norm of the second is made by the last product of the first, and the table is
-// stored once, in panels.
+// Two decoder layers with a tied table: each has six phases, the last GEMM in
+// the first layer makes the first norm for the second, and the table is stored
+// once, in panels.
 // CHECK: kern.weight @angles : !kern.weight<[257, 4] x f32, rows> = #weight.expr<angles(100, 1.0, [1.0, 0.1])>
 // CHECK: kern.weight @table : !kern.weight<[50, 8] x f32, panels32>
 // CHECK-NOT: [50, 8]

@@ -10,7 +10,7 @@
 
 !x = !kern.buffer<[rows, 8] x f32>
 
-// Two buffers that never live at once share their place; sizes are multiples
+// Two buffers that never live at once share their memory; sizes are multiples
 // of 64 whatever the symbols are.
 // CHECK-LABEL: func.func @dead_buffers_give_their_place(
 // CHECK-SAME: kern.arena_bytes = "128*rows", kern.arena_lower_bound = "128*rows",
@@ -47,8 +47,8 @@ func.func @dead_buffers_give_their_place(%x: !kern.buffer<[rows, 8] x f32>, %y: 
 !t = !kern.buffer<[parts, 8640] x f32>
 !r = !kern.ragged<0>
 
-// A call may have no barrier between a product and the attention after it, so
-// the result of attention does not take the place of what the product reads.
+// A call may have no barrier between a GEMM and the attention after it, so the
+// attention result does not overwrite the GEMM input.
 // CHECK-LABEL: func.func @joined_phases_live_together(
 // CHECK-SAME: kern.buffers = [{bytes = "256*rows", first = 1 : i64, last = 3 : i64, location = "", offset = "[[X:[0-9a-z*+]*]]"},
 // CHECK-SAME: {bytes = "256*rows", first = 2 : i64, last = 3 : i64,
@@ -109,8 +109,8 @@ func.func @sizes_that_cannot_be_compared_stand_apart(%x: !x, %y: !big) attribute
 
 !x = !kern.buffer<[rows, 16] x f32>
 
-// The state and what layers are given live through all bodies; buffers of two
-// bodies share a place.
+// The state and layer operands live through all bodies; buffers in two bodies
+// share memory.
 // CHECK-LABEL: func.func @layers_keep_their_operands(
 // CHECK-SAME: kern.arena_bytes = "192*rows"
 func.func @layers_keep_their_operands(%x: !x, %y: !x) attributes {kern.symbols = ["rows"]} {
@@ -154,7 +154,7 @@ func.func private @b(%s: !x, %i: !x) {
 !w = !kern.weight<[1024, 8] x f32, panels32>
 !v = !kern.weight<[8, 1024] x f32, panels32>
 
-// Rows of 4096 bytes would fall on the same cache sets.
+// Rows with 4096 bytes would map to the same cache sets.
 // CHECK-LABEL: func.func @pads_rows_of_products(
 // CHECK: kern.alloc {slot = 0 : i64} : <[rows, 1024] x f32, stride 1040>
 func.func @pads_rows_of_products(%x: !x, %z: !x, %w: !w, %v: !v) attributes {kern.symbols = ["rows"]} {
@@ -168,7 +168,7 @@ func.func @pads_rows_of_products(%x: !x, %z: !x, %w: !w, %v: !v) attributes {ker
   return
 }
 
-// A line of bf16 has twice as many elements.
+// A bf16 line has twice as many elements.
 // CHECK-LABEL: func.func @pads_rows_of_bf16(
 // CHECK: kern.alloc {slot = 0 : i64} : <[rows, 2048] x bf16, stride 2080>
 func.func @pads_rows_of_bf16(%x: !kern.buffer<[rows, 2048] x f32>, %z: !x, %v: !kern.weight<[8, 2048] x bf16, panels32>) attributes {kern.symbols = ["rows"]} {
@@ -182,7 +182,7 @@ func.func @pads_rows_of_bf16(%x: !kern.buffer<[rows, 2048] x f32>, %z: !x, %v: !
   return
 }
 
-// Tiles of AMX read 16 rows at once.
+// AMX tiles read 16 rows at once.
 // CHECK-LABEL: func.func @pads_short_rows_of_bf16(
 // CHECK: kern.alloc {slot = 0 : i64} : <[rows, 256] x bf16, stride 288>
 func.func @pads_short_rows_of_bf16(%x: !kern.buffer<[rows, 256] x f32>, %z: !x, %v: !kern.weight<[8, 256] x bf16, panels32>) attributes {kern.symbols = ["rows"]} {
@@ -261,8 +261,8 @@ func.func @bounded_sizes_are_planned_by_their_bound(%g: !groups, %s: !kern.buffe
 !w = !kern.weight<[1024, 8] x f32, panels32>
 !v = !kern.weight<[1032, 8] x f32, panels32>
 
-// Rows of three sizes, key panels and integers keep their strides, and rows that are no multiple of 4096 bytes. A buffer that shares its
-// memory with none is not reported.
+// Rows with three sizes, key panels and integers keep their strides, and rows that are not
+// a multiple of 4096 bytes. A buffer that shares its memory with none is not reported.
 // REMARK-NOT: name = "rows-padded"
 // REMARK-NOT: args = {buffers = "1", bytes = "{{[^"]*}}", entry = "{{[^"]*}}", names
 // REMARK: name = "arena-

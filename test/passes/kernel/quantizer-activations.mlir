@@ -6,7 +6,7 @@
 
 module attributes {transom.quantize = #kern.format<i8, group 64, scales f16, interleave 4>, transom.activations = "f32"} {
 
-// Weights are whole numbers, and what is multiplied with them stays.
+// Weights are quantized; their other operands stay.
 // CHECK-LABEL: func.func @products(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 64] x f32>,
 // CHECK-DAG: %[[W:.*]] = kern.get_weight @w : <[8, 64] x #kern.format<i8, group 64, scales f16, interleave 4>, unset>

@@ -8,7 +8,7 @@
 
 module attributes {transom.quantize = #kern.format<i8, group 128, scales f32, interleave 4>, transom.dtype = "bf16"} {
 
-// Weights of whole numbers, and what products of them read, are no bf16.
+// Quantized weights, and the inputs to their GEMMs, are not bf16.
 // CHECK-LABEL: func.func @whole_numbers_come_first(
 // CHECK-DAG: %[[W:.*]] = kern.get_weight @w1 : <[8, 192] x #kern.format<i8, group 128, scales f32, interleave 4>, unset>
 // CHECK-DAG: %[[V:.*]] = kern.get_weight @w2 : <[8, 6] x bf16, unset>

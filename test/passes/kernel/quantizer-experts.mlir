@@ -1,8 +1,8 @@
 // RUN: transom-opt %s --kern-choose-precision --split-input-file | FileCheck %s
 // RUN: transom-opt %s --kern-choose-precision --split-input-file | FileCheck %s --check-prefix=REMARK
 
-// Weights of experts are whole numbers, as those of other products are: of
-// floats by the option, of a file as it has them.
+// Expert weights are quantized, as other GEMM weights are: from floats by the
+// option, from a file in its format.
 
 // REMARK: args = {group = "64", type = "i8"}{{[^{}]*}}function = "experts"{{[^{}]*}}name = "product-quantized"
 // REMARK-SAME: args = {group = "32", type = "i4"}{{[^{}]*}}function = "experts"{{[^{}]*}}name = "product-keeps-whole-numbers"
@@ -14,8 +14,8 @@
 
 module attributes {transom.quantize = #kern.format<i8, group 64, scales f16, interleave 4>} {
 
-// Both products of one input read the same whole numbers where their groups
-// are as long.
+// Both GEMMs with one input read the same quantized values if their group sizes
+// are equal.
 // CHECK-LABEL: func.func @experts(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[routed, 64] x f32>,
 // CHECK-DAG: %[[GATE:.*]] = kern.get_weight @gate : <[128, 64] x #kern.format<i8, group 64, scales f16, interleave 4>, unset, splits [64, 64]>

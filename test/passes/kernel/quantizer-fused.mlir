@@ -14,7 +14,7 @@ module attributes {transom.quantize = #kern.format<i8, group 128, scales f32, in
 // REMARK-SAME: args = {readers = "'kern.softmax'", writer = "'kern.gemm'"}{{[^{}]*}}function = "others_stay"{{[^{}]*}}name = "cast-input-is-read-in-f32"
 // REMARK-SAME: args = {writer = "'kern.gemm'"}{{[^{}]*}}function = "others_stay"{{[^{}]*}}name = "cast-of-one-of-several"
 
-// A norm writes whole numbers alone, or beside its f32.
+// A norm writes quantized values alone, or together with its f32.
 // CHECK-LABEL: func.func @norms(
 // CHECK-DAG: %[[Q:.*]] = kern.alloc : <[rows, 192] x i8>
 // CHECK-DAG: %[[S:.*]] = kern.alloc : <[rows, 4] x f32>
@@ -37,7 +37,7 @@ func.func @norms(%x: !x, %a: !y, %b: !y, %c: !x, %g: !g) {
 }
 kern.weight @w : !w = #weight.expr<file("w")>
 
-// Products write whole numbers in place of f32, or those of their norm.
+// GEMMs write quantized values in place of f32, or of norm results.
 // CHECK-LABEL: func.func @products(
 // CHECK: kern.gemm %{{.*}}, %{{.*}} scales %{{.*}} outs(%[[Q:.*]]) out_scales(%[[S:.*]]) epilogue <gelu>
 // CHECK-NEXT: !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 192] x i8>
@@ -94,7 +94,7 @@ kern.weight @t : !kern.weight<[384, 192] x f32, unset, splits [192, 192]> = #wei
 
 module attributes {transom.quantize = #kern.format<i8, group 64, scales f32, interleave 4>} {
 
-// The state of layers is quantized by the norm that ends each, and by the norm
+// The layers' state is quantized by the norm that ends each, and by the norm
 // before the first.
 // CHECK-LABEL: func.func @state_is_carried(
 // CHECK: kern.norm %{{.*}} outs(%[[S:.*]]) copy(%[[H:.*]]) scales(%[[T:.*]]) eps
@@ -140,7 +140,7 @@ module attributes {transom.quantize = #kern.format<i8, group 128, scales f32, in
 
 // REMARK: args = {columns = "64", group = "128", writer = "'kern.attention'"}{{[^{}]*}}name = "cast-of-split-groups"
 
-// Heads of whole groups are quantized beside their f32; others are not.
+// Heads with whole groups are quantized together with their f32; others are not.
 // CHECK-LABEL: func.func @attention(
 // CHECK: kern.attention {{.*}} outs(%{{.*}}) copy(%[[Q:.*]]) scales(%[[S:.*]])
 // CHECK: kern.gemm %[[Q]], %{{.*}} scales %[[S]]

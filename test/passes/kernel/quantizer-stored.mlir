@@ -10,8 +10,8 @@
 !y = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 64] x f32, unset>
 
-// Weights that files have in groups keep them; others stay as they are. The
-// input is quantized once for each size of groups.
+// Weights that are pre-quantized in files keep their groups; others stay as
+// they are. The input is quantized once for each group size.
 // CHECK-LABEL: func.func @each_group(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 64] x f32>,
 // CHECK-DAG: %[[A:.*]] = kern.get_weight @a : <[8, 64] x #kern.format<i4, group 32, scales f16, interleave 8>, unset>
@@ -37,7 +37,7 @@ kern.weight @a : !w = #weight.expr<scale(file("a", i4, 32, 64), 0.5)>
 kern.weight @b : !w = #weight.expr<concat(0, slice(file("b", i8, 64, 64), 0, 0, 4), slice(file("c", i8, 64, 64), 0, 4, 4))>
 kern.weight @p : !w = #weight.expr<file("p")>
 
-// Whole numbers that no format has, or that are computed with.
+// Integers that no format has, or that are computed with.
 // CHECK-LABEL: func.func @rounded(
 // CHECK-DAG: kern.get_weight @c : <[8, 64] x #kern.format<i8, group 32, scales f32, interleave 4>, unset>
 // CHECK-DAG: kern.get_weight @d : <[8, 64] x #kern.format<i8, group 32, scales f32, interleave 4>, unset>

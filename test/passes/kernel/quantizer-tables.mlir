@@ -42,7 +42,7 @@ func.func @odd_widths_stay(%ids: !ids, %x: !kern.buffer<[rows, 6] x f32>) {
 }
 kern.weight @odd : !kern.weight<[40, 6] x f32, unset> = #weight.expr<file("odd")>
 
-// The table of a head is f32 if the head is, even if files have whole numbers.
+// A head's table is f32 if the head is, even if files are quantized.
 // CHECK-LABEL: func.func @tied(
 // CHECK: kern.get_weight @head : <[40, 64] x f32, unset>
 // CHECK-NOT: kern.quantize

@@ -12,8 +12,8 @@
 
 module attributes {transom.quantize = #kern.format<i8, group 128, scales f32, interleave 4>} {
 
-// 192 numbers are a group of 128 and one of 64. The input is quantized once,
-// and again by the norm that writes it.
+// 192 elements are a group with 128 and one with 64. The input is quantized
+// once, and again by the norm that writes it.
 // CHECK-LABEL: func.func @products_share_an_input(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 192] x f32>,
 // CHECK-DAG: %[[W:.*]] = kern.get_weight @w1 : <[8, 192] x #kern.format<i8, group 128, scales f32, interleave 4>, unset>
@@ -38,7 +38,7 @@ func.func @products_share_an_input(%x: !x, %a: !y, %b: !y, %c: !y, %g: !kern.wei
 kern.weight @w1 : !w = #weight.expr<file("w")>
 kern.weight @w2 : !w = #weight.expr<file("v")>
 
-// A table of embeddings that a product reads, too.
+// An embedding table that a GEMM also reads.
 // CHECK-LABEL: func.func @tied_tables_are_whole_numbers(
 // CHECK: %[[W:.*]] = kern.get_weight @w3 : <[8, 192] x #kern.format<i8, group 128, scales f32, interleave 4>, unset>
 // CHECK: kern.embedding ids(%{{.*}}) tables(%[[W]])

@@ -1,12 +1,12 @@
 // RUN: transom-opt %s --split-input-file --verify-diagnostics --convert-kern-to-llvm=isa=avx2 | FileCheck %s
 
-// Each phase becomes a function; nothing else of the module remains.
+// Each phase becomes a function; nothing else in the module remains.
 
 // CHECK-LABEL: module attributes {attn.remarks = [{{[^]]*}}]} {
 // CHECK-NOT: kern.
 // CHECK: llvm.func @transom.p.avx2.copy(%[[FRAME:.*]]: !llvm.ptr, %[[OFFSETS:.*]]: !llvm.ptr, %[[WORKER:.*]]: i64, %[[WORKERS:.*]]: i64)
 // CHECK-SAME: passthrough = ["nounwind", "no-builtins", ["prefer-vector-width", "256"]
-// The worker's share of four rows.
+// The worker's share in four rows.
 // CHECK: %[[ALL:.*]] = arith.muli %[[WORKER]], %{{.*}} : i64
 // CHECK: %[[FROM:.*]] = arith.divui %[[ALL]], %[[WORKERS]]
 // CHECK: scf.for

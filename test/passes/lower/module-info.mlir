@@ -1,7 +1,7 @@
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 --canonicalize --cse | FileCheck %s
 
 // A layer body reads its weights at the offsets in the layer's table, an entry
-// at constant offsets. Buffers of the body are those of the call site.
+// at constant offsets. Body buffers are the call site's buffers.
 
 kern.weight @a : !kern.weight<[16] x f32, rows> = #weight.expr<file("a")> {offset = 64}
 kern.weight @b : !kern.weight<[16] x f32, rows> = #weight.expr<file("b")> {offset = 128}

@@ -1,6 +1,6 @@
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 --canonicalize --cse | FileCheck %s
 
-// Sizes and addresses are loaded once, at the top of the function: symbols,
+// Sizes and addresses are loaded once, at the function's top: symbols,
 // arguments, and buffers in the arena.
 
 // CHECK-LABEL: llvm.func @transom.p.avx2.operands(
@@ -12,7 +12,7 @@
 // CHECK: %[[NEXT:.*]] = arith.addi %[[WORKER]]
 // CHECK: %[[TO:.*]] = arith.divui %{{.*}}, %[[WORKERS]]
 // CHECK: scf.for %{{.*}} = %[[FROM]] to %[[TO]]
-// Sixteen columns at once, then a masked rest of four.
+// Sixteen columns at once, then a masked rest with four.
 // CHECK: vector<16xf32>
 // CHECK: llvm.intr.masked.load
 // CHECK: llvm.intr.masked.store

@@ -1,7 +1,7 @@
 // RUN: transom-opt %s --convert-kern-to-llvm="isa=avx2 share-from=6" --canonicalize --cse | FileCheck %s
 // RUN: transom-opt %s --convert-kern-to-llvm="isa=avx2 share-from=7" | FileCheck %s --check-prefix=INLINE
 
-// From a number of operations on, phases call a function for each operation.
+// From a certain operation count on, phases call a function for each operation.
 // Operations that differ only in their buffers and weights share one.
 
 // CHECK: args = {functions = "4", isa = "avx2", operations = "6"}{{[^{}]*}}kind = "passed"{{[^{}]*}}name = "operations-share-code"
@@ -25,18 +25,18 @@ kern.weight @b : !kern.weight<[16] x f32, rows> = #weight.expr<file("b")> {offse
 // Another epsilon, or an output that is the input, is another function.
 // CHECK-NEXT: llvm.call @transom.o.avx2.1.norm(
 // CHECK-NEXT: llvm.call @transom.o.avx2.2.norm({{.*}}, %[[C3]], %[[C64]]) :
-// An argument of the entry is not a number.
+// Entry arguments are not passed as numbers.
 // CHECK-NEXT: llvm.call @transom.o.avx2.3.norm({{.*}}, %[[C64]], %[[C3]]) :
 // CHECK-NEXT: llvm.return
 
-// The slots and the offset are arguments of the function.
+// The slots and the offset are function arguments.
 // CHECK: llvm.func internal @transom.o.avx2.0.norm(
 // CHECK-SAME: %[[FRAME:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %[[IN:.*]]: i64, %[[WEIGHT:.*]]: i64, %[[OUT:.*]]: i64)
 // CHECK-SAME: no_inline
 // CHECK: llvm.getelementptr inbounds %{{.*}}[%[[WEIGHT]]]
 // CHECK: llvm.return
 
-// A layer body calls the same function with the offset of its layer.
+// A layer body calls the same function with its layer's offset.
 // CHECK-LABEL: llvm.func @transom.p.avx2.body(
 // CHECK-SAME: %[[FRAME:.*]]: !llvm.ptr, %[[OFFSETS:.*]]: !llvm.ptr
 // CHECK: %[[OFFSET:.*]] = llvm.load %[[OFFSETS]] {{.*}} -> i64

@@ -1,15 +1,15 @@
-"""Prints an attention with N operations in a row at one place: `before` or `after` the softmax, `add` and `where` as scores that are the
-second operand or the first choice of these, `query` and `turned` in front of the product, `mask`, `affine` and `triangle` in a mask."""
+"""Prints an attention with N chained operations at one location: `before` or `after` the softmax, `add` and `where` with the scores as
+second operand or first choice, `query` and `turned` in front of the matmul, `mask`, `affine` and `triangle` in a mask."""
 import sys
 
 count, side = int(sys.argv[1]), sys.argv[2]
-x = "tensor<1x6x6xf32>"  # also of the scores
+x = "tensor<1x6x6xf32>"  # also for the scores
 low = "-3.0e38"
 lines = []
 
 
 def chain(first, operation):
-    """N operations, each on the one before; `{}` in their text is its value."""
+    """N operations, each on the previous one's result, which replaces `{}` in their text."""
     last = first
     for i in range(count):
         lines.append(f"%{first[1:]}{i} = " + operation(i).format(last))

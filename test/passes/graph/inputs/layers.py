@@ -1,4 +1,4 @@
-"""Prints a module of N equal feed-forward layers with locations, as an importer makes them."""
+"""Prints a module with N equal feed-forward layers and locations, as an importer makes them."""
 import sys
 
 count = int(sys.argv[1])

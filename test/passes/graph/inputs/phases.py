@@ -1,5 +1,5 @@
-"""Prints two layers of N operations and N - 1 operations of a third one, where the result of the second is read later, too, so that only a
-layer that begins at the first operation is one."""
+"""Prints two layers with N operations and N - 1 operations from a third one. The second result is also read later, so that a layer must
+begin at the first operation."""
 import sys
 
 count = int(sys.argv[1])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints a function of N elementwise operations of the kern dialect, each of
-which reads the result of the one before, or, with `apart`, the argument."""
+"""Prints a function with N elementwise kern operations. Each reads the previous
+result or, with `apart`, the argument."""
 import sys
 
 count = int(sys.argv[1])

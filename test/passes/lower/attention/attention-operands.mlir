@@ -4,11 +4,11 @@
 !q = !kern.buffer<[rows, 32] x bf16>
 !cache = !kern.cache<heads 2, key 8, value 8, bf16>
 
-// Keys and values come from the blocks of a cache, one pointer per 256
-// positions. A sequence with a single new token packs the two query heads of a
-// key-value head into one work item, so the kernel has no constant stride of
-// queries.
-// A causal item is smaller.
+// Keys and values come from cache blocks, one pointer
+// per 256 positions. A sequence with a single new
+// token packs the two query heads for a key-value
+// head into one work item, so the kernel has no
+// constant query stride. A causal item is smaller.
 // CHECK: args = {isa = "avx2", queries = "12, 6 or 4"}{{[^{}]*}}name = "attention-divided"
 // CHECK-SAME: args = {heads = "2", isa = "avx2"}{{[^{}]*}}name = "heads-are-packed"
 // CHECK-SAME: args = {heads = "2", isa = "avx2"}{{[^{}]*}}function = "grouped"{{[^{}]*}}name = "heads-are-not-packed"
@@ -28,7 +28,7 @@ func.func @f(%q: !q, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[ro
 }
 kern.cache @kv : !cache {group = 0, offset = 0}
 
-// Without a cache each query head of a key-value head reads the keys by itself.
+// Without a cache each query head for a key-value head reads the keys by itself.
 // CHECK: llvm.func @transom.p.avx2.grouped(
 func.func @grouped(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>,
     %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>) attributes {kern.symbols = ["batch", "keys", "parts", "rows", "seq"]} {

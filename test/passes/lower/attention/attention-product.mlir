@@ -5,8 +5,8 @@
 !q = !kern.buffer<[rows, 80] x f32>
 !keys = !kern.buffer<[keys, 80] x f32, key_panels>
 
-// 40 columns of values: with NR = 32 a full tile and one of 16 columns, with
-// NR = 16 two full tiles; the last tile of 8 columns masks its loads.
+// 40 value columns: with NR = 32 a full tile and one with 16 columns, with NR =
+// 16 two full tiles; the last tile with 8 columns masks its loads.
 // AVX2: @transom.kernels_by_mr.avx2.f32.lda272.ldb80.zero_normalize_prefetch
 // AVX2: @transom.kernels_by_mr.avx2.f32.lda272.ldb80.zero_normalize_partial_prefetch
 // AVX512: @transom.kernels_by_mr.avx512.f32.lda272.ldb80.zero_normalize_prefetch
@@ -24,7 +24,7 @@ func.func @f(%q: !q, %k: !keys, %v: !q, %t: !kern.buffer<[parts, 10176] x f32>, 
 
 // -----
 
-// With AMX values are copied to panels, unless those of the KV block are there; K of the product is known when it runs.
+// With AMX values are copied to panels, unless the KV block's panels are there; the GEMM's K is known at run time.
 // AMX: llvm.func @transom.p.{{.*}}.attention
 // AMX: llvm.mlir.addressof @"transom.k.amx.bf16.32x32.k32.lda64.ldb32.zero_scores7.21347511e-01_amx"
 // AMX: vector.shuffle %{{.*}}, %{{.*}} [0, 16, 1, 17

@@ -5,8 +5,8 @@
 !keys = !kern.buffer<[keys, 16] x f32, key_panels>
 !scratch = !kern.buffer<[parts, 8640] x f32>
 
-// Without masks scores become probabilities at once. In a causal attention only
-// KV blocks that some row does not see are masked.
+// Without masks scores become probabilities directly. In a causal attention
+// only KV blocks that some row does not see are masked.
 // CHECK: llvm.func @transom.p.avx2.plain(
 // CHECK: llvm.func @transom.p.avx2.causal(
 // CHECK: scf.if

@@ -8,12 +8,12 @@
 !scratch = !kern.buffer<[parts, 8640] x f32>
 !scratch2 = !kern.buffer<[parts, 54336] x f32>
 
-// A head takes half of a vector.
+// A head takes half a vector.
 // CHECK: args = {columns = "{{16|32}}", computed = "16", isa = "{{[a-z0-9]+}}", score_rows = "{{[0-9]+}}", used = "8", value_rows = "{{[0-9]+}}", waste = "50"}, category = "convert-kern-to-llvm"{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "attention-tiled"
 // CHECK-SAME: args = {isa = "{{[a-z0-9]+}}", queries = "24, 12 or 8"}{{[^{}]*}}name = "attention-divided"
 // CHECK-SAME: args = {isa = "{{[a-z0-9]+}}", queries = "7"}{{[^{}]*}}name = "attention-divided"
 
-// The number of query rows of a work item: 24, or as many as the schedule says.
+// The query row count per work item: 24, or as the schedule specifies.
 // CHECK: llvm.func @transom.p.{{.*}}.streaming(
 // CHECK: arith.constant 24 : i64
 // CHECK: scf.for {{.*}} -> (i64, i64)
@@ -24,7 +24,7 @@
 
 // CHECK: llvm.func @transom.p.{{.*}}.two_pass(
 // CHECK: arith.constant 7 : i64
-// Scores of all KV blocks in a loop of their own.
+// Scores for all KV blocks in a separate loop.
 // CHECK: scf.if
 // CHECK: transom.kernels_by_mr.{{.*}}_scores
 // CHECK: scf.if

@@ -5,8 +5,8 @@
 !y = !kern.buffer<[rows, 40] x f32>
 !w = !kern.weight<[40, 192] x #kern.format<i8, group 128, scales f32, interleave 4>, panels32>
 
-// More than 12 rows are multiplied in tiles, others in vectors. A group of 128 takes two steps, the last one of 64 a single
-// step. The scales of a group are applied after the tiles of the next one.
+// More than 12 rows are multiplied in tiles, others in vectors. A 128-element group takes two steps,
+// the last one with 64 a single step. A group's scales are applied after the next one's tiles.
 // CHECK-LABEL: llvm.func @transom.p.{{.*}}.gemm(
 // CHECK: llvm.mlir.addressof @transom.k.amx.i8.32x32.k192.lda192.lds4.ldb32.zero_int8x128_prefetch_amx
 // CHECK: llvm.mlir.addressof @transom.kernels_by_mr.amx.i8.k192.lda192.lds4.ldb32.zero_int8x128_prefetch :
@@ -14,7 +14,7 @@
 // CHECK: llvm.call_intrinsic "llvm.x86.tilerelease"
 // CHECK-LABEL: llvm.func internal @transom.k.amx.i8.32x32.k192.lda192.lds4.ldb32.zero_int8x128_prefetch_amx(
 // CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"
-// One tile of rows.
+// One row tile.
 // CHECK: scf.if
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c1{{.*}} step
 // CHECK-COUNT-2: "llvm.x86.tilezero"
@@ -47,7 +47,7 @@ kern.weight @w : !w = #weight.expr<file("w")> {offset = 0}
 
 // -----
 
-// Numbers of 4 bits are made bytes group by group. Instructions multiply groups of 32: tiles have half rows.
+// 4-bit elements are widened to bytes group by group. Instructions multiply 32-element groups: tiles have half rows.
 !x = !kern.buffer<[rows, 64] x i8>
 !s = !kern.buffer<[rows, 4] x f32>
 !y = !kern.buffer<[rows, 32] x f32>
@@ -68,7 +68,7 @@ kern.weight @w : !w = #weight.expr<file("w")> {offset = 0}
 
 // -----
 
-// Where K is not a multiple of 64 and the group is larger, bytes are multiplied in vectors.
+// If K is not a multiple of 64 and the group is larger, bytes are multiplied in vectors.
 !x = !kern.buffer<[rows, 132] x i8>
 !s = !kern.buffer<[rows, 4] x f32>
 !y = !kern.buffer<[rows, 32] x f32>
@@ -87,8 +87,8 @@ kern.weight @w : !w = #weight.expr<file("w")> {offset = 0}
 
 // -----
 
-// Where all of K is one group, sums become f32 where the epilogue reads them: between the steps of the next block, and after
-// the last one. The whole sum of bytes w + 128 is not exact in f32; what the 128 gave is taken off before.
+// If all of K is one group, sums become f32 where the epilogue reads them: between the steps in the next block, and
+// after the last one. The whole sum over w + 128 is not exact in f32; the contribution from 128 is subtracted before.
 !x = !kern.buffer<[rows, 768] x i8>
 !s = !kern.buffer<[rows, 2] x f32>
 !y = !kern.buffer<[rows, 32] x f32>

@@ -4,9 +4,9 @@
 !y = !kern.buffer<[rows, 40] x f32>
 !w = !kern.weight<[40, 64] x bf16, panels32>
 
-// A kernel loops over blocks of rows, and configures the tiles where a block has another number of rows than the one before.
-// The epilogue of a block is between the steps of the next one, that of the last block after the loop. The second panel
-// has 8 columns, for which the loop stores with masks.
+// A kernel loops over row blocks, and configures the tiles if a block has another row count
+// than the previous one. A block's epilogue is between the next one's steps, the last epilogue
+// after the loop. The second panel has 8 columns, for which the loop stores with masks.
 // CHECK-LABEL: llvm.func internal @transom.k.amx.bf16.32x32.k64.lda64.ldb32.zero_relu_prefetch_amx(
 // CHECK: scf.if
 // CHECK: scf.for

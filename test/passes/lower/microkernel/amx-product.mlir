@@ -4,7 +4,7 @@
 !y = !kern.buffer<[rows, 40] x f32>
 !w = !kern.weight<[40, 64] x bf16, panels32>
 
-// One kernel for all numbers of rows: 16 rows take one tile, more take two. It begins with the bias of all rows.
+// One kernel for all row counts: 16 rows take one tile, more take two. It begins with the bias for all rows.
 // CHECK-LABEL: llvm.func @transom.p.{{.*}}.gemm(
 // CHECK: llvm.alloca %c72_i64
 // CHECK: llvm.mlir.addressof @transom.k.amx.bf16.32x32.k64.lda64.ldb32.bias_prefetch_amx
@@ -38,7 +38,7 @@ kern.weight @b : !kern.weight<[40] x f32, padded32> = #weight.expr<file("b")> {o
 
 // -----
 
-// Where K is not a multiple of 32, it is multiplied in pairs.
+// If K is not a multiple of 32, it is multiplied in pairs.
 // CHECK-LABEL: llvm.func @transom.p.{{.*}}.gemm(
 // CHECK-NOT: llvm.x86.ldtilecfg
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"

@@ -1,7 +1,7 @@
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=amx | FileCheck %s
 
-// The configuration: palette 1; rows of 64 bytes of sums and of the right operand, of 32 bytes of the left one; eight rows of
-// the right operand. It is made again for another number of rows only.
+// The configuration: palette 1; rows with 64 bytes for sums and the right operand, with 32 bytes
+// for the left one; eight rows for the right operand. It is made again only for another row count.
 !x = !kern.buffer<[rows, 64] x i8>
 !s = !kern.buffer<[rows, 4] x f32>
 !y = !kern.buffer<[rows, 32] x f32>

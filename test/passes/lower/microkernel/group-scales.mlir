@@ -4,7 +4,7 @@
 !s = !kern.buffer<[rows, 2] x f32>
 !y = !kern.buffer<[rows, 32] x f32>
 
-// The sum of bytes w + 128: less 128 times the sum of the row, times both scales.
+// The sum over bytes w + 128: less 128 times the row sum, times both scales.
 !w = !kern.weight<[32, 32] x #kern.format<i8, group 32, scales f32, interleave 4>, panels32>
 // CHECK-LABEL: llvm.func internal @transom.k.{{.*}}.i8.1x32.
 // CHECK: %[[SUM:.*]] = arith.sitofp
@@ -27,7 +27,7 @@ kern.weight @w : !w = #weight.expr<file("w")> {offset = 0}
 !s = !kern.buffer<[rows, 2] x f32>
 !y = !kern.buffer<[rows, 32] x f32>
 
-// Without an offset; then the minimum of the column times the sum of the row.
+// Without an offset; then the column's offset times the row sum.
 !w = !kern.weight<[32, 32] x #kern.format<ui4, group 32, scales f16, minimums f16, interleave 8>, panels32>
 // CHECK-LABEL: llvm.func internal @transom.k.{{.*}}.i8.1x32.
 // CHECK-COUNT-4: arith.extf

@@ -1,8 +1,8 @@
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 | FileCheck %s
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx512 | FileCheck %s
 
-// The kernel of scores scales them, hides lanes after the last key and updates
-// the maxima of the row. The kernel of the product divides by the sum.
+// The score kernel scales scores, hides lanes after the last key and updates
+// the row maxima. The value kernel divides by the sum.
 // CHECK-DAG: llvm.func internal @"transom.k.[[ISA:[a-z0-9]+]].f32.1x{{[0-9]+}}.k8.lda16.ldb32.zero_scores7.21347511e-01_prefetch"(
 // CHECK-DAG: llvm.func internal @transom.k.{{.*}}.f32.1x{{[0-9]+}}.lda272.ldb16{{.*}}.zero_normalize{{.*}}_prefetch(
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 16] x f32, key_panels>, %v: !kern.buffer<[rows, 16] x f32>,
@@ -16,7 +16,7 @@ func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 16] x f
   return
 }
 
-// Scales that differ in their last bits have kernels of their own.
+// Scales that differ in their last bits have separate kernels.
 // CHECK-DAG: .zero_scores6.45192862e-01_prefetch"(
 // CHECK-DAG: .zero_scores6.45192802e-01_prefetch"(
 func.func @near_scales(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 16] x f32, key_panels>, %v: !kern.buffer<[rows, 16] x f32>,

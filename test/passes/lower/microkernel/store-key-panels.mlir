@@ -1,8 +1,8 @@
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 | FileCheck %s --check-prefix=WORDS
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx512 | FileCheck %s --check-prefix=TRANSPOSED
 
-// The product writes key panels: word by word with AVX2, transposed and in runs
-// of consecutive positions with AVX-512.
+// The GEMM writes key panels: word by word with AVX2, transposed and in runs
+// with consecutive positions with AVX-512.
 // WORDS: llvm.func internal @transom.k.avx2.f32.1x16.k32.lda32.ldb32.zero_keys_prefetch(
 // WORDS: vector.extract
 // WORDS: llvm.store {{.*}} : i32

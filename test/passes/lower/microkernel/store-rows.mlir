@@ -3,8 +3,8 @@
 !x = !kern.buffer<[rows, 64] x f32>
 !y = !kern.buffer<[rows, 32] x f32>
 
-// Of a kernel with an activation the sums are in memory, and a loop over its rows stores them: both vectors of sums are loaded
-// before the first one is stored. The residual is added to the activation.
+// In a kernel with an activation the sums are in memory, and a loop over its rows stores them: both
+// sum vectors are loaded before the first one is stored. The residual is added to the activation.
 // CHECK-LABEL: llvm.func internal @transom.k.avx512.f32.3x32.k64.lda64.ldb32.zero_relu_residual_prefetch(
 // CHECK: scf.if
 // CHECK: scf.for
@@ -23,7 +23,7 @@ func.func @residual(%x: !x, %r: !y, %y: !y) attributes {kern.symbols = ["rows"]}
   return
 }
 
-// Of a GLU the sums alternate, eight g and eight u: two vectors of them give one.
+// In a GLU the sums alternate, eight g and eight u: two sum vectors give one.
 // CHECK-LABEL: llvm.func internal @transom.k.avx512.f32.3x32.k64.lda64.ldb32.zero_glu_relu_prefetch(
 // CHECK: scf.for
 // CHECK-COUNT-2: vector.shuffle

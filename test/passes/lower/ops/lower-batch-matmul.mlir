@@ -3,8 +3,8 @@
 // RUN: transom-opt %s --transom-llvm-ir=isa=neon | FileCheck %s --check-prefix=LLVM
 
 // CHECK: args = {columns = "{{16|32}}", isa = "{{[a-z0-9]+}}", lhs = "[batch, 2, seq, seq]", rhs = "[batch, 1, seq, 4]", rows = "{{6|14}}"}{{[^{}]*}}name = "batch-product-tiled"
-// A work item is one tile of one matrix. The right operand has no padding, so
-// its kernels have a loop with masked loads besides.
+// A work item is one tile in one matrix. The right operand has no padding, so
+// its kernels also have a loop with masked loads.
 // CHECK: llvm.func @transom.p.{{.*}}.product(
 // CHECK: scf.for
 // CHECK: llvm.call

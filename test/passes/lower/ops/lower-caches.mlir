@@ -6,7 +6,7 @@
 !cache = !kern.cache<heads 2, key 8, value 8, f32>
 !cache8 = !kern.cache<heads 2, key 8, value 8, i8>
 
-// Elements of a key go one by one into its panel; values are vectors.
+// Key elements go one by one into its panel; values are vectors.
 // CHECK: llvm.func @transom.p.{{.*}}.append(
 // CHECK: llvm.alloca
 // CHECK: llvm.store {{.*}} : i32

@@ -4,7 +4,7 @@
 
 !x = !kern.buffer<[rows, 20] x f32>
 
-// The region runs on vectors of 16 columns; a weight is broadcast over rows.
+// The region runs on 16-column vectors; a weight is broadcast over rows.
 // CHECK: llvm.func @transom.p.{{.*}}.add(
 // CHECK: %[[X:.*]] = llvm.load {{.*}} -> vector<16xf32>
 // CHECK: %[[G:.*]] = llvm.load {{.*}} -> vector<16xf32>

@@ -2,8 +2,8 @@
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx512bf16 | FileCheck %s --check-prefixes=CHECK,DOT
 // RUN: transom-opt %s --transom-llvm-ir=isa=avx512bf16 | FileCheck %s --check-prefix=LLVM
 
-// An iteration takes a pair of k: one instruction with AVX512-BF16, else both
-// halves are widened and multiplied one after the other. Residuals and results
+// An iteration takes a pair along k: one instruction with AVX512-BF16, else
+// both halves are widened and multiplied sequentially. Residuals and results
 // are handled in the epilogue.
 
 // WIDE: args = {isa = "avx2", supported = "avx512bf16, amx"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "bf16-is-widened"

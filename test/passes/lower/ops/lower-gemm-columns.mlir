@@ -1,4 +1,4 @@
-// Products with listed columns are called by the kernels of the whole product.
+// GEMMs with selected columns call the whole GEMM's kernels.
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 --split-input-file | FileCheck %s
 
 !x = !kern.buffer<[rows, 24] x f32>

@@ -7,8 +7,8 @@
 !w = !kern.weight<[32, 128] x #kern.format<i8, group 128, scales f16, interleave 4>, panels32>
 !y = !kern.buffer<[rows, 32] x f32>
 
-// Rows stay f32. The four numbers of a word are shifted out, converted, and
-// multiplied with the scale of their column.
+// Rows stay f32. The four elements in a word are shifted out, converted, and
+// multiplied with their column's scale.
 // CHECK-LABEL: llvm.func internal @transom.k.{{.*}}.f32.1x
 // CHECK: arith.extf
 // CHECK: arith.shrsi

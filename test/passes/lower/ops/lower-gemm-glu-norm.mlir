@@ -1,7 +1,7 @@
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 | FileCheck %s --check-prefixes=CHECK
 // RUN: transom-opt %s --convert-kern-to-llvm=isa=avx512 | FileCheck %s --check-prefixes=CHECK
 
-// Chunks of rows are small where weights stay in the last-level cache, and still
+// Row chunks are small if weights stay in the last-level cache, and still
 // smaller with a norm, so that the rows are in the cache when they are read.
 // CHECK: args = {chunk = "85"{{[^{}]*}}}{{[^{}]*}}name = "product-tiled"
 // CHECK-SAME: args = {chunk = "42"{{[^{}]*}}}{{[^{}]*}}name = "product-tiled"
@@ -15,7 +15,7 @@
 // CHECK: vector.shuffle
 
 // A fused norm: each tile prefetches the columns that the norm will write. The
-// worker that counts the last tile of a block of rows resets the counter and
+// worker that counts the last tile in a row block resets the counter and
 // normalizes.
 // CHECK: llvm.func @transom.p.{{.*}}.norm(
 // CHECK: llvm.intr.prefetch

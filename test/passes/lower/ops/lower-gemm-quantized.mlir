@@ -10,8 +10,8 @@
 !w = !kern.weight<[32, 320] x #kern.format<i8, group 128, scales f32, interleave 4>, panels32>
 !y = !kern.buffer<[rows, 32] x f32>
 
-// A loop over two groups of 128, with one over 32 steps of four bytes, then a
-// group of 64. The sums of a group are converted and scaled.
+// A loop over two 128-element groups, with one over 32 steps with four bytes,
+// then a 64-element group. A group's sums are converted and scaled.
 // CHECK-LABEL: llvm.func internal @transom.k.{{.*}}.i8.1x
 // CHECK-SAME: .k320.lda320.lds6.ldb32.zero_int8x128_prefetch
 // DOT: "llvm.x86.avx512.vpdpbusd.512"
@@ -28,7 +28,7 @@ func.func @product(%x: !x, %s: !s, %y: !y) attributes {kern.symbols = ["rows"]} 
 }
 kern.weight @w : !w = #weight.expr<file("w")> {offset = 0}
 
-// Eight numbers of 4 bits a step, in two halves.
+// Eight 4-bit elements per step, in two halves.
 // CHECK-LABEL: llvm.func internal @transom.k.{{.*}}.i8.1x
 // CHECK-SAME: .k64.lda64.lds4.ldb32.zero_uint4x32_prefetch
 // DOT-COUNT-2: "llvm.x86.avx512.vpdpbusd.512"

@@ -11,8 +11,8 @@
 // AVX2-SAME: args = {isa = "avx2", limit = "1024", operations = "1"}{{[^{}]*}}kind = "analysis"{{[^{}]*}}name = "operations-have-own-code"
 // AVX512: args = {chunk = "85", columns = "32", {{[^}]*}}isa = "avx512", {{[^}]*}}rows = "14"{{[^{}]*}}}{{[^{}]*}}name = "product-tiled"
 
-// The kernels by MR: six rows of 16 columns with AVX2 and NEON, 14 of 32 with
-// AVX-512. The name tells K, strides, accumulator init and epilogue.
+// The kernels by MR: six rows with 16 columns with AVX2 and NEON, 14 with 32
+// with AVX-512. The name specifies K, strides, accumulator init and epilogue.
 // AVX2: llvm.mlir.global internal constant @transom.kernels_by_mr.avx2.f32.k64.lda64.ldb32.bias_gelu_prefetch() {{.*}} : !llvm.array<6 x ptr>
 // AVX2: llvm.mlir.addressof @transom.k.avx2.f32.6x16.k64.lda64.ldb32.bias_gelu_prefetch
 // AVX512: llvm.mlir.global internal constant @transom.kernels_by_mr.avx512.f32.k64.lda64.ldb32.bias_gelu_prefetch() {{.*}} : !llvm.array<14 x ptr>
@@ -20,13 +20,13 @@
 // NEON: llvm.mlir.addressof @transom.k.neon.f32.6x16.k64.lda64.ldb32.bias_gelu_prefetch
 
 // CHECK: llvm.func @transom.p.[[ISA:[a-z0-9]+]].gemm(
-// The kernel is loaded from the table by the number of rows of the block.
+// The kernel is loaded from the table by the block's row count.
 // CHECK: %[[TABLE:.*]] = llvm.mlir.addressof @transom.kernels_by_mr.[[ISA]].f32.k64.lda64.ldb32.bias_gelu_prefetch
 // CHECK: %[[KERNEL:.*]] = llvm.load %{{.*}} : !llvm.ptr -> !llvm.ptr
 // CHECK: llvm.call %[[KERNEL]](
 
-// A kernel of two rows: accumulators start with the bias and are carried by a
-// loop over K that is not unrolled.
+// A two-row kernel: accumulators start with the bias and are carried by a loop
+// over K that is not unrolled.
 // CHECK: llvm.func internal @transom.k.[[ISA]].f32.2x{{[0-9]+}}.k64.lda64.ldb32.bias_gelu_prefetch(
 // AVX2: scf.for {{.*}} iter_args(%{{[^,]*}}, %{{[^,]*}}) -> (vector<16xf32>, vector<16xf32>)
 // AVX512: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
@@ -37,8 +37,8 @@
 // CHECK: scf.yield
 // CHECK-NEXT: llvm.loop_annotation = #loop_annotation
 
-// A kernel of many rows prefetches into the first-level cache, too: the rows of
-// its output, and eight iterations ahead the lines of the panel that it reads.
+// A kernel with many rows also prefetches into the first-level cache: its
+// output rows, and eight iterations ahead the panel lines that it reads.
 // AVX2: llvm.func internal @transom.k.avx2.f32.6x16.k64.lda64.ldb32.bias_gelu_prefetch(
 // AVX512: llvm.func internal @transom.k.avx512.f32.14x32.k64.lda64.ldb32.bias_gelu_prefetch(
 // NEON: llvm.func internal @transom.k.neon.f32.6x16.k64.lda64.ldb32.bias_gelu_prefetch(

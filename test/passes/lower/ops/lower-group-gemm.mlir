@@ -10,8 +10,8 @@ kern.weight @w : !w = #weight.expr<file("w")> {offset = 64 : i64}
 kern.weight @b : !b = #weight.expr<file("b")> {offset = 8192 : i64}
 
 // CHECK: args = {columns = "{{16|32}}", computed = "{{48|64}}", groups = "3", isa = "{{[a-z0-9]+}}", rows = "{{6|14}}", used = "48", waste = "{{0|25}}"}{{[^{}]*}}name = "group-product-tiled"
-// A loop over three groups: its rows are those between two offsets, and the
-// workers share its tiles. The kernel is one of the table by rows.
+// A loop over three groups: its rows are between two offsets, and the workers
+// share its tiles. The kernel is from the table by rows.
 // CHECK: llvm.func @transom.p.{{.*}}.experts(
 // CHECK: scf.for %[[GROUP:.*]] = %{{.*}} to %c3_i64
 // CHECK: %[[FIRST:.*]] = llvm.load {{.*}} -> i64

@@ -11,8 +11,8 @@
 
 kern.bounded_size @routed bound "2*rows"
 
-// The first worker writes the first offset, the last one the size. Group
-// numbers are read in three loops: counted, placed, and those without a group.
+// The first worker writes the first offset, the last one the size. Group numbers
+// are read in three loops: counting, placement, and tokens without a group.
 // CHECK: llvm.func @transom.p.{{.*}}.group(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %[[WORKER:.*]]: i64, %[[WORKERS:.*]]: i64)
 // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[WORKER]], %{{.*}}
 // CHECK: scf.if %[[FIRST]]

@@ -6,7 +6,7 @@
 !wide = !kern.buffer<[batch, seq, 8] x f32>
 !ids = !kern.buffer<[batch, seq] x i64>
 
-// The tables of the ragged batch are i32.
+// The ragged batch tables are i32.
 // CHECK: llvm.func @transom.p.{{.*}}.gather_rows(
 // CHECK: llvm.load {{.*}} -> i32
 // CHECK: arith.extsi

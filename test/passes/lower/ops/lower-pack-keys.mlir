@@ -3,8 +3,8 @@
 
 !x = !kern.buffer<[rows, 8] x f32>
 
-// The columns of a key are 32 elements apart in f32; in bf16 pairs of columns
-// are words.
+// Key columns are 32 elements apart in
+// f32; in bf16 column pairs are words.
 // CHECK: llvm.func @transom.p.avx2.f32(
 // CHECK: llvm.intr.masked.scatter {{.*}} : vector<16xf32>
 // CHECK: llvm.func @transom.p.avx2.bf16(

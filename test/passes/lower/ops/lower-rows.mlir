@@ -26,7 +26,7 @@
 // AVX512: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 // CHECK: arith.divf {{.*}} : vector<16xf32>
 
-// The table is a weight of a product: a column of its panels is a row.
+// The table is a GEMM weight: a column in its panels is a row.
 // CHECK: llvm.func @transom.p.{{.*}}.embedding(
 // CHECK: llvm.intr.masked.gather
 

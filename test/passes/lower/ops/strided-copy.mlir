@@ -3,7 +3,7 @@
 
 !x = !kern.buffer<[rows, 8] x f32>
 
-// A slice of contiguous rows is copied by vectors, a transposition element by
+// A slice with contiguous rows is copied by vectors, a transposition element by
 // element.
 // CHECK-NOT: 'kern.copy'
 // CHECK: args = {operation = "'kern.transpose'"}{{[^{}]*}}kind = "missed"{{[^{}]*}}name = "copied-by-element"

@@ -4,8 +4,8 @@
 !y = !kern.buffer<[rows, 96] x f32>
 !w = !kern.weight<[96, 64] x f32, panels32>
 
-// Workers that have rows of their own take column tiles by counters of the frame: their own, then those of others. The last one
-// that is done clears the counters.
+// Workers with their own rows take column tiles by counters in the frame: their
+// own, then the others'. The last one that is done clears the counters.
 // CHECK-LABEL: llvm.func @transom.p.avx2.gemm(
 // CHECK: llvm.ptrtoint
 // CHECK: scf.for
