@@ -69,7 +69,7 @@ private:
                            const std::vector<std::string> &isas);
   llvm::Constant *entryTable(const ArtifactPlan &plan);
   llvm::Constant *rowTable(const ArtifactPlan &plan);
-  /// Places data in a separate section, retained without references.
+  /// Puts data into a separate section, retained without references.
   llvm::Constant *section(llvm::Constant *data, const llvm::Twine &name,
                           const char *section, uint64_t alignment);
   llvm::Constant *bytes(llvm::StringRef text) {

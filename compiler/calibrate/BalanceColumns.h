@@ -3,6 +3,7 @@
 //
 // Moves large column magnitudes from norm results into the weights that
 // multiply them, before both are quantized in groups.
+//
 // A few GEMM input columns are many times as large as the others, so the others
 // in their group lose bits. If the norm's gamma is divided by s and the weight
 // columns are multiplied by s, the GEMM results are the same. s is about the
@@ -29,6 +30,7 @@ using BalancedColumns = std::map<std::string, ColumnFactors>;
 
 /// Finds factors for the norms in an imported module, and converts `importance`
 /// to the scaled columns.
+///
 /// A norm is balanced if its gamma is a file tensor (not 1 + gamma), all users
 /// of its result are GEMMs with weights, and nothing else reads gamma, beta or
 /// these weights.

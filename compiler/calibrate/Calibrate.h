@@ -13,9 +13,11 @@ namespace transom {
 /// that the tokenizer in `tables` encodes, truncated to `maxTokens` (0: no
 /// limit). Returns, for each file tensor that a GEMM multiplies by, the mean
 /// square of each GEMM input column.
+///
 /// A column has at least a thousandth of the tensor's mean. The mean squares
 /// are rounded to bf16 (eight significant bits), which removes the low float64
 /// bits that depend on the C library.
+///
 /// Errors: `Unavailable` for a file that cannot be read; `Rejected` for a file
 /// without texts, and, with its line, for a text that is not UTF-8;
 /// `Unsupported` for a model with inputs other than token ids.
