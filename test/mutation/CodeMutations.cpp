@@ -122,7 +122,7 @@ bool plantTrapWhereDifferent(ModuleOp code, const CodeMutationKind &kind,
 }
 
 //===----------------------------------------------------------------------===//
-// Numbers in place of faults
+// Values in place of faults
 //===----------------------------------------------------------------------===//
 
 /// A constant vector or scalar; for word vectors that hold packed elements, its

@@ -84,7 +84,7 @@ void changeOrder(ModuleOp module, const TensorSource &, Edits &edits) {
 }
 
 //===----------------------------------------------------------------------===//
-// Operations left out
+// Omitted operations
 //===----------------------------------------------------------------------===//
 
 /// Returns true for a scale that changes nothing.

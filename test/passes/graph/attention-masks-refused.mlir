@@ -238,7 +238,7 @@ func.func @factor_is_data(%q: !h, %k: !h, %v: !h, %f: !k) -> !h {
 !four = tensor<1x4x1x1xf32>
 
 // Near misses for masks computed from constants: a select whose values do not preserve any score, a select that heads broadcast,
-// a difference that is not from a constant, an offset that is no longer a constant, one that shows nothing unchanged.
+// a difference that is not from a constant, an offset that stopped being a constant, one that shows nothing unchanged.
 // CHECK-LABEL: func.func @chosen_numbers_other_than_zero(
 // CHECK: attn.sdpa {{.*}} <additive>
 func.func @chosen_numbers_other_than_zero(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {

@@ -151,7 +151,7 @@ void checkAttention(KernelHarness &harness,
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// GEMMs
 //===----------------------------------------------------------------------===//
 
 std::string gemmText(const std::string &name, int64_t n, int64_t k) {

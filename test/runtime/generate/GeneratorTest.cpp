@@ -258,7 +258,8 @@ TEST(Generator, context_shift_goes_on_with_half_of_it) {
   });
   auto rows = run(source, config, {{1, 2, 3, 4, 5, 6}});
   EXPECT_EQ(rows[0].finish, FinishReason::Length);
-  // By hand: when eleven tokens would be seen, the last five are.
+  // Computed by hand: if eleven tokens would be visible, only the last five
+  // are.
   std::vector<int64_t> all = {1, 2, 3, 4, 5, 6}, seen = all;
   while (all.size() != 31) {
     if (seen.size() > 10)

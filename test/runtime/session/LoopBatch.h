@@ -19,7 +19,7 @@ struct LoopBatch {
     for (size_t i = 0; i != mask.size(); ++i)
       if (hidden && random() % hidden == 0) {
         mask[i] = 0;
-        ids[i] = -7; // nobody looks at it
+        ids[i] = -7; // unused
       }
   }
   std::vector<transom_tensor> inputs() {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tokenizer-compare TOKENIZER STRINGS RESULTS: its results are read by
-// tools/dev/ compare-tokenizers.py. Strings are u32 lengths and bytes; a length
+// tools/dev/compare-tokenizers.py. Strings are u32 lengths and bytes; a length
 // with the highest bit is a count of u32 ids to decode. A result is the id
 // count, ids, offsets, and the decoded text with and without special tokens.
 // Fails if a stream outputs half a character. With --patterns in place of the

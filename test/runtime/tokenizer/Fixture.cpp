@@ -108,7 +108,7 @@ std::string smallUnigramJson() {
  ["ab", 2.0], ["abc", 5.0], ["abcd", 10.0], ["<0xC3>", 0], ["<0xA9>", 0]]}})";
 }
 
-/// Each state of the double array has 256 places for its children.
+/// Each state of the double array has 256 slots for its children.
 std::string makeCharacterMap(
     const std::vector<std::pair<std::string, std::string>> &rules) {
   std::vector<uint32_t> units(256, 0);
