@@ -308,7 +308,7 @@ private:
     site = layers;
     for (kern::LayerAttr layer : layers.getLayerRange()) {
       planLayer(layers, layer, code, entry);
-      // A layer row has one entry more than the layer has parameters.
+      // Reserve one entry more than the layer has parameters.
       longest = std::max(longest, layer.getParameters().size() + 1);
     }
     site = {};
@@ -350,7 +350,7 @@ private:
   /// Adds a phase to the manifest once, with its row count and its cost per
   /// row.
   void describe(kern::PhaseOp phase, ManifestEntry &entry) {
-    // Add its cost, bounded over all calls, to the entry.
+    // Add its cost to the entry; bounded sizes are replaced by their bounds.
     PhaseCost cost = getCost(phase);
     for (Polynomial *size :
          {&cost.flops, &cost.bf16Flops, &cost.int8Flops, &cost.bytes})

@@ -267,7 +267,7 @@ Result<void> ModelFacts::complete(ArtifactPlan &plan,
                                   const ResumedStage *resumed) {
   TRANSOM_ASSIGN(const FileHashes *inputs, getHashes());
   plan.manifest.inputsSha256 = *inputs;
-  // An artifact records its source.
+  // An artifact records the stage it was compiled from, if that was edited.
   if (resumed)
     if (std::optional<std::string> edited = resumed->describe(*inputs))
       plan.manifest.options.emplace_back("resume-from", *edited);
