@@ -40,8 +40,7 @@ LayerId transom::getLayerId(StringRef modulePath) {
 // Flow of values
 //===----------------------------------------------------------------------===//
 
-/// Returns the weight behind a value, ignoring layout and type changes, or
-/// null.
+/// Returns the weight that a value equals, up to layout and type, or null.
 static attn::GetWeightOp getWeight(Value value) {
   while (Operation *op = value ? value.getDefiningOp() : nullptr) {
     if (auto weight = dyn_cast<attn::GetWeightOp>(op))
