@@ -233,8 +233,8 @@ TEST_F(WeightWriter, KeepsWholeNumbersOfFiles) {
 
 namespace {
 
-/// Element 1 of each row is the scale: 2^row times a value that f16 cannot
-/// represent.
+/// Rows with elements 1; the scale in row i is 2^i times a value that f16
+/// cannot represent.
 class WideSource : public IndexSource {
 public:
   Result<void> readStored(const std::string &, StoredField field,

@@ -33,7 +33,7 @@ class StageFiles(StagesTest):
         manifest = json.loads(self.succeed("inspect", self.path("m.so"), "--json").stdout)
         self.assertEqual(index["inputs_sha256"], manifest["inputs_sha256"])
         self.assertEqual(index["options"], manifest["options"])
-        # One of the sets contains only its own code.
+        # With one instruction set selected, only its code remains.
         self.assertEqual(self.resume(BERT, os.path.join(folder, "obj"), "--target", "x86-64-v4"),
                          read(self.compiled("bert", "--target", "x86-64-v4")))  # fmt: skip
 

@@ -9,7 +9,7 @@ using namespace transom;
 using namespace transom::tools;
 
 TEST(PageTemplate, FillsPlaces) {
-  // The hashes are those of `openssl dgst -sha256 -binary | base64`.
+  // The hashes are from `openssl dgst -sha256 -binary | base64`.
   const PageFiles files = {"<{{title}}|{{style-hash}}|{{style}}|{{data}}|{{"
                            "script}}|{{script-hash}}>",
                            "b{}", "f()"};

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of the command line share: the tool, compiled goldens, tensors in files. Standard library only."""
+"""Shared parts of the command line tests: the tool, compiled goldens, tensors in files. Standard library only."""
 import importlib.util
 import json
 import os
@@ -16,7 +16,7 @@ GOLDENS = os.path.join(SOURCE, "test", "goldens")
 
 # Most tests are not about the code: it is made quickly, for one instruction set.
 QUICK = {"TRANSOM_OPT_LEVEL": "0", "TRANSOM_TARGET": "x86-64-v3"}
-# Flags for code of all instruction sets, as it is made without QUICK.
+# Flags for code for all instruction sets, as created without QUICK.
 ALL_TARGETS = ("--target", "x86-64-v3", "--target", "x86-64-v4")
 
 _spec = importlib.util.spec_from_file_location("goldens", os.path.join(SOURCE, "test", "e2e", "check-goldens.py"))
@@ -38,7 +38,7 @@ def write_tensors(path, tensors):
 
 
 def set_weight(folder, tensor, index, value):
-    """Sets an element of a tensor of f32 in a model folder."""
+    """Sets an element in an f32 tensor in a model folder."""
     path = os.path.join(folder, "model.safetensors")
     with open(path, "rb") as file:
         data = bytearray(file.read())
@@ -50,7 +50,7 @@ def set_weight(folder, tensor, index, value):
 
 
 class ToolTest(unittest.TestCase):
-    """A test with a folder of its own; artifacts are compiled once a class."""
+    """A test with a separate folder; artifacts are compiled once per class."""
 
     @classmethod
     def setUpClass(cls):
@@ -75,7 +75,7 @@ class ToolTest(unittest.TestCase):
         return result
 
     def fail_with(self, code, *arguments, says="", **options):
-        """The tool exits with `code` after one line on stderr that holds `says`."""
+        """Checks that the tool exits with `code` and one line on stderr that contains `says`."""
         result = self.tool(*arguments, **options)
         self.assertEqual(result.returncode, code, f"{arguments}: {result.stderr}")
         lines = result.stderr.splitlines()
@@ -87,7 +87,7 @@ class ToolTest(unittest.TestCase):
 
     @classmethod
     def compiled(cls, folder, *flags):
-        """Path of the artifact of a golden model (or any folder), compiled once."""
+        """Returns the artifact path for a golden model (or any folder), compiled once."""
         if not os.path.isabs(folder):
             folder = os.path.join(GOLDENS, folder)
         name = "-".join([os.path.basename(folder), *flags]).replace("/", "_")

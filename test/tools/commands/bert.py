@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of compile and of the driver share: one golden model."""
+"""Shared parts of the compile and driver tests: one golden model."""
 import os
 
 from base import GOLDENS, ToolTest

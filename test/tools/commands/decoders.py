@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of generate and score share: golden decoders with files of their own beside the weights."""
+"""Shared parts of the generate and score tests: golden decoders with separate files next to the weights."""
 import json
 import os
 import shutil
@@ -11,13 +11,13 @@ END, BEGIN = 1, 2
 
 
 def byte_characters():
-    """GPT-2's printable character of each byte."""
+    """GPT-2's printable character for each byte."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
     return {**{byte: chr(byte) for byte in printable}, **{byte: chr(256 + i) for i, byte in enumerate(others)}}
 
 
-# The tokens of the tests' tokenizer by text: single bytes of ASCII and of three other characters, and two words.
+# Tokens in the tests' tokenizer by text: single bytes for ASCII and for three other characters, and two words.
 BYTES = byte_characters()
 TOKENS = {"<|end|>": END, "<|begin|>": BEGIN}
 for _byte in [*range(32, 127), *"\u00e9\u20ac\U0001f600".encode()]:
@@ -27,7 +27,7 @@ TOKENS["the"] = 3 + len(TOKENS)
 
 
 def tokenizer():
-    """A byte-level BPE of few tokens."""
+    """A byte-level BPE with few tokens."""
     special = [
         {"id": TOKENS[text], "content": text, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
         for text in ("<|end|>", "<|begin|>")
@@ -57,12 +57,12 @@ def tokenizer():
 
 
 def ids_of(pieces):
-    """The ids of pieces: tokens by their text, or single bytes."""
+    """Returns the ids for pieces: tokens by their text, or single bytes."""
     return [TOKENS[BYTES[piece] if isinstance(piece, int) else piece] for piece in pieces]
 
 
 def script(ids):
-    """Flags that make the model say these tokens, each once, in this order."""
+    """Returns flags that make the model generate these tokens, each once, in this order."""
     flags = ["--no-repeat-ngram-size", "1", "-n", str(len(ids))]
     for i, token in enumerate(ids):
         flags += ["--logit-bias", f"{token}:{100000 - 100 * i}"]
@@ -70,25 +70,25 @@ def script(ids):
 
 
 def golden(model, case):
-    """The result of a golden case."""
+    """Returns a golden case's result."""
     ((_, values),) = goldens.read_tensors(os.path.join(GOLDENS, model, case + ".out.safetensors")).values()
     return list(values)
 
 
 def golden_ids(model, case):
-    """The prompt of a golden case of one row."""
+    """Returns the prompt in a one-row golden case."""
     return list(goldens.read_tensors(os.path.join(GOLDENS, model, case + ".in.safetensors"))["input_ids"][1])
 
 
 def golden_shape(model, tensor):
-    """The shape of a weight."""
+    """Returns a weight's shape."""
     return goldens.read_tensors(os.path.join(GOLDENS, model, "model.safetensors"))[tensor][0]
 
 
 class DecoderTest(ToolTest):
     @classmethod
     def variant(cls, model, name, without=(), **files):
-        """The artifact of a golden decoder whose folder has other JSON files: a dict of one is merged into the golden's."""
+        """Returns the artifact for a golden decoder whose folder has other JSON files: each dict is merged into the golden's."""
         folder = os.path.join(cls.shared, f"{model}-{name}")
         if "tokenizer" in files:
             # The model's own class would take only the tokens.

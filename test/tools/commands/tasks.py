@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Golden models of tasks on texts, with what transformers and sentence-transformers answer."""
+"""Golden models for text tasks, with the results from transformers and sentence-transformers."""
 import json
 import os
 import shutil
@@ -28,7 +28,7 @@ class TaskTest(ToolTest):
         assert len(cls.models) >= 2, cls.task
 
     def with_settings(self, name, **settings):
-        """A golden model that is compiled with other settings of its tokenizer."""
+        """Compiles a golden model with other tokenizer settings."""
         folder = self.path(name + "-settings")
         shutil.copytree(os.path.join(TASKS, name), folder)
         path = os.path.join(folder, "tokenizer_config.json")
@@ -43,14 +43,14 @@ class TaskTest(ToolTest):
         return [json.loads(line) for line in self.succeed(*arguments, **options).stdout.splitlines()]
 
     def on_texts(self, command, model, texts, *flags):
-        """The lines for texts, each once alone and all in one file: equal bits."""
+        """Returns the lines for texts, each once alone and all in one file: equal bits."""
         alone = [line for text in texts for line in self.lines(command, model, "--text", text, *flags)]
         together = self.lines(command, model, "-", *flags, input="\n".join(texts) + "\n")
         self.assertEqual(alone, together)
         return together
 
     def assert_like(self, got, wanted, where):
-        """Equal but for numbers with a fraction, which are close."""
+        """Equal except for fractional numbers, which are close."""
         self.assertEqual(type(got), type(wanted), where)
         if isinstance(wanted, dict):
             self.assertEqual(sorted(got), sorted(wanted), where)
@@ -67,5 +67,5 @@ class TaskTest(ToolTest):
 
 
 def count_bytes(text, characters):
-    """An offset of characters as one of bytes."""
+    """Converts a character offset to a byte offset."""
     return len(text[:characters].encode())

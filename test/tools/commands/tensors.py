@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of run share: a model on tensors of one file."""
+"""Shared parts of the run tests: a model on the tensors in one file."""
 import os
 
 from base import ToolTest, goldens, write_tensors

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Values of flags: choices, numbers, sizes, and flags that are not supported."""
+"""Flag values: choices, numbers, sizes, and unsupported flags."""
 import os
 import unittest
 

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""compile: what goes to stdout and the terminal, outputs that appear complete or not at all."""
+"""compile: output on stdout and the terminal, output files that appear complete or not at all."""
 import os
 import pty
 import resource

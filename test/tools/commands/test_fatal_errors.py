@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Commands without memory, threads, files or room on the disk: one line, the exit code 6, and the old output as it was."""
+"""Commands without memory, threads, files or disk space: one line, the exit code 6, and an unchanged old output."""
 import os
 import resource
 import subprocess
@@ -9,7 +9,7 @@ import unittest
 from base import QUICK, SOURCE, TOOL, ToolTest
 
 FAULTS = os.path.join(os.environ["TRANSOM_BINARY_DIR"], "test", "bin", "libfail-calls.so")
-# How many calls of each kind fail in turn, of all that a command makes. More with TRANSOM_FAULTS=N.
+# The count of failing calls tested for each kind, among all calls in a command. More with TRANSOM_FAULTS=N.
 SAMPLES = int(os.environ.get("TRANSOM_FAULTS", "2"))
 EXAMPLES = os.path.join(SOURCE, "examples")
 NOBODY = 65534
@@ -31,7 +31,7 @@ class FatalErrors(ToolTest):
             file.write("a man plays the guitar\nthe door is open\n" * 40)
 
     def commands(self):
-        """{name: (arguments, the file that is written)}"""
+        """{name: (arguments, the output file)}"""
         out = self.path("out")
         bert = os.path.join(EXAMPLES, "tiny-bert")
         return {
@@ -62,7 +62,7 @@ class FatalErrors(ToolTest):
             return file.read()
 
     def expect(self, name):
-        """What an undisturbed run prints and writes, and how many calls of each kind it makes."""
+        """Returns the output and the files from an undisturbed run, and its call counts by kind."""
         if name not in self.expected:
             arguments, out = self.commands()[name]
             log = self.path("log")
@@ -77,7 +77,7 @@ class FatalErrors(ToolTest):
         return self.expected[name]
 
     def check_fault(self, name, codes=(6,), env=None, **options):
-        """A run that is disturbed ends with one of the codes, one line and the old output; or it succeeds and gives the same."""
+        """A disturbed run ends with one of the codes, one line and the old output; or it succeeds with the same result."""
         arguments, out = self.commands()[name]
         stdout, written, _ = self.expect(name)
         if out:
@@ -103,7 +103,7 @@ class FatalErrors(ToolTest):
         return result.returncode
 
     def check_kind(self, kind, codes=(6,), samples=SAMPLES, names=None):
-        """Lets single calls fail, and all calls from one on, in turn; returns how many runs ended with an error."""
+        """Lets single calls fail, and all calls from one on, one after another; returns the count of runs with an error."""
         failed = 0
         for index, name in enumerate(names or self.commands()):
             total = self.expect(name)[2][kind]
@@ -117,7 +117,7 @@ class FatalErrors(ToolTest):
 
     def test_memory(self):
         self.assertGreater(self.check_kind("malloc"), 0)
-        # A session whose memory is refused is over a limit.
+        # A session whose memory is refused exceeds a limit.
         self.assertGreater(self.check_kind("mmap", (5, 6)), 0)
 
     def test_files(self):
@@ -128,13 +128,13 @@ class FatalErrors(ToolTest):
     def test_without_threads_the_caller_does_the_work(self):
         none = {"LD_PRELOAD": FAULTS, "FAIL_CALL": "thread", "FAIL_AT": "1", "FAIL_COUNT": "0"}
         for name in self.commands():
-            # bench measures as many threads as it reports.
+            # bench measures with the thread count that it reports.
             codes = (6,) if name == "bench" else ()
             with self.subTest(command=name):
                 self.check_fault(name, codes, none)
 
     def check_limit(self, kind, values, names, prepare=lambda: None):
-        """Runs commands under a limit of the system."""
+        """Runs commands under a system limit."""
         def limit(value):
             def apply():
                 resource.setrlimit(kind, (value, value))

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Paths that lead to something else than a model: the error says what it is and what to do."""
+"""Paths that are not a model: the error names the kind of file and the remedy."""
 import json
 import os
 import shutil

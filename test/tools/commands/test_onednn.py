@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The backend onednn: what inspect tells, and what happens where its library is missing. Standard library only."""
+"""The onednn backend: inspect's output, and errors where its library is missing. Standard library only."""
 import json
 import os
 import shutil
@@ -22,7 +22,7 @@ class OneDnnTest(ToolTest):
         return ["run", self.model(), "encode", "--in", INPUT, "--out", self.path("out"), "-t", threads]
 
     def alone(self):
-        """A copy of the tool with no library beside it."""
+        """A copy of the tool without a library next to it."""
         tool = shutil.copy(TOOL, self.path("transom"))
         environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
         return subprocess.run([tool, *self.arguments()], capture_output=True, text=True, timeout=400, env=environment)

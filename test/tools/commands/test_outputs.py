@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""All flags that name files: no output is an input, nothing old is lost, two writers do not mix, devices are written directly."""
+"""All flags that name files: no output is an input, no old file is lost, two writers do not mix, devices are written directly."""
 import fcntl
 import json
 import os
@@ -14,7 +14,7 @@ import unittest
 from base import GOLDENS, SOURCE, TOOL, write_tensors
 from texts import TextsTest, tokenizer
 
-# A flag that names a file is in one of these tables. Outputs have a test below for all that is said above.
+# Each flag that names a file is in one of these tables. For outputs the tests below check all properties above.
 OUTPUTS = {
     ("compile", "output"), ("compile", "stages"), ("run", "out"), ("embed", "output"), ("attention", "output"), ("inspect", "output"),
     ("explain", "html"), ("explain", "model-explorer"), ("verify", "stages"), ("bench", "trace"),
@@ -34,7 +34,7 @@ INPUTS = {
 }
 PATH_TYPES = r"(F|FILE|FILES|FILE\.\.|FOLDER|PATH|SO|DIR|FILE\|FOLDER/STAGE)"
 
-# Sources that may open a file for writing: the class of all outputs, and what writes no output of the user.
+# Sources that may open a file for writing: the class for all outputs, and writers of internal files.
 WRITERS = {
     "runtime/base/OutputFile.cpp", "runtime/base/PartialFile.cpp",
     "tools/commands/StandardStreams.cpp",  # closed streams
@@ -77,7 +77,7 @@ class Outputs(TextsTest):
         self.assembly = write(self.path("code.s"), "")
 
     def runs(self, folder=None, model=None):
-        """For each output that is a file: the arguments without the output, the flag, and the files that are read."""
+        """For each output file: the arguments without the output, the flag, and the input files."""
         folder, model = folder or self.bert, model or self.model
         files = [os.path.join(folder, name) for name in ("config.json", "model.safetensors", "tokenizer.json")]
         return {
@@ -96,7 +96,7 @@ class Outputs(TextsTest):
         self.assertGreater(len(commands), 15, commands)
         found = set()
         for command in commands:
-            # An option and its help, also where that is on the next line.
+            # Returns an option and its help, also where that is on the next line.
             help = re.sub(r"\n {10,}", " ", self.succeed(command, "-h").stdout)
             for flag, rest in re.findall(r"^  (?:-\w,)?--([\w-]+)(.*)$", help, re.M):
                 kind, _, text = rest.strip().partition(" ") if rest[:1] == " " and rest[1:2] != " " else ("", "", rest)
@@ -136,7 +136,7 @@ class Outputs(TextsTest):
                 for name in names[1:]:
                     os.remove(name)
                 self.assertEqual(sorted(os.listdir(os.path.dirname(path))), others)
-        # Files in a folder of outputs.
+        # Files in an output folder.
         for command, name in ((["compile", folder, "-q", "-o", self.path("m.so")], "3-kern.mlir"), (["verify", folder], "certificate.json")):
             os.mkdir(self.path("stages"))
             os.symlink(os.path.join(folder, "config.json"), os.path.join(self.path("stages"), name))
@@ -237,7 +237,7 @@ class Outputs(TextsTest):
                 self.assertEqual((done.returncode, done.stderr), (6, "transom: error: cannot write to stdout: no space left on device\n"))
                 done = subprocess.run([TOOL, *command], stderr=subprocess.PIPE, text=True, timeout=400, preexec_fn=lambda: os.close(1))
                 self.assertEqual((done.returncode, done.stderr), (6, "transom: error: cannot write to stdout: bad file descriptor\n"))
-        # An output does not get what goes to a closed stream.
+        # Data for a closed stream is not written to an output.
         self.succeed("embed", self.model, "--file", self.texts, "-o", self.path("whole"))
         done = subprocess.run([TOOL, "embed", self.model, "--file", self.texts, "-o", self.path("closed"), "--progress", "json"],
                               timeout=400, preexec_fn=lambda: os.closerange(0, 3))  # fmt: skip

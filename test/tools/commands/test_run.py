@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run: results, limits of a model, instruction sets, what encoder-decoders refuse."""
+"""run: results, model limits, instruction sets, errors for encoder-decoders."""
 import json
 import os
 import unittest
@@ -52,7 +52,7 @@ class Run(RunTest):
 
 
 class RunEncoderDecoder(RunTest):
-    """Input that an encoder-decoder refuses; its goldens have 53 tokens and 40 positions, of T5 no limit."""
+    """Input that an encoder-decoder rejects; its goldens have 53 tokens and 40 positions, T5 has no limit."""
 
     def refuse(self, code, says, ids, entry="generate", flags=(), model="marian", **others):
         tensors = {name: ("I64", [len(rows), len(rows[0])], sum(rows, [])) for name, rows in {"input_ids": ids, **others}.items()}

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""compile --shortlist: translations are those of the whole head where the tokens that are not listed have a logit of -inf."""
+"""compile --shortlist: translations equal the complete head's translations with unselected logits set to -inf."""
 import json
 import unittest
 
@@ -8,13 +8,13 @@ from base import SOURCE
 from translations import VOCABULARY, WORDS, TranslationTest
 
 FIRST, BEST, END = 5, 3, 2
-# Of the word w{i} three targets count, and the fourth does not.
+# For the word w{i} three targets count, and the fourth does not.
 PAIRS = [(f"w{(7 * i + 5 * k) % 36}", f"w{i}", 0.4 / (k + 1)) for i in range(36) for k in range(4)]
 TEXTS = ["w1 w2 w3", "w9", "w30 w4 w4 w17 w8", "w35 w0"]
 
 
 def listed(text):
-    """The ids that a translation of a text can have, by the rules of the documentation."""
+    """Returns the ids that a translation can have, by the documented rules."""
     words = text.split()
     best = [WORDS.index(target) for i, (target, source, _) in enumerate(PAIRS) if source in words and i % 4 < BEST]
     return {*range(FIRST), *best, *map(WORDS.index, words), END}
@@ -37,7 +37,7 @@ class Shortlist(TranslationTest):
 
     def test_greedy_and_beams_are_those_of_the_restricted_head(self):
         for flags in ((), ("--num-beams", "3", "--num-return-sequences", "3")):
-            # With beams, scores are of the probabilities among the listed tokens.
+            # With beams, scores use the probabilities among the selected tokens.
             expected = [line for text in TEXTS for line in self.translated([text], *flags, "--renormalize-logits", "true",
                                                                           *without_others(text), model=self.whole)]
             found = self.translated(TEXTS, *flags)
@@ -79,7 +79,7 @@ class Shortlist(TranslationTest):
         step, whole = self.get_step(self.model), self.get_step(self.whole)
         self.assertEqual([(one["name"], one["shape"]) for one in step["inputs"]][2:], [("columns", ["listed"])])
         self.assertEqual([(one["name"], one["shape"]) for one in step["outputs"]][:2], [("logits", ["wanted", VOCABULARY]), ("listed_logits", ["wanted", "listed"])])
-        # Panels of columns are not in the arena.
+        # Column panels are not in the arena.
         self.assertEqual(step["arena_bytes"], whole["arena_bytes"])
         self.assertEqual((step["kept_bytes"], whole.get("kept_bytes")), (2 * (12 * 128 + 128 + 256), None))
         self.assertIn("kept bytes   3.8 KiB from call to call", self.succeed("inspect", self.model).stdout)
@@ -93,7 +93,7 @@ class Shortlist(TranslationTest):
         self.assertIn("no difference found", report)
 
     def test_formats_of_the_head(self):
-        """Machine code of all columns and of listed ones has the bits of one definition, so both have the same."""
+        """Machine code for all columns and for selected columns follows one bit definition, so both have the same bits."""
         for flags in (("--dtype", "bf16"), ("--quantize", "int8", "--group-size", "32"), ("--quantize", "int4"),
                       ("--quantize", "int8", "--group-size", "32", "--activations", "f32"), ("--attention",)):
             with self.subTest(flags=flags):
@@ -110,7 +110,7 @@ class Shortlist(TranslationTest):
         def work(model):
             (row,) = json.loads(self.succeed("bench", model, "-b", "1", "-s", "3", "-n", "9", "-r", "1", "--format", "json").stdout)
             return row["gflops"] * row["ms_min"] * 1e6
-        # Each of 9 steps of a row leaves out columns of 2 * 12 operations. The numbers are rounded.
+        # In each of 9 steps a row omits columns with 2 * 12 operations. The values are rounded.
         left_out = (work(self.whole) - work(self.model)) / (9 * 2 * 12)
         self.assertGreater(left_out, VOCABULARY - FIRST - 3 * (BEST + 1) - 3)
         self.assertLess(left_out, VOCABULARY - FIRST + 3)

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files of tensors: what fits a model's arguments and what does not."""
+"""Tensor files: valid and invalid model arguments."""
 import unittest
 
 from tensors import RunTest

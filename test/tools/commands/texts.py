@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Golden models with a tokenizer, and the JSON lines of commands on texts."""
+"""Golden models with a tokenizer, and the JSON lines that text commands print."""
 import json
 import os
 import shutil

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Golden encoder-decoders with a tokenizer of words."""
+"""Golden encoder-decoders with a word tokenizer."""
 import json
 import os
 import shutil
@@ -8,14 +8,14 @@ import shutil
 from base import GOLDENS, ToolTest, goldens
 from texts import tokenizer
 
-# Words of the tokenizer by id; the model has end token 2, padding 1.
+# Tokenizer words by id; the model has end token 2, padding 1.
 WORDS = ["<s>", "<pad>", "</s>", "<unk>", *[f"w{i}" for i in range(36)]]
 LIMIT = 48
 VOCABULARY = 55
 
 
 def word_tokenizer(languages=(), after=False):
-    """One token a word, the token of the first language before or after the text, and the end token."""
+    """One token per word, the first language's token before or after the text, and the end token."""
     made = tokenizer({"max_length": LIMIT, "strategy": "LongestFirst", "stride": 0, "direction": "Right"})
     special = [*WORDS[:4], *languages]
     words = [*WORDS, *languages]
@@ -34,7 +34,7 @@ def word_tokenizer(languages=(), after=False):
 class TranslationTest(ToolTest):
     @classmethod
     def with_words(cls, family, languages=(), after=False, name=None, **generation):
-        """A model of the goldens with the tokenizer above. Models of one family need names if they have the same settings."""
+        """Compiles a golden model with the tokenizer above. Models with equal family and settings need names."""
         folder = os.path.join(cls.shared, name or "-".join(["text", family, *generation]) + "-after" * after)
         shutil.copytree(os.path.join(GOLDENS, "random-beams", family), folder)
         for name, content in (("tokenizer", word_tokenizer(languages, after)), ("generation_config", {"max_length": 14, "forced_eos_token_id": None, **generation})):
@@ -43,7 +43,7 @@ class TranslationTest(ToolTest):
         return cls.compiled(folder)
 
     def generated(self, line, *flags, ids=None, model=None):
-        """Ids of the results of a line by the entry 'generate', each up to its end token."""
+        """Returns the result ids for a line from the entry 'generate', each up to its end token."""
         ids = ids or [WORDS.index(word) for word in line.split()] + [2]
         goldens.write_tensors(self.path("in"), {"input_ids": ([1, len(ids)], ids)})
         self.succeed("run", model or self.model, "generate", "--in", self.path("in"), "--out", self.path("out"), *flags)
@@ -56,6 +56,6 @@ class TranslationTest(ToolTest):
 
     @staticmethod
     def words_only():
-        """Flags for results of words and an end."""
+        """Flags that restrict results to words and an end."""
         others = [0, 1, 3, *range(len(WORDS), VOCABULARY)]
         return [flag for token in others for flag in ("--logit-bias", f"{token}:-inf")]

@@ -204,7 +204,7 @@ TEST(Bits, quantize_groups_and_multiply_their_whole_numbers) {
                                     -35 * 6.0 + 5 * 2 * 0.25);
 }
 
-/// Attention from one query to some keys; each key has its index as value.
+/// Attention from one query to some keys with width 1.
 std::vector<float> attendTo(const std::vector<bits::AttentionKey> &keys) {
   bits::AttentionParameters parameters;
   parameters.dk = parameters.dv = 1;

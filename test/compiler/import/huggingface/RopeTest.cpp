@@ -74,7 +74,8 @@ TEST(Rope, rotated_shares_of_any_size) {
                   R"("vocab_size": 11, "num_hidden_layers": 1,
        "num_attention_heads": 2, "intermediate_size": 12)");
   };
-  // An odd share of 12: one more element is rotated, in pairs with waves by it.
+  // An odd share (3) of 12: 4 elements are rotated; the wave exponents divide
+  // by 3.
   FromConfig odd(share("0.3"));
   ASSERT_TRUE(odd.module) << odd.error.message;
   llvm::ArrayRef<double> waves = odd.ropeTable()->getFrequencies();

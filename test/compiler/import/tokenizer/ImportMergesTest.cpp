@@ -90,7 +90,7 @@ TEST(ImportMerges, TokensOfTheClassThatMeetAnId) {
                 "that of token 'ab'"});
   EXPECT_EQ(loadMerges("GPT2Tokenizer", files)->encode("ab<|endoftext|>b")->ids,
             (Ids{3, 3, 1}));
-  // A token in a token list is an error.
+  // An entry for it in added_tokens_decoder is an error.
   files.config = R"({"added_tokens_decoder": {"3": {"content": "<end>"}}})";
   auto wrong = importMerges("GPT2Tokenizer", files);
   ASSERT_FALSE(wrong);

@@ -27,7 +27,8 @@ TEST(Alignment, WhiteSpaceOfSeveralBytes) {
                       {})
                 .words,
             (Words{"a", "b", "c", "d", "e"}));
-  // A quotation mark of the same first bytes, and the start of a character.
+  // A quotation mark with the same first bytes, and the first bytes of a
+  // character.
   EXPECT_EQ(findWords("\xe2\x80\x9c"
                       "a\xe2\x80",
                       {})
@@ -37,7 +38,8 @@ TEST(Alignment, WhiteSpaceOfSeveralBytes) {
 }
 
 TEST(Alignment, TokensBelongToTheWordOfTheirFirstByte) {
-  // "the", " c", "ats", " ", " s", "at.", one without bytes, one of two words.
+  // "the", " c", "ats", " ", " s", "at.", a token without bytes, a token with
+  // two words.
   const TokenWords found = findWords("the cats  sat.", {{0, 3},
                                                         {3, 5},
                                                         {5, 8},
@@ -75,7 +77,7 @@ TEST(Alignment, PairsAreThoseOfTheLargestMeanWeight) {
                                     0, 0.9f, 1,    0,    0, 0};
   const std::vector<float> second = {0.1f, 0,    0.9f, 0, 0.5f, 0,
                                      0.2f, 0.3f, 1,    0, 0,    0};
-  // The end token is no word, so it counts on neither side.
+  // The end token is not a word, so it counts on neither side.
   EXPECT_EQ(alignWords(makeCross(4, 3, {first}), source, target).pairs,
             (Pairs{{0, 0}, {0, 1}}));
   // Means: 0.05 0.2 0.5 for x; 0.25 0.05 0.1 for y.

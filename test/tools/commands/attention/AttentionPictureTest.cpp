@@ -17,7 +17,7 @@ struct Picture {
   uint8_t at(size_t x, size_t y) const {
     return static_cast<uint8_t>(rows[y * (width + 1) + 1 + x]);
   }
-  /// The sum of the channels of a pixel.
+  /// Returns the channel sum of a pixel.
   int getBrightness(size_t x, size_t y) const {
     int sum = 0;
     for (size_t channel = 0; channel < 3; ++channel)
@@ -35,7 +35,7 @@ static uint32_t readBigEndian(const std::string &bytes, size_t at) {
   return value;
 }
 
-/// Reads the chunks of a PNG and checks their sums.
+/// Reads the PNG chunks and checks their checksums.
 static Picture readPicture(const std::string &png) {
   Picture picture;
   EXPECT_EQ(png.substr(0, 8), "\x89PNG\r\n\x1a\n");
@@ -83,7 +83,7 @@ TEST(AttentionPicture, ShowsEachWeight) {
   group.queries = group.keys = {"a", "b"};
   group.weights = {1, 0, 0.25f, 0.75f, 0.5f, 0.5f, 0, 1};
   const Picture picture = draw({group});
-  // Two matrices of 2 by 2 cells of 48 pixels, with a margin and gaps.
+  // Two matrices with 2 by 2 cells of 48 pixels, with a margin and gaps.
   EXPECT_EQ(picture.width, 40u + 2 * (96 + 8));
   EXPECT_EQ(picture.height, 40u + 96 + 8);
   EXPECT_EQ(picture.at(40, 40), 253);

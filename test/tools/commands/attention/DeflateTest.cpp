@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is compressed comes back through zlib.
+// zlib restores the compressed data.
 #include "tools/commands/attention/Deflate.h"
 #include <gtest/gtest.h>
 #include <random>
@@ -9,8 +9,7 @@
 
 using namespace transom::tools;
 
-/// The bytes of a raw deflate stream, or of a zlib one; `error` where it is
-/// neither.
+/// Returns the bytes in a raw deflate or zlib stream; `error` for other data.
 static std::string inflateAll(const std::string &packed, int windowBits,
                               size_t size) {
   z_stream stream{};
@@ -68,7 +67,7 @@ TEST(Deflate, BlocksEndWhereTheyAreAskedTo) {
 }
 
 TEST(Deflate, LimitsTheLengthsOfCodes) {
-  // Counts that grow like Fibonacci's numbers make the longest codes.
+  // Counts that grow like Fibonacci numbers produce the longest codes.
   std::string bytes;
   size_t count = 1, before = 0;
   for (int symbol = 0; symbol < 22; ++symbol) {

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // make-attention-page FORMAT KIND LAYERS HEADS TOKENS FILE: a page, JSON or
-// picture of made-up weights, for tests of the page and its size without a
-// model. KIND is encoder, decoder, pair (an encoder, a decoder and what is
-// between them, with aligned words), malformed, whose names and tokens are
-// HTML, or malformed-pair.
+// picture with generated weights, to test the page and its size without a
+// model. KIND is encoder, decoder, pair (an encoder, a decoder and the
+// attention between them, with aligned words), malformed, whose names and
+// tokens are HTML, or malformed-pair.
 #include "runtime/base/OutputFile.h"
 #include "tools/commands/attention/Alignment.h"
 #include <cmath>
@@ -31,7 +31,7 @@ static std::vector<std::string> makeTokens(size_t count, bool malformed) {
   return tokens;
 }
 
-/// The logarithm of a weight before softmax: each head has a habit.
+/// Returns the log weight before softmax: each head has a pattern.
 static double getScore(size_t habit, double distance, size_t key, bool same,
                        double noise) {
   switch (habit % 5) {
@@ -77,7 +77,8 @@ static AttentionGroup makeGroup(std::string name, size_t layers, size_t heads,
   return group;
 }
 
-/// A word of each token, with those of the target's largest weights.
+/// A word for each token, aligned with the target words that have the largest
+/// weights.
 static Alignment alignTokens(const AttentionGroup &cross) {
   TokenWords source{cross.keys, {}}, target{cross.queries, {}};
   for (size_t i = 0; i < source.words.size(); ++i)

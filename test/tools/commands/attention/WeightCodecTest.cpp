@@ -32,7 +32,7 @@ static std::vector<float> decode(const std::string &bytes, size_t queries,
   return weights;
 }
 
-/// Rows with a sum of 1; a larger `spread` makes fewer keys matter.
+/// Rows that sum to 1; with a larger `spread` fewer keys matter.
 static std::vector<float> makeWeights(size_t queries, size_t keys,
                                       double spread) {
   std::mt19937 random(3);

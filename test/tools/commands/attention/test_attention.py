@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""attention: pages and pictures of models, alignments, selections, errors."""
+"""attention: pages and pictures for models, alignments, selections, errors."""
 import json
 import os
 import re
@@ -143,7 +143,7 @@ class TranslatorTest(ToolTest):
             for layer, weights in enumerate(group["weights"]):
                 expected = [as_f32(value) for value in results[f"{group['name']}_attentions.{layer}"][1]]
                 self.assertEqual([as_f32(value) for head in weights for row in head for value in row], expected)
-        # The ids of the target are those that the decoder predicts.
+        # The target ids are the ids that the decoder predicts.
         listed = ",".join(map(str, ids[0])), ",".join(map(str, [*ids[1][1:], 2]))
         self.assertEqual(self.get_json("--ids", listed[0], "--target-ids", listed[1])["attention"], made["attention"])
 
@@ -177,7 +177,7 @@ class TranslatorTest(ToolTest):
                 ids, words = source[line["source"]]
                 self.assertEqual(alignments["source"], line["source"].split())
                 self.assertEqual(alignments["target"], line["text"].split())
-                # A token that begins with ## belongs to the word before it.
+                # A token with the prefix ## belongs to the preceding word.
                 targets, count = [], 0
                 for id in line["ids"]:
                     count += id > 3 and (not self.WORDS[id].startswith("##") or count == 0) if id < len(self.WORDS) else 0
@@ -198,7 +198,7 @@ class TranslatorTest(ToolTest):
             self.assertEqual(text, [line["text"] + "\t" + " ".join(f"{i}-{j}" for i, j in line["alignments"]["pairs"]) for line in made])
 
     def words_of(self, line):
-        """The ids of a text, and the word of each but the end token."""
+        """Returns the ids for a text, and the word for each except the end token."""
         tokens, words = [], []
         for index, word in enumerate(line.split()):
             for part in re.findall(r"w\d+|s\d+", word):
@@ -207,7 +207,7 @@ class TranslatorTest(ToolTest):
         return [*tokens, 2], words
 
     def test_layers_and_heads_that_one_kind_lacks(self):
-        # The encoder has 1 layer of 4 heads, the decoder 2 of 2.
+        # The encoder has 1 layer with 4 heads, the decoder 2 with 2.
         every = {group["name"]: group for group in self.get_json("--ids", "5,2", "--target-ids", "6,2")["attention"]}
         for layers, heads, expected in (("1", "0", {"decoder": [[1], [0]], "cross": [[1], [0]]}), ("0", "1,3", {"encoder": [[0], [1, 3]], "decoder": [[0], [1]], "cross": [[0], [1]]}),
                                         ("0-1", "2-3", {"encoder": [[0], [2, 3]]})):
@@ -237,7 +237,7 @@ class TranslatorTest(ToolTest):
         self.show("--text", "w1", "--target", "w1", "--alignments", "--format", "png", *out, code=2, says="png")
         self.show("--text", "w1", "--target", "w1", "--alignments", "--heads", "2-3", *out, code=2, says="--alignments")
         self.show("--ids", "1", "--target-ids", "999,2", *out, code=3)
-        # What aligns is wrong before the first line is read.
+        # Invalid alignment flags are rejected before the first line is read.
         for flag, numbers in (("--alignment-layers", "2"), ("--alignment-heads", "2"), ("--alignment-heads", "x")):
             self.fail_with(2, "translate", self.model, "--alignments", flag, numbers, "--file", self.path("missing"), says=flag)
         # The heads 2 and 3 are the encoder's alone.

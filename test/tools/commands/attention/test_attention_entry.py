@@ -1,6 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`test_attention_entry.py EntryTest|BitsTest`: the entry of `compile --attention`: its weights, the bits of its other results, chosen layers and heads, errors."""
+"""`test_attention_entry.py EntryTest|BitsTest`: the entry from `compile --attention`: its weights, the bits in its other
+results, selected layers and heads, errors."""
 import json
 import os
 import re
@@ -31,7 +32,7 @@ class Entry(ToolTest):
         return goldens.read_tensors(self.path("out"))
 
     def get_cases(self):
-        """Name, the arguments of the entry, and the expected weights by kind, as shape and numbers of each layer."""
+        """Name, entry arguments, and the expected weights by kind, as shape and values for each layer."""
         with open(os.path.join(GOLDENS, "attention.json"), encoding="utf-8") as file:
             cases = json.load(file)
         for name, case in cases.items():
@@ -71,7 +72,7 @@ class EntryTest(Entry):
             self.fail_with(5, "run", model, "attention", "--in", self.path("in"), "--out", self.path("out"))
 
     def test_other_entries_are_compiled_as_without_the_flag(self):
-        # Each function of the module, as the list of its operations; phases of a run are functions of these.
+        # Each function in the module, as its operation list; the phases in a run are functions of these.
         def get_functions(folder, *flags):
             text = self.succeed("compile", os.path.join(GOLDENS, folder), "-q", "--emit", "kern", "-o", "-", *flags).stdout
             functions = re.findall(r"^  func\.func (?:private )?@\w+\(.*?^  }", text, re.S | re.M)
@@ -85,7 +86,7 @@ class EntryTest(Entry):
 
     def test_chosen_layers_and_heads(self):
         plain = self.compiled("encoder-decoders/marian", "--attention")
-        # The encoder has 1 layer of 4 heads, the decoder 2 of 2.
+        # The encoder has 1 layer with 4 heads, the decoder 2 with 2.
         for layers, heads, expected in (("1", "0", {"decoder_attentions.1": [0], "cross_attentions.1": [0]}),
                                         ("0", "1,3", {"encoder_attentions.0": [1, 3], "decoder_attentions.0": [1], "cross_attentions.0": [1]})):
             model = self.compiled("encoder-decoders/marian", "--attention", "--attention-layers", layers, "--attention-heads", heads)
@@ -98,7 +99,7 @@ class EntryTest(Entry):
                 size = queries * keys
                 self.assertEqual(results[name][0], [1, len(chosen), queries, keys])
                 self.assertEqual(list(results[name][1]), [weight for head in chosen for weight in weights[head * size:(head + 1) * size]])
-            # The command tells their numbers.
+            # The command reports their indices.
             made = json.loads(self.succeed("attention", model, "--ids", "5,6,7", "--target-ids", "9,2", "--format", "json", "-o", "-").stdout)
             self.assertEqual({f"{group['name']}_attentions.{group['layers'][0]}": group["heads"] for group in made["attention"]}, expected)
             self.fail_with(2, "attention", model, "--ids", "5", "--target-ids", "9", "--heads", "2", "-o", self.path("p"), says="'2' is out of range")
@@ -132,7 +133,8 @@ class BitsTest(Entry):
             self.assertEqual(plain, {result: results[result] for result in plain}, name)
 
     def test_other_results_keep_their_bits_beside_padding(self):
-        # Sources of more than one panel of 32 keys: whole, and with padding on the left, on the right, and between tokens.
+        # Sources longer than one panel of 32 keys: without padding, and with padding on the left, on the right, and between
+        # tokens.
         length, random = 40, Random(1)
         mask = [[1] * length, [0] * 7 + [1] * 33, [1] * 35 + [0] * 5, [int(i % 3 != 1) for i in range(length)]]
         ids = [[random.randrange(4, 30) for _ in row] for row in mask]

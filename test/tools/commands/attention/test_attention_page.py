@@ -1,7 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The page of attention: its size and what is in the file; and, where Debian's chromium-headless-shell and PyPI's playwright
-are installed, what a browser shows. `test_attention_page.py PROGRAM`: PROGRAM makes pages of made-up weights."""
+"""The attention page: its size and contents; and, where Debian's chromium-headless-shell and PyPI's playwright are installed,
+its display in a browser. `test_attention_page.py PROGRAM`: PROGRAM creates pages with generated weights."""
 import json
 import os
 import pathlib
@@ -37,13 +37,14 @@ class Folder(unittest.TestCase):
 
 class FileTest(Folder):
     def test_sizes(self):
-        # A pair's page has the matrices of an encoder, of a decoder with half as many tokens, and of the attention between them.
+        # A pair's page has the encoder matrices, the decoder matrices with half as many tokens, and the cross attention
+        # matrices.
         for kind in ("encoder", "decoder", "pair"):
             for layers, heads, tokens, most in ((12, 12, 128, 4e6), (24, 16, 128, 12e6)):
                 path = self.make(kind, layers, heads, tokens)
                 self.assertLess(os.path.getsize(path), most, (kind, layers, heads, tokens))
                 os.remove(path)
-        # A 24th of the matrices of 24 layers of 16 heads.
+        # 1/24 of the matrices for 24 layers with 16 heads.
         for kind in ("encoder", "pair"):
             path = self.make(kind, 2, 8, 512)
             self.assertLess(24 * os.path.getsize(path), 130e6, kind)
@@ -66,7 +67,7 @@ class FileTest(Folder):
 
 
 class Browser(Folder):
-    """Opens pages; each test fails on a request to the network, on an error of the console and on a dialog."""
+    """Opens pages; each test fails on a network request, on a console error and on a dialog."""
 
     @classmethod
     def setUpClass(cls):
@@ -93,7 +94,7 @@ class Browser(Folder):
         self.assertEqual(self.trouble, [])
 
     def pixels(self, page, selector):
-        """How many colors a canvas has."""
+        """Counts the colors on a canvas."""
         return page.eval_on_selector(selector, """canvas => {
           const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
           return new Set(new Uint32Array(data.buffer)).size; }""")
@@ -146,7 +147,7 @@ class ViewTest(Browser):
         page.wait_for_selector("#inspector .value")
         values = page.locator("#inspector .value").all_inner_texts()
         keys = [int(element.get_attribute("data-key")) for element in page.locator("#inspector .row").all()]
-        # Both texts are the shortest decimals of the same f32.
+        # Both strings are the shortest decimals for the same f32.
         self.assertEqual([float(value) for value in values], [row[key] for key in keys])
         self.assertEqual(sorted(row, reverse=True)[:8], [row[key] for key in keys])
 
@@ -194,7 +195,7 @@ class ViewTest(Browser):
         page.click("#views button >> nth=1")
         page.click(".cell >> nth=2")
         self.assertEqual((state()["view"], state()["layer"], state()["head"]), ("matrix", 0, 2))
-        # The address is that of what is shown.
+        # The address specifies the current view.
         self.assertTrue(page.url.endswith("#matrix,0,0,2,4"))
 
     def test_html_is_text(self):
@@ -239,7 +240,7 @@ class ViewTest(Browser):
         self.assertEqual(page.locator("#inspector .value").all_inner_texts(), [f"{i}-{j}" for i, j in alignment["pairs"]])
         self.assertGreater(self.pixels(page, ".lines canvas"), 10)
         self.assertFalse(page.is_visible("#groups"))
-        # A word that is pointed at fades those that it has no part in.
+        # Hovering over a word fades unrelated words.
         source, target = alignment["pairs"][0]
         page.hover(f".queries .token >> nth={source}")
         page.wait_for_timeout(300)

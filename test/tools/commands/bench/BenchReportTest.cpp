@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of models in the tables of bench.
+// Model names in bench tables.
 #include "tools/commands/bench/BenchReport.h"
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ using namespace transom::tools;
 
 namespace {
 
-/// A table of one row with a profile of one line, whose names would change the
-/// state of a terminal.
+/// A one-row table with a one-line profile, whose names would change a
+/// terminal's state.
 BenchTable makeTable() {
   BenchTable table;
   BenchRow row;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which layer a run of a phase is.
+// The layer for each run in a phase.
 #include "tools/commands/bench/BenchTrace.h"
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ TEST(BenchTrace, theRunTellsTheLayer) {
   EXPECT_EQ(found.location, "layer.5.{query,key}");
   EXPECT_EQ(found.layer, 5);
   EXPECT_EQ(getRunLocation("layer.{0-2,5}.{query,key}", 1, 4).layer, 1);
-  // The range of layers need not come first.
+  // The layer range need not come first.
   EXPECT_EQ(getRunLocation("{a,b}.{0-1}.w", 1, 2).location, "{a,b}.1.w");
 }
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The limits of the machine are there for each instruction set that runs here,
+// The host's limits are available for each instruction set that it supports,
 // and the best of several bursts counts.
 #include "tools/commands/bench/Limits.h"
 #include "runtime/base/InstructionSet.h"
@@ -21,7 +21,7 @@ TEST(Limits, AreMeasuredForEachInstructionSetThatRunsHere) {
     meter.burst();
     EXPECT_GT(meter.best().flops, 0);
     EXPECT_GT(meter.best().bandwidth, 0);
-    // Without an instruction for bf16 the limit is that of f32.
+    // Without a bf16 instruction the limit is the f32 limit.
     if (!set.dotBf16)
       EXPECT_EQ(meter.best().bf16Flops, meter.best().flops);
     if (!set.dotInt8)
@@ -32,7 +32,7 @@ TEST(Limits, AreMeasuredForEachInstructionSetThatRunsHere) {
 }
 
 TEST(Limits, ACacheIsReadFasterThanMemory) {
-  // A single run may be disturbed, the best of many hardly.
+  // A single run may be disturbed, the best among many hardly.
   double cache = 0, memory = 0;
   for (int turn = 0; turn < 20 && cache <= memory; ++turn) {
     LimitMeter small("avx2", 1, 16 * 1024), large("avx2", 1);

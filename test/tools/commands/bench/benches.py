@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows of bench, of an encoder and of a decoder. No test looks at how long anything takes."""
+"""bench rows for an encoder and a decoder. No test checks times."""
 import json
 import os
 import sys
@@ -11,14 +11,14 @@ from base import ToolTest, write_tensors  # noqa: E402
 
 COLUMNS = ["batch", "seq", "tokens", "ms_min", "ms_median", "tokens_per_s", "gflops", "gbps", "limit_share"]
 MORE = ["ms_limit", "spread", "calls"]
-# In JSON only: what the machine can do, measured in the same run.
+# Only in JSON: the host's limits, measured in the same run.
 LIMITS = ["limit_gflops", "limit_bf16_gflops", "limit_int8_gops", "limit_gbps"]
 COMPARED = ["other_ms_min", "other_ms_median", "ratio", "ratio_low", "ratio_high"]
 LENGTHS = [3, 9, 1, 6]
 
 
 class BenchTest(ToolTest):
-    """bench of an encoder."""
+    """bench on an encoder."""
 
     def rows(self, *arguments, model="bert", **options):
         return json.loads(self.succeed("bench", self.compiled(model), *arguments, "--format", "json", **options).stdout)
@@ -28,7 +28,7 @@ class BenchTest(ToolTest):
         return row
 
     def ragged(self, dtype="I64"):
-        """Inputs of LENGTHS, padded."""
+        """Padded inputs with LENGTHS."""
         longest = max(LENGTHS)
         mask = [int(i < length) for length in LENGTHS for i in range(longest)]
         shape = [len(LENGTHS), longest]
@@ -37,17 +37,17 @@ class BenchTest(ToolTest):
         return path
 
     def work(self, row):
-        """Billions of operations of a row, from its speed."""
+        """Returns a row's billions of operations, from its speed."""
         return row["gflops"] * row["ms_min"] * 1e-3
 
 
-# llama-gqa: 2 layers, hidden 64, 4 heads and 2 of keys of 16, intermediate 160, vocabulary 211, context 160.
+# llama-gqa: 2 layers, hidden 64, 4 heads and 2 key heads with width 16, intermediate 160, vocabulary 211, context 160.
 LAYERS, HIDDEN, KEYS, INNER, WORDS, CONTEXT = 2, 64, 32, 160, 211, 160
 LINEAR = 2 * (LAYERS * (2 * HIDDEN * HIDDEN + 2 * HIDDEN * KEYS + 3 * HIDDEN * INNER) + HIDDEN * WORDS)
 
 
 class BenchDecodeTest(ToolTest):
-    """bench of a decoder."""
+    """bench on a decoder."""
 
     def rows(self, *arguments, model="llama-gqa", flags=(), **options):
         return json.loads(self.succeed("bench", self.compiled(model, *flags), *arguments, "-r", "1", "--format", "json", **options).stdout)
@@ -57,5 +57,5 @@ class BenchDecodeTest(ToolTest):
         return row
 
     def work(self, row):
-        """Operations of a row, from its speed."""
+        """Returns a row's operations, from its speed."""
         return row["gflops"] * row["ms_min"] * 1e6

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the inputs of bench are, and what they cost."""
+"""bench inputs and their cost."""
 import json
 import os
 import unittest
@@ -11,7 +11,7 @@ from base import GOLDENS, SOURCE, goldens  # isort: skip (benches finds it)
 
 class BenchCalls(BenchTest):
     def test_gathered_tables_are_not_streamed(self):
-        """A tied head reads the whole table of words, the embedding only some rows of it."""
+        """A tied head reads the complete token table, the embedding only some rows."""
         for name, tied in (("bert", False), ("bert-mlm", True)):
             with open(os.path.join(GOLDENS, name, "config.json"), encoding="utf-8") as file:
                 config = json.load(file)
@@ -25,7 +25,7 @@ class BenchCalls(BenchTest):
             self.assertAlmostEqual(streamed, found["weights_bytes"] - gathered, delta=0.02 * found["weights_bytes"])
 
     def test_operations_of_a_layer(self):
-        """Products are known by hand; norms and activations add little."""
+        """GEMM costs have a formula; norms and activations add little."""
         with open(os.path.join(GOLDENS, "bert", "config.json"), encoding="utf-8") as file:
             config = json.load(file)
         hidden, wide, layers = config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"]
@@ -42,7 +42,7 @@ class BenchCalls(BenchTest):
         text = self.succeed("inspect", self.compiled("bert", *flags["int8"])).stdout
         self.assertIn(f"  in int8      {entries['int8']['int8_flops']}\n", text)
         self.assertNotIn("in bf16", text)
-        # Attention stays f32: all but its two products are of whole numbers.
+        # Attention stays f32: all GEMMs except its two use integers.
         (plain, whole) = [next(e[key] for e in entries[dtype]["examples"] if (e["batch"], e["seq"]) == (8, 96))
                           for dtype, key in (("f32", "flops"), ("int8", "int8_flops"))]
         with open(os.path.join(GOLDENS, "bert", "config.json"), encoding="utf-8") as file:
@@ -66,7 +66,7 @@ class BenchCalls(BenchTest):
         for dtype in ("I64", "I32"):
             row = self.row("--in", self.ragged(dtype), "-r", "1")
             self.assertEqual((row["batch"], row["seq"], row["tokens"]), (4, 9, sum(LENGTHS)))
-        # The same operations as the sequences have one by one, without padding.
+        # The same operations as for the single sequences without padding.
         alone = self.rows("-b", "1", "-s", ",".join(map(str, LENGTHS)), "-r", "1")
         whole = self.work(row)
         self.assertAlmostEqual(whole, sum(map(self.work, alone)), delta=0.01 * whole)

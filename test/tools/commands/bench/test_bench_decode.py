@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prompts and new tokens of decoders, what they count, what is refused."""
+"""Prompts and new tokens in decoders: their cost, and errors."""
 import json
 import unittest
 
@@ -30,7 +30,7 @@ class BenchDecode(BenchDecodeTest):
         first = self.work(self.row("-n", "1"))
         pairs = 4 * HIDDEN * LAYERS
         self.assertAlmostEqual(token - first, 128 * pairs, delta=0.02 * 128 * pairs)
-        # Norms, activations and rotations come on top of the products.
+        # Norms, activations and rotations add to the GEMMs.
         self.assertGreater(first, LINEAR)
         self.assertLess(first, 1.1 * LINEAR)
         prompt = self.work(self.row("-p", "128"))

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The three forms of the table, profiles and traces."""
+"""The three table formats, profiles and traces."""
 import csv
 import io
 import json
@@ -60,21 +60,21 @@ class BenchReport(BenchTest):
         for event in work:
             self.assertGreaterEqual(event["ts"], 0)
             self.assertGreaterEqual(event["dur"], 0)
-        # Both layers of the model share their phases; the events say which is which.
+        # Both layers in the model share their phases; the events specify the layer.
         products = [event["args"] for event in work if event["tid"] == 0 and event["args"].get("operation") == "attention"]
         self.assertEqual([(args["layer"], args["location"]) for args in products],
                          [(0, "encoder.layer.0.attention.self"), (1, "encoder.layer.1.attention.self")])
         for args in products:
             self.assertGreater(args["flops"], 0)
             self.assertGreater(args["bytes"], 0)
-            # What describes the layers, and code that this machine runs.
+            # The layer descriptions, and code that this host supports.
             self.assertEqual((args["file"], args["pointer"]), ("config.json", "/num_attention_heads"))
             isa = args["function"].split(".")[2]
             self.assertEqual(len(args["kernels"]), 3)  # scores, and values with and without a division
             for kernel in args["kernels"]:
                 self.assertRegex(kernel, rf"^transom\.k\.{isa}\.f32\.\d+x\d+\.")
             self.assertRegex(args["function"], r"^transom\.p\.\w+\..*\.attention\.encoder\.layer\.\{0-1\}\.attention\.self$")
-        # No worker begins a dispatch before all have ended the one before.
+        # No worker starts a dispatch before all have finished the previous one.
         ends = {}
         for event in work:
             dispatch = event["args"]["dispatch"]

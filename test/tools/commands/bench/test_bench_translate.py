@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Translations of encoder-decoders, what they count, what is refused."""
+"""Encoder-decoder translations: their cost, and errors."""
 import unittest
 
 from benches import LENGTHS, BenchTest
@@ -24,7 +24,7 @@ class BenchTranslate(BenchTest):
         self.assertEqual((row["batch"], row["seq"], row["tokens"]), (len(LENGTHS), max(LENGTHS), 3 * len(LENGTHS)))
 
     def test_operations(self):
-        """Each token of a source costs the encoder and the cache of sources; each new one a step of all layers."""
+        """Each source token costs the encoder and the source cache; each new token costs a step through all layers."""
         def work(*arguments):
             return self.work(self.row("-b", "2", *arguments))
         encode = self.work(super().rows("--entry", "encode", "-b", "2", "-s", "8", "-r", "1", model=MODEL)[0])

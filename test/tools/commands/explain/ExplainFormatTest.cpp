@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers, places and tables of an explanation.
+// Numbers, locations and tables in an explanation.
 #include "tools/commands/explain/ExplainFormat.h"
 #include <gtest/gtest.h>
 

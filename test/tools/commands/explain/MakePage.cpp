@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes the page of explanations: `make-explain-page page.html a.json
-// [b.json]`. `a.json.profile`, `a.json.s` and `a.json.config`, if there, are
-// its profile, its assembly and its config.json.
+// Writes the explanation page: `make-explain-page page.html a.json [b.json]`.
+// `a.json.profile`, `a.json.s` and `a.json.config`, if they exist, are its
+// profile, its assembly and its config.json.
 #include "tools/commands/explain/ExplainPage.h"
 #include <cstdio>
 #include <fstream>
@@ -11,7 +11,7 @@
 
 using namespace transom;
 
-/// The text of a file, empty for a missing one.
+/// Returns a file's contents, empty for a missing file.
 static std::string readText(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;

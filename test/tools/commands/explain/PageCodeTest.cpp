@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Code in the page: lines with relative numbers, and functions that are left
-// out.
+// Code in the page: lines with relative numbers, and omitted functions.
 #include "tools/commands/explain/PageCode.h"
 #include <gtest/gtest.h>
 
@@ -19,7 +18,7 @@ TEST(PageCode, numbersOfValuesAreRelative) {
   EXPECT_EQ(encodeValues("^bb1(%11: i64, %12: i64):  // %arg0", largest),
             "^bb1(%+1: i64, %+2: i64):  // %arg0");
   EXPECT_EQ(largest, 12);
-  // A text in quotes may have anything in it.
+  // A quoted string may contain anything.
   EXPECT_EQ(encodeValues("%13 = llvm.asm \"%~1\" %12", largest),
             "%13 = llvm.asm \"%~1\" %12");
   EXPECT_EQ(largest, 13);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What products and attention compute in vain, with numbers computed by hand.
+// Unused GEMM and attention work, with hand-computed values.
 #include "tools/commands/explain/UnusedColumns.h"
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(UnusedColumns, tilesOfTheInstructionSetCount) {
       makeExplanation({makeOperation("kern.gemm", 400, 40, {40})});
   const auto uses = findUnusedColumns(explanation, explanation.entries.front());
   ASSERT_EQ(uses.size(), 2u);
-  // 64 columns for 40 are 640 of work, 240 of them unused; 48 are 480.
+  // 64 columns for 40 are 640 operations, 240 unused; 48 are 480.
   EXPECT_EQ(uses[0].isa, "wide");
   EXPECT_DOUBLE_EQ(uses[0].share, 240.0 / 640);
   EXPECT_EQ(uses[0].operations.front().computed, 64);
@@ -47,7 +47,8 @@ TEST(UnusedColumns, tilesOfTheInstructionSetCount) {
 }
 
 TEST(UnusedColumns, headsAndSlicesAreFilledOneByOne) {
-  // 3 heads of 8 take 3 vectors of 16; slices of 8 take 3 tiles of 16 or 32.
+  // 3 heads with width 8 take 3 vectors with width 16; slices of 8 take 3 tiles
+  // of 16 or 32.
   const Explanation explanation =
       makeExplanation({makeOperation("kern.attention", 240, 24, {8}),
                        makeOperation("kern.gemm", 240, 24, {8, 8, 8})});

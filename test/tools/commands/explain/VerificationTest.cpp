@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verdicts and errors go to the passes and operations of their names, and to no
-// other.
+// Verdicts and errors are assigned to the passes and operations with their
+// names, and to no others.
 #include "tools/commands/explain/Verification.h"
 #include <cmath>
 #include <functional>
@@ -13,7 +13,7 @@ using namespace transom::tools;
 
 namespace {
 
-/// An explanation of three passes, of lowering, and of one phase.
+/// An explanation with three passes, the lowering, and one phase.
 Explanation makeExplanation() {
   Explanation explanation;
   explanation.model.name = "m";
@@ -38,7 +38,7 @@ Explanation makeExplanation() {
   return explanation;
 }
 
-/// The certificate of the same compile, in which extension points run nothing.
+/// The certificate for the same compile, with empty extension points.
 Certificate makeCertificate() {
   Certificate certificate;
   certificate.passes = {{"kern", "cse", false},

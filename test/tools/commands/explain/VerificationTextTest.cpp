@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The section on what was checked, and errors as text.
+// The verification section, and errors as text.
 #include "tools/commands/explain/Verification.h"
 #include <gtest/gtest.h>
 

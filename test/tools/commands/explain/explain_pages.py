@@ -1,8 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of the page of explanations share: pages of made-up explanations and a browser. They are run as
-`test_explain_page_X.py PROGRAM TOOL`: PROGRAM makes a page of the JSON of explanations, TOOL is transom. The browser is Debian's
-chromium-headless-shell with PyPI's playwright."""
+"""Shared parts of the explanation page tests: pages for generated explanations and a browser. They are run as
+`test_explain_page_X.py PROGRAM TOOL`: PROGRAM creates a page from the JSON of explanations, TOOL is transom. The browser is
+Debian's chromium-headless-shell with PyPI's playwright."""
 import json
 import os
 import pathlib
@@ -33,7 +33,7 @@ class Folder(unittest.TestCase):
         cls.folder = folder.name
 
     def make(self, *explanations, profile=None, assembly=None, config=None, other_profile=None):
-        """The path of a page; `profile`, `assembly` and `config` are those of the first explanation."""
+        """Returns a page's path; `profile`, `assembly` and `config` belong to the first explanation."""
         path = os.path.join(self.folder, f"{len(os.listdir(self.folder))}.html")
         inputs = []
         for index, explanation in enumerate(explanations):
@@ -60,7 +60,7 @@ def read_data(path):
 
 @unittest.skipIf(MISSING, MISSING)
 class Browser(Folder):
-    """Opens pages; each test fails on a request to the network, on an error of the console and on a dialog."""
+    """Opens pages; each test fails on a network request, on a console error and on a dialog."""
 
     @classmethod
     def setUpClass(cls):
@@ -93,7 +93,7 @@ class Browser(Folder):
         return page.evaluate("({...explanation.state, kinds: explanation.state.kinds && [...explanation.state.kinds]})")
 
     def frame(self, page):
-        """Waits until what was asked for is drawn."""
+        """Waits until the requested frame is drawn."""
         page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of explain share: graphs whose attention is not fused, explanations as JSON."""
+"""Shared parts of the explain tests: graphs whose attention is not fused, explanations as JSON."""
 import json
 import os
 import struct
@@ -13,7 +13,7 @@ EXAMPLES = os.path.join(SOURCE, "examples")
 
 
 def write_graph(folder, change):
-    """The example with an attention of single operations, changed by a function of its nodes by name; its path."""
+    """Returns the path of the example with decomposed attention, whose nodes by name are changed by a function."""
     with open(os.path.join(EXAMPLES, "decomposed-attention", "graph.json"), encoding="utf-8") as file:
         graph = json.load(file)
     del graph["$schema"]
@@ -38,7 +38,7 @@ class ExplainTest(ToolTest):
         return os.path.join(EXAMPLES, name)
 
     def write_nodes(self, nodes, outputs):
-        """A graph on x [batch, seq, 16] beside weights of zeros; its path."""
+        """Returns the path of a graph on x [batch, seq, 16] with zero weights."""
         folder = self.path(str(len(os.listdir(self.folder))))
         os.mkdir(folder)
         shapes = {"q.weight": [16, 16], "in_proj.weight": [48, 16]}

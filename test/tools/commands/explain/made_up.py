@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Made-up explanations of any size, in the JSON form of `transom explain --json --ir`."""
+"""Generated explanations with any size, in the JSON form of `transom explain --json --ir`."""
 
 
 CODE = """module {
@@ -29,7 +29,7 @@ def place(location, pointer="/hidden_size"):
 
 
 class Listing:
-    """The text of a module and the table of its operations."""
+    """A module's lines and its operation table."""
 
     def __init__(self, entry="encode"):
         self.lines, self.names, self.locations, self.origins, self.operations = [], [], [], [], []
@@ -60,7 +60,7 @@ class Listing:
 
 
 def layers(count, is_fused):
-    """A chain of layers: of a norm and a product, an activation and an addition, or of one operation for these three."""
+    """A layer chain: a norm and a GEMM, an activation and an addition, or one operation for these three."""
     listing = Listing()
     last = listing.op("attn.embedding", "embeddings", [])
     for layer in range(count):
@@ -76,7 +76,7 @@ def layers(count, is_fused):
 
 
 def flat(count):
-    """One module of many operations, each of which reads the one before and some an earlier one."""
+    """One module with many operations, each of which reads the preceding one and sometimes an earlier one."""
     listing = Listing()
     last = listing.op("attn.embedding", "all", [])
     for i in range(count - 1):
@@ -126,7 +126,7 @@ def entry(count):
 
 
 def explanation(count=4, name="made-up", nodes=0, options=()):
-    """The explanation of a model with so many layers; with `nodes` its passes have a flat graph of so many operations."""
+    """The explanation for a model with `count` layers; with `nodes` its passes have a flat graph with that many operations."""
     before, after = (flat(nodes), flat(nodes - 1)) if nodes else (layers(count, False), layers(count, True))
     imported = summary(before)
     passes = [explained_pass("attn-infer-shapes", "attn-opt", None, imported),
@@ -144,7 +144,7 @@ def explanation(count=4, name="made-up", nodes=0, options=()):
 
 
 def verify(made, different=None):
-    """Adds verdicts to an explanation, of which that on one pass is `different`, and an error to each operation."""
+    """Adds verdicts to an explanation, one pass's being `different`, and an error to each operation."""
     ended = False
     for one in made["passes"]:
         one["verdict"] = "not run" if ended else "different" if one["pass"] == different else "equal" if one["changed"] else "unchanged"
@@ -162,7 +162,7 @@ def verify(made, different=None):
 
 
 def rename(value, text):
-    """An explanation in which each text that a model can choose is `text`."""
+    """An explanation in which each string that a model can choose is `text`."""
     if isinstance(value, dict):
         return {key: text if key in ("name", "location", "message", "help", "summary", "pointer", "detail", "family", "symbol", "stage", "pass", "category") and isinstance(inner, str)
                 else rename(inner, text) for key, inner in value.items()}

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""explain of two compiles: options, models, and explanations that were saved."""
+"""explain on two compiles: options, models, and saved explanations."""
 import json
 import unittest
 
@@ -46,7 +46,7 @@ class Comparison(ExplainTest):
     def test_a_batch_shows_what_leaving_padding_out_saves(self):
         told = self.explain(self.example("tiny-bert"), "--other-flags", "--disable-pass attn-remove-padding")
         numbers = self.numbers(told, "encode")
-        # Sequences of 64 and 16 tokens are 128 rows with padding, and 80 without.
+        # Sequences with 64 and 16 tokens are 128 rows with padding, and 80 without.
         without, padded = numbers["operations of 2 sequences of 64 and 16 tokens"]
         alone, _ = numbers["operations of a call"]
         self.assertLess(without, 0.625 * padded)
@@ -71,7 +71,7 @@ class Comparison(ExplainTest):
         self.assertEqual(told["notes"], ["A: this explanation has format 1, and this transom knows format 3: what both know is shown; "
                                          "it does not have code, entries.barriers, entries.padded; not known here: new"])
         numbers = self.numbers(told, "encode")
-        # What one of them does not tell is a number of neither.
+        # A number that one explanation lacks is shown for neither.
         self.assertEqual(numbers["barriers"], (0, 0))
         self.assertNotIn("memory of 2 sequences of 64 and 16 tokens", numbers)
         self.assertLess(*reversed(numbers["weights read"]))

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The page that `explain --html` writes has what `explain --json` prints; test_explain_page*.py open pages in a browser."""
+"""The page from `explain --html` contains the output of `explain --json`; test_explain_page*.py open pages in a browser."""
 import json
 import os
 import re
@@ -11,20 +11,20 @@ from explains import ExplainTest
 
 class ExplainHtml(ExplainTest):
     def write(self, *arguments):
-        """The data of a page."""
+        """Returns a page's data."""
         path = os.path.join(self.folder, "page.html")
         self.succeed("explain", *arguments, "--html", path)
         with open(path, encoding="utf-8") as file:
             text = file.read()
         data = json.loads(re.search(r'<script type="application/json" id="explanation">(.*?)</script>', text, re.S).group(1))
-        # The code of all compilations has a limit of its own.
+        # The code for all compilations has a separate limit.
         code = len(json.dumps([data["code"], data["code_lines"]]))
         self.assertLess(code, 3 << 20)
         self.assertLess(len(text) - code, 1e6)
         return data
 
     def read_json(self, *arguments):
-        """The JSON without IR, and the lines of each module."""
+        """Returns the JSON without IR, and the lines in each module."""
         explanation = json.loads(self.succeed("explain", *arguments, "--json", "--ir").stdout)
         modules = [explanation["imported_ir"], *(one["ir"] for one in explanation["passes"])]
         explanation["imported_ir"] = explanation["code"] = None

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The page of explanations in a browser: all views, the overview, texts of models, and paper."""
+"""The explanation page in a browser: all views, the overview, model strings, and paper."""
 import os
 import subprocess
 
@@ -41,7 +41,7 @@ class ViewTest(Browser):
         self.assertEqual(page.inner_text("#inspector .title"), "attn.fused")
 
 
-# Words of visible text that are on two lines.
+# Visible words that are split across two lines.
 BROKEN_WORDS = """() => {
   const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node; node = walker.nextNode();) {
@@ -121,7 +121,7 @@ class SafetyTest(Browser):
         page.emulate_media(media="print")
         self.frame(page)
         lines = page.locator(".row .text")
-        # Each line of both sides once; what is the same is there once.
+        # Each line on both sides appears once; common lines are shared.
         kinds = page.evaluate("explanation.diff.pairs.map(pair => pair.kind)")
         self.assertEqual(lines.count(), len(kinds) + kinds.count("changed"))
         self.assertGreater(lines.count(), 2 * shown)
@@ -136,7 +136,7 @@ class SafetyTest(Browser):
         page = self.open(self.make(made_up.explanation(30)), size=(1360, 300))
         page.emulate_media(media="print")
         self.assertFalse(page.is_visible("#views"))
-        # All of the text is on paper, not what fits the window.
+        # The complete text is on paper, not only the window's part.
         self.assertGreater(page.evaluate("document.documentElement.scrollHeight"), 600)
         self.assertGreater(len(page.pdf()), 10000)
 

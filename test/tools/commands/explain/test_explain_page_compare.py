@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Two compilations in the page of explanations."""
+"""Two compilations in the explanation page."""
 import json
 
 import made_up
@@ -51,7 +51,7 @@ class CompareTest(Browser):
 
         # Less memory is better, more barriers are worse; work in bf16 is neither.
         self.assertEqual([colors(label) for label in ("memory", "barriers", "of it in bf16")], [["better"], ["worse"], []])
-        # A phase that has more work and moves less is not one of both.
+        # A phase with more work and less data has one color for each.
         changes = page.locator(".comparison tr:has-text('mlp') td").last.locator("span")
         self.assertEqual([one.get_attribute("class") for one in changes.all()], ["worse", "better"])
 
@@ -71,7 +71,7 @@ class CompareTest(Browser):
         b["passes"][1] |= {"changed": False, "ir": None, "remarks": [], "after": b["imported"]}
         page = self.open(self.make(a, b), hash="#compare", size=(1360, 2000))
         page.click("button:text-is('attn-fuse-all')")
-        # The pass of A fused; in B there is what was imported.
+        # A's pass fused; B shows the imported module.
         for side, ir in (("before", a["passes"][1]["ir"]), ("after", b["imported_ir"])):
             page.keyboard.press("F")
             lines = page.locator(f".pane[data-side={side}] .text").all_inner_texts()

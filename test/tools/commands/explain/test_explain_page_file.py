@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is in the file of the page of explanations, and its size."""
+"""Contents and size of the explanation page's file."""
 import json
 import os
 import re
@@ -36,7 +36,7 @@ class FileTest(Folder):
         self.assertEqual(len(data["listings"]), 6)
 
     def test_size_of_many_layers(self):
-        # The IR of 48 layers and of its passes, twice; without sharing lines it would be ten times as long.
+        # The IR for 48 layers and its passes, twice; without line sharing it would be ten times as long.
         path = self.make(made_up.explanation(48))
         self.assertLess(os.path.getsize(path), 300e3)
 

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The graph in the page of explanations."""
+"""The graph in the explanation page."""
 import made_up
 from explain_pages import Browser, main
 
@@ -45,7 +45,7 @@ class GraphTest(Browser):
         box = page.locator(".graph-pane").first.bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         drawn = []
-        # All of the graph, then nearer and nearer, then along it.
+        # The complete graph, then closer, then along it.
         page.keyboard.press("0")
         for step in range(30):
             page.mouse.wheel(0, -300 if step < 15 else 150)
@@ -53,7 +53,7 @@ class GraphTest(Browser):
         for one in drawn:
             self.assertTrue(0 < one["nodes"] <= 6000 and one["edges"] <= 6000, one)
         self.assertGreater(len({one["nodes"] for one in drawn}), 3)
-        # Panning draws a frame in far less time than the 2 s of all nodes; machines of tests are slow.
+        # Panning draws a frame in far less time than the 2 s for all nodes; test hosts are slow.
         spent = page.evaluate("""(() => { const [pane] = explanation.graph.panes, start = performance.now();
           for (let i = 0; i < 20; ++i) { pane.view.y -= 400; pane.draw(); }
           return (performance.now() - start) / 20; })()""")

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory and operations in the page of explanations: numbers, other sizes, and times."""
+"""Memory and operations in the explanation page: numbers, other sizes, and times."""
 import made_up
 from explain_pages import Browser, main
 
@@ -13,7 +13,7 @@ class NumbersTest(Browser):
         values = lambda selector: [float(one.get_attribute("data-value")) for one in page.locator(f"{selector} .number[data-value]").all()]
         self.assertEqual(values(".tiles")[:5], [entry["flops"]["value"], entry["padded"]["flops"], entry["streamed_bytes"], entry["arena_bytes"]["value"], entry["barriers"]])
         page.keyboard.press("4")
-        # The buffers of the fullest step take more than the bound that holds for all sizes.
+        # The buffers in the fullest step take more than the bound that holds for all sizes.
         self.assertEqual(values(".tiles")[:2], [entry["arena_bytes"]["value"], 4096 + 8256])
         self.assertEqual(values(".buffers"), [8256, 4096, 4096, 0])
         page.keyboard.press("5")

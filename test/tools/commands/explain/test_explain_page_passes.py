@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The passes in the page of explanations: the list, the IR before and after, the model's JSON, code."""
+"""The passes in the explanation page: the list, the IR before and after, the model's JSON, code."""
 import json
 
 import made_up
@@ -19,7 +19,7 @@ class PassesTest(Browser):
         page.keyboard.press("/")
         page.keyboard.type("what attn-L")
         self.assertEqual(self.passes(page), ["attn-look"])
-        # A word of the IR that only one pass makes.
+        # An IR token that only one pass creates.
         page.fill("#search", "attn.fused")
         self.assertEqual(self.passes(page), ["attn-fuse-all"])
         page.fill("#search", "nothing like this")
@@ -45,7 +45,7 @@ class PassesTest(Browser):
         self.assertEqual(shown(), 85)
         page.keyboard.press("f")
         self.assertLess(shown(), 10)
-        # The region of the function folds to its first line and its bracket, on both sides.
+        # The function's region folds to its first line and its bracket, on both sides.
         page.click(".pane[data-side=after] .gutter.region")
         for side in ("before", "after"):
             self.assertEqual(page.locator(f".pane[data-side={side}] .text").count(), 4)
@@ -114,7 +114,7 @@ class PassesTest(Browser):
         self.assertEqual(page.locator(".functions pre").text_content().splitlines(), [line[2:] for line in lines[1:9]])
         page.fill(".code-list input", "addressof")
         self.assertEqual(names.all_inner_texts(), ["transom.p.avx2.layer.0.gemm.x"])
-        # The same beside an operation that the code computes.
+        # The same next to an operation that the code computes.
         other = self.open(self.make(explanation), hash="#passes,0,1,after,3")
         self.assertEqual(other.locator("#inspector .assembly summary .flag").all_inner_texts(),
                          ["LLVM dialect of transom.k.gemm.6", "LLVM dialect of transom.p.avx2.layer.0.gemm.x"])
@@ -141,7 +141,7 @@ class PassesTest(Browser):
         page.click(".pane[data-side=after] .row:has-text('attn.fused') >> nth=2")
         other = self.open(path, hash=page.url[page.url.index("#"):])
         self.assertEqual(other.inner_text("#inspector > .path"), "encoder.layer.2.mlp")
-        # An address of something that is not there opens the page all the same.
+        # The page also opens with an address that does not exist.
         self.open(path, hash="#passes,7,99,after,12345")
 
     def test_replay(self):

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Verdicts on passes and errors of operations in the page of explanations."""
+"""Verdicts on passes and operation errors in the explanation page."""
 import os
 import subprocess
 
@@ -9,7 +9,7 @@ from explain_pages import HTML, TOOL, Browser, main, read_data
 
 
 def list_signs(page):
-    """The signs of the passes in the list that have one."""
+    """Returns the signs for the passes in the list that have one."""
     return page.locator("#passes .pass .verdict").all_inner_texts()
 
 

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The text of explain. TRANSOM_UPDATE=1 in the environment rewrites the expected texts."""
+"""The text output of explain. TRANSOM_UPDATE=1 in the environment rewrites the expected output."""
 import os
 import unittest
 
@@ -13,7 +13,7 @@ class ExplainText(ExplainTest):
     maxDiff = None
 
     def expect(self, name, *arguments):
-        """The text is that of the file `expected/NAME.txt`."""
+        """Compares the output with `expected/NAME.txt`."""
         text = self.succeed("explain", *arguments).stdout
         path = os.path.join(EXPECTED, name + ".txt")
         if os.environ.get("TRANSOM_UPDATE"):

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""explain --verify: a verdict on each pass, an error of each operation, and a pass that is wrong."""
+"""explain --verify: a verdict on each pass, an error for each operation, and a wrong pass."""
 import json
 import os
 import re
@@ -33,7 +33,7 @@ class ExplainVerify(ExplainTest):
                     self.assertEqual(error["isa"], "avx2")
                     self.assertGreater(error["numbers"], 0)
                     self.assertLess(error["relative"], 1e-5, one)
-                # Rounding shows: products have an error, what copies has none.
+                # Rounding is visible: GEMMs have an error, copies have none.
                 errors = {kind: [one["errors"][0]["absolute"] for one in self.operations(told) if one["name"] == kind]
                           for kind in ["kern.gemm", "kern.gather_rows"]}
                 self.assertGreater(min(errors["kern.gemm"]), 0)
@@ -84,7 +84,7 @@ class ExplainVerify(ExplainTest):
         validator.validate(self.explain_wrong())
 
     def explain_wrong(self):
-        """The explanation of a compile with a wrong pass."""
+        """Explains a compile with a wrong pass."""
         run = self.tool("explain", self.example("tiny-bert"), "--verify", *WRONG, "--json")
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertRegex(run.stderr, r"^transom: error: tiny-bert: after 'extension-attn-shaped': .*'attn.activation'")
@@ -106,11 +106,11 @@ class ExplainVerify(ExplainTest):
         self.assertEqual(difference["location"], "encoder.layer.0.intermediate.intermediate_act_fn")
         self.assertIn("gelu_tanh", difference["after"])
         self.assertIn("--load-pass-plugin", difference["replay"])
-        # The code has the bits of its module: the wrong one.
+        # The code has the bits of its wrong module.
         self.assertTrue(all(each["differences"] == 0 for each in told["verification"]["code"]))
         self.assertTrue(all(one["errors"] for one in self.operations(told)))
 
-        # A saved one tells the same, and so does its page.
+        # A saved explanation contains the same verdict, and so does its page.
         saved, page = self.path("saved.json"), self.path("page.html")
         with open(saved, "w", encoding="utf-8") as file:
             json.dump(told, file)

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What makes a model slow is in the first lines of explain."""
+"""explain lists the reasons why a model is slow in its first lines."""
 import json
 import os
 import unittest
@@ -11,7 +11,7 @@ HEADING = "What makes it slower than it has to be"
 
 
 def read_probabilities(graph, nodes):
-    """The probabilities are a result of the model, too."""
+    """Makes the probabilities a result of the model, too."""
     graph["outputs"].append("shares")
 
 
@@ -53,7 +53,7 @@ class Findings(ExplainTest):
             self.assertEqual("of the work is for columns that are computed and not used" in found, wasted)
             self.assertEqual("attention.self: attention 4 heads of 8, mask, 32 of 64 columns used" in found
                              or "attention.self: attention 4 heads of 8, 32 of 64 columns used" in found, wasted, found)
-            # -v says it of any model, the other way from 5 % on.
+            # -v lists it for any model; the default only from 5 % on.
             listed = self.succeed("explain", folder, "-v").stdout
             self.assertEqual("Columns that avx2 computes and nothing uses: none" in listed, not wasted)
             self.assertEqual("16 in place of 8" in found and "less than 5 % is told by -v alone" in found and "(config.json /num_attention_heads)" in found, wasted, found)
@@ -93,7 +93,7 @@ class Findings(ExplainTest):
                  {"name": "positive", "op": "relu", "inputs": ["scores"]},
                  {"name": "mixed", "op": "matmul", "inputs": ["positive", "x"]}]
         found = self.findings(self.write_nodes(nodes, ["mixed"]))
-        # Two products: 128 rows of 16 are read twice and written, and scores of 128 x 128 written and read.
+        # Two GEMMs: 128 rows with width 16 are read twice and written, and 128 x 128 scores written and read.
         self.assertRegex(found, r"1 attention has no softmax and is not fused: scores go through memory, and the products read and write 1[5-9]\d\.\d KiB in a call")
         self.assertIn("'attn.matmul' at 'mixed' reads scores [batch, seq, seq] of 'attn.matmul' at 'scores'", found)
         self.assertIn("multiply key and value first", found)

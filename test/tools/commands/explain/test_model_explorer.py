@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""explain --model-explorer: graphs in the form of Google's Model Explorer, checked with the classes of its package where that is
+"""explain --model-explorer: graphs in the format of Google's Model Explorer, checked with its package's classes if it is
 installed (PyPI: ai-edge-model-explorer)."""
 import dataclasses
 import importlib.util
@@ -15,7 +15,7 @@ from explains import ExplainTest
 
 
 def load_classes():
-    """graph_builder.py of the package, without the package, which imports a server; None where it is not installed."""
+    """Loads graph_builder.py without the rest of the package, which imports a server; returns None if it is not installed."""
     try:
         package = importlib.util.find_spec("model_explorer")
     except (ImportError, ValueError):
@@ -31,7 +31,7 @@ def load_classes():
 
 
 def check(test, value, kind, path):
-    """A JSON value is one of a type of the package."""
+    """Checks that a JSON value has a type from the package."""
     origin = typing.get_origin(kind)
     if dataclasses.is_dataclass(kind):
         test.assertIsInstance(value, dict, path)

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The table of what runs has a phase that costs FLOP, bytes or time; one that costs neither is counted."""
+"""The phase table lists a phase that costs FLOP, bytes or time; phases that cost neither are counted."""
 import unittest
 
 from explains import ExplainTest
@@ -12,9 +12,9 @@ class PhaseTables(ExplainTest):
                  {"name": "last", "op": "transpose", "inputs": ["first"], "attrs": {"permutation": [1, 0, 2]}}]
         text = self.succeed("explain", self.write_nodes(nodes, ["last"])).stdout
         self.assertRegex(text, r"share +FLOP +bytes +layer +what it computes")
-        # 128 rows of 16 floats are read and written.
+        # 128 rows with 16 floats are read and written.
         self.assertRegex(text, r"\n +0 % +0 +16\.0 KiB +transpose")
-        # The product reads and writes as much, and reads a panel of 16 x 32 floats of the weight.
+        # The GEMM reads and writes the same size, and reads a 16 x 32 float panel of the weight.
         self.assertRegex(text, r"\n +100 % +65\.\d k +1[78]\.\d KiB +product 16 -> 16")
 
     def test_small_phases_are_counted(self):

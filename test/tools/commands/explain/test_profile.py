@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measured times in explain: of one compile, and of two that are compared."""
+"""Measured times in explain: for one compile, and for two compared compiles."""
 import json
 import unittest
 
@@ -9,7 +9,7 @@ from explains import ExplainTest
 
 class Profile(ExplainTest):
     def write_profile(self, name, told, scale=1.0, batch=1, **row):
-        """A profile in which each FLOP of a phase takes a nanosecond times `scale`, and every phase a microsecond."""
+        """A profile in which each FLOP in a phase takes a nanosecond times `scale`, and every phase a microsecond."""
         (entry,) = told["entries"]
         lines = [{"location": phase["place"]["location"], "phase": phase["name"], "dispatches": phase["runs"],
                   "ms": (phase["flops"]["value"] * phase["runs"] * scale + 1000) * 1e-6, "share": 0, "gflops": 1, "gbps": 2, "peak_share": 0.25} for phase in entry["phases"]]
@@ -37,12 +37,12 @@ class Profile(ExplainTest):
         compared = self.explain(model, *flags, *profiles)
         (total,) = [each for each in compared["numbers"] if each["unit"] == "ns"]
         self.assertEqual(total["name"], "time of 1 x 64")
-        # Places have all of the time, whichever phases are in them.
+        # Locations add up to the total time, for any phases in them.
         for side in "ab":
             self.assertAlmostEqual(sum(each[f"ns_{side}"] or 0 for each in compared["phases"]), total[side], delta=50)
         self.assertGreater(total["b"], 1.9 * total["a"])
         by_place = {each["place"]: each for each in compared["phases"]}
-        # The activation is a phase of its own in one of them, at the same place.
+        # The activation is a separate phase in one of them, at the same location.
         inner = by_place["intermediate, layers 0-1"]
         self.assertEqual((inner["runs_a"], inner["runs_b"]), (2, 4))
         text = self.succeed("explain", model, *flags, *profiles).stdout

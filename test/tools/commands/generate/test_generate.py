@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""transom generate, and the flags of `run ... generate`."""
+"""transom generate, and the flags in `run ... generate`."""
 import json
 import os
 import shutil
@@ -31,7 +31,7 @@ class Generate(DecoderTest):
         return line
 
     def said(self, pieces, *flags):
-        """The line for a prompt after which the model says these tokens."""
+        """Returns the line for a prompt after which the model generates these tokens."""
         return self.one(self.text, "-p", "Q", *script(ids_of(pieces)), *flags)
 
     # Ids, texts, streams.
@@ -184,7 +184,7 @@ class Generate(DecoderTest):
         for token, logprob, top in zip(line["ids"], line["logprobs"], line["top_logprobs"]):
             self.assertEqual((len(top), top[0]["id"], top[0]["logprob"]), (4, token, logprob))
             self.assertEqual(sorted(top, key=lambda one: -one["logprob"]), top)
-        # As score finds them.
+        # The same log-probabilities as in score.
         whole = listed(ids_of(["the"]) + line["ids"])
         (scored,) = self.lines("score", self.text, "--ids", whole)
         self.assertEqual(scored["logprobs"], line["logprobs"])
@@ -271,7 +271,7 @@ class Generate(DecoderTest):
             self.fail_with(2, "generate", self.text, *flags, says=says)
 
     def poisoned(self, model, tensor, index, value):
-        """The artifact of a golden decoder, one of whose weights is this value."""
+        """Returns the artifact for a golden decoder with one weight element set to this value."""
         name = f"{tensor}-{index}"
         os.remove(self.variant(model, name))
         folder = os.path.join(self.shared, f"{model}-{name}")
@@ -280,7 +280,7 @@ class Generate(DecoderTest):
 
     def test_weights_that_are_no_numbers(self):
         queries, norm = "transformer.h.0.attn.c_attn.weight", "transformer.ln_f.weight"
-        # Of c_attn's [in, 3 * in] the first column is a query's; keys follow, then values.
+        # In c_attn's [in, 3 * in] the first column belongs to a query; keys follow, then values.
         width = golden_shape("gpt2", queries)[0]
         for tensor, index, value in (
             (norm, 0, float("nan")),

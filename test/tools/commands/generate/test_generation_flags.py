@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The flags of generation: values that are refused, and the help."""
+"""Generation flags: rejected values, and the help."""
 import os
 import sys
 import unittest

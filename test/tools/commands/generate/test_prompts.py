@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prompts of files and of stdin: a line is a text, a list of ids, or an object."""
+"""Prompts in files and on stdin: a line is a text, an id list, or an object."""
 import os
 import sys
 import unittest

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""transom score: log-probabilities of texts, the perplexity of files."""
+"""transom score: log-probabilities for texts, perplexity for files."""
 import math
 import os
 import sys

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""transom score --target: log-probabilities of given targets, as the entry 'score' has them."""
+"""transom score --target: log-probabilities for given targets, as in the entry 'score'."""
 import json
 import math
 import os
@@ -29,7 +29,7 @@ class ScoreTargets(TranslationTest):
         return [json.loads(line) for line in result.stdout.splitlines()]
 
     def logprobs(self, ids, labels, model=None):
-        """Those of one target by the entry 'score'."""
+        """Returns one target's log-probabilities from the entry 'score'."""
         write_tensors(self.path("in"), {"input_ids": ("I64", [1, len(ids)], ids), "labels": ("I64", [1, len(labels)], labels)})
         self.succeed("run", model or self.model, "score", "--in", self.path("in"), "--out", self.path("out"))
         return goldens.rows_of(goldens.read_tensors(self.path("out"))["logprobs"])[0]
@@ -68,7 +68,7 @@ class ScoreTargets(TranslationTest):
         self.fail_with(2, "score", model, "--text", "w1", "--target", self.path("targets"), "--target-lang", "xx_XX", says="unknown language 'xx_XX'")
 
     def test_no_tokens(self):
-        # Without special tokens an empty target has none, and an empty source is wrong.
+        # Without special tokens an empty target has no log-probabilities, and an empty source is an error.
         got = self.scored(["w1", "w2"], ["", "w3"], "--no-special")
         self.assertEqual([(line["tokens"], line["sum"]) for line in got[:1]], [(0, 0)])
         self.assertIsNone(got[0]["perplexity"])

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""translate and summarize: one line of output for each line of input, with the results of the entry 'generate'."""
+"""translate and summarize: one output line per input line, with the results from the entry 'generate'."""
 import json
 import os
 import shutil
@@ -93,7 +93,7 @@ class Translate(TranslationTest):
             says = "continuation 0: " * ("--temperature" in flags) + "non-finite logit at position 0: the weights or the input give NaN or infinity"
             self.assertEqual(sorted(errors), sorted([f"transom: error: {self.path('lines')}:{i + 1}: {says}" for i in wrong] + [f"transom: error: {len(wrong)} lines have no result"]))
             self.assertEqual(json.loads(next(line for line in reversed(result.stderr.splitlines()) if line.startswith("{")))["texts"], len(lines))
-            # The other lines have the results that they have without the wrong ones.
+            # The other lines have the same results as without the invalid lines.
             got = [json.loads(line) for line in result.stdout.splitlines()]
             results = len(got) // len(lines)
             for i, line in enumerate(lines):
@@ -131,7 +131,7 @@ class Translate(TranslationTest):
                 (3, ("--target-prefix", "w1 w99"), "target prefix 'w1 w99': the tokenizer has no token for 'w99'"),
                 (6, ("--target-prefix-file", self.path("absent")), "absent")):
             self.fail_with(code, "translate", self.model, *flags, input="w1\n", says=says)
-        # What is wrong for all lines is wrong without a line.
+        # An error that affects all lines is reported without a line.
         self.fail_with(3, "translate", self.model, "--target-prefix", "w99", input="", says="w99")
 
     def test_text_that_is_not_utf8(self):

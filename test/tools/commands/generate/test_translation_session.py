@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The session of translations: its size shows neither in results nor, after a while, in memory."""
+"""The translation session: its size affects neither results nor, after a while, memory."""
 import os
 import re
 import subprocess
@@ -27,7 +27,7 @@ class TranslationSession(TranslationTest):
             self.assertEqual(results[0], results[2])
 
     def test_a_session_that_grows_changes_nothing(self):
-        # Lines of a co-process come one after another: longer ones, more at a time, and longer prefixes need a larger session.
+        # Co-process lines arrive one after another: longer lines, larger batches, and longer prefixes need a larger session.
         windows = [(["w1 w2"], "w5"), ([" ".join(["w3"] * (LIMIT - 2))], "w5"), (["w1 w2", "w4", "w9 w8 w7"], "w5 w6 w7 w8"), (["w1 w2"], "w5")]
         with open(self.path("prefixes"), "w") as file:
             file.write("".join(prefix + "\n" for lines, prefix in windows for _ in lines))

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What translations begin with: the token of their language, and a given prefix."""
+"""The start of translations: the language token, and a given prefix."""
 import json
 import os
 import sys
@@ -22,14 +22,14 @@ class TranslationTarget(TranslationTest):
         (line,) = self.translated(["w1 w2"], "--target-prefix", "w5 w6")
         self.assertEqual(line["text"].split()[:2], ["w5", "w6"])
         self.assertEqual(line["text"].split()[2:], [WORDS[i] for i in line["ids"] if i > 3])
-        # The results go on with what was generated for the source by itself.
+        # The results continue the target generated for the source alone.
         (whole,) = self.translated(["w1 w2"])
         words = whole["text"].split()
         self.assertGreater(len(words), 2)
         (rest,) = self.translated(["w1 w2"], "--target-prefix", " ".join(words[:2]))
         self.assertEqual(rest["text"], whole["text"])
         self.assertEqual(rest["ids"], whole["ids"][2:])
-        # One for each line; the source of a wrong one has no result.
+        # One for each line; the source for an invalid one has no result.
         with open(self.path("prefixes"), "w") as file:
             file.write("w5 w6\n\nw99\n")
         result = self.tool("translate", self.model, "--json", "--target-prefix-file", self.path("prefixes"), input="w1 w2\nw1 w2\nw3\n")
@@ -67,7 +67,7 @@ class TranslationTarget(TranslationTest):
         self.assertEqual(count, 144)
 
     def check_run(self, model, run, what):
-        """The number of sources of a run."""
+        """Checks the source count in a run."""
         text = lambda ids: " ".join(WORDS[id] for id in ids)
         with open(self.path("prefixes"), "w") as file:
             file.write("".join(text(source["prefix"]) + "\n" for source in run["sources"]))

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where nodes and lines are. Pictures of models are in test_graph_drawing.py.
+// Node and line positions. test_graph_drawing.py draws models.
 #include "tools/commands/inspect/GraphLayout.h"
 #include <gtest/gtest.h>
 

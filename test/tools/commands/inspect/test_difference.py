@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""inspect --diff: what differs between models and artifacts, and nothing that does not."""
+"""inspect --diff: only the differences between models and artifacts."""
 import json
 import os
 import shutil
@@ -39,7 +39,7 @@ class Difference(ToolTest):
         found = self.diff(os.path.join(GOLDENS, "bert"), copy)
         self.assertEqual(list(found), ["weights"])
         self.assertEqual(list(found["weights"]), ["encoder.layer.1.output.dense.weight"])
-        # An artifact knows the hash of the whole file.
+        # An artifact contains the complete file's hash.
         mixed = self.diff(self.compiled("bert"), copy)
         self.assertEqual({section: list(changes) for section, changes in mixed.items()}, {"files": ["model.safetensors"]})
         packed = self.diff(self.compiled("bert"), self.compiled(copy))

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""inspect --graph: pictures of models, as SVG and for Graphviz."""
+"""inspect --graph: model pictures, as SVG and for Graphviz."""
 import json
 import os
 import re
@@ -25,7 +25,7 @@ class GraphDrawing(ToolTest):
         return [element.text for element in root.iter(SVG + "text") if element.get("class") == style]
 
     def boxes(self, root):
-        """The rectangles of nodes and those of groups."""
+        """Returns the node rectangles and the group rectangles."""
         nodes, groups = [], []
         for element in root.iter(SVG + "rect"):
             box = [float(element.get(key, 0)) for key in ("x", "y", "width", "height")]
@@ -122,7 +122,7 @@ class GraphDrawing(ToolTest):
             self.assertEqual(file.read(), self.succeed("inspect", os.path.join(EXAMPLES, "tiny-bert"), "--graph", "svg").stdout)
 
     def test_the_picture_of_the_page(self):
-        """TRANSOM_UPDATE=1 draws it anew."""
+        """TRANSOM_UPDATE=1 draws it again."""
         path = os.path.join(SOURCE, "docs", "images", "inspect-graph.svg")
         drawn = self.succeed("inspect", os.path.join(EXAMPLES, "tiny-llama"), "--graph", "svg").stdout
         if os.environ.get("TRANSOM_UPDATE"):

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""inspect: what an artifact holds, without running it; artifacts that are broken."""
+"""inspect: artifact contents, without running it; broken artifacts."""
 import hashlib
 import json
 import os
@@ -16,7 +16,7 @@ from base import ALL_TARGETS, GOLDENS, ToolTest, write_tensors
 
 
 def segments(data):
-    """(type, flags, offset, size) of each program header."""
+    """Returns (type, flags, offset, size) for each program header."""
     offset, size, count = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
     for i in range(count):
         kind, flags, begin, _, _, length = struct.unpack_from("<IIQQQQ", data, offset + i * size)
@@ -24,14 +24,14 @@ def segments(data):
 
 
 def lane_digests(data):
-    """The digests of the eight lanes of a range: equal numbers of blocks of 64 bytes, the last lanes may have less."""
+    """Returns the digests for a range's eight lanes: equal counts of 64-byte blocks, the last lanes may have fewer."""
     lane = 64 * -(-len(data) // (8 * 64))
     return b"".join(hashlib.sha256(data[i * lane : (i + 1) * lane]).digest() for i in range(8))
 
 
 def digest_of(data, place):
-    """The digest that an artifact has at a place: of all loaded segments but the weights, without the digest itself, and
-    without what the header says about sections."""
+    """Returns the digest for an artifact whose digest is at an offset: over all loaded segments except the weights, the digest
+    itself, and the header's section fields."""
     loaded = bytearray(data)
     loaded[40:48], loaded[60:64] = bytes(8), bytes(4)
     ranges = [(begin, begin + length) for kind, _, begin, length in segments(data) if kind == 1][:-1]
@@ -100,7 +100,7 @@ class Inspect(ToolTest):
         self.fail_with(2, "compile", bert, "-o", self.path("m.so"), "--attention-schedule", "two-pass:99", says="two-pass:99")
 
     def test_sizes_of_any_name(self):
-        """Symbols of graph.json have the names that its author gave them; formulas use no others."""
+        """graph.json symbols have the names from the file; formulas use no others."""
         for node in ({"op": "attention", "inputs": ["x", "x", "x"], "attrs": {"heads": 2}},
                      {"block": "layer", "repeat": 2, "inputs": ["x"]}):
             with open(self.path("graph.json"), "w", encoding="utf-8") as file:

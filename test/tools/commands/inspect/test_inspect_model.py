@@ -1,7 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""inspect of models that are not compiled: parameters by component and by layer, and FLOPs, against numbers of transformers
-and torch."""
+"""inspect on models that are not compiled: parameters by component and by layer, and FLOPs, against transformers and torch."""
 import json
 import os
 import re
@@ -11,9 +10,8 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from base import GOLDENS, ToolTest, write_tensors
 
-# Configurations; `num_parameters()` of transformers 5.23 for them; and what `torch.utils.flop_counter` of torch 2.13
-# counts for two sequences of 16 tokens with eager attention: all scores, also those that a causal mask hides, and the
-# head for each token.
+# Configurations; their `num_parameters()` in transformers 5.23; and the count by `torch.utils.flop_counter` in torch 2.13 for
+# two sequences with 16 tokens with eager attention: all scores, including causally masked ones, and the head for each token.
 ORACLES = {
     "bert": (
         {"architectures": ["BertForMaskedLM"], "model_type": "bert", "vocab_size": 211, "hidden_size": 48,
@@ -39,7 +37,7 @@ ORACLES = {
         136816, 9270272),
 }
 
-# The same of golden models, with weights in several layouts.
+# The same for golden models, with weights in several layouts.
 GOLDEN_PARAMETERS = {
     "bert": 99264, "gpt2": 99072, "llama-gqa": 113344, "gemma2": 35208, "phi3": 34896, "modernbert-mlm": 75235,
     "electra-classify": 99654, "encoder-decoders/t5": 6992,
@@ -47,7 +45,7 @@ GOLDEN_PARAMETERS = {
 
 
 def evaluate(formula, sizes):
-    """The value of a sum of products of numbers and symbols."""
+    """Evaluates a sum whose terms are products of numbers and symbols."""
     return eval(re.sub(r"[A-Za-z_]\w*", lambda name: str(sizes[name.group()]), formula))
 
 
@@ -106,7 +104,7 @@ class InspectModel(ToolTest):
         self.assertTrue(found["tied_head"])
 
     def test_parts_follow_from_the_flow_of_values(self):
-        """The names of a graph's nodes do not matter, nor whether attention is spelt out."""
+        """Node names in a graph do not matter, nor does decomposed attention."""
         linear = lambda name, source, rows, columns: {
             "name": name, "op": "linear", "inputs": [source], "attrs": {"weight": name}, "shape": [rows, columns]}
         nodes = [linear("a", "x", 6, 8), linear("b", "x", 6, 8), linear("c", "x", 4, 8),

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The table of memory of inspect, against what a session maps and against the plan of a compile."""
+"""The memory table in inspect, against a session's mapped memory and against the compile plan."""
 import ctypes
 import json
 import os
@@ -16,13 +16,13 @@ PAGE = 4096
 
 
 def alone(path):
-    """The config of a model without its weights."""
+    """Returns a model's config without its weights."""
     with open(path, encoding="utf-8") as file:
         return file.read()
 
 
 class SessionMemory:
-    """transom_model_memory() of an artifact."""
+    """transom_model_memory() for an artifact."""
 
     def __init__(self, path):
         self.library = ctypes.CDLL(os.path.join(os.environ["TRANSOM_BINARY_DIR"], "lib", "libtransom.so"))
@@ -31,7 +31,7 @@ class SessionMemory:
         assert status == 0, status
 
     def bytes(self, names, **values):
-        """With options of the header's struct, whose members are `names`."""
+        """With options in the header's struct, whose members are `names`."""
         fields = [(name, getattr(ctypes, kind)) for name, kind in names]
         options = type("Options", (ctypes.Structure,), {"_fields_": fields})()
         self.library.transom_session_options_init(ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
@@ -44,7 +44,7 @@ class SessionMemory:
 
 
 def read_options():
-    """The members of transom_session_options, from its header."""
+    """Reads the members of transom_session_options from its header."""
     with open(os.path.join(SOURCE, "runtime", "include", "transom", "session.h"), encoding="utf-8") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
     body = re.search(r"typedef struct transom_session_options \{(.*?)\} transom_session_options;", text, re.S).group(1)
@@ -85,7 +85,7 @@ class MemoryTable(ToolTest):
             batch, length = row["batch"], row["length"]
             step = batch * min(length, STEP_TOKENS // batch)
             self.check_session(path, row, max_sequences=batch, max_kv_tokens=batch * length, max_tokens=step)
-        # A block of 256 positions for each sequence.
+        # A block with 256 positions for each sequence.
         self.assertEqual(rows[2]["cache_bytes"], 8 * rows[0]["cache_bytes"])
 
     def test_arena_and_operations_are_those_of_the_formulas(self):
@@ -118,7 +118,7 @@ class MemoryTable(ToolTest):
         halves = json.loads(self.succeed("inspect", self.path("alone"), "--json", "-b", "2", "--dtype", "bf16").stdout)
         whole = json.loads(self.succeed("inspect", self.path("alone"), "--json", "-b", "2").stdout)
         self.assertLess(halves["memory"]["weights_bytes"], 0.7 * whole["memory"]["weights_bytes"])
-        # A flag of types requests the table.
+        # A type flag requests the table.
         bytes = json.loads(self.succeed("inspect", self.path("alone"), "--json", "--quantize", "int8").stdout)
         self.assertLess(bytes["memory"]["weights_bytes"], halves["memory"]["weights_bytes"])
         self.assertIn("memory", json.loads(self.succeed("inspect", self.path("alone"), "--json", env={"TRANSOM_QUANTIZE": "int8"}).stdout))

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What inspect --json prints has the published form, for all kinds of models and artifacts."""
+"""The output of inspect --json has the published form, for all kinds of models and artifacts."""
 import copy
 import json
 import os
@@ -32,7 +32,7 @@ class Schema(ToolTest):
         jsonschema.Draft202012Validator.check_schema(cls.schema)
 
     def check(self, kind, *arguments):
-        """The output has the form of its kind; the schema of that kind alone gives errors that say what is wrong."""
+        """Checks the output against its kind's schema, since that schema alone gives specific errors."""
         found = json.loads(self.succeed("inspect", *arguments, "--json").stdout)
         jsonschema.Draft202012Validator({**self.schema["$defs"][kind], "$defs": self.schema["$defs"]}).validate(found)
         jsonschema.Draft202012Validator(self.schema).validate(found)

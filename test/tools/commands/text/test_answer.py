@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""answer: the spans that the question answering pipeline of transformers 4 finds."""
+"""answer: the same spans as the question answering pipeline in transformers 4."""
 import os
 import sys
 import unittest
@@ -24,7 +24,7 @@ class Answer(TaskTest):
                 for line, (question, context), wanted in zip(together, expected["questions"], expected["answers"][kind], strict=True):
                     (alone,) = self.lines("answer", self.models[name], "--question", question, "--text", context, *flags)
                     self.assertEqual(alone, line)
-                    # The pipeline fills up with spans of probability 0 where a text has few.
+                    # The pipeline adds spans with probability 0 where a text has few.
                     wanted = [dict(a, start=count_bytes(context, a["start"]), end=count_bytes(context, a["end"])) for a in wanted if a["score"] > 0]
                     self.assert_like(line["answers"], wanted, f"{name} {kind} {question}")
 

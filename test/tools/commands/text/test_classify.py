@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""classify: one JSON line with the labels of each text, pair or token."""
+"""classify: one JSON line with the labels for each text, pair or token."""
 import json
 import math
 import os
@@ -48,7 +48,7 @@ class Classify(TextsTest):
 
 
 class ClassifyByDecoders(TaskTest):
-    """A decoder's head reads the last token that is not the padding id; labels are written as Python writes them."""
+    """A decoder's head reads the last token that is not the padding id; labels have Python's spelling."""
 
     task = "classes"
 

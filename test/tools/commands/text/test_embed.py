@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""embed: one JSON line with the embedding of each text."""
+"""embed: one JSON line with the embedding for each text."""
 import json
 import math
 import os
@@ -31,7 +31,7 @@ class Embed(TextsTest):
             self.assertAlmostEqual(raw / length, mean, places=5)
 
     def with_pipeline(self, folder, *names, **files):
-        """A golden encoder with the modules of these classes, each with a folder of its own."""
+        """Compiles a golden encoder with modules that have these classes, each in a separate folder."""
         modules = [{"idx": i, "name": str(i), "path": f"{i}_{name}" if i else "", "type": f"sentence_transformers.models.{name}"}
                    for i, name in enumerate(("Transformer",) + names)]
         files.setdefault("1_Pooling/config", {"word_embedding_dimension": 64, "pooling_mode_mean_tokens": True})
@@ -71,7 +71,7 @@ class Embed(TextsTest):
             self.fail_with(2, "embed", model, "--text", "sat", *flags, says=message)
 
     def chunk_words(self, model, words, room, overlap, *flags):
-        """The mean of the embeddings of windows of so many words, each a token, before it is scaled."""
+        """Returns the mean over the embeddings of windows with `room` one-token words each, before scaling."""
         starts = range(0, max(len(words) - overlap, 1), room - overlap)
         windows = [words[start:start + room] for start in starts]
         vectors = [self.lines("embed", model, "--text", " ".join(window), *flags)[0]["embedding"] for window in windows]
@@ -92,7 +92,7 @@ class Embed(TextsTest):
             length = math.hypot(*wanted) if model == scaled else 1
             for x, y in zip(got, wanted, strict=True):
                 self.assertAlmostEqual(x, y / length, delta=1e-6, msg=chunk)
-            # Any batch, also beside texts that fit, which keep their bits.
+            # Any batch, also with texts that fit, which keep their bits.
             lines = self.lines("embed", model, "-", *chunk, input=f"the cat\n{text}\n\n{text} dog\n{text}\n")
             self.assertEqual([lines[1]["embedding"], lines[4]["embedding"]], [got, got])
             self.assertEqual(lines[0], self.lines("embed", model, "--text", "the cat", *flags)[0])

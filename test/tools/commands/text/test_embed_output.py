@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""embed --output: files of lines and arrays, and how interrupted ones are continued."""
+"""embed --output: line files and array files, and how interrupted ones are continued."""
 import ast
 import json
 import os
@@ -18,7 +18,7 @@ TEXTS = ["the cat sat on a mat", "", "a big dog", "cat " * 9, "the dogs", "sat, 
 
 
 def read_npy(path):
-    """The type, shape and numbers of a file of NumPy."""
+    """Returns the type, shape and values in a NumPy file."""
     with open(path, "rb") as file:
         data = file.read()
     assert data[:8] == b"\x93NUMPY\x01\x00"
@@ -77,7 +77,7 @@ class EmbedOutput(TextsTest):
         for name in ("a.jsonl", "a.npy", "a.safetensors"):
             path = self.path(name)
             whole = self.embed(path)
-            # Cut in the header, at its end, in a row, between rows, at the end.
+            # Truncated in the header, at its end, in a row, between rows, at the end.
             for size in (0, 1, 60, 192, 200, 1000, len(whole) // 2, len(whole) - 1, len(whole)):
                 with open(path, "wb") as file:
                     file.write(whole[:size])

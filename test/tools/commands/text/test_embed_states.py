@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""embed --tokens and --layers: hidden states that transformers gives with output_hidden_states."""
+"""embed --tokens and --layers: hidden states as in transformers with output_hidden_states."""
 import json
 import os
 import sys

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tag --entity: the entities that the package gliner finds."""
+"""tag --entity: the same entities as the package gliner."""
 import json
 import os
 import sys
@@ -32,7 +32,7 @@ class Entities(ToolTest):
         assert len(cls.models) >= 4
 
     def find(self, name, texts, types, *flags, **options):
-        """The lines for texts that are in one file."""
+        """Returns the lines for texts in one file."""
         done = self.succeed("tag", self.models[name], "-", *get_types(types), *flags, input="\n".join(texts) + "\n", **options)
         return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""fill-mask: the tokens that the fill-mask pipeline of transformers finds."""
+"""fill-mask: the same tokens as the fill-mask pipeline in transformers."""
 import json
 import os
 import shutil

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""rerank: the order and scores of cross-encoders of sentence-transformers, and of embeddings."""
+"""rerank: order and scores from sentence-transformers cross-encoders, and from embeddings."""
 import json
 import math
 import os
@@ -39,7 +39,7 @@ class Rerank(TaskTest):
                                  f"{name} {case['flags']}")
 
     def change(self, name, file, change):
-        """A copy of a golden folder with another JSON file, compiled."""
+        """Copies a golden folder with another JSON file, and compiles it."""
         folder = self.path(f"changed-{name}")
         shutil.copytree(os.path.join(TASKS, name), folder)
         with open(os.path.join(folder, file)) as text:
@@ -136,7 +136,7 @@ class Rerank(TaskTest):
         self.fail_with(4, "rerank", self.compiled(os.path.join(TASKS, "bert-masks")), "--query", "q", "--text", "a", says="its head is 'masked_lm'")
 
     def compile_with(self, name, **config):
-        """A reranker with more keys in its config.json: the artifact, and what compiling it says."""
+        """Compiles a reranker with more keys in its config.json; returns the artifact and compile's messages."""
         folder = self.change("bert-rerank", "config.json", lambda found: found.update(config))
         os.rename(folder, self.path(name))
         return self.path(name + ".so"), self.succeed("compile", self.path(name), "-o", self.path(name + ".so")).stderr
@@ -149,7 +149,7 @@ class Rerank(TaskTest):
         for line in self.rank(tanh, expected["query"], expected["documents"]):
             logit = math.log(sigmoid[line["index"]] / (1 - sigmoid[line["index"]]))
             self.assertAlmostEqual(line["score"], math.tanh(logit), delta=1e-5)
-        # A null in the newer key means the default, and so does code of the checkpoint.
+        # A null in the newer key means the default, and so does checkpoint code.
         newer = {"sentence_transformers": {"activation_fn": None}, "sbert_ce_default_activation_function": "torch.nn.Identity"}
         for name, config in (("null", newer), ("own", {"sentence_transformers": {"activation_fn": "own.Act"}})):
             model, said = self.compile_with(name, **config)

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""similarity: how close texts are to each other."""
+"""similarity: the similarity between texts."""
 import math
 import os
 import sys

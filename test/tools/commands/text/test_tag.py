@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tag: the spans that the token classification pipeline of transformers finds."""
+"""tag: the same spans as the token classification pipeline in transformers."""
 import os
 import sys
 import unittest
@@ -36,7 +36,7 @@ class Tag(TaskTest):
         self.assertEqual(kept, [e for e in both if e["entity"] not in ("I-LOC", "MISC")])
 
     def test_words_keep_their_spaces(self):
-        # The pipeline makes them of tokens, which the setting is not about.
+        # The pipeline builds them from tokens, which the setting does not affect.
         name, text = "deberta-v2-tags", "ada lives in new york , near the river . s ! ( she ) ?"
         spaced = self.lines("tag", self.models[name], "--text", text)
         self.assertIn("the river . s !", [entity["word"] for entity in spaced[0]["entities"]])

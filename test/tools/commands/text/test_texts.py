@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Texts of commands: from flags, files and stdin, and what is said about bad ones."""
+"""Command input texts: from flags, files and stdin, and errors for invalid texts."""
 import json
 import os
 import shutil
@@ -65,7 +65,7 @@ class Texts(TextsTest):
             file.write(b"the cat\n" * 300 + b"a\xff\n" + b"the dog\n" * 3)
         for command, model in (("tokenize", "bert"), ("embed", "bert"), ("classify", "bert-classify"), ("classify", "bert-tokens")):
             self.fail_with(3, command, self.models[model], "-q", "--file", self.path("texts"), says=self.path("texts") + ":301: ")
-        # One line alone, and the first of a file.
+        # One line alone, and the first in a file.
         with open(self.path("texts"), "wb") as file:
             file.write(b"a\xff\n")
         self.fail_with(3, "embed", self.models["bert"], "--file", self.path("texts"), says=self.path("texts") + ":1: ")

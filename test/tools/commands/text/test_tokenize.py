@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tokenize: ids and back, pairs, errors, with tokenizers of bytes and of words; with the WordPiece of MPNet: the ids of transformers."""
+"""tokenize: ids and back, pairs, errors, with byte and word tokenizers; with MPNet's WordPiece: the same ids as transformers."""
 import json
 import os
 import subprocess

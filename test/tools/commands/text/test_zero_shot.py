@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""classify --candidate: what the zero-shot classification pipeline of transformers answers."""
+"""classify --candidate: the same results as the zero-shot classification pipeline in transformers."""
 import os
 import sys
 import unittest

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each axis of an entry on a model by hand that is right, and on models whose
-// results show the number of the run, of workers, of sequences, their place,
-// their neighbours, or the padding.
+// Each axis for an entry, on a correct hand-written model, and on models whose
+// results depend on the run, the worker count, the sequence count, their
+// position, their neighbours, or the padding.
 #include "tools/commands/verify/BitsEntry.h"
 #include "test/tools/commands/verify/BrokenModel.h"
 #include <atomic>
@@ -45,7 +45,7 @@ TEST(BitsEntry, SaysWhichAxesAnyFunctionLacks) {
 
 namespace {
 
-/// Adds a number that depends on the run to the rows of the worker's sequences.
+/// Adds a value that depends on the run to the rows of the worker's sequences.
 template <typename Number>
 void addToRows(const transom_frame *frame, const int64_t *layer, int64_t worker,
                int64_t numWorkers, Number number) {
@@ -105,7 +105,7 @@ void showPadding(const transom_frame *frame, const int64_t *layer,
             [&](int64_t) { return frame->ragged_batches->columns; });
 }
 
-/// Writes to results of padding, which are zero.
+/// Writes to padding results, which are zero.
 void writePadding(const transom_frame *frame, const int64_t *layer,
                   int64_t worker, int64_t numWorkers) {
   getFakePhase(Scatter)(frame, layer, worker, numWorkers);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Comparisons of bits: floats that are equal but for their bits, blocks of
-// larger tensors, padding; and what a report makes of them.
+// Bit comparisons: floats that are equal except for their bits, blocks in
+// larger tensors, padding; and their report.
 #include "tools/commands/verify/BitsReport.h"
 #include "test/support/fake/Fake.h"
 #include <cmath>
@@ -50,7 +50,7 @@ TEST(BitsReport, ComparesABlockOfALargerTensor) {
   };
   at(1, 0, 0, 0) = 1, at(1, 0, 0, 1) = 2, at(1, 1, 0, 0) = 3,
               at(1, 1, 0, 1) = 4;
-  at(0, 2, 1, 2) = 5; // of another sequence
+  at(0, 2, 1, 2) = 5; // in another sequence
   auto compareBoth = [&](bool zeroElsewhere) {
     return compareTensors(one, makeFloats({3, 3, 2, 3}, values), 1,
                           zeroElsewhere);

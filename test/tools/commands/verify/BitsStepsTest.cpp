@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each axis of decode steps on the decoder by hand, and on decoders whose
-// logits show the step, its other sequences, or what became of the cache.
+// Each axis for decode steps, on the hand-written decoder, and on decoders
+// whose logits depend on the step, its other sequences, or the cache history.
 #include "tools/commands/verify/BitsSteps.h"
 #include "test/tools/commands/verify/BrokenModel.h"
 
@@ -49,7 +49,7 @@ TEST(BitsSteps, SaysWhichAxesNeedACache) {
 
 namespace {
 
-/// Adds a number that depends on the step to the logits of a worker's rows.
+/// Adds a value that depends on the step to the logits in a worker's rows.
 template <typename Number>
 void addToLogits(const transom_frame *frame, const int64_t *layer,
                  int64_t worker, int64_t numWorkers, Number number) {
@@ -57,14 +57,14 @@ void addToLogits(const transom_frame *frame, const int64_t *layer,
   const transom_ragged_batch &batch = *frame->ragged_batches;
   const auto *tokens = static_cast<const int64_t *>(frame->args[1]);
   auto *logits = static_cast<float *>(frame->args[2]);
-  const int64_t count = frame->symbols[3]; // logits of the step
+  const int64_t count = frame->symbols[3]; // logits in the step
   for (int64_t w = count * worker / numWorkers;
        w != count * (worker + 1) / numWorkers; ++w)
     logits[w * FAKE_VOCABULARY + 1] +=
         float(number(batch.sequences[batch.token_sequence[tokens[w]]]));
 }
 
-/// The number that the first block of a sequence keeps where no position is.
+/// The value that a sequence's first block keeps outside all positions.
 float &getMark(const transom_frame *frame, const transom_sequence &sequence) {
   char *block = frame->caches[0].block_table[sequence.first_block];
   return reinterpret_cast<float *>(block)[TRANSOM_KV_BLOCK_SIZE - 2];
@@ -83,8 +83,8 @@ void showOthers(const transom_frame *frame, const int64_t *layer,
   });
 }
 
-/// The first step of a sequence notes where its block is; one that is loaded by
-/// another session is elsewhere.
+/// A sequence's first step stores its block address; after another session
+/// loads the sequence, the address differs.
 void showFile(const transom_frame *frame, const int64_t *layer, int64_t worker,
               int64_t numWorkers) {
   addToLogits(frame, layer, worker, numWorkers, [&](const transom_sequence &s) {
@@ -96,8 +96,7 @@ void showFile(const transom_frame *frame, const int64_t *layer, int64_t worker,
   });
 }
 
-/// The number of the largest position that was ever read, less those that are
-/// there.
+/// The largest position ever read, minus the current positions.
 void showRewind(const transom_frame *frame, const int64_t *layer,
                 int64_t worker, int64_t numWorkers) {
   addToLogits(frame, layer, worker, numWorkers, [&](const transom_sequence &s) {
@@ -107,7 +106,7 @@ void showRewind(const transom_frame *frame, const int64_t *layer,
   });
 }
 
-/// A copy has another place in the table of blocks than its original.
+/// A copy has another position in the block table than its original.
 void showPlace(const transom_frame *frame, const int64_t *layer, int64_t worker,
                int64_t numWorkers) {
   addToLogits(frame, layer, worker, numWorkers,

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The model by hand with one of its phases replaced by one whose results show
-// how they were run.
+// The hand-written model with one phase replaced by a phase whose results show
+// how it was run.
 #pragma once
 #include "test/support/fake/FakeDecoder.h"
 #include "tools/commands/verify/BitsReport.h"
@@ -10,7 +10,7 @@
 
 namespace transom::test {
 
-/// Indices of phases in FakeArtifact.c.
+/// Phase indices in FakeArtifact.c.
 enum FakePhase {
   Scatter = 3,
   Append = 5,
@@ -23,7 +23,7 @@ inline transom_phase getFakePhase(FakePhase phase) {
   return transom_artifact.isas[0].phases[phase];
 }
 
-/// The manifest of the model by hand, with room for offsets that the runtime
+/// The hand-written model's manifest, with room for offsets that the runtime
 /// rounds up: verify runs with an arena that ends at a protected page.
 inline Manifest getRoomyManifest() {
   Manifest manifest = fakeManifest();
@@ -57,7 +57,7 @@ private:
   std::unique_ptr<Model> model;
 };
 
-/// The names of the axes that found a difference, sorted.
+/// Returns the names of the axes with a difference, sorted.
 inline std::vector<std::string>
 getDifferent(const std::vector<tools::BitsCell> &cells) {
   std::vector<std::string> names;

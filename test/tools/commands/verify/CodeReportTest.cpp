@@ -1,8 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a report makes of a verification: the error, the text, which phases it
-// shows.
+// Verification reports: the error, the text, and the phases shown.
 #include "tools/commands/verify/CodeReport.h"
 #include "runtime/json/Json.h"
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""verify --bits: the matrix of real models, compiles, other artifacts, flags that are wrong."""
+"""verify --bits: the matrix for real models, compiles, other artifacts, invalid flags."""
 import json
 import os
 import shutil
@@ -65,7 +65,7 @@ class Verify(ToolTest):
         self.assertNotEqual(first[0]["difference"], first[2]["difference"])
 
     def changed_bert(self):
-        """An artifact of the model with one other weight."""
+        """An artifact of the model with one changed weight."""
         folder = self.path("changed")
         if not os.path.exists(folder):
             shutil.copytree(BERT, folder)
@@ -86,7 +86,7 @@ class Verify(ToolTest):
         self.assertIn("differ; first: ", says.stdout)
 
     def test_compiles(self):
-        # The artifact is of another build: it has one more byte, which nothing uses.
+        # The artifact comes from another build: it has one more byte, which nothing uses.
         other = self.path("other.so")
         shutil.copy(self.compiled(BERT), other)
         with open(other, "ab") as file:

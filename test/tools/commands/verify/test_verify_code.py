@@ -1,6 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""verify MODEL.so: machine code has the bits of its phases, and planted faults are found. With --goldens: all golden models."""
+"""verify MODEL.so: machine code has the same bits as its phases, and planted faults are found. With --goldens: all golden
+models."""
 import json
 import os
 import shutil
@@ -18,7 +19,7 @@ SHORT = ("-s", "1,33")
 CHECK = os.path.join(os.path.dirname(TOOL), "transom-check")
 
 
-# Folders of golden models, and flags for what they are about.
+# Golden model folders, and flags for their features.
 FOLDERS = {"": (), "encoder-decoders": (), "gliner": (), "heads": (), "hidden-states": ("--layers", "0,1,-1"), "pipelines": (), "tasks": ()}
 
 
@@ -32,7 +33,7 @@ def find_goldens():
 
 
 def read_floats(folder, tensor):
-    """The numbers of a tensor of f32."""
+    """Returns the values in an f32 tensor."""
     with open(os.path.join(folder, "model.safetensors"), "rb") as file:
         data = file.read()
     (length,) = struct.unpack_from("<Q", data)
@@ -42,7 +43,7 @@ def read_floats(folder, tensor):
 
 class CodeTest(ToolTest):
     def verify(self, artifact, model, *flags, code=0, **options):
-        """The report; phases have small errors where bits are equal."""
+        """Returns the report; phases have small errors where bits are equal."""
         result = self.tool("verify", artifact, "--model", model, "--json", *flags, **options)
         self.assertEqual(result.returncode, code, result.stderr)
         report = json.loads(result.stdout)
@@ -61,7 +62,8 @@ class Models(CodeTest):
         report = self.check_model(BERT, lengths=())
         self.assertEqual([(entry["entry"], entry["isa"]) for entry in report["entries"]], [("encode", "avx2")])
         self.assertEqual(report["lengths"], [*range(1, 15), 31, 32, 33, 255, 256, 257])
-        # The model takes 64 tokens: lengths are cut. Then there are two batches of 3 and those of 2 to 14 sequences.
+        # The model takes 64 tokens: lengths are truncated. Then there are two batches with 3 sequences and batches with 2 to
+        # 14.
         self.assertEqual(report["entries"][0]["calls"], 18 + 2 + 13)
         phases = {phase["phase"]: phase for phase in report["phases"]}
         self.assertEqual(phases["layer.3.gemm"]["module_path"], "encoder.layer.{0-1}.intermediate.{dense,intermediate_act_fn}")
@@ -85,7 +87,7 @@ class Models(CodeTest):
                 self.check_model(os.path.join(GOLDENS, name), lengths=("-s", "1,257"))
 
     def test_pipelines(self):
-        # Several kinds of pooling, tokens for late interaction, logits for masked tokens, and texts without their prompts.
+        # Several kinds of pooling, late interaction tokens, logits for masked tokens, and texts without their prompts.
         for name, entry in (("side-by-side", "embed"), ("late", "token_embeddings"), ("splade", "sparse"), ("prompts-not-pooled", "embed")):
             with self.subTest(model=name):
                 report = self.check_model(os.path.join(GOLDENS, "pipelines", name), lengths=("-s", "1,31"))
@@ -100,7 +102,7 @@ class Models(CodeTest):
                     self.assertIn(entry, {each["entry"] for each in report["entries"]})
 
     def test_instruction_sets(self):
-        # In bf16 some have other bits than others.
+        # In bf16 bits differ between some instruction sets.
         report = self.check_model(BERT, "--dtype", "bf16", *ALL_TARGETS)
         self.assertEqual({each["isa"] for each in report["entries"]}, set(goldens.runnable_isas()) - {"avxvnni", "avx512vnni"})
         for kind in ("int8", "int4"):
@@ -148,7 +150,7 @@ class Models(CodeTest):
 
 class Faults(CodeTest):
     def edit(self, old, new, count=1, flags=()):
-        """An artifact of the kern stage of tiny-bert in which a text is another."""
+        """An artifact from the kern stage for tiny-bert with one string replaced."""
         stages = os.path.join(self.shared, "-".join(["stages", *flags]))
         if not os.path.exists(stages):
             self.succeed("compile", BERT, "-q", "-o", os.path.join(self.shared, "whole.so"), "--stages", stages, *flags)
@@ -162,7 +164,7 @@ class Faults(CodeTest):
         return self.path("edited.so")
 
     def find(self, artifact, phase, operation="kern.gemm"):
-        """The first difference, which has to be in a phase."""
+        """Returns the first difference, which must be in a phase."""
         report = self.verify(artifact, BERT, *SHORT, code=1)
         difference = report["differences"][0]
         self.assertEqual((difference["phase"], difference["operation"]), (phase, operation), difference)
@@ -208,12 +210,12 @@ class Faults(CodeTest):
                                                                             "not '128*batch+128*keys+34560*parts+896*rows'")  # fmt: skip
 
     def damaged(self, tensor):
-        """A copy of the artifact with one bit of a packed weight changed."""
+        """A copy of the artifact with one changed bit in a packed weight."""
         path = self.path("damaged.so")
         with open(self.compiled(BERT), "rb") as file:
             data = bytearray(file.read())
         numbers = read_floats(BERT, tensor)
-        # A panel has the first number of 32 rows side by side; a row has them one after another.
+        # In a panel the first elements of 32 rows are adjacent; in a row its elements are consecutive.
         panel = struct.pack("<32f", *(numbers[::32][:32] if len(numbers) > 64 else numbers[:32]))
         at = bytes(data).find(panel)
         self.assertGreaterEqual(at, 0)
@@ -259,10 +261,10 @@ class Flags(CodeTest):
 
 
 class Goldens(CodeTest):
-    """All golden models, with all types and instruction sets, and types of caches: with --goldens."""
+    """All golden models, with all types and instruction sets, and all cache types: with --goldens."""
 
     def has_cache(self, model, *flags):
-        """Whether a model has a cache, whose type may be chosen."""
+        """Returns whether a model has a cache, whose type may be selected."""
         return "decoder" in json.loads(self.tool("inspect", self.compiled(model, *flags), "--json").stdout)
 
     def test_passes(self):

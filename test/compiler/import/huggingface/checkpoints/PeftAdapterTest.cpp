@@ -116,7 +116,7 @@ TEST(PeftAdapter, magnitudes_are_norms_of_rows) {
   EXPECT_EQ(text.substr(0, 15), "with_norms(add(");
   EXPECT_NE(text.find(", file(\"lora/" + start + "k.lora_magnitude_vector\"))"),
             std::string::npos);
-  // A table's adapter tensors apply to its columns.
+  // A table's magnitudes apply to its columns.
   const std::string table =
       mergeOnes(config,
                 {{start + "words.lora_embedding_A", {2, 5}},
@@ -159,7 +159,7 @@ TEST(PeftAdapter, tied_tensors_are_changed_alone) {
   const char *config = R"({"peft_type": "LORA", "modules_to_save": ["words"]})";
   EXPECT_EQ(mergeOnes(config, saved, "model.words.weight"), own);
   EXPECT_EQ(mergeOnes(config, saved, "head.weight"), words);
-  // A layer saved only with the adapter is loaded into both.
+  // A tensor that is only saved with the adapter is loaded into both.
   EXPECT_EQ(mergeOnes(R"({"peft_type": "LORA"})", saved, "head.weight"), own);
   const std::vector<AdapterTensor> factors = {
       {"base_model.model.head.lora_A.weight", {8, 6}},
