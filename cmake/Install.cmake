@@ -1,13 +1,13 @@
-# The component 'runtime' of `cmake --install`: headers, libtransom as a shared and as one static library, the CMake package
-# 'transom' and transom.pc. A project that adds this folder links to transom::transom or transom::static all the same.
+# The component 'runtime' in `cmake --install`: headers, libtransom as a shared and as one static library, the CMake package
+# 'transom' and transom.pc. A project that adds this folder can also link to transom::transom or transom::static.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The parts of the static library, from the top of the layers to the bottom.
+# The parts in the static library, from the top layer to the bottom layer.
 set(TRANSOM_RUNTIME_PARTS transom-runtime transom-text transom-session transom-decode transom-execute transom-artifact
   transom-generate transom-tokenizer transom-manifest transom-json transom-base)
 
-# One archive of all parts, so that an application links a single library.
+# One archive with all parts, so that an application links a single library.
 set(bundle ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/libtransom.a)
 set(script "CREATE ${bundle}\n")
 foreach(part ${TRANSOM_RUNTIME_PARTS})
@@ -34,7 +34,7 @@ install(FILES ${bundle} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/transom DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT runtime
   FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/transom-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/transom COMPONENT runtime)
-# All files of the component, for builds of single targets.
+# All files in the component, for builds with single targets.
 add_custom_target(runtime-component DEPENDS transom-runtime-shared transom-static)
 foreach(major 2 3)
   if(TARGET transom-onednn-${major})

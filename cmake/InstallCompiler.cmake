@@ -1,6 +1,6 @@
-# Two components of `cmake --install`.
+# Two components for `cmake --install`.
 #
-# The component 'tools': the command line transom with the library that compiles, JSON schemas, the licence and the documents.
+# The component 'tools': the command line transom with the compiler library, JSON schemas, the licence and the documents.
 install(TARGETS transom RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 install(TARGETS transom-compiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tools)
 file(GLOB schemas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/reference/*.schema.json)
@@ -10,16 +10,16 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DEST
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
 add_custom_target(tools-component DEPENDS transom transom-compiler)
 
-# The component 'compiler-dev': the files that an MLIR plug-in for the project's dialects needs. These
-# are libtransom-compiler, the headers of dialects and passes with their .td and generated files below
-# include/transom-compiler, the programs transom, transom-opt, transom-reduce, transom-lsp-server and transom-check, and the CMake package 'transom' with this component.
+# The component 'compiler-dev': the files that an MLIR plug-in for the project's dialects needs. These are libtransom-compiler,
+# the dialect and pass headers with their .td and generated files below include/transom-compiler, the programs transom,
+# transom-opt, transom-reduce, transom-lsp-server and transom-check, and the CMake package 'transom' with this component.
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/transom-compiler)
 install(TARGETS transom-compiler EXPORT transom-compiler-dev-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler-dev
   INCLUDES DESTINATION ${headers})
 install(TARGETS transom transom-opt transom-reduce transom-lsp-server transom-check RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler-dev)
 
-# Includes are relative to the root of the repository, so the folders stay as they are.
+# Includes are relative to the repository root, so the folder structure is preserved.
 foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   foreach(folder dialects passes compiler/pipeline runtime/abi runtime/base)
     get_filename_component(parent ${folder} DIRECTORY)
@@ -33,7 +33,7 @@ endforeach()
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/transom)
 install(EXPORT transom-compiler-dev-targets NAMESPACE transom:: DESTINATION ${package} COMPONENT compiler-dev)
 file(RELATIVE_PATH tools /prefix/${package} /prefix/${CMAKE_INSTALL_BINDIR})
-# Written here and not by Install.cmake, where the first run of cmake has not found MLIR yet.
+# Written here instead of in Install.cmake, where the first cmake run has not found MLIR yet.
 configure_file(${PROJECT_SOURCE_DIR}/cmake/install/transom-compiler-dev-config.cmake.in
   ${PROJECT_BINARY_DIR}/transom-compiler-dev-config.cmake @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/transom-compiler-dev-config.cmake ${PROJECT_BINARY_DIR}/runtime/transom-config.cmake

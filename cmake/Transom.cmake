@@ -1,4 +1,4 @@
-# Flags and helpers that every folder uses; nothing here needs LLVM.
+# Flags and helpers for every folder; independent of LLVM.
 find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
@@ -15,15 +15,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(-fuse-ld=lld-19)
 endif()
 if(TRANSOM_SANITIZE)
-  # The sources of a library are one translation unit: checks in templates of headers are compiled once, not for each source.
+  # A library's sources are one translation unit: checks in header templates are compiled once, not for each source.
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
   add_compile_options(-fsanitize=${TRANSOM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   add_link_options(-fsanitize=${TRANSOM_SANITIZE})
 endif()
 
-# Build hardening, see SECURITY.md. Sanitizers have checks of their own. _FORTIFY_SOURCE needs optimization; folders that are
-# compiled without (the tests) clear the variable.
+# Build hardening, see SECURITY.md. Sanitizers have their own checks. _FORTIFY_SOURCE needs optimization; folders compiled
+# without it (the tests) clear the variable.
 set(TRANSOM_HARDENING_FLAGS "")
 include(CheckPIESupported)
 check_pie_supported()
@@ -32,8 +32,8 @@ if(NOT TRANSOM_SANITIZE)
     $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-D_FORTIFY_SOURCE=3>)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(APPEND TRANSOM_HARDENING_FLAGS -fcf-protection=full)
-    # The start files of a C library may lack the mark of shadow stacks, although they work with them. That of indirect branches
-    # is set by the linker where all of its inputs have it.
+    # The start files in a C library may lack the shadow stack mark, although they work with shadow stacks. The linker sets the
+    # indirect branch mark if all its inputs have it.
     include(CheckLinkerFlag)
     check_linker_flag(CXX -Wl,-z,shstk TRANSOM_HAS_SHSTK)
     if(TRANSOM_HAS_SHSTK)
@@ -52,15 +52,15 @@ function(transom_runpath target)
   set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "${ARGN}")
 endfunction()
 
-# transom_grouped_sources(NAME): six sources of a library are one translation unit. For libraries most of whose compile time
-# goes into headers.
+# transom_grouped_sources(NAME): combines six library sources into one translation unit. For libraries that spend most compile
+# time on headers.
 function(transom_grouped_sources name)
   if(NOT CMAKE_UNITY_BUILD)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6 UNITY_BUILD_CODE_AFTER_INCLUDE "#undef DEBUG_TYPE")
   endif()
 endfunction()
 
-# transom_library(NAME [GROUPED] SOURCES... [LINK libs...]): a static library of the project, includes are root-relative.
+# transom_library(NAME [GROUPED] SOURCES... [LINK libs...]): a static library in the project, includes are root-relative.
 function(transom_library name)
   cmake_parse_arguments(ARG "GROUPED" "" "LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})

@@ -1,4 +1,4 @@
-# Helpers for the folders that know MLIR: tablegen and libraries with one shared precompiled header.
+# Helpers for the folders that use MLIR: tablegen and libraries with one shared precompiled header.
 find_package(MLIR 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/mlir)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 include(TableGen)
@@ -12,7 +12,7 @@ target_include_directories(transom-mlir-pch PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_S
 target_compile_definitions(transom-mlir-pch PUBLIC __STDC_CONSTANT_MACROS __STDC_FORMAT_MACROS __STDC_LIMIT_MACROS)
 target_compile_options(transom-mlir-pch PUBLIC -fno-rtti -Wno-unused-parameter -Wno-deprecated-declarations PRIVATE -Xclang -fno-pch-timestamp ${TRANSOM_HARDENING_FLAGS})
 target_precompile_headers(transom-mlir-pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/Pch.h)
-# The target whose precompiled header the libraries of a folder use.
+# The target whose precompiled header a folder's libraries use.
 set(TRANSOM_MLIR_PCH transom-mlir-pch)
 
 # transom_mlir_library(NAME SOURCES... [LINK libs...] [DEPENDS tablegen-targets...])
@@ -30,13 +30,13 @@ function(transom_mlir_library name)
   endif()
 endfunction()
 
-# transom_mlir_tool(NAME SOURCES...): a program that is linked to the shared library of the compiler, so that plug-ins which it
-# loads share the dialects' types with it.
+# transom_mlir_tool(NAME SOURCES...): a program that links to the compiler's shared library, so that it shares the dialect types
+# with the plug-ins that it loads.
 function(transom_mlir_tool name)
   transom_mlir_library(${name}-objects ${ARGN})
   add_executable(${name} $<TARGET_OBJECTS:${name}-objects>)
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
-  # The second folder is that of the build tree.
+  # The second folder is the build tree's.
   set(folders $ORIGIN/../${CMAKE_INSTALL_LIBDIR} $ORIGIN/../lib ${LLVM_LIBRARY_DIRS})
   list(REMOVE_DUPLICATES folders)
   transom_runpath(${name} ${folders})

@@ -1,5 +1,5 @@
-# Functions that add tests: unit tests, lit suites, scripts. Each test runs under test/unchanged, with a time limit of ten
-# times what it may take on an idle core, and, without sanitizers (which reserve address space), a memory limit.
+# Functions that add tests: unit tests, lit suites, scripts. Each test runs under test/unchanged, with a time limit ten times
+# its allowed time on an idle core, and, without sanitizers (which reserve address space), a memory limit.
 find_package(GTest REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
@@ -8,21 +8,21 @@ set(TRANSOM_TEST_LIMITED "")
 if(NOT TRANSOM_SANITIZE)
   set(TRANSOM_TEST_LIMITED ${CMAKE_SOURCE_DIR}/test/limited ${TRANSOM_TEST_MEMORY_MB})
 endif()
-# A test takes at most 40 s of an idle core.
+# A test takes at most 40 s on an idle core.
 set(TRANSOM_TEST_TIMEOUT 400)
 set(TRANSOM_UNCHANGED ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/unchanged)
 
-# What a test needs that runs the program transom on golden models and examples.
+# The dependencies for a test that runs the program transom on golden models and examples.
 set(TRANSOM_NEEDS_TOOL ${CMAKE_BINARY_DIR}/bin/transom ${CMAKE_BINARY_DIR}/lib
   ${CMAKE_BINARY_DIR}/test/bin/instruction-sets ${CMAKE_SOURCE_DIR}/test/goldens
   ${CMAKE_SOURCE_DIR}/examples)
 
-# The programs of the tests labelled 'threads', all that a build with ThreadSanitizer needs.
+# The programs for the tests labelled 'threads': the only targets that a ThreadSanitizer build needs.
 add_custom_target(thread-tests)
 
 # transom_test(NAME COMMAND args... [NEEDS path...] [TIMEOUT s] [MEMORY_MB n] [LABELS l...] [SERIAL] [LONG]): one ctest test
-# that runs a command; the first argument may be a target. NEEDS: what the result depends on beside the command's files, see
-# test/unchanged; by default the whole tree. MEMORY_MB 0 lifts the memory limit. LONG: only `tools/check --long` runs it.
+# that runs a command; the first argument may be a target. NEEDS: dependencies other than the command's files, see
+# test/unchanged; by default the whole tree. MEMORY_MB 0 disables the memory limit. LONG: only `tools/check --long` runs it.
 function(transom_test name)
   cmake_parse_arguments(ARG "SERIAL;LONG" "TIMEOUT;MEMORY_MB" "COMMAND;LABELS;NEEDS" ${ARGN})
   list(POP_FRONT ARG_COMMAND program)
@@ -61,10 +61,10 @@ function(transom_quick_code name)
 endfunction()
 
 # transom_unit_test(NAME sources... LINK libs... [MLIR] [NEEDS path...] [TIMEOUT s] [MEMORY_MB n] [LABELS l...] [SERIAL] [LONG]
-# [SHARDS n [EACH_TIME i...]]): a gtest program and its ctest test, or n tests (NAME, NAME-2, ...) with some of the cases each, to
-# run side by side. With EACH_TIME, only those of these numbers run each time, the others with `tools/check --long`. They need
-# the golden models, the examples and the data beside their sources. MLIR compiles the sources with the project's precompiled
-# header. In a build without the compiler a test that links to the compiler's libraries is left out.
+# [SHARDS n [EACH_TIME i...]]): a gtest program and its ctest test, or n tests (NAME, NAME-2, ...) with some cases each, to run
+# in parallel. With EACH_TIME, only the tests with these numbers run each time, the others with `tools/check --long`. They need
+# the golden models, the examples and the data next to their sources. MLIR compiles the sources with the project's precompiled
+# header. A build without the compiler omits tests that link to the compiler's libraries.
 function(transom_unit_test name)
   cmake_parse_arguments(ARG "MLIR;SERIAL;LONG" "TIMEOUT;MEMORY_MB;SHARDS" "LINK;LABELS;NEEDS;EACH_TIME" ${ARGN})
   foreach(library ${ARG_LINK})
@@ -80,7 +80,7 @@ function(transom_unit_test name)
   endif()
   if(ARG_MLIR)
     transom_mlir_library(${name}-objects ${ARG_UNPARSED_ARGUMENTS} LINK ${ARG_LINK} GTest::gtest)
-    # The precompiled header has taken most of the time already.
+    # The precompiled header already saves most compile time.
     set_target_properties(${name}-objects PROPERTIES UNITY_BUILD OFF)
     add_executable(${name} $<TARGET_OBJECTS:${name}-objects>)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
@@ -126,8 +126,8 @@ function(transom_unit_test name)
   endforeach()
 endfunction()
 
-# transom_lit_suites(): one ctest test 'lit-FOLDER' for each folder below this CMakeLists that holds lit tests itself, with '-'
-# in place of '/'.
+# transom_lit_suites(): one ctest test 'lit-FOLDER' for each folder below this CMakeLists that directly contains lit tests, with
+# '-' instead of '/'.
 function(transom_lit_suites)
   set(LLVM_BINARY_TOOLS /usr/lib/llvm-19/bin)
   find_file(TRANSOM_LIT lit.py PATHS /usr/lib/llvm-19/build/utils/lit NO_DEFAULT_PATH REQUIRED)
@@ -143,7 +143,7 @@ function(transom_lit_suites)
   list(REMOVE_DUPLICATES folders)
   foreach(folder ${folders})
     string(REPLACE "/" "-" name ${folder})
-    # lit takes the tests of the folder itself; those of folders below are suites of their own.
+    # lit runs the tests in the folder itself; subfolders are separate suites.
     file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.mlir ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.test)
     list(TRANSFORM tests REPLACE "^${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_BINARY_DIR}")
     transom_test(lit-${name} COMMAND ${Python3_EXECUTABLE} ${TRANSOM_LIT} -sv -j 1 ${tests}

@@ -1,4 +1,4 @@
-# A toolchain file that builds the runtime and the tool, without the compiler, for aarch64 with Debian's
+# A toolchain file to build the runtime and the tool, without the compiler, for aarch64 with Debian's
 # crossbuild-essential-arm64:
 #   cmake -S . -B build/aarch64 -G Ninja --toolchain cmake/aarch64-linux-gnu.cmake -DTRANSOM_COMPILER=OFF -DTRANSOM_TESTS=OFF
 set(CMAKE_SYSTEM_NAME Linux)

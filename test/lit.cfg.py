@@ -19,7 +19,7 @@ if not config.sanitize:
     limit += os.path.join(config.test_source_root, "limited") + " " + config.memory_mb + " "
 for tool in ("transom-opt", "transom-reduce", "transom-lsp-server", "transom"):
     path = os.path.join(config.transom_binary, "bin", tool)
-    # A word of its own: not a part of a path, a flag or a longer name.
+    # A separate token: not a part of a path, a flag or a longer name.
     config.substitutions.append((r"(?<![-\w./%])" + tool + r"(?![-\w./])", limit + path))
 config.substitutions.append(("%source", config.transom_source))
 config.substitutions.append(("%python", sys.executable))

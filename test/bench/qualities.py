@@ -1,9 +1,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares the results of quantized or bf16 models with the float32 results. Standard library only.
+"""Compares quantized or bf16 models with float32 models. Standard library only.
 
 A variant is a model compiled with other flags. For models with logits the measures compare next-token distributions, for others
-embeddings: the mean over the last hidden states of a text, as in sentence-transformers.
+embeddings: the mean over a text's last hidden states, as in sentence-transformers.
 """
 import array
 import json

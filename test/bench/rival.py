@@ -17,11 +17,11 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import numpy  # noqa: E402
 
-# Largest difference between two engines' float32 results, and least cosine of a row where a rival computes in fewer bits; that of
-# others' int8 with one scale for a whole row is 0.943 for all-MiniLM-L6-v2.
+# Largest difference between two engines' float32 results, and smallest row cosine for rivals with lower precision; rivals' int8
+# with one scale per row has 0.943 for all-MiniLM-L6-v2.
 AGREEMENT, LEAST_COSINES = 1e-3, {"bf16": 0.98, "int8": 0.9}
 
-# By name: transformers' type of the model, its config, and how its constructor is told to leave out the pooler.
+# By name: the model's type in transformers, its config, and the constructor argument that omits the pooler.
 NO_POOLER = dict(add_pooling_layer=False)
 MODELS = {
     "bert-base": ("bert", {}, NO_POOLER),
@@ -34,9 +34,9 @@ MODELS = {
         max_position_embeddings=512, relative_attention=True, position_buckets=256, norm_rel_ebd="layer_norm", share_att_key=True,
         pos_att_type=["p2c", "c2p"], type_vocab_size=0, position_biased_input=False), {}),
 }
-# How many texts of mixed length a model gets.
+# Text counts with mixed lengths for each model.
 TEXTS, SMALL, SMALL_TEXTS = 64, 400, 256
-# A query with each of so many passages, as rerankers see them.
+# A query with each of N passages, as rerankers receive them.
 PASSAGES, PASSAGE_LENGTH = 100, 100
 
 
@@ -60,7 +60,7 @@ def export_onnx(model, path):
 
 
 def convert_ctranslate2(model, folder):
-    """CTranslate2's own form; its converter asks for a vocabulary, so each id gets a word."""
+    """CTranslate2's own format; its converter requires a vocabulary, so each id gets a word."""
     from ctranslate2.converters.transformers import TransformersConverter
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
@@ -82,7 +82,7 @@ def save_sequences(path, lengths, vocabulary):
 
 
 def text_lengths(count):
-    """Mixed, as texts have them: logarithms are normal, the median is 30."""
+    """Mixed lengths, as in texts: logarithms are normal, the median is 30."""
     return numpy.clip(numpy.exp(numpy.random.default_rng(3).normal(3.4, 0.9, count)).astype(int), 4, 256)
 
 
@@ -143,7 +143,7 @@ def load_inductor(folder, threads):
 
 
 def quantized_onnx(folder):
-    """The model with products of int8, as ONNX Runtime quantizes it: scales of rows of activations at run time."""
+    """The model with int8 matmuls, as quantized by ONNX Runtime: activation row scales are computed at run time."""
     path = os.path.join(folder, "model-int8.onnx")
     if not os.path.exists(path):
         from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -208,7 +208,7 @@ ENGINES = {
 
 
 def check_agreement(engine, encode, folder):
-    """An engine that computes something else is no rival."""
+    """An engine with different results is not a valid rival."""
     from safetensors.numpy import load_file
     inputs, ours = (load_file(os.path.join(folder, name)) for name in ("inputs", "results"))
     kept = inputs["attention_mask"] == 1
@@ -225,7 +225,7 @@ def check_agreement(engine, encode, folder):
 
 
 def batches_of(path, size):
-    """The sequences of a file by length, `size` at a time, padded to the longest of their batch."""
+    """Returns the sequences in a file by length, `size` at a time, padded to the longest in their batch."""
     from safetensors.numpy import load_file
     texts = load_file(path)
     ids, mask = texts["input_ids"], texts["attention_mask"]
@@ -238,7 +238,7 @@ def batches_of(path, size):
 
 
 def inputs_of(task, folder):
-    """The calls that a task is made of."""
+    """Returns the calls in a task."""
     name, _, size = task.partition("-")
     if size:
         return list(batches_of(os.path.join(folder, name), int(size)))
@@ -247,7 +247,7 @@ def inputs_of(task, folder):
 
 
 def least_ms(work, runs):
-    """The fastest of so many runs after one warm-up."""
+    """Returns the fastest of `runs` runs after one warm-up."""
     work()
     times = []
     for _ in range(runs):
@@ -258,7 +258,7 @@ def least_ms(work, runs):
 
 
 def load_engine(engine, folder, threads):
-    """Milliseconds that the engine takes to load, and a function of a task and a number of runs."""
+    """Returns the engine's load time in milliseconds, and a function that takes a task and a run count."""
     load, packages = ENGINES[engine]
     for package in packages:
         importlib.import_module(package)
@@ -277,9 +277,9 @@ def load_engine(engine, folder, threads):
 
 
 def serve(load):
-    """Answers each line `{"task": ..., "runs": ...}` with a line `{"ms": ...}`; the first line tells of the load."""
+    """Answers each line `{"task": ..., "runs": ...}` with a line `{"ms": ...}`; the first line reports the load."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # engines may print what they like
+    os.dup2(2, 1)  # engines may print anything
     loaded, time_task = load(**json.loads(sys.argv[2]))
     print(json.dumps({"load": loaded}), file=answers, flush=True)
     for line in sys.stdin:

@@ -20,9 +20,9 @@ import numpy  # noqa: E402
 from decoders import NEW_TOKENS  # noqa: E402
 from rival import least_ms, serve  # noqa: E402
 
-# Least cosine of the logits after a prompt to transom's in float32, and of types with such names.
+# Smallest cosine between the logits after a prompt and transom's in float32, and for types with such names.
 COSINE, LEAST_COSINES = 0.9999, {"bf16": 0.98, "q8": 0.98, "int8": 0.98, "q4": 0.9}
-# Tokens that a context of llama.cpp holds.
+# Max tokens in a llama.cpp context.
 ROOM = 4608
 
 LLAMA = dict(hidden_size=1024, intermediate_size=2816, num_hidden_layers=16, num_attention_heads=16, num_key_value_heads=4,
@@ -38,10 +38,10 @@ def new_model(name):
     return transformers.LlamaForCausalLM(transformers.LlamaConfig(**LLAMA)).eval()
 
 
-# Forms of a checkpoint.
+# Checkpoint formats.
 
 def convert_ctranslate2(folder, vocabulary):
-    """CTranslate2's own form; its converter asks for a vocabulary, so each id gets a word."""
+    """CTranslate2's own format; its converter requires a vocabulary, so each id gets a word."""
     from ctranslate2.converters.transformers import TransformersConverter
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
@@ -74,7 +74,8 @@ def fill_gpt2(writer, config, tensor):
 
 
 def side_by_side(weight, heads):
-    """Rows of each head so that the two numbers that llama.cpp rotates together, halves apart before, are neighbours."""
+    """Reorders rows in each head so that the two elements that llama.cpp rotates together, half a head apart before, are
+    adjacent."""
     halves = weight.reshape(heads, 2, weight.shape[0] // heads // 2, weight.shape[1])
     return numpy.ascontiguousarray(halves.transpose(0, 2, 1, 3).reshape(weight.shape))
 
@@ -116,7 +117,7 @@ def write_gguf(model, path):
 
 
 def quantized_gguf(folder, kind):
-    """The file of a type, made as llama-quantize makes it; in bf16 all matrices, the table of tokens too."""
+    """Returns the file for a type, made as in llama-quantize; in bf16 all matrices, including the token table."""
     path = os.path.join(folder, kind + ".gguf")
     if os.path.exists(path):
         return path
@@ -218,7 +219,7 @@ class CTranslate2:
         self.generate(prompt, 1)
 
     def decode_ms(self, prompt, runs):
-        """It has no step: the time of the prompt and the first token is taken off."""
+        """It has no step: subtracts the time for the prompt and the first token."""
         first, whole = (least_ms(lambda: self.generate(prompt, count), runs) for count in (1, NEW_TOKENS + 1))
         return whole - first
 
@@ -236,7 +237,7 @@ QUIET = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(l
 
 
 def check_agreement(engine, last_logits, folder):
-    """An engine that computes something else is no rival."""
+    """An engine with different results is not a valid rival."""
     from safetensors.numpy import load_file
     prompt = load_file(os.path.join(folder, "inputs"))["input_ids"][0]
     ours = load_file(os.path.join(folder, "results"))["logits"][0, -1].astype(numpy.float64)
@@ -249,7 +250,7 @@ def check_agreement(engine, last_logits, folder):
 
 
 def load_engine(engine, folder, threads):
-    """Milliseconds that the engine takes to load, and a function of a task and a number of runs."""
+    """Returns the engine's load time in milliseconds, and a function that takes a task and a run count."""
     build, kind = ENGINES[engine]
     start = time.perf_counter()
     model = build(folder, threads, kind)

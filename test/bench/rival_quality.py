@@ -23,15 +23,15 @@ SHAPES = {
     "llama-100m": dict(kind="llama", hidden=1024, intermediate=2816, layers=6, heads=16, kv_heads=4, vocab=16000),
     "gpt2-50m": dict(kind="gpt2", hidden=768, layers=6, heads=12, vocab=8000),
 }
-# Weights are Student's t with this many degrees of freedom, which gives them the heavy tails of trained ones (kurtosis 9); rows
-# and columns have scales of a lognormal distribution of this sigma.
+# Weights follow Student's t with this many degrees of freedom, for the heavy tails of trained weights (kurtosis 9); rows and
+# columns have lognormal scales with this sigma.
 FREEDOM, SPREAD = 5, 0.25
-# A share of the channels of the residual stream is larger by factors in this range, through the gammas of the norms and
-# the rows of embeddings: the outlier channels of trained models, of which a product reads the same in each token.
+# Some residual stream channels are scaled by factors in this range, through the norm gammas and the embedding rows: the outlier
+# channels in trained models, which a GEMM reads equally in each token.
 OUTLIERS, LEAST_FACTOR, MOST_FACTOR = 0.004, 2, 6
-# Standard deviation of logits, which makes distributions of tokens as peaked as those of trained models.
+# Standard deviation of logits, so that token distributions are as peaked as in trained models.
 LOGITS = 1.8
-# How much a branch adds to the residual stream, in units of what it reads.
+# The branch output added to the residual stream, relative to its input.
 BRANCH = 0.4
 
 
@@ -46,14 +46,14 @@ class Weights:
         self.factors[chosen] = self.source.uniform(LEAST_FACTOR, MOST_FACTOR, len(chosen))
 
     def matrix(self, rows, columns, gain=1.0):
-        """[out, in] whose products keep the size of what they multiply, times `gain`."""
+        """[out, in] whose GEMMs preserve the input size, times `gain`."""
         draw = self.source
         values = draw.standard_t(FREEDOM, (rows, columns)) / (FREEDOM / (FREEDOM - 2)) ** 0.5
         values *= draw.lognormal(0, SPREAD, (rows, 1)) * draw.lognormal(0, SPREAD, (1, columns))
         return (gain * values / columns ** 0.5).astype(self.numpy.float32)
 
     def gamma(self, mean=1.0):
-        """Of a norm, with the outlier channels."""
+        """A norm's gamma, with the outlier channels."""
         return (mean * self.source.lognormal(0, SPREAD, len(self.factors)) * self.factors).astype(self.numpy.float32)
 
     def reader(self, rows, gain=1.0):

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads headers of ELF files (64 bits, little-endian), and finds the ones of a folder. Standard library only."""
+"""Reads ELF file headers (64 bits, little-endian), and finds ELF files in a folder. Standard library only."""
 import mmap
 import os
 import struct
@@ -18,7 +18,7 @@ X86_IBT, X86_SHSTK = 1, 2
 
 
 class ElfFile:
-    """The headers, dynamic table and dynamic symbols of a shared object or program."""
+    """The headers, dynamic table and dynamic symbols in a shared object or program."""
 
     def __init__(self, path):
         self.path = path
@@ -45,7 +45,7 @@ class ElfFile:
         return tags
 
     def get_offset(self, address):
-        """The place in the file of an address in memory."""
+        """Returns the file offset for a memory address."""
         for kind, _, at, begin, size, _ in self.segments:
             if kind == PT_LOAD and begin <= address < begin + size:
                 return at + address - begin
@@ -79,7 +79,7 @@ class ElfFile:
         return symbols
 
     def get_runpath(self):
-        """The folders in which the loader searches, of both tags."""
+        """Returns the folders that the loader searches, from both tags."""
         return [part for tag in (DT_RPATH, DT_RUNPATH) for value in self.get_values(tag) for part in self.get_string(value).split(":")]
 
     def binds_now(self):
@@ -90,7 +90,7 @@ class ElfFile:
         return any(kind == PT_INTERP for kind, *_ in self.segments) and not self.path.endswith(".so")
 
     def get_features(self):
-        """The bits of the note of properties that tells which protections all code supports."""
+        """Returns the bits in the property note that specify the protections supported by all code."""
         for kind, _, at, _, size, _ in self.segments:
             while kind == PT_NOTE and size >= 16:
                 names, length, note = struct.unpack_from("<III", self.data, at)
@@ -112,7 +112,7 @@ class ElfFile:
 
 
 def find_elf_files(folder):
-    """The programs and shared objects below a folder, without what cmake made for itself."""
+    """Returns the programs and shared objects below a folder, without CMake's own files."""
     found = []
     for root, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in ("CMakeFiles", "Testing")]
@@ -128,6 +128,6 @@ def find_elf_files(folder):
 
 
 def find_bad_runpaths(folder):
-    """`PATH: PART` of each part that is empty or relative: the dynamic loader would search the current folder."""
+    """Returns `PATH: PART` for each part that is empty or relative: the dynamic loader would search the current folder."""
     return [f"{elf.path}: '{part}'" for elf in find_elf_files(folder) for part in elf.get_runpath()
             if not part.startswith(("/", "$ORIGIN", "${ORIGIN}"))]

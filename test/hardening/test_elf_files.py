@@ -12,9 +12,9 @@ from elf_files import (DT_NEEDED, DT_TEXTREL, EM_X86_64, ET_DYN, ElfFile, PF_W, 
 
 SOURCE = os.environ["TRANSOM_SOURCE_DIR"]
 BINARY = os.environ["TRANSOM_BINARY_DIR"]
-# The components of `cmake --install`.
+# The components for `cmake --install`.
 COMPONENTS = ("runtime", "tools", "compiler-dev")
-# A function of each product file that is called from outside.
+# An externally called function in each product file.
 ENTRIES = {"libtransom.so": "transom_version", "libtransom-compiler.so": "transom_compiler"}
 
 
@@ -23,13 +23,13 @@ def built(name):
 
 
 def products():
-    """The programs and libraries of the product."""
+    """Returns the product's programs and libraries."""
     return [elf for folder in ("bin", "lib") for elf in find_elf_files(os.path.join(BINARY, folder))]
 
 
 class ElfFiles(unittest.TestCase):
     def check_layout(self, elf):
-        """No memory is writable and executable, and what the loader has relocated is read-only."""
+        """No memory is both writable and executable, and relocated data is read-only."""
         kinds = [kind for kind, *_ in elf.segments]
         for kind, flags, *_ in elf.segments:
             self.assertFalse(kind == PT_LOAD and flags & PF_W and flags & PF_X, "a segment is writable and executable")

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An application in C++ that prints the version of the library.
+// A C++ application that prints the library's version.
 #include <cstdio>
 #include <transom/transom.h>
 

@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds examples/embed-c and a C++ program in an empty folder, with the shared and the static library.
 
-Usage: install.py cmake | pkg-config | subdirectory | tools | compiler-dev | compiler-headers. The first two install the component
-'runtime' of the build in TRANSOM_BINARY_DIR into an empty folder and use its CMake package or its transom.pc; the third adds the
-source folder, with each of GCC and clang, and refuses warnings. 'tools' installs the component with the command line and compiles
-a model. The others install the component 'compiler-dev'; one builds examples/pass-plugin, a pass that transom-opt loads, one
-compiles all headers.
+Usage: install.py cmake | pkg-config | subdirectory | tools | compiler-dev | compiler-headers. The first two install the
+component 'runtime' from the build in TRANSOM_BINARY_DIR into an empty folder and use its CMake package or its transom.pc; the
+third adds the source folder, with each of GCC and clang, and treats warnings as errors. 'tools' installs the component with the
+command line and compiles a model. The others install the component 'compiler-dev'; one builds examples/pass-plugin, a pass that
+transom-opt loads, one compiles all headers.
 """
 import json
 import os
@@ -41,7 +41,7 @@ def run(*command, **options):
 
 
 def check(folder, kind, environment=None):
-    """Both programs run: one prints the version, the other says what is wrong with its arguments."""
+    """Both programs run: one prints the version, the other reports the error in its arguments."""
     env = dict(os.environ, **(environment or {}))
     if run(os.path.join(folder, f"version-{kind}"), env=env) != "0.1.0\n":
         sys.exit(f"version-{kind} prints something else")
@@ -99,7 +99,7 @@ def check_tools(prefix):
 
 
 def check_headers(folder, prefix):
-    """The installed headers compile without the precompiled header of the build."""
+    """The installed headers compile without the build's precompiled header."""
     includes = os.path.join(prefix, "include", "transom-compiler")
     with open(os.path.join(folder, "AllHeaders.cpp"), "w", encoding="utf-8") as file:
         for root, _, files in os.walk(includes):
@@ -121,7 +121,7 @@ def build_project(folder, prefix):
 
 
 def check_plugin(folder, prefix):
-    """A pass of another project changes the module, in transom-opt and in a compile, and its lit test passes."""
+    """Another project's pass changes the module, in transom-opt and in a compile, and its lit test passes."""
     project = os.path.join(folder, "project")
     shutil.copytree(os.path.join(SOURCE, "examples", "pass-plugin"), project)
     build = build_project(project, prefix)
@@ -145,7 +145,7 @@ def check_plugin(folder, prefix):
 
 
 def check_verified_plugins(tool, build, model):
-    """One plug-in keeps what the model computes; the other does not, and the first operation that differs is named."""
+    """One plug-in preserves the model's results; the other does not, and the first different operation is named."""
     right = run(tool, "verify", model, f"--load-pass-plugin={build}/scale-query.so", "--json")
     passes = {entry["pass"]: entry["changed"] for entry in json.loads(right)["passes"]}
     if not passes["extension-attn-shaped"]:
@@ -163,7 +163,7 @@ def check_verified_plugins(tool, build, model):
 
 
 def build_other_plugin(project, prefix, body):
-    """The flag for the plug-in 'tanh-gelu' whose pass does something else."""
+    """Returns the flag for the plug-in 'tanh-gelu' with another pass body."""
     source = os.path.join(SOURCE, "examples", "pass-plugin", "TanhGelu.cpp")
     with open(source, encoding="utf-8") as file:
         text = file.read()
@@ -175,8 +175,8 @@ def build_other_plugin(project, prefix, body):
 
 
 def check_failing_plugin(project, prefix, model):
-    """A pass of a plug-in that fails: exit code 3, and a file that one program runs again and another makes smaller. One that
-    crashes is named."""
+    """A plug-in pass that fails: exit code 3, and a file that one program runs again and another reduces. A crashing pass is
+    named."""
     plugin = build_other_plugin(project, prefix, """
     getOperation().walk([&](attn::ActivationOp op) {
       op.emitOpError("is not what I like");

@@ -1,5 +1,5 @@
-# embed-page.cmake: writes OUTPUT, a C++ source with the files of FOLDER as the constant NAME of PageTemplate.h: page.html,
-# page.css, and the scripts in SCRIPTS one after another in one function.
+# embed-page.cmake: writes OUTPUT, a C++ source with the files in FOLDER as the constant NAME from PageTemplate.h: page.html,
+# page.css, and the scripts in SCRIPTS concatenated in one function.
 file(READ ${FOLDER}/page.html html)
 file(READ ${FOLDER}/page.css style)
 set(script "'use strict';\n(() => {\n")

@@ -8,8 +8,8 @@
 
 namespace transom::test {
 
-/// Operations per second (a multiply-add is two) in the best of many windows of
-/// some 20 microseconds; `isa` and `dtype` as in artifacts. Uses only
+/// Operations per second (a multiply-add is two) in the best window among many
+/// with some 20 microseconds; `isa` and `dtype` as in artifacts. Uses only
 /// instructions in that instruction set: dtype bf16 returns the f32 peak if
 /// there are no bf16 instructions.
 double peakFlops(const std::string &isa, const std::string &dtype);

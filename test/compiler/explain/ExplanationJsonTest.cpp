@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The JSON form of explanations: it can be parsed again, and its schema is
+// The explanation's JSON form: it can be parsed again, and its schema is
 // published. TRANSOM_UPDATE=1 in the environment rewrites the schema.
 #include "compiler/explain/ExplanationJson.h"
 #include "runtime/base/File.h"

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lines, model locations and dependences of listed operations.
+// Lines, model locations and dependences in module listings.
 #include "compiler/explain/ModuleListing.h"
 #include "compiler/pipeline/Register.h"
 #include "mlir/Parser/Parser.h"

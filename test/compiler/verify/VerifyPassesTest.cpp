@@ -233,7 +233,7 @@ TEST_F(VerifyPasses, findsTheSameInTwoLanes) {
 }
 
 //===----------------------------------------------------------------------===//
-// What cannot be seen
+// Invisible faults
 //===----------------------------------------------------------------------===//
 
 /// A softmax by its parts, and with something subtracted from each score.

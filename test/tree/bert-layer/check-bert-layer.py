@@ -1,8 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# check-bert-layer.py SOURCE TRANSOM PAGE [--fix]: compares each block of the page under a mark <!-- excerpt NAME: COMMAND --> with
-# what the command prints now, cut by the function of that name; --fix writes the page anew.
+# check-bert-layer.py SOURCE TRANSOM PAGE [--fix]: compares each block in the page under a mark <!-- excerpt NAME: COMMAND -->
+# with the command's current output, shortened by the function NAME; --fix rewrites the page.
 import json
 import os
 import re
@@ -16,7 +16,7 @@ WIDTH = 100
 
 
 def join_statements(text):
-    """Statements of MLIR, each with its continuation lines, by the indentation of the first line of the text."""
+    """Splits MLIR into statements, each with its continuation lines, by the first line's indentation."""
     statements = []
     for line in text.splitlines():
         indent = len(line) - len(line.lstrip())
@@ -28,7 +28,7 @@ def join_statements(text):
 
 
 def cut_attention(text):
-    """Layer 0 from its queries to the norm after attention, without the lines that fetch weights."""
+    """Returns layer 0 from its queries to the norm after attention, without the lines that fetch weights."""
     kept, inside = [], False
     for statement in join_statements(text):
         inside = inside or statement.lstrip().startswith("%query = ")
@@ -40,13 +40,13 @@ def cut_attention(text):
 
 
 def cut_layer(text):
-    """The function of a layer."""
+    """Returns a layer's function."""
     match = re.search(r"^  func\.func private @layer\(.*?^  }$", text, re.MULTILINE | re.DOTALL)
     return textwrap.dedent(match.group(0))
 
 
 def cut_remarks(text):
-    """What the passes say about the first layer, or the body of all."""
+    """Returns the pass remarks on the first layer, or on the shared layer body."""
     lines = []
     for remark in json.loads(text)["remarks"]:
         place = remark["place"]["location"]
@@ -61,7 +61,7 @@ def count(value):
 
 
 def cut_phases(text):
-    """The phases of the layer: what they compute, and their operations in the example call."""
+    """Returns the layer's phases: their computations, and their operations in the example call."""
     (entry,) = json.loads(text)["entries"]
     total = entry["flops"]["value"]
     lines = [f"call: {entry['example']['length']} tokens, {count(total)} operations, {entry['barriers']} barriers"]
@@ -76,7 +76,7 @@ def cut_phases(text):
 
 
 def cut_kernels(text):
-    """The micro-kernels of the layer's products."""
+    """Returns the micro-kernels for the layer's GEMMs."""
     lines = ["instruction set  rows x columns  phases"]
     tiles = {}
     for kernel in json.loads(text)["kernels"]:
@@ -89,7 +89,7 @@ def cut_kernels(text):
 
 
 def find_kernel(text, begin, end):
-    """The largest micro-kernel of the second product of the MLP: 64 -> 32."""
+    """Returns the largest micro-kernel for the MLP's second GEMM: 64 -> 32."""
     bodies = re.findall(begin + r"transom\.k\.\w+\.f32\.(\d+)x\d+\.k64\.[\w.]*bias_residual[\w.]*(.*?)" + end, text, re.MULTILINE | re.DOTALL)
     return max(bodies, key=lambda body: int(body[0]))[1]
 
@@ -107,7 +107,7 @@ def cut_llvm(text):
 
 
 def cut_assembly(text):
-    """The loop over K, without comments and with a plain label."""
+    """Returns the loop over K, without comments and with a plain label."""
     body = find_kernel(text, r"^", r"^\.Lfunc_end")
     lines = [re.sub(r"\s*#.*", "", line).rstrip() for line in body.splitlines()]
     lines = [line for line in lines if line]

@@ -1,7 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The op `attn.clamp`, which a patch of docs/extending.md adds: a graph.json with it is compiled and run, and the evaluator
+# The op `attn.clamp`, which a patch in docs/extending.md adds: a graph.json with it is compiled and run, and the evaluator
 # computes it.
 import json
 import math
@@ -25,7 +25,7 @@ func.func @run(%x: tensor<8xf32> {{attn.name = "x"}}) -> (tensor<8xf32> {{attn.n
 
 
 def write_tensor(path, name, values):
-    """One row of a safetensors file."""
+    """Writes one row to a safetensors file."""
     header = json.dumps({name: {"dtype": "F32", "shape": [1, len(values)], "data_offsets": [0, 4 * len(values)]}}).encode()
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(header)) + header + struct.pack(f"<{len(values)}f", *values))
@@ -40,7 +40,7 @@ def read_tensor(path, name):
 
 
 def check_compiled(build, objects, folder):
-    """Compiles and runs the graph with a compiler that has the op; the last number is a NaN, which stays one."""
+    """Compiles and runs the graph with a compiler that has the op; the last element is a NaN, and so is its result."""
     program = os.path.join(folder, "bin", "transom")
     os.makedirs(os.path.join(folder, "bin"))
     os.makedirs(os.path.join(folder, "lib"))
@@ -89,7 +89,7 @@ def check_evaluated(build, objects, folder):
 
 
 def check(build, objects, folder):
-    """Problems of the op with the objects by source that the patch changes."""
+    """Returns the op's errors; `objects` are the patch's changed objects by source."""
     shared = [made for name, made in objects.items() if not name.startswith("compiler/evaluator/")]
     yield from check_compiled(build, shared, folder)
     yield from check_evaluated(build, [made for name, made in objects.items() if "/import/" not in name], folder)

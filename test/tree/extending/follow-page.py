@@ -1,9 +1,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# follow-page.py SOURCE BUILD NINJA [SECTION]: follows docs/extending.md. Each file of its tables contains the text beside it;
-# each patch applies, and what it changes compiles. The patches of 'An attn op' and 'A kern op' are linked and compute what they
-# should. With SECTION only the patches of that section are tried.
+# follow-page.py SOURCE BUILD NINJA [SECTION]: follows docs/extending.md. Each file in its tables contains the given strings;
+# each patch applies, and the changed sources compile. The patches in 'An attn op' and 'A kern op' are linked and compute the
+# right results. SECTION restricts this to the patches in one section.
 import json
 import os
 import re
@@ -21,17 +21,16 @@ PATCH = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TARGET = re.compile(r"^\+\+\+ b/(\S+)$", re.MULTILINE)
 PRODUCT = ("compiler/", "dialects/", "passes/", "runtime/", "tools/")
 
-# Most files that a change may touch, by the section of the page: the costs that the project promises. Files are those of the
-# section's table, or of its patches.
+# Max files that a change may touch, by section: the promised costs. Files come from the section's table, or its patches.
 MAX_FILES = {"An instruction set": 3, "A storage format": 3}
 MAX_PATCHED = {"A model family": 1, "An activation": 2, "An attn op": 5, "A kern op": 5, "A type of caches": 2}
 
-# Sections whose patches are tried by a test of their own.
+# Sections whose patches have a separate test.
 SEPARATE = ("A kern op",)
 
 
 def get_sections(page):
-    """The text of each section by its title."""
+    """Returns each section's text by its title."""
     return dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
 
 
@@ -50,7 +49,7 @@ def check_costs(page):
 
 
 def check_tables(source, page):
-    """What the tables say is in a file, but is not."""
+    """Returns the strings from the tables that are missing in their files."""
     rows = ROW.findall(page)
     if len(rows) < 10:
         yield f"only {len(rows)} rows of tables are found"
@@ -72,13 +71,13 @@ class Build:
             self.compiles = {entry["file"]: entry["command"] for entry in json.load(file)}
 
     def get_commands(self, *targets):
-        """The commands that make files of the build folder and what they depend on, as words."""
+        """Returns the commands that build files in the build folder and their dependencies, as argument lists."""
         listed = subprocess.run([self.ninja, "-t", "commands", *targets], cwd=self.build, capture_output=True, text=True, check=True)
         return [shlex.split(part) for line in listed.stdout.splitlines() for part in line.split(" && ")]
 
     def compile(self, name, folder):
-        """Compiles a source, that of the folder if there is one, before whose headers those of the folder come. Gives the object
-        and the errors."""
+        """Compiles a source, preferably the folder's copy; the folder's headers take precedence. Returns the object and the
+        errors."""
         patched = os.path.join(folder, name)
         path = os.path.join(self.source, name)
         words = shlex.split(self.compiles[path])
@@ -95,7 +94,7 @@ class Build:
         return made, subprocess.run(command, cwd=self.build, capture_output=True, text=True)
 
     def generate(self, name, folder):
-        """Generates what the build generates in the folder of a .td, and gives the sources that are compiled from it."""
+        """Runs the build's generators for a .td in the folder, and returns the sources that are compiled from the results."""
         place = os.path.dirname(name)
         targets = [f"{place}/{file}" for file in sorted(os.listdir(os.path.join(self.build, place))) if file.endswith(".inc")]
         for words in self.get_commands(*targets):
@@ -109,7 +108,7 @@ class Build:
                 capture_output=True, text=True), f"'{made}' of the patch is not generated")
 
     def link(self, target, objects, made):
-        """Links a file of the build folder with other objects, which come before those that they replace."""
+        """Links a file in the build folder with other objects, which precede the objects that they replace."""
         words = next(words for words in reversed(self.get_commands(target)) if "-o" in words and target in words)
         words[words.index("-o") + 1] = made
         return subprocess.run([words[0], *objects, "-Wl,--allow-multiple-definition", *words[1:]], cwd=self.build,
@@ -123,7 +122,7 @@ def report(done, what):
 
 
 def get_generated_sources(source, name):
-    """The sources beside a .td that are compiled from what it generates."""
+    """Returns the sources next to a .td that are compiled from its generated files."""
     place = os.path.dirname(name)
     for file in sorted(os.listdir(os.path.join(source, place))):
         path = os.path.join(source, place, file)
@@ -132,8 +131,8 @@ def get_generated_sources(source, name):
 
 
 def check_patch(build, patch):
-    """Applies a patch to copies of its files and compiles what it changes; other headers come from the tree. A patch that adds
-    the op of clamp.py or reverse.py is linked and run."""
+    """Applies a patch to copies of its files and compiles the changed sources; other headers come from the tree. A patch that
+    adds the op for clamp.py or reverse.py is linked and run."""
     with tempfile.TemporaryDirectory() as folder:
         names = TARGET.findall(patch)
         for name in names:
@@ -162,7 +161,7 @@ def check_patch(build, patch):
 
 
 def check_section(build, section, text):
-    """Tries the patches of a section; those that add an op add the one that is run."""
+    """Tries the patches in a section; if they add an op, one must add the op that is run."""
     patches = PATCH.findall(text)
     for op in [op for name, op in (("An attn op", "ClampOp"), ("A kern op", "ReverseOp")) if name == section]:
         if not any(op in patch for patch in patches):

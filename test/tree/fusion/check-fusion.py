@@ -1,9 +1,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# check-fusion.py SOURCE TRANSOM PAGE [--fix]: puts the nodes of each block of the page under a mark <!-- attention --> into
-# examples/decomposed-attention, from the node 'products' to 'mixed', and compares what 'transom explain' says about them with
-# the block that follows. A mark <!-- attention outputs: A B --> changes the outputs of the graph, too.
+# check-fusion.py SOURCE TRANSOM PAGE [--fix]: inserts the nodes in each block in the page under a mark <!-- attention --> into
+# examples/decomposed-attention, from the node 'products' to 'mixed', and compares their remarks from 'transom explain' with the
+# block that follows. A mark <!-- attention outputs: A B --> changes the graph outputs, too.
 import json
 import os
 import re
@@ -17,7 +17,7 @@ BLOCK = re.compile(
 
 
 def explain(transom, folder, example, nodes, outputs):
-    """The remarks of the pass about the graph with these nodes, as explain prints them."""
+    """Returns the pass remarks for the graph with these nodes, as printed by explain."""
     with open(os.path.join(example, "graph.json"), encoding="utf-8") as stream:
         graph = json.load(stream)
     names = [node["name"] for node in graph["nodes"]]

@@ -1,9 +1,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# check-emitted.py SOURCE TRANSOM README [--fix]: compares the `mlir` blocks of a README under a mark such as
+# check-emitted.py SOURCE TRANSOM README [--fix]: compares the `mlir` blocks in a README under a mark such as
 #   <!-- transom compile examples/tiny-bert --emit attn-opt: @layer -->
-# with the function of that name in what the command prints. No line may be wider than 100 columns.
+# with the function with that name in the command's output. No line may be wider than 100 columns.
 import os
 import re
 import subprocess
@@ -14,7 +14,7 @@ COLUMNS = 100
 
 
 def emit(transom, source, arguments, name):
-    """The function of that name, without the indentation that it has in its module."""
+    """Returns the function with that name, without its indentation in the module."""
     run = subprocess.run([transom, *arguments.split(), "-q"], cwd=source, capture_output=True, text=True, check=True)
     start = re.search(rf"^  func\.func (private )?{name}\(", run.stdout, re.MULTILINE)
     end = run.stdout.index("\n  }\n", start.start()) + len("\n  }\n")

@@ -1,9 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# run-commands.py SOURCE BUILD PAGE: runs the `sh` blocks of a page that
-# follow the mark <!-- test -->, in order, in a folder that looks like the
-# repository with its release build, so that what they write is thrown away.
+# run-commands.py SOURCE BUILD PAGE: runs the `sh` blocks in a page that follow the mark <!-- test -->, in order, in a folder
+# that mirrors the repository and its release build, so that their output files are discarded.
 import os
 import re
 import subprocess
@@ -14,7 +13,7 @@ BLOCK = re.compile(r"^<!-- test -->\n```sh\n(.*?)^```$", re.MULTILINE | re.DOTAL
 
 
 def make_mirror(folder, source, build):
-    """Links to everything of the repository, and to the build as build/release."""
+    """Links to all files in the repository, and to the build as build/release."""
     for name in os.listdir(source):
         if name not in ("build", ".git"):
             os.symlink(os.path.join(source, name), os.path.join(folder, name))

@@ -1,9 +1,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# parse-examples.py SOURCE TRANSOM_OPT: parses the examples in the descriptions of the ops, types and attributes of the dialects and
-# of the passes. An example of an op is a piece of a function; values that it uses but does not define get the types that the parser
-# asks for. An example of a pass is such a piece before the line '// becomes' and one after it.
+# parse-examples.py SOURCE TRANSOM_OPT: parses the examples in the descriptions for dialect ops, types and attributes, and for
+# passes. An op example is a function fragment; values that it uses but does not define get the types that the parser reports. A
+# pass example has one such fragment before the line '// becomes' and one after it.
 import json
 import os
 import re
@@ -22,21 +22,21 @@ TOP_LEVEL = re.compile(r"^\s*(?:func\.func|module|!\w+ =|\w+\.(?:weight|cache) @
 
 
 def read_records(source, path):
-    """All records of a .td file and those that it includes."""
+    """Returns all records in a .td file and its includes."""
     dump = subprocess.run([LLVM + "/bin/llvm-tblgen", "--dump-json", "-I", source, "-I", LLVM + "/include", path],
                           capture_output=True, text=True, check=True, cwd=source)
     return json.loads(dump.stdout)
 
 
 def examples(description):
-    """The examples of a description: fenced blocks, or code within the paragraph that begins with 'Example:'."""
+    """Returns the examples in a description: fenced blocks, or code within the paragraph that starts with 'Example:'."""
     fenced = FENCE.findall(description)
     paragraph = PARAGRAPH.search(description)
     return fenced if fenced or not paragraph else INLINE.findall(" ".join(paragraph.group(1).split()))
 
 
 def dialect_examples(source):
-    """(name, example) of all ops, types and attributes of the dialects."""
+    """Returns (name, example) for all dialect ops, types and attributes."""
     for dialect in sorted(os.listdir(os.path.join(source, "dialects"))):
         paths = [os.path.join(source, "dialects", dialect, f"{dialect.capitalize()}{kind}.td") for kind in ("Ops", "Dialect")]
         path = next((path for path in paths if os.path.exists(path)), None)
@@ -53,7 +53,7 @@ def dialect_examples(source):
 
 
 def pass_examples(source):
-    """(name, example) of all passes: what is before the pass, and what is after it."""
+    """Returns (name, example) for all passes: the fragment before the pass, and the fragment after it."""
     for folder in sorted(os.listdir(os.path.join(source, "passes"))):
         path = os.path.join(source, "passes", folder, "Passes.td")
         if not os.path.exists(path):
@@ -66,8 +66,8 @@ def pass_examples(source):
 
 
 def make_module(example, types):
-    """The example as a module. Definitions at the top stay there; a type or an attribute is that of an operation; the rest becomes
-    the body of a function."""
+    """Wraps the example in a module. Top-level definitions stay there; a type or an attribute is attached to an operation; the
+    rest becomes a function body."""
     if TOP_LEVEL.search(example):
         return example
     if example.startswith(("!", "tensor<")):
@@ -87,12 +87,12 @@ def undefined_values(example):
 
 
 def parse(tool, example):
-    """What the parser says against the example, or None."""
+    """Returns the parser's error for the example, or None."""
     types = {name: "none" for name in undefined_values(example)}
     for _ in range(4 * len(types) + 4):
         flags = ["--allow-unregistered-dialect", "-o", os.devnull]
         done = subprocess.run([tool, *flags, "-"], input=make_module(example, types), capture_output=True, text=True)
-        # A piece of a function may break rules that hold for the whole, such as symbols that exist: the verifier's errors.
+        # A function fragment may break rules for complete modules, such as existing symbols: the verifier's errors.
         if done.returncode == 0 or VERIFIER.search(done.stderr):
             return None
         wanted = WANTS.search(done.stderr + "\n")

@@ -1,8 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# check-arguments.py SOURCE TRANSOM_OPT: runs the commands of the lit tests of graph and kernel passes. Each remark in their output is
-# an entry of the table and has exactly the arguments that its message names; each entry is in some output.
+# check-arguments.py SOURCE TRANSOM_OPT: runs the commands in the lit tests for graph and kernel passes. Each remark in their
+# output is a table entry and has exactly the arguments that its message names; each entry is in some output.
 import os
 import re
 import subprocess
@@ -18,7 +18,7 @@ PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 def commands(path, tool, scratch):
-    """The RUN lines of a test up to their first pipe, each once, with lit's substitutions."""
+    """Returns a test's RUN lines up to their first pipe, each once, with lit's substitutions."""
     with open(path, encoding="utf-8") as stream:
         lines = re.findall(r"RUN: (.*)", stream.read())
     substitutions = {"%python": sys.executable, "%s": path, "%S": os.path.dirname(path), "%t": os.path.join(scratch, "t")}
@@ -34,7 +34,7 @@ def commands(path, tool, scratch):
 
 
 def remarks_of(root, tool):
-    """The file, category, name and keys of arguments of all remarks that the tests produce."""
+    """Returns file, category, name and argument keys for all remarks that the tests produce."""
     with tempfile.TemporaryDirectory() as scratch:
         for base, folders, names in os.walk(os.path.join(root, "test/passes")):
             folders.sort()

@@ -1,18 +1,18 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# check-refusals.py SOURCE [--list]: no pass refuses in silence. A site is an early exit of a function in passes/graph, passes/kernel
-# or passes/lower that gives nothing: 'return failure()', 'return false', 'return nullptr', 'return std::nullopt', 'return {}', an
-# empty value, or 'return' and 'continue' alone. It is told about if
+# check-refusals.py SOURCE [--list]: no pass refuses silently. A site is an early exit in a function in passes/graph,
+# passes/kernel or passes/lower that returns nothing: 'return failure()', 'return false', 'return nullptr', 'return {}',
+# 'return std::nullopt', an empty value, or 'return' and 'continue' alone. A site is reported if
 #
-#   - a remark or an error is reported in the same block before it, or it passes on a failure that was reported,
-#   - its line has a comment, which says why there is nothing to decide,
-#   - refusals.txt lists its function, with the number of these sites and with the remarks that its callers report; or, after a
+#   - a remark or an error precedes it in the same block, or it forwards a failure that was reported,
+#   - its line has a comment with the reason why there is nothing to decide,
+#   - refusals.txt lists its function, with the count of these sites and with the remarks that its callers report; or, after a
 #     dash, with the reason why there is nothing to decide.
 #
-# A limit is a constant 'maxX' or 'kMaxX' of these passes; refusals.txt lists it in the same way. The lowering refuses little and
-# chooses much: there any constant that begins with 'k' or 'max' is a limit, and a site is also each place that asks what the
-# instruction set can do, 'isa.dotBf16' or 'getIsa().tileVectors'.
+# A limit is a constant 'maxX' or 'kMaxX' in these passes; refusals.txt lists it in the same way. The lowering refuses little
+# and chooses much: there any constant that starts with 'k' or 'max' is a limit, and each query for instruction set features,
+# 'isa.dotBf16' or 'getIsa().tileVectors', is also a site.
 import os
 import re
 import sys
@@ -32,29 +32,29 @@ TOLD = re.compile(r"report\w*\(|emit(?:Op)?Error\(")
 GIVES_REASON = re.compile(r"RemarkReason|Refusal|RowBlame")
 LIMIT = re.compile(r"constexpr [\w:]+ (k?[mM]ax\w+)\b")
 LIMIT_OF_LOWERING = re.compile(r"constexpr [\w:]+ (k[A-Z]\w+|max[A-Z]\w+)\b")
-# A name of the set is no choice.
+# A name in the set is not a choice.
 CHOICE_OF_LOWERING = re.compile(r"\b(?:isa|getIsa\(\))\.(?!name\b)\w+")
 
 
 def blank(text):
-    """The text without comments and strings, with every other character in its place."""
+    """Blanks comments and strings in the text, preserving the position of every other character."""
     return COMMENT_OR_STRING.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
 def get_name(head):
-    """The name of the function whose body begins after this text; None for other braces."""
+    """Returns the name of the function whose body starts after this text; None for other braces."""
     name = NAME.search(head)
     signature = head.split("(")[0]
     if not name or "[" in signature or "=" in signature or STATEMENT.search(head) or re.search(r"=\s*$|return\s", head):
         return None
     if not re.search(r"\)\s*((const|override|final|noexcept)\s*)*(:.*)?$", head, re.DOTALL):
         return None
-    # To give no reason is to have none.
+    # A function that returns a reason has no name here.
     return "" if GIVES_REASON.search(signature) else name.group(1).split("::")[-1]
 
 
 def find_functions(text):
-    """Name, begin and end of each outermost function's body. Functions that give a reason for a refusal have no name."""
+    """Returns name, begin and end for each outermost function body. Functions that return a refusal reason have no name."""
     stack = []
     for brace in re.finditer(r"[{}]", text):
         if brace.group() == "{":
@@ -68,7 +68,7 @@ def find_functions(text):
 
 
 def get_block(text, begin, at):
-    """What is in front of a place in its innermost block, without inner blocks."""
+    """Returns the text before a position in its innermost block, without inner blocks."""
     depth, block = 0, []
     for char in reversed(text[begin:at]):
         if char == "{" and depth == 0:
@@ -80,7 +80,7 @@ def get_block(text, begin, at):
 
 
 def is_told(text, begin, site, lines):
-    """Whether a site reports, passes on what was reported, or has a comment."""
+    """Returns whether a site reports, forwards a reported failure, or has a comment."""
     statement = text[max(text.rfind(c, 0, site.start()) for c in ";{}") + 1:site.end()]
     line = lines[text.count("\n", 0, site.end())]
     return bool("failed(" in statement or "RemarkReason" in statement or TOLD.search(get_block(text, begin, site.start()))
@@ -106,7 +106,7 @@ def find_sites(path, text, begin, end):
 
 
 def find_silent(root):
-    """The lines of silent sites by file and function, those of limits by file and constant, and the number of all sites."""
+    """Returns the lines with silent sites by file and function, the lines with limits by file and constant, and the site count."""
     silent, sites = {}, 0
     for path, source in read_sources(root):
         text, lines = blank(source), source.split("\n")

@@ -1,9 +1,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# check-remarks.py SOURCE: each reason of passes/RemarkTable.def is used by a source in passes/, and a lit test under test/passes
-# produces it: a line of CHECK or REMARK has its name, and the line or a RUN line of its file the pass's flag. What a pass refuses in
-# another way is an error, and a test expects its text.
+# check-remarks.py SOURCE: a source in passes/ uses each reason in passes/RemarkTable.def, and a lit test under test/passes
+# produces it: a CHECK or REMARK line contains its name, and that line or a RUN line in its file contains the pass's flag. Other
+# refusals by a pass are errors, and a test expects their message.
 import os
 import re
 import sys
@@ -14,7 +14,8 @@ import remark_table  # noqa: E402
 CHECK = re.compile(r"\b[A-Z][A-Z0-9-]*:.*name = \"([a-z0-9-]+)\"")
 
 
-# Errors that no module of this tree's dialects meets: kern.phase allows operations on buffers alone, and each has a lowering.
+# Errors that no module with this tree's dialects triggers: kern.phase allows only operations on buffers, and each has a
+# lowering.
 UNREACHABLE = {"has no lowering to vectors"}
 
 
@@ -31,7 +32,7 @@ def read(path):
 
 
 def find_tested(root):
-    """The pairs of category and name that tests produce."""
+    """Returns the pairs (category, name) that tests produce."""
     tested = set()
     for path in files_below(root, "test/passes", (".mlir", ".test")):
         text = read(path)
@@ -47,7 +48,7 @@ def find_tested(root):
 
 
 def find_untested_errors(root):
-    """The errors of passes whose first words no test has, and reasons that are text."""
+    """Returns pass errors whose first words no test has, and reasons given as plain strings."""
     tests = "".join(read(path) for path in files_below(root, "test", (".mlir", ".test", ".cpp", ".py")))
     for path in files_below(root, "passes", (".cpp", ".h")):
         text, name = read(path), os.path.relpath(path, root)

@@ -16,7 +16,7 @@ PATH = "passes/graph/Matcher.cpp"
 
 class Refusals(unittest.TestCase):
     def check(self, body, listed="", head="static bool matches(Operation *op)", path=PATH):
-        """What the check says about a function, and whether it passes."""
+        """Returns the check's output for a function, and whether it passes."""
         with tempfile.TemporaryDirectory() as root:
             for folder in ("passes/graph", "passes/kernel", "passes/lower/ops", "tools/dev", os.path.dirname(TABLE)):
                 os.makedirs(os.path.join(root, folder))
@@ -81,7 +81,7 @@ class Refusals(unittest.TestCase):
             self.assertIn(f"'{name}' refuses in silence", said)
             self.assertTrue(self.check(body, f"  {name}: TooWide\n", path=path)[0])
             self.assertTrue(self.check(body)[0], "elsewhere it is no choice")
-        # A name is no choice, and a function of a class may be const and override another.
+        # A name is not a choice, and a member function may be const and an override.
         self.assertTrue(self.check('  print(e.getIsa().name);', path=path)[0])
         self.assertIn("'getRows' refuses in silence", self.check("  return isa.bf16Rows;", path=path,
                                                                  head="int64_t getRows(const Isa &isa) const override")[1])

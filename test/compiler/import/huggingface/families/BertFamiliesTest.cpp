@@ -13,7 +13,7 @@ namespace {
 using Windows = std::vector<int64_t>;
 
 TEST(BertFamilies, windows_to_both_sides) {
-  // |i - j| <= w / 2, which is a window of w / 2 + 1 in attn.sdpa.
+  // |i - j| <= w / 2, which is a window with size w / 2 + 1 in attn.sdpa.
   EXPECT_EQ(
       FromConfig(config("modernbert", "\"local_attention\": 8")).windows(),
       (Windows{0, 5, 5}));
@@ -26,7 +26,7 @@ TEST(BertFamilies, windows_to_both_sides) {
       "layer_types": ["sliding_attention", "full_attention", "full_attention"])"))
                 .windows(),
             (Windows{2, 0, 0}));
-  // The default of 128 is 65, beyond the context.
+  // The default, 128, becomes 65, beyond the context.
   EXPECT_EQ(FromConfig(config("modernbert")).windows(), (Windows{0, 0, 0}));
 }
 

@@ -20,7 +20,7 @@ TEST(LlamaFamilies, a_window_for_all_layers) {
                                          "\"num_key_value_heads\": null"))
                 .windows(),
             (Windows{0, 0, 0}));
-  // The default of 4096 is beyond the context.
+  // The default, 4096, is beyond the context.
   EXPECT_EQ(
       FromConfig(config("mistral", "\"num_key_value_heads\": 2")).windows(),
       (Windows{0, 0, 0}));
